@@ -1,0 +1,1 @@
+//! Text to words and back, for any instruction set.

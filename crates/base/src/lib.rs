@@ -1,0 +1,1 @@
+//! Spans, typed indices and bit cursors.

@@ -1,0 +1,2 @@
+//! The `npu` command.
+fn main() {}

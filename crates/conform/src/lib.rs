@@ -1,0 +1,1 @@
+//! Runs golden vectors against a target.

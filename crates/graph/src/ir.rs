@@ -1,0 +1,121 @@
+//! The graph: values, nodes, inputs and outputs.
+
+use std::sync::Arc;
+
+use npukit_numeric::{ElementType, Tensor};
+
+use crate::op::{Op, OpError, Operator};
+
+/// Names a value of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ValueId(pub u32);
+
+/// Names a node of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// Shape and element type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueInfo {
+    /// Outermost axis first; empty for a scalar.
+    pub shape: Vec<usize>,
+    /// Type of the elements.
+    pub element: ElementType,
+}
+
+/// A tensor that flows through the graph.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// The model's name for it; unique in the graph.
+    pub name: String,
+    /// Shape and element type.
+    pub info: ValueInfo,
+    /// The elements, when the model fixes them.
+    pub constant: Option<Arc<Tensor>>,
+}
+
+/// One operator applied to values.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The model's name for it, or one made from its first output.
+    pub name: String,
+    /// What it computes.
+    pub op: Op,
+    /// Its operands; optional operands that are absent are not listed (they come last).
+    pub inputs: Vec<ValueId>,
+    /// Its results.
+    pub outputs: Vec<ValueId>,
+}
+
+/// A model: nodes in an order in which each follows its producers.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Name of the model.
+    pub name: String,
+    /// All values, by [`ValueId`].
+    pub values: Vec<Value>,
+    /// All nodes, producers first.
+    pub nodes: Vec<Node>,
+    /// Values the caller provides.
+    pub inputs: Vec<ValueId>,
+    /// Values the caller wants.
+    pub outputs: Vec<ValueId>,
+}
+
+impl Graph {
+    /// The value behind `id`.
+    pub fn value(&self, id: ValueId) -> &Value {
+        &self.values[id.0 as usize]
+    }
+
+    /// The shape of `id`.
+    pub fn shape(&self, id: ValueId) -> &[usize] {
+        &self.value(id).info.shape
+    }
+
+    /// The constant behind `id`, when it is one.
+    pub fn constant(&self, id: ValueId) -> Option<&Arc<Tensor>> {
+        self.value(id).constant.as_ref()
+    }
+
+    /// Adds a value.
+    pub fn add_value(&mut self, value: Value) -> ValueId {
+        let id = ValueId(self.values.len() as u32);
+        self.values.push(value);
+        id
+    }
+
+    /// Adds a constant.
+    pub fn add_constant(&mut self, name: impl Into<String>, tensor: Tensor) -> ValueId {
+        let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
+        self.add_value(Value { name: name.into(), info, constant: Some(Arc::new(tensor)) })
+    }
+
+    /// Adds an input of the graph.
+    pub fn add_input(&mut self, name: impl Into<String>, info: ValueInfo) -> ValueId {
+        let id = self.add_value(Value { name: name.into(), info, constant: None });
+        self.inputs.push(id);
+        id
+    }
+
+    /// Adds a node whose outputs get the given names; their shapes are inferred.
+    ///
+    /// Errors: what [`Op::infer`] says of the operands.
+    pub fn add_node(
+        &mut self,
+        name: impl Into<String>,
+        op: Op,
+        inputs: Vec<ValueId>,
+        output_names: &[&str],
+    ) -> Result<Vec<ValueId>, OpError> {
+        let values: Vec<&Value> = inputs.iter().map(|&id| self.value(id)).collect();
+        let infos = op.infer(&values)?;
+        let outputs: Vec<ValueId> = infos
+            .into_iter()
+            .zip(output_names)
+            .map(|(info, &name)| self.add_value(Value { name: name.to_owned(), info, constant: None }))
+            .collect();
+        self.nodes.push(Node { name: name.into(), op, inputs, outputs: outputs.clone() });
+        Ok(outputs)
+    }
+}

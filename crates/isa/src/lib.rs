@@ -1,0 +1,1 @@
+//! What an instruction set is: fields, formats, contexts, encode, decode, checks.

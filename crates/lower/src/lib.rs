@@ -1,0 +1,1 @@
+//! What lowerings share: memory planning and cost-driven choice.

@@ -1,0 +1,114 @@
+//! Fixed-point formats and their literal arithmetic: the judge of every fast path.
+//!
+//! Raw values are two's-complement integers; the real value is `raw / 2^binary_point`.
+
+/// A signed fixed-point format of `width` bits, `binary_point` of them fraction bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FixedFormat {
+    /// Bits of a value, sign included; at most 32.
+    pub width: u32,
+    /// Fraction bits.
+    pub binary_point: u32,
+}
+
+impl FixedFormat {
+    /// Largest raw value.
+    pub const fn max(self) -> i64 {
+        (1 << (self.width - 1)) - 1
+    }
+
+    /// Smallest raw value.
+    pub const fn min(self) -> i64 {
+        -(1 << (self.width - 1))
+    }
+
+    /// The raw value of 1.0.
+    pub const fn one(self) -> i64 {
+        1 << self.binary_point
+    }
+
+    /// Clamps `v` to the format's range.
+    pub const fn saturate(self, v: i64) -> i64 {
+        if v > self.max() {
+            self.max()
+        } else if v < self.min() {
+            self.min()
+        } else {
+            v
+        }
+    }
+
+    /// Drops `binary_point` fraction bits, rounding half to even.
+    pub const fn round_half_even(self, m: i64) -> i64 {
+        let q = m >> self.binary_point;
+        let rest = m & (self.one() - 1);
+        let half = self.one() >> 1;
+        if rest > half || (rest == half && q & 1 == 1) {
+            q + 1
+        } else {
+            q
+        }
+    }
+
+    /// `sat(rne(x * y + z))` with an exact intermediate; `x`, `y`, `z` and the result are raw.
+    pub const fn mac(self, x: i64, y: i64, z: i64) -> i64 {
+        self.saturate(self.round_half_even(x * y + (z << self.binary_point)))
+    }
+
+    /// Saturating sum.
+    pub const fn add(self, x: i64, y: i64) -> i64 {
+        self.saturate(x + y)
+    }
+
+    /// Saturating difference.
+    pub const fn sub(self, x: i64, y: i64) -> i64 {
+        self.saturate(x - y)
+    }
+
+    /// Product, rounded half to even, then saturated.
+    pub const fn mul(self, x: i64, y: i64) -> i64 {
+        self.mac(x, y, 0)
+    }
+
+    /// `sat(floor(f * 2^binary_point + 1/2))`; NaN gives 0.
+    pub fn from_f32(self, f: f32) -> i64 {
+        if f.is_nan() {
+            return 0;
+        }
+        let scaled = f64::from(f) * self.one() as f64;
+        (scaled + 0.5).floor().clamp(self.min() as f64, self.max() as f64) as i64
+    }
+
+    /// The real value, rounded to the nearest `f32`.
+    pub fn to_f32(self, raw: i64) -> f32 {
+        (raw as f64 / self.one() as f64) as f32
+    }
+}
+
+/// A number format chosen at run time. A raw value is an `i32`: the sign-extended
+/// integer of a fixed format, or the bit pattern of an `f32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NumberFormat {
+    /// Fixed point.
+    Fixed(FixedFormat),
+    /// IEEE 754 single precision.
+    Float32,
+}
+
+impl NumberFormat {
+    /// Converts a real value to a raw one (see [`FixedFormat::from_f32`]).
+    pub fn raw_from_f32(self, f: f32) -> i32 {
+        match self {
+            Self::Fixed(format) => format.from_f32(f) as i32,
+            Self::Float32 => f.to_bits() as i32,
+        }
+    }
+
+    /// Converts a raw value to a real one.
+    pub fn raw_to_f32(self, raw: i32) -> f32 {
+        match self {
+            Self::Fixed(format) => format.to_f32(i64::from(raw)),
+            Self::Float32 => f32::from_bits(raw as u32),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! What simulators share: memories, faults, the run loop, statistics.

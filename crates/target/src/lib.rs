@@ -1,0 +1,1 @@
+//! The Target trait: what an accelerator gives npukit.

@@ -1,0 +1,72 @@
+//! Architecture parameters (`.tarch`), and what follows from them.
+
+use npukit_numeric::{FixedFormat, NumberFormat};
+
+/// The number format of every memory and unit of an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataType {
+    /// 8 bits, 4 of them fraction.
+    Fp8Bp4,
+    /// 16 bits, 8 of them fraction.
+    Fp16Bp8,
+    /// 18 bits, 10 of them fraction; 4 bytes in files and DRAM.
+    Fp18Bp10,
+    /// 32 bits, 16 of them fraction.
+    Fp32Bp16,
+    /// IEEE single precision; big-endian in `.tdata`.
+    Float32,
+}
+
+impl DataType {
+    /// The arithmetic behind the name.
+    pub const fn format(self) -> NumberFormat {
+        let (width, binary_point) = match self {
+            Self::Fp8Bp4 => (8, 4),
+            Self::Fp16Bp8 => (16, 8),
+            Self::Fp18Bp10 => (18, 10),
+            Self::Fp32Bp16 => (32, 16),
+            Self::Float32 => return NumberFormat::Float32,
+        };
+        NumberFormat::Fixed(FixedFormat { width, binary_point })
+    }
+
+    /// Bytes of a scalar in files and DRAM.
+    pub const fn size_bytes(self) -> usize {
+        match self {
+            Self::Fp8Bp4 => 1,
+            Self::Fp16Bp8 => 2,
+            Self::Fp18Bp10 | Self::Fp32Bp16 | Self::Float32 => 4,
+        }
+    }
+}
+
+/// An instance of the accelerator: the parameters of a `.tarch` file.
+///
+/// Depths count vectors of `array_size` scalars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Number format.
+    pub data_type: DataType,
+    /// N: the array is N by N, a vector is N scalars.
+    pub array_size: usize,
+    /// Vectors in DRAM0.
+    pub dram0_depth: u64,
+    /// Vectors in DRAM1.
+    pub dram1_depth: u64,
+    /// Vectors of local memory.
+    pub local_depth: u64,
+    /// Vectors of accumulators.
+    pub accumulator_depth: u64,
+    /// Registers per ALU lane.
+    pub simd_registers_depth: usize,
+    /// Number of legal stride codes of operand 0.
+    pub stride0_depth: usize,
+    /// Number of legal stride codes of operand 1.
+    pub stride1_depth: usize,
+    /// 1, or 2 in compiler and emulator only.
+    pub number_of_threads: usize,
+    /// Used by the estimator.
+    pub thread_queue_depth: usize,
+    /// Number of lookup tables; 0 turns the LoadLUT and Lookup extension off.
+    pub lookup_tables: usize,
+}

@@ -1,0 +1,116 @@
+//! A compiled program, before it is written to files and after it was read from them.
+
+use crate::config::Config;
+use crate::op::Op;
+
+/// A run of DRAM0 vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// First vector.
+    pub base: u64,
+    /// Vectors.
+    pub size: u64,
+}
+
+/// How a tensor of the model lies in vectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Shape in the model's own order of axes.
+    pub model_shape: Vec<usize>,
+    /// Axis `i` of the packed tensor is axis `perm[i]` of the model's.
+    pub perm: Vec<usize>,
+    /// Size of the packed tensor's innermost axis, cut into `ceil(channels / N)` vectors, the last
+    /// one filled up with zeros. All outer axes (row-major) count the groups of vectors.
+    pub channels: usize,
+}
+
+/// An input or output of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// Name in the model.
+    pub name: String,
+    /// Where it lies in DRAM0; pieces follow each other.
+    pub pieces: Vec<Piece>,
+    /// How, when known: a published artifact does not say.
+    pub layout: Option<Layout>,
+}
+
+/// A step the array cannot do; the host does it after the program, on an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostStep {
+    /// Node of the model.
+    pub node: String,
+    /// Output it applies to; its result has the same name and shape.
+    pub output: String,
+    /// What it computes.
+    pub op: HostOp,
+    /// Why the host does it.
+    pub reason: String,
+}
+
+/// What a host step computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HostOp {
+    /// Softmax over the last axis.
+    Softmax,
+}
+
+/// A layer: the instructions made for a group of graph nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// Names of the nodes, joined with `+`.
+    pub name: String,
+    /// Instructions `first .. first + count` are its.
+    pub first: usize,
+    /// Number of instructions.
+    pub count: usize,
+    /// Multiply-accumulates of the model, padding left out.
+    pub macs: u64,
+}
+
+/// Vectors used of a memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Highest number in use at once.
+    pub maximum: u64,
+    /// Sum of all allocations.
+    pub aggregate: u64,
+}
+
+/// Use of the memories by a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// DRAM0.
+    pub dram0: Usage,
+    /// DRAM1 (constants).
+    pub dram1: Usage,
+    /// Local memory.
+    pub local: Usage,
+    /// Accumulators.
+    pub accumulators: Usage,
+}
+
+/// A compiled program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Name; artifacts are named after it.
+    pub name: String,
+    /// The instance it was compiled for.
+    pub config: Config,
+    /// Instructions in order.
+    pub instructions: Vec<Op>,
+    /// Constants from vector 0 of DRAM1, raw scalars, `array_size` a vector.
+    pub constants: Vec<i32>,
+    /// The driver copies the constants to local memory before the program starts.
+    pub load_consts_to_local: bool,
+    /// Inputs, by `base`.
+    pub inputs: Vec<Binding>,
+    /// Outputs, by `base`.
+    pub outputs: Vec<Binding>,
+    /// Steps left to the host; empty for published artifacts.
+    pub host_steps: Vec<HostStep>,
+    /// Layers in order; empty when unknown (published artifacts).
+    pub layers: Vec<Layer>,
+    /// Memory use, when compiled here.
+    pub memory: MemoryUse,
+}
