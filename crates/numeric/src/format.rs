@@ -43,11 +43,7 @@ impl FixedFormat {
         let q = m >> self.binary_point;
         let rest = m & (self.one() - 1);
         let half = self.one() >> 1;
-        if rest > half || (rest == half && q & 1 == 1) {
-            q + 1
-        } else {
-            q
-        }
+        if rest > half || (rest == half && q & 1 == 1) { q + 1 } else { q }
     }
 
     /// `sat(rne(x * y + z))` with an exact intermediate; `x`, `y`, `z` and the result are raw.
