@@ -26,6 +26,31 @@ pub enum TensorData {
     Bool(Vec<bool>),
 }
 
+impl TensorData {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::I64(values) => values.len(),
+            Self::I32(values) => values.len(),
+            Self::Bool(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Whether `shape` has exactly `count` elements; a product that overflows has more than any count.
+fn holds(shape: &[usize], count: usize) -> bool {
+    if shape.contains(&0) {
+        return count == 0;
+    }
+    shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size)) == Some(count)
+}
+
 /// A dense tensor in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
@@ -36,11 +61,12 @@ pub struct Tensor {
 impl Tensor {
     /// A float tensor. Errors: gives back `data` when its length is not the product of `shape`.
     pub fn from_f32(shape: Vec<usize>, data: Vec<f32>) -> Result<Self, Vec<f32>> {
-        if shape.iter().product::<usize>() == data.len() {
-            Ok(Self { shape, data: TensorData::F32(data) })
-        } else {
-            Err(data)
-        }
+        if holds(&shape, data.len()) { Ok(Self { shape, data: TensorData::F32(data) }) } else { Err(data) }
+    }
+
+    /// A tensor of any element type. Errors: gives back `data` when its length is not the product of `shape`.
+    pub fn new(shape: Vec<usize>, data: TensorData) -> Result<Self, TensorData> {
+        if holds(&shape, data.len()) { Ok(Self { shape, data }) } else { Err(data) }
     }
 
     /// The type of the elements.
