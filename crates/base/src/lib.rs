@@ -1,1 +1,28 @@
-//! Spans, typed indices and bit cursors.
+//! The vocabulary every other crate uses: places in a text ([`Span`]) and instruction words
+//! ([`Word`], [`BitRange`]).
+
+mod names;
+mod span;
+mod word;
+
+pub use names::closest;
+pub use span::Span;
+pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};
+
+/// Bits needed to write every number below `n`: the ceiling of log2, and 0 for `n` of 0 or 1.
+pub const fn clog2(n: u64) -> u32 {
+    if n <= 1 { 0 } else { u64::BITS - (n - 1).leading_zeros() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clog2;
+
+    #[test]
+    fn clog2_rounds_up() {
+        let expected = [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (12288, 14), (u64::MAX, 64)];
+        for (n, bits) in expected {
+            assert_eq!(clog2(n), bits, "clog2({n})");
+        }
+    }
+}
