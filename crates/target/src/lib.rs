@@ -1,1 +1,25 @@
-//! The Target trait: what an accelerator gives npukit.
+//! The [`Target`] trait: what an accelerator gives npukit.
+//!
+//! A [`Target`] is an architecture; an [`Instance`] is it with its parameters fixed; a
+//! [`Compiled`] is a program for an instance. Each part is optional: a default method answers
+//! [`TargetError::Unsupported`], so a new target compiles with `name` and `instance` alone and
+//! gains verbs one by one. Nothing here touches a file: bytes come in through [`Reader`].
+
+mod error;
+mod port;
+mod program;
+mod read;
+mod report;
+mod target;
+mod vectors;
+
+pub use error::TargetError;
+pub use port::{Port, PortError};
+pub use program::{ArtifactFile, Compiled, Inputs, Output, RunResult};
+pub use read::{ReadError, Reader, sibling};
+pub use report::{
+    HostStepReport, KindTime, LayerTime, MemoryReport, Problem, ProgramReport, Saturation, Saturations,
+    TimeReport,
+};
+pub use target::{CompileOptions, Config, Instance, Preset, Target};
+pub use vectors::{Case, Outcome};

@@ -1,0 +1,67 @@
+//! [`TargetError`]: why a target could not do what a verb asked of it.
+
+use std::error::Error;
+
+use miette::Diagnostic;
+
+use crate::report::Problem;
+
+/// Why a target could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The target does not have this part.
+    #[error("target `{target}` has no `{verb}`")]
+    Unsupported {
+        /// Name of the target.
+        target: String,
+        /// The verb asked for.
+        verb: &'static str,
+    },
+    /// An option the target does not know, or a value it does not take.
+    #[error("option `{key}={value}`: {reason}")]
+    Option {
+        /// Name of the option.
+        key: String,
+        /// Its value.
+        value: String,
+        /// What is legal.
+        reason: String,
+    },
+    /// Nodes of the model cannot be lowered; all of them are listed.
+    #[error("{} of the model cannot be compiled for this target:{}", count(.0.len()), lines(.0))]
+    Refused(Vec<Problem>),
+    /// Text that is wrong at places it can point to.
+    #[error(transparent)]
+    Text(Box<dyn Diagnostic + Send + Sync + 'static>),
+    /// Any other error of the target's own.
+    #[error(transparent)]
+    Failed(Box<dyn Error + Send + Sync + 'static>),
+}
+
+impl TargetError {
+    /// Wraps a target's own error.
+    pub fn failed(error: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
+        Self::Failed(error.into())
+    }
+
+    /// Wraps an error that points into text.
+    pub fn text(error: impl Diagnostic + Send + Sync + 'static) -> Self {
+        Self::Text(Box::new(error))
+    }
+
+    /// The places in text this error points to, when it has some.
+    pub fn diagnostic(&self) -> Option<&(dyn Diagnostic + Send + Sync + 'static)> {
+        match self {
+            Self::Text(diagnostic) => Some(&**diagnostic),
+            _ => None,
+        }
+    }
+}
+
+fn count(nodes: usize) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(|p| format!("\n  {} ({}): {}; {}", p.node, p.op, p.reason, p.hint)).collect()
+}

@@ -1,0 +1,147 @@
+//! [`Port`]: an input or output of a program, and how a batch of samples is cut for it.
+
+use npukit_numeric::Tensor;
+use serde::Serialize;
+
+/// An input or output of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Port {
+    /// Name in the model.
+    pub name: String,
+    /// Shape of one sample, in the model's order of axes; `vectors` when the artifact does not say.
+    pub shape: Vec<usize>,
+    /// Shape of one sample as it lies in memory: rows of the array's width.
+    pub vectors: [usize; 2],
+}
+
+/// Why a tensor is no batch of samples for a port.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PortError {
+    /// The shape fits neither way.
+    #[error(
+        "input `{name}` has shape {actual:?}: a sample is {shape:?}, or {vectors:?} as rows of vectors, \
+         and several samples follow each other along the first axis"
+    )]
+    Shape {
+        /// Name of the port.
+        name: String,
+        /// Shape given.
+        actual: Vec<usize>,
+        /// Shape of a sample.
+        shape: Vec<usize>,
+        /// Shape of a sample as vectors.
+        vectors: [usize; 2],
+    },
+    /// The elements are not floats.
+    #[error("input `{name}` is not float32: convert it, programs take real values")]
+    Element {
+        /// Name of the port.
+        name: String,
+    },
+    /// No port has this name.
+    #[error("there is no input `{name}`; the program has {known}")]
+    Unknown {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// An input was not given.
+    #[error("input `{name}` of shape {shape:?} is not given")]
+    Missing {
+        /// Name of the port.
+        name: String,
+        /// Shape of a sample.
+        shape: Vec<usize>,
+    },
+    /// Inputs hold different numbers of samples.
+    #[error("input `{name}` holds {actual} samples, the others {expected}")]
+    Samples {
+        /// Name of the port.
+        name: String,
+        /// Its samples.
+        actual: usize,
+        /// Samples of the first input.
+        expected: usize,
+    },
+}
+
+impl Port {
+    /// Cuts `tensor` into samples along its first axis.
+    ///
+    /// A tensor of the sample's shape is one sample; one whose first axis is a multiple of the
+    /// sample's is several; likewise for rows of vectors. Errors: [`PortError::Shape`].
+    pub fn split(&self, tensor: &Tensor) -> Result<Vec<Tensor>, PortError> {
+        let values = tensor.as_f32().ok_or_else(|| PortError::Element { name: self.name.clone() })?;
+        let sample = self.sample_shape(tensor.shape()).ok_or_else(|| self.misfit(tensor.shape()))?;
+        let size: usize = sample.iter().product();
+        if size == 0 || values.is_empty() {
+            return Err(self.misfit(tensor.shape()));
+        }
+        values
+            .chunks(size)
+            .map(|chunk| {
+                Tensor::from_f32(sample.to_vec(), chunk.to_vec()).map_err(|_| self.misfit(tensor.shape()))
+            })
+            .collect()
+    }
+
+    fn sample_shape(&self, actual: &[usize]) -> Option<&[usize]> {
+        [&self.shape[..], &self.vectors[..]].into_iter().find(|sample| is_batch(actual, sample))
+    }
+
+    fn misfit(&self, actual: &[usize]) -> PortError {
+        PortError::Shape {
+            name: self.name.clone(),
+            actual: actual.to_vec(),
+            shape: self.shape.clone(),
+            vectors: self.vectors,
+        }
+    }
+}
+
+/// Whether `actual` is `sample`, `sample` with a longer first axis, or `sample` with one more axis in front.
+fn is_batch(actual: &[usize], sample: &[usize]) -> bool {
+    if actual == sample || actual.get(1..) == Some(sample) {
+        return true;
+    }
+    match (actual.split_first(), sample.split_first()) {
+        (Some((n, rest)), Some((m, tail))) => rest == tail && *m > 0 && n % m == 0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn port() -> Port {
+        Port { name: "x".into(), shape: vec![1, 2, 3], vectors: [2, 4] }
+    }
+
+    fn zeros(shape: &[usize]) -> Tensor {
+        Tensor::from_f32(shape.to_vec(), vec![0.0; shape.iter().product()]).unwrap()
+    }
+
+    #[test]
+    fn a_batch_is_cut_along_the_first_axis() {
+        for (shape, samples) in [
+            (&[1, 2, 3][..], 1),
+            (&[5, 2, 3], 5),
+            (&[4, 1, 2, 3], 4),
+            (&[2, 4], 1),
+            (&[6, 4], 3),
+            (&[7, 2, 4], 7),
+        ] {
+            assert_eq!(port().split(&zeros(shape)).unwrap().len(), samples, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn other_shapes_are_refused() {
+        for shape in [&[2, 3][..], &[3, 4], &[1, 3, 2], &[0, 2, 3], &[]] {
+            assert!(matches!(port().split(&zeros(shape)), Err(PortError::Shape { .. })), "{shape:?}");
+        }
+    }
+}

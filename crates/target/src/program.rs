@@ -1,0 +1,76 @@
+//! [`Compiled`]: a program for an instance, to be written, run and timed.
+
+use npukit_numeric::Tensor;
+
+use crate::error::TargetError;
+use crate::port::Port;
+use crate::report::{ProgramReport, Saturations, TimeReport};
+
+/// Inputs of one sample, by name. A tensor has the port's `shape`, or its `vectors`.
+pub type Inputs = [(String, Tensor)];
+
+/// A file of an artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArtifactFile {
+    /// Plain file name.
+    pub name: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// An output of one sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Name in the model.
+    pub name: String,
+    /// Real values, in the port's `shape`, host steps applied.
+    pub values: Tensor,
+    /// The machine's integers in the same shape, host steps not applied.
+    pub raw: Vec<i32>,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// Outputs in the program's order.
+    pub outputs: Vec<Output>,
+    /// Values that did not fit.
+    pub saturations: Saturations,
+}
+
+/// A program for an instance.
+pub trait Compiled: Send + Sync {
+    /// What it is.
+    fn report(&self) -> ProgramReport;
+
+    /// What it takes.
+    fn inputs(&self) -> Vec<Port>;
+
+    /// What it gives.
+    fn outputs(&self) -> Vec<Port>;
+
+    /// The files its drivers load, the manifest first.
+    fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
+        Err(self.unsupported("compile"))
+    }
+
+    /// Runs one sample, bit-exactly.
+    fn run(&self, _inputs: &Inputs) -> Result<RunResult, TargetError> {
+        Err(self.unsupported("run"))
+    }
+
+    /// Says how long it takes.
+    fn time(&self) -> Result<TimeReport, TargetError> {
+        Err(self.unsupported("time"))
+    }
+
+    /// Reads a text file of the target's own tools as input values; `name` is for errors.
+    fn read_text(&self, _name: &str, _bytes: &[u8]) -> Result<Tensor, TargetError> {
+        Err(self.unsupported("text inputs"))
+    }
+
+    /// The error of a part that is not there.
+    fn unsupported(&self, verb: &'static str) -> TargetError {
+        TargetError::Unsupported { target: self.report().target, verb }
+    }
+}

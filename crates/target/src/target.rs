@@ -1,0 +1,131 @@
+//! [`Target`] and [`Instance`]: an accelerator, and it with its parameters.
+
+use std::collections::BTreeMap;
+
+use npukit_graph::Graph;
+
+use serde::Serialize;
+
+use crate::error::TargetError;
+use crate::program::Compiled;
+use crate::read::Reader;
+use crate::report::Problem;
+use crate::vectors::Case;
+
+/// An instance that comes with npukit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preset {
+    /// Name, as in `--target tcu:NAME`.
+    pub name: String,
+    /// Its parameters in a line.
+    pub summary: String,
+}
+
+/// Where an instance's parameters come from.
+#[derive(Clone, Copy, Debug)]
+pub enum Config<'a> {
+    /// The default one.
+    Default,
+    /// A preset.
+    Preset(&'a str),
+    /// The bytes of a configuration file.
+    File {
+        /// Name of the file, for errors and for naming artifacts.
+        name: &'a str,
+        /// Content.
+        bytes: &'a [u8],
+    },
+}
+
+/// What a compilation is asked to do beyond the model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// File name of the model; artifacts are named after it.
+    pub model_name: String,
+    /// The target's own options, by name.
+    pub options: BTreeMap<String, String>,
+}
+
+/// An accelerator.
+pub trait Target: Send + Sync {
+    /// Short name, as in `--target NAME:...`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line.
+    fn summary(&self) -> &'static str;
+
+    /// Instances that come with npukit.
+    fn presets(&self) -> Vec<Preset>;
+
+    /// File name extensions of configuration files, without the dot.
+    fn config_extensions(&self) -> &'static [&'static str];
+
+    /// An instance.
+    fn instance(&self, config: Config<'_>) -> Result<Box<dyn Instance>, TargetError>;
+
+    /// File name extensions of artifacts, without the dot.
+    fn artifact_extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Loads the artifact whose manifest is at `path`; other files come from `files`.
+    fn load(&self, _path: &str, _files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+        Err(TargetError::Unsupported { target: self.name().to_owned(), verb: "run" })
+    }
+
+    /// The golden vectors in a file, or none when its format is not one of this target's.
+    ///
+    /// A file whose format is known but whose content is wrong is a case that fails.
+    fn vectors(&self, _path: &str, _bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {
+        None
+    }
+}
+
+/// An accelerator with its parameters fixed.
+pub trait Instance: Send + Sync {
+    /// Target and instance, as `tcu:pynqz1`.
+    fn name(&self) -> String;
+
+    /// Parameters, by name.
+    fn config(&self) -> serde_json::Value;
+
+    /// Every node that cannot be lowered.
+    fn check(&self, _graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+        Err(self.unsupported("check"))
+    }
+
+    /// Compiles a model.
+    fn compile(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        Err(self.unsupported("compile"))
+    }
+
+    /// Stages of the compiler that print, in order.
+    fn stages(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What the compiler has after `stage`, as text.
+    fn emit(&self, _graph: &Graph, _options: &CompileOptions, _stage: &str) -> Result<String, TargetError> {
+        Err(self.unsupported("compile --emit"))
+    }
+
+    /// Text to words. `name` is the file's, for errors.
+    fn assemble(&self, _name: &str, _text: &str) -> Result<Vec<u8>, TargetError> {
+        Err(self.unsupported("asm"))
+    }
+
+    /// Forms of listing that `disassemble` writes, the default first.
+    fn listings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Words to text.
+    fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<String, TargetError> {
+        Err(self.unsupported("disasm"))
+    }
+
+    /// The error of a part that is not there.
+    fn unsupported(&self, verb: &'static str) -> TargetError {
+        TargetError::Unsupported { target: self.name(), verb }
+    }
+}
