@@ -1,10 +1,21 @@
 //! Number formats, rounding, saturation and tensors.
 //!
-//! [`FixedFormat`] holds the literal arithmetic every fast path is judged by;
-//! [`NumberFormat`] names a format at run time; [`Tensor`] is a shape and its elements.
+//! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
+//! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
+//! systolic array's; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
+//! elements.
 
+mod bytes;
+mod counted;
 mod format;
+mod number;
+mod saturation;
+mod simd;
 mod tensor;
 
+pub use bytes::{PartialScalar, whole_scalars};
 pub use format::{FixedFormat, NumberFormat};
+pub use number::{Fixed, Float, Number};
+pub use saturation::{Excess, Saturations};
+pub use simd::{ArrayWeights, Path, Rows, array_product, array_product_on};
 pub use tensor::{ElementType, Tensor, TensorData};

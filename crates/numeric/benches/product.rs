@@ -1,0 +1,46 @@
+//! The array product: multiply-accumulates per second on one core, by path, format and size.
+
+use divan::{Bencher, counter::ItemsCount};
+use npukit_numeric::{ArrayWeights, Fixed, Float, Number, Path, Rows, Saturations, array_product_on};
+
+fn main() {
+    divan::main();
+}
+
+const ROWS: usize = 256;
+
+fn product<F: Number>(bencher: Bencher<'_, '_>, path: Path, lanes: usize) {
+    if !Path::available().contains(&path) {
+        return;
+    }
+    let mut weights = ArrayWeights::<F::Raw>::new(lanes, lanes);
+    for k in 0..=lanes {
+        for (j, w) in weights.row_mut(k).iter_mut().enumerate() {
+            *w = F::from_raw(((k * 31 + j * 17) % 101) as i32 - 50);
+        }
+    }
+    let x: Vec<F::Raw> = (0..ROWS * lanes).map(|i| F::from_raw((i * 37 % 511) as i32 - 255)).collect();
+    let mut y = vec![F::Raw::default(); ROWS * lanes];
+    let mut saturations = Saturations::default();
+    // Items are multiply-accumulates: divan prints giga-items per second.
+    bencher.counter(ItemsCount::new(ROWS * lanes * lanes)).bench_local(|| {
+        let rows = Rows { values: divan::black_box(&x[..]), pitch: lanes, count: ROWS };
+        array_product_on::<F>(path, &weights, rows, &mut y, &mut saturations);
+    });
+}
+
+#[divan::bench(args = [(Path::Literal, 16), (Path::Portable, 16), (Path::Avx2, 8), (Path::Avx2, 16), (Path::Avx2, 32),
+    (Path::Avx512, 8), (Path::Avx512, 12), (Path::Avx512, 16), (Path::Avx512, 32)])]
+fn fp16bp8(bencher: Bencher<'_, '_>, (path, lanes): (Path, usize)) {
+    product::<Fixed<i16, 16, 8>>(bencher, path, lanes);
+}
+
+#[divan::bench(args = [(Path::Literal, 16), (Path::Avx2, 16), (Path::Avx512, 16)])]
+fn fp32bp16(bencher: Bencher<'_, '_>, (path, lanes): (Path, usize)) {
+    product::<Fixed<i32, 32, 16>>(bencher, path, lanes);
+}
+
+#[divan::bench(args = [(Path::Literal, 16), (Path::Avx2, 16), (Path::Avx512, 16)])]
+fn float32(bencher: Bencher<'_, '_>, (path, lanes): (Path, usize)) {
+    product::<Float>(bencher, path, lanes);
+}

@@ -1,0 +1,5 @@
+//! The crate's tests.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod number;
+mod product;

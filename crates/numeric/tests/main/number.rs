@@ -1,0 +1,70 @@
+//! The compile-time formats against the literal arithmetic.
+
+use npukit_numeric::{Fixed, FixedFormat, Float, Number, NumberFormat, Saturations};
+use proptest::prelude::*;
+
+/// Compares every operation of `F` on three raw values with the literal one, and `clipped` with the statistics.
+fn agrees<F: Number>(raw: [i32; 3]) {
+    let [x, y, z] = raw.map(|v| F::widen(F::from_raw(v)));
+    let [rx, ry, rz] = raw.map(|v| F::to_raw(F::from_raw(v)));
+    let format = F::FORMAT;
+    let check = |wide: &dyn Fn(&mut F::Wide) -> F::Wide, literal: &dyn Fn(&mut Saturations) -> i32| {
+        let (mut clipped, mut counted) = (F::Wide::default(), Saturations::default());
+        let fast = F::to_raw(F::narrow(wide(&mut clipped)));
+        let slow = literal(&mut counted);
+        // A NaN's payload is the processor's business.
+        let nan = format == NumberFormat::Float32 && f32::from_bits(slow as u32).is_nan();
+        assert!(fast == slow || nan && f32::from_bits(fast as u32).is_nan(), "{raw:?}: {fast} {slow}");
+        assert_eq!(clipped == F::Wide::default(), counted.is_empty(), "{raw:?}");
+    };
+    check(&|c| F::mac(x, y, z, c), &|s| format.mac(rx, ry, rz, s));
+    check(&|c| F::mul(x, y, c), &|s| format.mul(rx, ry, s));
+    check(&|c| F::add(x, y, c), &|s| format.add(rx, ry, s));
+    check(&|c| F::sub(x, y, c), &|s| format.sub(rx, ry, s));
+    check(&|_| F::abs(x), &|_| format.abs(rx));
+    check(&|_| F::ONE, &|_| format.one());
+}
+
+/// Any value, the extremes of every width, and their neighbours.
+fn raw() -> impl Strategy<Value = i32> {
+    let edges = [0, 1, 8, 16, 127, 128, 255, 256, 512, 1024, 32767, 65536, 131071, i32::MAX];
+    prop_oneof![
+        any::<i32>(),
+        any::<i16>().prop_map(i32::from),
+        -1024..1024i32,
+        (prop::sample::select(edges.to_vec()), -2..3i32, any::<bool>()).prop_map(|(v, d, n)| if n {
+            v.wrapping_add(d).wrapping_neg()
+        } else {
+            v.wrapping_add(d)
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #[test]
+    fn every_format_equals_the_literal_one(v in [raw(), raw(), raw()]) {
+        agrees::<Fixed<i8, 8, 4>>(v);
+        agrees::<Fixed<i16, 16, 8>>(v);
+        agrees::<Fixed<i32, 18, 10>>(v);
+        agrees::<Fixed<i32, 32, 16>>(v);
+        agrees::<Float>(v);
+    }
+
+    #[test]
+    fn bytes_come_back(v in prop::collection::vec(raw(), 0..9), width in 1..=32u32) {
+        let format = FixedFormat { width, binary_point: 0 };
+        let raw: Vec<i32> = v.into_iter().map(|v| format.wrap(v)).collect();
+        let bytes = format.to_bytes(&raw);
+        prop_assert_eq!(bytes.len(), raw.len() * format.size_bytes());
+        prop_assert_eq!(format.from_bytes(&bytes).unwrap(), raw);
+    }
+}
+
+#[test]
+fn a_partial_scalar_is_an_error() {
+    let format = FixedFormat { width: 18, binary_point: 10 };
+    let error = format.from_bytes(&[0; 7]).unwrap_err();
+    assert_eq!(error.to_string(), "7 bytes are no whole number of 4-byte scalars: 3 are left over");
+    assert_eq!(format.to_bytes(&[-1]), [0xFF, 0xFF, 0x03, 0x00]);
+}
