@@ -1,1 +1,79 @@
-//! Runs golden vectors against a target.
+//! Runs golden vectors against any target; the library behind `npu conform`.
+//!
+//! [`run`] searches paths for files, asks the target which it knows, checks every vector in them
+//! over the machine's cores and sums up in a [`Report`]. What the vectors mean is the target's
+//! business ([`Target::vectors`]).
+
+mod report;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use npukit_target::{Case, Outcome, ReadError, Reader, Target};
+use rayon::prelude::*;
+
+pub use report::{Failure, FileReport, Report, Skip};
+
+/// Told after every case: how many are done, and how many there are.
+pub type Progress<'a> = dyn Fn(usize, usize) + Sync + 'a;
+
+/// A case and the file it comes from.
+struct Task {
+    file: usize,
+    case: Case,
+}
+
+/// Checks every golden vector found below `paths`.
+///
+/// Files that do not end in `.json` are no vectors; those that do and that the target does not
+/// know are listed in [`Report::unrecognised`]. Errors: a path that cannot be read.
+pub fn run(
+    target: &dyn Target,
+    paths: &[String],
+    reader: &dyn Reader,
+    progress: &Progress<'_>,
+) -> Result<Report, ReadError> {
+    let mut report = Report::default();
+    let mut tasks = Vec::new();
+    for path in find(paths, reader)? {
+        let bytes = reader.read(&path)?;
+        match target.vectors(&path, &bytes, reader) {
+            None => report.unrecognised.push(path),
+            Some(cases) => {
+                let file = report.add_file(path);
+                tasks.extend(cases.into_iter().map(|case| Task { file, case }));
+            }
+        }
+    }
+    for (file, name, outcome) in check(tasks, progress) {
+        report.add(file, name, outcome);
+    }
+    Ok(report)
+}
+
+/// All `.json` files below `paths`, each once.
+fn find(paths: &[String], reader: &dyn Reader) -> Result<Vec<String>, ReadError> {
+    let mut found = Vec::new();
+    for path in paths {
+        let files = reader.list(path)?;
+        found.extend(files.into_iter().filter(|f| f == path || f.ends_with(".json")));
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// The outcomes, in the order of the tasks.
+fn check(tasks: Vec<Task>, progress: &Progress<'_>) -> Vec<(usize, String, Outcome)> {
+    let total = tasks.len();
+    let done = AtomicUsize::new(0);
+    progress(0, total);
+    tasks
+        .into_par_iter()
+        .map(|Task { file, case }| {
+            let name = case.name.clone();
+            let outcome = case.check();
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            (file, name, outcome)
+        })
+        .collect()
+}

@@ -25,6 +25,13 @@ pub enum ReadError {
 pub trait Reader: Sync {
     /// The bytes of the file at `path`.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+
+    /// The paths of all files below the folder at `path`, sorted; a file gives itself.
+    ///
+    /// A reader that cannot list gives the path itself.
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        Ok(vec![path.to_owned()])
+    }
 }
 
 impl<F: Fn(&str) -> Result<Vec<u8>, ReadError> + Sync> Reader for F {
@@ -41,10 +48,12 @@ pub fn sibling(path: &str, name: &str) -> Result<String, ReadError> {
     if !plain {
         return Err(ReadError::NotAName { path: path.to_owned(), name: name.to_owned() });
     }
-    Ok(match path.rfind(['/', '\\']) {
-        Some(end) => format!("{}{name}", &path[..=end]),
-        None => name.to_owned(),
-    })
+    Ok(format!("{}{name}", folder(path)))
+}
+
+/// The folder of the file at `path`, with its closing separator; empty when there is none.
+pub fn folder(path: &str) -> &str {
+    path.rfind(['/', '\\']).map_or("", |end| &path[..=end])
 }
 
 #[cfg(test)]

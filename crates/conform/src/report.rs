@@ -1,0 +1,98 @@
+//! [`Report`]: what became of every vector.
+
+use npukit_target::Outcome;
+use serde::Serialize;
+
+/// A vector that gave something else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// Its file.
+    pub file: String,
+    /// Its name in the file.
+    pub case: String,
+    /// What the vector says.
+    pub expected: String,
+    /// What we computed.
+    pub got: String,
+}
+
+/// A vector that was not checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skip {
+    /// Its file.
+    pub file: String,
+    /// Its name in the file.
+    pub case: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The vectors of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FileReport {
+    /// Its path.
+    pub file: String,
+    /// Vectors that gave what was expected.
+    pub passed: usize,
+    /// Vectors that did not.
+    pub failed: usize,
+    /// Vectors not checked.
+    pub skipped: usize,
+}
+
+/// What became of every vector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Vectors that gave what was expected.
+    pub passed: usize,
+    /// Vectors that did not.
+    pub failed: usize,
+    /// Vectors not checked.
+    pub skipped: usize,
+    /// Each vector that failed.
+    pub failures: Vec<Failure>,
+    /// Each vector not checked.
+    pub skips: Vec<Skip>,
+    /// The same by file.
+    pub files: Vec<FileReport>,
+    /// JSON files whose format the target does not know.
+    pub unrecognised: Vec<String>,
+}
+
+impl Report {
+    /// Whether something was checked and nothing failed.
+    pub fn is_success(&self) -> bool {
+        self.failed == 0 && self.passed > 0
+    }
+
+    /// The closing line of the command.
+    pub fn closing_line(&self) -> String {
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
+
+    pub(crate) fn add_file(&mut self, file: String) -> usize {
+        self.files.push(FileReport { file, ..FileReport::default() });
+        self.files.len() - 1
+    }
+
+    pub(crate) fn add(&mut self, file: usize, case: String, outcome: Outcome) {
+        let by_file = &mut self.files[file];
+        let file = by_file.file.clone();
+        match outcome {
+            Outcome::Passed => {
+                by_file.passed += 1;
+                self.passed += 1;
+            }
+            Outcome::Failed { expected, got } => {
+                by_file.failed += 1;
+                self.failed += 1;
+                self.failures.push(Failure { file, case, expected, got });
+            }
+            Outcome::Skipped { reason } => {
+                by_file.skipped += 1;
+                self.skipped += 1;
+                self.skips.push(Skip { file, case, reason });
+            }
+        }
+    }
+}
