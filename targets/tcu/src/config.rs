@@ -1,6 +1,16 @@
 //! Architecture parameters (`.tarch`), and what follows from them.
+//!
+//! [`Config`] is the instance. Reading, writing and checks are in [`tarch`], the embedded boards in
+//! `presets`, the widths of an instruction in [`Layout`].
+
+mod layout;
+mod presets;
+pub mod tarch;
 
 use npukit_numeric::{FixedFormat, NumberFormat};
+
+pub use layout::Layout;
+pub use tarch::{ConfigError, ConfigErrors, ConfigWarning};
 
 /// The number format of every memory and unit of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +28,25 @@ pub enum DataType {
 }
 
 impl DataType {
+    /// Every number format, narrowest first.
+    pub const ALL: [Self; 5] = [Self::Fp8Bp4, Self::Fp16Bp8, Self::Fp18Bp10, Self::Fp32Bp16, Self::Float32];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fp8Bp4 => "FP8BP4",
+            Self::Fp16Bp8 => "FP16BP8",
+            Self::Fp18Bp10 => "FP18BP10",
+            Self::Fp32Bp16 => "FP32BP16",
+            Self::Float32 => "FLOAT32",
+        }
+    }
+
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|data_type| data_type.name() == name)
+    }
+
     /// The arithmetic behind the name.
     pub const fn format(self) -> NumberFormat {
         let (width, binary_point) = match self {

@@ -1,5 +1,9 @@
 //! Typed instructions. Sizes count vectors (the field in the word holds one less);
 //! addresses count vectors; strides are exponents of two.
+//!
+//! [`crate::codec`] turns an [`Op`] into a word and back; [`crate::isa`] describes the same for people.
+
+use npukit_base::Word;
 
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,6 +33,46 @@ pub enum DataMoveKind {
     LocalToAccumulatorAccumulate,
 }
 
+impl DataMoveKind {
+    /// Every kind with a meaning, by code.
+    pub const ALL: [Self; 7] = [
+        Self::Dram0ToLocal,
+        Self::LocalToDram0,
+        Self::Dram1ToLocal,
+        Self::LocalToDram1,
+        Self::AccumulatorToLocal,
+        Self::LocalToAccumulator,
+        Self::LocalToAccumulatorAccumulate,
+    ];
+
+    /// The flags field.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Dram0ToLocal => 0x0,
+            Self::LocalToDram0 => 0x1,
+            Self::Dram1ToLocal => 0x2,
+            Self::LocalToDram1 => 0x3,
+            Self::AccumulatorToLocal => 0xC,
+            Self::LocalToAccumulator => 0xD,
+            Self::LocalToAccumulatorAccumulate => 0xF,
+        }
+    }
+
+    /// The kind of that code; `None` for 4 to 0xB and 0xE, which have no meaning.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        Some(match code {
+            0x0 => Self::Dram0ToLocal,
+            0x1 => Self::LocalToDram0,
+            0x2 => Self::Dram1ToLocal,
+            0x3 => Self::LocalToDram1,
+            0xC => Self::AccumulatorToLocal,
+            0xD => Self::LocalToAccumulator,
+            0xF => Self::LocalToAccumulatorAccumulate,
+            _ => return None,
+        })
+    }
+}
+
 /// SIMD operations; the discriminant is the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -52,6 +96,71 @@ pub enum SimdOp {
     Max,
     /// Extension, only with lookup tables.
     Lookup,
+}
+
+impl SimdOp {
+    /// Every operation, by code; the last one is the extension's.
+    pub const ALL: [Self; 17] = [
+        Self::NoOp,
+        Self::Zero,
+        Self::Move,
+        Self::Not,
+        Self::And,
+        Self::Or,
+        Self::Increment,
+        Self::Decrement,
+        Self::Add,
+        Self::Subtract,
+        Self::Multiply,
+        Self::Abs,
+        Self::GreaterThan,
+        Self::GreaterThanEqual,
+        Self::Min,
+        Self::Max,
+        Self::Lookup,
+    ];
+
+    /// The operation field.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The operation of that code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
+    /// The instruction set's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoOp => "NoOp",
+            Self::Zero => "Zero",
+            Self::Move => "Move",
+            Self::Not => "Not",
+            Self::And => "And",
+            Self::Or => "Or",
+            Self::Increment => "Increment",
+            Self::Decrement => "Decrement",
+            Self::Add => "Add",
+            Self::Subtract => "Subtract",
+            Self::Multiply => "Multiply",
+            Self::Abs => "Abs",
+            Self::GreaterThan => "GreaterThan",
+            Self::GreaterThanEqual => "GreaterThanEqual",
+            Self::Min => "Min",
+            Self::Max => "Max",
+            Self::Lookup => "Lookup",
+        }
+    }
+
+    /// How many sources the result depends on: 0 (NoOp, Zero), 1 (`left`) or 2.
+    pub const fn arity(self) -> usize {
+        match self {
+            Self::NoOp | Self::Zero => 0,
+            Self::Move | Self::Not | Self::Increment | Self::Decrement | Self::Abs | Self::Lookup => 1,
+            _ => 2,
+        }
+    }
 }
 
 /// The SIMD sub-instruction: `destination = op(left, right)`.
@@ -127,9 +236,9 @@ pub enum Op {
     },
     /// Extension: loads lookup table `table` from local memory.
     LoadLut {
-        /// Keys and values.
+        /// The table's entries.
         local: Strided,
-        /// Table number.
+        /// 0 is the index (the keys), `k` the values of table `k`.
         table: u64,
         /// Vectors.
         size: u64,
@@ -141,10 +250,12 @@ pub enum Op {
         /// 28-bit value.
         value: u32,
     },
-    /// An opcode or DataMove kind without meaning: hardware consumes it in one cycle without
-    /// effect. Holds the whole word, little-endian.
+    /// An opcode, DataMove kind or SIMD operation without meaning: hardware consumes it in one
+    /// cycle without effect. Only lenient decoding makes it; it encodes to the word it came from.
     Unassigned {
-        /// Opcode and flags.
+        /// Opcode and flags; in two-thread mode without the thread's bit.
         header: u8,
+        /// The bits below the header.
+        operands: Word,
     },
 }

@@ -1,0 +1,116 @@
+//! [`Layout`]: the widths of an instruction's parts, as functions of the memory depths.
+
+use npukit_base::clog2;
+
+use super::Config;
+
+/// Widths in bits of an instance's instructions.
+///
+/// From bit 0 up: operand 0 (address, stride, padding), operand 1 (the same), operand 2 (value,
+/// padding), and the 8-bit header. Source: specification 3.1 and 3.2, pinned by
+/// `encoding::layouts_are_the_golden_ones`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Thread id, in the header's highest bits; 0 with one thread.
+    pub tid_bits: u32,
+    /// Address in local memory.
+    pub local_bits: u32,
+    /// Address in the accumulators.
+    pub accumulator_bits: u32,
+    /// Address in DRAM0.
+    pub dram0_bits: u32,
+    /// Address in DRAM1.
+    pub dram1_bits: u32,
+    /// Stride code of operand 0.
+    pub stride0_bits: u32,
+    /// Stride code of operand 1.
+    pub stride1_bits: u32,
+    /// SIMD operation: 4, and 5 with lookup tables, whose Lookup is the 17th.
+    pub simd_op_bits: u32,
+    /// Source or destination of a SIMD operation.
+    pub simd_operand_bits: u32,
+    /// SIMD sub-instruction.
+    pub simd_sub_bits: u32,
+    /// Address part of operand 0.
+    pub operand0_address_bits: u32,
+    /// Operand 0 with its padding.
+    pub operand0_bits: u32,
+    /// Address part of operand 1.
+    pub operand1_address_bits: u32,
+    /// Operand 1 with its padding.
+    pub operand1_bits: u32,
+    /// Value part of operand 2.
+    pub operand2_value_bits: u32,
+    /// Operand 2 with its padding.
+    pub operand2_bits: u32,
+    /// A lookup table's number, in operand 1; 0 without the extension.
+    pub table_bits: u32,
+}
+
+/// Bits of opcode and flags.
+pub const HEADER_BITS: u32 = 8;
+
+impl Layout {
+    /// The three operands together: everything below the header.
+    pub const fn operands_bits(&self) -> u32 {
+        self.operand0_bits + self.operand1_bits + self.operand2_bits
+    }
+
+    /// A whole instruction, 3 to 28 bytes.
+    pub const fn instruction_bytes(&self) -> usize {
+        ((self.operands_bits() + HEADER_BITS) / 8) as usize
+    }
+
+    /// Bits of a Configure's value: 28, or what the operands leave beside the register number.
+    pub fn configure_value_bits(&self) -> u32 {
+        self.operands_bits().saturating_sub(4).min(28)
+    }
+}
+
+impl Config {
+    /// The widths of this instance's instructions.
+    pub fn layout(&self) -> Layout {
+        let (local, acc) = (clog2(self.local_depth), clog2(self.accumulator_depth));
+        let (dram0, dram1) = (clog2(self.dram0_depth), clog2(self.dram1_depth));
+        let (stride0, stride1) = (clog2(self.stride0_depth as u64), clog2(self.stride1_depth as u64));
+        let simd_op = if self.has_lookup() { 5 } else { 4 };
+        let simd_operand = clog2(self.simd_registers_depth as u64 + 1);
+        let simd_sub = simd_op + 3 * simd_operand;
+        let table = if self.has_lookup() { clog2(self.lookup_tables as u64 + 1) } else { 0 };
+        let address0 = local.max(acc);
+        let address1 = address0.max(dram0).max(dram1);
+        let value2 = local.min(acc).max(local.min(dram0)).max(local.min(dram1)).max(simd_sub);
+        Layout {
+            tid_bits: clog2(self.number_of_threads as u64),
+            local_bits: local,
+            accumulator_bits: acc,
+            dram0_bits: dram0,
+            dram1_bits: dram1,
+            stride0_bits: stride0,
+            stride1_bits: stride1,
+            simd_op_bits: simd_op,
+            simd_operand_bits: simd_operand,
+            simd_sub_bits: simd_sub,
+            operand0_address_bits: address0,
+            operand0_bits: (address0 + stride0).next_multiple_of(8),
+            operand1_address_bits: address1,
+            operand1_bits: (address1 + stride1).max(table).next_multiple_of(8),
+            operand2_value_bits: value2,
+            operand2_bits: value2.next_multiple_of(8),
+            table_bits: table,
+        }
+    }
+
+    /// Whether the LoadLUT and Lookup extension is there.
+    pub const fn has_lookup(&self) -> bool {
+        self.lookup_tables > 0
+    }
+
+    /// Vectors of local memory a thread has: an equal share, rounded down.
+    pub const fn thread_local_depth(&self) -> u64 {
+        match self.number_of_threads {
+            0 => self.local_depth,
+            threads => self.local_depth / threads as u64,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! `.tarch`: a [`Config`] as upstream's JSON object, read with every fault named, and written with
+//! all eleven keys in upstream's order.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::{Config, DataType};
+
+/// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.
+pub const MAX_DEPTH: u64 = 1 << 62;
+
+/// An integer of the file: its legal range, and where it lives.
+struct Key {
+    name: &'static str,
+    min: u64,
+    max: u64,
+    /// Value of a missing key; `None` makes the key required.
+    default: Option<u64>,
+    get: fn(&Config) -> u64,
+    set: fn(&mut Config, u64),
+}
+
+const DATA_TYPE: &str = "data_type";
+/// The name an old document misprints for FP32BP16.
+const FP32BP16_MISPRINT: &str = "FP32B16";
+
+#[rustfmt::skip] // A table: one key a line, in the order upstream writes.
+const KEYS: [Key; 11] = [
+    Key { name: "array_size",           min: 1, max: 1024,      default: None,    get: |c| c.array_size as u64,           set: |c, v| c.array_size = v as usize },
+    Key { name: "dram0_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram0_depth,                 set: |c, v| c.dram0_depth = v },
+    Key { name: "dram1_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram1_depth,                 set: |c, v| c.dram1_depth = v },
+    Key { name: "local_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.local_depth,                 set: |c, v| c.local_depth = v },
+    Key { name: "accumulator_depth",    min: 1, max: MAX_DEPTH, default: None,    get: |c| c.accumulator_depth,           set: |c, v| c.accumulator_depth = v },
+    Key { name: "simd_registers_depth", min: 0, max: 16,        default: None,    get: |c| c.simd_registers_depth as u64, set: |c, v| c.simd_registers_depth = v as usize },
+    Key { name: "stride0_depth",        min: 1, max: 32,        default: None,    get: |c| c.stride0_depth as u64,        set: |c, v| c.stride0_depth = v as usize },
+    Key { name: "stride1_depth",        min: 1, max: 32,        default: None,    get: |c| c.stride1_depth as u64,        set: |c, v| c.stride1_depth = v as usize },
+    Key { name: "number_of_threads",    min: 1, max: 2,         default: Some(1), get: |c| c.number_of_threads as u64,    set: |c, v| c.number_of_threads = v as usize },
+    Key { name: "thread_queue_depth",   min: 1, max: 1 << 20,   default: Some(8), get: |c| c.thread_queue_depth as u64,   set: |c, v| c.thread_queue_depth = v as usize },
+    Key { name: "lookup_tables",        min: 0, max: 16,        default: Some(0), get: |c| c.lookup_tables as u64,        set: |c, v| c.lookup_tables = v as usize },
+];
+
+/// What is wrong with a `.tarch` file or a [`Config`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// The text is not JSON.
+    #[error("not JSON: {message} (line {line}, column {column})")]
+    Json {
+        /// What the parser says.
+        message: String,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// The text is JSON, but no object.
+    #[error("an architecture is a JSON object of keys and values, not {found}")]
+    NotAnObject {
+        /// What is there instead.
+        found: String,
+    },
+    /// A required key is not there.
+    #[error("`{key}` is missing: give {legal}")]
+    Missing {
+        /// The key.
+        key: &'static str,
+        /// Legal values.
+        legal: String,
+    },
+    /// A value is of the wrong type or out of range.
+    #[error("`{key}` is {value}: it must be {legal}")]
+    Invalid {
+        /// The key.
+        key: &'static str,
+        /// The value found, as JSON.
+        value: String,
+        /// Legal values.
+        legal: String,
+    },
+    /// A lookup's results do not fit the registers.
+    #[error(
+        "`lookup_tables` is {tables}: a lookup writes one register for each table, and `simd_registers_depth` is {registers}"
+    )]
+    TooManyTables {
+        /// Lookup tables.
+        tables: usize,
+        /// Registers.
+        registers: usize,
+    },
+}
+
+/// Every fault of a file at once; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(error: ConfigError) -> Self {
+        Self(vec![error])
+    }
+}
+
+/// Something accepted that the author should know of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigWarning {
+    /// A misprint of older documents, taken for what it means.
+    OldDataTypeName {
+        /// As written.
+        found: String,
+        /// As understood, and as [`Config::to_json`] writes it.
+        meant: DataType,
+    },
+}
+
+impl std::fmt::Display for ConfigWarning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self::OldDataTypeName { found, meant } = self;
+        write!(f, "`{DATA_TYPE}` is \"{found}\": taken for {}, write that", meant.name())
+    }
+}
+
+impl Config {
+    /// Reads a `.tarch` file: UTF-8 JSON; unknown keys are ignored, `number_of_threads`,
+    /// `thread_queue_depth` and `lookup_tables` default to 1, 8 and 0.
+    ///
+    /// Errors: every missing or unusable key at once, with the legal range.
+    /// Source: specification 2 and 1.2 (13, 24).
+    pub fn from_json(text: &str) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
+        let value: Value = serde_json::from_str(text).map_err(|error| ConfigError::Json {
+            message: without_place(&error.to_string()),
+            line: error.line(),
+            column: error.column(),
+        })?;
+        Self::from_value(&value)
+    }
+
+    /// [`Config::from_json`] for a value already parsed, as the `arch` of a `.tmodel` is.
+    pub fn from_value(value: &Value) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
+        let Value::Object(keys) = value else {
+            return Err(ConfigError::NotAnObject { found: shown(value) }.into());
+        };
+        let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+        let data_type = read_data_type(keys, &mut warnings).unwrap_or_else(|error| {
+            errors.push(error);
+            DataType::Fp16Bp8
+        });
+        let mut config = Self { data_type, ..Self::ZERO };
+        for key in &KEYS {
+            match key.read(keys) {
+                Ok(value) => (key.set)(&mut config, value),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() {
+            config.check().map(|()| (config, warnings))
+        } else {
+            Err(ConfigErrors(errors))
+        }
+    }
+
+    /// The file's text: all eleven keys in upstream's order, and `lookup_tables` when not 0.
+    pub fn to_json(&self) -> String {
+        // A map of strings and integers always serialises.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// Checks the ranges of a config made by hand; [`Config::from_json`] does it itself.
+    pub fn check(&self) -> Result<(), ConfigErrors> {
+        let outside = |key: &&Key| !(key.min..=key.max).contains(&(key.get)(self));
+        let mut errors: Vec<ConfigError> =
+            KEYS.iter().filter(outside).map(|key| key.invalid((key.get)(self).to_string())).collect();
+        if self.lookup_tables > self.simd_registers_depth {
+            let (tables, registers) = (self.lookup_tables, self.simd_registers_depth);
+            errors.push(ConfigError::TooManyTables { tables, registers });
+        }
+        if errors.is_empty() { Ok(()) } else { Err(ConfigErrors(errors)) }
+    }
+
+    /// Every key to be set; illegal as it stands.
+    const ZERO: Self = Self {
+        data_type: DataType::Fp16Bp8,
+        array_size: 0,
+        dram0_depth: 0,
+        dram1_depth: 0,
+        local_depth: 0,
+        accumulator_depth: 0,
+        simd_registers_depth: 0,
+        stride0_depth: 0,
+        stride1_depth: 0,
+        number_of_threads: 0,
+        thread_queue_depth: 0,
+        lookup_tables: 0,
+    };
+}
+
+impl Serialize for Config {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(DATA_TYPE, self.data_type.name())?;
+        // Upstream's reader knows eleven keys; ours is written only by those who use it.
+        for key in KEYS.iter().filter(|key| key.name != "lookup_tables" || self.has_lookup()) {
+            map.serialize_entry(key.name, &(key.get)(self))?;
+        }
+        map.end()
+    }
+}
+
+impl Key {
+    fn read(&self, keys: &Map<String, Value>) -> Result<u64, ConfigError> {
+        let value = match (keys.get(self.name), self.default) {
+            (Some(value), _) => value,
+            (None, Some(default)) => return Ok(default),
+            (None, None) => return Err(ConfigError::Missing { key: self.name, legal: self.legal() }),
+        };
+        let number = value.as_u64().filter(|number| (self.min..=self.max).contains(number));
+        number.ok_or_else(|| self.invalid(shown(value)))
+    }
+
+    fn invalid(&self, value: String) -> ConfigError {
+        ConfigError::Invalid { key: self.name, value, legal: self.legal() }
+    }
+
+    fn legal(&self) -> String {
+        format!("an integer from {} to {}", self.min, self.max)
+    }
+}
+
+fn read_data_type(
+    keys: &Map<String, Value>,
+    warnings: &mut Vec<ConfigWarning>,
+) -> Result<DataType, ConfigError> {
+    let legal = || format!("one of {}", DataType::ALL.map(DataType::name).join(", "));
+    let value = keys.get(DATA_TYPE).ok_or_else(|| ConfigError::Missing { key: DATA_TYPE, legal: legal() })?;
+    let name = value.as_str().unwrap_or_default();
+    if name == FP32BP16_MISPRINT {
+        let (found, meant) = (name.to_owned(), DataType::Fp32Bp16);
+        warnings.push(ConfigWarning::OldDataTypeName { found, meant });
+        return Ok(meant);
+    }
+    DataType::from_name(name).ok_or_else(|| ConfigError::Invalid {
+        key: DATA_TYPE,
+        value: shown(value),
+        legal: legal(),
+    })
+}
+
+/// A value as JSON, cut short when long.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST).chain("...".chars()).collect()
+}
+
+/// The parser's message without the place it appends, which the error holds itself.
+fn without_place(message: &str) -> String {
+    message.split(" at line ").next().unwrap_or_default().to_owned()
+}
