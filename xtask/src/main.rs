@@ -1,2 +1,81 @@
-//! Chores of the workspace.
-fn main() {}
+//! Chores of the workspace, run as `cargo xtask CHORE`.
+//!
+//! Each chore is a module and a line in [`CHORES`]. Exit status: 0 when the chore is content, 1 when
+//! it found something, 2 when the command line names no chore.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to its terminal")]
+
+mod bless;
+mod check_deps;
+
+use std::process::ExitCode;
+
+/// A chore: its name, what it is for, and the function that does it with the arguments that follow.
+struct Chore {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), Error>,
+}
+
+/// Every chore, in the order of the help.
+const CHORES: &[Chore] = &[
+    Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
+    Chore { name: "bless", about: bless::ABOUT, run: bless::run },
+];
+
+/// Why a chore did not succeed.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("{chore} takes no arguments, found `{argument}`")]
+    Argument { chore: &'static str, argument: String },
+    #[error("cannot start `{command}`: {source}")]
+    Start { command: String, source: std::io::Error },
+    #[error("`{command}` failed with {status}: {stderr}")]
+    Command { command: String, status: std::process::ExitStatus, stderr: String },
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("cannot read the answer of `cargo metadata`: {0}")]
+    Metadata(#[from] serde_json::Error),
+    #[error("{0} found")]
+    Found(Count),
+}
+
+/// A number of problems, in words.
+#[derive(Debug)]
+struct Count(usize);
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} problem{}", self.0, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_default();
+    let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
+        return usage(&name);
+    };
+    match (chore.run)(&arguments.collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error @ Error::Argument { .. }) => report(&error, 2),
+        Err(error) => report(&error, 1),
+    }
+}
+
+fn report(error: &Error, status: u8) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(status)
+}
+
+/// Prints the list of chores; `name` is what was typed, empty when nothing was.
+fn usage(name: &str) -> ExitCode {
+    if !matches!(name, "" | "help" | "-h" | "--help") {
+        eprintln!("error: no chore is called `{name}`\n");
+    }
+    eprintln!("Usage: cargo xtask CHORE\n");
+    for chore in CHORES {
+        eprintln!("  {:<12}{}", chore.name, chore.about);
+    }
+    ExitCode::from(2)
+}

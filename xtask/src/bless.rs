@@ -1,0 +1,28 @@
+//! `cargo xtask bless`: runs the tests with every expected output replaced by what came out.
+
+use std::process::Command;
+
+use crate::Error;
+
+/// One line for the help.
+pub const ABOUT: &str =
+    "Rewrites expected outputs (NPUKIT_BLESS=1, INSTA_UPDATE=always); arguments go to cargo test";
+
+/// Runs `cargo test` with `arguments`, or over the whole workspace without any.
+///
+/// Inspect the result with `git diff`: what was blessed is not thereby right.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    let everything = ["--workspace".to_owned()];
+    let arguments = if arguments.is_empty() { &everything } else { arguments };
+    let command = format!("cargo test {}", arguments.join(" "));
+    let status = Command::new(env!("CARGO"))
+        .arg("test")
+        .args(arguments)
+        .envs([("NPUKIT_BLESS", "1"), ("INSTA_UPDATE", "always")])
+        .status()
+        .map_err(|source| Error::Start { command: command.clone(), source })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::Command { command, status, stderr: "its output is above".to_owned() })
+}

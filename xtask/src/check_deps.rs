@@ -1,0 +1,107 @@
+//! `cargo xtask check-deps`: the rules of the house that the compiler does not check.
+//!
+//! - [`ladder`]: a crate depends only on crates of lower lines (the table of `ARCHITECTURE.md`);
+//! - [`manifests`]: dependencies are declared once, at the root, each with what it saves;
+//! - [`sources`]: `unsafe` only in `crates/numeric/src/simd`, no path of somebody's machine.
+
+mod ladder;
+mod manifests;
+mod metadata;
+mod sources;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::{Count, Error};
+
+/// One line for the help.
+pub const ABOUT: &str = "Checks the dependency ladder, the manifests, `unsafe` and stray absolute paths";
+
+/// A broken rule, at its place.
+#[derive(Debug, PartialEq)]
+struct Problem {
+    /// A file and line, or a crate.
+    place: String,
+    /// What is wrong and what is allowed.
+    message: String,
+}
+
+impl Problem {
+    fn at_line(path: &str, line_index: usize, message: String) -> Self {
+        Self { place: format!("{path}:{}", line_index + 1), message }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// A text file of the workspace.
+struct SourceFile {
+    /// From the root, with `/` between the parts.
+    path: String,
+    text: String,
+}
+
+/// Checks every rule and prints all that is broken.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    if let Some(argument) = arguments.first() {
+        return Err(Error::Argument { chore: "check-deps", argument: argument.clone() });
+    }
+    let edges = metadata::edges()?;
+    let files = source_files(&root())?;
+    for note in ladder::notes(&edges) {
+        println!("note: {note}");
+    }
+    let mut problems = ladder::check(&edges);
+    problems.extend(manifests::check(&files));
+    problems.extend(sources::check(&files));
+    summarise(&problems, edges.len(), files.len())
+}
+
+fn summarise(problems: &[Problem], edges: usize, files: usize) -> Result<(), Error> {
+    for problem in problems {
+        println!("{problem}");
+    }
+    if problems.is_empty() {
+        println!("{edges} dependency edges and {files} text files are in order");
+        return Ok(());
+    }
+    Err(Error::Found(Count(problems.len())))
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Folders that hold nothing of ours.
+const FOREIGN: &[&str] = &["target", ".git", ".venv", "__pycache__"];
+
+/// Every UTF-8 file below `root` that is ours, sorted by path.
+fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for name in names(&root.join(&folder))? {
+            let (path, full) = (folder.join(&name), root.join(&folder).join(&name));
+            if full.is_dir() {
+                let foreign = FOREIGN.contains(&name.as_str());
+                folders.extend((!foreign).then_some(path));
+            } else if let Ok(text) = std::fs::read_to_string(&full) {
+                files.push(SourceFile { path: path.to_string_lossy().replace('\\', "/"), text });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// Names of what is in `folder`.
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let failed = |source| Error::Read { path: folder.display().to_string(), source };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    entries.map(|e| e.map(|e| e.file_name().to_string_lossy().into_owned()).map_err(failed)).collect()
+}

@@ -1,0 +1,161 @@
+//! The ladder: which of our crates may depend on which. `ARCHITECTURE.md` explains it.
+
+use super::Problem;
+use super::metadata::{Edge, Kind};
+
+/// A crate's place on the ladder.
+struct Rung {
+    /// Package name.
+    name: &'static str,
+    /// A crate may depend on any crate of a lower line...
+    line: u8,
+    /// ...or, where this is given, on these crates only.
+    only: Option<&'static [&'static str]>,
+}
+
+const fn rung(line: u8, name: &'static str) -> Rung {
+    Rung { name, line, only: None }
+}
+
+const fn only(line: u8, name: &'static str, only: &'static [&'static str]) -> Rung {
+    Rung { name, line, only: Some(only) }
+}
+
+/// Every crate. One that is not here may not be in the workspace.
+const LADDER: &[Rung] = &[
+    rung(0, "npukit-base"),
+    only(1, "npukit-isa", &["npukit-base"]),
+    only(1, "npukit-numeric", &["npukit-base"]),
+    only(1, "npukit-graph", &["npukit-base", "npukit-numeric"]),
+    rung(2, "npukit-asm"),
+    rung(2, "npukit-sim"),
+    rung(2, "npukit-lower"),
+    rung(2, "npukit-import"),
+    rung(2, "npukit-trace"),
+    rung(3, "npukit-target"),
+    rung(4, "npukit-tcu"),
+    rung(4, "npukit-opu"),
+    rung(4, "npukit-pccx"),
+    rung(4, "npukit-drra"),
+    rung(4, "npukit-explore"),
+    rung(4, "npukit-conform"),
+    rung(4, "npukit-zoo"),
+    rung(5, "npukit"),
+    only(6, "npukit-cli", &["npukit"]),
+    only(6, "npukit-python", &["npukit"]),
+    only(6, "xtask", &[]),
+];
+
+/// Every edge the ladder does not have.
+pub fn check(edges: &[Edge]) -> Vec<Problem> {
+    edges.iter().filter_map(|edge| broken(edge).map(|m| problem(edge, m))).collect()
+}
+
+/// Dev dependencies that only tests may have, said aloud so that a reader knows of them.
+pub fn notes(edges: &[Edge]) -> Vec<String> {
+    let tests_only = |edge: &&Edge| {
+        let as_normal = Edge { kind: Kind::Normal, ..(*edge).clone() };
+        edge.kind == Kind::Dev && broken(edge).is_none() && broken(&as_normal).is_some()
+    };
+    let say = |edge: &Edge| format!("tests of {} use {}, which its code may not", edge.from, edge.to);
+    edges.iter().filter(tests_only).map(say).collect()
+}
+
+fn problem(edge: &Edge, message: String) -> Problem {
+    let what = match edge.kind {
+        Kind::Normal => "dependency",
+        Kind::Dev => "dev-dependency",
+        Kind::Build => "build-dependency",
+    };
+    Problem { place: edge.from.clone(), message: format!("{what} on {}: {message}", edge.to) }
+}
+
+/// Why the ladder does not have `edge`; nothing when it does.
+fn broken(edge: &Edge) -> Option<String> {
+    let (from, to) = match (find(&edge.from), find(&edge.to)) {
+        (Some(from), Some(to)) => (from, to),
+        (None, _) => return Some(unknown(&edge.from)),
+        (_, None) => return Some(unknown(&edge.to)),
+    };
+    match (edge.kind, from.only) {
+        (Kind::Dev, _) if to.line <= from.line => None,
+        (Kind::Dev, _) => Some(higher(from, to, "at most")),
+        (_, Some(allowed)) if allowed.contains(&to.name) => None,
+        (_, Some([])) => Some(format!("{} uses none of our crates", from.name)),
+        (_, Some(allowed)) => Some(format!("{} may use {} only", from.name, allowed.join(" and "))),
+        (_, None) if to.line < from.line => None,
+        (_, None) => Some(higher(from, to, "below")),
+    }
+}
+
+fn higher(from: &Rung, to: &Rung, relation: &str) -> String {
+    format!("it is on line {}, and must be on a line {relation} {}", to.line, from.line)
+}
+
+fn unknown(name: &str) -> String {
+    format!("{name} is on no line of the ladder; give it one in xtask/src/check_deps/ladder.rs")
+}
+
+fn find(name: &str) -> Option<&'static Rung> {
+    LADDER.iter().find(|rung| rung.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(from: &str, to: &str, kind: Kind) -> Edge {
+        Edge { from: from.to_owned(), to: to.to_owned(), kind }
+    }
+
+    fn messages(from: &str, to: &str, kind: Kind) -> Vec<String> {
+        check(&[edge(from, to, kind)]).into_iter().map(|p| p.to_string()).collect()
+    }
+
+    #[test]
+    fn lower_lines_are_allowed() {
+        for (from, to) in [
+            ("npukit-graph", "npukit-numeric"),
+            ("npukit-asm", "npukit-isa"),
+            ("npukit-tcu", "npukit-target"),
+            ("npukit", "npukit-tcu"),
+            ("npukit-cli", "npukit"),
+        ] {
+            assert_eq!(messages(from, to, Kind::Normal), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn equal_and_higher_lines_are_refused() {
+        for (from, to) in [
+            ("npukit-base", "npukit-numeric"),
+            ("npukit-isa", "npukit-numeric"),
+            ("npukit-asm", "npukit-sim"),
+            ("npukit-target", "npukit-tcu"),
+            ("npukit-tcu", "npukit-opu"),
+            ("npukit-conform", "npukit-tcu"),
+            ("npukit-cli", "npukit-graph"),
+            ("xtask", "npukit-base"),
+        ] {
+            assert_eq!(messages(from, to, Kind::Normal).len(), 1, "{from} -> {to}");
+            assert_eq!(messages(from, to, Kind::Build).len(), 1, "{from} -> {to}");
+        }
+    }
+
+    #[test]
+    fn tests_may_use_their_own_line_and_it_is_said() {
+        assert_eq!(messages("npukit-conform", "npukit-tcu", Kind::Dev), [""; 0]);
+        let notes = notes(&[edge("npukit-conform", "npukit-tcu", Kind::Dev)]);
+        assert_eq!(notes, ["tests of npukit-conform use npukit-tcu, which its code may not"]);
+        let higher = messages("npukit-graph", "npukit-import", Kind::Dev);
+        let told =
+            "npukit-graph: dev-dependency on npukit-import: it is on line 2, and must be on a line at most 1";
+        assert_eq!(higher, [told]);
+    }
+
+    #[test]
+    fn a_crate_without_a_line_is_refused() {
+        let told = messages("npukit-tcu", "npukit-new", Kind::Normal);
+        assert!(told[0].contains("npukit-new is on no line"), "{told:?}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Asks cargo which of our crates depends on which: a list of [`Edge`]s.
+
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::Error;
+
+/// What a dependency is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Linked into the crate.
+    Normal,
+    /// Needed by its tests and benches only.
+    Dev,
+    /// Needed by its build script.
+    Build,
+}
+
+/// One of our crates depends on another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Package name of the crate that depends.
+    pub from: String,
+    /// Package name of the crate it depends on.
+    pub to: String,
+    /// What for.
+    pub kind: Kind,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    kind: Option<String>,
+    /// Present for crates of the workspace only.
+    path: Option<String>,
+}
+
+/// Every edge between crates of this workspace.
+pub fn edges() -> Result<Vec<Edge>, Error> {
+    Ok(parse(&cargo_metadata()?)?)
+}
+
+fn cargo_metadata() -> Result<Vec<u8>, Error> {
+    let command = "cargo metadata --format-version 1 --no-deps";
+    let output = Command::new(env!("CARGO"))
+        .args(command.split(' ').skip(1))
+        .current_dir(super::root())
+        .output()
+        .map_err(|source| Error::Start { command: command.to_owned(), source })?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Error::Command { command: command.to_owned(), status: output.status, stderr })
+}
+
+fn parse(json: &[u8]) -> Result<Vec<Edge>, serde_json::Error> {
+    let metadata: Metadata = serde_json::from_slice(json)?;
+    let ours = |package: Package| {
+        let paths = package.dependencies.into_iter().filter(|d| d.path.is_some());
+        paths.map(move |d| edge(&package.name, d)).collect::<Vec<_>>()
+    };
+    Ok(metadata.packages.into_iter().flat_map(ours).collect())
+}
+
+fn edge(from: &str, dependency: Dependency) -> Edge {
+    let kind = match dependency.kind.as_deref() {
+        Some("dev") => Kind::Dev,
+        Some("build") => Kind::Build,
+        _ => Kind::Normal,
+    };
+    Edge { from: from.to_owned(), to: dependency.name, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_edges_of_the_workspace_with_their_kind() -> Result<(), serde_json::Error> {
+        let json = br#"{"packages": [{"name": "npukit-sim", "dependencies": [
+            {"name": "npukit-base", "kind": null, "path": "crates/base"},
+            {"name": "serde", "kind": null},
+            {"name": "npukit-isa", "kind": "dev", "path": "crates/isa"}]}]}"#;
+        let edge = |to: &str, kind| Edge { from: "npukit-sim".into(), to: to.into(), kind };
+        assert_eq!(parse(json)?, [edge("npukit-base", Kind::Normal), edge("npukit-isa", Kind::Dev)]);
+        Ok(())
+    }
+
+    #[test]
+    fn this_workspace_has_edges() -> Result<(), Error> {
+        let edges = edges()?;
+        assert!(edges.iter().any(|e| e.from == "npukit-cli" && e.to == "npukit"), "{edges:?}");
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! Rules of the texts: where `unsafe` may stand, and that no path of somebody's machine slipped in.
+
+use super::{Problem, SourceFile};
+
+/// The only place that may hold `unsafe`: a module file and its folder.
+const UNSAFE_HOME: &[&str] = &["crates/numeric/src/simd.rs", "crates/numeric/src/simd/"];
+
+/// First parts of paths that exist on one machine only.
+const MACHINE_ROOTS: &[&str] = &["work", "root", "tmp", "farm", "home", "Users"];
+
+/// Checks every line of every file.
+pub fn check(files: &[SourceFile]) -> Vec<Problem> {
+    files.iter().flat_map(check_file).collect()
+}
+
+fn check_file(file: &SourceFile) -> Vec<Problem> {
+    let lines = file.text.lines().enumerate();
+    let told = lines.flat_map(|(index, line)| {
+        let messages = [check_unsafe(&file.path, line), check_paths(line)];
+        messages.into_iter().flatten().map(move |message| (index, message))
+    });
+    told.map(|(index, message)| Problem::at_line(&file.path, index, message)).collect()
+}
+
+fn check_unsafe(path: &str, line: &str) -> Option<String> {
+    let judged = path.ends_with(".rs") && !UNSAFE_HOME.iter().any(|home| path.starts_with(home));
+    (judged && has_unsafe(line)).then(|| "`unsafe` belongs in crates/numeric/src/simd only".to_owned())
+}
+
+/// Whether a line of Rust holds the keyword before something it can introduce.
+fn has_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or(line);
+    code.match_indices("unsafe").any(|(at, word)| {
+        let (before, after) = (&code[..at], &code[at + word.len()..]);
+        let starts = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let opens = ["{", "(", "fn ", "impl ", "trait ", "extern "];
+        let rest = after.trim_start();
+        starts && (rest.is_empty() || opens.iter().any(|open| rest.starts_with(open)))
+    })
+}
+
+/// An absolute path: a slash, a known root, a slash, and nothing before it that it could belong to.
+fn check_paths(line: &str) -> Option<String> {
+    let root = MACHINE_ROOTS.iter().find(|root| {
+        let path = format!("/{root}/");
+        line.match_indices(&path).any(|(at, _)| !line[..at].ends_with(belongs))
+    })?;
+    Some(format!("a path below /{root} exists on one machine only"))
+}
+
+fn belongs(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '}' | ')')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, line: &str) -> Vec<String> {
+        let file = SourceFile { path: path.to_owned(), text: line.to_owned() };
+        check(&[file]).into_iter().map(|p| p.to_string()).collect()
+    }
+
+    /// The keyword, spelt so that this file does not break its own rule.
+    fn keyword(rest: &str) -> String {
+        ["un", "safe", rest].concat()
+    }
+
+    #[test]
+    fn the_keyword_has_one_home() {
+        for rest in [" { f() }", " fn f() {}", " impl Send for X {}", "", "(no_mangle)"] {
+            let line = keyword(rest);
+            assert_eq!(messages("crates/sim/src/lib.rs", &line).len(), 1, "{line}");
+            assert_eq!(messages("crates/numeric/src/simd/avx2.rs", &line), [""; 0]);
+            assert_eq!(messages("crates/numeric/src/simd.rs", &line), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn talking_about_it_is_allowed() {
+        for line in ["#![deny(unsafe_code)]", "// an unsafe { block", "let not_unsafe = 1;"] {
+            assert_eq!(messages("crates/sim/src/lib.rs", line), [""; 0]);
+        }
+        assert_eq!(messages("README.md", &keyword(" { }")), [""; 0]);
+    }
+
+    #[test]
+    fn machine_paths_are_found_where_they_stand_alone() {
+        for root in MACHINE_ROOTS {
+            let path = format!("/{root}/npukit/x");
+            assert_eq!(messages("README.md", &format!("see {path}")).len(), 1, "{path}");
+            assert_eq!(messages("README.md", &format!("`{path}`")).len(), 1, "{path}");
+            assert_eq!(messages("README.md", &format!("https://example.org{path}")), [""; 0]);
+            assert_eq!(messages("README.md", &format!("docs{path}")), [""; 0]);
+        }
+    }
+}
