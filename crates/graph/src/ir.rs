@@ -100,7 +100,8 @@ impl Graph {
 
     /// Adds a node whose outputs get the given names; their shapes are inferred.
     ///
-    /// Errors: what [`Op::infer`] says of the operands.
+    /// Errors: what [`Operator::infer`] says of the operands; a number of names that is not that
+    /// of the results.
     pub fn add_node(
         &mut self,
         name: impl Into<String>,
@@ -110,6 +111,10 @@ impl Graph {
     ) -> Result<Vec<ValueId>, OpError> {
         let values: Vec<&Value> = inputs.iter().map(|&id| self.value(id)).collect();
         let infos = op.infer(&values)?;
+        if infos.len() != output_names.len() {
+            let (expected, found) = (infos.len(), output_names.len());
+            return Err(OpError::ResultCount { op: op.name(), expected, found });
+        }
         let outputs: Vec<ValueId> = infos
             .into_iter()
             .zip(output_names)

@@ -6,6 +6,8 @@
 
 mod ir;
 pub mod op;
+mod product;
+pub mod shape;
 
 pub use ir::{Graph, Node, NodeId, Value, ValueId, ValueInfo};
 pub use op::{Op, OpError, Operator};

@@ -1,19 +1,18 @@
 //! Operators. One file each; adding one is its file and a line in the list below.
 
+mod error;
+mod operands;
+mod pooling;
+mod window;
+
 use npukit_numeric::Tensor;
 
 use crate::ir::{Value, ValueInfo};
-
-/// Why an operator cannot take its operands.
-#[derive(Clone, Debug, thiserror::Error, PartialEq)]
-pub enum OpError {
-    /// The operands' number, shapes or types do not fit.
-    #[error("{0}")]
-    Operands(String),
-}
+pub use error::OpError;
+pub use window::{Window, WindowSpan};
 
 /// What every operator can say of itself.
-pub trait Operator {
+pub trait Operator: std::fmt::Debug {
     /// The operator's name, as ONNX spells it.
     fn name(&self) -> &'static str;
 
@@ -25,6 +24,20 @@ pub trait Operator {
 
     /// The results, computed literally in `f32`.
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError>;
+
+    /// Whether each element of the only result depends on one element of the only operand, at
+    /// the same position.
+    fn is_pointwise(&self) -> bool {
+        false
+    }
+
+    /// The operator that does the same to operands whose axes are permuted (axis `i` is the
+    /// former axis `perm[i]`), giving results permuted alike. `None` where there is none; an
+    /// operator that has one lets passes move a [`Transpose`] across it. All operands and results
+    /// have the same number of axes.
+    fn permuted(&self, _perm: &[usize]) -> Option<Op> {
+        None
+    }
 }
 
 macro_rules! operators {
@@ -89,5 +102,20 @@ impl Operator for Op {
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         self.operator().eval(inputs)
+    }
+
+    fn is_pointwise(&self) -> bool {
+        self.operator().is_pointwise()
+    }
+
+    fn permuted(&self, perm: &[usize]) -> Option<Op> {
+        self.operator().permuted(perm)
+    }
+}
+
+/// The operator with its attributes, as one writes it down: `Softmax { axis: 1, axis_end: 2 }`.
+impl std::fmt::Display for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.operator())
     }
 }

@@ -2,6 +2,7 @@
 
 use npukit_numeric::Tensor;
 
+use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -18,11 +19,27 @@ impl Operator for BatchNormalization {
         "BatchNormalization"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 5, 5)?;
+        let shape = operands.floats(0, "operand", 1, usize::MAX)?;
+        let channels = shape[shape.len() - 1];
+        operands.vector(1, "scale", "length of the scale", channels)?;
+        operands.vector(2, "bias", "length of the bias", channels)?;
+        operands.vector(3, "mean", "length of the mean", channels)?;
+        operands.vector(4, "variance", "length of the variance", channels)?;
+        Ok(vec![operands.info(0).clone()])
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let mut data = floats(self, inputs, 0, "operand")?.to_vec();
+        let (scale, bias) = (floats(self, inputs, 1, "scale")?, floats(self, inputs, 2, "bias")?);
+        let (mean, var) = (floats(self, inputs, 3, "mean")?, floats(self, inputs, 4, "variance")?);
+        for row in data.chunks_mut(scale.len().max(1)) {
+            for (c, x) in row.iter_mut().enumerate() {
+                *x = (*x - mean[c]) / (var[c] + self.epsilon).sqrt() * scale[c] + bias[c];
+            }
+        }
+        build_floats(self, &infos, data)
     }
 }

@@ -1,9 +1,12 @@
 //! Two-dimensional convolution.
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 
-use super::{OpError, Operator};
+use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
+use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
+use crate::product::{Layout, PackedMatrix};
+use crate::shape::elements;
 
 /// Convolution. Operands: `x [n, h, w, ci]`, `weights [kh, kw, ci / group, co]`, optionally
 /// `bias [co]`; result `[n, oh, ow, co]`.
@@ -24,11 +27,131 @@ impl Operator for Conv {
         "Conv"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 2, 3)?;
+        let x = operands.floats(0, "operand", 4, 4)?;
+        let weights = operands.floats(1, "weights", 4, 4)?;
+        let (channels, filters) = (x[3], weights[3]);
+        for (what, found) in [("input channels", channels), ("output channels", filters)] {
+            if self.group == 0 || found % self.group != 0 {
+                return Err(OpError::Multiple { op: self.name(), what, found, divisor: self.group });
+            }
+        }
+        operands.size("input channels of the weights", channels / self.group, weights[2])?;
+        if operands.len() == 3 {
+            operands.vector(2, "bias", "length of the bias", filters)?;
+        }
+        let [rows, columns] = self.window([weights[0], weights[1]]).output([x[1], x[2]])?;
+        result(vec![x[0], rows, columns, filters], ElementType::F32)
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let (x, weights) = (tensor(self, inputs, 0)?.shape(), tensor(self, inputs, 1)?.shape());
+        let problem = Problem {
+            conv: self,
+            window: self.window([weights[0], weights[1]]),
+            image: [x[1], x[2]],
+            channels: x[3],
+            filters: weights[3],
+            output: [infos[0].shape[1], infos[0].shape[2]],
+        };
+        let (data, weights) = (floats(self, inputs, 0, "operand")?, floats(self, inputs, 1, "weights")?);
+        let mut out = vec![0.0; elements(&infos[0].shape)?];
+        if !out.is_empty() {
+            problem.convolve(data, weights, &mut out);
+        }
+        if inputs.len() == 3 {
+            let bias = floats(self, inputs, 2, "bias")?;
+            for pixel in out.chunks_mut(bias.len().max(1)) {
+                pixel.iter_mut().zip(bias).for_each(|(x, b)| *x += b);
+            }
+        }
+        build_floats(self, &infos, out)
+    }
+}
+
+impl Conv {
+    /// The windows that a kernel of `[kh, kw]` slides over the image.
+    pub fn window(&self, kernel: [usize; 2]) -> Window {
+        let Self { strides, dilations, pads, .. } = *self;
+        Window { kernel, strides, dilations, pads, ceil_mode: false }
+    }
+}
+
+/// Pixels of the result computed at a time: bounds the memory for their unrolled windows.
+const PIXELS: usize = 64;
+
+/// A convolution of known sizes, over images one after the other.
+struct Problem<'a> {
+    conv: &'a Conv,
+    window: Window,
+    /// Rows and columns of the operand.
+    image: [usize; 2],
+    channels: usize,
+    filters: usize,
+    /// Rows and columns of the result.
+    output: [usize; 2],
+}
+
+impl Problem<'_> {
+    fn convolve(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
+        let group = self.conv.group;
+        if group == self.channels && group == self.filters {
+            return self.depthwise(data, weights, out);
+        }
+        for index in 0..group {
+            self.dense(index, data, weights, out);
+        }
+    }
+
+    /// Visits the taps that fall on the image for pixel `pixel` of the result (counted over all
+    /// images): the tap's position in the kernel and the first element of the operand under it.
+    fn taps(&self, pixel: usize, mut visit: impl FnMut(usize, usize)) {
+        let ([height, width], [rows, columns]) = (self.image, self.output);
+        let image = pixel / (rows * columns);
+        let down = self.window.span(0, pixel / columns % rows, height);
+        let right = self.window.span(1, pixel % columns, width);
+        for (i, ky) in down.taps.clone().enumerate() {
+            let y = image * height + down.first + i * self.window.dilations[0];
+            for (j, kx) in right.taps.clone().enumerate() {
+                let x = right.first + j * self.window.dilations[1];
+                visit(ky * self.window.kernel[1] + kx, (y * width + x) * self.channels);
+            }
+        }
+    }
+
+    /// One filter per channel: a product of matrices would be one column wide.
+    fn depthwise(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
+        for (pixel, out) in out.chunks_mut(self.channels).enumerate() {
+            self.taps(pixel, |tap, start| {
+                let weights = &weights[tap * self.channels..][..self.channels];
+                let operand = &data[start..start + self.channels];
+                for ((out, x), weight) in out.iter_mut().zip(operand).zip(weights) {
+                    *out += x * weight;
+                }
+            });
+        }
+    }
+
+    /// One group, as a product of unrolled windows and weights.
+    fn dense(&self, index: usize, data: &[f32], weights: &[f32], out: &mut [f32]) {
+        let group = self.conv.group;
+        let (channels, filters) = (self.channels / group, self.filters / group);
+        let depth = self.window.kernel[0] * self.window.kernel[1] * channels;
+        let layout = Layout { offset: index * filters, ..Layout::row_major(self.filters) };
+        let packed = PackedMatrix::new(weights, depth, filters, layout);
+        let mut unrolled = vec![0.0; PIXELS * depth];
+        for (block, out) in out.chunks_mut(PIXELS * self.filters).enumerate() {
+            let pixels = out.len() / self.filters;
+            unrolled.fill(0.0);
+            for (i, row) in unrolled.chunks_mut(depth.max(1)).take(pixels).enumerate() {
+                self.taps(block * PIXELS + i, |tap, start| {
+                    let operand = &data[start + index * channels..][..channels];
+                    row[tap * channels..][..channels].copy_from_slice(operand);
+                });
+            }
+            packed.multiply(&unrolled[..pixels * depth], &mut out[index * filters..], self.filters);
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! General matrix product.
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 
+use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
+use crate::product::{Layout, PackedMatrix};
+use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 /// `alpha * A' * B' + beta * C`. Operands: `a [m, k]`, `b [k, n]` (before transposition as the
 /// flags say), optionally `c` broadcast to `[m, n]`.
@@ -24,11 +27,42 @@ impl Operator for Gemm {
         "Gemm"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 2, 3)?;
+        let [m, k] = sizes(operands.floats(0, "first operand", 2, 2)?, self.trans_a);
+        let [depth, n] = sizes(operands.floats(1, "second operand", 2, 2)?, self.trans_b);
+        operands.size("inner size of the second operand", k, depth)?;
+        if operands.len() == 3 {
+            let c = operands.floats(2, "addend", 0, 2)?;
+            if broadcast(c, &[m, n]).as_deref() != Some(&[m, n]) {
+                let (op, left, right) = (self.name(), vec![m, n], c.to_vec());
+                return Err(OpError::Shapes { op, left, right });
+            }
+        }
+        result(vec![m, n], ElementType::F32)
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let (a, b) = (tensor(self, inputs, 0)?, tensor(self, inputs, 1)?);
+        let ([m, k], [_, n]) = (sizes(a.shape(), self.trans_a), sizes(b.shape(), self.trans_b));
+        let layout = if self.trans_b { Layout::transposed(k) } else { Layout::row_major(n) };
+        let packed = PackedMatrix::new(floats(self, inputs, 1, "second operand")?, k, n, layout);
+        let left_strides = if self.trans_a { [1, m as isize] } else { [k as isize, 1] };
+        let left = gather_strided(floats(self, inputs, 0, "first operand")?, 0, &[m, k], &left_strides);
+        let mut data = vec![0.0; m * n];
+        packed.multiply(&left, &mut data, n);
+        data.iter_mut().for_each(|x| *x *= self.alpha);
+        if let Some(c) = inputs.get(2) {
+            let addend = floats(self, inputs, 2, "addend")?;
+            let addend = gather_strided(addend, 0, &[m, n], &broadcast_strides(c.shape(), &[m, n]));
+            data.iter_mut().zip(addend).for_each(|(x, c)| *x += self.beta * c);
+        }
+        build_floats(self, &infos, data)
     }
+}
+
+/// Rows and columns of a matrix, after transposition when it is stored transposed.
+fn sizes(shape: &[usize], transposed: bool) -> [usize; 2] {
+    if transposed { [shape[1], shape[0]] } else { [shape[0], shape[1]] }
 }

@@ -2,7 +2,8 @@
 
 use npukit_numeric::Tensor;
 
-use super::{OpError, Operator};
+use super::operands::{Operands, build_floats, floats, infer_tensors};
+use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `x` where positive, `alpha * x` elsewhere.
@@ -17,11 +18,24 @@ impl Operator for LeakyRelu {
         "LeakyRelu"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 1, 1)?;
+        operands.floats(0, "operand", 0, usize::MAX)?;
+        Ok(vec![operands.info(0).clone()])
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let operand = floats(self, inputs, 0, "operand")?;
+        let result = operand.iter().map(|&x| if x < 0.0 { self.alpha * x } else { x });
+        build_floats(self, &infos, result.collect())
+    }
+
+    fn is_pointwise(&self) -> bool {
+        true
+    }
+
+    fn permuted(&self, _perm: &[usize]) -> Option<Op> {
+        Some(self.clone().into())
     }
 }

@@ -1,9 +1,12 @@
 //! Matrix product with NumPy batching.
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 
+use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
+use crate::product::{Layout, PackedMatrix};
+use crate::shape::{broadcast, broadcast_strides, elements, gather_strided};
 
 /// The matrix product of the last two axes, the others broadcast.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,11 +17,81 @@ impl Operator for MatMul {
         "MatMul"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 2, 2)?;
+        let left = operands.floats(0, "first operand", 1, usize::MAX)?;
+        let right = operands.floats(1, "second operand", 1, usize::MAX)?;
+        let shapes = Shapes::new(left, right);
+        operands.size("inner size of the second operand", shapes.k, shapes.depth)?;
+        let batch = shapes.batch().ok_or_else(|| OpError::Shapes {
+            op: self.name(),
+            left: left.to_vec(),
+            right: right.to_vec(),
+        })?;
+        let rows = (left.len() > 1).then_some(shapes.m);
+        let columns = (right.len() > 1).then_some(shapes.n);
+        result(batch.into_iter().chain(rows).chain(columns).collect(), ElementType::F32)
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let (left, right) = (tensor(self, inputs, 0)?, tensor(self, inputs, 1)?);
+        let shapes = Shapes::new(left.shape(), right.shape());
+        let mut data = vec![0.0; elements(&infos[0].shape)?];
+        if data.is_empty() {
+            return build_floats(self, &infos, data);
+        }
+        let batch = shapes.batch().unwrap_or_default();
+        let (lefts, rights) = (matrices(&shapes.left, &batch), matrices(&shapes.right, &batch));
+        let a = floats(self, inputs, 0, "first operand")?;
+        let b = floats(self, inputs, 1, "second operand")?;
+        let Shapes { m, k, n, .. } = shapes;
+        let mut packed: Option<(usize, PackedMatrix)> = None;
+        for ((left, right), out) in lefts.into_iter().zip(rights).zip(data.chunks_mut(m * n)) {
+            // Batches that share the right matrix, which is the usual case, pack it once.
+            let matrix = match packed.take() {
+                Some((index, matrix)) if index == right => matrix,
+                _ => PackedMatrix::new(&b[right * k * n..][..k * n], k, n, Layout::row_major(n)),
+            };
+            matrix.multiply(&a[left * m * k..][..m * k], out, n);
+            packed = Some((right, matrix));
+        }
+        build_floats(self, &infos, data)
     }
+}
+
+/// The operands as stacks of matrices `[.., m, k]` and `[.., depth, n]`; a vector is a single row
+/// on the left and a single column on the right.
+struct Shapes {
+    left: Vec<usize>,
+    right: Vec<usize>,
+    m: usize,
+    k: usize,
+    depth: usize,
+    n: usize,
+}
+
+impl Shapes {
+    /// Both shapes have at least one axis.
+    fn new(left: &[usize], right: &[usize]) -> Self {
+        let (left, m, k) = match left {
+            [batch @ .., m, k] => (batch.to_vec(), *m, *k),
+            _ => (Vec::new(), 1, left.iter().product()),
+        };
+        let (right, depth, n) = match right {
+            [batch @ .., depth, n] => (batch.to_vec(), *depth, *n),
+            _ => (Vec::new(), right.iter().product(), 1),
+        };
+        Self { left, right, m, k, depth, n }
+    }
+
+    fn batch(&self) -> Option<Vec<usize>> {
+        broadcast(&self.left, &self.right)
+    }
+}
+
+/// Which matrix of a stack of shape `own` each element of `batch` reads.
+fn matrices(own: &[usize], batch: &[usize]) -> Vec<usize> {
+    let indices: Vec<usize> = (0..own.iter().product()).collect();
+    gather_strided(&indices, 0, batch, &broadcast_strides(own, batch))
 }

@@ -2,24 +2,10 @@
 
 use npukit_numeric::Tensor;
 
-use super::{OpError, Operator};
+use super::operands::{floats, infer_tensors, tensor, build_floats};
+use super::pooling::{infer_pool, pool};
+use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
-
-/// Windows over the two image axes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Height and width.
-    pub kernel: [usize; 2],
-    /// Steps down and right.
-    pub strides: [usize; 2],
-    /// Distance of taps down and right; 1 is dense.
-    pub dilations: [usize; 2],
-    /// Rows above, columns left, rows below, columns right that the window may hang over.
-    /// `auto_pad` is resolved on import.
-    pub pads: [usize; 4],
-    /// Rounds the output size up instead of down.
-    pub ceil_mode: bool,
-}
 
 /// The largest value of each window, padding left out. Operand: `[n, h, w, c]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +19,18 @@ impl Operator for MaxPool {
         "MaxPool"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        infer_pool(self, &self.window, inputs)
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let shape = tensor(self, inputs, 0)?.shape();
+        let data = floats(self, inputs, 0, "operand")?;
+        let result = pool(&self.window, data, shape, &infos[0].shape, f32::NEG_INFINITY, |most, x| {
+            // Written so that a NaN passes.
+            if x <= most { most } else { x }
+        });
+        build_floats(self, &infos, result)
     }
 }

@@ -1,8 +1,9 @@
 //! Rectification.
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{Tensor, TensorData};
 
-use super::{OpError, Operator};
+use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
+use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `max(x, 0)`.
@@ -14,11 +15,30 @@ impl Operator for Relu {
         "Relu"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 1, 1)?;
+        operands.element(0, "operand", NUMBERS)?;
+        Ok(vec![operands.info(0).clone()])
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        infer_tensors(self, inputs)?;
+        let operand = tensor(self, inputs, 0)?;
+        let data = match operand.data() {
+            // Written so that a NaN passes.
+            TensorData::F32(x) => TensorData::F32(x.iter().map(|&x| if x < 0.0 { 0.0 } else { x }).collect()),
+            TensorData::I64(x) => TensorData::I64(x.iter().map(|&x| x.max(0)).collect()),
+            TensorData::I32(x) => TensorData::I32(x.iter().map(|&x| x.max(0)).collect()),
+            TensorData::Bool(x) => TensorData::Bool(x.clone()),
+        };
+        Ok(vec![build(self, operand.shape(), data)?])
+    }
+
+    fn is_pointwise(&self) -> bool {
+        true
+    }
+
+    fn permuted(&self, _perm: &[usize]) -> Option<Op> {
+        Some(self.clone().into())
     }
 }

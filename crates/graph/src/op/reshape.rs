@@ -2,8 +2,10 @@
 
 use npukit_numeric::Tensor;
 
+use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
+use crate::shape::elements;
 
 /// Gives the elements, in row-major order, another shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,11 +19,15 @@ impl Operator for Reshape {
         "Reshape"
     }
 
-    fn infer(&self, _inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        todo!()
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 1, 1)?;
+        let (expected, found) = (elements(operands.shape(0))?, elements(&self.shape)?);
+        operands.size("number of elements of the new shape", expected, found)?;
+        result(self.shape.clone(), operands.info(0).element)
     }
 
-    fn eval(&self, _inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        todo!()
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        infer_tensors(self, inputs)?;
+        Ok(vec![build(self, &self.shape, tensor(self, inputs, 0)?.data().clone())?])
     }
 }

@@ -1,0 +1,48 @@
+//! What the pooling operators share: shapes, and the walk over windows.
+
+use npukit_numeric::ElementType;
+
+use super::operands::{Operands, result};
+use super::{OpError, Operator, Window};
+use crate::ir::{Value, ValueInfo};
+
+/// The result `[n, oh, ow, c]` of pooling over `[n, h, w, c]`.
+pub(super) fn infer_pool(
+    op: &dyn Operator,
+    window: &Window,
+    inputs: &[&Value],
+) -> Result<Vec<ValueInfo>, OpError> {
+    let operands = Operands::new(op, inputs, 1, 1)?;
+    let shape = operands.floats(0, "operand", 4, 4)?;
+    let [rows, columns] = window.output([shape[1], shape[2]])?;
+    result(vec![shape[0], rows, columns, shape[3]], ElementType::F32)
+}
+
+/// Combines the elements under each window, channel by channel, beginning with `initial`.
+/// `shape` is `[n, h, w, c]`, `result` what [`infer_pool`] says of it.
+pub(super) fn pool(
+    window: &Window,
+    data: &[f32],
+    shape: &[usize],
+    result: &[usize],
+    initial: f32,
+    combine: impl Fn(f32, f32) -> f32,
+) -> Vec<f32> {
+    let (height, width, channels) = (shape[1], shape[2], shape[3]);
+    let mut out = vec![initial; result.iter().product()];
+    for (pixel, out) in out.chunks_mut(channels.max(1)).enumerate() {
+        let (image, row, column) =
+            (pixel / (result[1] * result[2]), pixel / result[2] % result[1], pixel % result[2]);
+        let (rows, columns) = (window.span(0, row, height), window.span(1, column, width));
+        for y in 0..rows.taps.len() {
+            for x in 0..columns.taps.len() {
+                let y = rows.first + y * window.dilations[0];
+                let x = columns.first + x * window.dilations[1];
+                let start = ((image * height + y) * width + x) * channels;
+                let taps = &data[start..start + channels];
+                out.iter_mut().zip(taps).for_each(|(out, &tap)| *out = combine(*out, tap));
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,113 @@
+//! Arithmetic on shapes that cannot overflow, and the walk over strided elements.
+
+use crate::op::OpError;
+
+/// The most elements a tensor may have: 2^31, eight gigabytes of `f32`. A model that asks for
+/// more is taken for a damaged one.
+pub const MAX_ELEMENTS: usize = 1 << 31;
+
+/// The number of elements of `shape`.
+///
+/// Errors: [`OpError::TooLarge`] when the product of the sizes that are not 0 is above
+/// [`MAX_ELEMENTS`].
+pub fn elements(shape: &[usize]) -> Result<usize, OpError> {
+    let too_large = || OpError::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS };
+    // Sizes of 0 do not excuse the others: products over some of the axes are taken as well.
+    let sizes = shape.iter().filter(|&&size| size != 0);
+    let product = sizes.copied().try_fold(1usize, |product, size| product.checked_mul(size));
+    let count = product.filter(|&count| count <= MAX_ELEMENTS).ok_or_else(too_large)?;
+    Ok(if shape.contains(&0) { 0 } else { count })
+}
+
+/// The distance between neighbours along each axis of a row-major tensor, in elements.
+///
+/// Saturates where a size of 0 elsewhere means that there are no elements to reach.
+pub fn strides(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1isize; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        let size = isize::try_from(shape[axis]).unwrap_or(isize::MAX);
+        strides[axis - 1] = strides[axis].saturating_mul(size);
+    }
+    strides
+}
+
+/// The shape of an element-wise result of operands of shapes `left` and `right` (NumPy's rule):
+/// aligned at the last axis, sizes are equal or one of them is 1.
+pub fn broadcast(left: &[usize], right: &[usize]) -> Option<Vec<usize>> {
+    let rank = left.len().max(right.len());
+    let size = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |i| shape[i]);
+    (0..rank)
+        .map(|axis| match (size(left, axis), size(right, axis)) {
+            (l, r) if l == r => Some(l),
+            (1, r) => Some(r),
+            (l, 1) => Some(l),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The strides with which a tensor of `shape` is read when it is broadcast to `target`: 0 along
+/// the axes that are repeated. `shape` must be broadcastable to `target`.
+pub fn broadcast_strides(shape: &[usize], target: &[usize]) -> Vec<isize> {
+    let missing = target.len().saturating_sub(shape.len());
+    let own = strides(shape).into_iter().zip(shape).map(|(stride, &size)| if size == 1 { 0 } else { stride });
+    std::iter::repeat_n(0, missing).chain(own).collect()
+}
+
+/// Copies the elements of a strided view, row-major: element `i` of the result, with coordinates
+/// `c`, is `source[offset + sum(c[axis] * strides[axis])]`. The caller guarantees that all
+/// elements of the view lie in `source`.
+pub fn gather_strided<T: Copy>(source: &[T], offset: usize, shape: &[usize], strides: &[isize]) -> Vec<T> {
+    if shape.contains(&0) {
+        return Vec::new();
+    }
+    let mut result = Vec::with_capacity(shape.iter().product());
+    copy_axis(source, offset as isize, shape, strides, &mut result);
+    result
+}
+
+fn copy_axis<T: Copy>(source: &[T], offset: isize, shape: &[usize], strides: &[isize], out: &mut Vec<T>) {
+    match (shape, strides) {
+        ([], _) => out.push(source[offset as usize]),
+        (&[size], &[1]) => out.extend_from_slice(&source[offset as usize..offset as usize + size]),
+        (&[size], &[stride]) => {
+            out.extend((0..size as isize).map(|i| source[(offset + i * stride) as usize]));
+        }
+        ([size, inner @ ..], [stride, inner_strides @ ..]) => {
+            for i in 0..*size as isize {
+                copy_axis(source, offset + i * stride, inner, inner_strides, out);
+            }
+        }
+        (_, []) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_elements_without_overflow() {
+        assert_eq!(elements(&[2, 3, 4]), Ok(24));
+        assert_eq!(elements(&[]), Ok(1));
+        assert_eq!(elements(&[MAX_ELEMENTS, 0]), Ok(0));
+        assert!(elements(&[MAX_ELEMENTS, 2, 0]).is_err());
+        assert!(elements(&[1 << 20, 1 << 12]).is_err());
+        assert!(elements(&[1 << 31, 1 << 31, 1 << 31]).is_err());
+        assert!(elements(&[usize::MAX, 0]).is_err());
+    }
+
+    #[test]
+    fn broadcasts_as_numpy() {
+        assert_eq!(broadcast(&[2, 1, 4], &[3, 1]), Some(vec![2, 3, 4]));
+        assert_eq!(broadcast(&[], &[3]), Some(vec![3]));
+        assert_eq!(broadcast(&[1, 0], &[5, 1]), Some(vec![5, 0]));
+        assert_eq!(broadcast(&[2], &[3]), None);
+        assert_eq!(broadcast_strides(&[3, 1], &[2, 3, 4]), vec![0, 1, 0]);
+    }
+
+    #[test]
+    fn walks_backwards() {
+        assert_eq!(gather_strided(&[1, 2, 3, 4, 5, 6], 5, &[2, 3], &[-3, -1]), vec![6, 5, 4, 3, 2, 1]);
+    }
+}
