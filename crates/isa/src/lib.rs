@@ -1,1 +1,19 @@
-//! What an instruction set is: fields, formats, contexts, encode, decode, checks.
+//! What an instruction set is, as a value built at run time: [`IsaSpec`].
+//!
+//! A target makes one from its configuration. The assembler, the disassembler, the reference page
+//! and the conformance runner read nothing else. [`IsaSpec::check`] judges a table; every target's
+//! tests call it.
+
+mod check;
+mod decode;
+mod encode;
+mod reference;
+mod spec;
+pub mod syntax;
+pub mod token;
+
+pub use check::SpecError;
+pub use decode::{DecodeError, Decoded, Mode, Problem};
+pub use encode::FieldError;
+pub use reference::Reference;
+pub use spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, Pattern, Radix, When};

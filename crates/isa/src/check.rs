@@ -1,0 +1,198 @@
+//! [`IsaSpec::check`]: what can be wrong with a table.
+
+use std::collections::HashSet;
+
+use npukit_base::{WORD_BYTES, Word};
+use thiserror::Error;
+
+use crate::spec::{Field, FieldKind, InstructionSpec, IsaSpec, When};
+use crate::syntax::Template;
+
+/// A fault of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecError {
+    /// Two instructions have one name in one context.
+    #[error("two instructions are called {instruction}")]
+    SameName {
+        /// The name.
+        instruction: String,
+    },
+    /// A word could be either of two instructions.
+    #[error("no bit tells {first} from {second}")]
+    Ambiguous {
+        /// One.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A word of no bytes, or of more than fit.
+    #[error("{instruction} has {size_bytes} bytes: legal are 1 to {WORD_BYTES}")]
+    Size {
+        /// The instruction.
+        instruction: String,
+        /// Its size.
+        size_bytes: usize,
+    },
+    /// Bits beyond the word.
+    #[error("`{part}` of {instruction} ends beyond the word")]
+    Outside {
+        /// The instruction.
+        instruction: String,
+        /// Pattern or field.
+        part: String,
+    },
+    /// Bits with two meanings.
+    #[error("`{part}` of {instruction} shares bits with what stands before it")]
+    Overlap {
+        /// The instruction.
+        instruction: String,
+        /// Pattern or field.
+        part: String,
+    },
+    /// A value the bits cannot hold.
+    #[error("`{part}` of {instruction} has too few bits for its values")]
+    TooNarrow {
+        /// The instruction.
+        instruction: String,
+        /// Pattern or field.
+        part: String,
+    },
+    /// Two fields have one name.
+    #[error("two fields of {instruction} are called `{field}`")]
+    SameField {
+        /// The instruction.
+        instruction: String,
+        /// The name.
+        field: String,
+    },
+    /// A form names what is no field.
+    #[error("a form of {instruction} names `{field}`, which is no field")]
+    NoField {
+        /// The instruction.
+        instruction: String,
+        /// The name.
+        field: String,
+    },
+    /// A form begins with no word.
+    #[error("a form of {instruction} has no mnemonic")]
+    NoMnemonic {
+        /// The instruction.
+        instruction: String,
+    },
+    /// No form can say a field.
+    #[error("no form of {instruction} says `{field}`")]
+    Unsaid {
+        /// The instruction.
+        instruction: String,
+        /// The field.
+        field: String,
+    },
+}
+
+impl IsaSpec {
+    /// Every fault of the table; empty for a good one.
+    pub fn check(&self) -> Vec<SpecError> {
+        let mut errors: Vec<SpecError> = self.instructions.iter().flat_map(InstructionSpec::check).collect();
+        for (index, first) in self.instructions.iter().enumerate() {
+            for second in self.instructions.iter().skip(index + 1).filter(|second| meet(first, second)) {
+                errors.extend(tell_apart(first, second));
+            }
+        }
+        errors
+    }
+}
+
+/// Whether a word can be read with both rows in view.
+fn meet(first: &InstructionSpec, second: &InstructionSpec) -> bool {
+    first.context.is_none() || second.context.is_none() || first.context == second.context
+}
+
+fn tell_apart(first: &InstructionSpec, second: &InstructionSpec) -> Option<SpecError> {
+    if first.name == second.name {
+        return Some(SpecError::SameName { instruction: first.name.clone() });
+    }
+    let ((mask1, value1), (mask2, value2)) = (first.pattern(), second.pattern());
+    let common = mask1 & mask2;
+    (value1 & common == value2 & common)
+        .then(|| SpecError::Ambiguous { first: first.name.clone(), second: second.name.clone() })
+}
+
+impl InstructionSpec {
+    fn check(&self) -> Vec<SpecError> {
+        let mut errors = Vec::new();
+        if !(1..=WORD_BYTES).contains(&self.size_bytes) {
+            let (instruction, size_bytes) = (self.name.clone(), self.size_bytes);
+            errors.push(SpecError::Size { instruction, size_bytes });
+        }
+        self.check_bits(&mut errors);
+        self.check_forms(&mut errors);
+        errors
+    }
+
+    fn check_bits(&self, errors: &mut Vec<SpecError>) {
+        let patterns =
+            self.patterns.iter().map(|part| (&part.name, part.bits, part.value <= part.bits.max()));
+        let fields = self.fields.iter().map(|field| (&field.name, field.bits, fits(field)));
+        let mut taken = Word::ZERO;
+        for (name, bits, fits) in patterns.chain(fields) {
+            let (instruction, part) = (self.name.clone(), name.clone());
+            if bits.end() > self.size_bits() {
+                errors.push(SpecError::Outside { instruction: instruction.clone(), part: part.clone() });
+            }
+            if !(taken & Word::mask(bits)).is_zero() {
+                errors.push(SpecError::Overlap { instruction: instruction.clone(), part: part.clone() });
+            }
+            if !fits {
+                errors.push(SpecError::TooNarrow { instruction, part });
+            }
+            taken = taken | Word::mask(bits);
+        }
+    }
+
+    fn check_forms(&self, errors: &mut Vec<SpecError>) {
+        let instruction = || self.name.clone();
+        let mut names = HashSet::new();
+        for field in self.fields.iter().filter(|field| !names.insert(&field.name)) {
+            errors.push(SpecError::SameField { instruction: instruction(), field: field.name.clone() });
+        }
+        let mut said = HashSet::new();
+        for form in &self.forms {
+            let template = Template::new(self, &form.syntax);
+            if template.mnemonic().is_none() {
+                errors.push(SpecError::NoMnemonic { instruction: instruction() });
+            }
+            let conditions =
+                form.when.iter().flat_map(When::fields).filter(|name| self.field(name).is_none());
+            let unknown = template.unknown().into_iter().chain(conditions.map(str::to_owned));
+            errors.extend(unknown.map(|field| SpecError::NoField { instruction: instruction(), field }));
+            said.extend(template.fields());
+        }
+        let unsaid = self.fields.iter().enumerate().filter(|(index, _)| !said.contains(index));
+        errors.extend(
+            unsaid.map(|(_, field)| SpecError::Unsaid {
+                instruction: instruction(),
+                field: field.name.clone(),
+            }),
+        );
+    }
+}
+
+fn fits(field: &Field) -> bool {
+    match &field.kind {
+        FieldKind::Number { min, max, bias, .. } => {
+            bias <= min && min <= max && max - bias <= field.bits.max()
+        }
+        FieldKind::Choice { names, .. } => names.iter().all(|(code, _)| *code <= field.bits.max()),
+        FieldKind::Flag { .. } => field.bits.width == 1,
+    }
+}
+
+impl When {
+    /// The fields it speaks of.
+    pub fn fields(&self) -> Vec<&str> {
+        match self {
+            Self::Is(field, _) | Self::OneOf(field, _) => vec![field],
+            Self::Same(field, other) => vec![field, other],
+        }
+    }
+}

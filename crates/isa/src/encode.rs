@@ -1,0 +1,118 @@
+//! Field values to words.
+
+use npukit_base::Word;
+use thiserror::Error;
+
+use crate::spec::{Field, FieldKind, InstructionSpec};
+
+/// Why a value does not go into a field.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FieldError {
+    /// A number out of range.
+    #[error("`{field}` of {instruction} is {value}: legal are {min} to {max}")]
+    Range {
+        /// The instruction.
+        instruction: String,
+        /// The field.
+        field: String,
+        /// Its value.
+        value: u64,
+        /// Smallest legal value.
+        min: u64,
+        /// Largest legal value.
+        max: u64,
+    },
+    /// A code without a name where names are all there is.
+    #[error("`{field}` of {instruction} is {value}, which has no name: legal are {legal}")]
+    NoName {
+        /// The instruction.
+        instruction: String,
+        /// The field.
+        field: String,
+        /// Its value.
+        value: u64,
+        /// Names and codes.
+        legal: String,
+    },
+    /// Not one value for each field.
+    #[error("{instruction} has {wanted} fields, not {given}")]
+    Count {
+        /// The instruction.
+        instruction: String,
+        /// Values given.
+        given: usize,
+        /// Fields.
+        wanted: usize,
+    },
+}
+
+impl Field {
+    /// The largest value the field takes, as written.
+    pub fn max(&self) -> u64 {
+        match &self.kind {
+            FieldKind::Number { max, .. } => *max,
+            FieldKind::Choice { .. } | FieldKind::Flag { .. } => self.bits.max(),
+        }
+    }
+
+    /// What is stored less the value written.
+    pub fn bias(&self) -> u64 {
+        match &self.kind {
+            FieldKind::Number { bias, .. } => *bias,
+            FieldKind::Choice { .. } | FieldKind::Flag { .. } => 0,
+        }
+    }
+
+    /// The legal values in words.
+    pub fn legal(&self) -> String {
+        match &self.kind {
+            FieldKind::Number { min, max, .. } => format!("{min} to {max}"),
+            FieldKind::Choice { names, open } => {
+                let mut legal: Vec<String> =
+                    names.iter().map(|(code, name)| format!("{name} ({code})")).collect();
+                if *open {
+                    legal.push(format!("a number up to {}", self.bits.max()));
+                }
+                legal.join(", ")
+            }
+            FieldKind::Flag { text } => format!("`{text}` or nothing"),
+        }
+    }
+
+    /// Whether the field may hold `value`.
+    pub fn check(&self, instruction: &str, value: u64) -> Result<(), FieldError> {
+        let (instruction, field) = (instruction.to_owned(), self.name.clone());
+        let (min, max) = (self.kind.default_value(), self.max());
+        if !(min..=max).contains(&value) {
+            return Err(FieldError::Range { instruction, field, value, min, max });
+        }
+        match &self.kind {
+            FieldKind::Choice { names, open: false } if !names.iter().any(|(code, _)| *code == value) => {
+                Err(FieldError::NoName { instruction, field, value, legal: self.legal() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl InstructionSpec {
+    /// The word of this instruction with `values`, one for each field, as written (sizes count
+    /// vectors even where one less is stored).
+    ///
+    /// Errors: every value its field cannot hold.
+    pub fn encode(&self, values: &[u64]) -> Result<Word, Vec<FieldError>> {
+        if values.len() != self.fields.len() {
+            let (instruction, given, wanted) = (self.name.clone(), values.len(), self.fields.len());
+            return Err(vec![FieldError::Count { instruction, given, wanted }]);
+        }
+        let mut word = self.pattern().1;
+        let mut errors = Vec::new();
+        for (field, &value) in self.fields.iter().zip(values) {
+            match field.check(&self.name, value) {
+                Ok(()) => word.set(field.bits, value.wrapping_sub(field.bias())),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() { Ok(word) } else { Err(errors) }
+    }
+}

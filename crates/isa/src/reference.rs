@@ -1,0 +1,197 @@
+//! [`Reference`]: the table as a page people read, as text, Markdown or JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::spec::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec};
+use crate::syntax::{Piece, Template};
+
+/// The page of an instruction set, or of some of its instructions.
+#[derive(Clone, Debug)]
+pub struct Reference<'a> {
+    spec: &'a IsaSpec,
+    instructions: Vec<&'a InstructionSpec>,
+}
+
+impl IsaSpec {
+    /// The page of all instructions.
+    pub fn reference(&self) -> Reference<'_> {
+        Reference { spec: self, instructions: self.instructions.iter().collect() }
+    }
+
+    /// The page of the instructions called `name` or written with that mnemonic, whatever the case;
+    /// `None` when there are none.
+    pub fn reference_of(&self, name: &str) -> Option<Reference<'_>> {
+        let instructions: Vec<_> = self.instructions.iter().filter(|row| row.is_called(name)).collect();
+        (!instructions.is_empty()).then_some(Reference { spec: self, instructions })
+    }
+
+    /// Names and mnemonics, for suggestions and listings.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for row in &self.instructions {
+            for name in row.mnemonics().into_iter().chain([row.name.clone()]) {
+                if !names.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+}
+
+impl InstructionSpec {
+    /// The first words of its forms.
+    pub fn mnemonics(&self) -> Vec<String> {
+        let templates = self.forms.iter().map(|form| Template::new(self, &form.syntax));
+        templates.filter_map(|template| template.mnemonic().map(str::to_owned)).collect()
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+            || self.mnemonics().iter().any(|mnemonic| mnemonic.eq_ignore_ascii_case(name))
+    }
+
+    /// The forms as a reader is told them: `<field>`, and `( )?` around what may be left out.
+    pub fn usages(&self) -> Vec<String> {
+        let usage = |syntax: &str| usage(self, &Template::new(self, syntax).pieces);
+        self.forms.iter().map(|form| usage(&form.syntax)).collect()
+    }
+
+    fn reserved_text(&self) -> String {
+        self.reserved().ranges().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn usage(row: &InstructionSpec, pieces: &[Piece]) -> String {
+    let part = |piece: &Piece| match piece {
+        Piece::Text { text, .. } => text.clone(),
+        Piece::Field(index) => match row.fields.get(*index) {
+            Some(Field { kind: FieldKind::Flag { text }, .. }) => format!("({text})?"),
+            field => format!("<{}>", field.map_or("", |field| &field.name)),
+        },
+        Piece::Optional(inner) => format!("({})?", usage(row, inner)),
+        Piece::Unknown(name) => format!("<{name}>"),
+    };
+    pieces.iter().map(part).collect()
+}
+
+impl Reference<'_> {
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let mut page = format!("{}\n\n{}\n", self.spec.name, self.spec.doc);
+        for row in &self.instructions {
+            // Writing to a String cannot fail.
+            let _ = write!(page, "\n{} - {}{}\n", row.name, row.meaning, in_context(row));
+            for usage in row.usages() {
+                let _ = writeln!(page, "    {usage}");
+            }
+            page.push_str(&text_table(row));
+            if !row.doc.is_empty() {
+                let _ = writeln!(page, "  {}", row.doc);
+            }
+        }
+        page
+    }
+
+    /// For the book.
+    pub fn markdown(&self) -> String {
+        let mut page = format!("# {}\n\n{}\n", self.spec.name, self.spec.doc);
+        for row in &self.instructions {
+            let _ = write!(page, "\n## {}\n\n{}{}\n\n```text\n", row.name, row.meaning, in_context(row));
+            for usage in row.usages() {
+                let _ = writeln!(page, "{usage}");
+            }
+            page.push_str("```\n\n| bits | name | values | meaning |\n|---|---|---|---|\n");
+            for [bits, name, values, meaning] in cells(row) {
+                let _ = writeln!(page, "| {bits} | `{name}` | {} | {meaning} |", values.replace('|', "\\|"));
+            }
+            if !row.doc.is_empty() {
+                let _ = write!(page, "\n{}\n", row.doc);
+            }
+        }
+        page
+    }
+
+    /// For programs: every bit range as `lo` and `width`.
+    pub fn json(&self) -> Value {
+        let order = match self.spec.byte_order {
+            ByteOrder::Little => "little",
+            ByteOrder::Big => "big",
+        };
+        let instructions: Vec<Value> = self.instructions.iter().map(|row| json_row(row)).collect();
+        json!({
+            "name": self.spec.name, "doc": self.spec.doc, "byte_order": order, "instructions": instructions,
+        })
+    }
+}
+
+fn in_context(row: &InstructionSpec) -> String {
+    row.context.as_ref().map(|context| format!(" (in {context})")).unwrap_or_default()
+}
+
+/// Bits, name, values and meaning of every part of the word, highest bits first.
+fn cells(row: &InstructionSpec) -> Vec<[String; 4]> {
+    let mut parts: Vec<(u32, [String; 4])> = Vec::new();
+    for part in &row.patterns {
+        let value = format!("{:#x}", part.value);
+        parts.push((part.bits.lo, [part.bits.to_string(), part.name.clone(), value, String::new()]));
+    }
+    for field in &row.fields {
+        let cells = [field.bits.to_string(), field.name.clone(), values(field), field.meaning.clone()];
+        parts.push((field.bits.lo, cells));
+    }
+    for bits in row.reserved().ranges() {
+        parts.push((bits.lo, [bits.to_string(), "reserved".to_owned(), "0".to_owned(), String::new()]));
+    }
+    parts.sort_by_key(|(lo, _)| std::cmp::Reverse(*lo));
+    parts.into_iter().map(|(_, cells)| cells).collect()
+}
+
+fn values(field: &Field) -> String {
+    match field.bias() {
+        0 => field.legal(),
+        bias => format!("{}, stored less {bias}", field.legal()),
+    }
+}
+
+fn text_table(row: &InstructionSpec) -> String {
+    let cells = cells(row);
+    let width = |column: usize| cells.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1)];
+    let mut table = String::new();
+    for [bits, name, values, meaning] in &cells {
+        let line = format!("  {bits:>0$}  {name:<1$}  {values}  {meaning}", widths[0], widths[1]);
+        table.push_str(line.trim_end());
+        table.push('\n');
+    }
+    table
+}
+
+fn json_row(row: &InstructionSpec) -> Value {
+    let patterns: Vec<Value> = row
+        .patterns
+        .iter()
+        .map(|part| json!({ "name": part.name, "lo": part.bits.lo, "width": part.bits.width, "value": part.value }))
+        .collect();
+    json!({
+        "name": row.name, "meaning": row.meaning, "doc": row.doc, "context": row.context,
+        "size_bytes": row.size_bytes, "syntax": row.usages(), "patterns": patterns,
+        "fields": row.fields.iter().map(json_field).collect::<Vec<_>>(), "reserved": row.reserved_text(),
+    })
+}
+
+fn json_field(field: &Field) -> Value {
+    let mut value = json!({
+        "name": field.name, "meaning": field.meaning, "lo": field.bits.lo, "width": field.bits.width,
+        "min": field.kind.default_value(), "max": field.max(), "bias": field.bias(),
+    });
+    if let FieldKind::Choice { names, open } = &field.kind {
+        let names: serde_json::Map<String, Value> =
+            names.iter().map(|(code, name)| (name.clone(), (*code).into())).collect();
+        value["names"] = names.into();
+        value["open"] = (*open).into();
+    }
+    value
+}

@@ -1,0 +1,255 @@
+//! [`IsaSpec`]: instructions, their fields, their place in the word and their text.
+
+use npukit_base::{BitRange, Word};
+
+/// An instruction set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IsaSpec {
+    /// Name, with the instance when the set depends on one.
+    pub name: String,
+    /// What a reader should know of all instructions.
+    pub doc: String,
+    /// Order of a word's bytes in files.
+    pub byte_order: ByteOrder,
+    /// The table, in the order of the reference.
+    pub instructions: Vec<InstructionSpec>,
+}
+
+/// Which byte of a word comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// The least significant.
+    Little,
+    /// The most significant.
+    Big,
+}
+
+/// A row of the table. A new one means nothing yet: fill it with the `with_` functions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InstructionSpec {
+    /// The hardware document's name.
+    pub name: String,
+    /// One line.
+    pub meaning: String,
+    /// What the line leaves out; may be empty.
+    pub doc: String,
+    /// Where alone this row holds (a component, a mode); `None` is everywhere. The same bits may
+    /// mean different things in different contexts.
+    pub context: Option<String>,
+    /// Size of the word, at most 32 bytes.
+    pub size_bytes: usize,
+    /// Bits that tell this instruction from others.
+    pub patterns: Vec<Pattern>,
+    /// Operands. Bits of the word in neither a pattern nor a field are reserved and 0.
+    pub fields: Vec<Field>,
+    /// Ways to write it; the first that can say a word is the one printed.
+    pub forms: Vec<Form>,
+}
+
+/// Bits with a fixed value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// What the bits are called: `opcode`.
+    pub name: String,
+    /// Where.
+    pub bits: BitRange,
+    /// Their value.
+    pub value: u64,
+}
+
+/// An operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Name, also in [`Form::syntax`].
+    pub name: String,
+    /// One line.
+    pub meaning: String,
+    /// Where.
+    pub bits: BitRange,
+    /// What values mean.
+    pub kind: FieldKind,
+}
+
+/// How a number is printed; every way is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Radix {
+    /// `64`
+    Decimal,
+    /// `0x40`
+    Hexadecimal,
+}
+
+/// What a field's values mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FieldKind {
+    /// A number from `min` to `max`, stored as `value - bias`: a size stored as one less has
+    /// `bias` 1.
+    Number {
+        /// Smallest legal value.
+        min: u64,
+        /// Largest legal value.
+        max: u64,
+        /// What is taken off before it is stored; at most `min`.
+        bias: u64,
+        /// How it is printed.
+        radix: Radix,
+    },
+    /// A value with a name.
+    Choice {
+        /// Code and name.
+        names: Vec<(u64, String)>,
+        /// Whether codes without a name are legal, written as numbers.
+        open: bool,
+    },
+    /// A bit, written as this text when set: `.acc`.
+    Flag {
+        /// The text.
+        text: String,
+    },
+}
+
+/// A way to write an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Template: text stands for itself, `{field}` for a field, `(?...?)` may be left out when every
+    /// field in it has its smallest value. The first word is the mnemonic.
+    pub syntax: String,
+    /// What must hold of the fields.
+    pub when: Vec<When>,
+}
+
+/// A condition of a [`Form`]. `Is` and `Same` also give the value of a field the template leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum When {
+    /// `field` has this value.
+    Is(String, u64),
+    /// `field` has one of these values.
+    OneOf(String, Vec<u64>),
+    /// The first field has the value of the second.
+    Same(String, String),
+}
+
+impl FieldKind {
+    /// A number from 0 to `max`.
+    pub const fn up_to(max: u64, radix: Radix) -> Self {
+        Self::Number { min: 0, max, bias: 0, radix }
+    }
+
+    /// A size of 1 to `max`, stored as one less.
+    pub const fn size(max: u64) -> Self {
+        Self::Number { min: 1, max, bias: 1, radix: Radix::Decimal }
+    }
+
+    /// The names for the codes 0, 1, 2, ...
+    pub fn choice(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::Choice { names: (0..).zip(names.into_iter().map(Into::into)).collect(), open: false }
+    }
+
+    /// A bit written as `text`.
+    pub fn flag(text: &str) -> Self {
+        Self::Flag { text: text.to_owned() }
+    }
+
+    /// The value a form may leave unsaid: the smallest.
+    pub fn default_value(&self) -> u64 {
+        match self {
+            Self::Number { min, .. } => *min,
+            Self::Choice { .. } | Self::Flag { .. } => 0,
+        }
+    }
+}
+
+impl InstructionSpec {
+    /// A row without bits and operands.
+    pub fn new(name: &str, size_bytes: usize, meaning: &str) -> Self {
+        Self { name: name.to_owned(), meaning: meaning.to_owned(), size_bytes, ..Self::default() }
+    }
+
+    /// Adds what the one line leaves out.
+    #[must_use]
+    pub fn with_doc(mut self, doc: &str) -> Self {
+        doc.clone_into(&mut self.doc);
+        self
+    }
+
+    /// Confines the row to a context.
+    #[must_use]
+    pub fn with_context(mut self, context: &str) -> Self {
+        self.context = Some(context.to_owned());
+        self
+    }
+
+    /// Adds bits of a fixed value.
+    #[must_use]
+    pub fn with_pattern(mut self, name: &str, bits: BitRange, value: u64) -> Self {
+        self.patterns.push(Pattern { name: name.to_owned(), bits, value });
+        self
+    }
+
+    /// Adds an operand.
+    #[must_use]
+    pub fn with_field(mut self, name: &str, bits: BitRange, kind: FieldKind, meaning: &str) -> Self {
+        self.fields.push(Field { name: name.to_owned(), meaning: meaning.to_owned(), bits, kind });
+        self
+    }
+
+    /// Adds a way to write it.
+    #[must_use]
+    pub fn with_form(mut self, syntax: &str, when: Vec<When>) -> Self {
+        self.forms.push(Form { syntax: syntax.to_owned(), when });
+        self
+    }
+
+    /// Index of a field.
+    pub fn field(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// Size of the word in bits.
+    pub const fn size_bits(&self) -> u32 {
+        self.size_bytes as u32 * 8
+    }
+
+    /// The patterns as (bits that count, their values).
+    pub fn pattern(&self) -> (Word, Word) {
+        self.patterns.iter().fold((Word::ZERO, Word::ZERO), |(mask, value), pattern| {
+            (mask | Word::mask(pattern.bits), value.with(pattern.bits, pattern.value))
+        })
+    }
+
+    /// The bits that must be 0.
+    pub fn reserved(&self) -> Word {
+        let fields = self.fields.iter().fold(Word::ZERO, |bits, field| bits | Word::mask(field.bits));
+        Word::ones(self.size_bits()) & !(fields | self.pattern().0)
+    }
+
+    /// Whether the row holds in `context`.
+    pub fn holds_in(&self, context: Option<&str>) -> bool {
+        self.context.is_none() || self.context.as_deref() == context
+    }
+}
+
+impl IsaSpec {
+    /// The instruction of that name, whatever its case.
+    pub fn instruction(&self, name: &str) -> Option<&InstructionSpec> {
+        self.instructions.iter().find(|instruction| instruction.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The word of `bytes` in this set's byte order.
+    pub fn word(&self, bytes: &[u8]) -> Word {
+        match self.byte_order {
+            ByteOrder::Little => Word::from_le_bytes(bytes),
+            ByteOrder::Big => Word::from_le_bytes(&bytes.iter().rev().copied().collect::<Vec<u8>>()),
+        }
+    }
+
+    /// The `size` bytes of `word` as they stand in files.
+    pub fn bytes(&self, word: Word, size: usize) -> Vec<u8> {
+        let mut bytes = word.to_le_bytes().to_vec();
+        bytes.truncate(size);
+        if self.byte_order == ByteOrder::Big {
+            bytes.reverse();
+        }
+        bytes
+    }
+}

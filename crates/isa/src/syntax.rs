@@ -1,0 +1,113 @@
+//! [`Template`]: a [`Form`](crate::Form)'s syntax, cut into pieces.
+
+use crate::spec::InstructionSpec;
+use crate::token::tokens;
+
+/// A syntax ready for matching and printing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// In order.
+    pub pieces: Vec<Piece>,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text that stands for itself; its tokens count, its spaces are for printing.
+    Text {
+        /// As printed.
+        text: String,
+        /// As read.
+        tokens: Vec<String>,
+    },
+    /// A field, by index.
+    Field(usize),
+    /// A part that may be left out.
+    Optional(Vec<Piece>),
+    /// A `{name}` that is no field: a fault of the table, which `IsaSpec::check` reports.
+    Unknown(String),
+}
+
+const FIELD: (&str, &str) = ("{", "}");
+const OPTIONAL: (&str, &str) = ("(?", "?)");
+
+impl Template {
+    /// Cuts `syntax`; every text has a meaning, faults become [`Piece::Unknown`].
+    pub fn new(instruction: &InstructionSpec, syntax: &str) -> Self {
+        let mut rest = syntax;
+        let mut pieces = Vec::new();
+        // A stray end of an optional part leaves a rest, read as what follows it.
+        while !rest.is_empty() {
+            pieces.extend(cut(instruction, &mut rest));
+        }
+        Self { pieces }
+    }
+
+    /// The first word.
+    pub fn mnemonic(&self) -> Option<&str> {
+        match self.pieces.first()? {
+            Piece::Text { tokens, .. } => tokens.first().map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// The fields that occur, by index.
+    pub fn fields(&self) -> Vec<usize> {
+        let mut fields = Vec::new();
+        visit(&self.pieces, &mut |piece| {
+            if let Piece::Field(index) = piece {
+                fields.push(*index);
+            }
+        });
+        fields
+    }
+
+    /// The placeholders that are no fields.
+    pub fn unknown(&self) -> Vec<String> {
+        let mut unknown = Vec::new();
+        visit(&self.pieces, &mut |piece| {
+            if let Piece::Unknown(name) = piece {
+                unknown.push(name.clone());
+            }
+        });
+        unknown
+    }
+}
+
+/// Calls `each` for every piece, those inside optional parts too.
+pub fn visit(pieces: &[Piece], each: &mut impl FnMut(&Piece)) {
+    for piece in pieces {
+        each(piece);
+        if let Piece::Optional(inner) = piece {
+            visit(inner, each);
+        }
+    }
+}
+
+/// Cuts up to the end of the text or of the optional part it is in.
+fn cut(instruction: &InstructionSpec, rest: &mut &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix(OPTIONAL.1) {
+            *rest = after;
+            break;
+        }
+        if let Some(after) = rest.strip_prefix(OPTIONAL.0) {
+            *rest = after;
+            pieces.push(Piece::Optional(cut(instruction, rest)));
+        } else if let Some(after) = rest.strip_prefix(FIELD.0) {
+            let (name, after) = after.split_once(FIELD.1).unwrap_or((after, ""));
+            *rest = after;
+            pieces
+                .push(instruction.field(name).map_or_else(|| Piece::Unknown(name.to_owned()), Piece::Field));
+        } else {
+            let special = [FIELD.0, OPTIONAL.0, OPTIONAL.1];
+            let end = special.iter().filter_map(|mark| rest.find(mark)).min().unwrap_or(rest.len());
+            let (text, after) = rest.split_at(end);
+            *rest = after;
+            let tokens = tokens(text, 0).iter().map(|token| token.text.to_owned()).collect();
+            pieces.push(Piece::Text { text: text.to_owned(), tokens });
+        }
+    }
+    pieces
+}
