@@ -5,7 +5,6 @@
 //! systolic array's; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
 //! elements.
 
-mod bytes;
 mod counted;
 mod format;
 mod number;
@@ -13,7 +12,6 @@ mod saturation;
 mod simd;
 mod tensor;
 
-pub use bytes::{PartialScalar, whole_scalars};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use saturation::{Excess, Saturations};

@@ -1,6 +1,6 @@
 //! The compile-time formats against the literal arithmetic.
 
-use npukit_numeric::{Fixed, FixedFormat, Float, Number, NumberFormat, Saturations};
+use npukit_numeric::{Fixed, Float, Number, NumberFormat, Saturations};
 use proptest::prelude::*;
 
 /// Compares every operation of `F` on three raw values with the literal one, and `clipped` with the statistics.
@@ -50,21 +50,4 @@ proptest! {
         agrees::<Fixed<i32, 32, 16>>(v);
         agrees::<Float>(v);
     }
-
-    #[test]
-    fn bytes_come_back(v in prop::collection::vec(raw(), 0..9), width in 1..=32u32) {
-        let format = FixedFormat { width, binary_point: 0 };
-        let raw: Vec<i32> = v.into_iter().map(|v| format.wrap(v)).collect();
-        let bytes = format.to_bytes(&raw);
-        prop_assert_eq!(bytes.len(), raw.len() * format.size_bytes());
-        prop_assert_eq!(format.from_bytes(&bytes).unwrap(), raw);
-    }
-}
-
-#[test]
-fn a_partial_scalar_is_an_error() {
-    let format = FixedFormat { width: 18, binary_point: 10 };
-    let error = format.from_bytes(&[0; 7]).unwrap_err();
-    assert_eq!(error.to_string(), "7 bytes are no whole number of 4-byte scalars: 3 are left over");
-    assert_eq!(format.to_bytes(&[-1]), [0xFF, 0xFF, 0x03, 0x00]);
 }

@@ -1,0 +1,85 @@
+//! Off-chip memory: [`Paged`], of which only what was written exists.
+
+use std::collections::HashMap;
+
+/// A memory of vectors that may be far larger than the host's: pages appear when written to.
+///
+/// Addresses count vectors; vectors never written are zero. Ranges are the caller's to check.
+#[derive(Clone, Debug)]
+pub struct Paged<T> {
+    lanes: usize,
+    pages: HashMap<u64, Box<[T]>>,
+}
+
+/// Vectors of a page.
+const PAGE: u64 = 64;
+
+impl<T: Copy + Default> Paged<T> {
+    /// An empty memory of vectors of `lanes` scalars; `lanes` is at least 1.
+    pub fn new(lanes: usize) -> Self {
+        Self { lanes, pages: HashMap::new() }
+    }
+
+    /// Reads whole vectors from `address` on into `out`.
+    pub fn read(&self, address: u64, out: &mut [T]) {
+        for (page, offset, part) in self.parts(address, out.len()) {
+            let out = &mut out[part];
+            match self.pages.get(&page) {
+                Some(values) => out.copy_from_slice(&values[offset..][..out.len()]),
+                None => out.fill(T::default()),
+            }
+        }
+    }
+
+    /// Writes whole vectors from `address` on.
+    pub fn write(&mut self, address: u64, values: &[T]) {
+        let size = PAGE as usize * self.lanes;
+        for (page, offset, part) in self.parts(address, values.len()) {
+            let values = &values[part];
+            let page = self.pages.entry(page).or_insert_with(|| vec![T::default(); size].into());
+            page[offset..][..values.len()].copy_from_slice(values);
+        }
+    }
+
+    /// Cuts `len` scalars from vector `address` on at the page ends: page, offset of the first
+    /// scalar in it, and the range of the scalars that lie in it.
+    fn parts(
+        &self,
+        address: u64,
+        len: usize,
+    ) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> + use<T> {
+        let lanes = self.lanes;
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let vector = address + (done / lanes) as u64;
+            let room = (PAGE - vector % PAGE) as usize * lanes;
+            let end = len.min(done + room);
+            let part = done..end;
+            done = end;
+            (!part.is_empty()).then_some((vector / PAGE, (vector % PAGE) as usize * lanes, part))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_across_pages_come_back() {
+        let mut memory = Paged::<i32>::new(3);
+        let values: Vec<i32> = (1..=3 * 200).collect();
+        memory.write(PAGE - 5, &values);
+        memory.write(1 << 60, &[7, 8, 9]);
+        let mut out = vec![-1; 3 * 202];
+        memory.read(PAGE - 6, &mut out);
+        assert_eq!(out[..3], [0; 3]);
+        assert_eq!(out[3..603], values[..]);
+        assert_eq!(out[603..], [0; 3]);
+        let mut far = [0; 6];
+        memory.read((1 << 60) - 1, &mut far);
+        assert_eq!(far, [0, 0, 0, 7, 8, 9]);
+        // Vectors 59 to 258 touch pages 0 to 4.
+        assert_eq!(memory.pages.len(), 6);
+    }
+}
