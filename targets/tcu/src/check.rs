@@ -1,0 +1,120 @@
+//! What can be said against one instruction without running it: [`check`].
+//!
+//! The machine asks before it executes, so the functions in `exec` may rely on ranges and forms;
+//! [`crate::validate`] asks for a whole program.
+
+use crate::config::Config;
+use crate::fault::{FaultKind, Memory};
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+
+/// Checks ranges, registers and SIMD forms of `op` on the instance `config`.
+///
+/// Errors: the first [`FaultKind`] found; the state-dependent ones (`IndexEmpty`,
+/// `EntryMissing`) only show when the program runs.
+pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
+    match *op {
+        Op::NoOp | Op::Wait { .. } | Op::Configure { .. } => Ok(()),
+        Op::MatMul { zeroes, local, accumulator, size, .. } => {
+            if !zeroes {
+                range(config, Memory::Local, local, size)?;
+            }
+            range(config, Memory::Accumulators, accumulator, size)
+        }
+        Op::DataMove { kind, local, other, size } => {
+            range(config, Memory::Local, local, size)?;
+            range(config, other_memory(kind), other, size)
+        }
+        Op::LoadWeights { zeroes: true, size, .. } => size_not_zero(size),
+        Op::LoadWeights { local, size, .. } => range(config, Memory::Local, local, size),
+        Op::Simd { read, write, write_address, read_address, sub, .. } => {
+            simd_form(config, read, write, sub)?;
+            let one = |address| Strided { address, stride_log2: 0 };
+            if read {
+                range(config, Memory::Accumulators, one(read_address), 1)?;
+            }
+            if write { range(config, Memory::Accumulators, one(write_address), 1) } else { Ok(()) }
+        }
+        Op::LoadLut { local, table, size } => {
+            load_lut(config, table)?;
+            range(config, Memory::Local, local, size)
+        }
+        Op::Unassigned { header, .. } => Err(FaultKind::Unassigned { header }),
+    }
+}
+
+/// The memory a DataMove connects local memory to.
+pub(crate) fn other_memory(kind: DataMoveKind) -> Memory {
+    match kind {
+        DataMoveKind::Dram0ToLocal | DataMoveKind::LocalToDram0 => Memory::Dram0,
+        DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToDram1 => Memory::Dram1,
+        DataMoveKind::AccumulatorToLocal
+        | DataMoveKind::LocalToAccumulator
+        | DataMoveKind::LocalToAccumulatorAccumulate => Memory::Accumulators,
+    }
+}
+
+/// Vectors of a memory.
+pub(crate) fn depth(config: &Config, memory: Memory) -> u64 {
+    match memory {
+        Memory::Dram0 => config.dram0_depth,
+        Memory::Dram1 => config.dram1_depth,
+        Memory::Local => config.local_depth,
+        Memory::Accumulators => config.accumulator_depth,
+    }
+}
+
+fn size_not_zero(size: u64) -> Result<(), FaultKind> {
+    if size == 0 { Err(FaultKind::SizeZero) } else { Ok(()) }
+}
+
+fn range(config: &Config, memory: Memory, run: Strided, size: u64) -> Result<(), FaultKind> {
+    size_not_zero(size)?;
+    let depth = depth(config, memory);
+    match last(run, size) {
+        Some(last) if last < depth => Ok(()),
+        _ => {
+            let Strided { address, stride_log2 } = run;
+            Err(FaultKind::OutOfRange { memory, address, stride_log2, size, depth })
+        }
+    }
+}
+
+/// Address of the last of `size >= 1` vectors; none when it does not fit 64 bits.
+fn last(run: Strided, size: u64) -> Option<u64> {
+    if size == 1 {
+        return Some(run.address);
+    }
+    let step = 1u64.checked_shl(run.stride_log2)?;
+    run.address.checked_add((size - 1).checked_mul(step)?)
+}
+
+fn load_lut(config: &Config, table: u64) -> Result<(), FaultKind> {
+    match config.lookup_tables {
+        0 => Err(FaultKind::NoLookup),
+        tables if table > tables as u64 => Err(FaultKind::NoTable { table, tables }),
+        _ => Ok(()),
+    }
+}
+
+/// The forms that hang the hardware (specification 4.1): the unit reads exactly when a source is
+/// the input. The right source counts for unary operations too, a slip of the hardware.
+fn simd_form(config: &Config, read: bool, write: bool, sub: SimdSub) -> Result<(), FaultKind> {
+    let SimdSub { op, left, right, destination } = sub;
+    if op == SimdOp::NoOp {
+        return if read || write { Err(FaultKind::NoOpMoves) } else { Ok(()) };
+    }
+    if op == SimdOp::Lookup && config.lookup_tables == 0 {
+        return Err(FaultKind::NoLookup);
+    }
+    let results = if op == SimdOp::Lookup { config.lookup_tables as u64 } else { 0 };
+    let highest = (u64::from(destination).saturating_add(results)).max(u64::from(left.max(right)));
+    if highest > config.simd_registers_depth as u64 {
+        return Err(FaultKind::NoRegister { register: highest, depth: config.simd_registers_depth });
+    }
+    let takes_input = op != SimdOp::Zero && (left == 0 || right == 0);
+    match (read, takes_input) {
+        (true, false) => Err(FaultKind::ReadUnused { op }),
+        (false, true) => Err(FaultKind::InputMissing { op, left, right }),
+        _ => Ok(()),
+    }
+}

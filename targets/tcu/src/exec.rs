@@ -1,0 +1,263 @@
+//! What instructions mean: one function each, on a [`State`]. Source: the TCU specification, 4.
+//!
+//! [`step`] is the way in. Ranges and SIMD forms have been checked by [`crate::check`].
+
+use npukit_numeric::{Number, Rows, array_product};
+
+use crate::config::Config;
+use crate::fault::{FaultKind, Memory};
+use crate::lanes;
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::state::{CHUNK, State};
+
+/// Executes a checked instruction.
+///
+/// Errors: lookups whose tables are not loaded.
+pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) -> Result<(), FaultKind> {
+    state.configuration.count();
+    match *op {
+        Op::NoOp | Op::Wait { .. } | Op::Unassigned { .. } => {}
+        Op::MatMul { accumulate, zeroes: true, accumulator, size, .. } => {
+            mat_mul_zeroes(state, accumulate, accumulator, size);
+        }
+        Op::MatMul { accumulate, zeroes: false, local, accumulator, size } => {
+            mat_mul(state, accumulate, local, accumulator, size);
+        }
+        Op::DataMove { kind, local, other, size } => data_move(state, kind, local, other, size),
+        Op::LoadWeights { zeroes, local, size } => load_weights(state, zeroes, local, size),
+        Op::Simd { read, write, accumulate, write_address, read_address, sub } => {
+            let read = read.then_some(read_address);
+            let write = write.then_some((write_address, accumulate));
+            return simd(state, config, read, write, sub);
+        }
+        Op::LoadLut { local, table, size } => load_lut(state, local, table, size),
+        Op::Configure { register, value } => configure(state, register, value),
+    }
+    Ok(())
+}
+
+impl Strided {
+    /// Address of vector `i`; the whole run is known to be in range.
+    fn at(self, i: u64) -> u64 {
+        if i == 0 { self.address } else { self.address + (i << self.stride_log2) }
+    }
+
+    /// The run from vector `i` on.
+    fn from(self, i: u64) -> Self {
+        Self { address: self.at(i), ..self }
+    }
+}
+
+/// Rows of local memory times the weights, into the accumulators.
+///
+/// Shapes: input `[size, N]`, weights `[N + 1, N]` with the bias first, output `[size, N]`.
+/// With `accumulate` the complete row sum is added to what is there, in a saturating step of its own.
+fn mat_mul<F: Number>(
+    state: &mut State<F>,
+    accumulate: bool,
+    local: Strided,
+    accumulator: Strided,
+    size: u64,
+) {
+    for first in (0..size).step_by(CHUNK as usize) {
+        let count = CHUNK.min(size - first);
+        let pitch = if count == 1 { 0 } else { state.lanes << local.stride_log2 };
+        let rows = Rows { values: state.local.from(local.at(first)), pitch, count: count as usize };
+        let results = &mut state.results[..count as usize * state.lanes];
+        array_product::<F>(&state.weights, rows, results, &mut state.saturations);
+        store_results(state, accumulate, accumulator.from(first), count);
+    }
+}
+
+/// As [`mat_mul`] with rows of zeros: every result is the same.
+fn mat_mul_zeroes<F: Number>(state: &mut State<F>, accumulate: bool, accumulator: Strided, size: u64) {
+    state.sum.fill(F::Raw::default());
+    let rows = Rows { values: &state.sum, pitch: 0, count: 1 };
+    array_product::<F>(&state.weights, rows, &mut state.results[..state.lanes], &mut state.saturations);
+    for i in 0..size {
+        store_results(state, accumulate, accumulator.from(i), 1);
+    }
+}
+
+/// Puts the first `count` result vectors into the accumulators.
+fn store_results<F: Number>(state: &mut State<F>, accumulate: bool, to: Strided, count: u64) {
+    let State { results, accumulators, sum, saturations, lanes, .. } = state;
+    for (i, result) in (0..count).zip(results.chunks_exact(*lanes)) {
+        let place = accumulators.vector_mut(to.at(i));
+        store::<F>(place, result, accumulate, sum, saturations);
+    }
+}
+
+/// Writes `value` to `place`, or adds it to what is there.
+fn store<F: Number>(
+    place: &mut [F::Raw],
+    value: &[F::Raw],
+    accumulate: bool,
+    sum: &mut [F::Raw],
+    saturations: &mut npukit_numeric::Saturations,
+) {
+    if accumulate {
+        lanes::add::<F>(place, value, sum, saturations);
+        place.copy_from_slice(sum);
+    } else {
+        place.copy_from_slice(value);
+    }
+}
+
+/// Copies `size` vectors between local memory and another one.
+fn data_move<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: Strided, other: Strided, size: u64) {
+    let straight = size == 1 || (local.stride_log2 == 0 && other.stride_log2 == 0);
+    let (pieces, count) = if straight { (1, size) } else { (size, 1) };
+    for i in 0..pieces {
+        move_piece(state, kind, local.at(i), other.at(i), count);
+    }
+}
+
+/// Copies `count` vectors that lie behind each other on both sides.
+fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
+    let State { dram0, dram1, local: memory, accumulators, sum, saturations, lanes, .. } = state;
+    match kind {
+        DataMoveKind::Dram0ToLocal => dram0.read(other, memory.vectors_mut(local, count)),
+        DataMoveKind::LocalToDram0 => dram0.write(other, memory.vectors(local, count)),
+        DataMoveKind::Dram1ToLocal => dram1.read(other, memory.vectors_mut(local, count)),
+        DataMoveKind::LocalToDram1 => dram1.write(other, memory.vectors(local, count)),
+        DataMoveKind::AccumulatorToLocal => {
+            memory.vectors_mut(local, count).copy_from_slice(accumulators.vectors(other, count));
+        }
+        DataMoveKind::LocalToAccumulator => {
+            accumulators.vectors_mut(other, count).copy_from_slice(memory.vectors(local, count));
+        }
+        DataMoveKind::LocalToAccumulatorAccumulate => {
+            let places = accumulators.vectors_mut(other, count).chunks_exact_mut(*lanes);
+            for (place, value) in places.zip(memory.vectors(local, count).chunks_exact(*lanes)) {
+                store::<F>(place, value, true, sum, saturations);
+            }
+        }
+    }
+}
+
+/// Shifts `size` rows into the array, the highest address first.
+///
+/// Afterwards row `k` is vector `k` of the run; rows shifted past the last are lost, so of a run
+/// longer than N + 1 vectors the lowest addresses stay.
+fn load_weights<F: Number>(state: &mut State<F>, zeroes: bool, local: Strided, size: u64) {
+    let rows = size.min(state.lanes as u64 + 1);
+    state.weights.shift(rows as usize);
+    for k in 0..rows {
+        let row = state.weights.row_mut(k as usize);
+        if zeroes {
+            row.fill(F::Raw::default());
+        } else {
+            row.copy_from_slice(state.local.vector(local.at(k)));
+        }
+    }
+}
+
+/// One vector through the ALUs: to the destination register and, with `write`, to the accumulators too.
+///
+/// `write` is an address and whether to add to what is there. The output goes to both places as in
+/// hardware; upstream's emulator writes the register only.
+fn simd<F: Number>(
+    state: &mut State<F>,
+    config: &Config,
+    read: Option<u64>,
+    write: Option<(u64, bool)>,
+    sub: SimdSub,
+) -> Result<(), FaultKind> {
+    if sub.op == SimdOp::NoOp {
+        return Ok(());
+    }
+    if sub.op == SimdOp::Lookup {
+        lookup(state, config, read, sub)?;
+    } else {
+        operate(state, read, sub);
+    }
+    let State { results, sum, accumulators, registers, saturations, lanes, .. } = state;
+    let output = &results[..*lanes];
+    if sub.destination != 0 {
+        register_mut(registers, sub.destination, *lanes).copy_from_slice(output);
+    }
+    if let Some((address, accumulate)) = write {
+        store::<F>(accumulators.vector_mut(address), output, accumulate, sum, saturations);
+    }
+    Ok(())
+}
+
+/// `op(left, right)` into the first result vector.
+fn operate<F: Number>(state: &mut State<F>, read: Option<u64>, sub: SimdSub) {
+    let State { results, accumulators, registers, saturations, lanes, .. } = state;
+    let output = &mut results[..*lanes];
+    if sub.op == SimdOp::Zero {
+        // Its sources may name an input that is not there.
+        return output.fill(F::Raw::default());
+    }
+    let input = read.map_or(&[][..], |address| accumulators.vector(address));
+    let left = operand(sub.left, input, registers, *lanes);
+    let right = operand(sub.right, input, registers, *lanes);
+    lanes::operate::<F>(sub.op, left, right, output, saturations);
+}
+
+/// The difference to the closest key into the first result vector, the values into registers.
+fn lookup<F: Number>(
+    state: &mut State<F>,
+    config: &Config,
+    read: Option<u64>,
+    sub: SimdSub,
+) -> Result<(), FaultKind> {
+    let State { results, sum, accumulators, registers, saturations, lanes, tables, .. } = state;
+    let input = read.map_or(&[][..], |address| accumulators.vector(address));
+    // The argument may be a register that a value replaces.
+    sum.copy_from_slice(operand(sub.left, input, registers, *lanes));
+    for (lane, &argument) in sum.iter().enumerate() {
+        let found = tables.find(argument, saturations)?;
+        results[lane] = F::from_raw(found.difference);
+        for table in 1..=config.lookup_tables {
+            // Checked: destination + lookup_tables is a register.
+            let register = usize::from(sub.destination) + table - 1;
+            registers[register * *lanes + lane] = tables.value(table, found.entry)?;
+        }
+    }
+    Ok(())
+}
+
+/// A source: the input, or a register.
+fn operand<'a, T>(source: u8, input: &'a [T], registers: &'a [T], lanes: usize) -> &'a [T] {
+    match source {
+        0 => input,
+        k => &registers[(usize::from(k) - 1) * lanes..][..lanes],
+    }
+}
+
+fn register_mut<T>(registers: &mut [T], register: u8, lanes: usize) -> &mut [T] {
+    &mut registers[(usize::from(register) - 1) * lanes..][..lanes]
+}
+
+/// Replaces a lookup table by the scalars of `size` vectors.
+fn load_lut<F: Number>(state: &mut State<F>, local: Strided, table: u64, size: u64) {
+    let vectors = (0..size).flat_map(|i| state.local.vector(local.at(i)));
+    let entries = vectors.copied().collect();
+    state.tables.load(table, entries);
+}
+
+/// Writes a configuration register; on the program counter it does not count itself.
+fn configure<F: Number>(state: &mut State<F>, register: u8, value: u32) {
+    state.configuration.set(register, value);
+}
+
+/// Copies raw scalars out of a memory.
+pub(crate) fn read_raw<F: Number>(
+    state: &State<F>,
+    memory: Memory,
+    address: u64,
+    scalars: usize,
+) -> Vec<i32> {
+    let mut values = vec![F::Raw::default(); scalars];
+    state.read(memory, address, &mut values);
+    values.into_iter().map(F::to_raw).collect()
+}
+
+/// Copies raw scalars into a memory.
+pub(crate) fn write_raw<F: Number>(state: &mut State<F>, memory: Memory, address: u64, raw: &[i32]) {
+    let values: Vec<F::Raw> = raw.iter().map(|&v| F::from_raw(v)).collect();
+    state.write(memory, address, &values);
+}

@@ -1,0 +1,274 @@
+//! The functional machine: [`Machine`]. Values as in hardware, bit by bit; no notion of time.
+
+use npukit_numeric::{Fixed, Float, Number, Saturations};
+use npukit_sim::Fault;
+use thiserror::Error;
+
+use crate::check::{check, depth};
+use crate::config::{Config, DataType};
+use crate::exec;
+use crate::fault::{FaultKind, Memory};
+use crate::op::Op;
+use crate::program::Layer;
+use crate::state::{Configuration, MachineError, State};
+
+/// A read or write from outside that a memory cannot serve.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// Vectors beyond the end of a memory.
+    #[error("{vectors} vectors from {base} on end beyond the {memory}, which has {depth} vectors")]
+    OutOfRange {
+        /// Of which memory.
+        memory: Memory,
+        /// First vector.
+        base: u64,
+        /// Vectors.
+        vectors: u64,
+        /// Vectors the memory has.
+        depth: u64,
+    },
+    /// Scalars that end inside a vector.
+    #[error("{scalars} scalars are no whole number of vectors of {lanes}; fill the last one up with zeros")]
+    PartialVector {
+        /// Scalars given.
+        scalars: usize,
+        /// Scalars of a vector.
+        lanes: usize,
+    },
+    /// More than one read gives.
+    #[error("{vectors} vectors of {lanes} scalars are more than {limit} scalars in one read; read in parts")]
+    TooMuch {
+        /// Vectors.
+        vectors: u64,
+        /// Scalars of a vector.
+        lanes: usize,
+        /// Most scalars of one read.
+        limit: u64,
+    },
+}
+
+/// Saturated results by layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerSaturations {
+    /// Of each layer, in the order given.
+    pub layers: Vec<Saturations>,
+    /// Of instructions outside all layers.
+    pub outside: Saturations,
+}
+
+/// A simulated instance.
+///
+/// Raw scalars go in and out as `i32`: the sign-extended integer of a fixed format (of which only
+/// the low bits are taken), or the bits of a float. After a fault everything before the instruction
+/// at fault has been executed; a Lookup at fault may have written some of its registers.
+pub struct Machine {
+    config: Config,
+    core: Box<dyn Core + Send>,
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// The number format's side of the machine: decided once, not per instruction.
+trait Core {
+    fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind>;
+    fn read(&self, memory: Memory, base: u64, scalars: usize) -> Vec<i32>;
+    fn write(&mut self, memory: Memory, base: u64, raw: &[i32]);
+    fn saturations(&self) -> Saturations;
+    fn replace_saturations(&mut self, with: Saturations) -> Saturations;
+    fn configuration(&self) -> &Configuration;
+}
+
+impl<F: Number> Core for State<F> {
+    fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind> {
+        check(config, op)?;
+        exec::step(self, config, op)
+    }
+    fn read(&self, memory: Memory, base: u64, scalars: usize) -> Vec<i32> {
+        exec::read_raw(self, memory, base, scalars)
+    }
+    fn write(&mut self, memory: Memory, base: u64, raw: &[i32]) {
+        exec::write_raw(self, memory, base, raw);
+    }
+    fn saturations(&self) -> Saturations {
+        self.saturations
+    }
+    fn replace_saturations(&mut self, with: Saturations) -> Saturations {
+        std::mem::replace(&mut self.saturations, with)
+    }
+    fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+}
+
+impl Machine {
+    /// Most scalars one read gives (1 GiB of them).
+    const READ_LIMIT: u64 = 1 << 28;
+
+    /// An instance after a reset: memories, weights and registers are zero.
+    ///
+    /// Errors: [`MachineError`] when on-chip memories do not fit the simulator; DRAM of any depth
+    /// fits, only what is written of it is kept.
+    pub fn new(config: &Config) -> Result<Self, MachineError> {
+        let core: Box<dyn Core + Send> = match config.data_type {
+            DataType::Fp8Bp4 => Box::new(State::<Fixed<i8, 8, 4>>::new(config)?),
+            DataType::Fp16Bp8 => Box::new(State::<Fixed<i16, 16, 8>>::new(config)?),
+            DataType::Fp18Bp10 => Box::new(State::<Fixed<i32, 18, 10>>::new(config)?),
+            DataType::Fp32Bp16 => Box::new(State::<Fixed<i32, 32, 16>>::new(config)?),
+            DataType::Float32 => Box::new(State::<Float>::new(config)?),
+        };
+        Ok(Self { config: config.clone(), core })
+    }
+
+    /// The instance.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Executes one instruction.
+    ///
+    /// Errors: [`FaultKind`], where hardware would hang or do something undefined.
+    pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
+        self.core.step(&self.config, op)
+    }
+
+    /// Executes a program. `progress` is told the number of instructions done, now and then.
+    ///
+    /// Errors: the first [`Fault`], with the index of its instruction.
+    pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
+        npukit_sim::run(ops, progress, |_, op| self.step(op))
+    }
+
+    /// As [`Machine::run`], with the saturated results of each group of instructions: those of
+    /// instruction `i` are added to `groups[group(i, op)]`, if there is such a group.
+    ///
+    /// Errors: as [`Machine::run`]; `groups` then holds what was counted up to the fault.
+    pub fn run_grouped(
+        &mut self,
+        ops: &[Op],
+        groups: &mut [Saturations],
+        group: impl Fn(usize, &Op) -> usize,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<(), Fault<FaultKind>> {
+        let mut total = self.core.replace_saturations(Saturations::default());
+        let result = npukit_sim::run(ops, progress, |i, op| {
+            let result = self.step(op);
+            if !self.core.saturations().is_empty() {
+                let new = self.core.replace_saturations(Saturations::default());
+                total.merge(&new);
+                if let Some(group) = groups.get_mut(group(i, op)) {
+                    group.merge(&new);
+                }
+            }
+            result
+        });
+        self.core.replace_saturations(total);
+        result
+    }
+
+    /// As [`Machine::run`], with the saturated results of each layer. An instruction of several
+    /// layers counts for the last of them in the list.
+    ///
+    /// Errors: as [`Machine::run`].
+    pub fn run_layers(
+        &mut self,
+        ops: &[Op],
+        layers: &[Layer],
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<LayerSaturations, Fault<FaultKind>> {
+        let outside = layers.len();
+        let mut owner = vec![outside; ops.len()];
+        for (layer, &Layer { first, count, .. }) in layers.iter().enumerate() {
+            let end = first.saturating_add(count).min(ops.len());
+            owner[first.min(end)..end].fill(layer);
+        }
+        let mut groups = vec![Saturations::default(); outside + 1];
+        self.run_grouped(ops, &mut groups, |i, _| owner[i], progress)?;
+        let outside = groups.pop().unwrap_or_default();
+        Ok(LayerSaturations { layers: groups, outside })
+    }
+
+    /// Results clamped since the reset.
+    pub fn saturations(&self) -> Saturations {
+        self.core.saturations()
+    }
+
+    /// The configuration registers.
+    pub fn configuration(&self) -> &Configuration {
+        self.core.configuration()
+    }
+
+    /// Reads `vectors` vectors from `base` on.
+    ///
+    /// Errors: [`AccessError`] beyond the end of the memory, or above 2^28 scalars.
+    pub fn read(&self, memory: Memory, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
+        let lanes = self.config.array_size;
+        self.in_range(memory, base, vectors)?;
+        match vectors.checked_mul(lanes as u64) {
+            Some(scalars) if scalars <= Self::READ_LIMIT => {
+                Ok(self.core.read(memory, base, scalars as usize))
+            }
+            _ => Err(AccessError::TooMuch { vectors, lanes, limit: Self::READ_LIMIT }),
+        }
+    }
+
+    /// Writes whole vectors from `base` on.
+    ///
+    /// Errors: [`AccessError`] beyond the end of the memory, or when `raw` ends inside a vector.
+    pub fn write(&mut self, memory: Memory, base: u64, raw: &[i32]) -> Result<(), AccessError> {
+        let lanes = self.config.array_size;
+        if !raw.len().is_multiple_of(lanes) {
+            return Err(AccessError::PartialVector { scalars: raw.len(), lanes });
+        }
+        self.in_range(memory, base, (raw.len() / lanes) as u64)?;
+        self.core.write(memory, base, raw);
+        Ok(())
+    }
+
+    fn in_range(&self, memory: Memory, base: u64, vectors: u64) -> Result<(), AccessError> {
+        let depth = depth(&self.config, memory);
+        match base.checked_add(vectors) {
+            Some(end) if end <= depth => Ok(()),
+            _ => Err(AccessError::OutOfRange { memory, base, vectors, depth }),
+        }
+    }
+
+    /// [`Machine::read`] of DRAM0.
+    pub fn read_dram0(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
+        self.read(Memory::Dram0, base, vectors)
+    }
+
+    /// [`Machine::read`] of DRAM1.
+    pub fn read_dram1(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
+        self.read(Memory::Dram1, base, vectors)
+    }
+
+    /// [`Machine::read`] of local memory.
+    pub fn read_local(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
+        self.read(Memory::Local, base, vectors)
+    }
+
+    /// [`Machine::read`] of the accumulators.
+    pub fn read_accumulators(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
+        self.read(Memory::Accumulators, base, vectors)
+    }
+
+    /// [`Machine::write`] to DRAM0.
+    pub fn write_dram0(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
+        self.write(Memory::Dram0, base, raw)
+    }
+
+    /// [`Machine::write`] to DRAM1.
+    pub fn write_dram1(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
+        self.write(Memory::Dram1, base, raw)
+    }
+
+    /// [`Machine::write`] to local memory.
+    pub fn write_local(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
+        self.write(Memory::Local, base, raw)
+    }
+}

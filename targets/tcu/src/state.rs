@@ -1,0 +1,169 @@
+//! Architectural state: [`State`], what an instruction can read and change.
+//!
+//! Generic over the number format, so that memories hold scalars of their own size and the
+//! compiler sees the arithmetic. Everything is zero at the start.
+
+use npukit_numeric::{ArrayWeights, Number, Saturations};
+use npukit_sim::{Flat, Paged, TooLarge};
+use thiserror::Error;
+
+use crate::config::Config;
+use crate::fault::Memory;
+use crate::lut::Tables;
+
+/// Rows of an array product computed in one go.
+pub(crate) const CHUNK: u64 = 64;
+
+/// Largest number of scalars of the weight array, the register file and the results on their way.
+const LIMIT: usize = 1 << 28;
+
+/// An instance that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// Vectors without scalars.
+    #[error("array_size is 0: a vector needs at least one scalar")]
+    NoLanes,
+    /// An on-chip memory larger than the simulator takes.
+    #[error("the {memory} cannot be simulated: {size}; choose a smaller depth")]
+    Memory {
+        /// Which.
+        memory: Memory,
+        /// How large.
+        size: TooLarge,
+    },
+    /// A weight array or register file larger than the simulator takes.
+    #[error("{rows} rows of {lanes} {what} are more than {limit} scalars; choose a smaller array_size")]
+    Array {
+        /// Which.
+        what: &'static str,
+        /// Rows.
+        rows: usize,
+        /// Scalars of a row.
+        lanes: usize,
+        /// Largest number of scalars.
+        limit: usize,
+    },
+}
+
+/// Configuration registers, at their reset values.
+///
+/// The machine keeps them and counts instructions in the program counter; nothing it computes
+/// depends on them. Source: the TCU specification, 9.8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configuration([u32; 16]);
+
+impl Configuration {
+    const TIMEOUT: usize = 0x8;
+    const TRACEPOINT: usize = 0x9;
+    const PROGRAM_COUNTER: usize = 0xA;
+
+    /// After a reset.
+    pub(crate) fn new() -> Self {
+        let mut values = [0; 16];
+        values[Self::TIMEOUT] = 100;
+        values[Self::TRACEPOINT] = u32::MAX;
+        Self(values)
+    }
+
+    /// The value of register `register`; none beyond 15.
+    pub fn get(&self, register: u8) -> Option<u32> {
+        self.0.get(usize::from(register)).copied()
+    }
+
+    /// Writes a register, if it exists.
+    pub(crate) fn set(&mut self, register: u8, value: u32) {
+        if let Some(place) = self.0.get_mut(usize::from(register)) {
+            *place = value;
+        }
+    }
+
+    /// Counts an instruction.
+    pub(crate) fn count(&mut self) {
+        let counter = &mut self.0[Self::PROGRAM_COUNTER];
+        *counter = counter.wrapping_add(1);
+    }
+}
+
+/// The state of an instance.
+#[derive(Clone, Debug)]
+pub(crate) struct State<F: Number> {
+    pub lanes: usize,
+    pub dram0: Paged<F::Raw>,
+    pub dram1: Paged<F::Raw>,
+    pub local: Flat<F::Raw>,
+    pub accumulators: Flat<F::Raw>,
+    pub weights: ArrayWeights<F::Raw>,
+    /// Register `k` is vector `k - 1`.
+    pub registers: Vec<F::Raw>,
+    pub configuration: Configuration,
+    pub tables: Tables<F>,
+    pub saturations: Saturations,
+    /// Results on their way: `CHUNK` vectors.
+    pub results: Vec<F::Raw>,
+    /// A vector on its way into an accumulator, between reading and writing it.
+    pub sum: Vec<F::Raw>,
+}
+
+impl<F: Number> State<F> {
+    /// The state after a reset.
+    ///
+    /// Errors: [`MachineError`] when the instance does not fit the simulator.
+    pub fn new(config: &Config) -> Result<Self, MachineError> {
+        let lanes = config.array_size;
+        if lanes == 0 {
+            return Err(MachineError::NoLanes);
+        }
+        bounded("weights", lanes.saturating_add(1), lanes)?;
+        bounded("registers", config.simd_registers_depth, lanes)?;
+        bounded("results", CHUNK as usize, lanes)?;
+        let zero = F::Raw::default();
+        Ok(Self {
+            lanes,
+            dram0: Paged::new(lanes),
+            dram1: Paged::new(lanes),
+            local: flat::<F>(Memory::Local, config.local_depth, lanes)?,
+            accumulators: flat::<F>(Memory::Accumulators, config.accumulator_depth, lanes)?,
+            weights: ArrayWeights::new(lanes, lanes),
+            registers: vec![zero; config.simd_registers_depth * lanes],
+            configuration: Configuration::new(),
+            tables: Tables::default(),
+            saturations: Saturations::default(),
+            results: vec![zero; CHUNK as usize * lanes],
+            sum: vec![zero; lanes],
+        })
+    }
+
+    /// Copies vectors from `address` on out of `memory`; the range is checked.
+    pub fn read(&self, memory: Memory, address: u64, out: &mut [F::Raw]) {
+        let count = (out.len() / self.lanes) as u64;
+        match memory {
+            Memory::Dram0 => self.dram0.read(address, out),
+            Memory::Dram1 => self.dram1.read(address, out),
+            Memory::Local => out.copy_from_slice(self.local.vectors(address, count)),
+            Memory::Accumulators => out.copy_from_slice(self.accumulators.vectors(address, count)),
+        }
+    }
+
+    /// Copies vectors into `memory` from `address` on; the range is checked.
+    pub fn write(&mut self, memory: Memory, address: u64, values: &[F::Raw]) {
+        let count = (values.len() / self.lanes) as u64;
+        match memory {
+            Memory::Dram0 => self.dram0.write(address, values),
+            Memory::Dram1 => self.dram1.write(address, values),
+            Memory::Local => self.local.vectors_mut(address, count).copy_from_slice(values),
+            Memory::Accumulators => self.accumulators.vectors_mut(address, count).copy_from_slice(values),
+        }
+    }
+}
+
+fn flat<F: Number>(memory: Memory, depth: u64, lanes: usize) -> Result<Flat<F::Raw>, MachineError> {
+    Flat::new(depth, lanes).map_err(|size| MachineError::Memory { memory, size })
+}
+
+fn bounded(what: &'static str, rows: usize, lanes: usize) -> Result<(), MachineError> {
+    match rows.checked_mul(lanes) {
+        Some(scalars) if scalars <= LIMIT => Ok(()),
+        _ => Err(MachineError::Array { what, rows, lanes, limit: LIMIT }),
+    }
+}

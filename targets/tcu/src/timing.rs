@@ -1,0 +1,178 @@
+//! Cycles and energy by upstream's published estimator: [`estimate`].
+//!
+//! It charges DRAM one cycle per vector and overlaps nothing, so it is about half of what boards
+//! take; it is what upstream's figures are in. Source: the TCU specification, 8.
+
+use std::collections::BTreeMap;
+
+use crate::config::Config;
+use crate::op::{DataMoveKind, Op};
+use crate::program::Layer;
+
+/// What instructions of a kind, or a whole program, cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Instructions.
+    pub instructions: usize,
+    /// Vectors they handle.
+    pub vectors: u64,
+    /// Cycles.
+    pub cycles: u64,
+    /// Energy in the estimator's own unit.
+    pub energy: u64,
+}
+
+impl Cost {
+    /// Adds another cost; sums stop at the largest number.
+    pub fn add(&mut self, other: &Self) {
+        self.instructions += other.instructions;
+        self.vectors = self.vectors.saturating_add(other.vectors);
+        self.cycles = self.cycles.saturating_add(other.cycles);
+        self.energy = self.energy.saturating_add(other.energy);
+    }
+}
+
+/// What a program costs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Cycles until the last instruction has left the queue ("aggregate").
+    pub cycles: u64,
+    /// Cycles as upstream prints them ("execution"): without the last `thread_queue_depth + 1`
+    /// instructions, which upstream leaves in its queue.
+    pub undrained: u64,
+    /// Energy in the estimator's own unit.
+    pub energy: u64,
+    /// By kind of instruction; see [`kind`].
+    pub kinds: BTreeMap<&'static str, Cost>,
+}
+
+/// The name of an instruction's kind: the mnemonic, and the variant where it matters.
+pub const fn kind(op: &Op) -> &'static str {
+    match op {
+        Op::NoOp => "NoOp",
+        Op::Wait { .. } => "Wait",
+        Op::MatMul { zeroes: false, .. } => "MatMul",
+        Op::MatMul { zeroes: true, .. } => "MatMul(zeroes)",
+        Op::DataMove { kind, .. } => data_move_kind(*kind),
+        Op::LoadWeights { zeroes: false, .. } => "LoadWeights",
+        Op::LoadWeights { zeroes: true, .. } => "LoadWeights(zeroes)",
+        Op::Simd { .. } => "SIMD",
+        Op::LoadLut { .. } => "LoadLUT",
+        Op::Configure { .. } => "Configure",
+        Op::Unassigned { .. } => "Unassigned",
+    }
+}
+
+const fn data_move_kind(kind: DataMoveKind) -> &'static str {
+    match kind {
+        DataMoveKind::Dram0ToLocal => "DataMove(DRAM0ToLocal)",
+        DataMoveKind::LocalToDram0 => "DataMove(LocalToDRAM0)",
+        DataMoveKind::Dram1ToLocal => "DataMove(DRAM1ToLocal)",
+        DataMoveKind::LocalToDram1 => "DataMove(LocalToDRAM1)",
+        DataMoveKind::AccumulatorToLocal => "DataMove(AccToLocal)",
+        DataMoveKind::LocalToAccumulator => "DataMove(LocalToAcc)",
+        DataMoveKind::LocalToAccumulatorAccumulate => "DataMove(LocalToAccAccumulate)",
+    }
+}
+
+/// What the cost of a MatMul depends on: the instruction before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Previous {
+    MatMul,
+    LoadWeights,
+    Other,
+}
+
+impl Previous {
+    const fn of(op: &Op) -> Self {
+        match op {
+            Op::MatMul { .. } => Self::MatMul,
+            Op::LoadWeights { .. } => Self::LoadWeights,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The estimator at work: costs instruction after instruction.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    array_size: u64,
+    previous: Previous,
+}
+
+impl Estimator {
+    /// An estimator before the first instruction.
+    pub fn new(config: &Config) -> Self {
+        Self { array_size: config.array_size as u64, previous: Previous::Other }
+    }
+
+    /// The cost of the next instruction.
+    pub fn cost(&mut self, op: &Op) -> Cost {
+        let n = self.array_size;
+        let (vectors, cycles, energy) = match *op {
+            Op::NoOp | Op::Wait { .. } => (0, 1, 0),
+            Op::MatMul { size, .. } => {
+                let filling = match self.previous {
+                    Previous::MatMul => 0,
+                    Previous::LoadWeights => n,
+                    Previous::Other => n.saturating_mul(2),
+                };
+                (size, size.saturating_add(filling), size.saturating_mul(n).saturating_mul(n))
+            }
+            Op::Simd { .. } => (1, 1, n),
+            Op::LoadWeights { size, .. } => (size, size, size.saturating_mul(10)),
+            Op::DataMove { kind, size, .. } => (size, size, size.saturating_mul(move_energy(kind))),
+            Op::LoadLut { .. } | Op::Configure { .. } | Op::Unassigned { .. } => (0, 0, 0),
+        };
+        self.previous = Previous::of(op);
+        Cost { instructions: 1, vectors, cycles, energy }
+    }
+}
+
+const fn move_energy(kind: DataMoveKind) -> u64 {
+    match kind {
+        DataMoveKind::AccumulatorToLocal
+        | DataMoveKind::LocalToAccumulator
+        | DataMoveKind::LocalToAccumulatorAccumulate => 10,
+        DataMoveKind::Dram0ToLocal
+        | DataMoveKind::LocalToDram0
+        | DataMoveKind::Dram1ToLocal
+        | DataMoveKind::LocalToDram1 => 100,
+    }
+}
+
+/// Estimates a program of one thread.
+pub fn estimate(config: &Config, ops: &[Op]) -> Estimate {
+    let left_in_queue = config.thread_queue_depth.saturating_add(1);
+    let retired = ops.len().saturating_sub(left_in_queue);
+    let mut estimator = Estimator::new(config);
+    let mut estimate = Estimate::default();
+    for (i, op) in ops.iter().enumerate() {
+        let cost = estimator.cost(op);
+        estimate.cycles = estimate.cycles.saturating_add(cost.cycles);
+        estimate.energy = estimate.energy.saturating_add(cost.energy);
+        if i < retired {
+            estimate.undrained = estimate.cycles;
+        }
+        estimate.kinds.entry(kind(op)).or_default().add(&cost);
+    }
+    estimate
+}
+
+/// What each layer contributes to the (drained) whole, in the order given.
+///
+/// The first MatMul of a layer is charged by the instruction before it in the program, so that
+/// layers that cover the program add up to it; upstream's per-layer figures do not. Instructions
+/// beyond the program count nothing.
+pub fn estimate_layers(config: &Config, ops: &[Op], layers: &[Layer]) -> Vec<Cost> {
+    let mut estimator = Estimator::new(config);
+    let costs: Vec<Cost> = ops.iter().map(|op| estimator.cost(op)).collect();
+    layers
+        .iter()
+        .map(|layer| {
+            let mut sum = Cost::default();
+            costs.iter().skip(layer.first).take(layer.count).for_each(|cost| sum.add(cost));
+            sum
+        })
+        .collect()
+}

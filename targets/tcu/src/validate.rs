@@ -1,0 +1,140 @@
+//! Finds what is wrong with a program before it runs: [`validate`].
+//!
+//! Errors are what the machine faults on, hanging SIMD forms among them; warnings are what runs but
+//! hardly does what was meant, or means something else to hardware.
+
+use std::collections::BTreeMap;
+
+use crate::check::check;
+use crate::config::Config;
+use crate::fault::FaultKind;
+use crate::op::{Op, SimdOp, Strided};
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Runs, but hardly as meant.
+    Warning,
+    /// Cannot run.
+    Error,
+}
+
+/// Something wrong with an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Index in the program, from 0.
+    pub instruction: usize,
+    /// How bad.
+    pub severity: Severity,
+    /// What is wrong, with the numbers.
+    pub reason: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl Problem {
+    fn warning(instruction: usize, reason: String, hint: &str) -> Self {
+        Self { instruction, severity: Severity::Warning, reason, hint: hint.to_owned() }
+    }
+
+    fn error(instruction: usize, kind: &FaultKind) -> Self {
+        Self { instruction, severity: Severity::Error, reason: kind.to_string(), hint: kind.hint() }
+    }
+}
+
+/// All problems of a program, in the order of its instructions.
+pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut tables = Entries::default();
+    for (i, op) in ops.iter().enumerate() {
+        let fault = check(config, op).err().or_else(|| tables.follow(config, op));
+        problems.extend(fault.map(|kind| Problem::error(i, &kind)));
+        warn(config, i, op, &mut problems);
+    }
+    problems
+}
+
+/// Entries loaded of each lookup table so far.
+#[derive(Default)]
+struct Entries(BTreeMap<u64, u64>);
+
+impl Entries {
+    /// Follows a LoadLUT; finds a Lookup that could miss its tables.
+    fn follow(&mut self, config: &Config, op: &Op) -> Option<FaultKind> {
+        match *op {
+            Op::LoadLut { table, size, .. } => {
+                self.0.insert(table, size.saturating_mul(config.array_size as u64));
+                None
+            }
+            Op::Simd { sub, .. } if sub.op == SimdOp::Lookup => self.missing(config.lookup_tables),
+            _ => None,
+        }
+    }
+
+    fn missing(&self, tables: usize) -> Option<FaultKind> {
+        let Some(&keys) = self.0.get(&0) else { return Some(FaultKind::IndexEmpty) };
+        (1..=tables).find_map(|table| {
+            let entries = self.0.get(&(table as u64)).copied().unwrap_or(0);
+            let (entry, entries) = (usize::try_from(keys - 1).ok()?, usize::try_from(entries).ok()?);
+            (entry >= entries).then_some(FaultKind::EntryMissing { table, entry, entries })
+        })
+    }
+}
+
+fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
+    match *op {
+        Op::MatMul { zeroes, local, accumulator, .. } => {
+            if !zeroes {
+                stride(i, "local", local, config.stride0_depth, problems);
+            }
+            stride(i, "accumulator", accumulator, config.stride1_depth, problems);
+        }
+        Op::DataMove { local, other, .. } => {
+            stride(i, "local", local, config.stride0_depth, problems);
+            stride(i, "other", other, config.stride1_depth, problems);
+        }
+        Op::LoadWeights { zeroes, local, size } => {
+            if !zeroes {
+                stride(i, "local", local, config.stride0_depth, problems);
+            }
+            weights(config, i, size, problems);
+        }
+        Op::LoadLut { local, .. } => stride(i, "local", local, config.stride0_depth, problems),
+        Op::Simd { write: false, accumulate: true, .. } => problems.push(Problem::warning(
+            i,
+            "SIMD has the accumulate flag without the write flag: nothing is accumulated".to_owned(),
+            "set the write flag, or drop accumulate",
+        )),
+        Op::Configure { register, value } => configure(i, register, value, problems),
+        Op::NoOp | Op::Wait { .. } | Op::Simd { .. } | Op::Unassigned { .. } => {}
+    }
+}
+
+fn stride(i: usize, operand: &str, run: Strided, depth: usize, problems: &mut Vec<Problem>) {
+    if u64::from(run.stride_log2) >= depth as u64 {
+        let code = run.stride_log2;
+        let reason = format!("stride code {code} of the {operand} operand: the instance has {depth} codes");
+        problems.push(Problem::warning(i, reason, "use a smaller stride, or move vector by vector"));
+    }
+}
+
+fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
+    let rows = config.array_size as u64 + 1;
+    if size > rows {
+        let lost = size - rows;
+        let reason =
+            format!("LoadWeights of {size} vectors into {rows} rows: the {lost} highest addresses are lost");
+        problems.push(Problem::warning(i, reason, "load N weight rows and the bias row last, N + 1 in all"));
+    }
+}
+
+fn configure(i: usize, register: u8, value: u32, problems: &mut Vec<Problem>) {
+    if !matches!(register, 0 | 1 | 4 | 5 | 8..=11) {
+        let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
+        problems.push(Problem::warning(i, reason, "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB"));
+    }
+    if value >> 28 != 0 {
+        let reason = format!("value {value:#x} does not fit the 28 bits of Configure");
+        problems.push(Problem::warning(i, reason, "only a reset restores wider values"));
+    }
+}
