@@ -1,1 +1,3 @@
-//! ONNX files to graphs.
+//! Model files to graphs. ONNX today: [`onnx::read`].
+
+pub mod onnx;

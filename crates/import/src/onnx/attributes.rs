@@ -1,0 +1,119 @@
+//! The attributes of a node: [`Attributes`] reads them by type and knows which were read.
+//!
+//! A handler reads what it understands; what is left over is reported, never ignored.
+
+use super::error::Reason;
+use super::proto::{AttributeProto, NodeProto, TensorProto, attribute_type};
+
+/// The attributes of one node.
+pub(super) struct Attributes<'a> {
+    list: &'a [AttributeProto],
+    read: Vec<bool>,
+}
+
+impl<'a> Attributes<'a> {
+    /// The attributes of `node`. Errors: a name given twice, a subgraph, or a reference to the
+    /// attribute of a function.
+    pub(super) fn new(node: &'a NodeProto) -> Result<Self, Reason> {
+        let mut names = std::collections::HashSet::new();
+        for attribute in &node.attribute {
+            let name = &attribute.name;
+            if !names.insert(name) {
+                return Err(Reason::AttributeTwice { name: name.clone() });
+            }
+            let holds_graph = attribute.g.is_some() || !attribute.graphs.is_empty();
+            if holds_graph || matches!(attribute.r#type, attribute_type::GRAPH | attribute_type::GRAPHS) {
+                return Err(Reason::Subgraph { name: name.clone() });
+            }
+        }
+        Ok(Self { list: &node.attribute, read: vec![false; node.attribute.len()] })
+    }
+
+    /// An integer, when present.
+    pub(super) fn int(&mut self, name: &'static str) -> Result<Option<i64>, Reason> {
+        let found = self.find(name, attribute_type::INT, "INT")?;
+        Ok(found.map(|attribute| attribute.i.unwrap_or_default()))
+    }
+
+    /// A truth value written as 0 or 1; `default` when absent.
+    pub(super) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, Reason> {
+        match self.int(name)? {
+            None => Ok(default),
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            Some(value) => Err(unsupported(name, value, "0 or 1")),
+        }
+    }
+
+    /// A float, when present.
+    pub(super) fn float(&mut self, name: &'static str) -> Result<Option<f32>, Reason> {
+        let found = self.find(name, attribute_type::FLOAT, "FLOAT")?;
+        Ok(found.map(|attribute| attribute.f.unwrap_or_default()))
+    }
+
+    /// A string, when present; bytes that are not UTF-8 are replaced, as no legal value has them.
+    pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, Reason> {
+        let found = self.find(name, attribute_type::STRING, "STRING")?;
+        Ok(found.map(|attribute| {
+            String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned()
+        }))
+    }
+
+    /// Integers, when present.
+    pub(super) fn ints(&mut self, name: &'static str) -> Result<Option<&'a [i64]>, Reason> {
+        let found = self.find(name, attribute_type::INTS, "INTS")?;
+        Ok(found.map(|attribute| attribute.ints.as_slice()))
+    }
+
+    /// Floats, when present.
+    pub(super) fn floats(&mut self, name: &'static str) -> Result<Option<&'a [f32]>, Reason> {
+        let found = self.find(name, attribute_type::FLOATS, "FLOATS")?;
+        Ok(found.map(|attribute| attribute.floats.as_slice()))
+    }
+
+    /// A tensor, when present.
+    pub(super) fn tensor(&mut self, name: &'static str) -> Result<Option<&'a TensorProto>, Reason> {
+        let found = self.find(name, attribute_type::TENSOR, "TENSOR")?;
+        Ok(found.and_then(|attribute| attribute.t.as_deref()))
+    }
+
+    /// Accepts an attribute whatever it holds: it has no effect on the results we compute.
+    pub(super) fn without_effect(&mut self, name: &str) {
+        for (attribute, read) in self.list.iter().zip(&mut self.read) {
+            *read |= attribute.name == name;
+        }
+    }
+
+    /// The first attribute that nobody asked for.
+    pub(super) fn unread(&self) -> Option<&'a str> {
+        let mut unread = self.list.iter().zip(&self.read).filter(|(_, read)| !**read);
+        unread.next().map(|(attribute, _)| attribute.name.as_str())
+    }
+
+    fn find(
+        &mut self,
+        name: &'static str,
+        code: i32,
+        expected: &'static str,
+    ) -> Result<Option<&'a AttributeProto>, Reason> {
+        let Some(index) = self.list.iter().position(|attribute| attribute.name == name) else {
+            return Ok(None);
+        };
+        self.read[index] = true;
+        let attribute = &self.list[index];
+        // Writers of IR version 1 left the type out; the value field then speaks for itself.
+        if attribute.r#type != code && attribute.r#type != 0 || !attribute.ref_attr_name.is_empty() {
+            return Err(Reason::AttributeType { name, found: attribute.r#type, expected });
+        }
+        Ok(Some(attribute))
+    }
+}
+
+/// The error for a value that is not accepted.
+pub(super) fn unsupported(
+    name: &'static str,
+    found: impl std::fmt::Debug,
+    legal: impl Into<String>,
+) -> Reason {
+    Reason::AttributeValue { name, found: format!("{found:?}"), legal: legal.into() }
+}

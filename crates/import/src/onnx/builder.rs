@@ -1,0 +1,147 @@
+//! [`Builder`]: the graph under construction. It keeps names unique, checks every shape and
+//! computes at once what depends on constants only.
+
+use std::collections::{HashMap, HashSet};
+
+use npukit_graph::op::Transpose;
+use npukit_graph::{Graph, Op, Operator, Value, ValueId, ValueInfo};
+use npukit_numeric::Tensor;
+
+use super::error::Reason;
+use super::tensor::check_shape;
+
+/// The graph under construction.
+pub(super) struct Builder {
+    /// The graph so far.
+    pub(super) graph: Graph,
+    value_names: Names,
+    node_names: Names,
+    /// Transposed values by source and permutation: consumers share them.
+    permuted: HashMap<(ValueId, Vec<usize>), ValueId>,
+    /// Elements that folding may still make; what is beyond stays a node.
+    budget: usize,
+}
+
+impl Builder {
+    /// An empty graph. `reserved` are the value names of the file, which helpers must not take;
+    /// `budget` bounds the elements that folding makes.
+    pub(super) fn new(name: &str, reserved: HashSet<String>, budget: usize) -> Self {
+        let graph = Graph { name: name.to_owned(), ..Graph::default() };
+        let (value_names, node_names) = (Names::new(reserved), Names::new(HashSet::new()));
+        Self { graph, value_names, node_names, permuted: HashMap::new(), budget }
+    }
+
+    /// Adds a node, or the constants it makes when all its operands are constants.
+    ///
+    /// Names are made from `name`; results get theirs later by [`Builder::rename`].
+    /// Errors: what inference says, or a result with too many elements.
+    pub(super) fn emit(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> Result<Vec<ValueId>, Reason> {
+        let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let infos = op.infer(&values)?;
+        infos.iter().try_for_each(|info| check_shape(&info.shape))?;
+        if let Some(tensors) = self.fold(&op, &inputs, &infos)? {
+            return Ok(tensors.into_iter().map(|tensor| self.constant(name, tensor)).collect());
+        }
+        let node_name = self.node_names.unique(name);
+        let names: Vec<String> = infos.iter().map(|_| self.value_names.unique(name)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        Ok(self.graph.add_node(node_name, op, inputs, &names)?)
+    }
+
+    /// Adds a constant under a name made from `name`.
+    pub(super) fn constant(&mut self, name: &str, tensor: Tensor) -> ValueId {
+        let name = self.value_names.unique(name);
+        self.graph.add_constant(name, tensor)
+    }
+
+    /// The value with its axes permuted; one node (or constant) serves all who ask.
+    pub(super) fn permute(&mut self, id: ValueId, perm: &[usize], suffix: &str) -> Result<ValueId, Reason> {
+        let key = (id, perm.to_vec());
+        if let Some(&known) = self.permuted.get(&key) {
+            return Ok(known);
+        }
+        let name = format!("{}/{suffix}", self.graph.value(id).name);
+        let results = self.emit(&name, Transpose { perm: perm.to_vec() }.into(), vec![id])?;
+        let result = first(&results, &name)?;
+        self.permuted.insert(key, result);
+        Ok(result)
+    }
+
+    /// Gives a value one of the reserved names.
+    pub(super) fn rename(&mut self, id: ValueId, name: &str) {
+        if let Some(value) = self.graph.values.get_mut(id.0 as usize) {
+            value.name = name.to_owned();
+        }
+    }
+
+    /// The results of `op` when its operands are constants, it is no arithmetic of layers (that
+    /// is left to passes) and the budget allows.
+    fn fold(
+        &mut self,
+        op: &Op,
+        inputs: &[ValueId],
+        infos: &[ValueInfo],
+    ) -> Result<Option<Vec<Tensor>>, Reason> {
+        let elements: usize = infos.iter().map(|info| info.shape.iter().product::<usize>()).sum();
+        if !folds(op) || elements > self.budget {
+            return Ok(None);
+        }
+        let constants: Option<Vec<&Tensor>> =
+            inputs.iter().map(|&id| self.graph.constant(id).map(AsRef::as_ref)).collect();
+        let Some(constants) = constants.filter(|constants| !constants.is_empty()) else {
+            return Ok(None);
+        };
+        let tensors = op.eval(&constants)?;
+        // At least 1, so that a file of many empty tensors comes to an end as well.
+        self.budget -= elements.max(1).min(self.budget);
+        Ok(Some(tensors))
+    }
+
+    /// Takes `elements` from the budget. Errors: too many.
+    pub(super) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
+        let elements = shape.iter().product::<usize>();
+        if elements > self.budget {
+            return Err(Reason::TooLarge { shape: shape.to_vec(), limit: self.budget });
+        }
+        self.budget -= elements;
+        Ok(())
+    }
+}
+
+/// Whether the work of `op` is in proportion to its result, so that folding it stays cheap.
+fn folds(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::MaxPool(_) | Op::AveragePool(_) | Op::Softmax(_)
+    )
+}
+
+/// The only or first result of the node called `name`.
+pub(super) fn first(results: &[ValueId], name: &str) -> Result<ValueId, Reason> {
+    results.first().copied().ok_or_else(|| Reason::Undefined { name: name.to_owned() })
+}
+
+/// Names in use.
+pub(super) struct Names {
+    taken: HashSet<String>,
+    /// The count to try next, so that a file full of one name is not searched again and again.
+    next: HashMap<String, usize>,
+}
+
+impl Names {
+    /// Names of which `taken` are in use.
+    pub(super) fn new(taken: HashSet<String>) -> Self {
+        Self { taken, next: HashMap::new() }
+    }
+
+    /// `base`, or `base_2`, `base_3`, .. when it is in use; takes it.
+    pub(super) fn unique(&mut self, base: &str) -> String {
+        let count = self.next.entry(base.to_owned()).or_insert(1);
+        let mut name = if *count == 1 { base.to_owned() } else { format!("{base}_{count}") };
+        while !self.taken.insert(name.clone()) {
+            *count += 1;
+            name = format!("{base}_{count}");
+        }
+        name
+    }
+}

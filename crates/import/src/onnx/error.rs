@@ -1,0 +1,330 @@
+//! What can be wrong with a model: [`ImportError`], with one [`NodeProblem`] per defect.
+
+use npukit_graph::OpError;
+
+/// Why a file did not become a graph.
+#[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
+pub enum ImportError {
+    /// The file ends within a field.
+    #[error(
+        "the file is truncated: the field at byte {offset} needs {needed} bytes after its header, {present} are present"
+    )]
+    #[diagnostic(help("fetch or export the file again; it is shorter than when it was written"))]
+    Truncated {
+        /// Where the field begins.
+        offset: usize,
+        /// Bytes its header announces.
+        needed: u64,
+        /// Bytes from there to the end of the file.
+        present: usize,
+    },
+    /// The bytes are not an ONNX protobuf.
+    #[error("not an ONNX file: byte {offset}: {reason}")]
+    #[diagnostic(help("expected the protobuf that ONNX exporters write (usually `*.onnx`)"))]
+    NotOnnx {
+        /// Where decoding stopped.
+        offset: usize,
+        /// What the decoder met.
+        reason: String,
+    },
+    /// The file format is too old or too new.
+    #[error("IR version {found} is outside {oldest} to {newest}")]
+    #[diagnostic(help("export the model again with a current exporter"))]
+    IrVersion {
+        /// Version of the file.
+        found: i64,
+        /// Oldest version read.
+        oldest: i64,
+        /// Newest version read.
+        newest: i64,
+    },
+    /// The operator set is too old or too new.
+    #[error("opset {found} is outside {oldest} to {newest}")]
+    #[diagnostic(help("export for opset 17, or convert the file with onnx.version_converter"))]
+    Opset {
+        /// Version of the file's standard operators.
+        found: i64,
+        /// Oldest version read.
+        oldest: i64,
+        /// Newest version read.
+        newest: i64,
+    },
+    /// The file names no version for the standard's operators.
+    #[error("the file imports no opset for the standard domain")]
+    #[diagnostic(help("`opset_import` needs an entry with an empty domain; export the model again"))]
+    NoOpset,
+    /// A name in the options is not the model's.
+    #[error("the model has no {kind} {name:?}; it has {}", listing(available))]
+    #[diagnostic(help("names are compared exactly"))]
+    UnknownName {
+        /// `input` or `value`.
+        kind: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        available: Vec<String>,
+    },
+    /// Nodes, inputs or tensors that cannot be imported; all that were found.
+    #[error("{} of the model cannot be imported", counted(problems.len()))]
+    Problems {
+        /// One entry per defect.
+        #[related]
+        problems: Vec<NodeProblem>,
+    },
+}
+
+/// A node, input or tensor that cannot be imported.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{op} {node:?}: {reason}")]
+pub struct NodeProblem {
+    /// Name of the node, else of its first output; the name of an input or initialiser.
+    pub node: String,
+    /// The operator; `input`, `initializer` or `output` for those.
+    pub op: String,
+    /// What is wrong.
+    pub reason: Reason,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl NodeProblem {
+    /// A problem with the hint that belongs to its reason.
+    pub fn new(node: impl Into<String>, op: impl Into<String>, reason: Reason) -> Self {
+        let hint = reason.hint().to_owned();
+        Self { node: node.into(), op: op.into(), reason, hint }
+    }
+}
+
+impl miette::Diagnostic for NodeProblem {
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        Some(Box::new(&self.hint))
+    }
+}
+
+/// What is wrong with a node, an input or a tensor.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Reason {
+    /// No translation for the operator.
+    #[error("operator {operator} is not supported")]
+    Operator {
+        /// Its name, with the domain unless that is the standard's.
+        operator: String,
+    },
+    /// A required operand is absent.
+    #[error("operand {operand:?} is missing")]
+    OperandMissing {
+        /// The standard's name for it.
+        operand: &'static str,
+    },
+    /// An operand that the operator does not have at this opset.
+    #[error("operand {index} ({name:?}) is not one of the operator's at opset {opset}")]
+    OperandUnknown {
+        /// Position, from 0.
+        index: usize,
+        /// Name of the value.
+        name: String,
+        /// The model's opset.
+        opset: i64,
+    },
+    /// An operand that must be known when compiling is computed from the inputs.
+    #[error("operand {operand:?} is computed at run time; it must be a constant")]
+    OperandNotConstant {
+        /// The standard's name for it.
+        operand: &'static str,
+    },
+    /// An operand's shape, type or value is not accepted.
+    #[error("operand {operand:?} is {found}; legal: {legal}")]
+    OperandValue {
+        /// The standard's name for it.
+        operand: &'static str,
+        /// What it is.
+        found: String,
+        /// What it may be.
+        legal: String,
+    },
+    /// A required attribute is absent.
+    #[error("attribute {name:?} is missing")]
+    AttributeMissing {
+        /// Its name.
+        name: &'static str,
+    },
+    /// An attribute of another type than the standard says.
+    #[error("attribute {name:?} has type code {found}; the standard has {expected}")]
+    AttributeType {
+        /// Its name.
+        name: &'static str,
+        /// Code found.
+        found: i32,
+        /// Name of the right type.
+        expected: &'static str,
+    },
+    /// An attribute's value is not accepted.
+    #[error("attribute {name:?} is {found}; legal: {legal}")]
+    AttributeValue {
+        /// Its name.
+        name: &'static str,
+        /// The value.
+        found: String,
+        /// What it may be.
+        legal: String,
+    },
+    /// An attribute that the operator does not have at this opset.
+    #[error("attribute {name:?} is not one of the operator's at opset {opset}")]
+    AttributeUnknown {
+        /// Its name.
+        name: String,
+        /// The model's opset.
+        opset: i64,
+    },
+    /// An attribute given twice.
+    #[error("attribute {name:?} is given twice")]
+    AttributeTwice {
+        /// Its name.
+        name: String,
+    },
+    /// An attribute that holds a subgraph.
+    #[error("attribute {name:?} holds a subgraph")]
+    Subgraph {
+        /// Its name.
+        name: String,
+    },
+    /// A result we do not compute is used.
+    #[error("result {index} ({name:?}) is used but not supported")]
+    Output {
+        /// Position, from 0.
+        index: usize,
+        /// Name of the value.
+        name: String,
+    },
+    /// The operands do not fit the operator or each other.
+    #[error("{0}")]
+    Shape(#[from] OpError),
+    /// A name that nothing defines.
+    #[error("nothing defines {name:?}")]
+    Undefined {
+        /// The name.
+        name: String,
+    },
+    /// A name defined twice.
+    #[error("{name:?} is defined more than once")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// Nodes that wait for each other.
+    #[error("the nodes {} form a cycle", nodes.join(" -> "))]
+    Cycle {
+        /// The nodes, each consuming a result of the one before; the last is the first again.
+        nodes: Vec<String>,
+    },
+    /// The rank is unknown or not a tensor's.
+    #[error("the model states no shape")]
+    NoShape,
+    /// A dimension that is no size.
+    #[error("dimension {axis} is {size}; legal: 0 to {limit}")]
+    Dimension {
+        /// The axis, from 0.
+        axis: usize,
+        /// The size stated.
+        size: i64,
+        /// Largest size read.
+        limit: usize,
+    },
+    /// More axes than we read.
+    #[error("the rank is {rank}; at most {limit} is supported")]
+    Rank {
+        /// Rank found.
+        rank: usize,
+        /// Largest rank read.
+        limit: usize,
+    },
+    /// A tensor with more elements than we hold.
+    #[error("shape {shape:?} has more than {limit} elements")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+        /// Most elements.
+        limit: usize,
+    },
+    /// The elements do not fit the dimensions.
+    #[error("the dimensions {shape:?} need {expected} {unit}; {found} are present")]
+    DataSize {
+        /// The dimensions.
+        shape: Vec<usize>,
+        /// What they need.
+        expected: usize,
+        /// What is there.
+        found: usize,
+        /// `bytes` or `elements`.
+        unit: &'static str,
+    },
+    /// An element type outside those of the graph.
+    #[error("element type {name} is not supported (float32, int64, int32 and bool are)")]
+    ElementType {
+        /// Name of the type, or its code.
+        name: String,
+    },
+    /// The elements are in another file.
+    #[error("the elements are in another file ({location:?}); external data is not supported")]
+    ExternalData {
+        /// The file the model names.
+        location: String,
+    },
+    /// A sparse or segmented tensor.
+    #[error("{kind} tensors are not supported")]
+    TensorKind {
+        /// `sparse` or `segmented`.
+        kind: &'static str,
+    },
+}
+
+impl Reason {
+    /// What a user can do about it.
+    fn hint(&self) -> &'static str {
+        match self {
+            Self::Operator { .. } => {
+                "replace the operator when exporting, or end the import before it with the outputs option"
+            }
+            Self::OperandNotConstant { .. } => "export with fixed shapes, or simplify the model (onnxsim)",
+            Self::OperandMissing { .. }
+            | Self::OperandUnknown { .. }
+            | Self::AttributeMissing { .. }
+            | Self::AttributeType { .. }
+            | Self::AttributeUnknown { .. }
+            | Self::AttributeTwice { .. }
+            | Self::Undefined { .. }
+            | Self::DuplicateName { .. }
+            | Self::Cycle { .. } => "the file breaks the standard: onnx.checker shows where; export it again",
+            Self::OperandValue { .. } | Self::AttributeValue { .. } => {
+                "export the layer with a legal value, or replace it by operators that have the same meaning"
+            }
+            Self::Subgraph { .. } => "export without control flow (If, Loop, Scan)",
+            Self::Output { .. } => "export for inference; only the operator's first results are computed",
+            Self::Shape(_) => {
+                "check the input shapes given as options against those the model was trained for"
+            }
+            Self::NoShape | Self::Dimension { .. } => "give the shape of the input as an option",
+            Self::Rank { .. } | Self::TooLarge { .. } => "check the input shapes given as options",
+            Self::DataSize { .. } => "the file is damaged; export it again",
+            Self::ElementType { .. } => "export the model in float32",
+            Self::ExternalData { .. } => {
+                "save the model as one file (onnx.save with save_as_external_data=False)"
+            }
+            Self::TensorKind { .. } => "export with dense tensors",
+        }
+    }
+}
+
+fn counted(problems: usize) -> String {
+    if problems == 1 { "1 part".to_owned() } else { format!("{problems} parts") }
+}
+
+/// Names for a message: all when few, else the first and how many more.
+fn listing(names: &[String]) -> String {
+    const SHOWN: usize = 24;
+    let mut text = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    if text.is_empty() { "none".to_owned() } else { text }
+}

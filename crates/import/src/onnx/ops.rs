@@ -1,0 +1,63 @@
+//! The operators: one file each, and its line in the list below.
+//!
+//! A handler reads its node through [`Context`], adds to the graph and gives the node's results
+//! in order. Attributes and operands that it leaves unread are reported as unsupported.
+
+use npukit_graph::ValueId;
+
+use super::context::Context;
+use super::error::Reason;
+use super::proto::NodeProto;
+
+/// Translates one node.
+pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
+
+macro_rules! operators {
+    ($($module:ident: $($name:literal),+;)*) => {
+        $(mod $module;)*
+
+        /// Handlers by operator name.
+        const HANDLERS: &[(&str, Handler)] = &[$($(($name, $module::translate)),+),*];
+    };
+}
+
+operators! {
+    average_pool: "AveragePool";
+    batch_normalization: "BatchNormalization";
+    binary: "Add", "Sub", "Mul", "Div";
+    cast: "Cast";
+    clip: "Clip";
+    concat: "Concat";
+    constant: "Constant";
+    constant_of_shape: "ConstantOfShape";
+    conv: "Conv";
+    dropout: "Dropout";
+    flatten: "Flatten";
+    gather: "Gather";
+    gemm: "Gemm";
+    global_average_pool: "GlobalAveragePool";
+    identity: "Identity";
+    leaky_relu: "LeakyRelu";
+    matmul: "MatMul";
+    max_pool: "MaxPool";
+    pad: "Pad";
+    relu: "Relu";
+    reshape: "Reshape";
+    resize: "Resize";
+    shape: "Shape";
+    slice: "Slice";
+    softmax: "Softmax";
+    split: "Split";
+    squeeze: "Squeeze";
+    transpose: "Transpose";
+    unsqueeze: "Unsqueeze";
+    upsample: "Upsample";
+}
+
+/// The handler of a node, when its operator is one of the list.
+pub(super) fn handler(node: &NodeProto) -> Option<Handler> {
+    if !matches!(node.domain.as_str(), "" | "ai.onnx") {
+        return None;
+    }
+    HANDLERS.iter().find(|(name, _)| *name == node.op_type).map(|&(_, handler)| handler)
+}

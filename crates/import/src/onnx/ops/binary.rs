@@ -1,0 +1,20 @@
+//! Add, Sub, Mul, Div, with NumPy broadcasting (opset 7 on).
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind};
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let kind = match context.op_type() {
+        "Add" => BinaryKind::Add,
+        "Sub" => BinaryKind::Sub,
+        "Mul" => BinaryKind::Mul,
+        "Div" => BinaryKind::Div,
+        other => return Err(Reason::Operator { operator: other.to_owned() }),
+    };
+    let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);
+    Ok(vec![context.emit(Binary { kind }, vec![a, b])?])
+}

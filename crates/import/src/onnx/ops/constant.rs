@@ -1,0 +1,27 @@
+//! Constant: all its dense numeric forms.
+
+use npukit_graph::ValueId;
+use npukit_numeric::TensorData;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::tensor;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let value = if let Some(proto) = context.attributes.tensor("value")? {
+        tensor::read(proto)?
+    } else if let Some(value) = context.attributes.float("value_float")? {
+        tensor::tensor(vec![], TensorData::F32(vec![value]))?
+    } else if let Some(value) = context.attributes.int("value_int")? {
+        tensor::tensor(vec![], TensorData::I64(vec![value]))?
+    } else if let Some(values) = context.attributes.floats("value_floats")? {
+        tensor::tensor(vec![values.len()], TensorData::F32(values.to_vec()))?
+    } else if let Some(values) = context.attributes.ints("value_ints")? {
+        tensor::tensor(vec![values.len()], TensorData::I64(values.to_vec()))?
+    } else {
+        context.finish()?; // names a sparse or string value
+        return Err(Reason::AttributeMissing { name: "value" });
+    };
+    Ok(vec![context.make_constant(value)])
+}

@@ -1,0 +1,24 @@
+//! Flatten to two axes, those before `axis` and the rest.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Reshape;
+
+use super::super::attributes::unsupported;
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "input")?;
+    let axis = context.attributes.int("axis")?.unwrap_or(1);
+    let shape = context.shape(x);
+    let rank = shape.len() as i64;
+    // The axis may be the rank itself: everything is before it.
+    if !(-rank..=rank).contains(&axis) {
+        return Err(unsupported("axis", axis, format!("{} to {rank}", -rank)));
+    }
+    let axis = if axis < 0 { axis + rank } else { axis } as usize;
+    let (before, after) = shape.split_at(axis);
+    let shape = vec![before.iter().product(), after.iter().product()];
+    Ok(vec![context.emit(Reshape { shape }, vec![x])?])
+}

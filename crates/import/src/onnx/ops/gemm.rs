@@ -1,0 +1,20 @@
+//! Gemm; the addend is optional from opset 11 on.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Gemm;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let mut operands = vec![context.input(0, "A")?, context.input(1, "B")?];
+    operands.extend(context.optional(2));
+    let op = Gemm {
+        alpha: context.attributes.float("alpha")?.unwrap_or(1.0),
+        beta: context.attributes.float("beta")?.unwrap_or(1.0),
+        trans_a: context.attributes.flag("transA", false)?,
+        trans_b: context.attributes.flag("transB", false)?,
+    };
+    Ok(vec![context.emit(op, operands)?])
+}

@@ -1,0 +1,11 @@
+//! Identity: the operand under another name.
+
+use npukit_graph::ValueId;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    Ok(vec![context.input(0, "input")?])
+}

@@ -1,0 +1,26 @@
+//! Shape, a constant as all shapes are known; a part of it from opset 15 on.
+
+use npukit_graph::ValueId;
+use npukit_numeric::TensorData;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::tensor::tensor;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "data")?;
+    let sizes: Vec<i64> = context.shape(x).iter().map(|&size| size as i64).collect();
+    let start = bound(context.attributes.int("start")?.unwrap_or(0), sizes.len());
+    let end = bound(context.attributes.int("end")?.unwrap_or(i64::MAX), sizes.len());
+    let part = sizes.get(start..end).unwrap_or_default().to_vec();
+    let part = tensor(vec![part.len()], TensorData::I64(part))?;
+    Ok(vec![context.make_constant(part)])
+}
+
+/// An end of the part, counted from the front and clamped to the axes there are.
+fn bound(axis: i64, rank: usize) -> usize {
+    let rank = rank as i64;
+    let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
+    axis.clamp(0, rank) as usize
+}

@@ -1,0 +1,18 @@
+//! Softmax: over all axes from `axis` on before opset 13, over `axis` alone from there on.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Softmax;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "input")?;
+    let rank = context.shape(x).len();
+    let default = if context.opset < 13 { 1 } else { -1 };
+    let stated = context.attributes.int("axis")?.unwrap_or(default);
+    let axis = Context::axis("axis", stated, rank)?;
+    let axis_end = if context.opset < 13 { rank } else { axis + 1 };
+    Ok(vec![context.emit(Softmax { axis, axis_end }, vec![x])?])
+}

@@ -1,0 +1,28 @@
+//! Unsqueeze: the axes are an attribute before opset 13, an operand from there on.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Reshape;
+
+use super::super::attributes::unsupported;
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "data")?;
+    let stated = context.integers_since(13, 1, "axes")?.ok_or(Reason::AttributeMissing { name: "axes" })?;
+    let shape = context.shape(x).to_vec();
+    // Axes count in the result.
+    let rank = shape.len() + stated.len();
+    let mut axes =
+        stated.iter().map(|&axis| Context::axis("axes", axis, rank)).collect::<Result<Vec<_>, _>>()?;
+    axes.sort_unstable();
+    axes.dedup();
+    if axes.len() != stated.len() {
+        return Err(unsupported("axes", stated, "each axis once"));
+    }
+    let mut sizes = shape.into_iter();
+    let shape =
+        (0..rank).map(|axis| if axes.contains(&axis) { 1 } else { sizes.next().unwrap_or(1) }).collect();
+    Ok(vec![context.emit(Reshape { shape }, vec![x])?])
+}

@@ -1,0 +1,239 @@
+//! The protobuf messages of an ONNX file, declared by hand for the fields we read.
+//!
+//! The root is [`ModelProto`]. Fields that are absent here are skipped by the decoder.
+//! Subgraphs and other values we refuse are kept as undecoded bytes, so that decoding
+//! never recurses with the file. Source: `onnx.proto` of the ONNX project, IR version 13.
+
+/// A model: a graph and the operator sets it uses.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ModelProto {
+    /// Version of the file format.
+    #[prost(int64, tag = "1")]
+    pub ir_version: i64,
+    /// The computation.
+    #[prost(message, optional, tag = "7")]
+    pub graph: Option<GraphProto>,
+    /// Operator sets, one per domain.
+    #[prost(message, repeated, tag = "8")]
+    pub opset_import: Vec<OperatorSetIdProto>,
+}
+
+/// Version of the operators of a domain.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct OperatorSetIdProto {
+    /// The domain; empty or `ai.onnx` for the standard's own.
+    #[prost(string, tag = "1")]
+    pub domain: String,
+    /// The version.
+    #[prost(int64, tag = "2")]
+    pub version: i64,
+}
+
+/// Nodes, the tensors the file holds, inputs and outputs.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GraphProto {
+    /// The nodes; the standard wants producers first.
+    #[prost(message, repeated, tag = "1")]
+    pub node: Vec<NodeProto>,
+    /// Name of the graph.
+    #[prost(string, tag = "2")]
+    pub name: String,
+    /// Tensors held by the file.
+    #[prost(message, repeated, tag = "5")]
+    pub initializer: Vec<TensorProto>,
+    /// Inputs; before IR version 4 the initialisers are listed here too.
+    #[prost(message, repeated, tag = "11")]
+    pub input: Vec<ValueInfoProto>,
+    /// Outputs.
+    #[prost(message, repeated, tag = "12")]
+    pub output: Vec<ValueInfoProto>,
+    /// Sparse tensors held by the file; recognised and refused.
+    #[prost(message, repeated, tag = "15")]
+    pub sparse_initializer: Vec<SparseTensorProto>,
+}
+
+/// A sparse tensor, as far as naming it needs.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct SparseTensorProto {
+    /// The values; carries the tensor's name.
+    #[prost(message, optional, tag = "1")]
+    pub values: Option<TensorProto>,
+}
+
+/// One operator applied to values.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct NodeProto {
+    /// Names of the operands; an empty name is an absent optional operand.
+    #[prost(string, repeated, tag = "1")]
+    pub input: Vec<String>,
+    /// Names of the results; an empty name is a result nobody wants.
+    #[prost(string, repeated, tag = "2")]
+    pub output: Vec<String>,
+    /// Name of the node; may be empty.
+    #[prost(string, tag = "3")]
+    pub name: String,
+    /// The operator.
+    #[prost(string, tag = "4")]
+    pub op_type: String,
+    /// Its attributes.
+    #[prost(message, repeated, tag = "5")]
+    pub attribute: Vec<AttributeProto>,
+    /// Domain of the operator; empty or `ai.onnx` for the standard's own.
+    #[prost(string, tag = "7")]
+    pub domain: String,
+}
+
+/// A named attribute: one of the value fields is set, as `kind` says.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct AttributeProto {
+    /// Name of the attribute.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// A float.
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
+    /// An integer.
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
+    /// A string.
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub s: Option<Vec<u8>>,
+    /// A tensor.
+    #[prost(message, optional, boxed, tag = "5")]
+    pub t: Option<Box<TensorProto>>,
+    /// A subgraph, undecoded.
+    #[prost(bytes = "vec", optional, tag = "6")]
+    pub g: Option<Vec<u8>>,
+    /// Floats.
+    #[prost(float, repeated, tag = "7")]
+    pub floats: Vec<f32>,
+    /// Integers.
+    #[prost(int64, repeated, tag = "8")]
+    pub ints: Vec<i64>,
+    /// Subgraphs, undecoded.
+    #[prost(bytes = "vec", repeated, tag = "11")]
+    pub graphs: Vec<Vec<u8>>,
+    /// Which field holds the value: a code of [`attribute_type`]; 0 in very old files.
+    #[prost(int32, tag = "20")]
+    pub r#type: i32,
+    /// Set inside functions only: the function's attribute to take the value from.
+    #[prost(string, tag = "21")]
+    pub ref_attr_name: String,
+}
+
+/// Codes of [`AttributeProto::type`](AttributeProto).
+#[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
+pub mod attribute_type {
+    pub const FLOAT: i32 = 1;
+    pub const INT: i32 = 2;
+    pub const STRING: i32 = 3;
+    pub const TENSOR: i32 = 4;
+    pub const GRAPH: i32 = 5;
+    pub const FLOATS: i32 = 6;
+    pub const INTS: i32 = 7;
+    pub const GRAPHS: i32 = 10;
+}
+
+/// A tensor: dimensions, element type and elements in `raw_data` or a typed field.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TensorProto {
+    /// Outermost axis first.
+    #[prost(int64, repeated, tag = "1")]
+    pub dims: Vec<i64>,
+    /// Element type: a code of [`data_type`].
+    #[prost(int32, tag = "2")]
+    pub data_type: i32,
+    /// A part of a larger tensor, undecoded; recognised and refused.
+    #[prost(bytes = "vec", optional, tag = "3")]
+    pub segment: Option<Vec<u8>>,
+    /// Elements of FLOAT tensors.
+    #[prost(float, repeated, tag = "4")]
+    pub float_data: Vec<f32>,
+    /// Elements of INT32 and BOOL tensors, among others.
+    #[prost(int32, repeated, tag = "5")]
+    pub int32_data: Vec<i32>,
+    /// Elements of INT64 tensors.
+    #[prost(int64, repeated, tag = "7")]
+    pub int64_data: Vec<i64>,
+    /// Name of the tensor.
+    #[prost(string, tag = "8")]
+    pub name: String,
+    /// Elements as little-endian bytes.
+    #[prost(bytes = "vec", optional, tag = "9")]
+    pub raw_data: Option<Vec<u8>>,
+    /// Where external elements are; recognised and refused.
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<StringStringEntryProto>,
+    /// 1 when the elements are in another file.
+    #[prost(int32, tag = "14")]
+    pub data_location: i32,
+}
+
+/// Codes of [`TensorProto::data_type`] that we read.
+#[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
+pub mod data_type {
+    pub const FLOAT: i32 = 1;
+    pub const INT32: i32 = 6;
+    pub const INT64: i32 = 7;
+    pub const BOOL: i32 = 9;
+}
+
+/// A key and its value.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct StringStringEntryProto {
+    /// The key.
+    #[prost(string, tag = "1")]
+    pub key: String,
+    /// The value.
+    #[prost(string, tag = "2")]
+    pub value: String,
+}
+
+/// Name and type of a value.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ValueInfoProto {
+    /// The name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// The type.
+    #[prost(message, optional, tag = "2")]
+    pub r#type: Option<TypeProto>,
+}
+
+/// A type; only tensors are read.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TypeProto {
+    /// Set when the value is a tensor.
+    #[prost(message, optional, tag = "1")]
+    pub tensor_type: Option<TensorTypeProto>,
+}
+
+/// The type of a tensor (`TypeProto.Tensor`).
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TensorTypeProto {
+    /// Element type: a code of [`data_type`].
+    #[prost(int32, tag = "1")]
+    pub elem_type: i32,
+    /// The shape; absent when even the rank is unknown.
+    #[prost(message, optional, tag = "2")]
+    pub shape: Option<TensorShapeProto>,
+}
+
+/// A shape, some of whose dimensions may be unknown.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TensorShapeProto {
+    /// Outermost axis first.
+    #[prost(message, repeated, tag = "1")]
+    pub dim: Vec<DimensionProto>,
+}
+
+/// One dimension (`TensorShapeProto.Dimension`): a size, a name, or neither.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct DimensionProto {
+    /// The size, when known.
+    #[prost(int64, optional, tag = "1")]
+    pub dim_value: Option<i64>,
+    /// A name for the unknown size.
+    #[prost(string, optional, tag = "2")]
+    pub dim_param: Option<String>,
+}

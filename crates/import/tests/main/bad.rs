@@ -1,0 +1,164 @@
+//! Truncated, damaged and random files: an error or a graph, never a panic.
+
+use npukit_import::onnx::{Options, read};
+use proptest::prelude::*;
+
+use crate::model::{Model, With, float_tensor, node};
+
+/// A network with most operators, shape arithmetic and all kinds of operands.
+fn network() -> Vec<u8> {
+    let weights: Vec<f32> = (0..36).map(|value| value as f32 / 36.0).collect();
+    let mut model = Model::new(13)
+        .input("x", &[-1, 2, 6, 6])
+        .ints("pads", &[0, 0, 1, 0, 0, 0, 1, 0])
+        .ints("starts", &[0])
+        .ints("ends", &[1])
+        .ints("axes", &[0])
+        .ints("rest", &[-1])
+        .ints("parts", &[1, 1])
+        .floats("scales", &[4], &[1.0, 1.0, 2.0, 0.5])
+        .node(node("Pad", &["x", "pads"], &["p"]).string("mode", "reflect"))
+        .node(
+            node("Conv", &["p", "w"], &["c"])
+                .string("auto_pad", "SAME_UPPER")
+                .ints("strides", &[2, 1])
+                .ints("kernel_shape", &[3, 3])
+                .int("group", 1),
+        )
+        .node(node("BatchNormalization", &["c", "g", "g", "g", "g"], &["n"]).float("epsilon", 1e-3))
+        .node(node("LeakyRelu", &["n"], &["r"]).float("alpha", 0.1))
+        .node(node("Split", &["r", "parts"], &["s0", "s1"]).int("axis", 1))
+        .node(node("Concat", &["s1", "s0"], &["j"]).int("axis", 1))
+        .node(node("MaxPool", &["j"], &["m"]).ints("kernel_shape", &[2, 2]).ints("pads", &[0, 1, 0, 1]))
+        .node(node("Resize", &["m", "", "scales"], &["z"]).string("mode", "linear"))
+        .node(node("AveragePool", &["z"], &["a"]).ints("kernel_shape", &[2, 2]).int("ceil_mode", 1))
+        .node(node("Shape", &["a"], &["shape"]))
+        .node(node("Slice", &["shape", "starts", "ends"], &["batch"]))
+        .node(node("Concat", &["batch", "rest"], &["target"]).int("axis", 0))
+        .node(node("Reshape", &["a", "target"], &["f"]))
+        .node(node("Transpose", &["f"], &["t"]).ints("perm", &[1, 0]))
+        .node(node("Unsqueeze", &["t", "axes"], &["u"]))
+        .node(node("Squeeze", &["u", "axes"], &["v"]))
+        .node(node("ConstantOfShape", &["parts"], &["k"]).tensor("value", float_tensor("", &[1], &[2.0])))
+        .node(node("Mul", &["v", "k"], &["scaled"]))
+        .node(node("Softmax", &["scaled"], &["y"]).int("axis", 0))
+        .output("y");
+    model.graph().initializer.push(float_tensor("w", &[2, 2, 3, 3], &weights));
+    model.graph().initializer.push(float_tensor("g", &[2], &[1.0, 2.0]));
+    model.bytes()
+}
+
+/// Imports; an `Ok` must be a graph in order.
+fn import(bytes: &[u8]) {
+    if let Ok(graph) = read(bytes, "test", &Options::default()) {
+        graph.validate().unwrap();
+    }
+}
+
+#[test]
+fn the_network_itself_is_good() {
+    read(&network(), "test", &Options::default()).unwrap();
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let bytes = network();
+    // Whole fields may be missing at the end (the opset is last): then versions tell.
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length], "test", &Options::default()).is_err(), "{length} bytes");
+    }
+}
+
+#[test]
+fn every_byte_may_be_damaged() {
+    let bytes = network();
+    for place in 0..bytes.len() {
+        for value in [0x00, 0x01, 0x7f, 0x80, 0xff, bytes[place] ^ 0x40, bytes[place].wrapping_add(1)] {
+            let mut damaged = bytes.clone();
+            damaged[place] = value;
+            import(&damaged);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn damaged_files_never_panic(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        cut in any::<Option<prop::sample::Index>>(),
+    ) {
+        let mut bytes = network();
+        for (place, value) in damage {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        import(&bytes);
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        import(&bytes);
+    }
+
+    /// Attributes and operands that decode well and mean nothing.
+    #[test]
+    fn random_numbers_never_panic(
+        op in prop::sample::select(vec![
+            "AveragePool", "Clip", "Concat", "Conv", "Flatten", "Gather", "MaxPool", "Pad", "Reshape", "Resize",
+            "Slice", "Softmax", "Split", "Squeeze", "Transpose", "Unsqueeze", "Upsample", "ConstantOfShape",
+        ]),
+        opset in 7i64..=25,
+        dims in prop::collection::vec(size(), 0..6),
+        numbers in prop::collection::vec(prop::collection::vec(number(), 0..6), 8),
+        single in number(),
+    ) {
+        let ints = |node: npukit_import::onnx::proto::NodeProto, names: &[&str]| {
+            names.iter().zip(&numbers).fold(node, |node, (name, values)| node.ints(name, values))
+        };
+        let operands = ["x", "a", "b", "c", "d"];
+        let per_op: (&[&str], &[&str], &[&str], usize) = match op {
+            "Conv" | "MaxPool" | "AveragePool" => {
+                (&["strides", "dilations", "pads", "kernel_shape"], &[], &[], 2)
+            }
+            "Pad" => (if opset < 11 { &["pads"] } else { &[] }, &[], &["a"], 4),
+            "Slice" => (if opset < 10 { &["starts", "ends", "axes"] } else { &[] }, &[], &["a"], 5),
+            "Split" => (if opset < 13 { &["split"] } else { &[] }, &["axis"], &["a"], 2),
+            "Squeeze" | "Unsqueeze" => (if opset < 13 { &["axes"] } else { &[] }, &[], &["a"], 2),
+            "Transpose" => (&["perm"], &[], &[], 1),
+            "Concat" | "Flatten" | "Softmax" => (&[], &["axis"], &[], 1),
+            "Gather" => (&[], &["axis"], &["a"], 2),
+            "Reshape" => (&[], &[], &["a"], 2),
+            _ => (&[], &[], &["a"], 4),
+        };
+        let (lists, singles, _, count) = per_op;
+        let count = if lists.is_empty() || op == "Conv" { count } else { 1 };
+        let mut node = ints(node(op, &operands[..count], &["y", "z"]), lists);
+        for name in singles {
+            node = node.int(name, single);
+        }
+        let mut model = Model::new(opset).input("x", &dims).node(node).output("y");
+        for (name, values) in operands[1..].iter().zip(&numbers[4..]) {
+            model = model.ints(name, values);
+        }
+        import(&model.bytes());
+    }
+}
+
+/// Sizes as models have them, and some that none has.
+fn size() -> impl Strategy<Value = i64> {
+    prop_oneof![6 => 0i64..9, 1 => Just(-1), 1 => number()]
+}
+
+/// Small numbers mostly, and those at which arithmetic goes wrong.
+fn number() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        6 => -3i64..6,
+        1 => prop::sample::select(vec![i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, 1 << 31, 1 << 32, -(1 << 31)]),
+        1 => any::<i64>(),
+    ]
+}

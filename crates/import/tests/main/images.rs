@@ -1,0 +1,135 @@
+//! Convolutions and pools: NCHW models over NHWC graphs, windows and their padding.
+
+use npukit_graph::Op;
+use npukit_import::onnx::Reason;
+use npukit_import::onnx::proto::NodeProto;
+use npukit_numeric::Tensor;
+
+use crate::model::{Model, With, counting, float_tensor, floats, node, unary};
+
+/// A convolution of `x` by ones of the given shape.
+fn conv(dims: &[i64], weights: &[i64], node: NodeProto) -> Model {
+    let count = weights.iter().product::<i64>() as usize;
+    unary(10, dims, node, vec![float_tensor("w", weights, &vec![1.0; count])])
+}
+
+fn ones(shape: &[usize]) -> Tensor {
+    floats(shape, &vec![1.0; shape.iter().product()])
+}
+
+#[test]
+fn convolution_keeps_the_models_layout() {
+    // Two output channels: the sum of both inputs, and the second alone.
+    let weights = float_tensor("w", &[2, 2, 1, 1], &[1.0, 1.0, 0.0, 1.0]);
+    let bias = float_tensor("b", &[2], &[0.5, 0.0]);
+    let model = unary(7, &[1, 2, 1, 2], node("Conv", &["x", "w", "b"], &["y"]), vec![weights, bias]);
+    let expected = vec![2.5, 4.5, 2.0, 3.0];
+    assert_eq!(model.run(&[counting(&[1, 2, 1, 2])]), (vec![1, 2, 1, 2], expected));
+}
+
+#[test]
+fn convolution_weights_become_hwio_at_once() {
+    let model = conv(&[1, 2, 4, 4], &[3, 2, 3, 3], node("Conv", &["x", "w"], &["y"]));
+    let graph = model.import().unwrap();
+    let conv = graph.nodes.iter().find(|node| matches!(node.op, Op::Conv(_))).unwrap();
+    assert_eq!(graph.shape(conv.inputs[1]), [3, 3, 2, 3]);
+    assert!(graph.constant(conv.inputs[1]).is_some());
+    assert_eq!(conv.name, "y");
+    assert_eq!(graph.shape(graph.outputs[0]), [1, 3, 2, 2]);
+}
+
+#[test]
+fn automatic_padding_follows_the_stride() {
+    // A row of 6 ones, 3 taps in steps of 2: SAME needs one element of padding.
+    let run = |rule: &str| {
+        let node = node("Conv", &["x", "w"], &["y"]).string("auto_pad", rule).ints("strides", &[1, 2]);
+        conv(&[1, 1, 1, 6], &[1, 1, 1, 3], node).run(&[ones(&[1, 1, 1, 6])]).1
+    };
+    assert_eq!(run("SAME_UPPER"), [3.0, 3.0, 2.0]);
+    assert_eq!(run("SAME_LOWER"), [2.0, 3.0, 3.0]);
+    assert_eq!(run("VALID"), [3.0, 3.0]);
+    assert_eq!(run("NOTSET"), [3.0, 3.0]);
+}
+
+#[test]
+fn automatic_padding_follows_the_dilation() {
+    let node = node("Conv", &["x", "w"], &["y"]).string("auto_pad", "SAME_UPPER").ints("dilations", &[1, 2]);
+    let model = conv(&[1, 1, 1, 4], &[1, 1, 1, 3], node);
+    assert_eq!(model.run(&[ones(&[1, 1, 1, 4])]).1, [2.0, 2.0, 2.0, 2.0]);
+}
+
+#[test]
+fn groups_divide_the_channels() {
+    let node = || node("Conv", &["x", "w"], &["y"]).int("group", 2);
+    let model = conv(&[1, 2, 1, 1], &[2, 1, 1, 1], node());
+    assert_eq!(model.run(&[floats(&[1, 2, 1, 1], &[3.0, 4.0])]).1, [3.0, 4.0]);
+    let model =
+        conv(&[1, 2, 1, 1], &[2, 1, 1, 1], node().ints("pads", &[0, 0, 0, 0]).ints("kernel_shape", &[1, 1]));
+    assert_eq!(model.run(&[floats(&[1, 2, 1, 1], &[3.0, 4.0])]).1, [3.0, 4.0]);
+}
+
+#[test]
+fn convolutions_that_make_no_sense_are_refused() {
+    let base = || node("Conv", &["x", "w"], &["y"]);
+    let refused = |dims: &[i64], weights: &[i64], node| conv(dims, weights, node).reason();
+    for node in [
+        base().int("group", 0),
+        base().int("group", -1),
+        base().ints("strides", &[0, 1]),
+        base().ints("strides", &[i64::MAX, 1]),
+        base().ints("dilations", &[1]),
+        base().ints("pads", &[-1, 0, 0, 0]),
+        base().ints("pads", &[1, 1]),
+        base().ints("kernel_shape", &[2, 2]),
+        base().string("auto_pad", "SAME"),
+        base().string("auto_pad", "SAME_UPPER").ints("pads", &[1, 1, 1, 1]),
+    ] {
+        let reason = refused(&[1, 2, 4, 4], &[2, 2, 3, 3], node);
+        assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
+    }
+    // Channels that do not fit, a kernel larger than the image, no images at all.
+    assert!(matches!(refused(&[1, 3, 4, 4], &[2, 2, 3, 3], base()), Reason::Shape(_)));
+    assert!(matches!(refused(&[1, 2, 2, 2], &[2, 2, 3, 3], base()), Reason::Shape(_)));
+    let reason = refused(&[1, 2, 4], &[2, 2, 3], base());
+    assert!(matches!(reason, Reason::OperandValue { operand: "X", .. }), "{reason}");
+}
+
+#[test]
+fn pools_of_windows() {
+    let x = || counting(&[1, 1, 2, 4]);
+    let run =
+        |node: NodeProto| unary(10, &[1, 1, 2, 4], node.ints("kernel_shape", &[2, 2]), vec![]).run(&[x()]).1;
+    assert_eq!(run(node("MaxPool", &["x"], &["y"])), [5.0, 6.0, 7.0]);
+    assert_eq!(run(node("AveragePool", &["x"], &["y"]).ints("strides", &[2, 2])), [2.5, 4.5]);
+    let padded = || node("AveragePool", &["x"], &["y"]).ints("strides", &[2, 4]).ints("pads", &[0, 1, 0, 0]);
+    assert_eq!(run(padded()), [2.0]);
+    assert_eq!(run(padded().int("count_include_pad", 1)), [1.0]);
+}
+
+#[test]
+fn ceil_mode_counts_only_without_automatic_padding() {
+    let run = |opset: i64, node: NodeProto| {
+        let node = node.ints("kernel_shape", &[1, 1]).ints("strides", &[1, 3]).int("ceil_mode", 1);
+        unary(opset, &[1, 1, 1, 6], node, vec![]).run(&[counting(&[1, 1, 1, 6])]).1
+    };
+    assert_eq!(run(10, node("MaxPool", &["x"], &["y"]).string("auto_pad", "SAME_UPPER")), [0.0, 3.0]);
+    let node = node("MaxPool", &["x"], &["y"]).ints("kernel_shape", &[1, 2]).ints("strides", &[1, 2]);
+    let model = unary(10, &[1, 1, 1, 5], node.int("ceil_mode", 1), vec![]);
+    assert_eq!(model.run(&[counting(&[1, 1, 1, 5])]).1, [1.0, 3.0, 4.0]);
+}
+
+#[test]
+fn positions_of_maxima_are_refused_when_used() {
+    let pool =
+        || node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 1]).int("storage_order", 0);
+    assert_eq!(unary(10, &[1, 1, 1, 1], pool(), vec![]).run(&[ones(&[1, 1, 1, 1])]).1, [1.0]);
+    let reason = unary(10, &[1, 1, 1, 1], pool(), vec![]).output("where").reason();
+    // The output that fails because of it is not a problem of its own.
+    assert_eq!(reason, Reason::Output { index: 1, name: "where".to_owned() });
+}
+
+#[test]
+fn global_average_is_one_window() {
+    let model = unary(7, &[1, 2, 2, 2], node("GlobalAveragePool", &["x"], &["y"]), vec![]);
+    assert_eq!(model.run(&[counting(&[1, 2, 2, 2])]), (vec![1, 2, 1, 1], vec![1.5, 5.5]));
+}

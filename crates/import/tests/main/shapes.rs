@@ -1,0 +1,158 @@
+//! Operators that move elements, in the attribute and the operand forms of the opsets.
+
+use npukit_import::onnx::Reason;
+use npukit_import::onnx::proto::NodeProto;
+
+use crate::model::{Model, With, counting, int_tensor, node, unary};
+
+/// Runs a node over 0, 1, 2, .. of `shape`, with integer operands `constants`.
+fn run(opset: i64, shape: &[i64], node: NodeProto, constants: &[(&str, &[i64])]) -> (Vec<usize>, Vec<f32>) {
+    let sizes: Vec<usize> = shape.iter().map(|&size| size as usize).collect();
+    model(opset, shape, node, constants).run(&[counting(&sizes)])
+}
+
+fn model(opset: i64, shape: &[i64], node: NodeProto, constants: &[(&str, &[i64])]) -> Model {
+    let tensor = |(name, values): &(&str, &[i64])| int_tensor(name, &[values.len() as i64], values);
+    unary(opset, shape, node, constants.iter().map(tensor).collect())
+}
+
+fn shape_of(opset: i64, shape: &[i64], node: NodeProto, constants: &[(&str, &[i64])]) -> Vec<usize> {
+    run(opset, shape, node, constants).0
+}
+
+#[test]
+fn reshape_resolves_zero_and_minus_one() {
+    let reshape = || node("Reshape", &["x", "s"], &["y"]);
+    assert_eq!(shape_of(7, &[2, 3, 4], reshape(), &[("s", &[0, -1])]), [2, 12]);
+    assert_eq!(shape_of(7, &[2, 3, 4], reshape(), &[("s", &[4, 0, 2])]), [4, 3, 2]);
+    assert_eq!(shape_of(14, &[0, 3], reshape().int("allowzero", 1), &[("s", &[3, 0])]), [3, 0]);
+    for wrong in [&[-1, -1][..], &[5, -1], &[24, 1, 1, 0], &[-2, 12]] {
+        model(7, &[2, 3, 4], reshape(), &[("s", wrong)]).reason();
+    }
+}
+
+#[test]
+fn flatten_cuts_in_two() {
+    let flatten = || node("Flatten", &["x"], &["y"]);
+    assert_eq!(shape_of(9, &[2, 3, 4], flatten(), &[]), [2, 12]);
+    assert_eq!(shape_of(9, &[2, 3, 4], flatten().int("axis", 0), &[]), [1, 24]);
+    assert_eq!(shape_of(9, &[2, 3, 4], flatten().int("axis", 3), &[]), [24, 1]);
+    assert_eq!(shape_of(11, &[2, 3, 4], flatten().int("axis", -1), &[]), [6, 4]);
+}
+
+#[test]
+fn squeeze_and_unsqueeze() {
+    let squeeze = || node("Squeeze", &["x"], &["y"]);
+    assert_eq!(shape_of(7, &[1, 3, 1], squeeze().ints("axes", &[0]), &[]), [3, 1]);
+    assert_eq!(shape_of(11, &[1, 3, 1], squeeze().ints("axes", &[-1]), &[]), [1, 3]);
+    assert_eq!(shape_of(13, &[1, 3, 1], squeeze(), &[]), [3]);
+    assert_eq!(shape_of(13, &[1, 3, 1], node("Squeeze", &["x", "a"], &["y"]), &[("a", &[2])]), [1, 3]);
+    let reason = model(7, &[1, 3, 1], squeeze().ints("axes", &[1]), &[]).reason();
+    assert!(matches!(reason, Reason::OperandValue { operand: "data", .. }), "{reason}");
+    let unsqueeze = node("Unsqueeze", &["x"], &["y"]).ints("axes", &[2, 0]);
+    assert_eq!(shape_of(7, &[3, 4], unsqueeze, &[]), [1, 3, 1, 4]);
+    let unsqueeze = node("Unsqueeze", &["x", "a"], &["y"]);
+    assert_eq!(shape_of(13, &[3, 4], unsqueeze, &[("a", &[-1])]), [3, 4, 1]);
+}
+
+#[test]
+fn transpose_permutes() {
+    assert_eq!(
+        run(7, &[2, 3], node("Transpose", &["x"], &["y"]), &[]),
+        (vec![3, 2], vec![0.0, 3.0, 1.0, 4.0, 2.0, 5.0])
+    );
+    let transpose = node("Transpose", &["x"], &["y"]).ints("perm", &[1, 2, 0]);
+    assert_eq!(shape_of(7, &[2, 3, 4], transpose, &[]), [3, 4, 2]);
+    let transpose = node("Transpose", &["x"], &["y"]).ints("perm", &[1, 1]);
+    assert!(matches!(model(7, &[2, 3], transpose, &[]).reason(), Reason::Shape(_)));
+}
+
+#[test]
+fn concat_and_gather() {
+    let concat = node("Concat", &["x", "x"], &["y"]).int("axis", -1);
+    assert_eq!(run(11, &[2, 1], concat, &[]), (vec![2, 2], vec![0.0, 0.0, 1.0, 1.0]));
+    let gather = node("Gather", &["x", "i"], &["y"]).int("axis", 1);
+    assert_eq!(run(11, &[2, 3], gather, &[("i", &[2, -3])]), (vec![2, 2], vec![2.0, 0.0, 5.0, 3.0]));
+}
+
+#[test]
+fn split_by_sizes_or_count() {
+    let split = |inputs: &[&str]| node("Split", inputs, &["a", "y"]).int("axis", 0);
+    assert_eq!(run(7, &[4], split(&["x"]), &[]).1, [2.0, 3.0]);
+    assert_eq!(run(7, &[4], split(&["x"]).ints("split", &[1, 3]), &[]).1, [1.0, 2.0, 3.0]);
+    assert_eq!(run(13, &[4], split(&["x", "s"]), &[("s", &[3, 1])]).1, [3.0]);
+    assert_eq!(run(18, &[5], split(&["x"]).int("num_outputs", 2), &[]).1, [3.0, 4.0]);
+    for (opset, wrong) in [
+        (13, split(&["x"])),
+        (18, split(&["x"]).int("num_outputs", 3)),
+        (7, split(&["x"]).ints("split", &[4, -1])),
+        (7, split(&["x"]).ints("split", &[2, 2])),
+    ] {
+        model(opset, &[5], wrong, &[]).reason();
+    }
+}
+
+#[test]
+fn slice_follows_numpy() {
+    let slice =
+        node("Slice", &["x"], &["y"]).ints("starts", &[1]).ints("ends", &[i64::MAX]).ints("axes", &[0]);
+    assert_eq!(run(7, &[4], slice, &[]).1, [1.0, 2.0, 3.0]);
+    let slice = |start: i64, end: i64, step: i64| {
+        let node = node("Slice", &["x", "s", "e", "a", "t"], &["y"]);
+        run(10, &[5], node, &[("s", &[start]), ("e", &[end]), ("a", &[-1]), ("t", &[step])]).1
+    };
+    assert_eq!(slice(0, 5, 2), [0.0, 2.0, 4.0]);
+    assert_eq!(slice(-1, i64::MIN, -1), [4.0, 3.0, 2.0, 1.0, 0.0]);
+    assert_eq!(slice(3, -9, -2), [3.0, 1.0]);
+    assert_eq!(slice(-2, 9, 1), [3.0, 4.0]);
+    assert_eq!(slice(4, 1, 1), [0.0; 0]);
+    assert_eq!(slice(9, 12, i64::MAX), [0.0; 0]);
+    assert_eq!(slice(2, i64::MIN, i64::MIN), [2.0]);
+    let node = node("Slice", &["x", "s", "e", "", "t"], &["y"]);
+    let reason = model(10, &[5], node, &[("s", &[0]), ("e", &[1]), ("t", &[0])]).reason();
+    assert!(matches!(reason, Reason::AttributeValue { name: "steps", .. }), "{reason}");
+}
+
+#[test]
+fn pad_in_all_forms() {
+    let pad = || node("Pad", &["x"], &["y"]).ints("pads", &[1, 2]);
+    assert_eq!(run(7, &[3], pad(), &[]).1, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
+    assert_eq!(run(7, &[3], pad().float("value", 9.0), &[]).1, [9.0, 0.0, 1.0, 2.0, 9.0, 9.0]);
+    assert_eq!(run(7, &[3], pad().string("mode", "edge"), &[]).1, [0.0, 0.0, 1.0, 2.0, 2.0, 2.0]);
+    assert_eq!(run(7, &[3], pad().string("mode", "reflect"), &[]).1, [1.0, 0.0, 1.0, 2.0, 1.0, 0.0]);
+    let operands = || node("Pad", &["x", "p"], &["y"]);
+    assert_eq!(run(11, &[3], operands(), &[("p", &[0, 1])]).1, [0.0, 1.0, 2.0, 0.0]);
+    let with_axes = node("Pad", &["x", "p", "", "a"], &["y"]);
+    assert_eq!(shape_of(18, &[2, 3], with_axes, &[("p", &[1, 1]), ("a", &[-1])]), [2, 5]);
+    let reason = model(19, &[3], operands().string("mode", "wrap"), &[("p", &[0, 1])]).reason();
+    assert!(matches!(reason, Reason::AttributeValue { name: "mode", .. }), "{reason}");
+    let reason = model(11, &[3], operands(), &[("p", &[i64::MAX, 1])]).reason();
+    assert!(matches!(reason, Reason::AttributeValue { name: "pads", .. }), "{reason}");
+}
+
+#[test]
+fn shape_arithmetic_folds() {
+    // What PyTorch writes for x.view(x.shape[0], -1).
+    let model = Model::new(13)
+        .input("x", &[-1, 3, 4])
+        .ints("rest", &[-1])
+        .ints("axes", &[0])
+        .node(node("Shape", &["x"], &["s"]))
+        .node(node("Constant", &[], &["zero"]).int("value_int", 0))
+        .node(node("Gather", &["s", "zero"], &["n"]).int("axis", 0))
+        .node(node("Unsqueeze", &["n", "axes"], &["n1"]))
+        .node(node("Concat", &["n1", "rest"], &["target"]).int("axis", 0))
+        .node(node("Reshape", &["x", "target"], &["y"]))
+        .output("y");
+    let graph = model.import().unwrap();
+    assert_eq!(graph.nodes.len(), 1, "{:?}", graph.nodes);
+    assert_eq!(graph.shape(graph.outputs[0]), [1, 12]);
+}
+
+#[test]
+fn shape_takes_a_part_since_opset_15() {
+    let shape = |node| run(15, &[2, 3, 4], node, &[]).1;
+    assert_eq!(shape(node("Shape", &["x"], &["y"]).int("start", 1)), [3.0, 4.0]);
+    assert_eq!(shape(node("Shape", &["x"], &["y"]).int("end", -1)), [2.0, 3.0]);
+    assert_eq!(shape(node("Shape", &["x"], &["y"]).int("start", 2).int("end", 1)), [0.0; 0]);
+}

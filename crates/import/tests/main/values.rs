@@ -1,0 +1,142 @@
+//! Operators on values: arithmetic, activations, matrix products, constants. Results are worked
+//! out by hand from the operators' definitions.
+
+use npukit_import::onnx::proto::{TensorProto, data_type};
+
+use crate::model::{Model, With, counting, float_tensor, floats, int_tensor, node, unary};
+
+#[test]
+fn arithmetic_broadcasts() {
+    for (op, expected) in [
+        ("Add", [11.0, 22.0, 13.0, 24.0]),
+        ("Sub", [-9.0, -18.0, -7.0, -16.0]),
+        ("Mul", [10.0, 40.0, 30.0, 80.0]),
+        ("Div", [0.1, 0.1, 0.3, 0.2]),
+    ] {
+        let constant = float_tensor("c", &[2], &[10.0, 20.0]);
+        let model = unary(7, &[2, 2], node(op, &["x", "c"], &["y"]), vec![constant]);
+        let x = floats(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(model.run(&[x]), (vec![2, 2], expected.to_vec()), "{op}");
+    }
+}
+
+#[test]
+fn activations() {
+    let x = || floats(&[3], &[-2.0, 0.5, 9.0]);
+    let run = |node| unary(9, &[3], node, vec![]).run(&[x()]).1;
+    assert_eq!(run(node("Relu", &["x"], &["y"])), [0.0, 0.5, 9.0]);
+    assert_eq!(run(node("LeakyRelu", &["x"], &["y"])), [-0.02, 0.5, 9.0]);
+    assert_eq!(run(node("LeakyRelu", &["x"], &["y"]).float("alpha", 0.5)), [-1.0, 0.5, 9.0]);
+    assert_eq!(run(node("Clip", &["x"], &["y"]).float("min", 0.0).float("max", 6.0)), [0.0, 0.5, 6.0]);
+    assert_eq!(run(node("Clip", &["x"], &["y"])), [-2.0, 0.5, 9.0]);
+}
+
+#[test]
+fn clip_bounds_are_operands_since_opset_11() {
+    let bounds = vec![float_tensor("lo", &[], &[-1.0]), float_tensor("hi", &[], &[1.0])];
+    let run = |inputs: &[&str]| {
+        unary(13, &[3], node("Clip", inputs, &["y"]), bounds.clone())
+            .run(&[floats(&[3], &[-2.0, 0.5, 9.0])])
+            .1
+    };
+    assert_eq!(run(&["x", "lo", "hi"]), [-1.0, 0.5, 1.0]);
+    assert_eq!(run(&["x", "", "hi"]), [-2.0, 0.5, 1.0]);
+    assert_eq!(run(&["x", "lo"]), [-1.0, 0.5, 9.0]);
+}
+
+#[test]
+fn matrix_products() {
+    let weights = || float_tensor("w", &[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+    let bias = float_tensor("c", &[2], &[100.0, 200.0]);
+    let x = || floats(&[1, 2], &[1.0, 10.0]);
+    let model = unary(9, &[1, 2], node("MatMul", &["x", "w"], &["y"]), vec![weights()]);
+    assert_eq!(model.run(&[x()]), (vec![1, 2], vec![31.0, 42.0]));
+    let gemm = node("Gemm", &["x", "w", "c"], &["y"]).float("beta", 0.5).int("transB", 1);
+    let model = unary(9, &[1, 2], gemm, vec![weights(), bias]);
+    assert_eq!(model.run(&[x()]), (vec![1, 2], vec![71.0, 143.0]));
+    let gemm = node("Gemm", &["x", "w"], &["y"]).float("alpha", 2.0);
+    assert_eq!(unary(11, &[1, 2], gemm, vec![weights()]).run(&[x()]).1, [62.0, 84.0]);
+}
+
+#[test]
+fn softmax_sums_over_trailing_axes_before_opset_13() {
+    let run =
+        |opset: i64, node| unary(opset, &[1, 2, 2], node, vec![]).run(&[floats(&[1, 2, 2], &[0.0; 4])]).1;
+    assert_eq!(run(12, node("Softmax", &["x"], &["y"])), [0.25; 4]);
+    assert_eq!(run(13, node("Softmax", &["x"], &["y"])), [0.5; 4]);
+    assert_eq!(run(12, node("Softmax", &["x"], &["y"]).int("axis", -1)), [0.5; 4]);
+    assert_eq!(run(13, node("Softmax", &["x"], &["y"]).int("axis", 0)), [1.0; 4]);
+}
+
+#[test]
+fn dropout_and_identity_pass_through() {
+    let x = || floats(&[2], &[1.0, -1.0]);
+    let dropout = node("Dropout", &["x"], &["y", "mask"]).float("ratio", 0.9);
+    assert_eq!(unary(7, &[2], dropout, vec![]).run(&[x()]).1, [1.0, -1.0]);
+    let ratio = vec![float_tensor("r", &[], &[0.9])];
+    let dropout = node("Dropout", &["x", "r"], &["y"]).int("seed", 3);
+    assert_eq!(unary(13, &[2], dropout, ratio).run(&[x()]).1, [1.0, -1.0]);
+    let graph = unary(13, &[2], node("Identity", &["x"], &["y"]), vec![]).import().unwrap();
+    // The input keeps its name, the output has its own.
+    assert_eq!(graph.value(graph.inputs[0]).name, "x");
+    assert_eq!(graph.value(graph.outputs[0]).name, "y");
+}
+
+#[test]
+fn batch_normalisation_of_channels() {
+    let stats = |count: i64| {
+        let two = |name: &str, values: [f32; 2]| float_tensor(name, &[count], &values);
+        vec![two("s", [2.0, 1.0]), two("b", [1.0, 0.0]), two("m", [1.0, 3.0]), two("v", [3.0, 3.0])]
+    };
+    let batch_norm = || {
+        node("BatchNormalization", &["x", "s", "b", "m", "v"], &["y"])
+            .float("epsilon", 1.0)
+            .float("momentum", 0.9)
+    };
+    let expected = [0.0, 1.0, -0.5, 0.0];
+    let model = unary(9, &[1, 2, 1, 2], batch_norm(), stats(2));
+    assert_eq!(model.run(&[counting(&[1, 2, 1, 2])]), (vec![1, 2, 1, 2], expected.to_vec()));
+    let model = unary(9, &[1, 2, 2], batch_norm(), stats(2));
+    assert_eq!(model.run(&[counting(&[1, 2, 2])]), (vec![1, 2, 2], expected.to_vec()));
+    let model = unary(9, &[2, 2], batch_norm(), stats(2));
+    assert_eq!(model.run(&[counting(&[2, 2])]), (vec![2, 2], vec![0.0, -1.0, 2.0, 0.0]));
+}
+
+#[test]
+fn constants_of_all_forms() {
+    let typed = TensorProto { raw_data: None, float_data: vec![5.0, 6.0], ..float_tensor("", &[2], &[]) };
+    let flags = TensorProto {
+        dims: vec![2],
+        data_type: data_type::BOOL,
+        int32_data: vec![0, 1],
+        ..TensorProto::default()
+    };
+    let constant = || node("Constant", &[], &["y"]);
+    for (node, shape, expected) in [
+        (constant().tensor("value", float_tensor("", &[2], &[1.0, 2.0])), vec![2], vec![1.0, 2.0]),
+        (constant().tensor("value", typed), vec![2], vec![5.0, 6.0]),
+        (constant().tensor("value", int_tensor("", &[1], &[-7])), vec![1], vec![-7.0]),
+        (constant().tensor("value", flags), vec![2], vec![0.0, 1.0]),
+        (constant().float("value_float", 2.5), vec![], vec![2.5]),
+        (constant().int("value_int", 3), vec![], vec![3.0]),
+        (constant().floats("value_floats", &[1.0, 4.0]), vec![2], vec![1.0, 4.0]),
+        (constant().ints("value_ints", &[8, 9]), vec![2], vec![8.0, 9.0]),
+    ] {
+        assert_eq!(Model::new(13).node(node).output("y").run(&[]), (shape, expected));
+    }
+}
+
+#[test]
+fn constant_of_shape_repeats_one_value() {
+    let model = Model::new(9).ints("s", &[2, 2]).output("y");
+    let filled = node("ConstantOfShape", &["s"], &["y"]);
+    assert_eq!(model.node(filled).run(&[]), (vec![2, 2], vec![0.0; 4]));
+    let filled = node("ConstantOfShape", &["s"], &["y"]).tensor("value", int_tensor("", &[1], &[3]));
+    assert_eq!(Model::new(9).ints("s", &[2]).output("y").node(filled).run(&[]), (vec![2], vec![3.0; 2]));
+}
+
+#[test]
+fn cast_converts() {
+    let cast = node("Cast", &["x"], &["y"]).int("to", data_type::INT64.into());
+    assert_eq!(unary(9, &[2], cast, vec![]).run(&[floats(&[2], &[1.75, -1.75])]).1, [1.0, -1.0]);
+}
