@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
+use npukit_isa::IsaSpec;
 
 use serde::Serialize;
 
@@ -88,6 +89,11 @@ pub trait Instance: Send + Sync {
 
     /// Parameters, by name.
     fn config(&self) -> serde_json::Value;
+
+    /// Its instruction set.
+    fn isa(&self) -> Result<IsaSpec, TargetError> {
+        Err(self.unsupported("isa"))
+    }
 
     /// Every node that cannot be lowered.
     fn check(&self, _graph: &Graph) -> Result<Vec<Problem>, TargetError> {

@@ -1,0 +1,178 @@
+//! `<name>.npukit.json`: what a `.tmodel` cannot say. Drivers ignore it.
+//!
+//! It must agree with the manifest beside it; one left over from another compilation is refused.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::ArtifactError;
+use crate::keys::{KeyError, Keys};
+use crate::program::{Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Program, Usage};
+
+/// The version of the format, in the key `version`.
+const VERSION: u64 = 1;
+
+/// The name of the file for the artifact called `name`.
+pub(super) fn file_name(name: &str) -> String {
+    format!("{name}.npukit.json")
+}
+
+#[derive(Serialize)]
+struct Written {
+    version: u64,
+    inputs: Vec<Value>,
+    outputs: Vec<Value>,
+    host_steps: Vec<Value>,
+    layers: Vec<Value>,
+    memory: Value,
+}
+
+/// The file's content.
+pub(super) fn to_json(program: &Program) -> Result<String, ArtifactError> {
+    let written = Written {
+        version: VERSION,
+        inputs: program.inputs.iter().filter_map(layout_to_json).collect(),
+        outputs: program.outputs.iter().filter_map(layout_to_json).collect(),
+        host_steps: program.host_steps.iter().map(host_step_to_json).collect(),
+        layers: program.layers.iter().map(layer_to_json).collect(),
+        memory: memory_to_json(&program.memory),
+    };
+    serde_json::to_string(&written)
+        .map_err(|source| ArtifactError::Json { file: file_name(&program.name), source })
+}
+
+fn layout_to_json(binding: &Binding) -> Option<Value> {
+    let layout = binding.layout.as_ref()?;
+    Some(json!({
+        "name": binding.name, "model_shape": layout.model_shape, "perm": layout.perm, "channels": layout.channels,
+    }))
+}
+
+fn host_step_to_json(step: &HostStep) -> Value {
+    let HostStep { node, output, op, reason } = step;
+    json!({ "node": node, "output": output, "op": op.name(), "reason": reason })
+}
+
+fn layer_to_json(layer: &Layer) -> Value {
+    json!({ "name": layer.name, "first": layer.first, "count": layer.count, "macs": layer.macs })
+}
+
+fn memory_to_json(memory: &MemoryUse) -> Value {
+    let usage = |u: &Usage| json!({ "maximum": u.maximum, "aggregate": u.aggregate });
+    json!({
+        "dram0": usage(&memory.dram0), "dram1": usage(&memory.dram1),
+        "local": usage(&memory.local), "accumulators": usage(&memory.accumulators),
+    })
+}
+
+/// Adds what the file says to a program read from its manifest.
+pub(super) fn apply(file: &str, bytes: &[u8], program: &mut Program) -> Result<(), ArtifactError> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
+    let keys = Keys::root(file, &value)?;
+    let version = keys.number("version")?;
+    if version != VERSION {
+        let reason = format!("is {version}, this npukit reads {VERSION}; compile the model again");
+        return Err(keys.error("version", reason).into());
+    }
+    let lanes = program.config.array_size;
+    apply_layouts(&keys, "inputs", &mut program.inputs, lanes)?;
+    apply_layouts(&keys, "outputs", &mut program.outputs, lanes)?;
+    program.host_steps = host_steps(&keys, &program.outputs)?;
+    program.layers = layers(&keys, program.instructions.len())?;
+    program.memory = memory(&keys.keys("memory")?)?;
+    Ok(())
+}
+
+fn apply_layouts(
+    keys: &Keys<'_>,
+    list: &str,
+    bindings: &mut [Binding],
+    lanes: usize,
+) -> Result<(), ArtifactError> {
+    for entry in keys.list(list)? {
+        let name = entry.string("name")?;
+        let layout = Layout {
+            model_shape: entry.numbers("model_shape")?,
+            perm: entry.numbers("perm")?,
+            channels: entry.number("channels")? as usize,
+        };
+        let binding = bindings.iter_mut().find(|b| b.name == name).ok_or_else(|| stale(&entry, "name"))?;
+        let vectors = binding.pieces.iter().fold(0u64, |sum, p| sum.saturating_add(p.size));
+        if layout.vectors(lanes).map(|v| v as u64) != Some(vectors) {
+            return Err(stale(&entry, "model_shape").into());
+        }
+        binding.layout = Some(layout);
+    }
+    Ok(())
+}
+
+fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, ArtifactError> {
+    keys.list("host_steps")?
+        .iter()
+        .map(|entry| {
+            let output = entry.string("output")?;
+            if outputs.iter().all(|b| b.name != output) {
+                return Err(stale(entry, "output").into());
+            }
+            let name = entry.string("op")?;
+            let op = HostOp::by_name(name).ok_or_else(|| {
+                entry.error("op", format!("is `{name}`, this npukit knows {}", HostOp::NAMES))
+            })?;
+            Ok(HostStep {
+                node: entry.string("node")?.to_owned(),
+                output: output.to_owned(),
+                op,
+                reason: entry.string("reason")?.to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn layers(keys: &Keys<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactError> {
+    keys.list("layers")?
+        .iter()
+        .map(|entry| {
+            let (first, count) = (entry.number("first")?, entry.number("count")?);
+            if first.checked_add(count).is_none_or(|end| end > instructions as u64) {
+                return Err(stale(entry, "count").into());
+            }
+            let (name, macs) = (entry.string("name")?.to_owned(), entry.number("macs")?);
+            Ok(Layer { name, first: first as usize, count: count as usize, macs })
+        })
+        .collect()
+}
+
+fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
+    let usage = |key: &str| {
+        let usage = keys.keys(key)?;
+        Ok::<_, KeyError>(Usage { maximum: usage.number("maximum")?, aggregate: usage.number("aggregate")? })
+    };
+    Ok(MemoryUse {
+        dram0: usage("dram0")?,
+        dram1: usage("dram1")?,
+        local: usage("local")?,
+        accumulators: usage("accumulators")?,
+    })
+}
+
+fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
+    let reason = "does not agree with the .tmodel beside it: compile the model again, or delete this file";
+    entry.error(key, reason)
+}
+
+impl HostOp {
+    /// All names, for errors.
+    const NAMES: &'static str = "`Softmax`";
+
+    /// The operator's name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Softmax => "Softmax",
+        }
+    }
+
+    fn by_name(name: &str) -> Option<Self> {
+        (name == Self::Softmax.name()).then_some(Self::Softmax)
+    }
+}

@@ -1,0 +1,149 @@
+//! `rtl_sequences*.json`: random programs and the final state that hardware left behind.
+//!
+//! Each program is run once; the hashes of all four memories are one case. Its cycles at each
+//! latency are a case of their own, skipped until there is a cycle model.
+
+use std::sync::Arc;
+
+use npukit_target::{Case, Outcome};
+
+use super::{Golden, execute, from_hex};
+use crate::codec::decode_program_lenient;
+use crate::config::Config;
+use crate::fault::Memory;
+use crate::keys::{KeyError, Keys};
+
+/// What all programs of a file share.
+struct Setting {
+    config: Config,
+    filled_vectors: u64,
+    hashed_vectors: u64,
+}
+
+struct Sequence {
+    setting: Arc<Setting>,
+    seed: u64,
+    /// Of DRAM0 and DRAM1.
+    shift: [u32; 2],
+    program: Vec<u8>,
+    /// By memory, the hash expected.
+    hashes: Vec<(Memory, String)>,
+}
+
+pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
+    let setting = Arc::new(setting(&golden.keys)?);
+    check_fill(&golden.keys, &setting)?;
+    let mut cases = Vec::new();
+    for keys in golden.keys.list("programs")? {
+        let id = keys.string("id")?;
+        let sequence = sequence(&keys, &setting)?;
+        cases.push(Case::new(format!("{id} final state"), move || {
+            sequence.check().unwrap_or_else(|error| Outcome::error("a run to the end", error))
+        }));
+        let latencies = keys.keys("runs")?;
+        cases.extend(latencies.names().map(|latency| {
+            Case::skipped(format!("{id} cycles at latency {latency}"), "there is no cycle-exact model yet")
+        }));
+    }
+    Ok(cases)
+}
+
+fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
+    let (config, _) = Config::from_value(keys.required("architecture")?)
+        .map_err(|error| keys.error("architecture", error.to_string()))?;
+    let vectors = |key: &str| {
+        let vectors = keys.number(key)?;
+        let most = config.dram0_depth.min(config.dram1_depth).min(MOST_VECTORS);
+        let legal = || keys.error(key, format!("is {vectors}, must be at most {most}"));
+        if vectors <= most { Ok(vectors) } else { Err(legal()) }
+    };
+    let (filled_vectors, hashed_vectors) = (vectors("dram_filled_vectors")?, vectors("dram_hashed_vectors")?);
+    Ok(Setting { config, filled_vectors, hashed_vectors })
+}
+
+/// Bounds what a file can ask for.
+const MOST_VECTORS: u64 = 1 << 20;
+
+fn sequence(keys: &Keys<'_>, setting: &Arc<Setting>) -> Result<Sequence, KeyError> {
+    let shift = keys.numbers("shift")?;
+    let [shift0, shift1] = shift[..] else {
+        return Err(keys.error("shift", "must be two numbers, for DRAM0 and DRAM1"));
+    };
+    let finals = keys.keys("final")?;
+    let memories = [
+        (Memory::Dram0, "dram0"),
+        (Memory::Dram1, "dram1"),
+        (Memory::Local, "local"),
+        (Memory::Accumulators, "accumulators"),
+    ];
+    let hash = |(memory, key)| Ok((memory, finals.string(key)?.to_owned()));
+    Ok(Sequence {
+        setting: Arc::clone(setting),
+        seed: keys.number("seed")?,
+        shift: [shift0 as u32, shift1 as u32],
+        program: from_hex(keys, "program")?,
+        hashes: memories.into_iter().map(hash).collect::<Result<_, KeyError>>()?,
+    })
+}
+
+impl Sequence {
+    fn check(&self) -> Result<Outcome, String> {
+        let Setting { config, filled_vectors, hashed_vectors } = &*self.setting;
+        let ops = decode_program_lenient(config, &self.program).map_err(|error| error.to_string())?;
+        let mut machine = execute::machine(config)?;
+        let scalars = *filled_vectors as usize * config.array_size;
+        for (bank, memory) in [(0, Memory::Dram0), (1, Memory::Dram1)] {
+            let shift = self.shift[bank as usize];
+            let raw: Vec<i32> = (0..scalars as u64).map(|i| fill(self.seed, bank, i, shift)).collect();
+            execute::write(&mut machine, memory, 0, &raw)?;
+        }
+        execute::run(&mut machine, &ops)?;
+        let vectors = |memory| match memory {
+            Memory::Local => config.local_depth,
+            Memory::Accumulators => config.accumulator_depth,
+            Memory::Dram0 | Memory::Dram1 => *hashed_vectors,
+        };
+        let mut got = Vec::new();
+        for &(memory, _) in &self.hashes {
+            got.push((memory, execute::sha256(&machine, memory, vectors(memory))?));
+        }
+        Ok(Outcome::compare(&shown(&self.hashes), &shown(&got)))
+    }
+}
+
+fn shown(hashes: &[(Memory, String)]) -> String {
+    hashes.iter().map(|(memory, hash)| format!("{memory} {hash}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Scalar `i` of a bank's initial content (the formula is in the vectors' README).
+fn fill(seed: u64, bank: u64, i: u64, shift: u32) -> i32 {
+    let mut z = seed
+        .wrapping_mul(0x0100_0000_01B3)
+        .wrapping_add(bank)
+        .wrapping_add((i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^= z >> 31;
+    i32::from((z >> 48) as u16 as i16) >> shift.min(31)
+}
+
+/// The file says what the formula gives, so that a slip in it is not taken for a wrong machine.
+fn check_fill(keys: &Keys<'_>, setting: &Setting) -> Result<(), KeyError> {
+    if !keys.has("fill_example") || setting.config.data_type.size_bytes() != 2 {
+        return Ok(());
+    }
+    let example = keys.keys("fill_example")?;
+    let seed = example.number("seed")?;
+    for name in example.names().filter(|name| name.starts_with("bank")) {
+        let place = name.strip_prefix("bank").and_then(|rest| rest.split_once("_shift"));
+        let Some((Ok(bank), Ok(shift))) = place.map(|(b, s)| (b.parse(), s.parse())) else {
+            return Err(example.error(name, "must be named bankB_shiftS"));
+        };
+        let values = example.integers(name)?;
+        let ours: Vec<i32> = (0..values.len() as u64).map(|i| fill(seed, bank, i, shift)).collect();
+        if ours != values {
+            return Err(example.error(name, format!("is not what the formula gives: {ours:?}")));
+        }
+    }
+    Ok(())
+}

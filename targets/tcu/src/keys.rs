@@ -1,0 +1,179 @@
+//! [`Keys`]: typed look-ups in a JSON object, whose errors name the path of the key.
+
+use serde_json::{Map, Value};
+
+/// A key of a file that is missing, of the wrong type or out of range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: key `{key}`: {reason}")]
+pub struct KeyError {
+    /// File.
+    pub file: String,
+    /// Path of the key, as `outputs[0].size`.
+    pub key: String,
+    /// What is wrong and what is legal.
+    pub reason: String,
+}
+
+/// An object at a path in a file.
+pub(crate) struct Keys<'a> {
+    file: &'a str,
+    path: String,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Keys<'a> {
+    /// The whole file.
+    pub fn root(file: &'a str, value: &'a Value) -> Result<Self, KeyError> {
+        Self::object(file, String::new(), value)
+    }
+
+    fn object(file: &'a str, path: String, value: &'a Value) -> Result<Self, KeyError> {
+        match value {
+            Value::Object(map) => Ok(Self { file, path, map }),
+            other => Err(wrong(file, &path, "an object", other)),
+        }
+    }
+
+    /// The path of `key`.
+    pub fn path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// An error about `key`.
+    pub fn error(&self, key: &str, reason: impl Into<String>) -> KeyError {
+        KeyError { file: self.file.to_owned(), key: self.path(key), reason: reason.into() }
+    }
+
+    /// Whether `key` is there and not null.
+    pub fn has(&self, key: &str) -> bool {
+        self.map.get(key).is_some_and(|value| !value.is_null())
+    }
+
+    /// The value of `key`.
+    pub fn required(&self, key: &str) -> Result<&'a Value, KeyError> {
+        self.map.get(key).ok_or_else(|| self.error(key, "is missing"))
+    }
+
+    /// All keys and their objects, in the order of the keys.
+    pub fn objects(&self) -> Result<Vec<(&'a str, Self)>, KeyError> {
+        self.map.iter().map(|(key, _)| Ok((key.as_str(), self.keys(key)?))).collect()
+    }
+
+    /// Those values that are objects, in the order of the keys.
+    pub fn objects_only(&self) -> impl Iterator<Item = (&'a str, Self)> {
+        self.map.keys().filter_map(|key| Some((key.as_str(), self.keys(key).ok()?)))
+    }
+
+    /// The names of all keys.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.map.keys().map(String::as_str)
+    }
+
+    /// An object.
+    pub fn keys(&self, key: &str) -> Result<Self, KeyError> {
+        Self::object(self.file, self.path(key), self.required(key)?)
+    }
+
+    /// An array of objects.
+    pub fn list(&self, key: &str) -> Result<Vec<Self>, KeyError> {
+        self.array(key)?
+            .iter()
+            .enumerate()
+            .map(|(i, value)| Self::object(self.file, format!("{}[{i}]", self.path(key)), value))
+            .collect()
+    }
+
+    fn array(&self, key: &str) -> Result<&'a [Value], KeyError> {
+        match self.required(key)? {
+            Value::Array(items) => Ok(items),
+            other => Err(self.wrong(key, "an array", other)),
+        }
+    }
+
+    /// A string.
+    pub fn string(&self, key: &str) -> Result<&'a str, KeyError> {
+        match self.required(key)? {
+            Value::String(text) => Ok(text),
+            other => Err(self.wrong(key, "a string", other)),
+        }
+    }
+
+    /// An array of strings.
+    pub fn strings(&self, key: &str) -> Result<Vec<&'a str>, KeyError> {
+        let string = |value: &'a Value| value.as_str().ok_or_else(|| self.wrong(key, "strings", value));
+        self.array(key)?.iter().map(string).collect()
+    }
+
+    /// A natural number.
+    pub fn number(&self, key: &str) -> Result<u64, KeyError> {
+        let value = self.required(key)?;
+        value.as_u64().ok_or_else(|| self.wrong(key, "a whole number from 0", value))
+    }
+
+    /// An array of natural numbers.
+    pub fn numbers(&self, key: &str) -> Result<Vec<usize>, KeyError> {
+        let number = |value: &Value| {
+            let n = value.as_u64().and_then(|n| usize::try_from(n).ok());
+            n.ok_or_else(|| self.wrong(key, "whole numbers from 0", value))
+        };
+        self.array(key)?.iter().map(number).collect()
+    }
+
+    /// A 32-bit integer.
+    pub fn integer(&self, key: &str) -> Result<i32, KeyError> {
+        let value = self.required(key)?;
+        as_i32(value).ok_or_else(|| self.wrong(key, "a 32-bit integer", value))
+    }
+
+    /// An array of 32-bit integers.
+    pub fn integers(&self, key: &str) -> Result<Vec<i32>, KeyError> {
+        self.integers_of(key, self.array(key)?)
+    }
+
+    /// An array of arrays of 32-bit integers.
+    pub fn rows(&self, key: &str) -> Result<Vec<Vec<i32>>, KeyError> {
+        let row = |value: &Value| match value {
+            Value::Array(items) => self.integers_of(key, items),
+            other => Err(self.wrong(key, "an array of arrays", other)),
+        };
+        self.array(key)?.iter().map(row).collect()
+    }
+
+    fn integers_of(&self, key: &str, items: &[Value]) -> Result<Vec<i32>, KeyError> {
+        let integer = |v: &Value| as_i32(v).ok_or_else(|| self.wrong(key, "32-bit integers", v));
+        items.iter().map(integer).collect()
+    }
+
+    /// A truth value, false when missing.
+    pub fn flag(&self, key: &str) -> Result<bool, KeyError> {
+        match self.map.get(key) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(self.wrong(key, "true or false", other)),
+        }
+    }
+
+    fn wrong(&self, key: &str, legal: &str, value: &Value) -> KeyError {
+        wrong(self.file, &self.path(key), legal, value)
+    }
+}
+
+fn as_i32(value: &Value) -> Option<i32> {
+    value.as_i64().and_then(|v| i32::try_from(v).ok())
+}
+
+fn wrong(file: &str, path: &str, legal: &str, value: &Value) -> KeyError {
+    let key = if path.is_empty() { "(the whole file)" } else { path };
+    let reason = format!("is {}, must be {legal}", shown(value));
+    KeyError { file: file.to_owned(), key: key.to_owned(), reason }
+}
+
+/// A value as JSON, cut short when long.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST).chain("...".chars()).collect()
+}

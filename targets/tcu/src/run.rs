@@ -1,0 +1,181 @@
+//! Runs a [`Program`] on the functional machine: [`run`] is what a driver does, without the board.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Saturations;
+use npukit_sim::Fault;
+
+use crate::fault::FaultKind;
+use crate::machine::{AccessError, Machine};
+use crate::program::{Binding, Program};
+use crate::state::MachineError;
+use crate::timing::kind;
+
+/// Why a program did not run to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The instance is too large to simulate.
+    #[error("the instance cannot be simulated")]
+    Machine(#[from] MachineError),
+    /// Constants, an input or an output do not lie in a memory.
+    #[error("{what}")]
+    Access {
+        /// What was read or written.
+        what: String,
+        /// Range and memory.
+        source: AccessError,
+    },
+    /// An input does not fill its vectors.
+    #[error("input `{name}`: {actual} scalars instead of {expected} (whole vectors)")]
+    Input {
+        /// Name of the input.
+        name: String,
+        /// Scalars given.
+        actual: usize,
+        /// Scalars of its pieces.
+        expected: u64,
+    },
+    /// The number of inputs is wrong.
+    #[error("{actual} inputs given, the program takes {expected}")]
+    Inputs {
+        /// Inputs given.
+        actual: usize,
+        /// Inputs of the program.
+        expected: usize,
+    },
+    /// An instruction cannot be executed.
+    #[error("{place}; {hint}")]
+    Fault {
+        /// Of the instruction.
+        place: String,
+        /// What to do.
+        hint: String,
+        /// The instruction and what is wrong with it.
+        source: Fault<FaultKind>,
+    },
+}
+
+/// A machine after a program.
+#[derive(Debug)]
+pub struct Finished {
+    /// All memories as the program left them.
+    pub machine: Machine,
+    /// Saturated results by layer (by kind of instruction when the artifact knows no layers), in order.
+    pub saturations: Vec<(String, Saturations)>,
+}
+
+impl Finished {
+    /// The raw scalars of an output: whole vectors, its pieces one after the other.
+    pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
+        let mut raw = Vec::new();
+        for piece in &binding.pieces {
+            let part = self.machine.read_dram0(piece.base, piece.size);
+            raw.extend(part.map_err(|source| access(format!("output `{}`", binding.name), source))?);
+        }
+        Ok(raw)
+    }
+
+    /// Saturated results in all.
+    pub fn saturated(&self) -> u64 {
+        self.saturations.iter().map(|(_, s)| s.count()).sum()
+    }
+}
+
+/// Runs `program` from a reset: constants, then `inputs` (raw scalars, whole vectors, in the program's order),
+/// then all instructions.
+///
+/// Source: specification 6.4. Errors: [`RunError`].
+pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError> {
+    if inputs.len() != program.inputs.len() {
+        return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
+    }
+    let mut machine = Machine::new(&program.config)?;
+    load_constants(&mut machine, program)?;
+    for (binding, raw) in program.inputs.iter().zip(inputs) {
+        write_input(&mut machine, binding, raw)?;
+    }
+    let (names, owner) = groups(program);
+    let mut counts = vec![Saturations::default(); names.len()];
+    machine
+        .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], &mut |_| ())
+        .map_err(|fault| place(program, &names, &owner, fault))?;
+    Ok(Finished { machine, saturations: names.into_iter().zip(counts).collect() })
+}
+
+fn access(what: String, source: AccessError) -> RunError {
+    RunError::Access { what, source }
+}
+
+/// To DRAM1, and to local memory when the driver is to copy them there first.
+fn load_constants(machine: &mut Machine, program: &Program) -> Result<(), RunError> {
+    let error = |source| access("constants".to_owned(), source);
+    machine.write_dram1(0, &program.constants).map_err(error)?;
+    if program.load_consts_to_local {
+        machine.write_local(0, &program.constants).map_err(error)?;
+    }
+    Ok(())
+}
+
+fn write_input(machine: &mut Machine, binding: &Binding, raw: &[i32]) -> Result<(), RunError> {
+    let lanes = machine.config().array_size as u64;
+    let scalars = |size: u64| size.saturating_mul(lanes);
+    let expected = binding.pieces.iter().fold(0u64, |sum, p| sum.saturating_add(scalars(p.size)));
+    if expected != raw.len() as u64 {
+        return Err(RunError::Input { name: binding.name.clone(), actual: raw.len(), expected });
+    }
+    let mut rest = raw;
+    for piece in &binding.pieces {
+        let (part, left) = rest.split_at(scalars(piece.size) as usize);
+        machine
+            .write_dram0(piece.base, part)
+            .map_err(|source| access(format!("input `{}`", binding.name), source))?;
+        rest = left;
+    }
+    Ok(())
+}
+
+/// Names of the groups saturations are counted by, and the group of each instruction.
+fn groups(program: &Program) -> (Vec<String>, Vec<usize>) {
+    if program.layers.is_empty() { groups_by_kind(program) } else { groups_by_layer(program) }
+}
+
+fn groups_by_kind(program: &Program) -> (Vec<String>, Vec<usize>) {
+    let mut places = BTreeMap::new();
+    let mut names = Vec::new();
+    let owner = program
+        .instructions
+        .iter()
+        .map(|op| {
+            *places.entry(kind(op)).or_insert_with(|| {
+                names.push(kind(op).to_owned());
+                names.len() - 1
+            })
+        })
+        .collect();
+    (names, owner)
+}
+
+fn groups_by_layer(program: &Program) -> (Vec<String>, Vec<usize>) {
+    let mut names: Vec<String> = program.layers.iter().map(|layer| layer.name.clone()).collect();
+    let total = program.instructions.len();
+    let mut owner = vec![names.len(); total];
+    for (i, layer) in program.layers.iter().enumerate() {
+        let end = layer.first.saturating_add(layer.count).min(total);
+        owner[layer.first.min(end)..end].fill(i);
+    }
+    names.push("(outside all layers)".to_owned());
+    (names, owner)
+}
+
+fn place(program: &Program, names: &[String], owner: &[usize], source: Fault<FaultKind>) -> RunError {
+    let i = source.instruction;
+    let kind = program.instructions.get(i).map_or("no instruction", kind);
+    let group = owner.get(i).and_then(|&group| names.get(group));
+    let layer = match group {
+        Some(name) if !program.layers.is_empty() => format!(", of layer `{name}`"),
+        _ => String::new(),
+    };
+    let offset = i * program.config.layout().instruction_bytes();
+    let place = format!("instruction {i} (byte {offset:#x}), {kind}{layer}, cannot be executed");
+    RunError::Fault { place, hint: source.kind.hint(), source }
+}

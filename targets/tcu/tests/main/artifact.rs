@@ -1,0 +1,220 @@
+//! Artifacts: published ones come back byte by byte, broken ones are refused with their place.
+
+use std::collections::HashMap;
+
+use npukit_target::ReadError;
+use npukit_tcu::artifact::{ArtifactError, read, write};
+use npukit_tcu::op::{DataMoveKind, Strided};
+use npukit_tcu::program::{
+    Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Piece, Program, Usage,
+};
+use npukit_tcu::{Config, Op};
+use proptest::prelude::*;
+
+use crate::shared::shared;
+
+type Files = HashMap<String, Vec<u8>>;
+
+fn read_from(files: &Files, manifest: &str) -> Result<Program, ArtifactError> {
+    let mut resolve = |name: &str| {
+        files.get(name).cloned().ok_or_else(|| ReadError::Unreadable {
+            path: name.to_owned(),
+            reason: "absent".to_owned(),
+        })
+    };
+    read(manifest, &files.get(manifest).cloned().unwrap_or_default(), &mut resolve)
+}
+
+fn files_of(program: &Program) -> Files {
+    write(program).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
+}
+
+/// A program with something in every part.
+fn sample() -> Program {
+    let config = Config::preset("pynqz1").unwrap();
+    let at = |address| Strided { address, stride_log2: 0 };
+    let kind = DataMoveKind::Dram0ToLocal;
+    let layout = Layout { model_shape: vec![1, 9, 2, 2], perm: vec![0, 2, 3, 1], channels: 9 };
+    Program {
+        name: "net_pynqz1".into(),
+        instructions: vec![
+            Op::NoOp,
+            Op::DataMove { kind, local: at(3), other: at(5), size: 8 },
+            Op::LoadWeights { zeroes: false, local: at(0), size: 9 },
+        ],
+        constants: (0..24).map(|i| i * 37 - 300).collect(),
+        load_consts_to_local: true,
+        inputs: vec![Binding {
+            name: "x".into(),
+            pieces: vec![Piece { base: 0, size: 3 }, Piece { base: 7, size: 5 }],
+            layout: Some(layout),
+        }],
+        outputs: vec![Binding { name: "y".into(), pieces: vec![Piece { base: 3, size: 1 }], layout: None }],
+        host_steps: vec![HostStep {
+            node: "soft".into(),
+            output: "y".into(),
+            op: HostOp::Softmax,
+            reason: "no exp".into(),
+        }],
+        layers: vec![Layer { name: "conv+relu".into(), first: 1, count: 2, macs: 7 }],
+        memory: MemoryUse { local: Usage { maximum: 4, aggregate: 5 }, ..MemoryUse::default() },
+        config,
+    }
+}
+
+#[test]
+fn published_artifacts_come_back_byte_by_byte() {
+    for (folder, name) in [
+        ("resnet20v2_zcu104", "resnet20v2_cifar_onnx_zcu104"),
+        ("speech_commands", "speech_commands_onnx_speech_robot"),
+    ] {
+        let Some(folder) = shared(&format!("golden/tcu/programs/{folder}")) else { return };
+        let files: Files = ["tmodel", "tprog", "tdata"]
+            .map(|ext| format!("{name}.{ext}"))
+            .map(|file| (file.clone(), std::fs::read(folder.join(file)).unwrap()))
+            .into();
+        let program = read_from(&files, &format!("{name}.tmodel")).unwrap();
+        assert_eq!(program.name, name);
+        let written = files_of(&program);
+        for (file, bytes) in &files {
+            assert!(upstream_bytes(file, bytes) == written[file], "{file}");
+        }
+    }
+}
+
+/// What we write for a published file: the key missing from older manifests is always there.
+fn upstream_bytes(file: &str, bytes: &[u8]) -> Vec<u8> {
+    let has_key = String::from_utf8_lossy(bytes).contains("load_consts_to_local");
+    if !file.ends_with(".tmodel") || has_key {
+        return bytes.to_vec();
+    }
+    let text = std::str::from_utf8(bytes).unwrap().trim_end();
+    format!("{},\"load_consts_to_local\":false}}", text.strip_suffix('}').unwrap()).into_bytes()
+}
+
+#[test]
+fn a_program_comes_back_with_everything() {
+    let program = sample();
+    assert_eq!(read_from(&files_of(&program), "net_pynqz1.tmodel").unwrap(), program);
+}
+
+#[test]
+fn without_our_own_file_tensors_are_vectors() {
+    let program = sample();
+    let mut files = files_of(&program);
+    files.remove("net_pynqz1.npukit.json").unwrap();
+    let read = read_from(&files, "net_pynqz1.tmodel").unwrap();
+    assert_eq!(read.instructions, program.instructions);
+    assert_eq!(read.inputs[0].pieces, program.inputs[0].pieces);
+    assert_eq!((read.inputs[0].layout.clone(), read.layers.len()), (None, 0));
+}
+
+/// Reads [`sample`] with one text of its manifest replaced.
+fn error_with(from: &str, to: &str) -> String {
+    let mut files = files_of(&sample());
+    let manifest = String::from_utf8(files["net_pynqz1.tmodel"].clone()).unwrap();
+    assert!(manifest.contains(from), "{from} in {manifest}");
+    files.insert("net_pynqz1.tmodel".into(), manifest.replacen(from, to, 1).into_bytes());
+    files.remove("net_pynqz1.npukit.json");
+    let error = read_from(&files, "net_pynqz1.tmodel").unwrap_err();
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        text += &format!(": {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[test]
+fn errors_name_file_key_and_what_is_legal() {
+    for (from, to, expected) in [
+        ("\"size\":24", "\"size\":25", "net_pynqz1.tprog: 24 bytes instead of 25 (key `prog.size`"),
+        ("\"base\":0,\"size\":3}],\"inputs\"", "\"base\":0,\"size\":4}],\"inputs\"", "48 bytes instead of 64"),
+        ("\"base\":0,\"size\":3}],\"inputs\"", "\"base\":1,\"size\":3}],\"inputs\"", "`consts[0].base`: is 1, must be 0"),
+        ("\"base\":7,\"size\":5", "\"base\":1048573,\"size\":5", "`inputs[1]`: vectors 1048573 to 1048577 do not fit DRAM0"),
+        ("\"base\":7,\"size\":5", "\"base\":18446744073709551615,\"size\":5", "do not fit DRAM0"),
+        ("\"base\":7,\"size\":5", "\"base\":-7,\"size\":5", "`inputs[1].base`: is -7, must be a whole number"),
+        ("\"base\":7,\"size\":5", "\"base\":7", "`inputs[1].size`: is missing"),
+        ("\"base\":7,\"size\":5", "\"base\":7,\"size\":0", "must be at least 1 vector"),
+        ("net_pynqz1.tprog", "../net_pynqz1.tprog", "`../net_pynqz1.tprog` is not a plain file name"),
+        ("net_pynqz1.tdata", "other.tdata", "cannot read `other.tdata`"),
+        ("\"array_size\":8,", "", "`array_size` is missing"),
+        ("\"load_consts_to_local\":true", "\"load_consts_to_local\":1", "is 1, must be true or false"),
+        ("\"consts\":[", "\"consts\":[{},", "has 2 entries, drivers take exactly one"),
+        ("{\"name\"", "{name", "not JSON: key must be a string at line 1 column 2"),
+    ] {
+        let text = error_with(from, to);
+        assert!(text.contains(expected), "{to}: {text}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_ignored() {
+    let mut files = files_of(&sample());
+    let manifest = String::from_utf8(files["net_pynqz1.tmodel"].clone()).unwrap();
+    let manifest = manifest.replacen("{\"name\"", "{\"later\":[1,{}],\"name\"", 1);
+    files.insert("net_pynqz1.tmodel".into(), manifest.into_bytes());
+    assert_eq!(read_from(&files, "net_pynqz1.tmodel").unwrap(), sample());
+}
+
+#[test]
+fn our_own_file_must_agree_with_the_manifest() {
+    for (from, to) in [
+        ("\"channels\":9", "\"channels\":18"),
+        ("\"count\":2", "\"count\":3"),
+        ("\"output\":\"y\"", "\"output\":\"z\""),
+        ("\"perm\":[0,2,3,1]", "\"perm\":[0,2,3,3]"),
+    ] {
+        let mut files = files_of(&sample());
+        let text = String::from_utf8(files["net_pynqz1.npukit.json"].clone()).unwrap();
+        assert!(text.contains(from), "{from} in {text}");
+        files.insert("net_pynqz1.npukit.json".into(), text.replacen(from, to, 1).into_bytes());
+        let error = read_from(&files, "net_pynqz1.tmodel").unwrap_err().to_string();
+        assert!(error.contains("does not agree with the .tmodel"), "{error}");
+    }
+}
+
+#[test]
+fn constants_must_fill_vectors() {
+    let program = Program { constants: vec![1; 25], ..sample() };
+    let error = write(&program).unwrap_err().to_string();
+    assert!(error.contains("25 scalars do not fill vectors of 8"), "{error}");
+}
+
+/// A file of an artifact and where to damage it.
+fn damage() -> impl Strategy<Value = (&'static str, usize, u8, bool)> {
+    let file = prop_oneof![
+        Just("net_pynqz1.tmodel"),
+        Just("net_pynqz1.tprog"),
+        Just("net_pynqz1.tdata"),
+        Just("net_pynqz1.npukit.json"),
+    ];
+    (file, any::<prop::sample::Index>().prop_map(|i| i.index(1 << 20)), any::<u8>(), any::<bool>())
+}
+
+proptest! {
+    /// Truncated or changed in a byte: an error with a text, or a program that can be written again.
+    #[test]
+    fn damage_never_panics((file, place, byte, cut) in damage()) {
+        let mut files = files_of(&sample());
+        let bytes = files.get_mut(file).unwrap();
+        let place = place % bytes.len();
+        if cut { bytes.truncate(place) } else { bytes[place] = byte }
+        match read_from(&files, "net_pynqz1.tmodel") {
+            Ok(program) => prop_assert!(write(&program).is_ok() || program.name != "net_pynqz1"),
+            Err(error) => prop_assert!(error.to_string().contains("net_pynqz1"), "{}", error),
+        }
+    }
+
+    /// Random bytes as any of the files.
+    #[test]
+    fn random_files_never_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        file in prop::sample::select(vec!["net_pynqz1.tmodel", "net_pynqz1.tprog", "net_pynqz1.tdata"]),
+    ) {
+        let mut files = files_of(&sample());
+        files.insert(file.to_owned(), bytes);
+        let _ = read_from(&files, "net_pynqz1.tmodel");
+    }
+}
