@@ -5,7 +5,7 @@
 
 mod decode;
 mod encode;
-mod fields;
+pub(crate) mod fields;
 mod program;
 
 use npukit_base::{WORD_BYTES, Word};
@@ -30,7 +30,7 @@ pub struct Codec {
 }
 
 /// Opcodes of the header's high bits.
-mod opcode {
+pub(crate) mod opcode {
     /// NoOp, and Wait with two threads.
     pub const NO_OP: u8 = 0x0;
     pub const MAT_MUL: u8 = 0x1;

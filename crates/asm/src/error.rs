@@ -1,0 +1,142 @@
+//! [`AsmErrors`]: everything wrong with a source file, each fault with its place.
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use npukit_base::Span;
+use thiserror::Error;
+
+/// A fault of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
+pub enum AsmError {
+    /// The first word is no mnemonic.
+    #[error("there is no instruction `{found}`")]
+    #[diagnostic(code(asm::mnemonic))]
+    Mnemonic {
+        /// As written.
+        found: String,
+        /// Where.
+        #[label("not a mnemonic")]
+        span: SourceSpan,
+        /// The nearest one, or all.
+        #[help]
+        help: String,
+    },
+    /// No form of the instruction goes on like this.
+    #[error("expected {expected}, found {found}")]
+    #[diagnostic(code(asm::syntax))]
+    Syntax {
+        /// What would do.
+        expected: String,
+        /// The token, or the end of the line.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+        /// The nearest name, or the forms.
+        #[help]
+        help: String,
+    },
+    /// A number its field cannot hold.
+    #[error("{value} does not fit: legal are {legal}")]
+    #[diagnostic(code(asm::range))]
+    Range {
+        /// As written.
+        value: String,
+        /// Legal values.
+        legal: String,
+        /// Where.
+        #[label("must be {legal}")]
+        span: SourceSpan,
+        /// The field.
+        #[help]
+        help: String,
+    },
+    /// The form read leaves a field at a value it cannot hold: a fault of the table.
+    #[error("{reason}")]
+    #[diagnostic(code(asm::table), help("write it as `.word`, and report this"))]
+    Unencodable {
+        /// The field and its value.
+        reason: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// What follows `.word` is no instruction's bytes.
+    #[error("`.word` needs {expected}, not {found}")]
+    #[diagnostic(
+        code(asm::word),
+        help("the bytes of one instruction in file order, as `.word 0500070000000010`")
+    )]
+    Word {
+        /// Legal sizes.
+        expected: String,
+        /// What is there.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// A directive that does not exist.
+    #[error("there is no directive `.{found}`")]
+    #[diagnostic(code(asm::directive), help("there are `.word` and `.context`"))]
+    Directive {
+        /// As written.
+        found: String,
+        /// Where.
+        #[label("not a directive")]
+        span: SourceSpan,
+    },
+    /// A context no instruction knows.
+    #[error("there is no context `{found}`")]
+    #[diagnostic(code(asm::context))]
+    Context {
+        /// As written.
+        found: String,
+        /// Where.
+        #[label("not a context")]
+        span: SourceSpan,
+        /// The ones there are.
+        #[help]
+        help: String,
+    },
+}
+
+/// Every fault of a file; never empty. `miette` draws it with a caret under each.
+#[derive(Clone, Debug, Error, Diagnostic)]
+#[error("{}", summary(.errors.len(), *.more, .source_code.name()))]
+pub struct AsmErrors {
+    /// The file.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// The first faults, in the file's order.
+    #[related]
+    pub errors: Vec<AsmError>,
+    /// How many others there are.
+    pub more: usize,
+}
+
+impl AsmError {
+    /// Where it is.
+    pub const fn span(&self) -> SourceSpan {
+        match self {
+            Self::Mnemonic { span, .. }
+            | Self::Syntax { span, .. }
+            | Self::Range { span, .. }
+            | Self::Unencodable { span, .. }
+            | Self::Word { span, .. }
+            | Self::Directive { span, .. }
+            | Self::Context { span, .. } => *span,
+        }
+    }
+}
+
+fn summary(listed: usize, more: usize, name: &str) -> String {
+    match (listed, more) {
+        (1, 0) => format!("1 error in {name}"),
+        (_, 0) => format!("{listed} errors in {name}"),
+        _ => format!("{} errors in {name}, the first {listed} of them", listed + more),
+    }
+}
+
+pub(crate) fn source_span(span: Span) -> SourceSpan {
+    (span.start, span.size_bytes()).into()
+}

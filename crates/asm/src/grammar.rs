@@ -1,0 +1,125 @@
+//! [`Grammar`]: the forms of an instruction set, ready for reading and printing.
+
+use npukit_base::closest;
+use npukit_isa::syntax::{Piece, Template};
+use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
+
+/// All forms of an instruction set, in the order of its table.
+pub(crate) struct Grammar<'a> {
+    pub spec: &'a IsaSpec,
+    pub forms: Vec<CompiledForm<'a>>,
+}
+
+/// A form with its template cut.
+pub(crate) struct CompiledForm<'a> {
+    /// Index of the instruction.
+    pub index: usize,
+    pub instruction: &'a InstructionSpec,
+    pub template: Template,
+    pub when: &'a [When],
+}
+
+impl<'a> Grammar<'a> {
+    pub fn new(spec: &'a IsaSpec) -> Self {
+        let mut forms = Vec::new();
+        for (index, instruction) in spec.instructions.iter().enumerate() {
+            for form in &instruction.forms {
+                let template = Template::new(instruction, &form.syntax);
+                forms.push(CompiledForm { index, instruction, template, when: &form.when });
+            }
+        }
+        Self { spec, forms }
+    }
+
+    /// The forms that begin with `mnemonic` and hold in `context`.
+    pub fn forms_of(&self, mnemonic: &str, context: Option<&str>) -> Vec<&CompiledForm<'a>> {
+        let begins = |form: &&CompiledForm<'_>| {
+            form.instruction.holds_in(context)
+                && form.template.mnemonic().is_some_and(|word| word.eq_ignore_ascii_case(mnemonic))
+        };
+        self.forms.iter().filter(begins).collect()
+    }
+
+    /// What to say about a word that is no mnemonic in `context`.
+    pub fn help_for(&self, mnemonic: &str, context: Option<&str>) -> String {
+        let mut known: Vec<&str> = Vec::new();
+        for form in self.forms.iter().filter(|form| form.instruction.holds_in(context)) {
+            known.extend(form.template.mnemonic().filter(|word| !known.contains(word)));
+        }
+        match closest(mnemonic, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", known.join(", ")),
+        }
+    }
+
+    /// The words `values` of the instruction `index` can be written as, by the first form that can.
+    pub fn print(&self, index: usize, values: &[u64]) -> Option<String> {
+        self.forms.iter().filter(|form| form.index == index).find_map(|form| form.print(values))
+    }
+}
+
+impl CompiledForm<'_> {
+    fn print(&self, values: &[u64]) -> Option<String> {
+        let value = |name: &str| self.instruction.field(name).and_then(|index| values.get(index)).copied();
+        let holds = self.when.iter().all(|when| match when {
+            When::Is(field, wanted) => value(field) == Some(*wanted),
+            When::OneOf(field, wanted) => value(field).is_some_and(|value| wanted.contains(&value)),
+            When::Same(field, other) => value(field) == value(other),
+        });
+        (holds && self.says_all(values)).then(|| {
+            let mut text = String::new();
+            self.print_pieces(&self.template.pieces, values, &mut text);
+            text
+        })
+    }
+
+    /// Whether what the template leaves out has the value it would be read with.
+    fn says_all(&self, values: &[u64]) -> bool {
+        let said = self.template.fields();
+        let implied = |field: &Field| {
+            self.when.iter().any(|when| match when {
+                When::Is(name, _) | When::Same(name, _) => *name == field.name,
+                When::OneOf(..) => false,
+            })
+        };
+        self.instruction.fields.iter().zip(values).enumerate().all(|(index, (field, value))| {
+            said.contains(&index) || implied(field) || *value == field.kind.default_value()
+        })
+    }
+
+    fn print_pieces(&self, pieces: &[Piece], values: &[u64], text: &mut String) {
+        for piece in pieces {
+            match piece {
+                Piece::Text { text: literal, .. } => text.push_str(literal),
+                Piece::Field(index) => {
+                    let field = self.instruction.fields.get(*index).zip(values.get(*index));
+                    text.push_str(&field.map(|(field, value)| printed(field, *value)).unwrap_or_default());
+                }
+                Piece::Optional(inner) if self.is_default(inner, values) => {}
+                Piece::Optional(inner) => self.print_pieces(inner, values, text),
+                Piece::Unknown(_) => {}
+            }
+        }
+    }
+
+    fn is_default(&self, pieces: &[Piece], values: &[u64]) -> bool {
+        let fields = Template { pieces: pieces.to_vec() }.fields();
+        fields.into_iter().all(|index| {
+            let field = self.instruction.fields.get(index).zip(values.get(index));
+            field.is_none_or(|(field, value)| *value == field.kind.default_value())
+        })
+    }
+}
+
+fn printed(field: &Field, value: u64) -> String {
+    match &field.kind {
+        FieldKind::Number { radix: Radix::Hexadecimal, .. } => format!("{value:#x}"),
+        FieldKind::Number { .. } => value.to_string(),
+        FieldKind::Choice { names, .. } => {
+            let name = names.iter().find(|(code, _)| *code == value);
+            name.map_or_else(|| value.to_string(), |(_, name)| name.clone())
+        }
+        FieldKind::Flag { text } if value != 0 => text.clone(),
+        FieldKind::Flag { .. } => String::new(),
+    }
+}

@@ -1,0 +1,254 @@
+//! [`Matcher`]: reads the tokens of a line by a form.
+
+use npukit_base::Span;
+use npukit_isa::syntax::Piece;
+use npukit_isa::token::{Token, number, tokens};
+use npukit_isa::{Field, FieldKind, When};
+
+use crate::grammar::CompiledForm;
+
+/// A value outside its field's range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BadValue {
+    pub field: usize,
+    pub text: String,
+    pub span: Span,
+}
+
+/// What came of reading a line by a form.
+pub(crate) enum Outcome {
+    /// All of it fits the form.
+    Matched {
+        /// A value for each field of the instruction.
+        values: Vec<u64>,
+        /// Those out of range.
+        bad: Vec<BadValue>,
+    },
+    /// The text fits, but not the form's conditions: another form is meant.
+    Excluded,
+    /// The token `at` does not fit.
+    Mismatch { at: usize, expected: Vec<Expected> },
+}
+
+/// What a token could have been.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// This text.
+    Text(String),
+    /// A number for a field.
+    Number { field: String, legal: String },
+    /// Nothing: the line should have ended.
+    End,
+}
+
+/// The reading of a line by a form.
+struct Matcher<'a> {
+    form: &'a CompiledForm<'a>,
+    tokens: &'a [Token<'a>],
+    at: usize,
+    values: Vec<Option<u64>>,
+    bad: Vec<BadValue>,
+    /// The furthest token that did not fit, and what would have.
+    furthest: usize,
+    expected: Vec<Expected>,
+}
+
+/// The token did not fit; [`Matcher::furthest`] says more.
+struct Mismatch;
+
+/// Reads `tokens` by `form`.
+pub(crate) fn read(form: &CompiledForm<'_>, tokens: &[Token<'_>]) -> Outcome {
+    let values = vec![None; form.instruction.fields.len()];
+    let mut matcher =
+        Matcher { form, tokens, at: 0, values, bad: Vec::new(), furthest: 0, expected: Vec::new() };
+    let matched = matcher.pieces(&form.template.pieces).and_then(|()| matcher.end());
+    if matched.is_err() {
+        return Outcome::Mismatch { at: matcher.furthest, expected: matcher.expected };
+    }
+    matcher.finish()
+}
+
+impl<'a> Matcher<'a> {
+    /// The flag a piece is, with its text.
+    fn flag(&self, piece: &Piece) -> Option<(usize, &'a str)> {
+        let Piece::Field(index) = piece else { return None };
+        match &self.form.instruction.fields.get(*index)?.kind {
+            FieldKind::Flag { text } => Some((*index, text)),
+            _ => None,
+        }
+    }
+
+    fn pieces(&mut self, pieces: &[Piece]) -> Result<(), Mismatch> {
+        let mut rest = pieces;
+        while let Some((piece, after)) = rest.split_first() {
+            let flags: Vec<(usize, &str)> = rest.iter().map_while(|piece| self.flag(piece)).collect();
+            if !flags.is_empty() {
+                self.flags(&flags);
+                rest = rest.get(flags.len()..).unwrap_or_default();
+                continue;
+            }
+            rest = after;
+            match piece {
+                Piece::Text { tokens, .. } => self.texts(tokens)?,
+                Piece::Field(index) => self.field(*index)?,
+                Piece::Optional(inner) => self.optional(inner),
+                Piece::Unknown(_) => return Err(Mismatch),
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Mismatch> {
+        if self.at == self.tokens.len() { Ok(()) } else { self.mismatch([Expected::End]) }
+    }
+
+    fn texts(&mut self, texts: &[String]) -> Result<(), Mismatch> {
+        for text in texts {
+            match self.tokens.get(self.at) {
+                Some(token) if token.text.eq_ignore_ascii_case(text) => self.at += 1,
+                _ => return self.mismatch([Expected::Text(text.clone())]),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries `pieces`, and goes back when they do not fit.
+    fn optional(&mut self, pieces: &[Piece]) {
+        let (at, values, bad) = (self.at, self.values.clone(), self.bad.len());
+        if self.pieces(pieces).is_err() {
+            self.at = at;
+            self.values = values;
+            self.bad.truncate(bad);
+        }
+    }
+
+    /// Reads flags that stand side by side, in any order, each once.
+    fn flags(&mut self, flags: &[(usize, &str)]) {
+        loop {
+            let before = self.at;
+            for &(index, text) in flags {
+                self.one_flag(index, text);
+            }
+            if self.at == before {
+                return;
+            }
+        }
+    }
+
+    fn one_flag(&mut self, index: usize, text: &str) {
+        if self.values.get(index) == Some(&Some(1)) {
+            return;
+        }
+        let at = self.at;
+        let texts: Vec<String> = tokens(text, 0).iter().map(|token| token.text.to_owned()).collect();
+        match self.texts(&texts) {
+            Ok(()) => self.set(index, 1),
+            Err(Mismatch) => self.at = at,
+        }
+    }
+
+    fn field(&mut self, index: usize) -> Result<(), Mismatch> {
+        let form = self.form;
+        let Some(field) = form.instruction.fields.get(index) else { return Err(Mismatch) };
+        let token = self.tokens.get(self.at).copied();
+        let value = token.and_then(|token| named(field, token.text));
+        match (value, token) {
+            (Some(value), _) => self.set(index, value),
+            (None, Some(token)) if token.is_number() && takes_numbers(field) => {
+                self.number(index, field, token);
+            }
+            _ => return self.mismatch(expected(field)),
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Takes a number, noting one that is out of range.
+    fn number(&mut self, index: usize, field: &Field, token: Token<'_>) {
+        match number(token.text) {
+            Some(value) if field.check("", value).is_ok() => self.set(index, value),
+            _ => {
+                let (text, span) = (token.text.to_owned(), token.span);
+                self.bad.push(BadValue { field: index, text, span });
+                self.set(index, field.kind.default_value());
+            }
+        }
+    }
+
+    fn set(&mut self, index: usize, value: u64) {
+        if let Some(slot) = self.values.get_mut(index) {
+            *slot = Some(value);
+        }
+    }
+
+    fn mismatch<T>(&mut self, expected: impl IntoIterator<Item = Expected>) -> Result<T, Mismatch> {
+        if self.at > self.furthest {
+            self.furthest = self.at;
+            self.expected.clear();
+        }
+        if self.at == self.furthest {
+            self.expected.extend(expected);
+        }
+        Err(Mismatch)
+    }
+
+    /// Applies the form's conditions and fills in what the text left unsaid.
+    fn finish(mut self) -> Outcome {
+        for when in self.form.when {
+            if !self.apply(when) {
+                return Outcome::Excluded;
+            }
+        }
+        let fields = &self.form.instruction.fields;
+        let values = fields.iter().zip(&self.values);
+        let values = values.map(|(field, value)| value.unwrap_or(field.kind.default_value())).collect();
+        Outcome::Matched { values, bad: self.bad }
+    }
+
+    /// Whether the condition holds, after giving a field left unsaid the value it asks for.
+    fn apply(&mut self, when: &When) -> bool {
+        match when {
+            When::Is(field, wanted) => self.fill(field, *wanted) == Some(*wanted),
+            When::OneOf(field, wanted) => self.value(field).is_some_and(|value| wanted.contains(&value)),
+            When::Same(field, other) => match self.value(other) {
+                Some(wanted) => self.fill(field, wanted) == Some(wanted),
+                None => false,
+            },
+        }
+    }
+
+    fn value(&self, field: &str) -> Option<u64> {
+        let index = self.form.instruction.field(field)?;
+        self.values.get(index).copied().flatten()
+    }
+
+    /// The value of `field`, made `value` when there is none.
+    fn fill(&mut self, field: &str, value: u64) -> Option<u64> {
+        let index = self.form.instruction.field(field)?;
+        self.values.get_mut(index).map(|slot| *slot.get_or_insert(value))
+    }
+}
+
+/// The code of a name.
+fn named(field: &Field, text: &str) -> Option<u64> {
+    let FieldKind::Choice { names, .. } = &field.kind else { return None };
+    names.iter().find(|(_, name)| name.eq_ignore_ascii_case(text)).map(|(code, _)| *code)
+}
+
+const fn takes_numbers(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Number { .. } | FieldKind::Choice { open: true, .. })
+}
+
+fn expected(field: &Field) -> Vec<Expected> {
+    let number = || Expected::Number { field: field.name.clone(), legal: field.legal() };
+    match &field.kind {
+        FieldKind::Choice { names, open } => {
+            let mut all: Vec<Expected> = names.iter().map(|(_, name)| Expected::Text(name.clone())).collect();
+            if *open {
+                all.push(number());
+            }
+            all
+        }
+        FieldKind::Number { .. } | FieldKind::Flag { .. } => vec![number()],
+    }
+}
