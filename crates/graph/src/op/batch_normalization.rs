@@ -43,3 +43,16 @@ impl Operator for BatchNormalization {
         build_floats(self, &infos, data)
     }
 }
+
+impl BatchNormalization {
+    /// The normalisation of each channel as a factor and an addend:
+    /// `scale / sqrt(var + epsilon)` and `bias - mean * factor`, in `f64`. The parameters have
+    /// one element per channel.
+    pub fn factors(&self, scale: &[f32], bias: &[f32], mean: &[f32], var: &[f32]) -> Vec<[f64; 2]> {
+        let channel = |(((&scale, &bias), &mean), &var): (((&f32, &f32), &f32), &f32)| {
+            let factor = f64::from(scale) / (f64::from(var) + f64::from(self.epsilon)).sqrt();
+            [factor, f64::from(bias) - f64::from(mean) * factor]
+        };
+        scale.iter().zip(bias).zip(mean).zip(var).map(channel).collect()
+    }
+}

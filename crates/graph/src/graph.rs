@@ -1,0 +1,293 @@
+//! What one asks of a whole [`Graph`]: who makes and who uses a value, names, order, validity.
+
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use crate::ir::{Graph, Node, NodeId, Value, ValueId};
+use crate::op::{OpError, Operator};
+
+/// Why a graph is not valid.
+#[derive(Clone, Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// A node, input or output refers to a value that is not there.
+    #[error("{user} refers to value {id}, but the graph has {count} values")]
+    UnknownValue {
+        /// Who refers to it: a node's name, `inputs` or `outputs`.
+        user: String,
+        /// Index of the value.
+        id: u32,
+        /// Number of values.
+        count: usize,
+    },
+    /// Two values have one name.
+    #[error("two values are named `{name}`")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A value is produced twice, or produced although it is an input or a constant.
+    #[error("value `{value}` is produced by node `{node}`, but it already has a producer or content")]
+    ProducedTwice {
+        /// The value.
+        value: String,
+        /// The second producer.
+        node: String,
+    },
+    /// A value is used before any node produces it.
+    #[error("{user} uses value `{value}`, which nothing before it produces")]
+    NotProduced {
+        /// Who uses it: a node's name or `outputs`.
+        user: String,
+        /// The value.
+        value: String,
+    },
+    /// The nodes depend on each other in a circle.
+    #[error("nodes depend on each other in a circle; node `{node}` is part of it")]
+    Cycle {
+        /// One of the nodes.
+        node: String,
+    },
+    /// A node cannot take its operands.
+    #[error("node `{node}`: {error}")]
+    Op {
+        /// The node.
+        node: String,
+        /// What the operator says.
+        #[source]
+        error: OpError,
+    },
+    /// A node's recorded results are not those its operator infers.
+    #[error("node `{node}`: result `{value}` is recorded as {recorded}, inferred is {inferred}")]
+    Result {
+        /// The node.
+        node: String,
+        /// The result.
+        value: String,
+        /// Its recorded shape and type.
+        recorded: String,
+        /// What the operator infers.
+        inferred: String,
+    },
+    /// A constant's elements do not have the recorded shape and type.
+    #[error("constant `{value}` is recorded as {recorded}, but its elements are {found}")]
+    Constant {
+        /// The constant.
+        value: String,
+        /// Its recorded shape and type.
+        recorded: String,
+        /// Those of its elements.
+        found: String,
+    },
+}
+
+impl Graph {
+    /// The node behind `id`.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// All nodes with their ids, producers first.
+    pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// For each value, the node that produces it; `None` for inputs and constants.
+    pub fn producers(&self) -> Vec<Option<NodeId>> {
+        let mut producers = vec![None; self.values.len()];
+        for (id, node) in self.node_ids().zip(&self.nodes) {
+            node.outputs.iter().for_each(|output| producers[output.0 as usize] = Some(id));
+        }
+        producers
+    }
+
+    /// For each value, the nodes that use it, in order; a node that uses it twice stands twice.
+    pub fn consumers(&self) -> Vec<Vec<NodeId>> {
+        let mut consumers = vec![Vec::new(); self.values.len()];
+        for (id, node) in self.node_ids().zip(&self.nodes) {
+            node.inputs.iter().for_each(|input| consumers[input.0 as usize].push(id));
+        }
+        consumers
+    }
+
+    /// Whether `id` is an output of the graph.
+    pub fn is_output(&self, id: ValueId) -> bool {
+        self.outputs.contains(&id)
+    }
+
+    /// The value of that name.
+    pub fn find_value(&self, name: &str) -> Option<ValueId> {
+        self.values.iter().position(|value| value.name == name).map(|index| ValueId(index as u32))
+    }
+
+    /// The first node of that name.
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        self.nodes.iter().position(|node| node.name == name).map(|index| NodeId(index as u32))
+    }
+
+    /// A name for a value that no value has yet: `base`, or `base` with a number.
+    pub fn fresh_name(&self, base: &str) -> String {
+        let taken: HashSet<&str> = self.values.iter().map(|value| value.name.as_str()).collect();
+        let numbered = (2u32..).map(|number| format!("{base}_{number}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        names.find(|name| !taken.contains(name.as_str())).unwrap_or_default()
+    }
+
+    /// Checks that all references exist, names are unique, each value has one producer, each node
+    /// follows its producers, and all shapes and types are those the operators infer.
+    ///
+    /// Errors: the first thing wrong.
+    pub fn validate(&self) -> Result<(), GraphError> {
+        self.validate_references()?;
+        self.validate_values()?;
+        let mut known: Vec<bool> = self.values.iter().map(|value| value.constant.is_some()).collect();
+        self.inputs.iter().for_each(|input| known[input.0 as usize] = true);
+        for node in &self.nodes {
+            self.validate_node(node, &mut known)?;
+        }
+        let unknown = self.outputs.iter().find(|output| !known[output.0 as usize]);
+        unknown.map_or(Ok(()), |&output| Err(self.not_produced("outputs", output)))
+    }
+
+    fn validate_references(&self) -> Result<(), GraphError> {
+        let count = self.values.len();
+        let check = |user: &str, ids: &[ValueId]| match ids.iter().find(|id| id.0 as usize >= count) {
+            Some(id) => Err(GraphError::UnknownValue { user: user.to_owned(), id: id.0, count }),
+            None => Ok(()),
+        };
+        check("inputs", &self.inputs)?;
+        check("outputs", &self.outputs)?;
+        self.nodes
+            .iter()
+            .try_for_each(|node| check(&node.name, &node.inputs).and(check(&node.name, &node.outputs)))
+    }
+
+    fn validate_values(&self) -> Result<(), GraphError> {
+        let mut names = HashSet::new();
+        for value in &self.values {
+            if !names.insert(value.name.as_str()) {
+                return Err(GraphError::DuplicateName { name: value.name.clone() });
+            }
+            let Some(tensor) = &value.constant else { continue };
+            if tensor.shape() != value.info.shape || tensor.element() != value.info.element {
+                return Err(GraphError::Constant {
+                    value: value.name.clone(),
+                    recorded: value.info.to_string(),
+                    found: format!("{:?}{:?}", tensor.element(), tensor.shape()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_node(&self, node: &Node, known: &mut [bool]) -> Result<(), GraphError> {
+        if let Some(&input) = node.inputs.iter().find(|input| !known[input.0 as usize]) {
+            return Err(self.not_produced(&node.name, input));
+        }
+        let operands: Vec<&Value> = node.inputs.iter().map(|&input| self.value(input)).collect();
+        let refused = |error| GraphError::Op { node: node.name.clone(), error };
+        let infos = node.op.infer(&operands).map_err(refused)?;
+        if infos.len() != node.outputs.len() {
+            let (op, expected, found) = (node.op.name(), infos.len(), node.outputs.len());
+            return Err(refused(OpError::ResultCount { op, expected, found }));
+        }
+        for (info, &output) in infos.iter().zip(&node.outputs) {
+            let value = self.value(output);
+            let (node, name) = (node.name.clone(), value.name.clone());
+            if std::mem::replace(&mut known[output.0 as usize], true) {
+                return Err(GraphError::ProducedTwice { value: name, node });
+            }
+            if *info != value.info {
+                let (recorded, inferred) = (value.info.to_string(), info.to_string());
+                return Err(GraphError::Result { node, value: name, recorded, inferred });
+            }
+        }
+        Ok(())
+    }
+
+    fn not_produced(&self, user: &str, value: ValueId) -> GraphError {
+        GraphError::NotProduced { user: user.to_owned(), value: self.value(value).name.clone() }
+    }
+
+    /// Brings the nodes into an order in which each follows its producers; nodes that are free to
+    /// come first keep their order.
+    ///
+    /// Errors: [`GraphError::Cycle`]; the graph is unchanged then.
+    pub fn sort_nodes(&mut self) -> Result<(), GraphError> {
+        let producers = self.producers();
+        let mut waiting = vec![0usize; self.nodes.len()];
+        let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            for producer in node.inputs.iter().filter_map(|input| producers[input.0 as usize]) {
+                waiting[index] += 1;
+                dependents[producer.0 as usize].push(index);
+            }
+        }
+        let free = (0..self.nodes.len()).filter(|&index| waiting[index] == 0);
+        let mut ready: BinaryHeap<_> = free.map(std::cmp::Reverse).collect();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        while let Some(std::cmp::Reverse(index)) = ready.pop() {
+            order.push(index);
+            for &dependent in &dependents[index] {
+                waiting[dependent] -= 1;
+                if waiting[dependent] == 0 {
+                    ready.push(std::cmp::Reverse(dependent));
+                }
+            }
+        }
+        if let Some(index) = waiting.iter().position(|&count| count > 0) {
+            return Err(GraphError::Cycle { node: self.nodes[index].name.clone() });
+        }
+        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
+        self.nodes = order.into_iter().filter_map(|index| nodes[index].take()).collect();
+        Ok(())
+    }
+
+    /// Lets every node that uses `from` use `to` instead; outputs of the graph are not touched.
+    pub fn replace_uses(&mut self, from: ValueId, to: ValueId) {
+        let inputs = self.nodes.iter_mut().flat_map(|node| &mut node.inputs);
+        inputs.filter(|input| **input == from).for_each(|input| *input = to);
+    }
+
+    /// Removes nodes none of whose results are used, and values that nothing refers to. Inputs and
+    /// outputs of the graph stay. Values and nodes are numbered anew. Says whether it removed any.
+    pub fn remove_dead(&mut self) -> bool {
+        let (node_count, value_count) = (self.nodes.len(), self.values.len());
+        let mut live = vec![false; self.values.len()];
+        self.outputs.iter().for_each(|output| live[output.0 as usize] = true);
+        let keep_node = |node: &Node, live: &mut [bool]| {
+            let kept = node.outputs.iter().any(|output| live[output.0 as usize]);
+            if kept {
+                let values = node.inputs.iter().chain(&node.outputs);
+                values.for_each(|value| live[value.0 as usize] = true);
+            }
+            kept
+        };
+        let kept: Vec<bool> = self.nodes.iter().rev().map(|node| keep_node(node, &mut live)).collect();
+        let mut kept = kept.into_iter().rev();
+        self.nodes.retain(|_| kept.next().unwrap_or(true));
+        self.inputs.iter().for_each(|input| live[input.0 as usize] = true);
+        self.keep_values(&live);
+        (node_count, value_count) != (self.nodes.len(), self.values.len())
+    }
+
+    /// Keeps the values marked `live`, renumbering them. All values referred to are live.
+    fn keep_values(&mut self, live: &[bool]) {
+        let mut numbers: HashMap<ValueId, ValueId> = HashMap::new();
+        for (index, _) in live.iter().enumerate().filter(|(_, live)| **live) {
+            let number = ValueId(numbers.len() as u32);
+            numbers.insert(ValueId(index as u32), number);
+        }
+        let mut marks = live.iter();
+        self.values.retain(|_| marks.next().copied().unwrap_or(true));
+        let in_nodes = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
+        for id in in_nodes.chain(&mut self.inputs).chain(&mut self.outputs) {
+            *id = numbers.get(id).copied().unwrap_or(*id);
+        }
+    }
+
+    /// The multiply-accumulates of one evaluation: Conv, with taps on padding left out, Gemm and
+    /// MatMul.
+    pub fn macs(&self) -> u64 {
+        self.nodes.iter().map(|node| crate::macs::of_node(self, node)).sum()
+    }
+}

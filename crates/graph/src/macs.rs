@@ -1,0 +1,33 @@
+//! Counting multiply-accumulates.
+
+use crate::ir::{Graph, Node};
+use crate::op::{Conv, Op};
+
+/// The multiply-accumulates of a node of a valid graph; 0 for operators that are not products.
+pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
+    let shape = |i: usize| node.inputs.get(i).map(|&input| graph.shape(input)).unwrap_or_default();
+    let output = node.outputs.first().map(|&output| graph.shape(output)).unwrap_or_default();
+    match &node.op {
+        Op::Conv(conv) => of_conv(conv, shape(0), shape(1), output),
+        Op::Gemm(gemm) => product(output) * shape(0).get(usize::from(!gemm.trans_a)).map_or(0, |&k| k as u64),
+        Op::MatMul(_) => product(output) * shape(0).last().map_or(0, |&k| k as u64),
+        _ => 0,
+    }
+}
+
+/// Taps on the image are counted exactly: rows and columns are independent.
+fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64 {
+    let (&[_, height, width, _], &[kh, kw, channels, filters], &[n, rows, columns, _]) = (x, weights, output)
+    else {
+        return 0;
+    };
+    let window = conv.window([kh, kw]);
+    let taps = |axis: usize, count: usize, size: usize| -> u64 {
+        (0..count).map(|index| window.span(axis, index, size).taps.len() as u64).sum()
+    };
+    taps(0, rows, height) * taps(1, columns, width) * product(&[n, channels, filters])
+}
+
+fn product(sizes: &[usize]) -> u64 {
+    sizes.iter().map(|&size| size as u64).product()
+}

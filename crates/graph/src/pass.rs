@@ -1,0 +1,95 @@
+//! Passes: rewritings that keep what a graph computes. One file each; adding one is its file and
+//! a line in the list below. [`simplify`] runs them until none finds anything to do.
+//!
+//! Inputs and outputs of the graph keep their names, order and shapes. Values and nodes may be
+//! numbered anew.
+
+mod edit;
+
+use crate::graph::GraphError;
+use crate::ir::Graph;
+use crate::op::OpError;
+
+/// Why a pass gave up.
+#[derive(Clone, Debug, thiserror::Error, PartialEq)]
+#[non_exhaustive]
+pub enum PassError {
+    /// The graph was not valid to begin with, or, by a fault of ours, became so.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A rewritten operator does not take its operands: a fault of ours.
+    #[error("rewriting node `{node}`: {error}")]
+    Op {
+        /// The node.
+        node: String,
+        /// What the operator says.
+        #[source]
+        error: OpError,
+    },
+    /// The passes undo each other's work: a fault of ours.
+    #[error("pass `{pass}` still finds something to do after {runs} runs that changed the graph")]
+    NoFixedPoint {
+        /// The pass.
+        pass: &'static str,
+        /// Runs of passes so far.
+        runs: usize,
+    },
+}
+
+/// A rewriting of graphs.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub description: &'static str,
+    /// Rewrites a valid graph and says whether it changed anything.
+    pub run: fn(&mut Graph) -> Result<bool, PassError>,
+}
+
+macro_rules! passes {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+
+        /// All passes, in the order in which [`simplify`] tries them.
+        pub fn passes() -> &'static [Pass] {
+            &[$($module::PASS),*]
+        }
+    };
+}
+
+// Each pass sees a graph in which those before it find nothing to do.
+passes! {
+    dead_nodes,
+    constant_folding,
+    identities,
+    duplicates,
+    transpose_fusion,
+    flatten_weights,
+    transpose_sinking,
+    gemm_form,
+    batch_norm_folding,
+    pad_merging,
+    trivial_transposes,
+}
+
+/// Runs all passes until none finds anything to do: after a change it begins again with the first.
+///
+/// Errors: [`PassError::Graph`] for a graph that is not valid; the others are faults of a pass.
+pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
+    graph.validate()?;
+    // Far above what any graph needs: each run that changes something does all it finds.
+    let limit = 100 + 10 * graph.nodes.len();
+    let (mut index, mut runs) = (0, 0);
+    while let Some(pass) = passes().get(index) {
+        if !(pass.run)(graph)? {
+            index += 1;
+            continue;
+        }
+        (index, runs) = (0, runs + 1);
+        if runs > limit {
+            return Err(PassError::NoFixedPoint { pass: pass.name, runs });
+        }
+    }
+    Ok(graph.validate()?)
+}

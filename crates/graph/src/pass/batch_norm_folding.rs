@@ -1,0 +1,106 @@
+//! Batch normalisation into the weights before it.
+
+use super::edit::{add_floats, floats, has_single_use};
+use super::{Pass, PassError};
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
+
+pub(super) const PASS: Pass = Pass {
+    name: "batch-norm-folding",
+    description: "folds batch normalisation into the constant weights of the Conv, Gemm or MatMul before it",
+    run,
+};
+
+fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let mut changed = false;
+    let mut index = 0;
+    while index < graph.nodes.len() {
+        match factors(graph, &graph.nodes[index]) {
+            Some(factors) if fold(graph, index, &factors)? => changed = true,
+            _ => index += 1,
+        }
+    }
+    Ok(changed)
+}
+
+/// The factor and addend of each channel; `None` when they are not constant and finite.
+fn factors(graph: &Graph, node: &Node) -> Option<Vec<[f64; 2]>> {
+    let Op::BatchNormalization(op) = &node.op else { return None };
+    let &[_, scale, bias, mean, var] = node.inputs.as_slice() else { return None };
+    let [scale, bias] = [floats(graph, scale)?, floats(graph, bias)?];
+    let [mean, var] = [floats(graph, mean)?, floats(graph, var)?];
+    let factors = BatchNormalization::factors(op, scale, bias, mean, var);
+    factors.iter().flatten().all(|factor| factor.is_finite()).then_some(factors)
+}
+
+/// Folds the normalisation at `index` into its producer. Says whether it could.
+fn fold(graph: &mut Graph, index: usize, factors: &[[f64; 2]]) -> Result<bool, PassError> {
+    let operand = graph.nodes[index].inputs[0];
+    let Some(producer) = graph.producers()[operand.0 as usize] else { return Ok(false) };
+    if !has_single_use(graph, &graph.consumers(), operand) || !takes_factors(graph, producer) {
+        return Ok(false);
+    }
+    scale_weights(graph, producer, factors)?;
+    if matches!(graph.node(producer).op, Op::MatMul(_)) {
+        // A MatMul has no addend: the normalisation becomes an addition.
+        let offsets = offsets(None, factors);
+        let name = graph.nodes[index].name.clone();
+        let offsets = add_floats(graph, &format!("{name}_offset"), vec![factors.len()], offsets)?;
+        let node = &mut graph.nodes[index];
+        (node.op, node.inputs) = (Binary { kind: BinaryKind::Add }.into(), vec![operand, offsets]);
+        return Ok(true);
+    }
+    let bias = graph.node(producer).inputs.get(2).copied();
+    let base = bias.map_or(format!("{}_bias", graph.node(producer).name), |id| graph.value(id).name.clone());
+    let offsets = offsets(bias.and_then(|id| floats(graph, id)), factors);
+    let offsets = add_floats(graph, &base, vec![factors.len()], offsets)?;
+    let outputs = graph.nodes.remove(index).outputs;
+    let node = &mut graph.nodes[producer.0 as usize];
+    node.outputs = outputs;
+    node.inputs.truncate(2);
+    node.inputs.push(offsets);
+    Ok(true)
+}
+
+/// Whether the node has constant weights whose last axis is the channel.
+fn takes_factors(graph: &Graph, node: NodeId) -> bool {
+    let node = graph.node(node);
+    let constant = |id: &ValueId| floats(graph, *id).is_some();
+    let by_channel = |id: &ValueId| constant(id) && graph.shape(*id).len() == 1;
+    let weights = node.inputs.get(1);
+    match &node.op {
+        Op::Conv(_) => weights.is_some_and(constant) && node.inputs.get(2).is_none_or(by_channel),
+        Op::Gemm(gemm) => {
+            *gemm == Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false }
+                && weights.is_some_and(constant)
+                && node.inputs.get(2).is_none_or(|c| by_channel(c) && columns(graph, node) == graph.shape(*c))
+        }
+        Op::MatMul(_) => weights.is_some_and(|id| constant(id) && graph.shape(*id).len() == 2),
+        _ => false,
+    }
+}
+
+/// The last size of the result.
+fn columns<'a>(graph: &'a Graph, node: &Node) -> &'a [usize] {
+    let shape = graph.shape(node.outputs[0]);
+    &shape[shape.len() - 1..]
+}
+
+/// Multiplies the weights by the factors of their channels.
+fn scale_weights(graph: &mut Graph, producer: NodeId, factors: &[[f64; 2]]) -> Result<(), PassError> {
+    let weights = graph.node(producer).inputs[1];
+    let Some(values) = floats(graph, weights) else { return Ok(()) };
+    let scale = |(weight, [factor, _]): (&f32, &[f64; 2])| (f64::from(*weight) * factor) as f32;
+    let scaled = values.iter().zip(factors.iter().cycle()).map(scale).collect();
+    let (shape, base) = (graph.shape(weights).to_vec(), graph.value(weights).name.clone());
+    let scaled = add_floats(graph, &base, shape, scaled)?;
+    graph.nodes[producer.0 as usize].inputs[1] = scaled;
+    Ok(())
+}
+
+/// The addends after normalisation of those before.
+fn offsets(bias: Option<&[f32]>, factors: &[[f64; 2]]) -> Vec<f32> {
+    let before = |channel: usize| bias.map_or(0.0, |bias| f64::from(bias[channel]));
+    let after = |(channel, [factor, offset]): (usize, &[f64; 2])| (before(channel) * factor + offset) as f32;
+    factors.iter().enumerate().map(after).collect()
+}

@@ -1,0 +1,136 @@
+//! Small edits that passes share.
+
+use std::sync::Arc;
+
+use npukit_numeric::{Tensor, TensorData};
+
+use super::PassError;
+use crate::ir::{Graph, Node, NodeId, Value, ValueId};
+use crate::op::{Op, OpError, Operator};
+use crate::shape::{gather_strided, strides};
+
+/// The floats of a constant.
+pub(super) fn floats(graph: &Graph, id: ValueId) -> Option<&[f32]> {
+    graph.constant(id)?.as_f32()
+}
+
+/// Adds a constant of floats. `data` has the elements of `shape`.
+pub(super) fn add_floats(
+    graph: &mut Graph,
+    base: &str,
+    shape: Vec<usize>,
+    data: Vec<f32>,
+) -> Result<ValueId, PassError> {
+    let found = data.len();
+    let tensor = Tensor::new(shape.clone(), TensorData::F32(data)).map_err(|_| {
+        let expected = shape.iter().product();
+        let error = OpError::Size { op: "constant", what: "number of elements", expected, found };
+        PassError::Op { node: base.to_owned(), error }
+    })?;
+    let name = graph.fresh_name(base);
+    Ok(graph.add_constant(name, tensor))
+}
+
+/// A node whose only result is a new value called `base` or alike, to be placed by the caller.
+pub(super) fn make_node(
+    graph: &mut Graph,
+    base: &str,
+    op: Op,
+    inputs: Vec<ValueId>,
+) -> Result<Node, PassError> {
+    let values: Vec<&Value> = inputs.iter().map(|&id| graph.value(id)).collect();
+    let refused = |error| PassError::Op { node: base.to_owned(), error };
+    let infos = op.infer(&values).map_err(refused)?;
+    let name = graph.fresh_name(base);
+    let add = |info| graph.add_value(Value { name: name.clone(), info, constant: None });
+    let outputs = infos.into_iter().take(1).map(add).collect();
+    Ok(Node { name, op, inputs, outputs })
+}
+
+/// The tensor `op` makes of constants.
+pub(super) fn compute(op: &Op, node: &str, operands: &[&Tensor]) -> Result<Tensor, PassError> {
+    let refused = |error| PassError::Op { node: node.to_owned(), error };
+    let results = op.eval(operands).map_err(refused)?;
+    let none = OpError::ResultCount { op: op.name(), expected: 1, found: 0 };
+    results.into_iter().next().ok_or_else(|| refused(none))
+}
+
+/// Whether a single node uses the value, once, and the graph does not give it out.
+pub(super) fn has_single_use(graph: &Graph, consumers: &[Vec<NodeId>], id: ValueId) -> bool {
+    consumers[id.0 as usize].len() == 1 && !graph.is_output(id)
+}
+
+/// Takes out the node at `index`, whose only result equals its first operand. Says whether it
+/// could: an output of the graph that equals an input or another output stays a value of its own.
+pub(super) fn bypass(graph: &mut Graph, index: usize) -> bool {
+    let node = &graph.nodes[index];
+    let (Some(&from), Some(&to)) = (node.inputs.first(), node.outputs.first()) else { return false };
+    if !graph.is_output(to) {
+        graph.nodes.remove(index);
+        graph.replace_uses(to, from);
+        return true;
+    }
+    // The producer of the operand produces the output in its place.
+    let Some(producer) = graph.producers()[from.0 as usize] else { return false };
+    if graph.is_output(from) {
+        return false;
+    }
+    let outputs = &mut graph.nodes[producer.0 as usize].outputs;
+    outputs.iter_mut().filter(|output| **output == from).for_each(|output| *output = to);
+    graph.nodes.remove(index);
+    graph.replace_uses(from, to);
+    true
+}
+
+/// Puts new nodes into the graph: a pair `(i, node)` places `node` before the node now at `i`.
+pub(super) fn insert_nodes(graph: &mut Graph, mut new: Vec<(usize, Node)>) {
+    new.sort_by_key(|(position, _)| *position);
+    let mut new = new.into_iter().peekable();
+    let mut nodes = Vec::with_capacity(graph.nodes.len() + new.len());
+    for (index, node) in std::mem::take(&mut graph.nodes).into_iter().enumerate() {
+        while let Some((_, inserted)) = new.next_if(|(position, _)| *position <= index) {
+            nodes.push(inserted);
+        }
+        nodes.push(node);
+    }
+    nodes.extend(new.map(|(_, node)| node));
+    graph.nodes = nodes;
+}
+
+/// The permutation that undoes `perm`.
+pub(super) fn inverse(perm: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; perm.len()];
+    perm.iter().enumerate().for_each(|(to, &from)| inverse[from] = to);
+    inverse
+}
+
+/// One permutation for `first` and then `second`.
+pub(super) fn compose(first: &[usize], second: &[usize]) -> Vec<usize> {
+    second.iter().map(|&axis| first[axis]).collect()
+}
+
+/// Whether the permutation leaves every axis in place.
+pub(super) fn is_identity(perm: &[usize]) -> bool {
+    perm.iter().enumerate().all(|(to, &from)| to == from)
+}
+
+/// Whether permuting `shape` by `perm` leaves the elements in order: it moves axes of size 1 only.
+pub(super) fn keeps_order(perm: &[usize], shape: &[usize]) -> bool {
+    let moved: Vec<usize> = perm.iter().copied().filter(|&axis| shape[axis] != 1).collect();
+    moved.is_sorted()
+}
+
+/// The positions of the elements `0, 1, ...` of a tensor of `shape` after a permutation: element
+/// `i` of the result is the former position of the element now at `i`.
+pub(super) fn permuted_positions(shape: &[usize], perm: &[usize]) -> Vec<usize> {
+    let positions: Vec<usize> = (0..shape.iter().product()).collect();
+    let own = strides(shape);
+    let (shape, strides): (Vec<usize>, Vec<isize>) =
+        perm.iter().map(|&axis| (shape[axis], own[axis])).unzip();
+    gather_strided(&positions, 0, &shape, &strides)
+}
+
+/// The tensor of a constant, shared.
+pub(super) fn tensor(graph: &Graph, id: ValueId) -> Option<Arc<Tensor>> {
+    graph.constant(id).cloned()
+}

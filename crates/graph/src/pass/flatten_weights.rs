@@ -1,0 +1,123 @@
+//! Transpositions before a flattening: the weights that follow are permuted instead.
+//!
+//! A network that leaves the image axes does so by Transpose (back to the model's order), Reshape
+//! to `[n, k]` and a product with constant weights `[k, m]`. Without the transposition the
+//! elements of each row arrive in another order, to which the rows of the weights are brought.
+
+use super::edit::{floats, permuted_positions};
+use super::{Pass, PassError, edit};
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::op::{Op, Operator};
+
+pub(super) const PASS: Pass = Pass {
+    name: "flatten-weights",
+    description: "permutes constant weights in place of a transposition before a flattening",
+    run,
+};
+
+fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let mut changed = false;
+    for reshape in graph.node_ids() {
+        changed |= absorb(graph, reshape)?;
+    }
+    Ok(changed)
+}
+
+/// Removes the transposition before the node `reshape`, when there is one that can go.
+fn absorb(graph: &mut Graph, reshape: NodeId) -> Result<bool, PassError> {
+    let consumers = graph.consumers();
+    let Some(products) = products_behind(graph, &consumers, reshape) else { return Ok(false) };
+    let node = graph.node(reshape);
+    let Some(producer) = graph.producers()[node.inputs[0].0 as usize] else { return Ok(false) };
+    let Node { op: Op::Transpose(transpose), inputs, .. } = graph.node(producer) else { return Ok(false) };
+    let (perm, operand) = (transpose.perm.clone(), inputs[0]);
+    let shape = graph.shape(operand).to_vec();
+    let Some(order) = row_order(&shape, &perm, graph.shape(node.outputs[0])) else { return Ok(false) };
+    if !order.is_sorted() {
+        products.into_iter().try_for_each(|product| permute_rows(graph, product, &order))?;
+    }
+    graph.nodes[reshape.0 as usize].inputs[0] = operand;
+    Ok(true)
+}
+
+/// For each element of a row of the flattened operand, the element of a row of the flattened
+/// transposition that it is. `None` when the flattening mixes the rows.
+fn row_order(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<Vec<usize>> {
+    let &[rows, length] = flat else { return None };
+    let (row_shape, row_perm): (Vec<usize>, Vec<usize>) = if rows == 1 {
+        (shape.to_vec(), perm.to_vec())
+    } else if perm.first() == Some(&0) && shape.first() == Some(&rows) {
+        (shape[1..].to_vec(), perm[1..].iter().map(|axis| axis - 1).collect())
+    } else {
+        return None;
+    };
+    let former = permuted_positions(&row_shape, &row_perm);
+    let mut order = vec![0; length];
+    former.iter().enumerate().for_each(|(after, &before)| order[before] = after);
+    Some(order)
+}
+
+/// The products that take the rows of the result of the flattening `reshape`, all of them by
+/// constant weights of their own; point-wise operators may stand between. `None` when something
+/// else uses it.
+pub(super) fn products_behind(
+    graph: &Graph,
+    consumers: &[Vec<NodeId>],
+    reshape: NodeId,
+) -> Option<Vec<NodeId>> {
+    let node = graph.node(reshape);
+    let flattens = matches!(node.op, Op::Reshape(_)) && graph.shape(node.outputs[0]).len() == 2;
+    let mut products = Vec::new();
+    let absorbed = flattens && find_products(graph, consumers, node.outputs[0], &mut products);
+    (absorbed && !products.is_empty()).then_some(products)
+}
+
+fn find_products(
+    graph: &Graph,
+    consumers: &[Vec<NodeId>],
+    rows: ValueId,
+    products: &mut Vec<NodeId>,
+) -> bool {
+    !graph.is_output(rows)
+        && consumers[rows.0 as usize].iter().all(|&user| {
+            let node = graph.node(user);
+            if node.op.is_pointwise() {
+                return find_products(graph, consumers, node.outputs[0], products);
+            }
+            products.push(user);
+            multiplies_by_constant(graph, node, rows)
+        })
+}
+
+/// Whether the node multiplies `rows` from the right by a constant matrix.
+fn multiplies_by_constant(graph: &Graph, node: &Node, rows: ValueId) -> bool {
+    let plain = match &node.op {
+        Op::MatMul(_) => true,
+        Op::Gemm(gemm) => !gemm.trans_a,
+        _ => false,
+    };
+    let operands = (node.inputs.first() == Some(&rows), node.inputs.get(1), node.inputs.get(2));
+    let (true, Some(&weights), addend) = operands else { return false };
+    plain
+        && addend != Some(&rows)
+        && graph.shape(weights).len() == 2
+        && floats(graph, weights).is_some()
+}
+
+/// Gives the product weights whose inner axis is in the new order.
+fn permute_rows(graph: &mut Graph, product: NodeId, order: &[usize]) -> Result<(), PassError> {
+    let node = graph.node(product);
+    let transposed = matches!(&node.op, Op::Gemm(gemm) if gemm.trans_b);
+    let weights = node.inputs[1];
+    let (shape, base) = (graph.shape(weights).to_vec(), graph.value(weights).name.clone());
+    let Some(values) = floats(graph, weights) else { return Ok(()) };
+    let columns = shape[1];
+    let permuted: Vec<f32> = if transposed {
+        values.chunks(columns.max(1)).flat_map(|row| order.iter().map(|&k| row[k])).collect()
+    } else {
+        order.iter().flat_map(|&k| &values[k * columns..(k + 1) * columns]).copied().collect()
+    };
+    let new = edit::add_floats(graph, &base, shape, permuted)?;
+    graph.nodes[product.0 as usize].inputs[1] = new;
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Removal of operators that change nothing.
+
+use super::edit::{bypass, is_identity};
+use super::{Pass, PassError};
+use crate::ir::{Graph, Node};
+use crate::op::Op;
+
+pub(super) const PASS: Pass = Pass {
+    name: "identities",
+    description: "removes operators that give their operand unchanged, and reshapes of reshapes",
+    run,
+};
+
+fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let mut changed = merge_reshapes(graph);
+    for index in (0..graph.nodes.len()).rev() {
+        if is_unchanged(graph, &graph.nodes[index]) {
+            changed |= bypass(graph, index);
+        }
+    }
+    Ok(changed)
+}
+
+/// Whether the node's only result equals its first operand.
+fn is_unchanged(graph: &Graph, node: &Node) -> bool {
+    let ([operand, ..], [result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else { return false };
+    let (from, to) = (&graph.value(*operand).info, &graph.value(*result).info);
+    if from != to {
+        return false;
+    }
+    match &node.op {
+        Op::Reshape(_) | Op::Cast(_) => true,
+        Op::Transpose(transpose) => is_identity(&transpose.perm),
+        // Cropping at one end and growing at the other keeps the shape, not the elements.
+        Op::Pad(pad) => pad.pads.iter().all(|pads| *pads == [0, 0]),
+        Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
+        Op::Concat(_) => node.inputs.len() == 1,
+        Op::Split(split) => split.sizes.len() == 1,
+        Op::Slice(slice) => slice.ranges.iter().all(|range| range.step == 1 || range.length == 1),
+        // At scale 1 every rule maps an index to itself.
+        Op::Resize(resize) => resize.scales == [1.0, 1.0],
+        _ => false,
+    }
+}
+
+/// A reshape of a reshape takes the first one's operand.
+fn merge_reshapes(graph: &mut Graph) -> bool {
+    let producers = graph.producers();
+    let mut changed = false;
+    for index in 0..graph.nodes.len() {
+        let Node { op: Op::Reshape(_), inputs, .. } = &graph.nodes[index] else { continue };
+        let Some(producer) = inputs.first().and_then(|input| producers[input.0 as usize]) else { continue };
+        if let Node { op: Op::Reshape(_), inputs, .. } = graph.node(producer) {
+            graph.nodes[index].inputs = inputs.clone();
+            changed = true;
+        }
+    }
+    changed
+}

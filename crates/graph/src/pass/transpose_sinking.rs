@@ -1,0 +1,364 @@
+//! Choice of the order of axes, region by region.
+//!
+//! Importers put a Transpose before and after each operator that needs NHWC. Operators that work
+//! in any order of axes ([`Operator::permuted`]) connect values to *regions*; all values of a
+//! region are brought into another order at once when that leaves less to transpose at its border.
+//! Deciding for whole regions finds what moving single transpositions across single operators
+//! misses: residual connections, where each transposition waits for another one.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Tensor;
+
+use super::edit::{compose, compute, insert_nodes, inverse, is_identity, keeps_order, make_node};
+use super::flatten_weights::products_behind;
+use super::{Pass, PassError};
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::op::{Op, Operator, Reshape, Transpose};
+
+pub(super) const PASS: Pass = Pass {
+    name: "transpose-sinking",
+    description: "moves transpositions through operators that work in any order of axes, to where they cancel",
+    run,
+};
+
+fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let survey = Survey::new(graph);
+    for region in survey.regions(graph) {
+        if let Some(perm) = survey.best_order(graph, &region) {
+            // The change moves nodes: what was surveyed no longer holds, the next run goes on.
+            reorder(graph, &survey, &region, &perm)?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What is known of the graph before anything is changed.
+struct Survey {
+    producers: Vec<Option<NodeId>>,
+    consumers: Vec<Vec<NodeId>>,
+    /// For each node, whether it works in any order of axes.
+    flexible: Vec<bool>,
+}
+
+/// Values connected by flexible nodes, all of the same number of axes.
+#[derive(Default)]
+struct Region {
+    values: Vec<ValueId>,
+    nodes: Vec<NodeId>,
+}
+
+/// Where the value of a region comes from.
+enum Source {
+    /// From a node of the region.
+    Inside,
+    /// From a transposition of the value given.
+    Transposed(ValueId, Vec<usize>),
+    /// From an input of the graph or a node that fixes the order of axes.
+    Fixed,
+}
+
+impl Survey {
+    fn new(graph: &Graph) -> Self {
+        let flexible = graph.nodes.iter().map(|node| is_flexible(graph, node)).collect();
+        Self { producers: graph.producers(), consumers: graph.consumers(), flexible }
+    }
+
+    /// The regions that have transpositions at their border, in the order of their first nodes.
+    fn regions(&self, graph: &Graph) -> Vec<Region> {
+        let mut parents: Vec<usize> = (0..graph.values.len()).collect();
+        for node in graph.node_ids().filter(|&node| self.is_flexible(node)) {
+            let values: Vec<usize> = activations(graph, graph.node(node)).map(|id| id.0 as usize).collect();
+            for pair in values.windows(2) {
+                let (left, right) = (root(&mut parents, pair[0]), root(&mut parents, pair[1]));
+                parents[left.max(right)] = left.min(right);
+            }
+        }
+        let mut regions: BTreeMap<usize, Region> = BTreeMap::new();
+        for node in graph.node_ids().filter(|&node| self.is_flexible(node)) {
+            let first = activations(graph, graph.node(node)).next();
+            if let Some(first) = first {
+                regions.entry(root(&mut parents, first.0 as usize)).or_default().nodes.push(node);
+            }
+        }
+        for (index, value) in graph.values.iter().enumerate() {
+            let region = regions.get_mut(&root(&mut parents, index));
+            if let (Some(region), None) = (region, &value.constant) {
+                region.values.push(ValueId(index as u32));
+            }
+        }
+        regions.into_values().collect()
+    }
+
+    fn is_flexible(&self, node: NodeId) -> bool {
+        self.flexible[node.0 as usize]
+    }
+
+    fn source(&self, graph: &Graph, value: ValueId) -> Source {
+        let Some(producer) = self.producers[value.0 as usize] else { return Source::Fixed };
+        match &graph.node(producer).op {
+            Op::Transpose(transpose) => {
+                Source::Transposed(graph.node(producer).inputs[0], transpose.perm.clone())
+            }
+            _ if self.is_flexible(producer) => Source::Inside,
+            _ => Source::Fixed,
+        }
+    }
+
+    /// The transpositions that use the value.
+    fn transposes<'a>(
+        &'a self,
+        graph: &'a Graph,
+        value: ValueId,
+    ) -> impl Iterator<Item = (NodeId, &'a [usize])> {
+        self.consumers[value.0 as usize].iter().filter_map(|&user| match &graph.node(user).op {
+            Op::Transpose(transpose) => Some((user, transpose.perm.as_slice())),
+            _ => None,
+        })
+    }
+
+    /// The nodes other than transpositions that use the value and fix the order of its axes.
+    fn fixed_users(&self, graph: &Graph, value: ValueId) -> impl Iterator<Item = NodeId> {
+        let fixes = |user: &NodeId| {
+            !self.is_flexible(*user) && !matches!(graph.node(*user).op, Op::Transpose(_))
+        };
+        self.consumers[value.0 as usize].iter().copied().filter(fixes)
+    }
+
+    /// Whether someone needs the value in its present order of axes.
+    fn is_needed_as_is(&self, graph: &Graph, value: ValueId) -> bool {
+        graph.is_output(value) || self.fixed_users(graph, value).next().is_some()
+    }
+
+    /// The order of axes that makes the region's border cheaper than it is, if there is one.
+    fn best_order(&self, graph: &Graph, region: &Region) -> Option<Vec<usize>> {
+        let mut orders: Vec<Vec<usize>> = Vec::new();
+        for &value in &region.values {
+            if let Source::Transposed(_, perm) = self.source(graph, value) {
+                orders.push(inverse(&perm));
+            }
+            orders.extend(self.transposes(graph, value).map(|(_, perm)| perm.to_vec()));
+        }
+        orders.sort();
+        orders.dedup();
+        let possible = |perm: &Vec<usize>| {
+            region.nodes.iter().all(|&node| graph.node(node).op.permuted(perm).is_some())
+        };
+        let present: u64 = region.values.iter().map(|&value| self.present_cost(graph, value)).sum();
+        let cost = |perm: &[usize]| region.values.iter().map(|&value| self.cost(graph, value, perm)).sum();
+        let costs = orders.into_iter().filter(possible).map(|perm| (cost(&perm), perm));
+        costs.min().filter(|(cost, _): &(u64, _)| *cost < present).map(|(_, perm)| perm)
+    }
+
+    /// What the transpositions next to a value of a region cost now.
+    fn present_cost(&self, graph: &Graph, value: ValueId) -> u64 {
+        let shape = graph.shape(value);
+        let incoming = match self.source(graph, value) {
+            Source::Transposed(from, perm) => price(&perm, graph.shape(from), graph.inputs.contains(&from)),
+            Source::Inside | Source::Fixed => 0,
+        };
+        let outgoing = self.transposes(graph, value);
+        incoming
+            + outgoing.map(|(node, perm)| price(perm, shape, self.gives_output(graph, node))).sum::<u64>()
+    }
+
+    /// What they would cost if the axes of the region were permuted.
+    fn cost(&self, graph: &Graph, value: ValueId, perm: &[usize]) -> u64 {
+        let shape = graph.shape(value);
+        let mut total = match self.source(graph, value) {
+            Source::Fixed => price(perm, shape, graph.inputs.contains(&value)),
+            Source::Transposed(from, old) => {
+                let at_input = graph.inputs.contains(&from);
+                let kept = if self.is_needed_as_is(graph, value) { price(&old, shape, at_input) } else { 0 };
+                kept + price(&compose(&old, perm), graph.shape(from), at_input)
+            }
+            Source::Inside => self.price_back(graph, value, perm),
+        };
+        for (node, other) in self.transposes(graph, value) {
+            if other != perm {
+                total += price(other, shape, self.gives_output(graph, node));
+            }
+        }
+        total
+    }
+
+    /// What giving a value back in its present order of axes costs.
+    fn price_back(&self, graph: &Graph, value: ValueId, perm: &[usize]) -> u64 {
+        let mut users = self.fixed_users(graph, value).peekable();
+        let is_output = graph.is_output(value);
+        let absorbed = |user| products_behind(graph, &self.consumers, user).is_some();
+        if !is_output && (users.peek().is_none() || users.all(absorbed)) {
+            return 0;
+        }
+        price(perm, graph.shape(value), is_output)
+    }
+
+    fn gives_output(&self, graph: &Graph, node: NodeId) -> bool {
+        graph.node(node).outputs.iter().any(|&output| graph.is_output(output))
+    }
+}
+
+/// The price of a transposition: by elements moved, next to nothing when they stay in order, and
+/// a trifle less at the border of the graph, so that what is left gathers there.
+fn price(perm: &[usize], shape: &[usize], at_border: bool) -> u64 {
+    if is_identity(perm) {
+        return 0;
+    }
+    let moved = if keeps_order(perm, shape) { 0 } else { shape.iter().map(|&size| size as u64).product() };
+    4 * moved + 4 - u64::from(at_border)
+}
+
+/// Whether the node works in any order of axes: its operator does, and all its activations have
+/// the same number of axes.
+fn is_flexible(graph: &Graph, node: &Node) -> bool {
+    let Some(rank) = node.outputs.first().map(|&output| graph.shape(output).len()) else { return false };
+    let identity: Vec<usize> = (0..rank).collect();
+    let mut constants = node.inputs.iter().filter(|&&input| graph.constant(input).is_some());
+    rank > 1
+        && node.op.permuted(&identity).is_some()
+        && activations(graph, node).all(|value| graph.shape(value).len() == rank)
+        && constants.all(|&constant| graph.shape(constant).len() <= rank)
+        && constants_fewer_than(graph, node)
+}
+
+/// Whether some operand is not constant.
+fn constants_fewer_than(graph: &Graph, node: &Node) -> bool {
+    node.inputs.iter().any(|&input| graph.constant(input).is_none())
+}
+
+/// The operands that are not constant, and the results.
+fn activations<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
+    let values = node.inputs.iter().chain(&node.outputs).copied();
+    values.filter(|&value| graph.constant(value).is_none())
+}
+
+fn root(parents: &mut [usize], mut index: usize) -> usize {
+    while parents[index] != index {
+        parents[index] = parents[parents[index]];
+        index = parents[index];
+    }
+    index
+}
+
+/// Brings all values of the region into the order of axes `perm`.
+fn reorder(graph: &mut Graph, survey: &Survey, region: &Region, perm: &[usize]) -> Result<(), PassError> {
+    let mut rewrite = Rewrite { perm, renamed: BTreeMap::new(), inserted: Vec::new() };
+    for &value in &region.values {
+        rewrite.value(graph, survey, value)?;
+    }
+    for &node in &region.nodes {
+        rewrite.node(graph, node)?;
+    }
+    insert_nodes(graph, rewrite.inserted);
+    Ok(())
+}
+
+/// A region on its way to the order of axes `perm`.
+struct Rewrite<'a> {
+    perm: &'a [usize],
+    /// The new value for each old one.
+    renamed: BTreeMap<ValueId, ValueId>,
+    /// New transpositions, each with the index of the node it comes before.
+    inserted: Vec<(usize, Node)>,
+}
+
+impl Rewrite<'_> {
+    /// Makes the new value and the transpositions between it, its source and its users outside.
+    fn value(&mut self, graph: &mut Graph, survey: &Survey, value: ValueId) -> Result<(), PassError> {
+        let behind_producer = survey.producers[value.0 as usize].map_or(0, |node| node.0 as usize + 1);
+        let base = graph.value(value).name.clone();
+        let source = survey.source(graph, value);
+        let keep = matches!(source, Source::Fixed) || survey.is_needed_as_is(graph, value);
+        let (from, order) = match &source {
+            Source::Transposed(from, old) => (*from, compose(old, self.perm)),
+            Source::Inside | Source::Fixed => (value, self.perm.to_vec()),
+        };
+        let node = make_node(graph, &base, Transpose { perm: order }.into(), vec![from])?;
+        let new = node.outputs[0];
+        if !keep {
+            // The old value goes; the new one takes its name.
+            swap_names(graph, value, new);
+        }
+        self.renamed.insert(value, new);
+        match source {
+            Source::Transposed(..) | Source::Fixed => self.inserted.push((behind_producer, node)),
+            Source::Inside if keep => {
+                let back = Transpose { perm: inverse(self.perm) }.into();
+                let node = Node { op: back, inputs: vec![new], outputs: vec![value], ..node };
+                self.inserted.push((behind_producer, node));
+            }
+            Source::Inside => {}
+        }
+        self.users(graph, survey, value, new);
+        Ok(())
+    }
+
+    /// Lets the transpositions that use the old value use the new one. One that now changes
+    /// nothing is for the pass over identities.
+    fn users(&self, graph: &mut Graph, survey: &Survey, old: ValueId, new: ValueId) {
+        let inverse = inverse(self.perm);
+        let users: Vec<(NodeId, Vec<usize>)> = survey
+            .transposes(graph, old)
+            .map(|(node, perm)| (node, compose(&inverse, perm)))
+            .collect();
+        for (user, perm) in users {
+            let node = &mut graph.nodes[user.0 as usize];
+            (node.op, node.inputs) = (Transpose { perm }.into(), vec![new]);
+        }
+    }
+
+    /// Rewrites a node of the region over the new values.
+    fn node(&self, graph: &mut Graph, id: NodeId) -> Result<(), PassError> {
+        let node = graph.node(id).clone();
+        let Some(op) = node.op.permuted(self.perm) else { return Ok(()) };
+        let rank = self.perm.len();
+        let mut inputs = Vec::with_capacity(node.inputs.len());
+        for &input in &node.inputs {
+            inputs.push(match self.renamed.get(&input) {
+                Some(&new) => new,
+                None => self.constant(graph, input, rank, matches!(op, Op::Binary(_)))?,
+            });
+        }
+        let outputs = node.outputs.iter().map(|output| self.renamed.get(output).copied().unwrap_or(*output));
+        let outputs = outputs.collect();
+        graph.nodes[id.0 as usize] = Node { name: node.name, op, inputs, outputs };
+        Ok(())
+    }
+
+    /// A constant with its axes permuted. One that is broadcast counts as having axes of size 1
+    /// in front, which are left out again afterwards.
+    fn constant(
+        &self,
+        graph: &mut Graph,
+        id: ValueId,
+        rank: usize,
+        broadcast: bool,
+    ) -> Result<ValueId, PassError> {
+        let Some(tensor) = graph.constant(id).cloned() else { return Ok(id) };
+        if broadcast && tensor.data().len() == 1 {
+            return Ok(id);
+        }
+        let name = graph.value(id).name.clone();
+        let shape = tensor.shape();
+        let full: Vec<usize> = std::iter::repeat_n(1, rank - shape.len()).chain(shape.iter().copied()).collect();
+        let tensor = compute(&Reshape { shape: full }.into(), &name, &[&tensor])?;
+        let tensor = compute(&Transpose { perm: self.perm.to_vec() }.into(), &name, &[&tensor])?;
+        let tensor = if broadcast { without_leading_ones(&name, tensor)? } else { tensor };
+        let fresh = graph.fresh_name(&name);
+        Ok(graph.add_constant(fresh, tensor))
+    }
+}
+
+/// The tensor without axes of size 1 in front; at least one axis stays.
+fn without_leading_ones(name: &str, tensor: Tensor) -> Result<Tensor, PassError> {
+    let shape = tensor.shape();
+    let ones = shape.iter().take_while(|&&size| size == 1).count().min(shape.len().saturating_sub(1));
+    compute(&Reshape { shape: shape[ones..].to_vec() }.into(), name, &[&tensor])
+}
+
+fn swap_names(graph: &mut Graph, left: ValueId, right: ValueId) {
+    let name = std::mem::take(&mut graph.values[left.0 as usize].name);
+    let name = std::mem::replace(&mut graph.values[right.0 as usize].name, name);
+    graph.values[left.0 as usize].name = name;
+}
