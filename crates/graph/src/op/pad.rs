@@ -97,7 +97,7 @@ impl Pad {
             beyond => match self.mode {
                 PadMode::Constant(_) => None,
                 PadMode::Edge => Some(if beyond.is_none() { 0 } else { last }),
-                PadMode::Reflect => Some(beyond.map_or(before - i, |inside| 2 * last - inside)),
+                PadMode::Reflect => Some(beyond.map_or_else(|| before - i, |inside| 2 * last - inside)),
             },
         };
         (0..before + kept + after).map(|i| source(i).map(|inside| first + inside)).collect()
