@@ -3,10 +3,11 @@
 //! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
 //! systolic array's; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
-//! elements.
+//! elements; [`npy`] reads and writes them as NumPy's files.
 
 mod counted;
 mod format;
+pub mod npy;
 mod number;
 mod saturation;
 mod simd;

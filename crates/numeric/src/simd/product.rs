@@ -275,14 +275,16 @@ fn accumulate<F: Number, const COUNT: usize, const LANES: usize>(
     inputs: &[&[F::Raw]; COUNT],
     lane: usize,
 ) -> ([[F::Wide; LANES]; COUNT], bool) {
-    let row = |k: usize| -> [F::Wide; LANES] {
-        let row = &weights.values[k * weights.pitch + lane..][..LANES];
+    let widen = |row: &[F::Raw]| -> [F::Wide; LANES] {
+        let row = &row[lane..][..LANES];
         std::array::from_fn(|l| F::widen(row[l]))
     };
-    let mut sums = [row(0); COUNT];
+    let mut rows = weights.values.chunks_exact(weights.pitch);
+    let bias = rows.next().map_or([F::Wide::default(); LANES], widen);
+    let mut sums = [bias; COUNT];
     let mut clipped = [F::Wide::default(); LANES];
-    for k in 0..weights.inputs {
-        let w = row(k + 1);
+    for (k, row) in rows.enumerate() {
+        let w = widen(row);
         for r in 0..COUNT {
             let x = F::widen(inputs[r][k]);
             for l in 0..LANES {

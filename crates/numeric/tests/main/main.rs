@@ -1,5 +1,6 @@
 //! The crate's tests.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod npy;
 mod number;
 mod product;

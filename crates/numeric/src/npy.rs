@@ -1,0 +1,132 @@
+//! NumPy's files: one array (`.npy`) or a zip of several (`.npz`), to and from [`Tensor`]s.
+//!
+//! [`read_npy`] and [`read_npz`] take any bytes: what is wrong comes back as an [`NpyError`] with
+//! the array's name and the offset, and no more is allocated than the bytes present, unpacked up
+//! to a limit, call for. The header is parsed here rather than by the `npyz` crate, which makes no
+//! such promise.
+//!
+//! Elements become those of [`Tensor`]: `f2`, `f4` and `f8` 32-bit floats (rounded to nearest);
+//! `i1`, `i2`, `i4`, `u1` and `u2` 32-bit integers; `u4`, `i8` and `u8` 64-bit integers; `b1` truth
+//! values. Both byte orders and both orders of axes are read.
+
+mod archive;
+mod elements;
+mod header;
+mod write;
+
+use thiserror::Error;
+
+use crate::tensor::Tensor;
+use header::Header;
+
+pub use archive::{read_npz, write_npz};
+pub use write::{NpyArray, NpyData, write_npy};
+
+/// What is wrong with an array, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{name}, byte {offset}: {kind}")]
+pub struct NpyError {
+    /// The array, or the file.
+    pub name: String,
+    /// Offset in the `.npy` (unpacked when it is part of an `.npz`), or in the `.npz` itself.
+    pub offset: usize,
+    /// What is wrong.
+    pub kind: NpyErrorKind,
+}
+
+/// What is wrong with an array.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NpyErrorKind {
+    /// Not a NumPy file.
+    #[error("no NumPy file: it must begin with \\x93NUMPY")]
+    Magic,
+    /// A version of the format from the future.
+    #[error("version {major}.{minor} of the format is not known; 1.0, 2.0 and 3.0 are")]
+    Version {
+        /// First number.
+        major: u8,
+        /// Second number.
+        minor: u8,
+    },
+    /// The bytes end inside the header.
+    #[error("the header needs {needed} bytes, {present} are there: the file is cut short")]
+    HeaderCut {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes present.
+        present: usize,
+    },
+    /// The header is not the Python dictionary it should be.
+    #[error("the header is malformed: expected {expected}")]
+    Header {
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// An element type that is not read.
+    #[error(
+        "element type {descr:?} is not read; legal are b1, i1 to i8, u1 to u8 and f2 to f8. \
+         Convert with numpy.ndarray.astype"
+    )]
+    Descr {
+        /// The type as the header writes it.
+        descr: String,
+    },
+    /// The values are not as many as the shape says.
+    #[error("shape {shape:?} of {element_bytes}-byte elements does not fit the {present} bytes that follow")]
+    Values {
+        /// Shape in the header.
+        shape: Vec<usize>,
+        /// Bytes of an element.
+        element_bytes: usize,
+        /// Bytes after the header.
+        present: usize,
+    },
+    /// An unsigned integer above the largest signed one.
+    #[error("{value} does not fit a 64-bit signed integer")]
+    TooBig {
+        /// The value.
+        value: u64,
+    },
+    /// Something wrong with the zip around the arrays.
+    #[error("the zip archive is broken: {reason}")]
+    Zip {
+        /// As the unpacker puts it.
+        reason: String,
+    },
+    /// Something in the zip that is no array.
+    #[error("an .npz holds .npy files only")]
+    NotAnArray,
+    /// Far more unpacked than packed.
+    #[error("unpacks to more than {limit} bytes, from an archive of {packed}; store it unpacked")]
+    Unpacked {
+        /// Most bytes that all arrays may unpack to.
+        limit: u64,
+        /// Bytes of the archive.
+        packed: usize,
+    },
+}
+
+impl NpyErrorKind {
+    fn at(self, name: &str, offset: usize) -> NpyError {
+        NpyError { name: name.to_owned(), offset, kind: self }
+    }
+}
+
+/// Reads an array. `name` is for errors.
+///
+/// Errors: [`NpyError`]; also when bytes follow the array.
+pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, NpyError> {
+    let (header, values) = Header::parse(bytes).map_err(|(offset, kind)| kind.at(name, offset))?;
+    let start = bytes.len() - values.len();
+    let misfit = || NpyErrorKind::Values {
+        shape: header.shape.clone(),
+        element_bytes: header.element.bytes(),
+        present: values.len(),
+    };
+    if header.value_bytes() != Some(values.len()) {
+        return Err(misfit().at(name, start));
+    }
+    let data = header.decode(values).map_err(|(offset, kind)| kind.at(name, start + offset))?;
+    Tensor::new(header.shape.clone(), data).map_err(|_| misfit().at(name, start))
+}

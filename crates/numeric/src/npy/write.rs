@@ -1,0 +1,109 @@
+//! Arrays to bytes of an `.npy`: [`write_npy`].
+
+use crate::npy::header::MAGIC;
+use crate::tensor::{Tensor, TensorData};
+
+/// Elements to write, row-major.
+#[derive(Clone, Copy, Debug)]
+pub enum NpyData<'a> {
+    /// `f4`
+    F32(&'a [f32]),
+    /// `i2`
+    I16(&'a [i16]),
+    /// `i4`
+    I32(&'a [i32]),
+    /// `i8`
+    I64(&'a [i64]),
+    /// `b1`
+    Bool(&'a [bool]),
+}
+
+impl NpyData<'_> {
+    /// NumPy's name of the type.
+    fn descr(&self) -> &'static str {
+        match self {
+            Self::F32(_) => "<f4",
+            Self::I16(_) => "<i2",
+            Self::I32(_) => "<i4",
+            Self::I64(_) => "<i8",
+            Self::Bool(_) => "|b1",
+        }
+    }
+
+    fn extend(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::F32(values) => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
+            Self::I16(values) => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
+            Self::I32(values) => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
+            Self::I64(values) => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
+            Self::Bool(values) => out.extend(values.iter().map(|&v| u8::from(v))),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::I16(values) => values.len(),
+            Self::I32(values) => values.len(),
+            Self::I64(values) => values.len(),
+            Self::Bool(values) => values.len(),
+        }
+    }
+}
+
+/// An array to write.
+#[derive(Clone, Copy, Debug)]
+pub struct NpyArray<'a> {
+    shape: &'a [usize],
+    data: NpyData<'a>,
+}
+
+impl<'a> NpyArray<'a> {
+    /// An array of elements of a shape; none when the shape has another number of elements.
+    pub fn new(shape: &'a [usize], data: NpyData<'a>) -> Option<Self> {
+        let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
+        (count == Some(data.len()) || (shape.contains(&0) && data.len() == 0)).then_some(Self { shape, data })
+    }
+}
+
+impl<'a> From<&'a Tensor> for NpyArray<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        let data = match tensor.data() {
+            TensorData::F32(values) => NpyData::F32(values),
+            TensorData::I64(values) => NpyData::I64(values),
+            TensorData::I32(values) => NpyData::I32(values),
+            TensorData::Bool(values) => NpyData::Bool(values),
+        };
+        Self { shape: tensor.shape(), data }
+    }
+}
+
+/// The bytes of an `.npy`, row-major and little-endian.
+pub fn write_npy(array: NpyArray<'_>) -> Vec<u8> {
+    let mut out = header(array);
+    array.data.extend(&mut out);
+    out
+}
+
+/// Magic, version, length and dictionary, filled up with blanks to a multiple of 64 bytes as NumPy does.
+fn header(array: NpyArray<'_>) -> Vec<u8> {
+    let sizes: String = array.shape.iter().map(|size| format!("{size},")).collect();
+    let descr = array.data.descr();
+    let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let length = |prefix: usize| (prefix + text.len() + 1).next_multiple_of(64) - prefix;
+    let mut out = MAGIC.to_vec();
+    match u16::try_from(length(10)) {
+        Ok(length) => {
+            out.extend([1, 0]);
+            out.extend(length.to_le_bytes());
+        }
+        Err(_) => {
+            out.extend([2, 0]);
+            out.extend((length(12) as u32).to_le_bytes());
+        }
+    }
+    out.extend(text.bytes());
+    out.resize((out.len() + 1).next_multiple_of(64) - 1, b' ');
+    out.push(b'\n');
+    out
+}
