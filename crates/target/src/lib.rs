@@ -21,5 +21,5 @@ pub use report::{
     HostStepReport, KindTime, LayerTime, MemoryReport, Problem, ProgramReport, Saturation, Saturations,
     TimeReport,
 };
-pub use target::{CompileOptions, Config, Instance, Preset, Target};
+pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};
 pub use vectors::{Case, Outcome};

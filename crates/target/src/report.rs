@@ -58,6 +58,12 @@ pub struct ProgramReport {
     pub host_steps: Vec<HostStepReport>,
     /// Layers; empty when the artifact does not say.
     pub layers: Vec<String>,
+    /// What the compiler chose, by option; empty when the artifact does not say.
+    pub choices: BTreeMap<String, String>,
+    /// Constants that did not fit the number format; none when the artifact does not say.
+    pub saturated_constants: Option<u64>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
 }
 
 /// Where time goes, by layer.

@@ -47,6 +47,26 @@ pub struct CompileOptions {
     pub options: BTreeMap<String, String>,
 }
 
+/// A program made from text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assembled {
+    /// The words in file order.
+    pub bytes: Vec<u8>,
+    /// How many there are.
+    pub instructions: usize,
+}
+
+/// A program as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disassembled {
+    /// The listing.
+    pub text: String,
+    /// How many instructions there are.
+    pub instructions: usize,
+    /// Words without meaning and the like, each with its place.
+    pub problems: Vec<String>,
+}
+
 /// An accelerator.
 pub trait Target: Send + Sync {
     /// Short name, as in `--target NAME:...`.
@@ -116,7 +136,7 @@ pub trait Instance: Send + Sync {
     }
 
     /// Text to words. `name` is the file's, for errors.
-    fn assemble(&self, _name: &str, _text: &str) -> Result<Vec<u8>, TargetError> {
+    fn assemble(&self, _name: &str, _text: &str) -> Result<Assembled, TargetError> {
         Err(self.unsupported("asm"))
     }
 
@@ -125,8 +145,8 @@ pub trait Instance: Send + Sync {
         &[]
     }
 
-    /// Words to text.
-    fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<String, TargetError> {
+    /// Words to text, in one of the forms of [`Instance::listings`].
+    fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<Disassembled, TargetError> {
         Err(self.unsupported("disasm"))
     }
 

@@ -3,12 +3,39 @@
 //! [`Config`] is an instance; [`Op`] an instruction; [`Program`] what the compiler makes and
 //! the drivers load.
 
+pub mod artifact;
+pub mod board;
+pub mod check;
 pub mod codec;
 pub mod config;
+pub mod conform;
+pub mod csv;
+mod exec;
+pub mod fault;
+mod keys;
+pub mod lanes;
+mod lut;
+pub mod lower;
+pub mod machine;
+pub mod isa;
+pub mod listing;
 pub mod op;
 pub mod program;
+pub mod run;
+pub mod state;
+pub mod target;
+pub mod timing;
+pub mod validate;
 
 pub use codec::{Codec, decode_program, encode_program};
 pub use config::{Config, DataType};
+pub use fault::{FaultKind, Memory};
+pub use machine::{AccessError, LayerSaturations, Machine};
+pub use isa::isa;
+pub use listing::listing;
 pub use op::Op;
 pub use program::Program;
+pub use target::Tcu;
+pub use state::{Configuration, MachineError};
+pub use timing::{Estimate, estimate, estimate_layers};
+pub use validate::{Problem, Severity, validate};

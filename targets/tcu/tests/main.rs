@@ -3,5 +3,13 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/conform.rs"]
+mod conform;
 #[path = "main/shared.rs"]
 mod shared;
+#[path = "main/lower.rs"]
+mod lower;
+#[path = "main/config.rs"]
+mod config;
+#[path = "main/isa.rs"]
+mod isa;

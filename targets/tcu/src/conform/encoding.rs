@@ -80,9 +80,10 @@ fn op(mnemonic: &str, fields: &Keys<'_>, vector: &Keys<'_>) -> Result<Op, KeyErr
         },
         "LoadWeights" => Op::LoadWeights { zeroes: fields.flag("zeroes")?, local: local()?, size: size()? },
         "SIMD" => simd(fields)?,
-        "Configure" => {
-            Op::Configure { register: fields.number("register")? as u8, value: fields.number("value")? as u32 }
-        }
+        "Configure" => Op::Configure {
+            register: fields.number("register")? as u8,
+            value: fields.number("value")? as u32,
+        },
         _ => return Err(vector.error("mnemonic", format!("`{mnemonic}` is no instruction"))),
     })
 }
@@ -117,9 +118,9 @@ fn kind(fields: &Keys<'_>) -> Result<DataMoveKind, KeyError> {
         "LocalToDRAM0" => DataMoveKind::LocalToDram0,
         "DRAM1ToLocal" => DataMoveKind::Dram1ToLocal,
         "LocalToDRAM1" => DataMoveKind::LocalToDram1,
-        "AccToLocal" => DataMoveKind::AccumulatorToLocal,
-        "LocalToAcc" => DataMoveKind::LocalToAccumulator,
-        "LocalToAccAccumulate" => DataMoveKind::LocalToAccumulatorAccumulate,
+        "AccumulatorToLocal" => DataMoveKind::AccumulatorToLocal,
+        "LocalToAccumulator" => DataMoveKind::LocalToAccumulator,
+        "LocalToAccumulatorAccumulate" => DataMoveKind::LocalToAccumulatorAccumulate,
         other => return Err(fields.error("kind", format!("`{other}` is no kind of DataMove"))),
     })
 }
@@ -162,7 +163,10 @@ impl Vector {
         }
         for &(name, range, value) in &self.parts {
             if word.get(range) != value {
-                return Ok(Outcome::compare(&format!("{name} {value}"), &format!("{name} {}", word.get(range))));
+                return Ok(Outcome::compare(
+                    &format!("{name} {value}"),
+                    &format!("{name} {}", word.get(range)),
+                ));
             }
         }
         let encoded = self.codec.encode_on(self.thread, &expected.0).map_err(|error| error.to_string())?;

@@ -113,7 +113,8 @@ pub(super) fn estimator_text(cycles: u64, undrained: u64, energy: u64) -> String
 /// Raw inputs of all runs, from the CSV file beside whose first run has the hash listed.
 fn inputs(golden: &Golden<'_>, program: &Program, first_hash: &str) -> Result<Arc<Vec<Vec<i32>>>, String> {
     let all = csv_inputs(golden.path, golden.files, program);
-    let wanted = |runs: &Vec<Vec<i32>>| runs.first().is_some_and(|raw| input_sha256(program, raw) == first_hash);
+    let wanted =
+        |runs: &Vec<Vec<i32>>| runs.first().is_some_and(|raw| input_sha256(program, raw) == first_hash);
     let found = all.into_iter().find(wanted);
     found.map(Arc::new).ok_or_else(|| format!("no .csv file beside holds an input with SHA-256 {first_hash}"))
 }
@@ -182,25 +183,17 @@ fn check_run(program: &Program, raw: &[i32], expected: &Expected) -> Result<Outc
         return Ok(Outcome::compare(&format!("input {}", expected.input_sha256), &format!("input {hash}")));
     }
     let finished = run(program, &[raw.to_vec()]).map_err(|error| chain(&error))?;
-    let got = Expected {
-        output: outputs(program, &finished)?,
-        dram0_vectors: expected.dram0_vectors,
-        hashes: final_hashes(program, &finished, expected.dram0_vectors)?,
-        input_sha256: hash,
-        no_saturation: finished.saturated() == 0 || !expected.no_saturation,
-    };
-    Ok(Outcome::compare(&expected.text(), &Expected { no_saturation: got.no_saturation && expected.no_saturation, ..got }.text()))
+    let saturated = finished.saturated();
+    let hashes = final_hashes(program, &finished, expected.dram0_vectors)?;
+    let got = run_text(&outputs(program, &finished)?, &hashes, saturated);
+    let listed = if expected.no_saturation { 0 } else { saturated };
+    Ok(Outcome::compare(&run_text(&expected.output, &expected.hashes, listed), &got))
 }
 
-impl Expected {
-    fn text(&self) -> String {
-        let [dram0, local, accumulators] = &self.hashes;
-        let saturation = if self.no_saturation { "none" } else { "some" };
-        format!(
-            "output {:?}, DRAM0 {dram0}, local {local}, accumulators {accumulators}, saturation {saturation}",
-            self.output
-        )
-    }
+fn run_text(output: &[i32], [dram0, local, accumulators]: &[String; 3], saturated: u64) -> String {
+    format!(
+        "output {output:?}, DRAM0 {dram0}, local {local}, accumulators {accumulators}, {saturated} saturated"
+    )
 }
 
 /// All outputs, one after the other.

@@ -87,7 +87,10 @@ fn hangs(table: &Keys<'_>) -> Result<Vec<Case>, KeyError> {
         let case_name = format!("hangs: {name}");
         Ok(match FORMS.iter().find(|form| form.0 == name) {
             Some(&(_, read, write, op, left, right)) => Case::new(case_name, move || {
-                Outcome::compare(&expected, &hangs_here(read, write, SimdSub { op, left, right, destination: 0 }))
+                Outcome::compare(
+                    &expected,
+                    &hangs_here(read, write, SimdSub { op, left, right, destination: 0 }),
+                )
             }),
             None => Case::skipped(case_name, "a form this runner does not know"),
         })

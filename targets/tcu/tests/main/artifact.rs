@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use npukit_target::ReadError;
 use npukit_tcu::artifact::{ArtifactError, read, write};
 use npukit_tcu::op::{DataMoveKind, Strided};
-use npukit_tcu::program::{
-    Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Piece, Program, Usage,
-};
+use npukit_tcu::program::{Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Piece, Program, Usage};
 use npukit_tcu::{Config, Op};
 use proptest::prelude::*;
 
@@ -17,10 +15,10 @@ type Files = HashMap<String, Vec<u8>>;
 
 fn read_from(files: &Files, manifest: &str) -> Result<Program, ArtifactError> {
     let mut resolve = |name: &str| {
-        files.get(name).cloned().ok_or_else(|| ReadError::Unreadable {
-            path: name.to_owned(),
-            reason: "absent".to_owned(),
-        })
+        files
+            .get(name)
+            .cloned()
+            .ok_or_else(|| ReadError::Unreadable { path: name.to_owned(), reason: "absent".to_owned() })
     };
     read(manifest, &files.get(manifest).cloned().unwrap_or_default(), &mut resolve)
 }
@@ -130,11 +128,27 @@ fn error_with(from: &str, to: &str) -> String {
 fn errors_name_file_key_and_what_is_legal() {
     for (from, to, expected) in [
         ("\"size\":24", "\"size\":25", "net_pynqz1.tprog: 24 bytes instead of 25 (key `prog.size`"),
-        ("\"base\":0,\"size\":3}],\"inputs\"", "\"base\":0,\"size\":4}],\"inputs\"", "48 bytes instead of 64"),
-        ("\"base\":0,\"size\":3}],\"inputs\"", "\"base\":1,\"size\":3}],\"inputs\"", "`consts[0].base`: is 1, must be 0"),
-        ("\"base\":7,\"size\":5", "\"base\":1048573,\"size\":5", "`inputs[1]`: vectors 1048573 to 1048577 do not fit DRAM0"),
+        (
+            "\"base\":0,\"size\":3}],\"inputs\"",
+            "\"base\":0,\"size\":4}],\"inputs\"",
+            "48 bytes instead of 64",
+        ),
+        (
+            "\"base\":0,\"size\":3}],\"inputs\"",
+            "\"base\":1,\"size\":3}],\"inputs\"",
+            "`consts[0].base`: is 1, must be 0",
+        ),
+        (
+            "\"base\":7,\"size\":5",
+            "\"base\":1048573,\"size\":5",
+            "`inputs[1]`: vectors 1048573 to 1048577 do not fit DRAM0",
+        ),
         ("\"base\":7,\"size\":5", "\"base\":18446744073709551615,\"size\":5", "do not fit DRAM0"),
-        ("\"base\":7,\"size\":5", "\"base\":-7,\"size\":5", "`inputs[1].base`: is -7, must be a whole number"),
+        (
+            "\"base\":7,\"size\":5",
+            "\"base\":-7,\"size\":5",
+            "`inputs[1].base`: is -7, must be a whole number",
+        ),
         ("\"base\":7,\"size\":5", "\"base\":7", "`inputs[1].size`: is missing"),
         ("\"base\":7,\"size\":5", "\"base\":7,\"size\":0", "must be at least 1 vector"),
         ("net_pynqz1.tprog", "../net_pynqz1.tprog", "`../net_pynqz1.tprog` is not a plain file name"),

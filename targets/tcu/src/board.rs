@@ -1,0 +1,59 @@
+//! The clocks of known instances, so that cycles become milliseconds.
+
+use crate::config::Config;
+
+/// A clock and where it is from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    /// Clock of the unit.
+    pub mhz: f64,
+    /// Who says so.
+    pub source: &'static str,
+}
+
+/// Clocks of presets; of the others none is published.
+const CLOCKS: [(&str, Clock); 6] = [
+    ("pynqz1", Clock { mhz: 50.0, source: "published ResNet-20 measurement, specification 10.2" }),
+    ("pynqz1_12x12", Clock { mhz: 150.0, source: "published benchmark table, specification 10.4" }),
+    (
+        "speech_robot",
+        Clock { mhz: 50.0, source: "published speech commands measurement, specification 10.2" },
+    ),
+    ("ultra96v2", Clock { mhz: 100.0, source: "published ResNet-20 measurement, specification 10.2" }),
+    ("zcu104", Clock { mhz: 100.0, source: "published ResNet-20 measurement, specification 10.2" }),
+    ("zcu104_uram", Clock { mhz: 100.0, source: "published ResNet-20 measurement, specification 10.2" }),
+];
+
+/// The clock of the preset called `name`.
+pub fn clock(name: &str) -> Option<Clock> {
+    CLOCKS.iter().find(|(board, _)| *board == name).map(|&(_, clock)| clock)
+}
+
+/// The preset an artifact was made for: the one its name ends in, if its parameters agree, else the
+/// first whose parameters do.
+pub fn preset_of(artifact_name: &str, config: &Config) -> Option<&'static str> {
+    let same = |name: &&str| Config::preset(name).as_ref() == Some(config);
+    let named = |name: &&str| artifact_name.strip_suffix(name).is_some_and(|rest| rest.ends_with('_'));
+    Config::presets().filter(same).find(named).or_else(|| Config::presets().find(same))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn every_clock_is_a_presets() {
+        for (name, _) in CLOCKS {
+            assert!(Config::preset(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn equal_boards_are_told_apart_by_the_artifacts_name() {
+        let config = Config::preset("pynqz1").unwrap();
+        assert_eq!(preset_of("net_pynqz1", &config), Some("pynqz1"));
+        assert_eq!(preset_of("net_artya7100t", &config), Some("artya7100t"));
+        assert_eq!(preset_of("net", &Config { array_size: 5, ..config }), None);
+    }
+}

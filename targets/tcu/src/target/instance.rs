@@ -1,0 +1,143 @@
+//! [`TcuInstance`]: assembler, disassembler and compiler for one architecture.
+
+use npukit_graph::Graph;
+use npukit_isa::IsaSpec;
+use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
+
+use super::program::TcuProgram;
+use crate::artifact::artifact_name;
+use crate::codec::{decode_program_lenient, encode_program};
+use crate::config::Config;
+use crate::isa::isa;
+use crate::listing::listing;
+use crate::lower::{self, LowerError, Order, Strategy};
+
+/// An architecture with its name.
+pub(super) struct TcuInstance {
+    /// Name of the preset or of the `.tarch` file, up to its first dot.
+    pub name: String,
+    /// Its parameters.
+    pub config: Config,
+}
+
+/// Our own syntax, which assembles again.
+const OWN: &str = "npukit";
+/// The listing upstream's compiler writes.
+const UPSTREAM: &str = "upstream";
+
+impl Instance for TcuInstance {
+    fn name(&self) -> String {
+        format!("tcu:{}", self.name)
+    }
+
+    fn config(&self) -> serde_json::Value {
+        serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn isa(&self) -> Result<IsaSpec, TargetError> {
+        Ok(isa(&self.config))
+    }
+
+    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+        Ok(lower::check(graph, &self.config).into_iter().map(problem).collect())
+    }
+
+    fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        let options = self.options(options)?;
+        let compiled = lower::compile(graph, &self.config, &options).map_err(lower_error)?;
+        Ok(Box::new(TcuProgram::compiled(compiled, self.name.clone())))
+    }
+
+    fn stages(&self) -> &'static [&'static str] {
+        &["layers", "hir", "plan", "lir", "asm"]
+    }
+
+    fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
+        let options = self.options(options)?;
+        if stage == "asm" {
+            let program = lower::compile(graph, &self.config, &options).map_err(lower_error)?.program;
+            let bytes = encode_program(&self.config, &program.instructions).map_err(TargetError::failed)?;
+            return Ok(npukit_asm::disassemble(&isa(&self.config), &bytes).to_string());
+        }
+        let stages = lower::stages(graph, &self.config, &options).map_err(lower_error)?;
+        match stage {
+            "layers" => Ok(stages.layers),
+            "hir" => Ok(stages.hir),
+            "plan" => Ok(stages.plan),
+            "lir" => Ok(stages.lir),
+            _ => Err(option("emit", stage, &format!("the stages are graph, {}", self.stages().join(", ")))),
+        }
+    }
+
+    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+        let assembly = npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?;
+        Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len() })
+    }
+
+    fn listings(&self) -> &'static [&'static str] {
+        &[OWN, UPSTREAM]
+    }
+
+    fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
+        let own = npukit_asm::disassemble(&isa(&self.config), bytes);
+        let problems = own.problems.iter().map(ToString::to_string).collect();
+        let instructions = own.lines.len();
+        let text = match form {
+            OWN => own.to_string(),
+            UPSTREAM => {
+                let whole = bytes.len() - bytes.len() % self.config.layout().instruction_bytes();
+                let ops =
+                    decode_program_lenient(&self.config, &bytes[..whole]).map_err(TargetError::failed)?;
+                listing(&self.config, &ops)
+            }
+            _ => return Err(option("format", form, &format!("the forms are {OWN} and {UPSTREAM}"))),
+        };
+        Ok(Disassembled { text, instructions, problems })
+    }
+}
+
+impl TcuInstance {
+    fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
+        let name = artifact_name(&options.model_name, &self.name);
+        let mut lowering = lower::Options { name: Some(name), ..lower::Options::default() };
+        for (key, value) in &options.options {
+            match key.as_str() {
+                "strategy" => lowering.strategy = Some(strategy(value)?),
+                "order" => lowering.order = order(value)?,
+                _ => return Err(option(key, value, "the options of tcu are `strategy` and `order`")),
+            }
+        }
+        Ok(lowering)
+    }
+}
+
+fn strategy(value: &str) -> Result<Strategy, TargetError> {
+    let legal = || format!("must be one of {}", Strategy::ALL.map(Strategy::name).join(", "));
+    value.parse().map_err(|_| option("strategy", value, &legal()))
+}
+
+fn order(value: &str) -> Result<Order, TargetError> {
+    match value {
+        "default" => Ok(Order::Default),
+        "upstream" => Ok(Order::Upstream),
+        _ => Err(option("order", value, "must be `default` or `upstream`")),
+    }
+}
+
+fn option(key: &str, value: &str, reason: &str) -> TargetError {
+    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
+}
+
+fn problem(problem: lower::Problem) -> Problem {
+    let lower::Problem { node, op, reason, hint } = problem;
+    Problem { node, op, reason, hint }
+}
+
+fn lower_error(error: LowerError) -> TargetError {
+    match error {
+        LowerError::Unsupported { problems } => {
+            TargetError::Refused(problems.into_iter().map(problem).collect())
+        }
+        other => TargetError::failed(other),
+    }
+}

@@ -1,0 +1,106 @@
+//! The golden vectors, as `npu conform` runs them.
+
+use std::path::Path;
+
+use npukit_target::{Outcome, ReadError, Reader, Target};
+use npukit_tcu::Tcu;
+
+use crate::shared::shared;
+
+/// Reads from the disk.
+struct Disk;
+
+impl Reader for Disk {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        std::fs::read(path)
+            .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() })
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            let entry = entry.path();
+            match entry.is_dir() {
+                true => files.extend(self.list(&entry.to_string_lossy())?),
+                false => files.push(entry.to_string_lossy().into_owned()),
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// Checks the vectors of a file; gives the numbers passed and skipped.
+fn check(path: &Path) -> (usize, usize) {
+    let path = path.to_string_lossy();
+    let bytes = Disk.read(&path).unwrap();
+    let cases = Tcu.vectors(&path, &bytes, &Disk).unwrap_or_else(|| panic!("{path} is not recognised"));
+    let (mut passed, mut skipped) = (0, 0);
+    for case in cases {
+        let name = case.name.clone();
+        match case.check() {
+            Outcome::Passed => passed += 1,
+            Outcome::Skipped { .. } => skipped += 1,
+            Outcome::Failed { expected, got } => panic!("{path}, {name}: expected {expected}, got {got}"),
+        }
+    }
+    (passed, skipped)
+}
+
+fn check_shared(name: &str, expected: (usize, usize)) {
+    if let Some(path) = shared(name) {
+        assert_eq!(check(&path), expected, "{name}: (passed, skipped)");
+    }
+}
+
+#[test]
+fn every_encoding_both_ways() {
+    check_shared("golden/tcu/encoding.json", (171, 0));
+}
+
+#[test]
+fn every_numeric_vector() {
+    check_shared("golden/tcu/numerics.json", (900, 0));
+}
+
+#[test]
+fn final_states_of_random_programs() {
+    check_shared("golden/tcu/rtl_sequences.json", (40, 160));
+    check_shared("golden/tcu/rtl_sequences_n32_b4.json", (20, 80));
+}
+
+#[test]
+fn published_programs() {
+    check_shared("golden/tcu/programs/resnet20v2_zcu104/outputs.json", (13, 0));
+    check_shared("golden/tcu/programs/speech_commands/outputs.json", (4, 0));
+}
+
+#[test]
+fn measurements_are_checked_as_far_as_they_are_not_cycles() {
+    // 10 forms, the estimator of both programs that are present, 10 images.
+    check_shared("golden/tcu/rtl_timing.json", (22, 163 + 52 + 2 + 4));
+}
+
+#[test]
+fn a_wrong_vector_fails() {
+    let Some(path) = shared("golden/tcu/encoding.json") else { return };
+    let text = std::fs::read_to_string(path).unwrap();
+    let wrong = text.replacen("\"0500070000000010\"", "\"0500070000000011\"", 1);
+    assert_ne!(text, wrong);
+    let cases = Tcu.vectors("encoding.json", wrong.as_bytes(), &Disk).unwrap();
+    let failed = cases.into_iter().filter_map(|case| match case.check() {
+        Outcome::Failed { got, .. } => Some(got),
+        _ => None,
+    });
+    assert_eq!(failed.count(), 1);
+}
+
+#[test]
+fn a_file_of_a_known_format_with_wrong_content_fails() {
+    let text = br#"{"architectures":{},"vectors":[{"id":0,"arch":"x"}]}"#;
+    let mut cases = Tcu.vectors("v.json", text, &Disk).unwrap();
+    let outcome = cases.remove(0).check();
+    assert!(matches!(&outcome, Outcome::Failed { got, .. } if got.contains("v.json")), "{outcome:?}");
+    assert!(Tcu.vectors("v.json", b"{}", &Disk).is_none());
+    assert!(Tcu.vectors("v.json", b"[1,", &Disk).is_none());
+}
