@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use npukit_graph::{Graph, evaluate};
+use npukit_graph::pass::simplify;
+use npukit_graph::{Graph, Op, evaluate};
 use npukit_import::onnx::{Options, read};
 use npukit_numeric::Tensor;
+use npukit_numeric::npy::read_npy;
 
 use crate::model::floats;
 
 /// A file of the shared folder; `None` when the folder is absent and need not be there.
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn shared(name: &str) -> Option<Vec<u8>> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     let folder = std::env::var_os("NPUKIT_SHARED").map_or_else(|| PathBuf::from(default), PathBuf::from);
@@ -21,16 +24,10 @@ fn shared(name: &str) -> Option<Vec<u8>> {
     Some(std::fs::read(&path).unwrap())
 }
 
-/// Shape and elements of a little-endian float32 `.npy` file, version 1.
-fn npy(bytes: &[u8]) -> (Vec<usize>, Vec<f32>) {
-    assert_eq!(&bytes[..8], b"\x93NUMPY\x01\x00");
-    let end = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    let header = std::str::from_utf8(&bytes[10..end]).unwrap();
-    assert!(header.contains("'<f4'") && header.contains("False"), "{header}");
-    let (_, shape) = header.split_once('(').unwrap();
-    let (shape, _) = shape.split_once(')').unwrap();
-    let shape = shape.split(',').filter_map(|size| size.trim().parse().ok()).collect();
-    (shape, bytes[end..].as_chunks().0.iter().map(|&word| f32::from_le_bytes(word)).collect())
+/// Shape and elements of a `.npy` file of floats.
+fn npy(name: &str) -> (Vec<usize>, Vec<f32>) {
+    let tensor = read_npy(name, &shared(name).unwrap()).unwrap();
+    (tensor.shape().to_vec(), tensor.as_f32().unwrap().to_vec())
 }
 
 fn run(graph: &Graph, input: Tensor) -> Vec<f32> {
@@ -52,8 +49,8 @@ fn resnet_logits() {
     assert_eq!(graph.value(graph.inputs[0]).name, "x:0");
     assert_eq!(graph.shape(graph.inputs[0]), [1, 32, 32, 3]);
     assert_eq!(graph.value(graph.outputs[0]).name, "Identity:0");
-    let (shape, images) = npy(&shared("cifar10_inputs.npy").unwrap());
-    let (_, logits) = npy(&shared("resnet20v2_cifar_logits.npy").unwrap());
+    let (shape, images) = npy("cifar10_inputs.npy");
+    let (_, logits) = npy("resnet20v2_cifar_logits.npy");
     assert_eq!(shape, [10, 32, 32, 3]);
     for (image, logits) in images.chunks(32 * 32 * 3).zip(logits.chunks(10)) {
         assert_close(&run(&graph, floats(&[1, 32, 32, 3], image)), logits, 1e-3);
@@ -64,7 +61,7 @@ fn resnet_logits() {
 fn resnet_with_softmax_sums_to_one() {
     let Some(model) = shared("resnet20v2_cifar_softmax.onnx") else { return };
     let graph = read(&model, "resnet20v2", &Options::default()).unwrap();
-    let (_, images) = npy(&shared("cifar10_inputs.npy").unwrap());
+    let (_, images) = npy("cifar10_inputs.npy");
     let labels = [0, 9, 5, 7, 9, 8, 5, 7, 8, 6];
     for (image, label) in images.chunks(32 * 32 * 3).zip(labels) {
         let probabilities = run(&graph, floats(&[1, 32, 32, 3], image));
@@ -80,7 +77,7 @@ fn speech_logits() {
     let Some(model) = shared("speech_commands.onnx") else { return };
     let expected: serde_json::Value =
         serde_json::from_slice(&shared("speech_commands_expected.json").unwrap()).unwrap();
-    let (shape, sample) = npy(&shared("speech_commands_input.npy").unwrap());
+    let (shape, sample) = npy("speech_commands_input.npy");
     for (resize_half_pixel, key) in
         [(false, "float_logits_opset10_asymmetric_resize"), (true, "float_logits_half_pixel_resize")]
     {
@@ -92,4 +89,29 @@ fn speech_logits() {
         let logits: Vec<f32> = logits.iter().map(|value| value.as_f64().unwrap() as f32).collect();
         assert_close(&run(&graph, floats(&shape, &sample)), &logits, 1e-3);
     }
+}
+
+/// The names of the Transpose nodes that simplification leaves.
+fn transposes(graph: &Graph) -> Vec<&str> {
+    let transposes = graph.nodes.iter().filter(|node| matches!(node.op, Op::Transpose(_)));
+    transposes.map(|node| node.name.as_str()).collect()
+}
+
+#[test]
+fn simplified_resnet_has_no_transposes() {
+    for name in ["resnet20v2_cifar.onnx", "resnet20v2_cifar_softmax.onnx"] {
+        let Some(model) = shared(name) else { return };
+        let mut graph = read(&model, "resnet20v2", &Options::default()).unwrap();
+        simplify(&mut graph).unwrap();
+        assert_eq!(transposes(&graph), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn simplified_speech_network_has_no_transposes() {
+    let Some(model) = shared("speech_commands.onnx") else { return };
+    let mut graph = read(&model, "speech", &Options::default()).unwrap();
+    simplify(&mut graph).unwrap();
+    // The input is NCHW with one channel: its Transpose moves nothing.
+    assert_eq!(transposes(&graph), [""; 0]);
 }
