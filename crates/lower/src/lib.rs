@@ -1,1 +1,5 @@
-//! What lowerings share: memory planning and cost-driven choice.
+//! What lowerings share: placing objects that live for a while into one memory.
+
+mod place;
+
+pub use place::{Lifetime, Placement, place};

@@ -1,0 +1,114 @@
+//! Graphs to programs: [`compile`] runs the stages in order, each a module and a printable form.
+//!
+//! | stage | module | from → to |
+//! |---|---|---|
+//! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
+//! | HIR | [`hir`], built by `ops` (one file per operator family) | chain → steps on grids of vectors |
+//! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
+//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the estimator |
+//! | LIR | [`lir`] | runs of vectors → instructions |
+//! | program | [`backend`] | everything → [`Program`] |
+
+mod arena;
+pub mod backend;
+pub mod error;
+pub mod hir;
+pub mod layers;
+pub mod lir;
+pub mod memory;
+pub mod object;
+mod ops;
+pub mod schedule;
+mod tile;
+pub mod view;
+
+use npukit_graph::Graph;
+
+pub use error::{LowerError, Problem};
+pub use memory::Strategy;
+
+use crate::config::Config;
+use crate::program::Program;
+
+/// Where a layer's bias enters, which decides how results round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The bias enters with the first tap that every output pixel has; constants added to a
+    /// matrix product become its bias.
+    #[default]
+    Default,
+    /// As upstream's compiler: the bias enters with tap (0, 0) and the last block of input channels,
+    /// an addition stays an addition. Results equal those of published programs bit for bit.
+    Upstream,
+}
+
+/// What the caller chooses.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Name of the program; the graph's when `None`.
+    pub name: Option<String>,
+    /// Where variables and constants live; the cheapest by the estimator when `None`.
+    pub strategy: Option<Strategy>,
+    /// Where the bias enters.
+    pub order: Order,
+}
+
+/// The printable forms of every stage.
+#[derive(Clone, Debug)]
+pub struct Stages {
+    /// Chains of graph nodes.
+    pub layers: String,
+    /// Steps of each layer.
+    pub hir: String,
+    /// Addresses of the objects.
+    pub plan: String,
+    /// Instructions with layer and tile comments.
+    pub lir: String,
+}
+
+/// What [`compile`] gives.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The program.
+    pub program: Program,
+    /// Strategy taken.
+    pub strategy: Strategy,
+    /// Constants that saturated when they were converted to the number format.
+    pub saturated_constants: u64,
+}
+
+/// Compiles a simplified graph (see `npukit_graph::pass`) for an instance.
+///
+/// Errors: every node that cannot be lowered, or the memory a layer does not fit.
+pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
+    let model = hir::build(graph, config, options.order)?;
+    let (strategy, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
+    let saturated_constants = model.objects.saturated_constants();
+    let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
+    let program = backend::program(name, model, config, scheduled)?;
+    Ok(Compiled { program, strategy, saturated_constants })
+}
+
+/// The nodes that stand in the way of compiling `graph`; empty when none does.
+///
+/// A graph without problems here can still fail [`compile`] for want of memory.
+pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
+    match hir::build(graph, config, Order::Default) {
+        Err(LowerError::Unsupported { problems }) => problems,
+        _ => Vec::new(),
+    }
+}
+
+/// The printable forms of the stages, for a person who debugs.
+///
+/// Errors: as [`compile`].
+pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
+    let model = hir::build(graph, config, options.order)?;
+    let (_, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
+    Ok(Stages {
+        layers: model.print_layers(),
+        hir: model.print_steps(),
+        plan: scheduled.plan.print(&model),
+        lir: scheduled.print(&model),
+    })
+}

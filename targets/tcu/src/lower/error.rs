@@ -1,0 +1,74 @@
+//! Why a graph cannot be lowered.
+
+/// A node that stands in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Name of the node.
+    pub node: String,
+    /// Its operator.
+    pub op: String,
+    /// What the array cannot do.
+    pub reason: String,
+    /// What would help.
+    pub hint: String,
+}
+
+/// A memory of the accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Variables, inputs and outputs.
+    Dram0,
+    /// Constants.
+    Dram1,
+    /// Local memory.
+    Local,
+    /// Accumulators.
+    Accumulators,
+}
+
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Dram0 => "DRAM0",
+            Self::Dram1 => "DRAM1",
+            Self::Local => "local memory",
+            Self::Accumulators => "accumulators",
+        })
+    }
+}
+
+/// Why [`compile`](super::compile) failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LowerError {
+    /// Operators the array cannot do; all of them.
+    #[error("{} of the model's nodes cannot be lowered:{}", problems.len(), list(problems))]
+    Unsupported {
+        /// One entry per node.
+        problems: Vec<Problem>,
+    },
+    /// A layer does not fit a memory however it is tiled.
+    #[error(
+        "layer `{layer}` does not fit {memory}: it needs {needed} vectors, {available} are there; \
+         choose an instance with more, or another --strategy"
+    )]
+    Insufficient {
+        /// The layer.
+        layer: String,
+        /// The memory.
+        memory: Memory,
+        /// Vectors needed at least.
+        needed: u64,
+        /// Vectors there.
+        available: u64,
+    },
+}
+
+fn list(problems: &[Problem]) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for Problem { node, op, reason, hint } in problems {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {node} ({op}): {reason}; {hint}");
+    }
+    text
+}

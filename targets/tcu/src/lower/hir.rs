@@ -1,0 +1,291 @@
+//! HIR: layers as steps on a grid of vectors that stays in the accumulators.
+//!
+//! A [`Layer`] starts by filling its grid (a matrix product, or a load), changes it step by step,
+//! and saves it where other layers or the host need it. Steps name vectors, not addresses.
+
+use std::fmt::Write;
+
+use npukit_graph::Graph;
+
+use super::Order;
+use super::error::LowerError;
+use super::layers::Builder;
+use super::object::{ObjectId, ObjectKind, Objects, VecRef};
+use crate::config::Config;
+use crate::op::SimdOp;
+use crate::program::{HostStep, Layout};
+
+/// A model as layers over objects.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Inputs, outputs, variables and constants.
+    pub objects: Objects,
+    /// Layers in order.
+    pub layers: Vec<Layer>,
+    /// Inputs of the program.
+    pub inputs: Vec<Port>,
+    /// Outputs of the program.
+    pub outputs: Vec<Port>,
+    /// Steps left to the host.
+    pub host_steps: Vec<HostStep>,
+}
+
+/// An input or output.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// The model's name.
+    pub name: String,
+    /// Where its vectors are.
+    pub object: ObjectId,
+    /// How the tensor lies in them.
+    pub layout: Layout,
+}
+
+/// Steps on one grid. `pixels` and `blocks` are the size of the grid after the last step.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// Names of its graph nodes.
+    pub nodes: Vec<String>,
+    /// Multiply-accumulates of the model, padding left out.
+    pub macs: u64,
+    /// Pixels after the last step.
+    pub pixels: usize,
+    /// Vectors of a pixel; the same in all steps.
+    pub blocks: usize,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A step. Lists of references are pixel by pixel, block by block.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Fills the grid with a matrix product.
+    MatMul(MatMul),
+    /// Fills the grid with vectors.
+    Load(Vec<VecRef>),
+    /// Adds vectors to the grid.
+    AddVectors(Vec<VecRef>),
+    /// `op(grid, vectors)`, or with the operands swapped.
+    Binary {
+        /// Operation.
+        op: SimdOp,
+        /// The other operand.
+        vectors: Vec<VecRef>,
+        /// The other operand is the left one.
+        swapped: bool,
+    },
+    /// `op(grid, operand)` with an operand that all pixels share, or with the operands swapped.
+    ChannelWise {
+        /// Operation.
+        op: SimdOp,
+        /// The other operand.
+        operand: ChannelOperand,
+        /// The other operand is the left one.
+        swapped: bool,
+    },
+    /// `op(grid, alpha * grid)` with `op` Max or Min.
+    LeakyRelu {
+        /// Max for slopes up to 1, Min above.
+        op: SimdOp,
+        /// The slope in all lanes.
+        alpha: VecRef,
+    },
+    /// The largest vector of each window, lane by lane.
+    MaxPool(Windows),
+    /// The sum of each window, multiplied by the window's scale.
+    AveragePool {
+        /// The windows.
+        windows: Windows,
+        /// One over the divisor in all lanes, per window.
+        scales: Vec<VecRef>,
+    },
+    /// The sum of each window's vectors times their weights.
+    WeightedSum {
+        /// The windows.
+        windows: Windows,
+        /// One weight in all lanes per vector of a window, in the order of the windows.
+        weights: Vec<VecRef>,
+    },
+    /// Stores the grid.
+    Save {
+        /// Where to.
+        object: ObjectId,
+        /// Pixel by pixel (what hosts expect) instead of block by block (what keeps runs long).
+        pixel_major: bool,
+    },
+}
+
+/// An operand that all pixels share.
+#[derive(Clone, Debug)]
+pub enum ChannelOperand {
+    /// Zero.
+    Zero,
+    /// One vector per block, or one for all blocks.
+    Blocks(Vec<VecRef>),
+}
+
+/// Sets of pixels of the grid before the step, one per pixel of the grid after it.
+#[derive(Clone, Debug, Default)]
+pub struct Windows {
+    starts: Vec<u32>,
+    pixels: Vec<u32>,
+}
+
+impl Windows {
+    /// Adds the window of the next pixel.
+    pub fn push(&mut self, pixels: impl IntoIterator<Item = u32>) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.pixels.extend(pixels);
+        self.starts.push(self.pixels.len() as u32);
+    }
+
+    /// Number of windows.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Positions of window `i`'s entries in the list of all entries.
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        self.starts[i] as usize..self.starts[i + 1] as usize
+    }
+
+    /// The pixels of window `i`.
+    pub fn get(&self, i: usize) -> &[u32] {
+        &self.pixels[self.range(i)]
+    }
+}
+
+/// A matrix product: for every pixel and output block, the sum over terms of an input vector times
+/// the term's weights for that block.
+#[derive(Clone, Debug)]
+pub struct MatMul {
+    /// Object that holds the weights.
+    pub weights: ObjectId,
+    /// One entry per tap and block of input channels.
+    pub terms: Vec<Term>,
+    /// Weights of term `t` for block `o` at `o * terms.len() + t`; `None` where all are zero.
+    pub sets: Vec<Option<WeightSet>>,
+}
+
+impl MatMul {
+    /// The weights of `term` for `block`.
+    pub fn set(&self, term: usize, block: usize) -> Option<WeightSet> {
+        self.sets[block * self.terms.len() + term]
+    }
+}
+
+/// The input vectors that meet one array full of weights: one per pixel, [`VecRef::ZERO`] where the
+/// tap lies in the padding.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// Input vectors.
+    pub inputs: Vec<VecRef>,
+}
+
+/// One array full of weights: `array_size` rows from `first_row` on, with a bias row before them
+/// when `has_bias`.
+#[derive(Clone, Copy, Debug)]
+pub struct WeightSet {
+    /// First vector in the weights' object.
+    pub first_row: u32,
+    /// The first row is the bias.
+    pub has_bias: bool,
+}
+
+/// Builds the layers of a graph.
+///
+/// Errors: [`LowerError::Unsupported`] with every node that stands in the way.
+pub fn build(graph: &Graph, config: &Config, order: Order) -> Result<Model, LowerError> {
+    Builder::new(graph, config, order).build()
+}
+
+impl Layer {
+    /// The nodes' names, joined.
+    pub fn name(&self) -> String {
+        self.nodes.join("+")
+    }
+}
+
+impl Model {
+    /// One line per layer: its nodes and the size of its grid.
+    pub fn print_layers(&self) -> String {
+        let mut text = String::new();
+        for (i, layer) in self.layers.iter().enumerate() {
+            let Layer { pixels, blocks, macs, .. } = layer;
+            let _ =
+                writeln!(text, "layer {i} {}: {pixels} pixels x {blocks} blocks, {macs} MACs", layer.name());
+        }
+        for step in &self.host_steps {
+            let _ = writeln!(text, "host {}: {:?} on {}: {}", step.node, step.op, step.output, step.reason);
+        }
+        text
+    }
+
+    /// The steps of every layer.
+    pub fn print_steps(&self) -> String {
+        let mut text = String::new();
+        for (i, layer) in self.layers.iter().enumerate() {
+            let _ = writeln!(text, "layer {i} {}", layer.name());
+            for step in &layer.steps {
+                let _ = writeln!(text, "  {}", self.print_step(step));
+            }
+        }
+        text
+    }
+
+    fn print_step(&self, step: &Step) -> String {
+        match step {
+            Step::MatMul(matmul) => {
+                let sets = matmul.sets.iter().flatten().count();
+                let weights = self.name(matmul.weights);
+                format!("matmul {weights}: {} terms, {sets} weight sets", matmul.terms.len())
+            }
+            Step::Load(vectors) => format!("load {}", self.print_vectors(vectors)),
+            Step::AddVectors(vectors) => format!("add {}", self.print_vectors(vectors)),
+            Step::Binary { op, vectors, swapped } => {
+                format!("{op:?} {}{}", self.print_vectors(vectors), if *swapped { ", swapped" } else { "" })
+            }
+            Step::ChannelWise { op, operand, swapped } => {
+                let operand = match operand {
+                    ChannelOperand::Zero => "0".to_owned(),
+                    ChannelOperand::Blocks(vectors) => self.print_vectors(vectors),
+                };
+                format!("{op:?} by channel with {operand}{}", if *swapped { ", swapped" } else { "" })
+            }
+            Step::LeakyRelu { op, alpha } => format!("leaky relu {op:?} {}", self.name(alpha.object)),
+            Step::MaxPool(windows) => format!("max pool, {} windows", windows.len()),
+            Step::AveragePool { windows, .. } => format!("average pool, {} windows", windows.len()),
+            Step::WeightedSum { windows, .. } => format!("weighted sum, {} windows", windows.len()),
+            Step::Save { object, pixel_major } => {
+                format!("save {}{}", self.name(*object), if *pixel_major { " pixel-major" } else { "" })
+            }
+        }
+    }
+
+    fn print_vectors(&self, vectors: &[VecRef]) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for vector in vectors {
+            let name = if vector.is_zero() { "zero" } else { self.name(vector.object) };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        format!("{} ({} vectors)", names.join(", "), vectors.len())
+    }
+
+    fn name(&self, object: ObjectId) -> &str {
+        &self.objects.get(object).name
+    }
+
+    /// Objects of a kind.
+    pub fn objects_of(&self, kind: ObjectKind) -> impl Iterator<Item = ObjectId> + '_ {
+        self.objects.iter().filter(move |(_, object)| object.kind == kind).map(|(id, _)| id)
+    }
+}

@@ -1,0 +1,181 @@
+//! LIR: instructions, made from runs of vectors, with their cost by the published estimator.
+
+use crate::config::Config;
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::timing::Estimator;
+
+/// Pairs of vectors merged into one strided operand each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Local addresses.
+    pub local: Strided,
+    /// Addresses of the other memory.
+    pub other: Strided,
+    /// Number of pairs.
+    pub size: u64,
+}
+
+/// Merges pairs of addresses, in order, into runs with legal strides.
+pub fn roll(pairs: impl IntoIterator<Item = (u64, u64)>, config: &Config) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (local, other) in pairs {
+        let single = Run { local: strided(local), other: strided(other), size: 1 };
+        match runs.last_mut().and_then(|run| run.extended(local, other, config).map(|longer| (run, longer))) {
+            Some((run, longer)) => *run = longer,
+            None => runs.push(single),
+        }
+    }
+    runs
+}
+
+fn strided(address: u64) -> Strided {
+    Strided { address, stride_log2: 0 }
+}
+
+impl Run {
+    /// The same run with `first` added to its other addresses.
+    pub fn shifted(mut self, first: u64) -> Self {
+        self.other.address += first;
+        self
+    }
+
+    fn extended(&self, local: u64, other: u64, config: &Config) -> Option<Self> {
+        let mut longer = Self { size: self.size + 1, ..*self };
+        if self.size == 1 {
+            longer.local.stride_log2 = step(self.local.address, local, config.stride0_depth)?;
+            longer.other.stride_log2 = step(self.other.address, other, config.stride1_depth)?;
+            return Some(longer);
+        }
+        let next = |operand: Strided| operand.address + (self.size << operand.stride_log2);
+        (next(self.local) == local && next(self.other) == other).then_some(longer)
+    }
+}
+
+/// The stride code that leads from one address to the next.
+fn step(from: u64, to: u64, codes: usize) -> Option<u32> {
+    let step = to.checked_sub(from)?;
+    (step.is_power_of_two() && (step.trailing_zeros() as usize) < codes).then(|| step.trailing_zeros())
+}
+
+/// A list of instructions that knows its cost, and what the array holds.
+#[derive(Debug)]
+pub struct Lir {
+    config: Config,
+    /// The instructions.
+    pub ops: Vec<Op>,
+    /// Cycles by the estimator, drained.
+    pub cycles: u64,
+    estimator: Estimator,
+    array: Option<u64>,
+}
+
+/// A state to return to.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    length: usize,
+    cycles: u64,
+    estimator: Estimator,
+    array: Option<u64>,
+}
+
+impl Lir {
+    /// An empty list.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            ops: Vec::new(),
+            cycles: 0,
+            estimator: Estimator::new(config),
+            array: None,
+        }
+    }
+
+    /// The present state.
+    pub fn checkpoint(&self) -> Checkpoint {
+        let Self { ops, cycles, estimator, array, .. } = self;
+        Checkpoint { length: ops.len(), cycles: *cycles, estimator: estimator.clone(), array: *array }
+    }
+
+    /// Takes back all since `checkpoint`; returns the instructions taken back.
+    pub fn rewind(&mut self, checkpoint: &Checkpoint) -> Vec<Op> {
+        (self.cycles, self.estimator, self.array) =
+            (checkpoint.cycles, checkpoint.estimator.clone(), checkpoint.array);
+        self.ops.split_off(checkpoint.length)
+    }
+
+    /// Puts back instructions that [`Lir::rewind`] took, and the state after them.
+    pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
+        self.ops.extend(ops);
+        (self.cycles, self.estimator, self.array) = (after.cycles, after.estimator.clone(), after.array);
+    }
+
+    /// Adds an instruction.
+    pub fn push(&mut self, op: Op) {
+        self.cycles += self.estimator.cost(&op).cycles;
+        self.ops.push(op);
+    }
+
+    /// Moves pairs of (local, other) addresses.
+    pub fn move_pairs(&mut self, kind: DataMoveKind, pairs: impl IntoIterator<Item = (u64, u64)>) {
+        for Run { local, other, size } in roll(pairs, &self.config) {
+            self.push(Op::DataMove { kind, local, other, size });
+        }
+    }
+
+    /// Fills the array with the rows at `rows` (ascending; the bias first when `has_bias`), unless
+    /// it holds the weights named `key` already.
+    pub fn load_weights(&mut self, key: u64, rows: impl IntoIterator<Item = u64>, has_bias: bool) {
+        if self.array == Some(key) {
+            return;
+        }
+        let runs = roll(rows.into_iter().enumerate().map(|(i, row)| (row, i as u64)), &self.config);
+        // The highest row goes in first.
+        for run in runs.iter().rev() {
+            self.push(Op::LoadWeights { zeroes: false, local: run.local, size: run.size });
+        }
+        if !has_bias {
+            self.push_zero_row();
+        }
+        self.array = Some(key);
+    }
+
+    /// Puts a zero bias into the array; nothing can be said of its other rows.
+    pub fn load_zero_bias(&mut self) {
+        self.push_zero_row();
+        self.array = None;
+    }
+
+    fn push_zero_row(&mut self) {
+        self.push(Op::LoadWeights { zeroes: true, local: Strided::default(), size: 1 });
+    }
+
+    /// One SIMD instruction in place or not.
+    pub fn simd(&mut self, sub: SimdSub, read_address: Option<u64>, write: Option<(u64, bool)>) {
+        let (write_address, accumulate) = write.unwrap_or_default();
+        self.push(Op::Simd {
+            read: read_address.is_some(),
+            write: write.is_some(),
+            accumulate,
+            write_address,
+            read_address: read_address.unwrap_or(0),
+            sub,
+        });
+    }
+}
+
+/// Register 1 takes the input.
+pub const TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 1 };
+/// Register 1 becomes zero.
+pub const ZERO_TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 1 };
+/// The input goes through.
+pub const THROUGH: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 0 };
+
+/// `op(input, register 1)`, or with the operands swapped, to the output.
+pub const fn with_register(op: SimdOp, swapped: bool) -> SimdSub {
+    SimdSub { op, left: swapped as u8, right: !swapped as u8, destination: 0 }
+}
+
+/// `op(input, register 1)` to register 1.
+pub const fn into_register(op: SimdOp) -> SimdSub {
+    SimdSub { op, left: 0, right: 1, destination: 1 }
+}

@@ -1,0 +1,287 @@
+//! The plan: which memory each object lives in, and where.
+
+use std::fmt::Write;
+use std::ops::Range;
+use std::str::FromStr;
+
+use npukit_lower::{Lifetime, place};
+
+use super::error::{LowerError, Memory};
+use super::hir::{ChannelOperand, Layer, Model, Step};
+use super::object::{ObjectId, ObjectKind, VecRef};
+use crate::config::Config;
+use crate::program::Usage;
+
+/// Where variables and constants live. Inputs and outputs are always in DRAM0, and constants are
+/// always in DRAM1 too, whence they are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// Variables in DRAM0, constants in DRAM1.
+    LocalIsolated,
+    /// Variables in local memory.
+    LocalVars,
+    /// Constants in local memory, where the driver copies them before the program starts.
+    LocalConsts,
+    /// Both in local memory.
+    LocalVarsAndConsts,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::LocalIsolated, Self::LocalVars, Self::LocalConsts, Self::LocalVarsAndConsts];
+
+    /// Upstream's name for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LocalIsolated => "local-isolated",
+            Self::LocalVars => "local-vars",
+            Self::LocalConsts => "local-consts",
+            Self::LocalVarsAndConsts => "local-vars-and-consts",
+        }
+    }
+
+    /// Whether variables live in local memory.
+    pub const fn local_vars(self) -> bool {
+        matches!(self, Self::LocalVars | Self::LocalVarsAndConsts)
+    }
+
+    /// Whether constants live in local memory.
+    pub const fn local_consts(self) -> bool {
+        matches!(self, Self::LocalConsts | Self::LocalVarsAndConsts)
+    }
+}
+
+impl std::fmt::Display for Strategy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no strategy's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown strategy `{0}`; there are local-isolated, local-vars, local-consts, local-vars-and-consts")]
+pub struct UnknownStrategy(String);
+
+impl FromStr for Strategy {
+    type Err = UnknownStrategy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStrategy> {
+        Self::ALL
+            .into_iter()
+            .find(|strategy| strategy.name() == name)
+            .ok_or_else(|| UnknownStrategy(name.to_owned()))
+    }
+}
+
+/// A place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// From this vector of DRAM0 on.
+    Dram0(u64),
+    /// From this vector of DRAM1 on.
+    Dram1(u64),
+    /// From this vector of local memory on.
+    Local(u64),
+    /// No layer needs it.
+    Nowhere,
+}
+
+/// Where everything lives.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The strategy followed.
+    pub strategy: Strategy,
+    /// Home of each object.
+    homes: Vec<Home>,
+    /// Constants in the order of DRAM1.
+    pub constants: Vec<ObjectId>,
+    /// The part of local memory that layers load into.
+    pub arena: Range<u64>,
+    /// Use of DRAM0.
+    pub dram0: Usage,
+    /// Use of DRAM1.
+    pub dram1: Usage,
+    /// Use of local memory by objects that live there.
+    pub local: Usage,
+}
+
+/// Vectors of DRAM0 at its end that the driver's flush probe overwrites.
+const DRAM0_RESERVED: u64 = 2;
+/// Vectors of local memory at its end that the driver's flush probe overwrites.
+const LOCAL_RESERVED: u64 = 1;
+
+impl Plan {
+    /// Plans a model.
+    ///
+    /// Errors: [`LowerError::Insufficient`] when a memory is too small.
+    pub fn new(model: &Model, config: &Config, strategy: Strategy) -> Result<Self, LowerError> {
+        let uses = Uses::of(model);
+        let mut homes = vec![Home::Nowhere; model.objects.len()];
+        let constants = uses.constants(model);
+        let dram1 = place_constants(model, &constants, strategy, &mut homes);
+        require(model, &uses, &constants, Memory::Dram1, dram1, config.dram1_depth)?;
+        let local_constants = if strategy.local_consts() { dram1 } else { 0 };
+
+        let in_dram0 =
+            |kind| matches!(kind, ObjectKind::Input | ObjectKind::Output) || !strategy.local_vars();
+        let objects = uses.living(model, in_dram0);
+        let dram0 = place_living(&uses, model, &objects, |offset| Home::Dram0(offset), &mut homes);
+        require(
+            model,
+            &uses,
+            &objects,
+            Memory::Dram0,
+            dram0.maximum,
+            config.dram0_depth.saturating_sub(DRAM0_RESERVED),
+        )?;
+
+        let objects = uses.living(model, |kind| !in_dram0(kind));
+        let variables =
+            place_living(&uses, model, &objects, |offset| Home::Local(local_constants + offset), &mut homes);
+        let depth = config.local_depth.saturating_sub(LOCAL_RESERVED);
+        let used = local_constants + variables.maximum;
+        let residents = if variables.maximum > 0 { &objects } else { &constants };
+        require(model, &uses, residents, Memory::Local, used, depth)?;
+
+        let local = Usage { maximum: used, aggregate: local_constants + variables.aggregate };
+        let dram1 = Usage { maximum: dram1, aggregate: dram1 };
+        Ok(Self { strategy, homes, constants, arena: used..depth, dram0, dram1, local })
+    }
+
+    /// Where `object` lives.
+    pub fn home(&self, object: ObjectId) -> Home {
+        self.homes[object.0 as usize]
+    }
+
+    /// One line per object.
+    pub fn print(&self, model: &Model) -> String {
+        let mut text =
+            format!("strategy {}, arena {}..{}\n", self.strategy, self.arena.start, self.arena.end);
+        for (id, object) in model.objects.iter() {
+            let home = match self.home(id) {
+                Home::Dram0(at) => format!("DRAM0 {at}"),
+                Home::Dram1(at) => format!("DRAM1 {at}"),
+                Home::Local(at) => format!("local {at}"),
+                Home::Nowhere => continue,
+            };
+            let _ = writeln!(text, "{home}: {} vectors, {:?} {}", object.vectors, object.kind, object.name);
+        }
+        text
+    }
+}
+
+/// Which layers need an object: first and last, or none.
+struct Uses(Vec<Option<(usize, usize)>>);
+
+impl Uses {
+    fn of(model: &Model) -> Self {
+        let mut uses = Self(vec![None; model.objects.len()]);
+        for port in &model.inputs {
+            uses.add(port.object, 0);
+        }
+        for (i, layer) in model.layers.iter().enumerate() {
+            for_each_object(layer, |object| uses.add(object, i));
+        }
+        for port in &model.outputs {
+            uses.add(port.object, model.layers.len());
+        }
+        uses
+    }
+
+    fn add(&mut self, object: ObjectId, layer: usize) {
+        if let Some(known) = self.0.get_mut(object.0 as usize) {
+            let (first, last) = known.unwrap_or((layer, layer));
+            *known = Some((first.min(layer), last.max(layer)));
+        }
+    }
+
+    /// Constants by first use.
+    fn constants(&self, model: &Model) -> Vec<ObjectId> {
+        let used = |&id: &ObjectId| self.0[id.0 as usize].is_some();
+        let mut constants: Vec<ObjectId> = model.objects_of(ObjectKind::Constant).filter(used).collect();
+        constants.sort_by_key(|id| self.0[id.0 as usize]);
+        constants
+    }
+
+    fn living(&self, model: &Model, wanted: impl Fn(ObjectKind) -> bool) -> Vec<ObjectId> {
+        let all = model
+            .objects
+            .iter()
+            .filter(|(_, object)| object.kind != ObjectKind::Constant && wanted(object.kind));
+        all.map(|(id, _)| id).filter(|id| self.0[id.0 as usize].is_some()).collect()
+    }
+}
+
+fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
+    let mut vectors = |list: &[VecRef]| {
+        // Runs of one object are the rule; visiting each once is enough.
+        let mut last = VecRef::ZERO.object;
+        for vector in list {
+            if vector.object != last {
+                last = vector.object;
+                visit(last);
+            }
+        }
+    };
+    for step in &layer.steps {
+        match step {
+            Step::MatMul(matmul) => {
+                matmul.terms.iter().for_each(|term| vectors(&term.inputs));
+                vectors(&[VecRef { object: matmul.weights, index: 0 }]);
+            }
+            Step::Load(list) | Step::AddVectors(list) | Step::Binary { vectors: list, .. } => vectors(list),
+            Step::ChannelWise { operand: ChannelOperand::Blocks(list), .. } => vectors(list),
+            Step::ChannelWise { .. } | Step::MaxPool(_) => {}
+            Step::LeakyRelu { alpha, .. } => vectors(&[*alpha]),
+            Step::AveragePool { scales: list, .. } | Step::WeightedSum { weights: list, .. } => vectors(list),
+            Step::Save { object, .. } => vectors(&[VecRef { object: *object, index: 0 }]),
+        }
+    }
+}
+
+fn place_constants(model: &Model, constants: &[ObjectId], strategy: Strategy, homes: &mut [Home]) -> u64 {
+    let mut next = 0;
+    for &id in constants {
+        homes[id.0 as usize] = if strategy.local_consts() { Home::Local(next) } else { Home::Dram1(next) };
+        next += u64::from(model.objects.get(id).vectors);
+    }
+    next
+}
+
+fn place_living(
+    uses: &Uses,
+    model: &Model,
+    objects: &[ObjectId],
+    home: impl Fn(u64) -> Home,
+    homes: &mut [Home],
+) -> Usage {
+    let lifetime = |&id: &ObjectId| {
+        let (first, last) = uses.0[id.0 as usize].unwrap_or_default();
+        Lifetime { first, last, size: u64::from(model.objects.get(id).vectors) }
+    };
+    let lifetimes: Vec<Lifetime> = objects.iter().map(lifetime).collect();
+    let placement = place(&lifetimes);
+    for (id, &offset) in objects.iter().zip(&placement.offsets) {
+        homes[id.0 as usize] = home(offset);
+    }
+    Usage { maximum: placement.maximum, aggregate: lifetimes.iter().map(|lifetime| lifetime.size).sum() }
+}
+
+/// Checks a memory; the error names the layer that makes the largest of the objects.
+fn require(
+    model: &Model,
+    uses: &Uses,
+    objects: &[ObjectId],
+    memory: Memory,
+    needed: u64,
+    available: u64,
+) -> Result<(), LowerError> {
+    if needed <= available {
+        return Ok(());
+    }
+    let largest = objects.iter().max_by_key(|&&id| model.objects.get(id).vectors);
+    let layer = largest.and_then(|id| uses.0[id.0 as usize]).and_then(|(first, _)| model.layers.get(first));
+    let layer = layer.map_or_else(|| "the whole model".to_owned(), Layer::name);
+    Err(LowerError::Insufficient { layer, memory, needed, available })
+}

@@ -1,0 +1,146 @@
+//! Objects: runs of vectors that live in a memory, and references to single vectors of them.
+
+use std::collections::HashMap;
+
+use npukit_numeric::NumberFormat;
+
+/// Names an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(pub u32);
+
+/// One vector of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VecRef {
+    /// The object.
+    pub object: ObjectId,
+    /// The vector in it.
+    pub index: u32,
+}
+
+impl VecRef {
+    /// A vector of zeros that is stored nowhere.
+    pub const ZERO: Self = Self { object: ObjectId(u32::MAX), index: 0 };
+
+    /// Whether this is [`VecRef::ZERO`].
+    pub fn is_zero(self) -> bool {
+        self == Self::ZERO
+    }
+}
+
+/// What an object is for; with the strategy, this decides where it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// The host writes it to DRAM0 before the program.
+    Input,
+    /// The host reads it from DRAM0 after the program.
+    Output,
+    /// Made by one layer, read by others.
+    Variable,
+    /// Known when compiling.
+    Constant,
+}
+
+/// A run of vectors.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The model's name for it.
+    pub name: String,
+    /// What it is for.
+    pub kind: ObjectKind,
+    /// Number of vectors.
+    pub vectors: u32,
+    /// Raw scalars of a constant, `array_size` a vector; empty for others.
+    pub data: Vec<i32>,
+}
+
+/// All objects of a model.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    format: NumberFormat,
+    array_size: usize,
+    list: Vec<Object>,
+    splats: HashMap<i32, ObjectId>,
+    saturated: u64,
+}
+
+impl Objects {
+    /// No objects yet, for vectors of `array_size` scalars in `format`.
+    pub fn new(format: NumberFormat, array_size: usize) -> Self {
+        Self { format, array_size, list: Vec::new(), splats: HashMap::new(), saturated: 0 }
+    }
+
+    /// The object behind `id`.
+    pub fn get(&self, id: ObjectId) -> &Object {
+        &self.list[id.0 as usize]
+    }
+
+    /// All objects with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (ObjectId, &Object)> {
+        self.list.iter().enumerate().map(|(i, object)| (ObjectId(i as u32), object))
+    }
+
+    /// Number of objects.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Constants that left the format's range when they were converted.
+    pub fn saturated_constants(&self) -> u64 {
+        self.saturated
+    }
+
+    /// Adds an object without contents.
+    pub fn add(&mut self, name: String, kind: ObjectKind, vectors: usize) -> ObjectId {
+        self.push(Object { name, kind, vectors: vectors as u32, data: Vec::new() })
+    }
+
+    /// Adds a constant; `data` holds whole vectors.
+    pub fn add_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
+        let vectors = (data.len() / self.array_size) as u32;
+        self.push(Object { name, kind: ObjectKind::Constant, vectors, data })
+    }
+
+    /// A constant vector with `value` in all lanes; one object per value.
+    pub fn splat(&mut self, value: f32) -> VecRef {
+        let raw = self.raw(value);
+        let object = match self.splats.get(&raw) {
+            Some(&id) => id,
+            None => {
+                let id = self.add_constant(format!("splat({value})"), vec![raw; self.array_size]);
+                self.splats.insert(raw, id);
+                id
+            }
+        };
+        VecRef { object, index: 0 }
+    }
+
+    /// Converts a constant, counting it when it saturates.
+    pub fn raw(&mut self, value: f32) -> i32 {
+        if let NumberFormat::Fixed(format) = self.format {
+            let scaled = (f64::from(value) * format.one() as f64 + 0.5).floor();
+            if scaled > format.max() as f64 || scaled < format.min() as f64 {
+                self.saturated += 1;
+            }
+        }
+        self.format.raw_from_f32(value)
+    }
+
+    /// The raw value of `-v` for a raw `v`, saturated.
+    pub fn negate(&self, raw: i32) -> i32 {
+        match self.format {
+            NumberFormat::Fixed(format) => format.saturate(-i64::from(raw)) as i32,
+            NumberFormat::Float32 => (-f32::from_bits(raw as u32)).to_bits() as i32,
+        }
+    }
+
+    fn push(&mut self, object: Object) -> ObjectId {
+        let id = ObjectId(self.list.len() as u32);
+        self.list.push(object);
+        id
+    }
+}

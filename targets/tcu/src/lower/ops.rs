@@ -1,0 +1,127 @@
+//! From graph operators to HIR, one file per operator family. A new operator is a file and a line in
+//! [`lower`], and one in [`follow`] when it can work on values in the accumulators.
+
+mod activation;
+mod binary;
+mod conv;
+mod matmul;
+mod normalization;
+mod pool;
+mod rearrange;
+mod resize;
+mod softmax;
+
+use npukit_graph::{Op, Operator, ValueId};
+
+use super::hir::Step;
+use super::layers::{Builder, Chain, Lowered, Reject};
+use super::view::View;
+
+/// Lowers node `i` as the first of a chain, or as views.
+pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    match &builder.graph.nodes[i].op {
+        Op::Conv(op) => conv::lower(builder, i, op),
+        Op::Gemm(op) => matmul::lower_gemm(builder, i, op),
+        Op::MatMul(_) => matmul::lower(builder, i),
+        Op::Concat(op) => rearrange::concat(builder, i, op),
+        Op::Split(op) => rearrange::split(builder, i, op),
+        Op::Slice(op) => rearrange::slice(builder, i, op),
+        Op::Pad(op) => rearrange::pad(builder, i, op),
+        Op::Reshape(op) => rearrange::reshape(builder, i, op),
+        Op::Transpose(op) => rearrange::transpose(builder, i, op),
+        Op::Resize(op) if resize::is_nearest(op) => resize::nearest(builder, i, op),
+        Op::Softmax(op) => softmax::lower(builder, i, op),
+        _ => load_and_follow(builder, i),
+    }
+}
+
+/// Lets node `i` work on the chain's value in the accumulators. `false` when it cannot, but could
+/// after the value was saved.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+    match &builder.graph.nodes[i].op {
+        Op::BatchNormalization(op) => normalization::follow(builder, chain, i, op),
+        Op::Binary(op) => binary::follow(builder, chain, i, op),
+        Op::Relu(_) => activation::relu(builder, chain),
+        Op::LeakyRelu(op) => activation::leaky_relu(builder, chain, op),
+        Op::Clip(op) => activation::clip(builder, chain, op),
+        Op::MaxPool(op) => pool::max(builder, chain, i, op),
+        Op::AveragePool(op) => pool::average(builder, chain, i, op),
+        Op::Resize(op) if !resize::is_nearest(op) => resize::linear(builder, chain, i, op),
+        _ => Ok(false),
+    }
+}
+
+/// Starts a chain by loading an operand of node `i`, the widest first, and lets the node follow.
+fn load_and_follow(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let mut operands: Vec<ValueId> =
+        node.inputs.iter().copied().filter(|&value| builder.graph.constant(value).is_none()).collect();
+    operands.sort_by_key(|&value| std::cmp::Reverse(builder.graph.shape(value).iter().product::<usize>()));
+    for value in operands {
+        let mut chain = load(builder, i, value)?;
+        if follow(builder, &mut chain, i)? {
+            chain.value = node.outputs[0];
+            chain.saved = false;
+            return Ok(Lowered::Chain(chain));
+        }
+    }
+    Err(Reject::new(
+        format!("{} has no form on the array", node.op.name()),
+        "move it to the end of the model, or replace it by operators the target has (see `npu check`)",
+    ))
+}
+
+/// A chain whose grid is `value`, loaded from memory in its natural packing.
+fn load(builder: &mut Builder, i: usize, value: ValueId) -> Result<Chain, Reject> {
+    let view = natural_view(builder, i, value)?;
+    let pixels = view.pixels(builder.array_size());
+    let vectors = builder.stored(view.vectors);
+    Ok(Chain {
+        nodes: vec![i],
+        value,
+        pixels,
+        channels: view.channels,
+        macs: 0,
+        steps: vec![Step::Load(vectors)],
+        saved: true,
+    })
+}
+
+/// The view of an operand of node `i`.
+fn operand_view(builder: &mut Builder, value: ValueId) -> Result<View, Reject> {
+    let name = builder.graph.value(value).name.clone();
+    builder.view(value).cloned().ok_or_else(|| {
+        Reject::new(
+            format!("operand `{name}` is not a tensor of floats"),
+            "fold it into a constant, or make it a float",
+        )
+    })
+}
+
+/// The view of an operand in the packing its innermost axis asks for; repacked when it has another.
+fn natural_view(builder: &mut Builder, i: usize, value: ValueId) -> Result<View, Reject> {
+    let view = operand_view(builder, value)?;
+    if view.is_natural() { Ok(view) } else { Ok(rearrange::repack(builder, i, &view)) }
+}
+
+/// The value whose vectors hold `output`, and for each of its axes the axis of `output`. Host steps
+/// and a closing Transpose leave the vectors as they are.
+pub fn output_layout(builder: &Builder, output: ValueId) -> (ValueId, Vec<usize>) {
+    let mut value = output;
+    let mut axes: Vec<usize> = (0..builder.graph.shape(output).len()).collect();
+    while let Some(node) = builder.graph.nodes.iter().find(|node| node.outputs.contains(&value)) {
+        match &node.op {
+            Op::Softmax(_) => {}
+            Op::Transpose(op) if rearrange::closes_the_graph(builder, value) => {
+                let mut under = axes.clone();
+                for (j, &axis) in op.perm.iter().enumerate() {
+                    under[axis] = axes[j];
+                }
+                axes = under;
+            }
+            _ => break,
+        }
+        value = node.inputs[0];
+    }
+    (value, axes)
+}

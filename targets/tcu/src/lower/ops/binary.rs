@@ -1,0 +1,119 @@
+//! Add, Sub and Mul of a value in the accumulators with a constant or a value in memory.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{self, BinaryKind};
+
+use super::activation::needs_register;
+use super::matmul::per_channel;
+use super::rearrange;
+use crate::lower::hir::{ChannelOperand, Step};
+use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::object::VecRef;
+use crate::lower::view::View;
+use crate::op::SimdOp;
+
+/// The operand that is not in the accumulators.
+enum Other {
+    /// One vector per block, or one for all.
+    Blocks(Vec<VecRef>),
+    /// One vector per vector of the grid.
+    Vectors(Vec<VecRef>),
+}
+
+/// Combines the grid with the node's other operand.
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    i: usize,
+    binary: &op::Binary,
+) -> Result<bool, Reject> {
+    let op = match binary.kind {
+        BinaryKind::Add => SimdOp::Add,
+        BinaryKind::Sub => SimdOp::Subtract,
+        BinaryKind::Mul => SimdOp::Multiply,
+        _ => {
+            return Err(Reject::new(
+                format!("{:?} has no form on the SIMD unit", binary.kind),
+                "multiply by the reciprocal constant instead",
+            ));
+        }
+    };
+    needs_register(builder)?;
+    let node = &builder.graph.nodes[i];
+    let swapped = node.inputs[0] != chain.value;
+    let value = node.inputs[usize::from(!swapped)];
+    if builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0]) {
+        return Ok(false);
+    }
+    let Some(other) = other(builder, chain, i, value) else { return Ok(false) };
+    chain.steps.push(match other {
+        Other::Blocks(vectors) => Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped },
+        Other::Vectors(vectors) if op == SimdOp::Add => Step::AddVectors(vectors),
+        Other::Vectors(vectors) => Step::Binary { op, vectors: builder.stored(vectors), swapped },
+    });
+    Ok(true)
+}
+
+fn other(builder: &mut Builder, chain: &Chain, i: usize, value: ValueId) -> Option<Other> {
+    let shape = builder.graph.shape(chain.value).to_vec();
+    if let Some(tensor) = builder.graph.constant(value).cloned() {
+        return constant(builder, chain, &shape, value, &tensor);
+    }
+    let view = builder.view(value)?.clone();
+    if view.shape == shape && view.channels == chain.channels {
+        return Some(Other::Vectors(view.vectors));
+    }
+    let natural = shape.last() == Some(&chain.channels);
+    if natural && view.is_natural() && view.shape.last() == shape.last() {
+        return Some(broadcast_pixels(builder, chain, &shape, &view));
+    }
+    natural.then(|| Other::Vectors(rearrange::expand(builder, i, &view, &shape).vectors))
+}
+
+/// A view with the grid's channels, its pixels broadcast to those of the grid.
+fn broadcast_pixels(builder: &mut Builder, chain: &Chain, shape: &[usize], view: &View) -> Other {
+    let blocks = view.blocks(builder.array_size());
+    if view.vectors.len() == blocks {
+        return Other::Blocks(builder.stored(view.vectors.clone()));
+    }
+    let outer = shape.len() - 1;
+    let source = |pixel| broadcast(pixel, &shape[..outer], &view.shape[..view.shape.len() - 1]);
+    let vectors = (0..chain.pixels).flat_map(|p| (0..blocks).map(move |b| (p, b)));
+    Other::Vectors(vectors.map(|(p, b)| view.vectors[source(p) * blocks + b]).collect())
+}
+
+fn constant(
+    builder: &mut Builder,
+    chain: &Chain,
+    shape: &[usize],
+    value: ValueId,
+    tensor: &npukit_numeric::Tensor,
+) -> Option<Other> {
+    let elements = tensor.as_f32()?;
+    if let &[scalar] = elements {
+        return Some(Other::Blocks(vec![builder.objects.splat(scalar)]));
+    }
+    let name = builder.graph.value(value).name.clone();
+    let natural = shape.last() == Some(&chain.channels);
+    if let Some(channel) = per_channel(tensor, chain.channels).filter(|_| natural) {
+        return Some(Other::Blocks(builder.constant_vectors(name, 1, chain.channels, |_, c| channel[c])));
+    }
+    let element = |p: usize, c: usize| elements[broadcast(p * chain.channels + c, shape, tensor.shape())];
+    Some(Other::Vectors(builder.constant_vectors(name, chain.pixels, chain.channels, element)))
+}
+
+/// The element of a tensor of shape `from` that meets element `index` of shape `to` under NumPy's
+/// broadcasting.
+pub fn broadcast(index: usize, to: &[usize], from: &[usize]) -> usize {
+    let skipped = to.len() - from.len();
+    let (mut rest, mut scale, mut at) = (index, 1, 0);
+    for (axis, &size) in to.iter().enumerate().rev() {
+        let position = rest % size;
+        rest /= size;
+        if let Some(&own) = axis.checked_sub(skipped).and_then(|axis| from.get(axis)) {
+            at += if own == 1 { 0 } else { position * scale };
+            scale *= own;
+        }
+    }
+    at
+}

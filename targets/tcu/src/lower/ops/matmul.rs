@@ -1,0 +1,218 @@
+//! Gemm and MatMul with constant weights, and the matrix-product step that convolutions share.
+
+use npukit_graph::op::BinaryKind;
+use npukit_graph::{Op, ValueId, op};
+use npukit_numeric::Tensor;
+
+use super::{natural_view, operand_view};
+use crate::lower::Order;
+use crate::lower::hir::{MatMul, Step, Term, WeightSet};
+use crate::lower::layers::{Builder, Chain, Lowered, Reject};
+use crate::lower::object::VecRef;
+use crate::lower::view::View;
+
+/// What a matrix product is made of, before its weights are laid out.
+pub struct Product<'a> {
+    /// Names the weights' object.
+    pub name: String,
+    /// Inputs of each term.
+    pub terms: Vec<Term>,
+    /// Output channels.
+    pub channels: usize,
+    /// One per output channel.
+    pub bias: Option<&'a [f32]>,
+    /// The term that carries the bias in upstream's order.
+    pub upstream_bias_term: usize,
+}
+
+/// Lowers `A * B + C` with constant `B` and `C`.
+pub fn lower_gemm(builder: &mut Builder, i: usize, gemm: &op::Gemm) -> Result<Lowered, Reject> {
+    if gemm.trans_a || gemm.trans_b || gemm.alpha != 1.0 || gemm.beta != 1.0 {
+        return Err(Reject::new(
+            "factors or transpositions of Gemm remain because an operand they apply to is not constant",
+            "make B and C constants, and alpha and beta 1",
+        ));
+    }
+    lower(builder, i)
+}
+
+/// Lowers a product with constant weights on the right.
+pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let weights = constant_matrix(builder, node.inputs[1])?;
+    let (rows, columns) = (weights.shape()[0], weights.shape()[1]);
+    let mut bias = match node.inputs.get(2) {
+        Some(&value) => Some(constant_bias(builder, value, columns)?),
+        None => None,
+    };
+    let mut nodes = vec![i];
+    let mut value = node.outputs[0];
+    if let (None, Some((next, constant))) = (&bias, added_constant(builder, value, columns)) {
+        bias = Some(constant);
+        nodes.push(next);
+        value = builder.graph.nodes[next].outputs[0];
+    }
+    let view = reduction_view(builder, i, node.inputs[0], rows)?;
+    let terms = terms(&view, rows, builder.array_size());
+    let (pixels, blocks) = (view.vectors.len() / terms.len(), view.blocks(builder.array_size()));
+    let product = Product {
+        name: builder.graph.value(node.inputs[1]).name.clone(),
+        upstream_bias_term: terms.len() - 1,
+        terms,
+        channels: columns,
+        bias: bias.as_deref(),
+    };
+    let elements = weights.as_f32().unwrap_or_default();
+    let array_size = builder.array_size();
+    let step = step(builder, &product, |term, lane, channel| {
+        let in_pixel = term % blocks * array_size + lane;
+        let row = term / blocks * view.channels + in_pixel;
+        if in_pixel < view.channels { elements[row * columns + channel] } else { 0.0 }
+    });
+    let macs = (pixels * rows * columns) as u64;
+    Ok(Lowered::Chain(Chain {
+        nodes,
+        value,
+        pixels,
+        channels: columns,
+        macs,
+        steps: vec![step],
+        saved: false,
+    }))
+}
+
+/// Lays out weights: for each output block, the terms' rows one after the other.
+///
+/// `weight(term, lane, channel)` is the weight from input lane `lane` of `term` to output `channel`.
+pub fn step(builder: &mut Builder, product: &Product, weight: impl Fn(usize, usize, usize) -> f32) -> Step {
+    let n = builder.array_size();
+    let blocks = product.channels.div_ceil(n);
+    let mut data = Vec::new();
+    let mut sets = Vec::with_capacity(blocks * product.terms.len());
+    for block in 0..blocks {
+        let bias = bias_row(builder, product.bias, block);
+        let matrices: Vec<Option<Vec<i32>>> = (0..product.terms.len())
+            .map(|term| matrix(builder, product.channels, block, |lane, channel| weight(term, lane, channel)))
+            .collect();
+        let bias_term = bias.as_ref().map(|_| bias_term(builder.order, product, &matrices));
+        for (term, rows) in matrices.into_iter().enumerate() {
+            let has_bias = bias_term == Some(term);
+            let rows = if has_bias { Some(rows.unwrap_or_else(|| vec![0; n * n])) } else { rows };
+            sets.push(rows.map(|rows| {
+                let first_row = (data.len() / n) as u32;
+                data.extend(bias.iter().filter(|_| has_bias).flatten());
+                data.extend(rows);
+                WeightSet { first_row, has_bias }
+            }));
+        }
+    }
+    let weights = builder.objects.add_constant(product.name.clone(), data);
+    let terms = product.terms.iter().map(|term| Term { inputs: term.inputs.clone() }).collect();
+    Step::MatMul(MatMul { weights, terms, sets })
+}
+
+/// The term a block's bias enters with. A term that no padding touches needs no extra instruction.
+fn bias_term(order: Order, product: &Product, matrices: &[Option<Vec<i32>>]) -> usize {
+    if order == Order::Upstream {
+        return product.upstream_bias_term;
+    }
+    let present = |term: &usize| matrices[*term].is_some();
+    let whole = |term: &usize| product.terms[*term].inputs.iter().all(|input| !input.is_zero());
+    let all = 0..matrices.len();
+    all.clone().find(|t| present(t) && whole(t)).or_else(|| all.clone().find(present)).unwrap_or(0)
+}
+
+fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize) -> Option<Vec<i32>> {
+    let n = builder.array_size();
+    let bias = bias?;
+    let lane = |lane: usize| bias.get(block * n + lane).copied().unwrap_or(0.0);
+    let row: Vec<i32> = (0..n).map(|l| builder.objects.raw(lane(l))).collect();
+    row.iter().any(|&raw| raw != 0).then_some(row)
+}
+
+/// One array full of raw weights, row by row; `None` when all are zero.
+fn matrix(
+    builder: &mut Builder,
+    channels: usize,
+    block: usize,
+    weight: impl Fn(usize, usize) -> f32,
+) -> Option<Vec<i32>> {
+    let n = builder.array_size();
+    let mut rows = vec![0; n * n];
+    for (lane, row) in rows.chunks_exact_mut(n).enumerate() {
+        for (raw, channel) in row.iter_mut().zip(block * n..channels) {
+            *raw = builder.objects.raw(weight(lane, channel));
+        }
+    }
+    rows.iter().any(|&raw| raw != 0).then_some(rows)
+}
+
+fn constant_matrix(builder: &Builder, value: ValueId) -> Result<std::sync::Arc<Tensor>, Reject> {
+    let name = &builder.graph.value(value).name;
+    let tensor = builder.graph.constant(value).ok_or_else(|| {
+        Reject::new(
+            format!("the right operand `{name}` is not a constant: the array multiplies by weights"),
+            "swap the operands if the left one is constant",
+        )
+    })?;
+    if tensor.shape().len() != 2 || tensor.as_f32().is_none() {
+        return Err(Reject::new(
+            format!("the weights `{name}` have shape {:?}, not [rows, columns] of floats", tensor.shape()),
+            "split the product into one per matrix",
+        ));
+    }
+    Ok(tensor.clone())
+}
+
+fn constant_bias(builder: &Builder, value: ValueId, columns: usize) -> Result<Vec<f32>, Reject> {
+    let constant = builder.graph.constant(value).and_then(|tensor| per_channel(tensor, columns));
+    constant.ok_or_else(|| {
+        let name = &builder.graph.value(value).name;
+        Reject::new(
+            format!("C (`{name}`) is not a constant per column"),
+            "add it with an Add after the product",
+        )
+    })
+}
+
+/// The elements when `tensor` has one per channel, or one for all.
+pub fn per_channel(tensor: &Tensor, channels: usize) -> Option<Vec<f32>> {
+    let elements = tensor.as_f32()?;
+    let last = tensor.shape().last().copied().unwrap_or(1);
+    match elements.len() {
+        1 => Some(vec![elements[0]; channels]),
+        len if len == channels && last == channels => Some(elements.to_vec()),
+        _ => None,
+    }
+}
+
+/// The Add of a constant that alone reads `value`: in our order it is a bias.
+fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(usize, Vec<f32>)> {
+    if builder.order == Order::Upstream {
+        return None;
+    }
+    let reader = builder.only_reader(value)?;
+    let node = &builder.graph.nodes[reader];
+    match &node.op {
+        Op::Binary(binary) if binary.kind == BinaryKind::Add => {}
+        _ => return None,
+    }
+    let other = *node.inputs.iter().find(|&&input| input != value)?;
+    let same_shape = builder.graph.shape(node.outputs[0]) == builder.graph.shape(value);
+    let constant = per_channel(builder.graph.constant(other)?, columns)?;
+    same_shape.then_some((reader, constant))
+}
+
+/// The view of the left operand with pixels that divide a row.
+fn reduction_view(builder: &mut Builder, i: usize, value: ValueId, rows: usize) -> Result<View, Reject> {
+    let view = operand_view(builder, value)?;
+    if rows.is_multiple_of(view.channels) { Ok(view) } else { natural_view(builder, i, value) }
+}
+
+/// One term per block of the pixels that make up a row of `rows` elements.
+fn terms(view: &View, rows: usize, array_size: usize) -> Vec<Term> {
+    let per_row = rows / view.channels * view.blocks(array_size);
+    let input =
+        |term: usize| view.vectors.iter().skip(term).step_by(per_row).copied().collect::<Vec<VecRef>>();
+    (0..per_row).map(|term| Term { inputs: input(term) }).collect()
+}

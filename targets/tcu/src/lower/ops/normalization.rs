@@ -1,0 +1,45 @@
+//! BatchNormalization that no convolution took up: a multiplication and an addition per channel.
+
+use npukit_graph::op;
+
+use super::activation::needs_register;
+use crate::lower::hir::{ChannelOperand, Step};
+use crate::lower::layers::{Builder, Chain, Reject};
+use crate::op::SimdOp;
+
+/// `x * scale' + offset'`, with `scale' = scale / sqrt(variance + epsilon)` and
+/// `offset' = bias - mean * scale'`, both computed in double precision.
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    i: usize,
+    norm: &op::BatchNormalization,
+) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    let node = &builder.graph.nodes[i];
+    let channels = builder.graph.shape(node.inputs[0]).last().copied().unwrap_or(1);
+    if channels != chain.channels {
+        return Ok(false);
+    }
+    let graph = builder.graph;
+    let parameter = |k: usize| {
+        let elements = graph.constant(node.inputs[k]).and_then(|tensor| tensor.as_f32());
+        elements.filter(|elements| elements.len() == channels).ok_or_else(|| {
+            let name = &graph.value(node.inputs[k]).name;
+            Reject::new(
+                format!("parameter `{name}` is not a constant per channel"),
+                "export the model for inference",
+            )
+        })
+    };
+    let (scale, bias, mean, variance) = (parameter(1)?, parameter(2)?, parameter(3)?, parameter(4)?);
+    let factor = |c: usize| f64::from(scale[c]) / (f64::from(variance[c]) + f64::from(norm.epsilon)).sqrt();
+    let offset = |c: usize| (f64::from(bias[c]) - f64::from(mean[c]) * factor(c)) as f32;
+    let factors =
+        builder.constant_vectors(format!("{}/scale", node.name), 1, channels, |_, c| factor(c) as f32);
+    let offsets = builder.constant_vectors(format!("{}/offset", node.name), 1, channels, |_, c| offset(c));
+    for (op, vectors) in [(SimdOp::Multiply, factors), (SimdOp::Add, offsets)] {
+        chain.steps.push(Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped: false });
+    }
+    Ok(true)
+}

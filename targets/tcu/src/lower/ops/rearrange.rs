@@ -1,0 +1,292 @@
+//! Operators that only move elements: Reshape, Transpose, Concat, Split, Slice, Pad, and broadcasts.
+//!
+//! Where whole vectors move, the result is a view of them. Where lanes move, the vectors in question
+//! are products with matrices of zeros and ones, which are exact.
+
+use std::collections::HashMap;
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{self, PadMode};
+
+use super::binary::broadcast;
+use super::matmul::{self, Product};
+use super::operand_view;
+use crate::lower::hir::{Step, Term};
+use crate::lower::layers::{Builder, Chain, Lowered, Reject};
+use crate::lower::object::{ObjectKind, VecRef};
+use crate::lower::view::{View, natural_channels};
+
+/// Lanes taken from one source vector: (source lane, result lane).
+type Lanes = Vec<(usize, usize)>;
+
+/// Whether `value` is made by a Transpose that only the host reads: the layout of the output says it.
+pub fn closes_the_graph(builder: &Builder, value: ValueId) -> bool {
+    let read_on = builder.graph.nodes.iter().any(|node| node.inputs.contains(&value));
+    builder.is_output(value) && !read_on
+}
+
+/// Reshape: the same vectors, for the next reader to make sense of.
+pub fn reshape(builder: &mut Builder, i: usize, reshape: &op::Reshape) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = operand_view(builder, node.inputs[0])?;
+    builder.set_view(node.outputs[0], view.reshaped(&reshape.shape, builder.array_size()));
+    Ok(Lowered::Views)
+}
+
+/// Transpose: pixels change places; lanes move only when the innermost axis does.
+pub fn transpose(builder: &mut Builder, i: usize, transpose: &op::Transpose) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let output = node.outputs[0];
+    if closes_the_graph(builder, output) {
+        return Ok(Lowered::Views);
+    }
+    let view = operand_view(builder, node.inputs[0])?;
+    let shape = builder.graph.shape(output).to_vec();
+    let strides = strides(&view.shape);
+    let strides: Vec<usize> = transpose.perm.iter().map(|&axis| strides[axis]).collect();
+    let moved = gather(builder, i, &shape, |element| {
+        let at = indices(element, &shape).zip(&strides).map(|(index, stride)| index * stride).sum();
+        Some((&view, at))
+    });
+    builder.set_view(output, moved);
+    Ok(Lowered::Views)
+}
+
+/// Concat.
+pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let shape = builder.graph.shape(node.outputs[0]).to_vec();
+    let mut parts = Vec::new();
+    for &input in &node.inputs {
+        parts.push(operand_view(builder, input)?);
+    }
+    let inner: usize = shape[concat.axis + 1..].iter().product();
+    let joined = gather(builder, i, &shape, |element| {
+        let (outer, rest) = (element / (shape[concat.axis] * inner), element % (shape[concat.axis] * inner));
+        let (mut along, within) = (rest / inner, rest % inner);
+        for part in &parts {
+            let size = part.shape[concat.axis];
+            if along < size {
+                return Some((part, (outer * size + along) * inner + within));
+            }
+            along -= size;
+        }
+        None
+    });
+    builder.set_view(node.outputs[0], joined);
+    Ok(Lowered::Views)
+}
+
+/// Split: one view per part.
+pub fn split(builder: &mut Builder, i: usize, split: &op::Split) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = operand_view(builder, node.inputs[0])?;
+    let strides = strides(&view.shape);
+    let mut first = 0;
+    for (&output, &size) in node.outputs.iter().zip(&split.sizes) {
+        let mut start = vec![0; view.shape.len()];
+        start[split.axis] = first;
+        let shape = builder.graph.shape(output).to_vec();
+        let part = gather(builder, i, &shape, |element| {
+            let at = indices(element, &shape)
+                .zip(&start)
+                .zip(&strides)
+                .map(|((index, first), stride)| (index + first) * stride);
+            Some((&view, at.sum()))
+        });
+        builder.set_view(output, part);
+        first += size;
+    }
+    Ok(Lowered::Views)
+}
+
+/// Slice.
+pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = operand_view(builder, node.inputs[0])?;
+    let strides = strides(&view.shape);
+    let shape = builder.graph.shape(node.outputs[0]).to_vec();
+    let mut starts = vec![0; shape.len()];
+    let mut steps = vec![1; shape.len()];
+    for range in &slice.ranges {
+        (starts[range.axis], steps[range.axis]) = (range.start as isize, range.step);
+    }
+    let part = gather(builder, i, &shape, |element| {
+        let along = |(axis, index): (usize, usize)| {
+            (starts[axis] + index as isize * steps[axis]) as usize * strides[axis]
+        };
+        Some((&view, indices(element, &shape).enumerate().map(along).sum()))
+    });
+    builder.set_view(node.outputs[0], part);
+    Ok(Lowered::Views)
+}
+
+/// Pad: zeros are stored nowhere; another value is one constant vector; Edge and Reflect take
+/// vectors again.
+pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = operand_view(builder, node.inputs[0])?;
+    let strides = strides(&view.shape);
+    let shape = builder.graph.shape(node.outputs[0]).to_vec();
+    let filling = match pad.mode {
+        PadMode::Constant(value) if value != 0.0 => Some(builder.objects.splat(value)),
+        _ => None,
+    };
+    let filling = filling.map(|vector| View {
+        shape: vec![builder.array_size()],
+        channels: builder.array_size(),
+        vectors: vec![vector],
+    });
+    let n = builder.array_size();
+    let padded = gather(builder, i, &shape, |element| {
+        let mut at = 0;
+        for (axis, index) in indices(element, &shape).enumerate() {
+            match source(index as isize - pad.pads[axis][0], view.shape[axis], pad.mode) {
+                Some(position) => at += position * strides[axis],
+                None => {
+                    return filling.as_ref().map(|filling| (filling, element % natural_channels(&shape) % n));
+                }
+            }
+        }
+        Some((&view, at))
+    });
+    builder.set_view(node.outputs[0], padded);
+    Ok(Lowered::Views)
+}
+
+/// The element of an axis that stands at `position`, which may lie outside; `None` for the filling.
+fn source(position: isize, size: usize, mode: PadMode) -> Option<usize> {
+    let last = size as isize - 1;
+    let inside = match mode {
+        _ if (0..=last).contains(&position) => position,
+        PadMode::Constant(_) => return None,
+        PadMode::Edge => position.clamp(0, last),
+        PadMode::Reflect if last == 0 => 0,
+        PadMode::Reflect => {
+            let folded = position.rem_euclid(2 * last);
+            folded.min(2 * last - folded)
+        }
+    };
+    usize::try_from(inside).ok()
+}
+
+/// The same elements in the packing the innermost axis asks for.
+pub fn repack(builder: &mut Builder, i: usize, view: &View) -> View {
+    gather(builder, i, &view.shape, |element| Some((view, element)))
+}
+
+/// The elements broadcast to `shape`.
+pub fn expand(builder: &mut Builder, i: usize, view: &View, shape: &[usize]) -> View {
+    gather(builder, i, shape, |element| Some((view, broadcast(element, shape, &view.shape))))
+}
+
+/// A tensor of `shape` in natural packing whose element `e` is the one `map(e)` names, or zero.
+pub fn gather<'v>(
+    builder: &mut Builder,
+    i: usize,
+    shape: &[usize],
+    map: impl Fn(usize) -> Option<(&'v View, usize)>,
+) -> View {
+    let n = builder.array_size();
+    let channels = natural_channels(shape);
+    let blocks = channels.div_ceil(n).max(1);
+    let pixels = shape.iter().product::<usize>() / channels.max(1);
+    let mut vectors = Vec::with_capacity(pixels * blocks);
+    let mut mixed = Vec::new();
+    for pixel in 0..pixels {
+        for block in 0..blocks {
+            let lanes =
+                (block * n..channels.min((block + 1) * n)).map(|channel| map(pixel * channels + channel));
+            match whole_vector(lanes.clone(), n) {
+                Some(vector) => vectors.push(vector),
+                None => {
+                    mixed.push((vectors.len(), sources(lanes, n)));
+                    vectors.push(VecRef::ZERO);
+                }
+            }
+        }
+    }
+    mix(builder, i, &mut vectors, mixed);
+    View { shape: shape.to_vec(), channels, vectors }
+}
+
+/// The vector whose lanes these are, each in its place; `None` when lanes move.
+fn whole_vector<'v>(mut lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize) -> Option<VecRef> {
+    let locate = |lane: Option<(&View, usize)>| lane.map(|(view, element)| view.locate(element, n));
+    let first = match locate(lanes.next()?) {
+        Some((vector, 0)) => vector,
+        Some((vector, _)) if vector.is_zero() => vector,
+        Some(_) => return None,
+        None => VecRef::ZERO,
+    };
+    let fits = |(l, lane): (usize, Option<(&View, usize)>)| match locate(lane) {
+        Some((vector, _)) if vector.is_zero() => first.is_zero(),
+        Some((vector, from)) => vector == first && from == l + 1,
+        None => first.is_zero(),
+    };
+    lanes.enumerate().all(fits).then_some(first)
+}
+
+/// The vectors a mixed vector is made of, and which lanes of each.
+fn sources<'v>(lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize) -> Vec<(VecRef, Lanes)> {
+    let mut sources: Vec<(VecRef, Lanes)> = Vec::new();
+    for (to, lane) in lanes.enumerate() {
+        let Some((vector, from)) = lane.map(|(view, element)| view.locate(element, n)) else { continue };
+        match sources.iter_mut().find(|(known, _)| *known == vector) {
+            _ if vector.is_zero() => {}
+            Some((_, lanes)) => lanes.push((from, to)),
+            None => sources.push((vector, vec![(from, to)])),
+        }
+    }
+    sources
+}
+
+/// Makes the vectors whose lanes move, in a layer of their own: one term per different selection.
+fn mix(builder: &mut Builder, i: usize, vectors: &mut [VecRef], mixed: Vec<(usize, Vec<(VecRef, Lanes)>)>) {
+    if mixed.is_empty() {
+        return;
+    }
+    let pixels = mixed.len();
+    let mut selections: HashMap<Lanes, usize> = HashMap::new();
+    let mut terms: Vec<Term> = Vec::new();
+    let mut matrices: Vec<Lanes> = Vec::new();
+    let name = format!("{}/mixed", builder.graph.nodes[i].name);
+    let object = builder.objects.add(name.clone(), ObjectKind::Variable, pixels);
+    for (pixel, (at, sources)) in mixed.into_iter().enumerate() {
+        vectors[at] = VecRef { object, index: pixel as u32 };
+        for (vector, lanes) in sources {
+            let term = *selections.entry(lanes).or_insert_with_key(|lanes| {
+                matrices.push(lanes.clone());
+                terms.push(Term { inputs: vec![VecRef::ZERO; pixels] });
+                terms.len() - 1
+            });
+            terms[term].inputs[pixel] = vector;
+        }
+    }
+    let channels = builder.array_size();
+    let product =
+        Product { name: format!("{name}/selection"), terms, channels, bias: None, upstream_bias_term: 0 };
+    let selected =
+        |term: usize, from: usize, to: usize| f32::from(u8::from(matrices[term].contains(&(from, to))));
+    let step = matmul::step(builder, &product, selected);
+    let steps = vec![step, Step::Save { object, pixel_major: false }];
+    let value = builder.graph.nodes[i].outputs[0];
+    builder.push_layer(Chain { nodes: vec![i], value, pixels, channels, macs: 0, steps, saved: true });
+}
+
+fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// The indices of element `element`, outermost axis first.
+fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    let mut inner: usize = shape.iter().product();
+    shape.iter().map(move |&size| {
+        inner /= size.max(1);
+        element / inner.max(1) % size.max(1)
+    })
+}

@@ -1,0 +1,240 @@
+//! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
+//!
+//! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every layer
+//! a few tilings are written out and costed with the published estimator.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::arena::Arena;
+use super::error::{LowerError, Memory};
+use super::hir::{Layer, Model};
+use super::lir::Lir;
+use super::memory::{Plan, Strategy};
+use super::tile::{Limits, TileError, emit};
+use crate::config::Config;
+use crate::listing::listing;
+use crate::op::Op;
+use crate::program::Usage;
+
+/// A scheduled model.
+#[derive(Clone, Debug)]
+pub struct Scheduled {
+    /// Where objects live.
+    pub plan: Plan,
+    /// Instructions.
+    pub ops: Vec<Op>,
+    /// Cycles by the published estimator, drained.
+    pub cycles: u64,
+    /// Instructions of each layer.
+    pub layers: Vec<Range<usize>>,
+    /// Tiling taken for each layer.
+    tilings: Vec<Tiling>,
+    /// Use of local memory.
+    pub local: Usage,
+    /// Use of the accumulators.
+    pub accumulators: Usage,
+    config: Config,
+}
+
+/// How a layer is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tiling {
+    pixels: usize,
+    blocks: usize,
+    /// Tiles of the same blocks follow each other, so that their weights stay in local memory;
+    /// otherwise tiles of the same pixels do, so that their inputs stay.
+    blocks_outer: bool,
+}
+
+/// Schedules under one strategy, or under each that fits, keeping the cheapest.
+///
+/// Errors: the chosen strategy's; that of [`Strategy::LocalIsolated`], which needs least, when none fits.
+pub fn cheapest(
+    model: &Model,
+    config: &Config,
+    strategy: Option<Strategy>,
+) -> Result<(Strategy, Scheduled), LowerError> {
+    if let Some(strategy) = strategy {
+        return Ok((strategy, schedule(model, config, strategy)?));
+    }
+    let mut best = Err(None);
+    for strategy in Strategy::ALL {
+        match (schedule(model, config, strategy), &best) {
+            (Ok(new), Ok((_, old))) if new.cycles >= Scheduled::cost(old) => {}
+            (Ok(new), _) => best = Ok((strategy, new)),
+            (Err(error), Err(None)) => best = Err(Some(error)),
+            (Err(_), _) => {}
+        }
+    }
+    best.map_err(|error| error.unwrap_or(LowerError::Unsupported { problems: Vec::new() }))
+}
+
+fn schedule(model: &Model, config: &Config, strategy: Strategy) -> Result<Scheduled, LowerError> {
+    let plan = Plan::new(model, config, strategy)?;
+    let mut state =
+        State { lir: Lir::new(config), arena: Arena::new(plan.arena.clone()), limits: Limits::default() };
+    let mut layers = Vec::new();
+    let mut tilings = Vec::new();
+    for layer in &model.layers {
+        let first = state.lir.ops.len();
+        tilings.push(schedule_layer(&mut state, model, &plan, config, layer)?);
+        layers.push(first..state.lir.ops.len());
+    }
+    let State { lir, arena, limits } = state;
+    let local = Usage {
+        maximum: plan.local.maximum.max(arena.highest),
+        aggregate: plan.local.aggregate + arena.aggregate,
+    };
+    let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
+    let Lir { ops, cycles, .. } = lir;
+    Ok(Scheduled { plan, ops, cycles, layers, tilings, local, accumulators, config: config.clone() })
+}
+
+/// What grows from layer to layer.
+struct State {
+    lir: Lir,
+    arena: Arena,
+    limits: Limits,
+}
+
+/// Writes the layer out under each tiling and keeps the cheapest.
+fn schedule_layer(
+    state: &mut State,
+    model: &Model,
+    plan: &Plan,
+    config: &Config,
+    layer: &Layer,
+) -> Result<Tiling, LowerError> {
+    let checkpoint = state.lir.checkpoint();
+    let mut best: Option<(u64, Tiling, Vec<Op>, super::lir::Checkpoint, Arena, Limits)> = None;
+    let mut last_error = None;
+    for tilings in tilings(layer) {
+        // Smaller tiles than the largest that fit only cost more loads, with few exceptions.
+        let mut fitting = 0;
+        for tiling in tilings {
+            let (mut arena, mut limits) = (state.arena.clone(), state.limits);
+            match emit_layer(&mut state.lir, &mut arena, &mut limits, model, plan, config, layer, tiling) {
+                Ok(()) => {
+                    fitting += 1;
+                    let after = state.lir.checkpoint();
+                    let cost = state.lir.cycles;
+                    let ops = state.lir.rewind(&checkpoint);
+                    if best.as_ref().is_none_or(|(known, ..)| cost < *known) {
+                        best = Some((cost, tiling, ops, after, arena, limits));
+                    }
+                }
+                Err(error) => {
+                    state.lir.rewind(&checkpoint);
+                    last_error = Some(error);
+                }
+            }
+            if fitting == TILINGS_TRIED {
+                break;
+            }
+        }
+    }
+    let Some((_, tiling, ops, after, arena, limits)) = best else {
+        return Err(insufficient(layer, plan, config, last_error));
+    };
+    state.lir.replay(ops, &after);
+    (state.arena, state.limits) = (arena, limits);
+    Ok(tiling)
+}
+
+/// Fitting tilings looked at per number of blocks and order of tiles.
+const TILINGS_TRIED: usize = 2;
+
+/// Tilings by blocks per tile and order, each list with fewer and fewer pixels per tile.
+fn tilings(layer: &Layer) -> Vec<Vec<Tiling>> {
+    let mut lists = Vec::new();
+    for blocks in halvings(layer.blocks) {
+        for blocks_outer in [true, false] {
+            if !blocks_outer && blocks == layer.blocks {
+                continue;
+            }
+            let pixels = halvings(layer.pixels);
+            lists.push(pixels.into_iter().map(|pixels| Tiling { pixels, blocks, blocks_outer }).collect());
+        }
+    }
+    lists
+}
+
+/// `n`, and `n` divided by rising numbers of parts, down to 1.
+fn halvings(n: usize) -> Vec<usize> {
+    let mut parts: Vec<usize> = vec![1];
+    while let Some(&last) = parts.last().filter(|&&last| last < n) {
+        // 1, 2, 3, 4, 6, 8, 12, 16, ...: two steps per octave.
+        parts.push(if last.is_power_of_two() && last > 1 {
+            last / 2 * 3
+        } else {
+            (last + 1).next_power_of_two()
+        });
+    }
+    let mut sizes: Vec<usize> = parts.into_iter().map(|parts| n.div_ceil(parts)).collect();
+    sizes.dedup();
+    sizes
+}
+
+#[allow(clippy::too_many_arguments, reason = "the parts of the state are borrowed apart")]
+fn emit_layer(
+    lir: &mut Lir,
+    arena: &mut Arena,
+    limits: &mut Limits,
+    model: &Model,
+    plan: &Plan,
+    config: &Config,
+    layer: &Layer,
+    tiling: Tiling,
+) -> Result<(), TileError> {
+    let pixels: Vec<Range<usize>> = ranges(layer.pixels, tiling.pixels);
+    let blocks: Vec<Range<usize>> = ranges(layer.blocks, tiling.blocks);
+    let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
+        emit(lir, arena, limits, model, plan, config, layer, pixels.clone(), blocks.clone())
+    };
+    if tiling.blocks_outer {
+        blocks.iter().try_for_each(|blocks| pixels.iter().try_for_each(|pixels| tile(pixels, blocks)))
+    } else {
+        pixels.iter().try_for_each(|pixels| blocks.iter().try_for_each(|blocks| tile(pixels, blocks)))
+    }
+}
+
+fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
+    (0..total).step_by(size.max(1)).map(|first| first..(first + size).min(total)).collect()
+}
+
+fn insufficient(layer: &Layer, plan: &Plan, config: &Config, error: Option<TileError>) -> LowerError {
+    let (memory, needed, available) = match error {
+        Some(TileError::Accumulators { needed }) => (Memory::Accumulators, needed, config.accumulator_depth),
+        Some(TileError::Local { needed }) => {
+            (Memory::Local, needed, plan.arena.end.saturating_sub(plan.arena.start))
+        }
+        None => (Memory::Local, 0, 0),
+    };
+    LowerError::Insufficient { layer: layer.name(), memory, needed, available }
+}
+
+impl Scheduled {
+    fn cost(&self) -> u64 {
+        self.cycles
+    }
+
+    /// The listing, with the layers' names and tilings between.
+    pub fn print(&self, model: &Model) -> String {
+        let mut text = String::new();
+        for ((layer, range), tiling) in model.layers.iter().zip(&self.layers).zip(&self.tilings) {
+            let order = if tiling.blocks_outer { "weights stay" } else { "inputs stay" };
+            let _ = writeln!(
+                text,
+                "; {}: tiles of {} of {} pixels x {} of {} blocks, {order}",
+                layer.name(),
+                tiling.pixels,
+                layer.pixels,
+                tiling.blocks,
+                layer.blocks
+            );
+            text.push_str(&listing(&self.config, &self.ops[range.clone()]));
+        }
+        text
+    }
+}
