@@ -104,12 +104,9 @@ impl<'a> Assembler<'a> {
     /// `.word HEX`: one instruction's bytes.
     fn word(&self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Vec<u8>, AsmError> {
         let sizes = self.sizes();
-        let expected = || match sizes.as_slice() {
-            [size] => format!("{size} bytes in hexadecimal"),
-            sizes => format!("one of {sizes:?} bytes in hexadecimal"),
-        };
+        let sizes_text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
         let error = |found: &str, span| AsmError::Word {
-            expected: expected(),
+            expected: format!("{sizes_text} bytes in hexadecimal"),
             found: found.to_owned(),
             span: source_span(span),
         };
@@ -118,7 +115,7 @@ impl<'a> Assembler<'a> {
             [digits] => match bytes_of(digits.text) {
                 Some(bytes) if sizes.contains(&bytes.len()) => Ok(bytes),
                 Some(bytes) => Err(error(&format!("{} bytes", bytes.len()), digits.span)),
-                None => Err(error("something else", digits.span)),
+                None => Err(error(&format!("`{}`", digits.text), digits.span)),
             },
             many => Err(error("several words", span_of(many))),
         }
@@ -214,10 +211,12 @@ fn syntax_error(
     expected: Vec<Expected>,
     forms: &[&CompiledForm<'_>],
 ) -> AsmError {
-    let end = tokens.last().map_or(0, |token| token.span.end);
     let (found, span) = match tokens.get(at) {
         Some(token) => (format!("`{}`", token.text), token.span),
-        None => ("the end of the line".to_owned(), Span::new(end, end)),
+        // An empty span would draw no caret.
+        None => {
+            ("the end of the line".to_owned(), tokens.last().map_or_else(Span::default, |last| last.span))
+        }
     };
     let near = closest(
         tokens.get(at).map_or("", |token| token.text),

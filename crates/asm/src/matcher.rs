@@ -240,15 +240,15 @@ const fn takes_numbers(field: &Field) -> bool {
 }
 
 fn expected(field: &Field) -> Vec<Expected> {
-    let number = || Expected::Number { field: field.name.clone(), legal: field.legal() };
+    let number = |legal: String| Expected::Number { field: field.name.clone(), legal };
     match &field.kind {
         FieldKind::Choice { names, open } => {
             let mut all: Vec<Expected> = names.iter().map(|(_, name)| Expected::Text(name.clone())).collect();
             if *open {
-                all.push(number());
+                all.push(number(format!("0 to {}", field.max())));
             }
             all
         }
-        FieldKind::Number { .. } | FieldKind::Flag { .. } => vec![number()],
+        FieldKind::Number { .. } | FieldKind::Flag { .. } => vec![number(field.legal())],
     }
 }

@@ -13,24 +13,22 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein distance: insertions, deletions and replacements that turn `a` into `b`.
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(&b) {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = *cell;
-            left = replaced.min(diagonal + 1).min(left + 1);
-            *cell = left;
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, other) in b.iter().enumerate() {
+            let replaced = last[j] + usize::from(letter != other);
+            let swapped = i > 0 && j > 0 && *letter == b[j - 1] && a[i - 1] == *other;
+            let swap = if swapped { before[j - 1] + 1 } else { usize::MAX };
+            row.push(replaced.min(last[j + 1] + 1).min(row[j] + 1).min(swap));
         }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+        before = std::mem::replace(&mut last, row);
     }
-    row.last().copied().unwrap_or(0)
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -43,6 +41,8 @@ mod tests {
         assert_eq!(edits("", "abc"), 3);
         assert_eq!(edits("abc", ""), 3);
         assert_eq!(edits("same", "same"), 0);
+        assert_eq!(edits("cpoy", "copy"), 1);
+        assert_eq!(edits("ab", "cd"), 2);
     }
 
     #[test]

@@ -95,26 +95,31 @@ impl IsaSpec {
         let mut errors: Vec<SpecError> = self.instructions.iter().flat_map(InstructionSpec::check).collect();
         for (index, first) in self.instructions.iter().enumerate() {
             for second in self.instructions.iter().skip(index + 1).filter(|second| meet(first, second)) {
-                errors.extend(tell_apart(first, second));
+                errors.extend(self.tell_apart(first, second));
             }
         }
         errors
+    }
+
+    /// Compares byte by byte in file order, so that words of different sizes meet at their first.
+    fn tell_apart(&self, first: &InstructionSpec, second: &InstructionSpec) -> Option<SpecError> {
+        if first.name == second.name {
+            return Some(SpecError::SameName { instruction: first.name.clone() });
+        }
+        let pattern = |row: &InstructionSpec| {
+            let (mask, value) = row.pattern();
+            self.bytes(mask, row.size_bytes).into_iter().zip(self.bytes(value, row.size_bytes))
+        };
+        let differ = pattern(first)
+            .zip(pattern(second))
+            .any(|((mask1, value1), (mask2, value2))| (value1 ^ value2) & mask1 & mask2 != 0);
+        (!differ).then(|| SpecError::Ambiguous { first: first.name.clone(), second: second.name.clone() })
     }
 }
 
 /// Whether a word can be read with both rows in view.
 fn meet(first: &InstructionSpec, second: &InstructionSpec) -> bool {
     first.context.is_none() || second.context.is_none() || first.context == second.context
-}
-
-fn tell_apart(first: &InstructionSpec, second: &InstructionSpec) -> Option<SpecError> {
-    if first.name == second.name {
-        return Some(SpecError::SameName { instruction: first.name.clone() });
-    }
-    let ((mask1, value1), (mask2, value2)) = (first.pattern(), second.pattern());
-    let common = mask1 & mask2;
-    (value1 & common == value2 & common)
-        .then(|| SpecError::Ambiguous { first: first.name.clone(), second: second.name.clone() })
 }
 
 impl InstructionSpec {

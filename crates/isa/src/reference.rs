@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::spec::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec};
+use crate::spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, When};
 use crate::syntax::{Piece, Template};
 
 /// The page of an instruction set, or of some of its instructions.
@@ -55,8 +55,19 @@ impl InstructionSpec {
 
     /// The forms as a reader is told them: `<field>`, and `( )?` around what may be left out.
     pub fn usages(&self) -> Vec<String> {
-        let usage = |syntax: &str| usage(self, &Template::new(self, syntax).pieces);
-        self.forms.iter().map(|form| usage(&form.syntax)).collect()
+        self.forms.iter().map(|form| self.usage(form, &Template::new(self, &form.syntax).pieces)).collect()
+    }
+
+    fn usage(&self, form: &Form, pieces: &[Piece]) -> String {
+        let part = |piece: &Piece| match piece {
+            Piece::Text { text, .. } => text.clone(),
+            Piece::Field(index) => {
+                self.fields.get(*index).map_or_else(String::new, |field| field_usage(form, field))
+            }
+            Piece::Optional(inner) => format!("({})?", self.usage(form, inner)),
+            Piece::Unknown(name) => format!("<{name}>"),
+        };
+        pieces.iter().map(part).collect()
     }
 
     fn reserved_text(&self) -> String {
@@ -64,17 +75,14 @@ impl InstructionSpec {
     }
 }
 
-fn usage(row: &InstructionSpec, pieces: &[Piece]) -> String {
-    let part = |piece: &Piece| match piece {
-        Piece::Text { text, .. } => text.clone(),
-        Piece::Field(index) => match row.fields.get(*index) {
-            Some(Field { kind: FieldKind::Flag { text }, .. }) => format!("({text})?"),
-            field => format!("<{}>", field.map_or("", |field| &field.name)),
-        },
-        Piece::Optional(inner) => format!("({})?", usage(row, inner)),
-        Piece::Unknown(name) => format!("<{name}>"),
-    };
-    pieces.iter().map(part).collect()
+fn field_usage(form: &Form, field: &Field) -> String {
+    let set =
+        |when: &When| matches!(when, When::OneOf(name, values) if *name == field.name && values == &[1]);
+    match &field.kind {
+        FieldKind::Flag { text } if form.when.iter().any(set) => text.clone(),
+        FieldKind::Flag { text } => format!("({text})?"),
+        _ => format!("<{}>", field.name),
+    }
 }
 
 impl Reference<'_> {
@@ -159,10 +167,11 @@ fn values(field: &Field) -> String {
 fn text_table(row: &InstructionSpec) -> String {
     let cells = cells(row);
     let width = |column: usize| cells.iter().map(|cells| cells[column].chars().count()).max().unwrap_or(0);
-    let widths = [width(0), width(1)];
+    let widths = [width(0), width(1), width(2)];
     let mut table = String::new();
     for [bits, name, values, meaning] in &cells {
-        let line = format!("  {bits:>0$}  {name:<1$}  {values}  {meaning}", widths[0], widths[1]);
+        let [w0, w1, w2] = widths;
+        let line = format!("  {bits:>w0$}  {name:<w1$}  {values:<w2$}  {meaning}");
         table.push_str(line.trim_end());
         table.push('\n');
     }

@@ -1,0 +1,9 @@
+//! The assembler and disassembler, on an instruction set made up for the purpose.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "main/errors.rs"]
+mod errors;
+#[path = "main/round_trip.rs"]
+mod round_trip;
+#[path = "main/toy.rs"]
+mod toy;
