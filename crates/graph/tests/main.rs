@@ -1,1 +1,25 @@
 //! Tests of the graph crate.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "main/conv.rs"]
+mod conv;
+#[path = "main/evaluation.rs"]
+mod evaluation;
+#[path = "main/movement.rs"]
+mod movement;
+#[path = "main/passes.rs"]
+mod passes;
+#[path = "main/pointwise.rs"]
+mod pointwise;
+#[path = "main/pooling.rs"]
+mod pooling;
+#[path = "main/products.rs"]
+mod products;
+#[path = "main/random.rs"]
+mod random;
+#[path = "main/resize.rs"]
+mod resize;
+#[path = "main/support.rs"]
+mod support;
+#[path = "main/whole_graph.rs"]
+mod whole_graph;

@@ -25,6 +25,9 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
 
 /// Removes the transposition before the node `reshape`, when there is one that can go.
 fn absorb(graph: &mut Graph, reshape: NodeId) -> Result<bool, PassError> {
+    if !matches!(graph.node(reshape).op, Op::Reshape(_)) {
+        return Ok(false);
+    }
     let consumers = graph.consumers();
     let Some(products) = products_behind(graph, &consumers, reshape) else { return Ok(false) };
     let node = graph.node(reshape);
@@ -43,24 +46,39 @@ fn absorb(graph: &mut Graph, reshape: NodeId) -> Result<bool, PassError> {
 /// For each element of a row of the flattened operand, the element of a row of the flattened
 /// transposition that it is. `None` when the flattening mixes the rows.
 fn row_order(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<Vec<usize>> {
-    let &[rows, length] = flat else { return None };
-    let (row_shape, row_perm): (Vec<usize>, Vec<usize>) = if rows == 1 {
-        (shape.to_vec(), perm.to_vec())
-    } else if perm.first() == Some(&0) && shape.first() == Some(&rows) {
-        (shape[1..].to_vec(), perm[1..].iter().map(|axis| axis - 1).collect())
-    } else {
-        return None;
-    };
-    let former = permuted_positions(&row_shape, &row_perm);
-    let mut order = vec![0; length];
+    let skipped = row_axes(shape, perm, flat)?;
+    let row_perm: Vec<usize> = perm[skipped..].iter().map(|axis| axis - skipped).collect();
+    let former = permuted_positions(&shape[skipped..], &row_perm);
+    let mut order = vec![0; former.len()];
     former.iter().enumerate().for_each(|(after, &before)| order[before] = after);
     Some(order)
+}
+
+/// The number of axes in front that the rows of the flattening do not take in, 0 or 1.
+fn row_axes(shape: &[usize], perm: &[usize], flat: &[usize]) -> Option<usize> {
+    match flat {
+        [1, _] => Some(0),
+        [rows, _] if perm.first() == Some(&0) && shape.first() == Some(rows) => Some(1),
+        _ => None,
+    }
+}
+
+/// Whether a transposition of a tensor of `shape` before the node `reshape` can go.
+pub(super) fn is_absorbed(
+    graph: &Graph,
+    consumers: &[Vec<NodeId>],
+    reshape: NodeId,
+    shape: &[usize],
+    perm: &[usize],
+) -> bool {
+    products_behind(graph, consumers, reshape).is_some()
+        && row_axes(shape, perm, graph.shape(graph.node(reshape).outputs[0])).is_some()
 }
 
 /// The products that take the rows of the result of the flattening `reshape`, all of them by
 /// constant weights of their own; point-wise operators may stand between. `None` when something
 /// else uses it.
-pub(super) fn products_behind(
+fn products_behind(
     graph: &Graph,
     consumers: &[Vec<NodeId>],
     reshape: NodeId,

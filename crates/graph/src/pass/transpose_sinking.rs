@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use npukit_numeric::Tensor;
 
 use super::edit::{compose, compute, insert_nodes, inverse, is_identity, keeps_order, make_node};
-use super::flatten_weights::products_behind;
+use super::flatten_weights::is_absorbed;
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Op, Operator, Reshape, Transpose};
@@ -47,6 +47,13 @@ struct Survey {
 struct Region {
     values: Vec<ValueId>,
     nodes: Vec<NodeId>,
+}
+
+impl Region {
+    /// Values are in ascending order.
+    fn contains(&self, value: ValueId) -> bool {
+        self.values.binary_search(&value).is_ok()
+    }
 }
 
 /// Where the value of a region comes from.
@@ -145,58 +152,83 @@ impl Survey {
         let possible = |perm: &Vec<usize>| {
             region.nodes.iter().all(|&node| graph.node(node).op.permuted(perm).is_some())
         };
-        let present: u64 = region.values.iter().map(|&value| self.present_cost(graph, value)).sum();
-        let cost = |perm: &[usize]| region.values.iter().map(|&value| self.cost(graph, value, perm)).sum();
+        let present: u64 = region.values.iter().map(|&value| self.present_cost(graph, region, value)).sum();
+        let cost = |perm: &[usize]| region.values.iter().map(|&value| self.cost(graph, region, value, perm)).sum();
         let costs = orders.into_iter().filter(possible).map(|perm| (cost(&perm), perm));
         costs.min().filter(|(cost, _): &(u64, _)| *cost < present).map(|(_, perm)| perm)
     }
 
-    /// What the transpositions next to a value of a region cost now.
-    fn present_cost(&self, graph: &Graph, value: ValueId) -> u64 {
+    /// What the transpositions next to a value of a region cost now. One between two values of
+    /// the region counts with the first.
+    fn present_cost(&self, graph: &Graph, region: &Region, value: ValueId) -> u64 {
         let shape = graph.shape(value);
         let incoming = match self.source(graph, value) {
-            Source::Transposed(from, perm) => price(&perm, graph.shape(from), graph.inputs.contains(&from)),
-            Source::Inside | Source::Fixed => 0,
+            Source::Transposed(from, perm) if !region.contains(from) => {
+                price(&perm, graph.shape(from), graph.inputs.contains(&from))
+            }
+            _ => 0,
         };
         let outgoing = self.transposes(graph, value);
-        incoming
-            + outgoing.map(|(node, perm)| price(perm, shape, self.gives_output(graph, node))).sum::<u64>()
+        let outgoing = outgoing.map(|(node, perm)| price(perm, shape, self.gives_output(graph, node)));
+        incoming + outgoing.sum::<u64>()
     }
 
     /// What they would cost if the axes of the region were permuted.
-    fn cost(&self, graph: &Graph, value: ValueId, perm: &[usize]) -> u64 {
+    fn cost(&self, graph: &Graph, region: &Region, value: ValueId, perm: &[usize]) -> u64 {
         let shape = graph.shape(value);
-        let mut total = match self.source(graph, value) {
+        let source = self.source(graph, value);
+        let incoming = match &source {
             Source::Fixed => price(perm, shape, graph.inputs.contains(&value)),
-            Source::Transposed(from, old) => {
-                let at_input = graph.inputs.contains(&from);
-                let kept = if self.is_needed_as_is(graph, value) { price(&old, shape, at_input) } else { 0 };
-                kept + price(&compose(&old, perm), graph.shape(from), at_input)
-            }
+            Source::Transposed(from, old) => self.cost_incoming(graph, region, value, (*from, old), perm),
             Source::Inside => self.price_back(graph, value, perm),
         };
-        for (node, other) in self.transposes(graph, value) {
-            if other != perm {
-                total += price(other, shape, self.gives_output(graph, node));
+        let outgoing = self.transposes(graph, value).map(|(node, old)| {
+            let at_output = self.gives_output(graph, node);
+            let inside = region.contains(graph.node(node).outputs[0]);
+            let order = if inside { compose(old, perm) } else { old.to_vec() };
+            match source {
+                Source::Fixed if !inside && old != perm => price(&order, shape, at_output),
+                _ => price(&compose(&inverse(perm), &order), &permuted(shape, perm), at_output),
             }
-        }
-        total
+        });
+        incoming + outgoing.sum::<u64>()
+    }
+
+    /// The same for a value that is the transposition `old` of `from`.
+    fn cost_incoming(
+        &self,
+        graph: &Graph,
+        region: &Region,
+        value: ValueId,
+        (from, old): (ValueId, &[usize]),
+        perm: &[usize],
+    ) -> u64 {
+        let (shape, at_input) = (graph.shape(from), graph.inputs.contains(&from));
+        let kept = if self.is_needed_as_is(graph, value) { price(old, shape, at_input) } else { 0 };
+        let new = if region.contains(from) { 0 } else { price(&compose(old, perm), shape, at_input) };
+        kept + new
     }
 
     /// What giving a value back in its present order of axes costs.
     fn price_back(&self, graph: &Graph, value: ValueId, perm: &[usize]) -> u64 {
+        let shape = graph.shape(value);
         let mut users = self.fixed_users(graph, value).peekable();
         let is_output = graph.is_output(value);
-        let absorbed = |user| products_behind(graph, &self.consumers, user).is_some();
+        let absorbed = |user| is_absorbed(graph, &self.consumers, user, &permuted(shape, perm), &inverse(perm));
         if !is_output && (users.peek().is_none() || users.all(absorbed)) {
             return 0;
         }
-        price(perm, graph.shape(value), is_output)
+        price(perm, shape, is_output)
     }
 
     fn gives_output(&self, graph: &Graph, node: NodeId) -> bool {
         graph.node(node).outputs.iter().any(|&output| graph.is_output(output))
     }
+}
+
+/// The shape after a permutation.
+fn permuted(shape: &[usize], perm: &[usize]) -> Vec<usize> {
+    perm.iter().map(|&axis| shape[axis]).collect()
 }
 
 /// The price of a transposition: by elements moved, next to nothing when they stay in order, and
@@ -219,12 +251,7 @@ fn is_flexible(graph: &Graph, node: &Node) -> bool {
         && node.op.permuted(&identity).is_some()
         && activations(graph, node).all(|value| graph.shape(value).len() == rank)
         && constants.all(|&constant| graph.shape(constant).len() <= rank)
-        && constants_fewer_than(graph, node)
-}
-
-/// Whether some operand is not constant.
-fn constants_fewer_than(graph: &Graph, node: &Node) -> bool {
-    node.inputs.iter().any(|&input| graph.constant(input).is_none())
+        && node.inputs.iter().any(|&input| graph.constant(input).is_none())
 }
 
 /// The operands that are not constant, and the results.
@@ -247,6 +274,12 @@ fn reorder(graph: &mut Graph, survey: &Survey, region: &Region, perm: &[usize]) 
     for &value in &region.values {
         rewrite.value(graph, survey, value)?;
     }
+    for &value in &region.values {
+        rewrite.border(graph, survey, value);
+    }
+    for &value in &region.values {
+        rewrite.users(graph, survey, value);
+    }
     for &node in &region.nodes {
         rewrite.node(graph, node)?;
     }
@@ -264,47 +297,53 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    /// Makes the new value and the transpositions between it, its source and its users outside.
-    fn value(&mut self, graph: &mut Graph, survey: &Survey, value: ValueId) -> Result<(), PassError> {
-        let behind_producer = survey.producers[value.0 as usize].map_or(0, |node| node.0 as usize + 1);
-        let base = graph.value(value).name.clone();
-        let source = survey.source(graph, value);
-        let keep = matches!(source, Source::Fixed) || survey.is_needed_as_is(graph, value);
-        let (from, order) = match &source {
-            Source::Transposed(from, old) => (*from, compose(old, self.perm)),
-            Source::Inside | Source::Fixed => (value, self.perm.to_vec()),
-        };
-        let node = make_node(graph, &base, Transpose { perm: order }.into(), vec![from])?;
-        let new = node.outputs[0];
-        if !keep {
-            // The old value goes; the new one takes its name.
-            swap_names(graph, value, new);
+    /// Makes the new value. Where nobody needs the old one, the new one takes its name.
+    fn value(&mut self, graph: &mut Graph, survey: &Survey, old: ValueId) -> Result<(), PassError> {
+        let base = graph.value(old).name.clone();
+        let op = Transpose { perm: self.perm.to_vec() }.into();
+        let new = make_node(graph, &base, op, vec![old])?.outputs[0];
+        if !keeps(graph, survey, old) {
+            swap_names(graph, old, new);
         }
-        self.renamed.insert(value, new);
-        match source {
-            Source::Transposed(..) | Source::Fixed => self.inserted.push((behind_producer, node)),
-            Source::Inside if keep => {
-                let back = Transpose { perm: inverse(self.perm) }.into();
-                let node = Node { op: back, inputs: vec![new], outputs: vec![value], ..node };
-                self.inserted.push((behind_producer, node));
-            }
-            Source::Inside => {}
-        }
-        self.users(graph, survey, value, new);
+        self.renamed.insert(old, new);
         Ok(())
+    }
+
+    /// Makes the transpositions between a value and its source, or its users outside.
+    fn border(&mut self, graph: &Graph, survey: &Survey, old: ValueId) {
+        let new = self.new_value(old);
+        let (from, perm, to) = match survey.source(graph, old) {
+            Source::Fixed => (old, self.perm.to_vec(), new),
+            Source::Transposed(from, perm) => match self.renamed.get(&from) {
+                Some(&from) => (from, compose(&inverse(self.perm), &compose(&perm, self.perm)), new),
+                None => (from, compose(&perm, self.perm), new),
+            },
+            Source::Inside if keeps(graph, survey, old) => (new, inverse(self.perm), old),
+            Source::Inside => return,
+        };
+        let position = survey.producers[old.0 as usize].map_or(0, |node| node.0 as usize + 1);
+        let name = graph.value(to).name.clone();
+        let op = Transpose { perm }.into();
+        self.inserted.push((position, Node { name, op, inputs: vec![from], outputs: vec![to] }));
+    }
+
+    fn new_value(&self, old: ValueId) -> ValueId {
+        self.renamed.get(&old).copied().unwrap_or(old)
     }
 
     /// Lets the transpositions that use the old value use the new one. One that now changes
     /// nothing is for the pass over identities.
-    fn users(&self, graph: &mut Graph, survey: &Survey, old: ValueId, new: ValueId) {
-        let inverse = inverse(self.perm);
+    fn users(&self, graph: &mut Graph, survey: &Survey, old: ValueId) {
+        // Where the old value stays anyway, only those that give the new value are better off.
+        let stays = matches!(survey.source(graph, old), Source::Fixed);
         let users: Vec<(NodeId, Vec<usize>)> = survey
             .transposes(graph, old)
-            .map(|(node, perm)| (node, compose(&inverse, perm)))
+            .filter(|(_, perm)| !stays || *perm == self.perm)
+            .map(|(node, perm)| (node, compose(&inverse(self.perm), perm)))
             .collect();
         for (user, perm) in users {
             let node = &mut graph.nodes[user.0 as usize];
-            (node.op, node.inputs) = (Transpose { perm }.into(), vec![new]);
+            (node.op, node.inputs) = (Transpose { perm }.into(), vec![self.new_value(old)]);
         }
     }
 
@@ -320,8 +359,7 @@ impl Rewrite<'_> {
                 None => self.constant(graph, input, rank, matches!(op, Op::Binary(_)))?,
             });
         }
-        let outputs = node.outputs.iter().map(|output| self.renamed.get(output).copied().unwrap_or(*output));
-        let outputs = outputs.collect();
+        let outputs = node.outputs.iter().map(|&output| self.new_value(output)).collect();
         graph.nodes[id.0 as usize] = Node { name: node.name, op, inputs, outputs };
         Ok(())
     }
@@ -355,6 +393,11 @@ fn without_leading_ones(name: &str, tensor: Tensor) -> Result<Tensor, PassError>
     let shape = tensor.shape();
     let ones = shape.iter().take_while(|&&size| size == 1).count().min(shape.len().saturating_sub(1));
     compute(&Reshape { shape: shape[ones..].to_vec() }.into(), name, &[&tensor])
+}
+
+/// Whether a value stays beside its successor in the new order of axes.
+fn keeps(graph: &Graph, survey: &Survey, value: ValueId) -> bool {
+    matches!(survey.source(graph, value), Source::Fixed) || survey.is_needed_as_is(graph, value)
 }
 
 fn swap_names(graph: &mut Graph, left: ValueId, right: ValueId) {

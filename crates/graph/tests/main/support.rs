@@ -1,0 +1,52 @@
+//! What the tests share: tensors in one line, and reproducible noise.
+
+use npukit_graph::{Op, OpError, Operator};
+use npukit_numeric::{Tensor, TensorData};
+
+/// A tensor of floats.
+pub fn f32s(shape: &[usize], data: &[f32]) -> Tensor {
+    Tensor::from_f32(shape.to_vec(), data.to_vec()).unwrap()
+}
+
+/// A tensor of 64-bit integers.
+pub fn i64s(shape: &[usize], data: &[i64]) -> Tensor {
+    Tensor::new(shape.to_vec(), TensorData::I64(data.to_vec())).unwrap()
+}
+
+/// `0, 1, 2, ...`.
+pub fn iota(shape: &[usize]) -> Tensor {
+    let count: usize = shape.iter().product();
+    f32s(shape, &(0..count).map(|i| i as f32).collect::<Vec<_>>())
+}
+
+/// Values between -1 and 1 that depend on `seed` alone.
+pub fn noise(shape: &[usize], seed: u64) -> Tensor {
+    let count: usize = shape.iter().product();
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    f32s(shape, &(0..count).map(|_| next()).collect::<Vec<_>>())
+}
+
+/// The only result of an operator.
+pub fn run(op: impl Into<Op>, operands: &[&Tensor]) -> Tensor {
+    op.into().eval(operands).unwrap().remove(0)
+}
+
+/// The error of an operator.
+pub fn refuse(op: impl Into<Op>, operands: &[&Tensor]) -> OpError {
+    op.into().eval(operands).unwrap_err()
+}
+
+/// The floats of a tensor.
+pub fn floats(tensor: &Tensor) -> &[f32] {
+    tensor.as_f32().unwrap()
+}
+
+/// The largest difference of two tensors of one shape.
+pub fn distance(left: &Tensor, right: &Tensor) -> f32 {
+    assert_eq!(left.shape(), right.shape());
+    floats(left).iter().zip(floats(right)).map(|(l, r)| (l - r).abs()).fold(0.0, f32::max)
+}
