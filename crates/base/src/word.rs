@@ -31,6 +31,7 @@ impl BitRange {
     }
 
     /// The largest value the bits hold.
+    #[inline]
     pub const fn max(self) -> u64 {
         match self.width {
             0 => 0,
@@ -60,6 +61,7 @@ impl Word {
     pub const ZERO: Self = Self([0; 4]);
 
     /// Reads up to 32 bytes, the least significant first; bytes beyond are ignored.
+    #[inline]
     pub fn from_le_bytes(bytes: &[u8]) -> Self {
         let mut padded = [0; WORD_BYTES];
         let size = bytes.len().min(WORD_BYTES);
@@ -73,6 +75,7 @@ impl Word {
     }
 
     /// All 32 bytes, the least significant first.
+    #[inline]
     pub fn to_le_bytes(self) -> [u8; WORD_BYTES] {
         let mut bytes = [0; WORD_BYTES];
         for (chunk, limb) in bytes.chunks_exact_mut(8).zip(self.0) {
@@ -82,6 +85,7 @@ impl Word {
     }
 
     /// The value of the bits in `range`.
+    #[inline]
     pub fn get(self, range: BitRange) -> u64 {
         let (limb, shift) = ((range.lo / LIMB_BITS) as usize, range.lo % LIMB_BITS);
         let low = self.limb(limb) >> shift;
@@ -90,6 +94,7 @@ impl Word {
     }
 
     /// Replaces the bits in `range` by the low bits of `value`.
+    #[inline]
     pub fn set(&mut self, range: BitRange, value: u64) {
         let (limb, shift) = ((range.lo / LIMB_BITS) as usize, range.lo % LIMB_BITS);
         let (mask, value) = (range.max(), value & range.max());
@@ -101,6 +106,7 @@ impl Word {
 
     /// The word with the bits in `range` replaced: [`Word::set`] for chains.
     #[must_use]
+    #[inline]
     pub fn with(mut self, range: BitRange, value: u64) -> Self {
         self.set(range, value);
         self
@@ -118,6 +124,7 @@ impl Word {
     }
 
     /// Whether no bit is set.
+    #[inline]
     pub fn is_zero(self) -> bool {
         self == Self::ZERO
     }
@@ -134,10 +141,12 @@ impl Word {
         ranges
     }
 
+    #[inline]
     fn limb(self, index: usize) -> u64 {
         self.0.get(index).copied().unwrap_or(0)
     }
 
+    #[inline]
     fn replace(&mut self, index: usize, mask: u64, value: u64) {
         if let Some(limb) = self.0.get_mut(index) {
             *limb = *limb & !mask | value;
@@ -147,6 +156,7 @@ impl Word {
 
 impl BitAnd for Word {
     type Output = Self;
+    #[inline]
     fn bitand(self, other: Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] & other.0[i]))
     }
@@ -154,6 +164,7 @@ impl BitAnd for Word {
 
 impl BitOr for Word {
     type Output = Self;
+    #[inline]
     fn bitor(self, other: Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] | other.0[i]))
     }
@@ -161,6 +172,7 @@ impl BitOr for Word {
 
 impl Not for Word {
     type Output = Self;
+    #[inline]
     fn not(self) -> Self {
         Self(self.0.map(|limb| !limb))
     }

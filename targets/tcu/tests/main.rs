@@ -3,13 +3,15 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
-#[path = "main/conform.rs"]
-mod conform;
-#[path = "main/shared.rs"]
-mod shared;
-#[path = "main/lower.rs"]
-mod lower;
 #[path = "main/config.rs"]
 mod config;
+#[path = "main/conform.rs"]
+mod conform;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lower.rs"]
+mod lower;
+#[path = "main/shared.rs"]
+mod shared;
+#[path = "main/networks.rs"]
+mod networks;

@@ -1,0 +1,122 @@
+//! `.tarch` files.
+
+use npukit_tcu::config::{ConfigErrors, ConfigWarning};
+use npukit_tcu::{Config, DataType};
+use proptest::prelude::*;
+
+const PYNQZ1: &str = include_str!("../../configs/pynqz1.tarch");
+
+fn errors(text: &str) -> String {
+    Config::from_json(text).unwrap_err().to_string()
+}
+
+#[test]
+fn presets_are_the_published_boards() {
+    // Name, N, DRAM0, DRAM1, local, accumulators, instruction bytes: specification 2.1.
+    let boards = [
+        ("artya7100t", 8, 1_048_576, 1_048_576, 8192, 2048, 8),
+        ("cmoda7", 4, 4096, 32768, 4096, 4096, 8),
+        ("pynqz1", 8, 1_048_576, 1_048_576, 8192, 2048, 8),
+        ("pynqz1_12x12", 12, 1_048_576, 1_048_576, 8192, 2048, 8),
+        ("speech_robot", 8, 131_072, 131_072, 8192, 2048, 8),
+        ("ultra96v2", 16, 2_097_152, 2_097_152, 20480, 4096, 9),
+        ("zcu104", 32, 2_097_152, 2_097_152, 16384, 4096, 9),
+        ("zcu104_uram", 32, 2_097_152, 2_097_152, 49152, 20480, 9),
+    ];
+    assert_eq!(Config::presets().collect::<Vec<_>>(), boards.map(|board| board.0));
+    for (name, n, dram0, dram1, local, accumulators, bytes) in boards {
+        let config = Config::preset(name).unwrap();
+        let depths = (config.dram0_depth, config.dram1_depth, config.local_depth, config.accumulator_depth);
+        assert_eq!(config.array_size, n, "{name}");
+        assert_eq!(depths, (dram0, dram1, local, accumulators), "{name}");
+        assert_eq!(config.layout().instruction_bytes(), bytes, "{name}");
+        assert_eq!((config.stride0_depth, config.stride1_depth, config.simd_registers_depth), (8, 8, 1));
+    }
+    assert_eq!(Config::preset("pynqz2"), None);
+}
+
+#[test]
+fn files_are_written_as_upstream_orders_them() {
+    let config = Config::preset("pynqz1").unwrap();
+    assert_eq!(config.to_json(), PYNQZ1);
+    let lookup = Config { simd_registers_depth: 2, lookup_tables: 2, ..config };
+    assert!(lookup.to_json().ends_with("\"thread_queue_depth\": 8,\n  \"lookup_tables\": 2\n}\n"));
+    assert_eq!(Config::from_json(&lookup.to_json()).unwrap(), (lookup, Vec::new()));
+}
+
+#[test]
+fn old_files_and_strange_keys_are_read() {
+    let short = PYNQZ1.replace("\"number_of_threads\": 1,", "\"colour\": [1, {}],");
+    let short = short.replace(",\n  \"thread_queue_depth\": 8", "");
+    let (config, warnings) = Config::from_json(&short).unwrap();
+    assert_eq!(config, Config::preset("pynqz1").unwrap());
+    assert_eq!(warnings, []);
+}
+
+#[test]
+fn the_misprinted_data_type_is_accepted_with_a_warning() {
+    let (config, warnings) = Config::from_json(&PYNQZ1.replace("FP16BP8", "FP32B16")).unwrap();
+    assert_eq!(config.data_type, DataType::Fp32Bp16);
+    let meant = DataType::Fp32Bp16;
+    assert_eq!(warnings, [ConfigWarning::OldDataTypeName { found: "FP32B16".to_owned(), meant }]);
+    assert!(config.to_json().contains("\"FP32BP16\""), "the misprint is never written");
+}
+
+#[test]
+fn every_bad_key_is_named_at_once() {
+    let text = r#"{
+        "data_type": "FP12", "array_size": 0, "dram0_depth": -4, "dram1_depth": 1e30,
+        "local_depth": 8192.5, "accumulator_depth": "many", "simd_registers_depth": 17,
+        "stride0_depth": null, "number_of_threads": 3, "lookup_tables": 99999999999999999999
+    }"#;
+    let depth = "it must be an integer from 1 to 4611686018427387904";
+    let expected = [
+        "`data_type` is \"FP12\": it must be one of FP8BP4, FP16BP8, FP18BP10, FP32BP16, FLOAT32",
+        "`array_size` is 0: it must be an integer from 1 to 1024",
+        &format!("`dram0_depth` is -4: {depth}"),
+        &format!("`dram1_depth` is 1e+30: {depth}"),
+        &format!("`local_depth` is 8192.5: {depth}"),
+        &format!("`accumulator_depth` is \"many\": {depth}"),
+        "`simd_registers_depth` is 17: it must be an integer from 0 to 16",
+        "`stride0_depth` is null: it must be an integer from 1 to 32",
+        "`stride1_depth` is missing: give an integer from 1 to 32",
+        "`number_of_threads` is 3: it must be an integer from 1 to 2",
+        "`lookup_tables` is 1e+20: it must be an integer from 0 to 16",
+    ];
+    assert_eq!(errors(text), expected.join("\n"));
+}
+
+#[test]
+fn what_is_no_object_is_refused() {
+    assert_eq!(errors("{\n  \"a\": }"), "not JSON: expected value (line 2, column 8)");
+    assert_eq!(errors("[1]"), "an architecture is a JSON object of keys and values, not [1]");
+    assert!(errors("").starts_with("not JSON: EOF"));
+    assert!(errors(&"[".repeat(100_000)).starts_with("not JSON: recursion limit"));
+}
+
+#[test]
+fn lookups_need_registers() {
+    let config = Config { lookup_tables: 2, ..Config::preset("pynqz1").unwrap() };
+    let message = "`lookup_tables` is 2: a lookup writes one register for each table, and \
+                   `simd_registers_depth` is 1";
+    assert_eq!(config.check().unwrap_err().to_string(), message);
+    assert_eq!(errors(&config.to_json()), message);
+}
+
+#[test]
+fn depth_limits() {
+    let deep = |depth| Config { local_depth: depth, ..Config::preset("pynqz1").unwrap() }.check();
+    assert_eq!(deep(1 << 62), Ok(()));
+    assert!(matches!(deep((1 << 62) + 1), Err(ConfigErrors(errors)) if errors.len() == 1));
+}
+
+proptest! {
+    #[test]
+    fn damaged_files_are_refused_calmly(at in 0..PYNQZ1.len(), replacement in "\\PC{0,3}") {
+        let text = format!("{}{replacement}{}", &PYNQZ1[..at], &PYNQZ1[at + 1..]);
+        if let Ok((config, _)) = Config::from_json(&text) {
+            prop_assert_eq!(config.check(), Ok(()));
+            prop_assert_eq!(Config::from_json(&config.to_json()).unwrap().0, config);
+        }
+    }
+}
