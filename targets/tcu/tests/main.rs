@@ -7,11 +7,25 @@ mod artifact;
 mod config;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/estimator.rs"]
+mod estimator;
+#[path = "main/golden.rs"]
+mod golden;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/literal.rs"]
+mod literal;
 #[path = "main/lower.rs"]
 mod lower;
-#[path = "main/shared.rs"]
-mod shared;
+#[path = "main/machine.rs"]
+mod machine;
 #[path = "main/networks.rs"]
 mod networks;
+#[path = "main/numerics.rs"]
+mod numerics;
+#[path = "main/published.rs"]
+mod published;
+#[path = "main/sequences.rs"]
+mod sequences;
+#[path = "main/shared.rs"]
+mod shared;

@@ -1,0 +1,144 @@
+//! Real networks, compiled here and compared with float and with the published programs.
+
+use npukit_graph::{Graph, pass};
+use npukit_import::onnx;
+use npukit_numeric::npy;
+use npukit_tcu::lower::{self, Options, Order, Strategy};
+use npukit_tcu::{Config, Machine, Program, estimate, validate};
+
+use crate::shared::shared;
+
+fn model(name: &str, options: &onnx::Options) -> Option<Graph> {
+    let bytes = std::fs::read(shared(&format!("models/{name}"))?).unwrap();
+    let mut graph = onnx::read(&bytes, "model", options).unwrap();
+    pass::simplify(&mut graph).unwrap();
+    Some(graph)
+}
+
+fn floats(name: &str) -> (Vec<usize>, Vec<f32>) {
+    let bytes = std::fs::read(shared(&format!("models/{name}")).unwrap()).unwrap();
+    let tensor = npy::read_npy(name, &bytes).unwrap();
+    (tensor.shape().to_vec(), tensor.as_f32().unwrap().to_vec())
+}
+
+fn expected(name: &str) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(shared(&format!("models/{name}")).unwrap()).unwrap()).unwrap()
+}
+
+/// A program on a machine with its constants in place.
+fn machine(program: &Program) -> Machine {
+    assert_eq!(validate(&program.config, &program.instructions), []);
+    let mut machine = Machine::new(&program.config).unwrap();
+    machine.write_dram1(0, &program.constants).unwrap();
+    if program.load_consts_to_local {
+        machine.write_local(0, &program.constants).unwrap();
+    }
+    machine
+}
+
+/// The raw output of one run.
+fn run(program: &Program, machine: &mut Machine, input: &[f32]) -> Vec<i32> {
+    let (n, format) = (program.config.array_size, program.config.data_type.format());
+    let raw: Vec<i32> = input.iter().map(|&x| format.raw_from_f32(x)).collect();
+    let packed = program.inputs[0].layout.as_ref().unwrap().pack(&raw, n).unwrap();
+    machine.write_dram0(program.inputs[0].pieces[0].base, &packed).unwrap();
+    machine.run(&program.instructions, &mut |_| {}).unwrap();
+    let piece = program.outputs[0].pieces[0];
+    let packed = machine.read_dram0(piece.base, piece.size).unwrap();
+    program.outputs[0].layout.as_ref().unwrap().unpack(&packed, n).unwrap()
+}
+
+fn argmax(values: &[i32]) -> usize {
+    (0..values.len()).rev().max_by_key(|&i| values[i]).unwrap()
+}
+
+#[test]
+fn resnet20_classifies_the_ten_images_on_every_board() {
+    let Some(graph) = model("resnet20v2_cifar.onnx", &onnx::Options::default()) else { return };
+    let (shape, images) = floats("cifar10_inputs.npy");
+    let logits = floats("resnet20v2_cifar_logits.npy").1;
+    let size: usize = shape[1..].iter().product();
+    for board in ["zcu104", "zcu104_uram", "pynqz1", "ultra96v2"] {
+        let config = Config::preset(board).unwrap();
+        let compiled = lower::compile(&graph, &config, &Options::default()).unwrap();
+        let mut machine = machine(&compiled.program);
+        let mut classes = Vec::new();
+        let mut worst: f32 = 0.0;
+        for (image, logits) in images.chunks(size).zip(logits.chunks(10)) {
+            let raw = run(&compiled.program, &mut machine, image);
+            classes.push(argmax(&raw));
+            let differences = raw.iter().zip(logits).map(|(&raw, logit)| (raw as f32 / 256.0 - logit).abs());
+            worst = differences.fold(worst, f32::max);
+        }
+        let cycles = estimate(&config, &compiled.program.instructions).cycles;
+        let instructions = compiled.program.instructions.len();
+        eprintln!(
+            "{board}: {}, {instructions} instructions, {cycles} cycles, off by {worst}",
+            compiled.strategy
+        );
+        assert_eq!(classes, [0, 9, 5, 7, 9, 8, 5, 7, 8, 6], "{board}");
+        assert!(worst < 1.0, "{board}: logits are off by {worst}");
+        let (most_instructions, most_cycles) = match board {
+            "ultra96v2" => (101_840, 647_002),
+            "pynqz1" => (237_189, 1_916_000),
+            _ => (50_171, 293_590),
+        };
+        assert!(
+            instructions <= most_instructions && cycles <= most_cycles,
+            "{board}: {instructions}, {cycles}"
+        );
+    }
+}
+
+#[test]
+fn resnet20_in_upstreams_order_equals_the_published_program() {
+    let Some(graph) = model("resnet20v2_cifar.onnx", &onnx::Options::default()) else { return };
+    let (shape, images) = floats("cifar10_inputs.npy");
+    let golden = expected("resnet20v2_cifar_expected.json");
+    let size: usize = shape[1..].iter().product();
+    for strategy in Strategy::ALL {
+        let config = Config::preset("zcu104_uram").unwrap();
+        let options = Options { strategy: Some(strategy), order: Order::Upstream, name: None };
+        let compiled = lower::compile(&graph, &config, &options).unwrap();
+        let mut machine = machine(&compiled.program);
+        let published = golden["layerwise_fixed_point_raw"]["32"].as_array().unwrap();
+        for (image, published) in images.chunks(size).zip(published) {
+            let raw = run(&compiled.program, &mut machine, image);
+            assert_eq!(serde_json::json!(raw), *published, "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn speech_commands_in_both_readings_of_resize() {
+    for resize_half_pixel in [false, true] {
+        let options = onnx::Options { resize_half_pixel, ..onnx::Options::default() };
+        let Some(graph) = model("speech_commands.onnx", &options) else { return };
+        let golden = expected("speech_commands_expected.json");
+        let config = Config::preset("speech_robot").unwrap();
+        let input = floats("speech_commands_input.npy").1;
+        for order in [Order::Default, Order::Upstream] {
+            let compiled = lower::compile(&graph, &config, &Options { order, ..Options::default() }).unwrap();
+            let raw = run(&compiled.program, &mut machine(&compiled.program), &input);
+            let cycles = estimate(&config, &compiled.program.instructions).cycles;
+            eprintln!(
+                "{order:?} {}: {} instructions, {cycles} cycles",
+                compiled.strategy,
+                compiled.program.instructions.len()
+            );
+            assert_eq!(argmax(&raw), 3);
+            let key = if resize_half_pixel {
+                "float_logits_half_pixel_resize"
+            } else {
+                "float_logits_opset10_asymmetric_resize"
+            };
+            for (raw, float) in raw.iter().zip(golden[key].as_array().unwrap()) {
+                let difference = f64::from(*raw) / 256.0 - float.as_f64().unwrap();
+                assert!(difference.abs() < 1.0, "{order:?}: {raw} is far from {float}");
+            }
+            if order == Order::Upstream && resize_half_pixel {
+                assert_eq!(serde_json::json!(raw), golden["tcu_raw_n8"]);
+            }
+        }
+    }
+}
