@@ -67,6 +67,11 @@ pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, Import
     importer::import(&graph, name, opset, options, bytes.len())
 }
 
+/// Names of the operators that can be imported, in alphabetical order.
+pub fn operators() -> impl Iterator<Item = &'static str> {
+    ops::names()
+}
+
 fn decode(bytes: &[u8]) -> Result<ModelProto, ImportError> {
     frame::check(bytes)?;
     let mut rest = bytes;

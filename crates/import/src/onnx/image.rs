@@ -68,12 +68,12 @@ pub(super) fn window(
     Ok(window)
 }
 
-/// Attribute `ceil_mode` of a pool. `auto_pad` states the output size itself, rounding included,
-/// so the flag counts only without it.
+/// Attribute `ceil_mode` of a pool. The SAME rules state the output size themselves, so the flag
+/// has no say there; it has with VALID, as in ONNX's shape inference and ONNX Runtime.
 pub(super) fn ceil_mode(context: &mut Context<'_>) -> Result<bool, Reason> {
     let ceil = context.attributes.flag("ceil_mode", false)?;
-    let auto_pad = context.attributes.string("auto_pad")?;
-    Ok(ceil && auto_pad.is_none_or(|rule| rule == "NOTSET" || rule.is_empty()))
+    let auto_pad = context.attributes.string("auto_pad")?.unwrap_or_default();
+    Ok(ceil && !auto_pad.starts_with("SAME"))
 }
 
 /// Padding by rule, for an image of `size` rows and columns. SAME gives `ceil(size / stride)`

@@ -297,9 +297,10 @@ impl<'a> Importer<'a> {
 
     /// Adds the outputs under the names asked for.
     fn add_outputs(&mut self, wanted: &[&'a str]) {
+        let names: HashSet<&str> = wanted.iter().copied().collect();
         for &name in wanted {
             let Some(id) = self.lookup(name, (name, "output")) else { continue };
-            match self.named(id, name, wanted) {
+            match self.named(id, name, &names) {
                 Ok(id) => self.builder.graph.outputs.push(id),
                 Err(reason) => self.problem(name, "output", reason),
             }
@@ -309,13 +310,13 @@ impl<'a> Importer<'a> {
     /// The value `id` under the name `name`. The result of a node that passes through to an
     /// output (by Identity, say) takes the output's name; inputs, constants of the file and
     /// values that are outputs already are copied by a Reshape to their own shape.
-    fn named(&mut self, id: ValueId, name: &str, wanted: &[&str]) -> Result<ValueId, Reason> {
+    fn named(&mut self, id: ValueId, name: &str, wanted: &HashSet<&str>) -> Result<ValueId, Reason> {
         let graph = &self.builder.graph;
         let current = graph.value(id).name.as_str();
         if current == name {
             return Ok(id);
         }
-        if self.producers.contains_key(current) && !wanted.contains(&current) {
+        if self.producers.contains_key(current) && !wanted.contains(current) {
             self.builder.rename(id, name);
             return Ok(id);
         }

@@ -61,3 +61,10 @@ pub(super) fn handler(node: &NodeProto) -> Option<Handler> {
     }
     HANDLERS.iter().find(|(name, _)| *name == node.op_type).map(|&(_, handler)| handler)
 }
+
+/// The names of all operators, in alphabetical order.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).collect();
+    names.sort_unstable();
+    names.into_iter()
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::proto::{OperatorSetIdProto, data_type};
-use npukit_import::onnx::{ImportError, Options, Reason, read};
+use npukit_import::onnx::{ImportError, Options, Reason, operators, read};
 
 use crate::model::{Model, With, floats, node, unary, value_info};
 
@@ -135,4 +135,26 @@ fn inputs_of_other_types_keep_them() {
     model.graph().input.push(value_info("i", data_type::INT64, &[2]));
     let graph = model.import().unwrap();
     assert_eq!(graph.value(graph.inputs[0]).info.element, npukit_numeric::ElementType::I64);
+}
+
+#[test]
+fn an_output_may_be_listed_twice() {
+    let graph = unary(13, &[1], node("Relu", &["x"], &["y"]), vec![]).output("y").import().unwrap();
+    assert_eq!(names(&graph).1, ["y", "y"]);
+    graph.validate().unwrap();
+}
+
+#[test]
+fn inputs_and_constants_may_be_outputs() {
+    let graph =
+        Model::new(13).input("x", &[1]).floats("c", &[1], &[2.0]).output("x").output("c").import().unwrap();
+    let outputs = npukit_graph::evaluate(&graph, &[floats(&[1], &[3.0])]).unwrap();
+    assert_eq!(outputs, [floats(&[1], &[3.0]), floats(&[1], &[2.0])]);
+}
+
+#[test]
+fn operators_are_listed_once() {
+    let names: Vec<&str> = operators().collect();
+    assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "{names:?}");
+    assert!(names.contains(&"Conv") && names.contains(&"Upsample"));
 }

@@ -107,15 +107,15 @@ fn pools_of_windows() {
 }
 
 #[test]
-fn ceil_mode_counts_only_without_automatic_padding() {
-    let run = |opset: i64, node: NodeProto| {
-        let node = node.ints("kernel_shape", &[1, 1]).ints("strides", &[1, 3]).int("ceil_mode", 1);
-        unary(opset, &[1, 1, 1, 6], node, vec![]).run(&[counting(&[1, 1, 1, 6])]).1
+fn ceil_mode_counts_unless_the_padding_states_the_size() {
+    let run = |size: i64, kernel: i64, stride: i64, rule: &str| {
+        let node = node("MaxPool", &["x"], &["y"]).ints("kernel_shape", &[1, kernel]);
+        let node = node.ints("strides", &[1, stride]).int("ceil_mode", 1).string("auto_pad", rule);
+        unary(10, &[1, 1, 1, size], node, vec![]).run(&[counting(&[1, 1, 1, size as usize])]).1
     };
-    assert_eq!(run(10, node("MaxPool", &["x"], &["y"]).string("auto_pad", "SAME_UPPER")), [0.0, 3.0]);
-    let node = node("MaxPool", &["x"], &["y"]).ints("kernel_shape", &[1, 2]).ints("strides", &[1, 2]);
-    let model = unary(10, &[1, 1, 1, 5], node.int("ceil_mode", 1), vec![]);
-    assert_eq!(model.run(&[counting(&[1, 1, 1, 5])]).1, [1.0, 3.0, 4.0]);
+    assert_eq!(run(6, 1, 3, "SAME_UPPER"), [0.0, 3.0]);
+    assert_eq!(run(5, 2, 2, "NOTSET"), [1.0, 3.0, 4.0]);
+    assert_eq!(run(5, 2, 2, "VALID"), [1.0, 3.0, 4.0]);
 }
 
 #[test]
