@@ -1,1 +1,32 @@
-//! The list of targets, and the verbs.
+//! npukit for programs: the list of accelerators, and the verbs of the command as functions.
+//!
+//! Each verb is a module of [`verbs`] with a request, a function and a report that serialises to
+//! the command's `--json`. Files come in through a [`Reader`] and go out as bytes; nothing here
+//! touches the disk, the terminal or the environment.
+//!
+//! [`targets`] is the list; a new accelerator is a line in it.
+
+mod error;
+mod inputs;
+mod model;
+mod samples;
+mod targets;
+pub mod verbs;
+
+pub use error::Error;
+pub use inputs::InputFile;
+pub use model::ModelOptions;
+pub use npukit_target::{ArtifactFile, ReadError, Reader, TargetError};
+pub use targets::{default_target, resolve, target, targets};
+
+/// Told how far long work is: how much is done, and how much there is.
+pub type Progress<'a> = dyn Fn(usize, usize) + Sync + 'a;
+
+/// Where a verb reads files, and whom it tells how far it is.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Gives files.
+    pub reader: &'a dyn Reader,
+    /// Is told the progress of long work.
+    pub progress: &'a Progress<'a>,
+}

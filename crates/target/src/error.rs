@@ -7,7 +7,7 @@ use miette::Diagnostic;
 use crate::report::Problem;
 
 /// Why a target could not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
 pub enum TargetError {
     /// The target does not have this part.
     #[error("target `{target}` has no `{verb}`")]
@@ -32,6 +32,7 @@ pub enum TargetError {
     Refused(Vec<Problem>),
     /// Text that is wrong at places it can point to.
     #[error(transparent)]
+    #[diagnostic(transparent)]
     Text(Box<dyn Diagnostic + Send + Sync + 'static>),
     /// Any other error of the target's own.
     #[error(transparent)]
@@ -47,14 +48,6 @@ impl TargetError {
     /// Wraps an error that points into text.
     pub fn text(error: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self::Text(Box::new(error))
-    }
-
-    /// The places in text this error points to, when it has some.
-    pub fn diagnostic(&self) -> Option<&(dyn Diagnostic + Send + Sync + 'static)> {
-        match self {
-            Self::Text(diagnostic) => Some(&**diagnostic),
-            _ => None,
-        }
     }
 }
 

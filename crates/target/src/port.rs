@@ -10,8 +10,15 @@ pub struct Port {
     pub name: String,
     /// Shape of one sample, in the model's order of axes; `vectors` when the artifact does not say.
     pub shape: Vec<usize>,
-    /// Shape of one sample as it lies in memory: rows of the array's width.
-    pub vectors: [usize; 2],
+    /// Shape of one sample as it lies in memory, rows of the array's width, when the target takes that too.
+    pub vectors: Option<[usize; 2]>,
+}
+
+impl PortError {
+    /// Whether the command line is at fault, rather than a file.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::Missing { .. })
+    }
 }
 
 /// Why a tensor is no batch of samples for a port.
@@ -19,8 +26,8 @@ pub struct Port {
 pub enum PortError {
     /// The shape fits neither way.
     #[error(
-        "input `{name}` has shape {actual:?}: a sample is {shape:?}, or {vectors:?} as rows of vectors, \
-         and several samples follow each other along the first axis"
+        "input `{name}` has shape {actual:?}: a sample is {shape:?}{}, and several samples follow each other \
+         along the first axis", rows(.vectors)
     )]
     Shape {
         /// Name of the port.
@@ -30,7 +37,7 @@ pub enum PortError {
         /// Shape of a sample.
         shape: Vec<usize>,
         /// Shape of a sample as vectors.
-        vectors: [usize; 2],
+        vectors: Option<[usize; 2]>,
     },
     /// The elements are not floats.
     #[error("input `{name}` is not float32: convert it, programs take real values")]
@@ -87,7 +94,8 @@ impl Port {
     }
 
     fn sample_shape(&self, actual: &[usize]) -> Option<&[usize]> {
-        [&self.shape[..], &self.vectors[..]].into_iter().find(|sample| is_batch(actual, sample))
+        let vectors = self.vectors.as_ref().map(|vectors| &vectors[..]);
+        std::iter::once(&self.shape[..]).chain(vectors).find(|sample| is_batch(actual, sample))
     }
 
     fn misfit(&self, actual: &[usize]) -> PortError {
@@ -98,6 +106,10 @@ impl Port {
             vectors: self.vectors,
         }
     }
+}
+
+fn rows(vectors: &Option<[usize; 2]>) -> String {
+    vectors.map_or_else(String::new, |vectors| format!(", or {vectors:?} as rows of vectors"))
 }
 
 /// Whether `actual` is `sample`, `sample` with a longer first axis, or `sample` with one more axis in front.
@@ -117,7 +129,7 @@ mod tests {
     use super::*;
 
     fn port() -> Port {
-        Port { name: "x".into(), shape: vec![1, 2, 3], vectors: [2, 4] }
+        Port { name: "x".into(), shape: vec![1, 2, 3], vectors: Some([2, 4]) }
     }
 
     fn zeros(shape: &[usize]) -> Tensor {

@@ -64,6 +64,13 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("time"))
     }
 
+    /// A sample of input `port` in the model's shape, for one given as rows of vectors.
+    ///
+    /// None when it is already, or when the artifact does not say how.
+    fn to_model(&self, _port: &str, _sample: &Tensor) -> Option<Tensor> {
+        None
+    }
+
     /// Reads a text file of the target's own tools as input values; `name` is for errors.
     fn read_text(&self, _name: &str, _bytes: &[u8]) -> Result<Tensor, TargetError> {
         Err(self.unsupported("text inputs"))

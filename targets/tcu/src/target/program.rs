@@ -63,7 +63,7 @@ impl TcuProgram {
     fn port(&self, binding: &Binding) -> Port {
         let vectors = [vectors(binding), self.lanes()];
         let shape = binding.layout.as_ref().map_or(vectors.to_vec(), |layout| layout.model_shape.clone());
-        Port { name: binding.name.clone(), shape, vectors }
+        Port { name: binding.name.clone(), shape, vectors: Some(vectors) }
     }
 
     /// The raw vectors of an input, in the model's shape or as vectors.
@@ -238,6 +238,17 @@ impl Compiled for TcuProgram {
             layers: self.layer_times(cycles),
             kinds: kinds.into_iter().map(kind_time).collect(),
         })
+    }
+
+    fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
+        let layout = self.program.inputs.iter().find(|binding| binding.name == port)?.layout.as_ref()?;
+        if sample.shape() == layout.model_shape {
+            return None;
+        }
+        // Layouts move 32-bit values about; what the bits mean is no matter.
+        let bits: Vec<i32> = sample.as_f32()?.iter().map(|value| value.to_bits() as i32).collect();
+        let values = layout.unpack(&bits, self.lanes())?.into_iter().map(|bits| f32::from_bits(bits as u32));
+        Tensor::from_f32(layout.model_shape.clone(), values.collect()).ok()
     }
 
     fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {

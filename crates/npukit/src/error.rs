@@ -1,0 +1,135 @@
+//! [`Error`]: why a verb failed, and whose fault it is.
+
+use npukit_graph::EvalError;
+use npukit_graph::pass::PassError;
+use npukit_import::onnx::ImportError;
+use npukit_numeric::npy::NpyError;
+use npukit_target::{PortError, ReadError, TargetError};
+
+/// Why a verb failed.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum Error {
+    /// `--target` names nothing we know.
+    #[error("there is no target `{name}`")]
+    #[diagnostic(help("there are {known}; then `:` and a preset, or `:` and a file"))]
+    UnknownTarget {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A model needs a target, and none is given.
+    #[error("a model needs `--target`")]
+    #[diagnostic(help("`--target tcu:pynqz1`, for instance; `npu targets` lists them"))]
+    NoTarget,
+    /// An artifact knows its target.
+    #[error("`{path}` is an artifact, which knows its target")]
+    #[diagnostic(help("leave `--target` out; it is for models"))]
+    NeedlessTarget {
+        /// The artifact.
+        path: String,
+    },
+    /// An option for models, given with an artifact.
+    #[error("`{path}` is an artifact; {option} is for models")]
+    NeedlessOption {
+        /// The artifact.
+        path: String,
+        /// The option.
+        option: &'static str,
+    },
+    /// An instruction, stage or form that does not exist.
+    #[error("there is no {what} `{name}`")]
+    #[diagnostic(help("there are {known}"))]
+    UnknownName {
+        /// What is named.
+        what: &'static str,
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A file is neither a model nor an artifact.
+    #[error("`{path}` is no file we know")]
+    #[diagnostic(help("models end in .onnx, artifacts in {artifacts}"))]
+    UnknownFile {
+        /// The file.
+        path: String,
+        /// Endings of artifacts.
+        artifacts: String,
+    },
+    /// A model cannot be imported.
+    #[error("cannot import `{path}`")]
+    #[diagnostic(forward(source))]
+    Import {
+        /// The model.
+        path: String,
+        /// What is wrong with it.
+        source: ImportError,
+    },
+    /// A model's graph cannot be simplified.
+    #[error("cannot simplify `{path}`")]
+    Simplify {
+        /// The model.
+        path: String,
+        /// What went wrong.
+        source: PassError,
+    },
+    /// An array cannot be read.
+    #[error("cannot read an array")]
+    Array(#[from] NpyError),
+    /// A file of inputs is of a kind we do not read here.
+    #[error("`{path}` is no input we read")]
+    #[diagnostic(help("inputs end in {legal}"))]
+    UnknownInput {
+        /// The file.
+        path: String,
+        /// Endings we read.
+        legal: &'static str,
+    },
+    /// A source file is not text.
+    #[error("{path}: byte {offset} is not UTF-8 text")]
+    NotText {
+        /// The file.
+        path: String,
+        /// Where text ends.
+        offset: usize,
+    },
+    /// Inputs do not fit the program.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The reference evaluator failed.
+    #[error("the float evaluator failed")]
+    Eval(#[from] EvalError),
+    /// The target failed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Target(#[from] TargetError),
+    /// Outputs cannot be written as arrays.
+    #[error("cannot write array `{name}`: {reason}")]
+    Output {
+        /// The output.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Whether the command line is at fault (exit status 2), rather than an input (1).
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::UnknownTarget { .. }
+            | Self::NoTarget
+            | Self::NeedlessTarget { .. }
+            | Self::NeedlessOption { .. }
+            | Self::UnknownName { .. } => true,
+            Self::Port(error) => error.is_usage(),
+            Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,
+            _ => false,
+        }
+    }
+}

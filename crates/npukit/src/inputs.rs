@@ -1,0 +1,167 @@
+//! Files of inputs: `.npy`, `.npz` and the target's own text, to samples for a program's ports.
+
+use npukit_numeric::Tensor;
+use npukit_numeric::npy::{read_npy, read_npz};
+use npukit_target::{Port, PortError, Reader, TargetError};
+
+use crate::error::Error;
+use crate::targets::has_extension;
+
+/// A file of inputs, as `NAME=FILE` or `FILE` on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFile {
+    /// The input it is for; the arrays' own names, else the order of the inputs, when not given.
+    pub name: Option<String>,
+    /// Where it is.
+    pub path: String,
+}
+
+impl InputFile {
+    /// What `text` on the command line means.
+    pub fn parse(text: &str) -> Self {
+        match text.split_once('=') {
+            Some((name, path)) => Self { name: Some(name.to_owned()), path: path.to_owned() },
+            None => Self { name: None, path: text.to_owned() },
+        }
+    }
+}
+
+/// Reads text files as input values.
+pub(crate) type ReadText<'a> = dyn Fn(&str, &[u8]) -> Result<Tensor, TargetError> + 'a;
+
+/// One sample: a tensor for each input, by name, in the order of the ports.
+pub(crate) type Sample = Vec<(String, Tensor)>;
+
+/// The samples in `files` for `ports`.
+pub(crate) fn samples(
+    files: &[InputFile],
+    ports: &[Port],
+    reader: &dyn Reader,
+    read_text: Option<&ReadText<'_>>,
+) -> Result<Vec<Sample>, Error> {
+    let mut arrays = Vec::new();
+    for file in files {
+        arrays.extend(read(file, reader, read_text)?);
+    }
+    transpose(&assign(arrays, ports)?, ports)
+}
+
+/// The arrays of a file, with the names they are for.
+fn read(
+    file: &InputFile,
+    reader: &dyn Reader,
+    read_text: Option<&ReadText<'_>>,
+) -> Result<Vec<(Option<String>, Tensor)>, Error> {
+    let InputFile { name, path } = file;
+    let bytes = reader.read(path)?;
+    if has_extension(path, "npy") {
+        return Ok(vec![(name.clone(), read_npy(path, &bytes)?)]);
+    }
+    if has_extension(path, "npz") {
+        let arrays = read_npz(path, &bytes)?;
+        let only = arrays.len() == 1;
+        let named = |array: String| if only { name.clone().or(Some(array)) } else { Some(array) };
+        return Ok(arrays.into_iter().map(|(array, tensor)| (named(array), tensor)).collect());
+    }
+    match read_text {
+        Some(read_text) if has_extension(path, "csv") => Ok(vec![(name.clone(), read_text(path, &bytes)?)]),
+        Some(_) => Err(Error::UnknownInput { path: path.clone(), legal: ".npy, .npz or .csv" }),
+        None => Err(Error::UnknownInput { path: path.clone(), legal: ".npy or .npz" }),
+    }
+}
+
+/// An array for each port: named ones first, the others in order.
+fn assign(arrays: Vec<(Option<String>, Tensor)>, ports: &[Port]) -> Result<Vec<Tensor>, Error> {
+    let mut slots: Vec<Option<Tensor>> = vec![None; ports.len()];
+    let (named, unnamed): (Vec<_>, Vec<_>) = arrays.into_iter().partition(|(name, _)| name.is_some());
+    for (name, tensor) in named {
+        let name = name.unwrap_or_default();
+        let place = ports.iter().position(|port| port.name == name);
+        // An array saved without a name of its own (`arr_0`) is for the only input there is.
+        let place = place.or_else(|| (ports.len() == 1 && name == "arr_0").then_some(0));
+        match place {
+            Some(place) => slots[place] = Some(tensor),
+            None => return Err(unknown(name, ports).into()),
+        }
+    }
+    for (_, tensor) in unnamed {
+        match slots.iter_mut().find(|slot| slot.is_none()) {
+            Some(slot) => *slot = Some(tensor),
+            None => return Err(unknown("(one more file)".to_owned(), ports).into()),
+        }
+    }
+    let missing = |port: &Port| PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
+    let filled = slots.into_iter().zip(ports).map(|(slot, port)| slot.ok_or_else(|| missing(port)));
+    Ok(filled.collect::<Result<_, PortError>>()?)
+}
+
+fn unknown(name: String, ports: &[Port]) -> PortError {
+    let known = ports.iter().map(|port| format!("`{}`", port.name)).collect::<Vec<_>>().join(", ");
+    PortError::Unknown { name, known }
+}
+
+/// Batches by port to ports by sample.
+fn transpose(tensors: &[Tensor], ports: &[Port]) -> Result<Vec<Sample>, Error> {
+    let mut samples: Vec<Sample> = Vec::new();
+    for (i, (port, tensor)) in ports.iter().zip(tensors).enumerate() {
+        let parts = port.split(tensor)?;
+        if i == 0 {
+            samples.resize(parts.len(), Vec::new());
+        }
+        if parts.len() != samples.len() {
+            let (actual, expected) = (parts.len(), samples.len());
+            return Err(PortError::Samples { name: port.name.clone(), actual, expected }.into());
+        }
+        for (sample, part) in samples.iter_mut().zip(parts) {
+            sample.push((port.name.clone(), part));
+        }
+    }
+    Ok(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use npukit_numeric::npy::{NpyArray, NpyData, write_npy, write_npz};
+    use npukit_target::ReadError;
+
+    fn file(path: &str) -> Result<Vec<u8>, ReadError> {
+        let (a, b) = ([0f32; 6], [1f32; 4]);
+        let a = || NpyArray::new(&[3, 2], NpyData::F32(&a)).unwrap();
+        let b = || NpyArray::new(&[2, 2], NpyData::F32(&b)).unwrap();
+        match path {
+            "a.npy" => Ok(write_npy(a())),
+            "b.npy" => Ok(write_npy(b())),
+            "ab.npz" => Ok(write_npz(&[("q", a()), ("p", a())]).unwrap()),
+            _ => Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() }),
+        }
+    }
+
+    fn ports(names: &[&str]) -> Vec<Port> {
+        names.iter().map(|&n| Port { name: n.to_owned(), shape: vec![1, 2], vectors: None }).collect()
+    }
+
+    fn read(files: &[&str], names: &[&str]) -> Result<Vec<Sample>, Error> {
+        let files: Vec<InputFile> = files.iter().map(|text| InputFile::parse(text)).collect();
+        samples(&files, &ports(names), &file, None)
+    }
+
+    #[test]
+    fn files_are_for_inputs_by_name_then_by_order() {
+        let samples = read(&["p=a.npy", "a.npy"], &["q", "p"]).unwrap();
+        assert_eq!(samples.len(), 3);
+        assert_eq!(samples[0].iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["q", "p"]);
+        assert_eq!(read(&["ab.npz"], &["p", "q"]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let text = |files: &[&str], names: &[&str]| read(files, names).unwrap_err().to_string();
+        assert!(text(&["x=a.npy"], &["p"]).contains("no input `x`; the program has `p`"));
+        assert!(text(&["a.npy"], &["p", "q"]).contains("input `q` of shape [1, 2] is not given"));
+        assert!(text(&["a.npy", "b.npy"], &["p", "q"]).contains("input `q` holds 2 samples, the others 3"));
+        assert!(text(&["a.npy", "b.npy"], &["p"]).contains("one more file"));
+        assert!(text(&["a.csv"], &["p"]).contains("a.csv"));
+    }
+}

@@ -1,0 +1,68 @@
+//! `npu asm` and `npu disasm`: text to words and back.
+
+use serde::Serialize;
+
+use crate::Context;
+use crate::error::Error;
+use crate::targets::resolve;
+
+/// What was assembled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AsmReport {
+    /// Target and instance.
+    pub target: String,
+    /// Instructions.
+    pub instructions: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+/// What was disassembled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DisasmReport {
+    /// Target and instance.
+    pub target: String,
+    /// Instructions.
+    pub instructions: usize,
+    /// The listing.
+    pub text: String,
+    /// Words without meaning and the like, each with its place.
+    pub problems: Vec<String>,
+}
+
+/// Assembles the file at `path`; also gives the words.
+///
+/// Errors: every wrong line of the file.
+pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
+    let instance = resolve(target, context.reader)?;
+    let text = String::from_utf8(context.reader.read(path)?).map_err(|error| Error::NotText {
+        path: path.to_owned(),
+        offset: error.utf8_error().valid_up_to(),
+    })?;
+    let assembled = instance.assemble(path, &text)?;
+    let (instructions, bytes) = (assembled.instructions, assembled.bytes.len());
+    Ok((AsmReport { target: instance.name(), instructions, bytes }, assembled.bytes))
+}
+
+/// Disassembles the file at `path` in one of the target's forms, its own when none is named.
+pub fn disasm(
+    path: &str,
+    target: &str,
+    form: Option<&str>,
+    context: Context<'_>,
+) -> Result<DisasmReport, Error> {
+    let instance = resolve(target, context.reader)?;
+    let forms = instance.listings();
+    let form = form.or_else(|| forms.first().copied()).unwrap_or_default();
+    if !forms.contains(&form) {
+        let known = forms.join(", ");
+        return Err(Error::UnknownName { what: "format", name: form.to_owned(), known });
+    }
+    let listing = instance.disassemble(&context.reader.read(path)?, form)?;
+    Ok(DisasmReport {
+        target: instance.name(),
+        instructions: listing.instructions,
+        text: listing.text,
+        problems: listing.problems,
+    })
+}

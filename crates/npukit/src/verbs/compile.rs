@@ -1,0 +1,80 @@
+//! `npu compile`: a model to the files a driver loads.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use npukit_target::{ArtifactFile, HostStepReport, MemoryReport};
+use serde::Serialize;
+
+use super::Source;
+use crate::error::Error;
+use crate::{Context, model};
+
+/// What was compiled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the artifact.
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    /// Files written.
+    pub artifacts: Vec<String>,
+    /// Instructions.
+    pub instructions: usize,
+    /// By cost model.
+    pub cycles: BTreeMap<String, u64>,
+    /// Multiply-accumulates of the model, padding left out.
+    pub macs: Option<u64>,
+    /// By memory, in the memory's own unit.
+    pub memory: BTreeMap<String, MemoryReport>,
+    /// Steps left to the host.
+    pub host_steps: Vec<HostStepReport>,
+    /// Layers.
+    pub layers: usize,
+    /// What the compiler chose.
+    pub choices: BTreeMap<String, String>,
+    /// Constants that did not fit the number format.
+    pub saturated_constants: Option<u64>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
+    /// Of the whole compilation, reading included.
+    pub seconds: f64,
+}
+
+/// Compiles; the caller writes the files and puts their paths into the report's `artifacts`.
+pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
+    let start = Instant::now();
+    let (_, compiled) = source.compile(context.reader)?;
+    let files = compiled.files()?;
+    let (program, time) = (compiled.report(), compiled.time()?);
+    let report = Report {
+        name: program.name,
+        target: program.target,
+        artifacts: files.iter().map(|file| file.name.clone()).collect(),
+        instructions: program.instructions,
+        cycles: time.cycles,
+        macs: program.macs,
+        memory: program.memory,
+        host_steps: program.host_steps,
+        layers: program.layers.len(),
+        choices: program.choices,
+        saturated_constants: program.saturated_constants,
+        warnings: program.warnings,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    Ok((report, files))
+}
+
+/// What the compiler has after `stage`, as text; `graph` is the model as it enters the target.
+pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String, Error> {
+    let instance = source.instance(context.reader)?;
+    let known = || format!("graph, {}", instance.stages().join(", "));
+    if stage != "graph" && !instance.stages().contains(&stage) {
+        return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known: known() });
+    }
+    let model = model::load(&source.path, &source.model, context.reader)?;
+    if stage == "graph" {
+        return Ok(model.simplified.to_string());
+    }
+    Ok(instance.emit(&model.simplified, &source.compile_options(&model.file_name), stage)?)
+}

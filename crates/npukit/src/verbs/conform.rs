@@ -1,0 +1,12 @@
+//! `npu conform`: golden vectors against a target.
+
+pub use npukit_conform::{Failure, FileReport, Report, Skip};
+
+use crate::Context;
+use crate::error::Error;
+use crate::targets::target;
+
+/// Checks every golden vector below `paths` against the target called `name`.
+pub fn conform(name: &str, paths: &[String], context: Context<'_>) -> Result<Report, Error> {
+    Ok(npukit_conform::run(target(name)?, paths, context.reader, context.progress)?)
+}

@@ -1,0 +1,120 @@
+//! `npu demo`: the embedded network over its held-out images, in float and on the machine.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use npukit_numeric::npy::read_npy;
+use npukit_target::{CompileOptions, LayerTime, PortError, Saturation};
+use serde::Serialize;
+
+use super::run::{float, machine};
+use crate::Context;
+use crate::error::Error;
+use crate::inputs::Sample;
+use crate::model::{self, Model, ModelOptions};
+use crate::samples::{Comparison, Stack, argmax, compare};
+use crate::targets::{default_target, resolve};
+
+/// The network, the images its training never saw, and their classes; `assets/README.md` tells their origin.
+const MODEL: &[u8] = include_bytes!("../../assets/digits.onnx");
+const IMAGES: &[u8] = include_bytes!("../../assets/digits_images.npy");
+const LABELS: &[u8] = include_bytes!("../../assets/digits_labels.npy");
+
+/// What the demonstration found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the network.
+    pub model: String,
+    /// Target and instance.
+    pub target: String,
+    /// Images run.
+    pub images: usize,
+    /// Share of images classified as labelled, in float.
+    pub accuracy_float: f64,
+    /// The same on the machine.
+    pub accuracy: f64,
+    /// The machine against float.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Values that did not fit the number format, over all images.
+    pub saturations: u64,
+    /// Those of them that are results, by layer.
+    pub saturations_by_layer: Vec<Saturation>,
+    /// Instructions.
+    pub instructions: usize,
+    /// Multiply-accumulates of the model, padding left out.
+    pub macs: Option<u64>,
+    /// What the compiler chose.
+    pub choices: BTreeMap<String, String>,
+    /// Cycles of an image by cost model.
+    pub cycles: BTreeMap<String, u64>,
+    /// Time of an image at the board's clock.
+    pub milliseconds: Option<f64>,
+    /// The board's clock.
+    pub clock_mhz: Option<f64>,
+    /// Where the clock is from.
+    pub clock_source: Option<String>,
+    /// Share of the array's multipliers that did the model's work.
+    pub utilisation: Option<f64>,
+    /// Where the cycles go.
+    pub layers: Vec<LayerTime>,
+    /// Of compiling.
+    pub compile_seconds: f64,
+    /// Of everything.
+    pub seconds: f64,
+}
+
+/// Compiles the embedded network for `target` (the default when none) and runs all held-out images.
+pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
+    let start = Instant::now();
+    let instance = resolve(target.unwrap_or(default_target().name()), context.reader)?;
+    let model = model::parse("digits.onnx", MODEL, &ModelOptions::default())?;
+    let options = CompileOptions { model_name: model.file_name.clone(), options: BTreeMap::new() };
+    let compiled = instance.compile(&model.simplified, &options)?;
+    let compile_seconds = start.elapsed().as_secs_f64();
+    let (samples, labels) = held_out(&model)?;
+    let (ours, saturations) = machine(&*compiled, &samples, context.progress)?;
+    let reference = float(&model.graph, &samples, &|_, _| ())?;
+    let (program, time) = (compiled.report(), compiled.time()?);
+    Ok(Report {
+        model: model.graph.name,
+        target: program.target,
+        images: samples.len(),
+        accuracy_float: accuracy(&reference, &labels),
+        accuracy: accuracy(&ours, &labels),
+        comparison: compare(&ours, &reference),
+        saturations: saturations.total(),
+        saturations_by_layer: saturations.layers,
+        instructions: program.instructions,
+        macs: program.macs,
+        choices: program.choices,
+        cycles: time.cycles,
+        milliseconds: time.milliseconds,
+        clock_mhz: time.clock_mhz,
+        clock_source: time.clock_source,
+        utilisation: time.utilisation,
+        layers: time.layers,
+        compile_seconds,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// The held-out images and their classes.
+fn held_out(model: &Model) -> Result<(Vec<Sample>, Vec<i64>), Error> {
+    let images = read_npy("digits_images.npy", IMAGES)?;
+    let labels = read_npy("digits_labels.npy", LABELS)?;
+    let ports = model::ports(&model.graph);
+    let [port] = &ports[..] else {
+        let name = "image".to_owned();
+        return Err(PortError::Missing { name, shape: images.shape().to_vec() }.into());
+    };
+    let samples = port.split(&images)?.into_iter().map(|image| vec![(port.name.clone(), image)]);
+    Ok((samples.collect(), labels.as_i64().unwrap_or_default().to_vec()))
+}
+
+/// Share of samples whose largest value is at the label's place.
+fn accuracy(outputs: &[Stack], labels: &[i64]) -> f64 {
+    let samples = outputs.first().map(|stack| &stack.samples[..]).unwrap_or_default();
+    let right = samples.iter().zip(labels).filter(|(sample, label)| argmax(sample) as i64 == **label).count();
+    right as f64 / samples.len().max(1) as f64
+}

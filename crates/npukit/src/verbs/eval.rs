@@ -1,0 +1,51 @@
+//! `npu eval`: a model through the float evaluator alone.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::run::float;
+use crate::Context;
+use crate::error::Error;
+use crate::inputs::{self, InputFile};
+use crate::model::{self, ModelOptions};
+use crate::samples::{OutputReport, Stack, npz};
+
+/// What to evaluate, on what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The `.onnx` file.
+    pub path: String,
+    /// How it is read.
+    pub model: ModelOptions,
+    /// Its inputs.
+    pub inputs: Vec<InputFile>,
+}
+
+/// What was evaluated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the model.
+    pub name: String,
+    /// Samples evaluated.
+    pub samples: usize,
+    /// Outputs over all samples.
+    pub outputs: Vec<OutputReport>,
+    /// Of everything.
+    pub seconds: f64,
+}
+
+/// Evaluates all samples; also gives the `.npz` of the outputs.
+pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
+    let start = Instant::now();
+    let model = model::load(&request.path, &request.model, context.reader)?;
+    let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
+    let stacks = float(&model.graph, &samples, context.progress)?;
+    let report = Report {
+        name: model.graph.name.clone(),
+        samples: samples.len(),
+        outputs: stacks.iter().map(Stack::report).collect(),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    Ok((report, npz(&stacks, false)?))
+}

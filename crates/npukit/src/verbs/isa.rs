@@ -1,0 +1,32 @@
+//! `npu isa`: the reference page of an instruction set.
+
+use serde_json::Value;
+
+use crate::Context;
+use crate::error::Error;
+use crate::targets::resolve;
+
+/// A reference page in every form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// For a terminal.
+    pub text: String,
+    /// For a book.
+    pub markdown: String,
+    /// For programs.
+    pub json: Value,
+}
+
+/// The page of a target's instructions, or of the one called `instruction`.
+pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Result<Page, Error> {
+    let spec = resolve(target, context.reader)?.isa()?;
+    let page = match instruction {
+        None => spec.reference(),
+        Some(name) => spec.reference_of(name).ok_or_else(|| Error::UnknownName {
+            what: "instruction",
+            name: name.to_owned(),
+            known: spec.names().join(", "),
+        })?,
+    };
+    Ok(Page { text: page.text(), markdown: page.markdown(), json: page.json() })
+}
