@@ -1,8 +1,8 @@
 //! Passes keep what a graph computes, and do what they are for.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, Gemm, MatMul, MaxPool, Pad, PadMode, Relu,
-    Reshape, Transpose, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, Gemm, LeakyRelu, MatMul, MaxPool, Pad,
+    PadMode, Relu, Reshape, Transpose, Window,
 };
 use npukit_graph::pass::{PassError, passes, simplify};
 use npukit_graph::{Graph, Op, Operator, ValueId, ValueInfo, evaluate};
@@ -173,6 +173,22 @@ fn transpositions_that_only_move_ones_become_reshapes() {
 }
 
 #[test]
+fn a_transposition_between_two_values_of_a_region_is_permuted_with_them() {
+    let (mut sketch, x) = Sketch::new(&[1, 3, 6, 6]);
+    let y = sketch.conv(x, 3, 4);
+    let mirrored = sketch.node(Transpose { perm: vec![0, 1, 3, 2] }, &[y]);
+    let y = sketch.node(Binary { kind: BinaryKind::Sub }, &[y, mirrored]);
+    let y = sketch.conv(y, 4, 4);
+    let graph = sketch.simplified(y);
+    // The input's, the output's, and rows against columns of NHWC.
+    let perms = graph.nodes.iter().filter_map(|node| match &node.op {
+        Op::Transpose(transpose) => Some(transpose.perm.clone()),
+        _ => None,
+    });
+    assert_eq!(perms.collect::<Vec<_>>(), [[0, 2, 3, 1], [0, 2, 1, 3], [0, 3, 1, 2]], "{graph}");
+}
+
+#[test]
 fn batch_normalization_folds_into_the_product_before_it() {
     let (mut sketch, x) = Sketch::new(&[1, 6, 6, 2]);
     let weights = sketch.constant(&[3, 3, 2, 4]);
@@ -211,7 +227,7 @@ fn an_addition_after_matmul_stays_one() {
 
 fn padded(mode: PadMode, rectified: bool, op: impl Into<Op>) -> Graph {
     let (mut sketch, x) = Sketch::new(&[1, 5, 5, 1]);
-    let x = if rectified { sketch.node(Relu, &[x]) } else { x };
+    let x = if rectified { sketch.node(Relu, &[x]) } else { sketch.node(LeakyRelu { alpha: 0.5 }, &[x]) };
     let y = sketch.node(Pad { pads: vec![[0, 0], [1, 1], [1, 1], [0, 0]], mode }, &[x]);
     let op = op.into();
     let weights = matches!(op, Op::Conv(_)).then(|| sketch.constant(&[3, 3, 1, 1]));

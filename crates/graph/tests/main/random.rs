@@ -35,7 +35,8 @@ impl Builder {
 
     fn build(&mut self) {
         let (n, c) = (1 + self.next(2), 1 + self.next(3));
-        let (h, w) = (4 + self.next(5), 4 + self.next(5));
+        let h = 4 + self.next(5);
+        let w = if self.next(2) == 0 { h } else { 4 + self.next(5) };
         let info = ValueInfo { shape: vec![n, c, h, w], element: ElementType::F32 };
         let input = self.graph.add_input("x", info);
         self.images.push(input);
@@ -103,7 +104,7 @@ impl Builder {
     }
 
     fn layer(&mut self, x: ValueId) -> ValueId {
-        match self.next(18) {
+        match self.next(19) {
             0..=2 => self.conv(x),
             3 => self.batch_norm(x),
             4 => self.node(Relu, &[x]),
@@ -119,6 +120,7 @@ impl Builder {
             14 => self.softmax(x),
             15 => self.resize(x),
             16 => self.gate(x),
+            17 => self.symmetric(x),
             _ => self.there_and_back(x),
         }
     }
@@ -177,7 +179,22 @@ impl Builder {
         if mode == PadMode::Constant(f32::NEG_INFINITY) {
             return self.wrapped(MaxPool { window: Window::plain([2, 2], [1, 1]) }, padded, &[]);
         }
-        padded
+        match self.next(3) {
+            0 => self.pool(padded),
+            1 => self.conv(padded),
+            _ => padded,
+        }
+    }
+
+    /// Adds the mirror image across the diagonal, so that a transposition lies between operators
+    /// that work in any order of axes.
+    fn symmetric(&mut self, x: ValueId) -> ValueId {
+        let [_, _, h, w] = self.shape(x);
+        if h != w {
+            return x;
+        }
+        let mirrored = self.node(Transpose { perm: vec![0, 1, 3, 2] }, &[x]);
+        self.node(Binary { kind: BinaryKind::Sub }, &[x, mirrored])
     }
 
     fn pool(&mut self, x: ValueId) -> ValueId {
