@@ -13,6 +13,7 @@ mod error;
 mod frame;
 mod image;
 mod importer;
+mod interface;
 mod ops;
 mod order;
 pub mod proto;

@@ -117,33 +117,38 @@ proptest! {
         numbers in prop::collection::vec(prop::collection::vec(number(), 0..6), 8),
         single in number(),
     ) {
-        let ints = |node: npukit_import::onnx::proto::NodeProto, names: &[&str]| {
-            names.iter().zip(&numbers).fold(node, |node, (name, values)| node.ints(name, values))
+        // What the operator reads at this opset: lists, single numbers, and how many operands.
+        let (lists, singles, operands): (&[&str], &[&str], usize) = match op {
+            "Conv" => (&["strides", "dilations", "pads", "kernel_shape"], &["group"], 2),
+            "MaxPool" | "AveragePool" => (&["strides", "dilations", "pads", "kernel_shape"], &[], 1),
+            "Pad" if opset < 11 => (&["pads"], &[], 1),
+            "Slice" if opset < 10 => (&["starts", "ends", "axes"], &[], 1),
+            "Slice" => (&[], &[], 5),
+            "Split" if opset < 13 => (&["split"], &["axis"], 1),
+            "Split" => (&[], &["axis"], 2),
+            "Squeeze" | "Unsqueeze" if opset < 13 => (&["axes"], &[], 1),
+            "Transpose" => (&["perm"], &[], 1),
+            "Concat" | "Flatten" | "Softmax" => (&[], &["axis"], 1),
+            "Gather" => (&[], &["axis"], 2),
+            "Squeeze" | "Unsqueeze" | "Reshape" => (&[], &[], 2),
+            _ => (&[], &[], 4),
         };
-        let operands = ["x", "a", "b", "c", "d"];
-        let per_op: (&[&str], &[&str], &[&str], usize) = match op {
-            "Conv" | "MaxPool" | "AveragePool" => {
-                (&["strides", "dilations", "pads", "kernel_shape"], &[], &[], 2)
-            }
-            "Pad" => (if opset < 11 { &["pads"] } else { &[] }, &[], &["a"], 4),
-            "Slice" => (if opset < 10 { &["starts", "ends", "axes"] } else { &[] }, &[], &["a"], 5),
-            "Split" => (if opset < 13 { &["split"] } else { &[] }, &["axis"], &["a"], 2),
-            "Squeeze" | "Unsqueeze" => (if opset < 13 { &["axes"] } else { &[] }, &[], &["a"], 2),
-            "Transpose" => (&["perm"], &[], &[], 1),
-            "Concat" | "Flatten" | "Softmax" => (&[], &["axis"], &[], 1),
-            "Gather" => (&[], &["axis"], &["a"], 2),
-            "Reshape" => (&[], &[], &["a"], 2),
-            _ => (&[], &[], &["a"], 4),
-        };
-        let (lists, singles, _, count) = per_op;
-        let count = if lists.is_empty() || op == "Conv" { count } else { 1 };
-        let mut node = ints(node(op, &operands[..count], &["y", "z"]), lists);
+        let names = ["x", "a", "b", "c", "d"];
+        let mut node = node(op, &names[..operands], &["y", "z"]);
+        for (name, values) in lists.iter().zip(&numbers) {
+            node = node.ints(name, values);
+        }
         for name in singles {
             node = node.int(name, single);
         }
         let mut model = Model::new(opset).input("x", &dims).node(node).output("y");
-        for (name, values) in operands[1..].iter().zip(&numbers[4..]) {
-            model = model.ints(name, values);
+        for (name, values) in names[1..].iter().zip(&numbers[4..]) {
+            let scales: Vec<f32> = values.iter().map(|&value| value as f32 / 2.0).collect();
+            model = match op {
+                "Conv" => model.floats(name, &[2, 2, 3, 1], &[0.5; 12]),
+                "Resize" | "Upsample" | "Clip" => model.floats(name, &[scales.len() as i64], &scales),
+                _ => model.ints(name, values),
+            };
         }
         import(&model.bytes());
     }
