@@ -208,7 +208,7 @@ fn range_error(form: &CompiledForm<'_>, bad: BadValue) -> AsmError {
 fn syntax_error(
     tokens: &[Token<'_>],
     at: usize,
-    expected: Vec<Expected>,
+    expected: Vec<Expected<'_>>,
     forms: &[&CompiledForm<'_>],
 ) -> AsmError {
     let (found, span) = match tokens.get(at) {
@@ -221,7 +221,7 @@ fn syntax_error(
     let near = closest(
         tokens.get(at).map_or("", |token| token.text),
         expected.iter().filter_map(|expected| match expected {
-            Expected::Text(text) if text.len() > 1 => Some(text.as_str()),
+            Expected::Text(text) if text.len() > 1 => Some(*text),
             _ => None,
         }),
     );
@@ -242,12 +242,14 @@ fn usages(forms: &[&CompiledForm<'_>]) -> String {
     format!("write\n{}", lines.join("\n"))
 }
 
-fn listed(expected: &[Expected]) -> String {
+fn listed(expected: &[Expected<'_>]) -> String {
     let mut names: Vec<String> = Vec::new();
     for one in expected {
         let name = match one {
             Expected::Text(text) => format!("`{text}`"),
-            Expected::Number { field, legal } => format!("a number for `{field}` ({legal})"),
+            Expected::Number(field) => {
+                format!("a number for `{}` ({} to {})", field.name, field.kind.default_value(), field.max())
+            }
             Expected::End => "the end of the line".to_owned(),
         };
         if !names.contains(&name) {

@@ -1,7 +1,7 @@
 //! [`Grammar`]: the forms of an instruction set, ready for reading and printing.
 
 use npukit_base::closest;
-use npukit_isa::syntax::{Piece, Template};
+use npukit_isa::syntax::{Piece, Template, visit};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
 
 /// All forms of an instruction set, in the order of its table.
@@ -103,11 +103,14 @@ impl CompiledForm<'_> {
     }
 
     fn is_default(&self, pieces: &[Piece], values: &[u64]) -> bool {
-        let fields = Template { pieces: pieces.to_vec() }.fields();
-        fields.into_iter().all(|index| {
-            let field = self.instruction.fields.get(index).zip(values.get(index));
-            field.is_none_or(|(field, value)| *value == field.kind.default_value())
-        })
+        let mut default = true;
+        visit(pieces, &mut |piece| {
+            if let Piece::Field(index) = piece {
+                let field = self.instruction.fields.get(*index).zip(values.get(*index));
+                default &= field.is_none_or(|(field, value)| *value == field.kind.default_value());
+            }
+        });
+        default
     }
 }
 

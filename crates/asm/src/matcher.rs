@@ -16,7 +16,7 @@ pub(crate) struct BadValue {
 }
 
 /// What came of reading a line by a form.
-pub(crate) enum Outcome {
+pub(crate) enum Outcome<'a> {
     /// All of it fits the form.
     Matched {
         /// A value for each field of the instruction.
@@ -27,16 +27,16 @@ pub(crate) enum Outcome {
     /// The text fits, but not the form's conditions: another form is meant.
     Excluded,
     /// The token `at` does not fit.
-    Mismatch { at: usize, expected: Vec<Expected> },
+    Mismatch { at: usize, expected: Vec<Expected<'a>> },
 }
 
 /// What a token could have been.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expected<'a> {
     /// This text.
-    Text(String),
-    /// A number for a field.
-    Number { field: String, legal: String },
+    Text(&'a str),
+    /// A number for this field.
+    Number(&'a Field),
     /// Nothing: the line should have ended.
     End,
 }
@@ -50,14 +50,14 @@ struct Matcher<'a> {
     bad: Vec<BadValue>,
     /// The furthest token that did not fit, and what would have.
     furthest: usize,
-    expected: Vec<Expected>,
+    expected: Vec<Expected<'a>>,
 }
 
 /// The token did not fit; [`Matcher::furthest`] says more.
 struct Mismatch;
 
 /// Reads `tokens` by `form`.
-pub(crate) fn read(form: &CompiledForm<'_>, tokens: &[Token<'_>]) -> Outcome {
+pub(crate) fn read<'a>(form: &'a CompiledForm<'a>, tokens: &'a [Token<'a>]) -> Outcome<'a> {
     let values = vec![None; form.instruction.fields.len()];
     let mut matcher =
         Matcher { form, tokens, at: 0, values, bad: Vec::new(), furthest: 0, expected: Vec::new() };
@@ -78,10 +78,10 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn pieces(&mut self, pieces: &[Piece]) -> Result<(), Mismatch> {
+    fn pieces(&mut self, pieces: &'a [Piece]) -> Result<(), Mismatch> {
         let mut rest = pieces;
         while let Some((piece, after)) = rest.split_first() {
-            let flags: Vec<(usize, &str)> = rest.iter().map_while(|piece| self.flag(piece)).collect();
+            let flags: Vec<(usize, &'a str)> = rest.iter().map_while(|piece| self.flag(piece)).collect();
             if !flags.is_empty() {
                 self.flags(&flags);
                 rest = rest.get(flags.len()..).unwrap_or_default();
@@ -89,7 +89,7 @@ impl<'a> Matcher<'a> {
             }
             rest = after;
             match piece {
-                Piece::Text { tokens, .. } => self.texts(tokens)?,
+                Piece::Text { tokens, .. } => self.texts(tokens.iter().map(String::as_str))?,
                 Piece::Field(index) => self.field(*index)?,
                 Piece::Optional(inner) => self.optional(inner),
                 Piece::Unknown(_) => return Err(Mismatch),
@@ -102,18 +102,18 @@ impl<'a> Matcher<'a> {
         if self.at == self.tokens.len() { Ok(()) } else { self.mismatch([Expected::End]) }
     }
 
-    fn texts(&mut self, texts: &[String]) -> Result<(), Mismatch> {
+    fn texts(&mut self, texts: impl Iterator<Item = &'a str>) -> Result<(), Mismatch> {
         for text in texts {
             match self.tokens.get(self.at) {
                 Some(token) if token.text.eq_ignore_ascii_case(text) => self.at += 1,
-                _ => return self.mismatch([Expected::Text(text.clone())]),
+                _ => return self.mismatch([Expected::Text(text)]),
             }
         }
         Ok(())
     }
 
     /// Tries `pieces`, and goes back when they do not fit.
-    fn optional(&mut self, pieces: &[Piece]) {
+    fn optional(&mut self, pieces: &'a [Piece]) {
         let (at, values, bad) = (self.at, self.values.clone(), self.bad.len());
         if self.pieces(pieces).is_err() {
             self.at = at;
@@ -123,7 +123,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Reads flags that stand side by side, in any order, each once.
-    fn flags(&mut self, flags: &[(usize, &str)]) {
+    fn flags(&mut self, flags: &[(usize, &'a str)]) {
         loop {
             let before = self.at;
             for &(index, text) in flags {
@@ -135,13 +135,12 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn one_flag(&mut self, index: usize, text: &str) {
+    fn one_flag(&mut self, index: usize, text: &'a str) {
         if self.values.get(index) == Some(&Some(1)) {
             return;
         }
         let at = self.at;
-        let texts: Vec<String> = tokens(text, 0).iter().map(|token| token.text.to_owned()).collect();
-        match self.texts(&texts) {
+        match self.texts(tokens(text, 0).into_iter().map(|token| token.text)) {
             Ok(()) => self.set(index, 1),
             Err(Mismatch) => self.at = at,
         }
@@ -166,7 +165,7 @@ impl<'a> Matcher<'a> {
     /// Takes a number, noting one that is out of range.
     fn number(&mut self, index: usize, field: &Field, token: Token<'_>) {
         match number(token.text) {
-            Some(value) if field.check("", value).is_ok() => self.set(index, value),
+            Some(value) if field.allows(value) => self.set(index, value),
             _ => {
                 let (text, span) = (token.text.to_owned(), token.span);
                 self.bad.push(BadValue { field: index, text, span });
@@ -181,7 +180,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn mismatch<T>(&mut self, expected: impl IntoIterator<Item = Expected>) -> Result<T, Mismatch> {
+    fn mismatch<T>(&mut self, expected: impl IntoIterator<Item = Expected<'a>>) -> Result<T, Mismatch> {
         if self.at > self.furthest {
             self.furthest = self.at;
             self.expected.clear();
@@ -193,7 +192,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Applies the form's conditions and fills in what the text left unsaid.
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> Outcome<'a> {
         for when in self.form.when {
             if !self.apply(when) {
                 return Outcome::Excluded;
@@ -239,16 +238,11 @@ const fn takes_numbers(field: &Field) -> bool {
     matches!(field.kind, FieldKind::Number { .. } | FieldKind::Choice { open: true, .. })
 }
 
-fn expected(field: &Field) -> Vec<Expected> {
-    let number = |legal: String| Expected::Number { field: field.name.clone(), legal };
-    match &field.kind {
-        FieldKind::Choice { names, open } => {
-            let mut all: Vec<Expected> = names.iter().map(|(_, name)| Expected::Text(name.clone())).collect();
-            if *open {
-                all.push(number(format!("0 to {}", field.max())));
-            }
-            all
-        }
-        FieldKind::Number { .. } | FieldKind::Flag { .. } => vec![number(field.legal())],
-    }
+fn expected(field: &Field) -> Vec<Expected<'_>> {
+    let names = match &field.kind {
+        FieldKind::Choice { names, .. } => names.as_slice(),
+        FieldKind::Number { .. } | FieldKind::Flag { .. } => &[],
+    };
+    let names = names.iter().map(|(_, name)| Expected::Text(name));
+    names.chain(takes_numbers(field).then_some(Expected::Number(field))).collect()
 }

@@ -80,8 +80,7 @@ pub enum DecodeError {
 impl InstructionSpec {
     /// Whether the word has this instruction's pattern.
     pub fn matches(&self, word: Word) -> bool {
-        let (mask, value) = self.pattern();
-        word & mask == value
+        self.patterns.iter().all(|pattern| word.get(pattern.bits) == pattern.value)
     }
 
     /// The fields' values, as written.

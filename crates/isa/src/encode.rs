@@ -80,18 +80,30 @@ impl Field {
     }
 
     /// Whether the field may hold `value`.
+    pub fn allows(&self, value: u64) -> bool {
+        let in_range = (self.kind.default_value()..=self.max()).contains(&value);
+        in_range && (!self.needs_name() || self.names(value))
+    }
+
+    /// [`Field::allows`], with the reason why not.
     pub fn check(&self, instruction: &str, value: u64) -> Result<(), FieldError> {
+        if self.allows(value) {
+            return Ok(());
+        }
         let (instruction, field) = (instruction.to_owned(), self.name.clone());
+        if self.needs_name() {
+            return Err(FieldError::NoName { instruction, field, value, legal: self.legal() });
+        }
         let (min, max) = (self.kind.default_value(), self.max());
-        if !(min..=max).contains(&value) {
-            return Err(FieldError::Range { instruction, field, value, min, max });
-        }
-        match &self.kind {
-            FieldKind::Choice { names, open: false } if !names.iter().any(|(code, _)| *code == value) => {
-                Err(FieldError::NoName { instruction, field, value, legal: self.legal() })
-            }
-            _ => Ok(()),
-        }
+        Err(FieldError::Range { instruction, field, value, min, max })
+    }
+
+    const fn needs_name(&self) -> bool {
+        matches!(self.kind, FieldKind::Choice { open: false, .. })
+    }
+
+    fn names(&self, value: u64) -> bool {
+        matches!(&self.kind, FieldKind::Choice { names, .. } if names.iter().any(|(code, _)| *code == value))
     }
 }
 

@@ -191,6 +191,34 @@ fn a_person_may_write_it_otherwise() {
 }
 
 #[test]
+fn mistakes_are_named() {
+    let spec = isa(&Config::preset("pynqz1").unwrap());
+    let cases = [
+        ("matmull local[0], acc[0], 1", "there is no instruction `matmull`", "did you mean `matmul`?"),
+        ("matmul.ac local[0], acc[0], 1", "expected `acc` or `zeroes`, found `ac`", "did you mean `acc`?"),
+        ("matmul acc[0], 1", "expected `.` or `local`, found `acc`", "write\nmatmul"),
+        ("matmul local[0 @2^8], acc[0], 1", "8 does not fit: legal are 0 to 7", "field `local_stride` of MatMul"),
+        ("matmul local[0], acc[2048], 1", "2048 does not fit: legal are 0 to 2047", "field `accumulator_address`"),
+        ("datamove local[0] <- dram0[0], 8193", "8193 does not fit: legal are 1 to 8192", "field `size` of DataMove"),
+        (
+            "datamove local[0] <- dram2[0], 1",
+            "expected `dram0`, `dram1` or `acc`, found `dram2`",
+            "did you mean `dram0`?",
+        ),
+        ("simd out = maxx(in, r1)", "expected `noop`, `zero`", "did you mean `max`?"),
+        ("simd out = add(in)", "expected `,`, found `)`", "write\nsimd"),
+        ("simd r2 = zero", "expected `out` or `r1`, found `r2`", "did you mean `r1`?"),
+        ("configure 16, 0", "16 does not fit: legal are", "field `register` of Configure"),
+    ];
+    for (text, message, hint) in cases {
+        let error = assemble(&spec, "s", text).unwrap_err().errors.remove(0);
+        let help = miette::Diagnostic::help(&error).unwrap().to_string();
+        assert!(error.to_string().starts_with(message), "{text}: {error}");
+        assert!(help.starts_with(hint), "{text}: {help}");
+    }
+}
+
+#[test]
 fn upstream_listing() {
     let config = Config::preset("pynqz1").unwrap();
     let hex = ["23214500203f0011", "00007f00000f0012", "1000000200070020", "100000020007002f"];
