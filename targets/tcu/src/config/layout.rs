@@ -8,7 +8,7 @@ use super::Config;
 ///
 /// From bit 0 up: operand 0 (address, stride, padding), operand 1 (the same), operand 2 (value,
 /// padding), and the 8-bit header. Source: specification 3.1 and 3.2, pinned by
-/// `encoding::layouts_are_the_golden_ones`.
+/// `layouts_are_the_golden_ones`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Thread id, in the header's highest bits; 0 with one thread.
@@ -56,7 +56,7 @@ impl Layout {
         self.operand0_bits + self.operand1_bits + self.operand2_bits
     }
 
-    /// A whole instruction, 3 to 28 bytes.
+    /// A whole instruction, 2 to 27 bytes.
     pub const fn instruction_bytes(&self) -> usize {
         ((self.operands_bits() + HEADER_BITS) / 8) as usize
     }

@@ -197,9 +197,21 @@ fn mistakes_are_named() {
         ("matmull local[0], acc[0], 1", "there is no instruction `matmull`", "did you mean `matmul`?"),
         ("matmul.ac local[0], acc[0], 1", "expected `acc` or `zeroes`, found `ac`", "did you mean `acc`?"),
         ("matmul acc[0], 1", "expected `.` or `local`, found `acc`", "write\nmatmul"),
-        ("matmul local[0 @2^8], acc[0], 1", "8 does not fit: legal are 0 to 7", "field `local_stride` of MatMul"),
-        ("matmul local[0], acc[2048], 1", "2048 does not fit: legal are 0 to 2047", "field `accumulator_address`"),
-        ("datamove local[0] <- dram0[0], 8193", "8193 does not fit: legal are 1 to 8192", "field `size` of DataMove"),
+        (
+            "matmul local[0 @2^8], acc[0], 1",
+            "8 does not fit: legal are 0 to 7",
+            "field `local_stride` of MatMul",
+        ),
+        (
+            "matmul local[0], acc[2048], 1",
+            "2048 does not fit: legal are 0 to 2047",
+            "field `accumulator_address`",
+        ),
+        (
+            "datamove local[0] <- dram0[0], 8193",
+            "8193 does not fit: legal are 1 to 8192",
+            "field `size` of DataMove",
+        ),
         (
             "datamove local[0] <- dram2[0], 1",
             "expected `dram0`, `dram1` or `acc`, found `dram2`",
