@@ -1,0 +1,351 @@
+//! What the machine does beyond computing: faults, hanging forms, lookups, configuration
+//! registers, layers; and the validator that sees them coming.
+
+use npukit_numeric::{NumberFormat, Saturations};
+use npukit_sim::Fault;
+use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::program::Layer;
+use npukit_tcu::{
+    AccessError, Config, DataType, FaultKind, Machine, MachineError, Memory, Severity, validate,
+};
+use proptest::prelude::*;
+
+use crate::numerics::small;
+
+fn at(address: u64) -> Strided {
+    Strided { address, stride_log2: 0 }
+}
+
+fn config() -> Config {
+    small(DataType::Fp16Bp8, 2)
+}
+
+fn fault(config: &Config, op: Op) -> Option<FaultKind> {
+    let problems = validate(config, &[op]);
+    let result = Machine::new(config).unwrap().step(&op);
+    let errors: Vec<_> = problems.iter().filter(|p| p.severity == Severity::Error).collect();
+    assert_eq!(errors.len(), usize::from(result.is_err()), "{op:?}: {problems:?}");
+    if let (Err(kind), [problem]) = (&result, &errors[..]) {
+        assert_eq!((problem.instruction, &problem.reason), (0, &kind.to_string()));
+        assert!(!problem.hint.is_empty());
+    }
+    result.err()
+}
+
+fn simd_op(flags: &str, op: SimdOp, left: u8, right: u8) -> Op {
+    let [read, write] = ['R', 'W'].map(|flag| flags.contains(flag));
+    let sub = SimdSub { op, left, right, destination: 0 };
+    Op::Simd { read, write, accumulate: false, write_address: 0, read_address: 0, sub }
+}
+
+/// The table of specification 4.1 and the forms measured in `rtl_timing.json`.
+#[test]
+fn forms_that_hang() {
+    use SimdOp::{Max, Move, NoOp, Zero};
+    let forms = [
+        ("W", Move, 1, 0, true),
+        ("W", Move, 1, 1, false),
+        ("R", Move, 1, 1, true),
+        ("RW", Move, 1, 1, true),
+        ("R", Zero, 0, 0, true),
+        ("RW", Zero, 0, 0, true),
+        ("", Max, 0, 1, true),
+        ("", NoOp, 0, 0, false),
+        ("R", NoOp, 0, 0, true),
+        ("W", NoOp, 0, 0, true),
+        ("W", Zero, 0, 0, false),
+        ("", Zero, 0, 0, false),
+        ("RW", Max, 0, 1, false),
+        ("RW", Max, 1, 0, false),
+        ("W", Max, 1, 2, false),
+        ("", Max, 1, 2, false),
+    ];
+    for (flags, op, left, right, hangs) in forms {
+        let kind = fault(&config(), simd_op(flags, op, left, right));
+        assert_eq!(kind.is_some(), hangs, "{flags:?} {op:?} {left} {right}: {kind:?}");
+    }
+}
+
+#[test]
+fn ranges_count_strides() {
+    let strided = |address, stride_log2| Strided { address, stride_log2 };
+    let mat_mul =
+        |local, accumulator, size| Op::MatMul { accumulate: false, zeroes: false, local, accumulator, size };
+    assert_eq!(fault(&config(), mat_mul(strided(1, 2), at(0), 16)), None);
+    let kind = fault(&config(), mat_mul(strided(4, 2), at(0), 16)).unwrap();
+    assert_eq!(
+        kind.to_string(),
+        "16 vectors from 4 on, 4 apart, end beyond the local memory, which has 64 vectors"
+    );
+    let out = |op, expected| match fault(&config(), op) {
+        Some(FaultKind::OutOfRange { memory, .. }) => assert_eq!(memory, expected, "{op:?}"),
+        other => panic!("{op:?}: {other:?}"),
+    };
+    out(mat_mul(at(0), at(64), 1), Memory::Accumulators);
+    out(mat_mul(strided(u64::MAX, 63), at(0), 2), Memory::Local);
+    out(mat_mul(strided(0, 200), at(0), 2), Memory::Local);
+    out(mat_mul(at(0), at(0), u64::MAX), Memory::Local);
+    for (kind, memory) in [
+        (DataMoveKind::LocalToDram0, Memory::Dram0),
+        (DataMoveKind::Dram1ToLocal, Memory::Dram1),
+        (DataMoveKind::AccumulatorToLocal, Memory::Accumulators),
+    ] {
+        out(Op::DataMove { kind, local: at(0), other: at(63), size: 2 }, memory);
+    }
+    out(Op::LoadWeights { zeroes: false, local: at(63), size: 3 }, Memory::Local);
+    assert_eq!(fault(&config(), Op::LoadWeights { zeroes: true, local: at(99), size: 3 }), None);
+    let zeroes = Op::MatMul { accumulate: false, zeroes: true, local: at(99), accumulator: at(0), size: 3 };
+    assert_eq!(fault(&config(), zeroes), None);
+    assert_eq!(fault(&config(), mat_mul(at(0), at(0), 0)), Some(FaultKind::SizeZero));
+    let far = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 3 };
+    let op = Op::Simd {
+        read: false,
+        write: false,
+        accumulate: false,
+        write_address: 0,
+        read_address: 0,
+        sub: far,
+    };
+    assert_eq!(fault(&config(), op), Some(FaultKind::NoRegister { register: 3, depth: 2 }));
+}
+
+#[test]
+fn a_fault_names_the_instruction() {
+    let bad = Op::LoadWeights { zeroes: false, local: at(64), size: 1 };
+    let result = Machine::new(&config()).unwrap().run(&[Op::NoOp, Op::NoOp, bad], &mut |_| ());
+    let Fault { instruction, kind } = result.unwrap_err();
+    assert_eq!(instruction, 2);
+    assert!(matches!(kind, FaultKind::OutOfRange { memory: Memory::Local, address: 64, .. }));
+}
+
+#[test]
+fn instances_that_do_not_fit_are_refused() {
+    let huge = Config { dram0_depth: 1 << 62, dram1_depth: u64::MAX, ..config() };
+    let mut machine = Machine::new(&huge).unwrap();
+    machine.write_dram0((1 << 62) - 1, &[1, 2]).unwrap();
+    assert_eq!(machine.read_dram0((1 << 62) - 1, 1).unwrap(), [1, 2]);
+    assert!(matches!(machine.read_dram0(0, 1 << 62), Err(AccessError::TooMuch { .. })));
+    let error = Machine::new(&Config { local_depth: 1 << 62, ..config() }).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the local memory cannot be simulated: 4611686018427387904 vectors of 2 scalars are more than \
+         1073741824 bytes; choose a smaller depth"
+    );
+    assert_eq!(Machine::new(&Config { array_size: 0, ..config() }).unwrap_err(), MachineError::NoLanes);
+    for array_size in [1 << 20, usize::MAX] {
+        let config = Config { array_size, local_depth: 1, accumulator_depth: 1, ..config() };
+        assert!(matches!(Machine::new(&config), Err(MachineError::Array { .. })), "{array_size}");
+    }
+}
+
+#[test]
+fn access_from_outside_is_checked() {
+    let mut machine = Machine::new(&config()).unwrap();
+    assert_eq!(machine.write_local(0, &[1, 2, 3]), Err(AccessError::PartialVector { scalars: 3, lanes: 2 }));
+    assert!(matches!(
+        machine.write_local(63, &[0; 4]),
+        Err(AccessError::OutOfRange { base: 63, vectors: 2, .. })
+    ));
+    assert!(matches!(machine.read_local(u64::MAX, 2), Err(AccessError::OutOfRange { .. })));
+    // Only the low 16 bits are kept.
+    machine.write_local(0, &[0x1_8000, -1]).unwrap();
+    assert_eq!(machine.read_local(0, 1).unwrap(), [-32768, -1]);
+}
+
+#[test]
+fn configuration_registers_keep_their_values() {
+    let mut machine = Machine::new(&config()).unwrap();
+    let get = |machine: &Machine, register| machine.configuration().get(register).unwrap();
+    assert_eq!([0x0, 0x8, 0x9, 0xA].map(|r| get(&machine, r)), [0, 100, u32::MAX, 0]);
+    let program = [Op::NoOp, Op::Configure { register: 0x0, value: 0x1234 }, Op::NoOp];
+    machine.run(&program, &mut |_| ()).unwrap();
+    assert_eq!((get(&machine, 0x0), get(&machine, 0xA)), (0x1234, 3));
+    // Writing the program counter does not count itself.
+    machine.run(&[Op::Configure { register: 0xA, value: 10 }, Op::NoOp], &mut |_| ()).unwrap();
+    assert_eq!(get(&machine, 0xA), 11);
+    assert_eq!(machine.configuration().get(16), None);
+}
+
+#[test]
+fn a_destination_register_does_not_keep_the_output_from_the_accumulators() {
+    let mut machine = Machine::new(&config()).unwrap();
+    machine.write(Memory::Accumulators, 0, &[5, -6]).unwrap();
+    machine.write(Memory::Accumulators, 1, &[100, 100]).unwrap();
+    let sub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 1 };
+    let both = Op::Simd { read: true, write: true, accumulate: true, write_address: 1, read_address: 0, sub };
+    machine.step(&both).unwrap();
+    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [105, 94]);
+    // The register has the output, not the sum.
+    machine.step(&simd_op("W", SimdOp::Move, 1, 1)).unwrap();
+    assert_eq!(machine.read_accumulators(0, 1).unwrap(), [5, -6]);
+}
+
+#[test]
+fn layers_get_their_own_saturations() {
+    let mut machine = Machine::new(&config()).unwrap();
+    machine.write(Memory::Accumulators, 0, &[32767, -32768]).unwrap();
+    let up = Op::Simd {
+        read: true,
+        write: false,
+        accumulate: false,
+        write_address: 0,
+        read_address: 0,
+        sub: SimdSub { op: SimdOp::Increment, left: 0, right: 0, destination: 0 },
+    };
+    let layer = |first, count| Layer { name: String::new(), first, count, macs: 0 };
+    let layers = [layer(1, 2), layer(4, 100), layer(usize::MAX, 1)];
+    machine.step(&up).unwrap();
+    let counted = machine.run_layers(&[up, Op::NoOp, up, up, up, up], &layers, &mut |_| ()).unwrap();
+    let counts: Vec<u64> = counted.layers.iter().map(Saturations::count).collect();
+    assert_eq!((counts, counted.outside.count()), (vec![1, 2, 0], 2));
+    let total = machine.saturations();
+    assert_eq!((total.overflow.count, total.overflow.maximum, total.underflow.count), (6, 256, 0));
+}
+
+#[test]
+fn warnings_name_what_is_odd() {
+    let mut odd = simd_op("", SimdOp::Zero, 0, 0);
+    if let Op::Simd { accumulate, .. } = &mut odd {
+        *accumulate = true;
+    }
+    let program = [
+        Op::LoadWeights { zeroes: false, local: at(0), size: 5 },
+        Op::LoadWeights { zeroes: false, local: Strided { address: 0, stride_log2: 4 }, size: 3 },
+        Op::Configure { register: 2, value: 1 << 28 },
+        odd,
+        Op::LoadWeights { zeroes: false, local: at(0), size: 3 },
+    ];
+    let problems = validate(&config(), &program);
+    let warnings: Vec<_> = problems.iter().map(|p| (p.instruction, p.severity)).collect();
+    assert_eq!(warnings, [0, 1, 2, 2, 3].map(|i| (i, Severity::Warning)));
+    assert_eq!(problems[0].reason, "LoadWeights of 5 vectors into 3 rows: the 2 highest addresses are lost");
+    Machine::new(&config()).unwrap().run(&program, &mut |_| ()).unwrap();
+}
+
+/// Two tables: squares and cubes of four keys.
+fn with_tables() -> (Config, Machine) {
+    let config = Config { lookup_tables: 2, simd_registers_depth: 4, ..config() };
+    let mut machine = Machine::new(&config).unwrap();
+    let q = |f: f32| NumberFormat::raw_from_f32(DataType::Fp16Bp8.format(), f);
+    let keys = [-2.0, 0.0, 1.0, 3.0];
+    machine.write_local(0, &keys.map(q)).unwrap();
+    machine.write_local(2, &keys.map(|k| q(k * k))).unwrap();
+    machine.write_local(4, &keys.map(|k| q(k * k * k))).unwrap();
+    (config, machine)
+}
+
+fn load(table: u64) -> Op {
+    Op::LoadLut { local: at(2 * table), table, size: 2 }
+}
+
+fn lookup(left: u8, destination: u8) -> Op {
+    let sub = SimdSub { op: SimdOp::Lookup, left, right: left, destination };
+    let read = left == 0;
+    Op::Simd { read, write: true, accumulate: false, write_address: 1, read_address: 0, sub }
+}
+
+#[test]
+fn lookup_gives_the_difference_and_the_values() {
+    let (config, mut machine) = with_tables();
+    // 2.0 is as close to 1.0 as to 3.0: the first key wins.
+    machine.write(Memory::Accumulators, 0, &[-700, 512]).unwrap();
+    let program = [load(0), load(1), load(2), lookup(0, 2)];
+    assert_eq!(validate(&config, &program), []);
+    machine.run(&program, &mut |_| ()).unwrap();
+    let mut register = |k| {
+        machine.step(&simd_op("W", SimdOp::Move, k, k)).unwrap();
+        machine.read_accumulators(0, 1).unwrap()
+    };
+    assert_eq!(register(1), [0, 0]);
+    assert_eq!(register(2), [-700 + 512, 256]);
+    assert_eq!(register(3), [4 * 256, 256]);
+    assert_eq!(register(4), [-8 * 256, 256]);
+    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [-700 + 512, 256]);
+    // Destination 0: the difference goes to the output alone, the values to registers 1 and 2.
+    machine.write(Memory::Accumulators, 0, &[768, 0]).unwrap();
+    machine.step(&lookup(0, 0)).unwrap();
+    machine.step(&simd_op("W", SimdOp::Move, 2, 2)).unwrap();
+    assert_eq!(machine.read_accumulators(0, 2).unwrap(), [27 * 256, 0, 0, 0]);
+    // The argument may be a register that the values replace.
+    machine.step(&lookup(2, 1)).unwrap();
+    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [24 * 256, 0]);
+}
+
+#[test]
+fn lookups_without_tables_fault() {
+    let (config, mut machine) = with_tables();
+    let step = |machine: &mut Machine, op| machine.step(&op).unwrap_err();
+    assert_eq!(step(&mut machine, lookup(0, 1)), FaultKind::IndexEmpty);
+    assert_eq!(step(&mut machine, lookup(0, 3)), FaultKind::NoRegister { register: 5, depth: 4 });
+    assert_eq!(step(&mut machine, load(3)), FaultKind::NoTable { table: 3, tables: 2 });
+    machine.run(&[load(0), load(1)], &mut |_| ()).unwrap();
+    let missing = FaultKind::EntryMissing { table: 2, entry: 1, entries: 0 };
+    assert_eq!(step(&mut machine, lookup(0, 1)), missing);
+    let program = [load(0), load(1), lookup(0, 1)];
+    assert_eq!(validate(&config, &program).len(), 1);
+    assert_eq!(validate(&config, &[lookup(0, 1)]).len(), 1);
+    let plain = self::config();
+    assert_eq!(fault(&plain, load(0)), Some(FaultKind::NoLookup));
+    assert_eq!(fault(&plain, lookup(0, 1)), Some(FaultKind::NoLookup));
+    let header = 0x50;
+    assert_eq!(
+        fault(&plain, Op::Unassigned { header, operands: Default::default() }),
+        Some(FaultKind::Unassigned { header })
+    );
+}
+
+/// Any instruction, sensible or not.
+fn any_op() -> impl Strategy<Value = Op> {
+    let number = || prop_oneof![0..70u64, any::<u64>()];
+    let run = move || {
+        (number(), prop_oneof![0..8u32, any::<u32>()])
+            .prop_map(|(address, stride_log2)| Strided { address, stride_log2 })
+    };
+    let kinds = vec![
+        DataMoveKind::Dram0ToLocal,
+        DataMoveKind::LocalToDram1,
+        DataMoveKind::AccumulatorToLocal,
+        DataMoveKind::LocalToAccumulatorAccumulate,
+    ];
+    let ops = vec![SimdOp::NoOp, SimdOp::Zero, SimdOp::Move, SimdOp::Multiply, SimdOp::Max, SimdOp::Lookup];
+    let sub = (prop::sample::select(ops), 0..5u8, 0..5u8, any::<u8>())
+        .prop_map(|(op, left, right, destination)| SimdSub { op, left, right, destination: destination % 7 });
+    prop_oneof![
+        (any::<[bool; 2]>(), run(), run(), number()).prop_map(
+            |([accumulate, zeroes], local, accumulator, size)| {
+                // A huge size of zeros is legal only up to the accumulators' depth.
+                Op::MatMul { accumulate, zeroes, local, accumulator, size }
+            }
+        ),
+        (prop::sample::select(kinds), run(), run(), number())
+            .prop_map(|(kind, local, other, size)| Op::DataMove { kind, local, other, size }),
+        (any::<bool>(), run(), number()).prop_map(|(zeroes, local, size)| Op::LoadWeights {
+            zeroes,
+            local,
+            size
+        }),
+        (any::<[bool; 3]>(), number(), number(), sub).prop_map(
+            |([read, write, accumulate], write_address, read_address, sub)| {
+                Op::Simd { read, write, accumulate, write_address, read_address, sub }
+            }
+        ),
+        (run(), number(), number()).prop_map(|(local, table, size)| Op::LoadLut { local, table, size }),
+        (any::<u8>(), any::<u32>()).prop_map(|(register, value)| Op::Configure { register, value }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_instruction_panics(ops in prop::collection::vec(any_op(), 1..40), tables in 0..3usize) {
+        let config = Config { lookup_tables: tables, simd_registers_depth: 4, ..config() };
+        let mut machine = Machine::new(&config).unwrap();
+        validate(&config, &ops);
+        for op in &ops {
+            let found = npukit_tcu::check::check(&config, op).is_err();
+            // What the check finds, the machine refuses; beyond that only lookups can fault.
+            let failed = machine.step(op).is_err();
+            let looks_up = matches!(op, Op::Simd { sub, .. } if sub.op == SimdOp::Lookup);
+            prop_assert!(failed == found || (failed && looks_up), "{:?}", op);
+        }
+    }
+}
