@@ -77,6 +77,11 @@ impl<'a> Context<'a> {
         self.builder.graph.shape(id)
     }
 
+    /// Whether a value is a constant.
+    pub(super) fn is_constant(&self, id: ValueId) -> bool {
+        self.builder.graph.constant(id).is_some()
+    }
+
     /// The elements of a value that must be a constant.
     pub(super) fn constant(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
         let constant = self.builder.graph.constant(id).cloned();
@@ -181,7 +186,7 @@ impl<'a> Context<'a> {
         self.builder.constant(&self.name, tensor)
     }
 
-    /// Asks for room for a constant of `shape`, before it is made.
+    /// Asks for room for a constant of `shape`, before it is made or looked through.
     pub(super) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         self.builder.reserve(shape)
     }

@@ -198,6 +198,29 @@ fn constants_out_of_proportion_are_refused() {
 }
 
 #[test]
+fn one_list_used_again_and_again_does_not_cost_more_each_time() {
+    let mut model = Model::new(13).input("x", &[2]).ints("list", &[0; 1 << 16]);
+    for index in 0..200 {
+        let name = format!("y{index}");
+        model = model.node(node("Gather", &["x", "list"], &[&name])).output(&name);
+    }
+    let problems = model.problems();
+    assert!(problems.iter().all(|problem| matches!(problem.reason, Reason::TooLarge { .. })));
+    assert!((100..200).contains(&problems.len()), "{}", problems.len());
+}
+
+#[test]
+fn constants_we_do_not_read_are_named() {
+    let reason = |constant: NodeProto| Model::new(13).node(constant).output("y").reason();
+    let constant = || node("Constant", &[], &["y"]);
+    assert_eq!(reason(constant()), Reason::AttributeMissing { name: "value" });
+    let text = reason(constant().string("value_string", "text"));
+    assert_eq!(text, Reason::ElementType { name: "string".to_owned() });
+    let sparse = attribute("sparse_value", 11, |_| {});
+    assert_eq!(reason(constant().with(sparse)), Reason::TensorKind { kind: "sparse" });
+}
+
+#[test]
 fn truncation_and_rubbish_are_told_apart() {
     let bytes = unary(13, &[1], relu("x", "y"), vec![]).bytes();
     let whole = bytes.len();

@@ -20,8 +20,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     } else if let Some(values) = context.attributes.ints("value_ints")? {
         tensor::tensor(vec![values.len()], TensorData::I64(values.to_vec()))?
     } else {
-        context.finish()?; // names a sparse or string value
-        return Err(Reason::AttributeMissing { name: "value" });
+        return Err(match context.attributes.unread() {
+            Some("sparse_value") => Reason::TensorKind { kind: "sparse" },
+            Some("value_string" | "value_strings") => Reason::ElementType { name: "string".to_owned() },
+            _ => Reason::AttributeMissing { name: "value" },
+        });
     };
     Ok(vec![context.make_constant(value)])
 }

@@ -11,5 +11,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (data, indices) = (context.input(0, "data")?, context.input(1, "indices")?);
     let rank = context.shape(data).len();
     let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(0), rank)?;
+    // Inference looks at every constant index: a file that uses one long list again and again
+    // must not cost more than it could hold.
+    if context.is_constant(indices) {
+        let shape = context.shape(indices).to_vec();
+        context.reserve(&shape)?;
+    }
     Ok(vec![context.emit(Gather { axis }, vec![data, indices])?])
 }
