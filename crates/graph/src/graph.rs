@@ -288,6 +288,6 @@ impl Graph {
     /// The multiply-accumulates of one evaluation: Conv, with taps on padding left out, Gemm and
     /// MatMul.
     pub fn macs(&self) -> u64 {
-        self.nodes.iter().map(|node| crate::macs::of_node(self, node)).sum()
+        self.nodes.iter().map(|node| crate::macs::of_node(self, node)).fold(0, u64::saturating_add)
     }
 }

@@ -1,8 +1,21 @@
 //! The model IR: a graph of operators over tensors whose shapes are known.
 //!
 //! Activations of image operators are NHWC, convolution weights HWIO. Importers build a
-//! [`Graph`] with [`Graph::add_node`], which infers the shapes; passes rewrite it; the
-//! evaluator computes it in `f32`.
+//! [`Graph`] with [`Graph::add_node`], which infers the shapes; the passes of [`pass`] rewrite
+//! it; [`evaluate`] computes it in `f32`. An operator is one file in `op/`, a pass one in `pass/`.
+//!
+//! ```
+//! use npukit_graph::{Graph, ValueInfo, evaluate, op::Relu, pass::simplify};
+//! use npukit_numeric::{ElementType, Tensor};
+//!
+//! let mut graph = Graph::default();
+//! let x = graph.add_input("x", ValueInfo { shape: vec![2], element: ElementType::F32 });
+//! graph.outputs = graph.add_node("relu", Relu.into(), vec![x], &["y"])?;
+//! simplify(&mut graph)?;
+//! let input = Tensor::from_f32(vec![2], vec![-1.0, 1.0]).expect("two elements");
+//! assert_eq!(evaluate(&graph, &[input])?[0].as_f32(), Some(&[0.0, 1.0][..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod eval;
 mod graph;

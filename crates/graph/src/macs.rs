@@ -9,8 +9,10 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
     let output = node.outputs.first().map(|&output| graph.shape(output)).unwrap_or_default();
     match &node.op {
         Op::Conv(conv) => of_conv(conv, shape(0), shape(1), output),
-        Op::Gemm(gemm) => product(output) * shape(0).get(usize::from(!gemm.trans_a)).map_or(0, |&k| k as u64),
-        Op::MatMul(_) => product(output) * shape(0).last().map_or(0, |&k| k as u64),
+        Op::Gemm(gemm) => {
+            product(output).saturating_mul(shape(0).get(usize::from(!gemm.trans_a)).map_or(0, |&k| k as u64))
+        }
+        Op::MatMul(_) => product(output).saturating_mul(shape(0).last().map_or(0, |&k| k as u64)),
         _ => 0,
     }
 }
@@ -25,9 +27,10 @@ fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64
     let taps = |axis: usize, count: usize, size: usize| -> u64 {
         (0..count).map(|index| window.span(axis, index, size).taps.len() as u64).sum()
     };
-    taps(0, rows, height) * taps(1, columns, width) * product(&[n, channels, filters])
+    let positions = taps(0, rows, height).saturating_mul(taps(1, columns, width));
+    positions.saturating_mul(product(&[n, channels, filters]))
 }
 
 fn product(sizes: &[usize]) -> u64 {
-    sizes.iter().map(|&size| size as u64).product()
+    sizes.iter().fold(1, |product, &size| product.saturating_mul(size as u64))
 }

@@ -1,6 +1,8 @@
 //! Tests of the graph crate.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "main/absurd.rs"]
+mod absurd;
 #[path = "main/conv.rs"]
 mod conv;
 #[path = "main/evaluation.rs"]

@@ -21,10 +21,17 @@ pub enum BinaryKind {
 }
 
 /// Combines two operands element by element, with NumPy broadcasting.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Binary {
     /// Which operator.
     pub kind: BinaryKind,
+}
+
+/// The name says all: `Add`.
+impl std::fmt::Debug for Binary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl Operator for Binary {

@@ -1,0 +1,127 @@
+//! Attributes and shapes beyond reason: errors, never panics.
+
+use npukit_graph::op::{
+    AveragePool, Concat, Conv, Coordinates, Gather, Gemm, MatMul, MaxPool, NearestMode, Pad, PadMode,
+    Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Transpose, Window,
+};
+use npukit_graph::{Op, Operator, Value, ValueInfo};
+use npukit_numeric::{ElementType, Tensor};
+use proptest::prelude::*;
+
+use crate::support::{i64s, noise};
+
+/// Small sizes, and some that overflow when they are added or multiplied.
+fn size() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        8 => 0..5usize,
+        1 => prop::sample::select(vec![1usize << 31, (1 << 31) + 1, 1 << 40, usize::MAX / 2, usize::MAX]),
+    ]
+}
+
+fn signed() -> impl Strategy<Value = isize> {
+    prop_oneof![8 => -4..5isize, 1 => prop::sample::select(vec![isize::MIN, isize::MAX, 1 << 33])]
+}
+
+fn window() -> impl Strategy<Value = Window> {
+    ([size(), size()], [size(), size()], [size(), size()], [size(), size(), size(), size()], any::<bool>())
+        .prop_map(|(kernel, strides, dilations, pads, ceil_mode)| Window {
+            kernel,
+            strides,
+            dilations,
+            pads,
+            ceil_mode,
+        })
+}
+
+fn any_op() -> impl Strategy<Value = Op> {
+    let range = (size(), size(), size(), signed());
+    let range = range.prop_map(|(axis, start, length, step)| SliceRange { axis, start, length, step });
+    let mode = prop::sample::select(vec![PadMode::Constant(1.0), PadMode::Edge, PadMode::Reflect]);
+    let sizes = || prop::collection::vec(size(), 0..5);
+    let resize = ([size(), size()], any::<[f32; 2]>(), any::<bool>());
+    prop_oneof![
+        window().prop_map(|window| MaxPool { window }.into()),
+        (window(), any::<bool>()).prop_map(|(window, count_include_pad)| AveragePool {
+            window,
+            count_include_pad
+        }
+        .into()),
+        (window(), size()).prop_map(|(window, group)| {
+            let Window { strides, dilations, pads, .. } = window;
+            Conv { strides, dilations, pads, group }.into()
+        }),
+        size().prop_map(|axis| Concat { axis }.into()),
+        size().prop_map(|axis| Gather { axis }.into()),
+        (any::<bool>(), any::<bool>()).prop_map(|(trans_a, trans_b)| Gemm {
+            alpha: 1.0,
+            beta: 1.0,
+            trans_a,
+            trans_b
+        }
+        .into()),
+        Just(MatMul.into()),
+        (prop::collection::vec([signed(), signed()], 0..5), mode)
+            .prop_map(|(pads, mode)| Pad { pads, mode }.into()),
+        sizes().prop_map(|shape| Reshape { shape }.into()),
+        sizes().prop_map(|perm| Transpose { perm }.into()),
+        (size(), sizes()).prop_map(|(axis, sizes)| Split { axis, sizes }.into()),
+        prop::collection::vec(range, 0..4).prop_map(|ranges| Slice { ranges }.into()),
+        (size(), size()).prop_map(|(axis, axis_end)| Softmax { axis, axis_end }.into()),
+        resize.prop_map(|(size, scales, linear)| {
+            let nearest = ResizeMode::Nearest(NearestMode::RoundPreferFloor);
+            let mode = if linear { ResizeMode::Linear } else { nearest };
+            Resize { size, scales, mode, coordinates: Coordinates::AlignCorners }.into()
+        }),
+    ]
+}
+
+fn value(shape: Vec<usize>) -> Value {
+    Value { name: String::new(), info: ValueInfo { shape, element: ElementType::F32 }, constant: None }
+}
+
+/// Whether evaluating is quick: the results are small.
+fn is_small(infos: &[ValueInfo]) -> bool {
+    infos.iter().all(|info| info.shape.iter().product::<usize>() <= 1 << 12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn inference_refuses_or_stays_within_bounds(
+        op in any_op(),
+        shapes in prop::collection::vec(prop::collection::vec(size(), 0..5), 0..4),
+    ) {
+        let values: Vec<Value> = shapes.into_iter().map(value).collect();
+        if let Ok(infos) = op.infer(&values.iter().collect::<Vec<_>>()) {
+            for info in infos {
+                prop_assert!(npukit_graph::shape::elements(&info.shape).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn evaluation_gives_what_inference_says(
+        op in any_op(),
+        shapes in prop::collection::vec(prop::collection::vec(0..4usize, 0..5), 1..3),
+        indices in prop::collection::vec(any::<i64>(), 0..3),
+    ) {
+        let mut tensors: Vec<Tensor> = shapes.iter().map(|shape| noise(shape, 1)).collect();
+        if matches!(op, Op::Gather(_)) {
+            tensors.insert(1, i64s(&[indices.len()], &indices));
+        }
+        let values: Vec<Value> = tensors.iter().map(|tensor| value(tensor.shape().to_vec())).collect();
+        let mut values = values;
+        values.iter_mut().zip(&tensors).for_each(|(value, tensor)| value.info.element = tensor.element());
+        let infos = op.infer(&values.iter().collect::<Vec<_>>());
+        if infos.as_ref().is_ok_and(|infos| !is_small(infos)) {
+            return Ok(());
+        }
+        let results = op.eval(&tensors.iter().collect::<Vec<_>>());
+        if let (Ok(infos), Ok(results)) = (&infos, &results) {
+            let shapes: Vec<&[usize]> = results.iter().map(Tensor::shape).collect();
+            prop_assert_eq!(shapes, infos.iter().map(|info| info.shape.as_slice()).collect::<Vec<_>>());
+        }
+        prop_assert!(infos.is_ok() || results.is_err());
+    }
+}
