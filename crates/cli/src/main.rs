@@ -1,2 +1,89 @@
-//! The `npu` command.
-fn main() {}
+//! The `npu` command: arguments, files, printing, exit status. What it does is in the `npukit` crate.
+//!
+//! Status 0 is success, 1 means that an input or the result is at fault, 2 that the command line is.
+
+mod answer;
+mod args;
+mod commands;
+mod disk;
+mod failure;
+mod progress;
+mod table;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use answer::Answer;
+use args::Cli;
+use failure::Failure;
+
+/// An input or the result is at fault.
+const AT_FAULT: u8 = 1;
+/// The command line is at fault.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    match commands::run(&cli) {
+        Ok(answer) => finish(&cli, &answer),
+        Err(failure) => fail(&cli, failure),
+    }
+}
+
+/// Help and version are no errors.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
+    let text = if cli.json { format!("{:#}\n", answer.json) } else { answer.text.clone() };
+    match (print(&text), answer.success) {
+        (Err(error), _) => complain(&Failure::Print(error)),
+        (Ok(()), true) => ExitCode::SUCCESS,
+        (Ok(()), false) => ExitCode::from(AT_FAULT),
+    }
+}
+
+fn fail(cli: &Cli, failure: Failure) -> ExitCode {
+    if cli.json {
+        // The error goes to standard error in any case.
+        let _ = print(&format!("{:#}\n", failure.json()));
+    }
+    complain(&failure)
+}
+
+/// Writes to standard output; a reader that has gone away is no error.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+fn complain(failure: &Failure) -> ExitCode {
+    let mut text = String::new();
+    let handler = miette::GraphicalReportHandler::new_themed(theme());
+    if handler.render_report(&mut text, failure).is_err() {
+        text = format!("{failure}\n");
+    }
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+    ExitCode::from(if failure.is_usage() { USAGE } else { AT_FAULT })
+}
+
+/// Colours and lines on a terminal, plain text elsewhere.
+fn theme() -> miette::GraphicalTheme {
+    use io::IsTerminal;
+    match (io::stderr().is_terminal(), std::env::var_os("NO_COLOR").is_some()) {
+        (true, false) => miette::GraphicalTheme::unicode(),
+        (true, true) => miette::GraphicalTheme::unicode_nocolor(),
+        (false, _) => miette::GraphicalTheme::none(),
+    }
+}

@@ -19,6 +19,13 @@ pub use model::ModelOptions;
 pub use npukit_target::{ArtifactFile, ReadError, Reader, TargetError};
 pub use targets::{default_target, resolve, target, targets};
 
+/// What reports are made of.
+pub mod report {
+    pub use npukit_target::{
+        HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Saturation, TimeReport,
+    };
+}
+
 /// Told how far long work is: how much is done, and how much there is.
 pub type Progress<'a> = dyn Fn(usize, usize) + Sync + 'a;
 

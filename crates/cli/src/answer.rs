@@ -1,0 +1,28 @@
+//! [`Answer`]: what a command prints, for people and for programs.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What a command prints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// For people; ends in a newline.
+    pub text: String,
+    /// For `--json`.
+    pub json: Value,
+    /// Whether the exit status is 0.
+    pub success: bool,
+}
+
+impl Answer {
+    /// A report and how people read it.
+    pub fn new(text: String, report: &impl Serialize) -> Self {
+        // Reports are maps of strings to numbers, texts and lists: they always serialise.
+        Self { text, json: serde_json::to_value(report).unwrap_or_default(), success: true }
+    }
+
+    /// The same, unsuccessful unless `success`.
+    pub fn with_success(self, success: bool) -> Self {
+        Self { success, ..self }
+    }
+}

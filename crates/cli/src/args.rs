@@ -1,0 +1,276 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// One toolchain for open neural-network accelerators.
+#[derive(Debug, Parser)]
+#[command(name = "npu", version, about, propagate_version = true)]
+pub struct Cli {
+    /// Print a report for programs instead of tables
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Compile a model to the files the board's driver loads
+    Compile(CompileArgs),
+    /// Run a model or an artifact bit-exactly; a model is compared with float
+    Run(RunArgs),
+    /// Compute a model in float alone
+    Eval(EvalArgs),
+    /// Tell how long a model or an artifact takes, and where the time goes
+    Time(TimeArgs),
+    /// List every node of a model that the target cannot take, and what to change
+    Check(CheckArgs),
+    /// Check golden vectors, all that are found in the paths
+    Conform(ConformArgs),
+    /// Run the embedded network over its held-out images
+    Demo(DemoArgs),
+    /// Assemble a program
+    Asm(AsmArgs),
+    /// Disassemble a program
+    Disasm(DisasmArgs),
+    /// Print an instruction set, or one of its instructions
+    Isa(IsaArgs),
+    /// List the targets and their instances
+    Targets,
+}
+
+/// How a model is read.
+#[derive(Debug, Args)]
+pub struct ModelArgs {
+    /// Size of dimensions the model leaves open
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: u32,
+    /// Shape of an input instead of the model's, as `x=1,3,32,32`
+    #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
+    pub input_shapes: Vec<(String, Vec<usize>)>,
+    /// Values wanted instead of the model's outputs
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub outputs: Vec<String>,
+    /// How Resize at opset 10 is read
+    #[arg(long, value_enum, default_value_t)]
+    pub resize: Resize,
+}
+
+/// How Resize at opset 10 is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Resize {
+    /// As the standard says
+    #[default]
+    Asymmetric,
+    /// As TensorFlow's exporter meant it
+    HalfPixel,
+}
+
+/// How a model is compiled.
+#[derive(Debug, Args)]
+pub struct LoweringArgs {
+    /// Where variables and constants live, as `local-vars`; the cheapest when not given
+    #[arg(long, value_name = "STRATEGY")]
+    pub strategy: Option<String>,
+    /// Order of the passes over an array, as `upstream`
+    #[arg(long, value_name = "ORDER")]
+    pub order: Option<String>,
+}
+
+/// A model for a target, or an artifact.
+#[derive(Debug, Args)]
+pub struct SourceArgs {
+    /// `.onnx` file, or an artifact's manifest (`.tmodel`)
+    #[arg(value_name = "MODEL_OR_ARTIFACT")]
+    pub path: String,
+    /// For a model: `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: LoweringArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub model: ModelArgs,
+}
+
+/// `npu compile`
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// `.onnx` file
+    pub model: String,
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: LoweringArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Folder for the files
+    #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
+    pub output: Option<PathBuf>,
+    /// Print what the compiler has after a stage: graph, layers, hir, plan, lir, asm
+    #[arg(long, value_name = "STAGE", conflicts_with = "output")]
+    pub emit: Option<String>,
+}
+
+/// `npu run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+    /// Inputs: `.npy`, `.npz` or the target's CSV; several samples follow each other along the first axis
+    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1.., required = true)]
+    pub inputs: Vec<String>,
+    /// `.npz` file for the outputs
+    #[arg(short, long, value_name = "OUT.npz")]
+    pub output: Option<PathBuf>,
+    /// Write the machine's integers
+    #[arg(long, requires = "output")]
+    pub raw: bool,
+}
+
+/// `npu eval`
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// `.onnx` file
+    pub model: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+    /// Inputs: `.npy` or `.npz`
+    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1.., required = true)]
+    pub inputs: Vec<String>,
+    /// `.npz` file for the outputs
+    #[arg(short, long, value_name = "OUT.npz")]
+    pub output: Option<PathBuf>,
+}
+
+/// `npu time`
+#[derive(Debug, Args)]
+pub struct TimeArgs {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub source: SourceArgs,
+}
+
+/// `npu check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// `.onnx` file
+    pub model: String,
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: LoweringArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+}
+
+/// `npu conform`
+#[derive(Debug, Args)]
+pub struct ConformArgs {
+    /// Target, as `tcu`
+    pub target: String,
+    /// Files, and folders that are searched
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<String>,
+}
+
+/// `npu demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+}
+
+/// `npu asm`
+#[derive(Debug, Args)]
+pub struct AsmArgs {
+    /// Source file
+    pub file: String,
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    /// File for the words
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+}
+
+/// `npu disasm`
+#[derive(Debug, Args)]
+pub struct DisasmArgs {
+    /// Program file
+    pub file: String,
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<String>,
+    /// File for the listing instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+}
+
+/// `npu isa`
+#[derive(Debug, Args)]
+pub struct IsaArgs {
+    /// `tcu`, `tcu:PRESET` or `tcu:path/to/file.tarch`
+    pub target: String,
+    /// Only this one
+    pub instruction: Option<String>,
+    /// Form of the page
+    #[arg(long, value_enum, default_value_t)]
+    pub format: PageFormat,
+}
+
+/// Form of a reference page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// For a terminal
+    #[default]
+    Text,
+    /// For a book
+    Markdown,
+    /// For programs
+    Json,
+}
+
+/// `x=1,3,32,32`
+fn input_shape(text: &str) -> Result<(String, Vec<usize>), String> {
+    let (name, sizes) = text.split_once('=').ok_or("must be NAME=SIZES, as `x=1,3,32,32`")?;
+    let size = |size: &str| {
+        let size = size.trim();
+        size.parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))
+    };
+    Ok((name.to_owned(), sizes.split(',').map(size).collect::<Result<_, _>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn shapes_are_parsed() {
+        assert_eq!(input_shape("x=1, 3,8"), Ok(("x".to_owned(), vec![1, 3, 8])));
+        assert!(input_shape("x").is_err() && input_shape("x=1,a").is_err());
+    }
+}

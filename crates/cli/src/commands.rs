@@ -1,0 +1,93 @@
+//! A module for each command: arguments to a request, the report to text.
+
+mod asm;
+mod check;
+mod compile;
+mod conform;
+mod demo;
+mod eval;
+mod isa;
+mod layers;
+mod run;
+mod targets;
+mod time;
+
+use std::collections::BTreeMap;
+
+use npukit::verbs::Source;
+use npukit::{Context, InputFile, ModelOptions};
+
+use crate::answer::Answer;
+use crate::args::{Cli, Command, LoweringArgs, ModelArgs, Resize, SourceArgs};
+use crate::disk::Disk;
+use crate::failure::Failure;
+use crate::progress::Bar;
+
+/// Does what the command line says.
+pub fn run(cli: &Cli) -> Result<Answer, Failure> {
+    match &cli.command {
+        Command::Compile(args) => compile::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Time(args) => time::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Conform(args) => conform::run(args),
+        Command::Demo(args) => demo::run(args),
+        Command::Asm(args) => asm::asm(args),
+        Command::Disasm(args) => asm::disasm(args),
+        Command::Isa(args) => isa::run(args),
+        Command::Targets => Ok(targets::run()),
+    }
+}
+
+/// Calls `verb` with the disk and a bar that counts `what`.
+fn with_bar<T>(
+    what: &'static str,
+    verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>,
+) -> Result<T, npukit::Error> {
+    let bar = Bar::new(what);
+    let show = |done, total| bar.show(done, total);
+    verb(Context { reader: &Disk, progress: &show })
+}
+
+/// Calls `verb` with the disk alone.
+fn without_bar<T>(verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>) -> Result<T, npukit::Error> {
+    verb(Context { reader: &Disk, progress: &|_, _| () })
+}
+
+fn model_options(args: &ModelArgs) -> ModelOptions {
+    ModelOptions {
+        batch: args.batch as usize,
+        input_shapes: args.input_shapes.iter().cloned().collect(),
+        outputs: args.outputs.clone(),
+        resize_half_pixel: args.resize == Resize::HalfPixel,
+    }
+}
+
+fn lowering_options(args: &LoweringArgs) -> BTreeMap<String, String> {
+    let given = [("strategy", &args.strategy), ("order", &args.order)];
+    let given = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
+    given.collect()
+}
+
+fn source(args: &SourceArgs) -> Source {
+    Source {
+        path: args.path.clone(),
+        target: args.target.clone(),
+        options: lowering_options(&args.lowering),
+        model: model_options(&args.model),
+    }
+}
+
+fn model_source(path: &str, target: &str, lowering: &LoweringArgs, model: &ModelArgs) -> Source {
+    Source {
+        path: path.to_owned(),
+        target: Some(target.to_owned()),
+        options: lowering_options(lowering),
+        model: model_options(model),
+    }
+}
+
+fn input_files(texts: &[String]) -> Vec<InputFile> {
+    texts.iter().map(|text| InputFile::parse(text)).collect()
+}

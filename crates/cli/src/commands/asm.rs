@@ -1,0 +1,38 @@
+//! `npu asm` and `npu disasm`
+
+use npukit::verbs::asm as verbs;
+use serde_json::json;
+
+use super::without_bar;
+use crate::answer::Answer;
+use crate::args::{AsmArgs, DisasmArgs};
+use crate::disk::write_all;
+use crate::failure::Failure;
+use crate::table::thousands;
+
+pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
+    let (report, bytes) = without_bar(|context| verbs::asm(&args.file, &args.target, context))?;
+    write_all(&[(args.output.clone(), &bytes)])?;
+    let output = args.output.display().to_string();
+    let text = format!("{} instructions, wrote {output}\n", thousands(report.instructions as u64));
+    let json = json!({
+        "target": report.target, "instructions": report.instructions, "bytes": report.bytes, "output": output,
+    });
+    Ok(Answer::new(text, &json))
+}
+
+pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
+    let report =
+        without_bar(|context| verbs::disasm(&args.file, &args.target, args.format.as_deref(), context))?;
+    let success = report.problems.is_empty();
+    let problems: String = report.problems.iter().map(|problem| format!("; problem: {problem}\n")).collect();
+    let text = match &args.output {
+        Some(path) => {
+            write_all(&[(path.clone(), report.text.as_bytes())])?;
+            let count = thousands(report.instructions as u64);
+            format!("{count} instructions, wrote {}\n{problems}", path.display())
+        }
+        None => report.text.clone() + &problems,
+    };
+    Ok(Answer::new(text, &report).with_success(success))
+}

@@ -1,0 +1,29 @@
+//! `npu check`
+
+use npukit::verbs::check::{Report, check};
+
+use super::layers::host_steps;
+use super::{model_source, without_bar};
+use crate::answer::Answer;
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+
+pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
+    let source = model_source(&args.model, &args.target, &args.lowering, &args.reading);
+    let report = without_bar(|context| check(&source, context))?;
+    Ok(Answer::new(text(&report), &report).with_success(report.supported))
+}
+
+fn text(report: &Report) -> String {
+    if report.supported {
+        return format!("{}supported\n", host_steps(&report.host_steps));
+    }
+    let mut text = String::new();
+    for problem in &report.problems {
+        text += &format!("{} ({}): {}\n", problem.node, problem.op, problem.reason);
+        if !problem.hint.is_empty() {
+            text += &format!("    help: {}\n", problem.hint);
+        }
+    }
+    text + &format!("not supported: {} problems\n", report.problems.len())
+}

@@ -1,0 +1,60 @@
+//! `npu compile`
+
+use std::path::PathBuf;
+
+use npukit::verbs::compile::{Report, compile, emit};
+use serde_json::json;
+
+use super::layers::{choices, cycles, host_steps};
+use super::{model_source, without_bar};
+use crate::answer::Answer;
+use crate::args::CompileArgs;
+use crate::disk::write_all;
+use crate::failure::Failure;
+use crate::table::{Column, facts, table, thousands};
+
+pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
+    let source = model_source(&args.model, &args.target, &args.lowering, &args.reading);
+    if let Some(stage) = &args.emit {
+        let text = without_bar(|context| emit(&source, stage, context))?;
+        let json = json!({ "stage": stage, "text": text });
+        return Ok(Answer::new(text, &json));
+    }
+    let (mut report, files) = without_bar(|context| compile(&source, context))?;
+    let folder = args.output.clone().unwrap_or_default();
+    let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+    let contents: Vec<(PathBuf, &[u8])> =
+        paths.iter().cloned().zip(files.iter().map(|file| &file.bytes[..])).collect();
+    write_all(&contents)?;
+    report.artifacts = paths.iter().map(|path| path.display().to_string()).collect();
+    Ok(Answer::new(text(&report), &report))
+}
+
+fn text(report: &Report) -> String {
+    let mut text = facts([
+        ("model", report.name.clone()),
+        ("target", report.target.clone()),
+        ("chosen", choices(&report.choices)),
+        ("layers", report.layers.to_string()),
+        ("instructions", thousands(report.instructions as u64)),
+        ("cycles", cycles(&report.cycles)),
+        ("MACs", report.macs.map_or_else(|| "unknown".to_owned(), thousands)),
+        ("constants saturated", report.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands)),
+        ("seconds", format!("{:.3}", report.seconds)),
+    ]);
+    let rows = report.memory.iter().map(|(name, memory)| {
+        let numbers = [memory.maximum, memory.aggregate, memory.depth];
+        std::iter::once(name.clone()).chain(numbers.map(thousands)).collect()
+    });
+    let columns = [
+        Column::Left("memory"),
+        Column::Right("most vectors"),
+        Column::Right("in all"),
+        Column::Right("depth"),
+    ];
+    text += &format!("\n{}\n", table(&columns, rows));
+    text += &host_steps(&report.host_steps);
+    text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
+    text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
+    text
+}

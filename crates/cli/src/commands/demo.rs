@@ -1,0 +1,43 @@
+//! `npu demo`
+
+use npukit::verbs::demo::{Report, demo};
+
+use super::layers::{choices, cycles, latency, layers, saturations};
+use super::with_bar;
+use crate::answer::Answer;
+use crate::args::DemoArgs;
+use crate::failure::Failure;
+use crate::table::{facts, percent, thousands};
+
+pub fn run(args: &DemoArgs) -> Result<Answer, Failure> {
+    let report = with_bar("images", |context| demo(args.target.as_deref(), context))?;
+    Ok(Answer::new(text(&report), &report))
+}
+
+fn text(report: &Report) -> String {
+    let comparison = &report.comparison;
+    let compiled = format!(
+        "{} instructions, {}, in {:.3} s",
+        thousands(report.instructions as u64),
+        choices(&report.choices),
+        report.compile_seconds
+    );
+    let accuracy = |share: f64| format!("{:.2} %", share * 100.0);
+    let lines = facts([
+        ("network", format!("{}: handwritten digits, 8x8 pixels", report.model)),
+        ("target", report.target.clone()),
+        ("compiled to", compiled),
+        ("images", format!("{}, none of them seen in training", report.images)),
+        ("accuracy, float", accuracy(report.accuracy_float)),
+        ("accuracy, fixed point", accuracy(report.accuracy)),
+        ("argmax as in float", percent(comparison.argmax_agree)),
+        ("largest difference", format!("{:.4}", comparison.max_abs_error)),
+        ("RMS difference", format!("{:.4}", comparison.rms_error)),
+        ("saturation events", thousands(report.saturations)),
+        ("cycles per image", cycles(&report.cycles)),
+        ("latency", latency(report.milliseconds, report.clock_mhz, report.clock_source.as_deref())),
+        ("utilisation", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
+        ("seconds", format!("{:.2}", report.seconds)),
+    ]);
+    lines + &saturations(&report.saturations_by_layer) + &layers(&report.layers)
+}

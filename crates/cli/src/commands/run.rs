@@ -1,0 +1,41 @@
+//! `npu run`
+
+use npukit::verbs::run::{Report, Request, run as run_verb};
+
+use super::layers::{host_steps, outputs, saturations};
+use super::{input_files, source, with_bar};
+use crate::answer::Answer;
+use crate::args::RunArgs;
+use crate::disk::write_all;
+use crate::failure::Failure;
+use crate::table::{facts, percent, thousands};
+
+pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
+    let request = Request { source: source(&args.source), inputs: input_files(&args.inputs), raw: args.raw };
+    let (report, npz) = with_bar("samples", |context| run_verb(&request, context))?;
+    if let Some(path) = &args.output {
+        write_all(&[(path.clone(), &npz)])?;
+    }
+    Ok(Answer::new(text(&report), &report))
+}
+
+fn text(report: &Report) -> String {
+    let mut lines = vec![
+        ("program", report.name.clone()),
+        ("target", report.target.clone()),
+        ("samples", report.samples.to_string()),
+    ];
+    if let Some(found) = &report.comparison {
+        lines.push(("largest difference to float", format!("{:.6}", found.max_abs_error)));
+        lines.push(("RMS difference to float", format!("{:.6}", found.rms_error)));
+        lines.push(("argmax as in float", percent(found.argmax_agree)));
+    }
+    let saturated =
+        format!("{} ({} of them inputs)", thousands(report.saturations), thousands(report.saturated_inputs));
+    lines.push(("saturated values", saturated));
+    lines.push(("seconds", format!("{:.3}", report.seconds)));
+    let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs));
+    text += &saturations(&report.saturations_by_layer);
+    text += &host_steps(&report.host_steps);
+    text
+}

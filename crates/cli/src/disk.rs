@@ -1,0 +1,89 @@
+//! The file system: [`Disk`] reads for the library, [`write_all`] writes whole files or none.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use npukit::{ReadError, Reader};
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// Reads files and folders.
+pub struct Disk;
+
+impl Reader for Disk {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        fs::read(path).map_err(|error| unreadable(path, &error))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        let mut files = Vec::new();
+        walk(Path::new(path), &mut files)
+            .map_err(|(path, error)| unreadable(&path.to_string_lossy(), &error))?;
+        files.sort();
+        Ok(files)
+    }
+}
+
+fn unreadable(path: &str, error: &io::Error) -> ReadError {
+    ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() }
+}
+
+/// All files at and below `path`. Folders reached through links are left out: they could lead in circles.
+fn walk(path: &Path, files: &mut Vec<String>) -> Result<(), (PathBuf, io::Error)> {
+    let at = |error| (path.to_owned(), error);
+    if !fs::metadata(path).map_err(at)?.is_dir() {
+        files.push(path.to_string_lossy().into_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path).map_err(at)? {
+        let entry = entry.map_err(at)?;
+        let linked = entry.file_type().map_err(at)?.is_symlink();
+        if !(linked && entry.path().is_dir()) {
+            walk(&entry.path(), files)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes all files, or none: each beside its place first, then all are renamed. Folders are made.
+pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
+    let mut staged = Vec::new();
+    for (path, bytes) in files {
+        let file = stage(path, bytes).map_err(|source| failure(path, source))?;
+        staged.push((path, file));
+    }
+    for (path, file) in staged {
+        file.persist(path).map_err(|error| failure(path, error.error))?;
+    }
+    Ok(())
+}
+
+fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = builder().tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Temporary files are private unless told otherwise; results are as open as the user's mask allows.
+fn builder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".npu-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+fn failure(path: &Path, source: io::Error) -> Failure {
+    Failure::Write { path: path.display().to_string(), source }
+}
