@@ -18,6 +18,7 @@ pub mod lir;
 pub mod memory;
 pub mod object;
 mod ops;
+mod product;
 pub mod schedule;
 mod tile;
 pub mod view;

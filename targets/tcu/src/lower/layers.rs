@@ -9,13 +9,16 @@ use std::collections::{HashMap, HashSet};
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 
 use super::Order;
-use super::error::{LowerError, Problem};
+use super::error::{LowerError, Memory, Problem};
 use super::hir::{Layer, Model, Port, Step};
 use super::object::{ObjectKind, Objects, VecRef};
 use super::ops;
 use super::view::{View, natural_channels};
 use crate::config::Config;
 use crate::program::{HostStep, Layout};
+
+/// The most vectors a tensor may take, or a node may read: beyond, a program would fill the host's memory.
+const MOST_VECTORS: u64 = 1 << 26;
 
 /// Why a node cannot be lowered.
 #[derive(Debug)]
@@ -115,6 +118,7 @@ impl<'g> Builder<'g> {
 
     /// Lowers all nodes.
     pub fn build(mut self) -> Result<Model, LowerError> {
+        self.require_sizes()?;
         self.find_host_reads();
         let inputs = self.bind_inputs();
         for i in 0..self.graph.nodes.len() {
@@ -128,6 +132,34 @@ impl<'g> Builder<'g> {
         }
         let Self { objects, layers, host_steps, .. } = self;
         Ok(Model { objects, layers, inputs, outputs, host_steps })
+    }
+
+    /// Refuses a model with a tensor that DRAM0 could not hold, before anything of its size is made.
+    fn require_sizes(&self) -> Result<(), LowerError> {
+        let available = self.config.dram0_depth.min(MOST_VECTORS);
+        for value in self.graph.values.iter().filter(|value| value.constant.is_none()) {
+            let shape = &value.info.shape;
+            let blocks = natural_channels(shape).div_ceil(self.array_size()) as u64;
+            let pixels: u64 = shape.iter().rev().skip(1).map(|&size| size as u64).product();
+            let needed = pixels.saturating_mul(blocks);
+            if needed > available {
+                let layer = value.name.clone();
+                return Err(LowerError::Insufficient { layer, memory: Memory::Dram0, needed, available });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a node that would list more than [`MOST_VECTORS`] vectors.
+    pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
+        let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
+        if uses <= MOST_VECTORS {
+            return Ok(());
+        }
+        Err(Reject::new(
+            format!("it reads {uses} vectors, counting each use; programs end at {MOST_VECTORS}"),
+            "make the image, the kernel or the channels smaller",
+        ))
     }
 
     /// Vector length.

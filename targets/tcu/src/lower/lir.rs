@@ -73,7 +73,8 @@ pub struct Lir {
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     length: usize,
-    cycles: u64,
+    /// Cycles so far.
+    pub cycles: u64,
     estimator: Estimator,
     array: Option<u64>,
 }

@@ -126,7 +126,7 @@ impl Plan {
         let in_dram0 =
             |kind| matches!(kind, ObjectKind::Input | ObjectKind::Output) || !strategy.local_vars();
         let objects = uses.living(model, in_dram0);
-        let dram0 = place_living(&uses, model, &objects, |offset| Home::Dram0(offset), &mut homes);
+        let dram0 = place_living(&uses, model, &objects, Home::Dram0, &mut homes);
         require(
             model,
             &uses,

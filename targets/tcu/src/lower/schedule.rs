@@ -9,9 +9,9 @@ use std::ops::Range;
 use super::arena::Arena;
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
-use super::lir::Lir;
+use super::lir::{Checkpoint, Lir};
 use super::memory::{Plan, Strategy};
-use super::tile::{Limits, TileError, emit};
+use super::tile::{Context, Limits, State, TileError, emit};
 use crate::config::Config;
 use crate::listing::listing;
 use crate::op::Op;
@@ -72,13 +72,14 @@ pub fn cheapest(
 
 fn schedule(model: &Model, config: &Config, strategy: Strategy) -> Result<Scheduled, LowerError> {
     let plan = Plan::new(model, config, strategy)?;
-    let mut state =
-        State { lir: Lir::new(config), arena: Arena::new(plan.arena.clone()), limits: Limits::default() };
+    let context = Context { model, plan: &plan, config };
+    let arena = Arena::new(plan.arena.clone());
+    let mut state = State { lir: Lir::new(config), arena, limits: Limits::default() };
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
     for layer in &model.layers {
         let first = state.lir.ops.len();
-        tilings.push(schedule_layer(&mut state, model, &plan, config, layer)?);
+        tilings.push(schedule_layer(&mut state, context, layer)?);
         layers.push(first..state.lir.ops.len());
     }
     let State { lir, arena, limits } = state;
@@ -91,55 +92,60 @@ fn schedule(model: &Model, config: &Config, strategy: Strategy) -> Result<Schedu
     Ok(Scheduled { plan, ops, cycles, layers, tilings, local, accumulators, config: config.clone() })
 }
 
-/// What grows from layer to layer.
-struct State {
-    lir: Lir,
+/// A way to write a layer, to be compared with others.
+struct Attempt {
+    tiling: Tiling,
+    ops: Vec<Op>,
+    after: Checkpoint,
     arena: Arena,
     limits: Limits,
 }
 
 /// Writes the layer out under each tiling and keeps the cheapest.
-fn schedule_layer(
-    state: &mut State,
-    model: &Model,
-    plan: &Plan,
-    config: &Config,
-    layer: &Layer,
-) -> Result<Tiling, LowerError> {
-    let checkpoint = state.lir.checkpoint();
-    let mut best: Option<(u64, Tiling, Vec<Op>, super::lir::Checkpoint, Arena, Limits)> = None;
+fn schedule_layer(state: &mut State, context: Context<'_>, layer: &Layer) -> Result<Tiling, LowerError> {
+    let mut best: Option<Attempt> = None;
     let mut last_error = None;
     for tilings in tilings(layer) {
-        // Smaller tiles than the largest that fit only cost more loads, with few exceptions.
         let mut fitting = 0;
         for tiling in tilings {
-            let (mut arena, mut limits) = (state.arena.clone(), state.limits);
-            match emit_layer(&mut state.lir, &mut arena, &mut limits, model, plan, config, layer, tiling) {
-                Ok(()) => {
+            match attempt(state, context, layer, tiling) {
+                Ok(attempt) => {
                     fitting += 1;
-                    let after = state.lir.checkpoint();
-                    let cost = state.lir.cycles;
-                    let ops = state.lir.rewind(&checkpoint);
-                    if best.as_ref().is_none_or(|(known, ..)| cost < *known) {
-                        best = Some((cost, tiling, ops, after, arena, limits));
+                    if best.as_ref().is_none_or(|best| attempt.after.cycles < best.after.cycles) {
+                        best = Some(attempt);
                     }
                 }
-                Err(error) => {
-                    state.lir.rewind(&checkpoint);
-                    last_error = Some(error);
-                }
+                Err(error) => last_error = Some(error),
             }
+            // Smaller tiles than the largest that fit only cost more loads, with few exceptions.
             if fitting == TILINGS_TRIED {
                 break;
             }
         }
     }
-    let Some((_, tiling, ops, after, arena, limits)) = best else {
-        return Err(insufficient(layer, plan, config, last_error));
+    let Some(Attempt { tiling, ops, after, arena, limits }) = best else {
+        return Err(insufficient(layer, context, last_error));
     };
     state.lir.replay(ops, &after);
     (state.arena, state.limits) = (arena, limits);
     Ok(tiling)
+}
+
+/// Writes the layer out and takes it back.
+fn attempt(
+    state: &mut State,
+    context: Context<'_>,
+    layer: &Layer,
+    tiling: Tiling,
+) -> Result<Attempt, TileError> {
+    let before = state.lir.checkpoint();
+    let (arena, limits) = (state.arena.clone(), state.limits);
+    let result = emit_layer(state, context, layer, tiling);
+    let after = state.lir.checkpoint();
+    let ops = state.lir.rewind(&before);
+    let arena = std::mem::replace(&mut state.arena, arena);
+    let limits = std::mem::replace(&mut state.limits, limits);
+    result.map(|()| Attempt { tiling, ops, after, arena, limits })
 }
 
 /// Fitting tilings looked at per number of blocks and order of tiles.
@@ -176,21 +182,16 @@ fn halvings(n: usize) -> Vec<usize> {
     sizes
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of the state are borrowed apart")]
 fn emit_layer(
-    lir: &mut Lir,
-    arena: &mut Arena,
-    limits: &mut Limits,
-    model: &Model,
-    plan: &Plan,
-    config: &Config,
+    state: &mut State,
+    context: Context<'_>,
     layer: &Layer,
     tiling: Tiling,
 ) -> Result<(), TileError> {
-    let pixels: Vec<Range<usize>> = ranges(layer.pixels, tiling.pixels);
-    let blocks: Vec<Range<usize>> = ranges(layer.blocks, tiling.blocks);
+    let pixels = ranges(layer.pixels, tiling.pixels);
+    let blocks = ranges(layer.blocks, tiling.blocks);
     let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
-        emit(lir, arena, limits, model, plan, config, layer, pixels.clone(), blocks.clone())
+        emit(state, context, layer, pixels.clone(), blocks.clone())
     };
     if tiling.blocks_outer {
         blocks.iter().try_for_each(|blocks| pixels.iter().try_for_each(|pixels| tile(pixels, blocks)))
@@ -203,7 +204,8 @@ fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
     (0..total).step_by(size.max(1)).map(|first| first..(first + size).min(total)).collect()
 }
 
-fn insufficient(layer: &Layer, plan: &Plan, config: &Config, error: Option<TileError>) -> LowerError {
+fn insufficient(layer: &Layer, context: Context<'_>, error: Option<TileError>) -> LowerError {
+    let Context { plan, config, .. } = context;
     let (memory, needed, available) = match error {
         Some(TileError::Accumulators { needed }) => (Memory::Accumulators, needed, config.accumulator_depth),
         Some(TileError::Local { needed }) => {

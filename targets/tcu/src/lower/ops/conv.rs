@@ -27,6 +27,8 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered
     };
     let view = natural_view(builder, i, node.inputs[0])?;
     let output = builder.graph.shape(node.outputs[0]);
+    let blocks = view.blocks(builder.array_size());
+    builder.require_uses([kernel_h, kernel_w, blocks].into_iter().chain(output[..3].iter().copied()))?;
     let mut taps = Vec::new();
     let mut valid = 0;
     for ky in 0..kernel_h {
@@ -37,7 +39,6 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered
         }
     }
     let n = builder.array_size();
-    let blocks = view.blocks(n);
     let product = Product {
         name: builder.graph.value(node.inputs[1]).name.clone(),
         terms: terms(&view, &taps, blocks),

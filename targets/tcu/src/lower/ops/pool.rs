@@ -9,7 +9,7 @@ use crate::lower::layers::{Builder, Chain, Reject};
 /// The largest vector of each window; padding is left out.
 pub fn max(builder: &mut Builder, chain: &mut Chain, i: usize, pool: &op::MaxPool) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let Some(windows) = windows(builder, chain, i, &pool.window) else { return Ok(false) };
+    let Some(windows) = windows(builder, chain, i, &pool.window)? else { return Ok(false) };
     let empty = (0..windows.len()).any(|w| windows.get(w).is_empty());
     if empty {
         return Err(Reject::new(
@@ -30,7 +30,7 @@ pub fn average(
     pool: &op::AveragePool,
 ) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let Some(windows) = windows(builder, chain, i, &pool.window) else { return Ok(false) };
+    let Some(windows) = windows(builder, chain, i, &pool.window)? else { return Ok(false) };
     let node = &builder.graph.nodes[i];
     let (input, output) = (builder.graph.shape(node.inputs[0]), builder.graph.shape(node.outputs[0]));
     let image = [input[1], input[2]];
@@ -43,13 +43,14 @@ pub fn average(
 
 /// The pixels of each window. `None` when the grid is not an image that may be taken over: repacked,
 /// already stored, or made by windows itself (windows of windows would keep too much at once).
-fn windows(builder: &Builder, chain: &Chain, i: usize, window: &Window) -> Option<Windows> {
+fn windows(builder: &Builder, chain: &Chain, i: usize, window: &Window) -> Result<Option<Windows>, Reject> {
     let node = &builder.graph.nodes[i];
     let input = builder.graph.shape(node.inputs[0]);
     let output = builder.graph.shape(node.outputs[0]);
     if input.len() != 4 || input[3] != chain.channels || !may_take_windows(chain) {
-        return None;
+        return Ok(None);
     }
+    builder.require_uses(window.kernel.into_iter().chain(output[..3].iter().copied()))?;
     let along = |axis: usize, out: usize| {
         let span = window.span(axis, out, input[axis + 1]);
         (0..span.taps.len()).map(move |tap| span.first + tap * window.dilations[axis])
@@ -63,7 +64,7 @@ fn windows(builder: &Builder, chain: &Chain, i: usize, window: &Window) -> Optio
             }
         }
     }
-    Some(windows)
+    Ok(Some(windows))
 }
 
 /// Whether a chain's grid can give way to one made of windows of it.

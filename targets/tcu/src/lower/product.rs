@@ -1,0 +1,219 @@
+//! A matrix product within a tile: loads inputs and weights, in chunks when they do not fit at once.
+
+use super::hir::{MatMul, WeightSet};
+use super::lir::{Run, roll};
+use super::object::{ObjectId, VecRef};
+use super::tile::{Tile, TileError};
+use crate::op::{Op, Strided};
+
+impl Tile<'_> {
+    /// Fills the grid.
+    pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
+        let mut product =
+            Product { matmul, written: Written::new(self.blocks.len(), self.grid.pixels.len()) };
+        let terms: Vec<usize> = (0..matmul.terms.len()).collect();
+        self.terms(&mut product, &terms)?;
+        self.fill_unwritten(&product);
+        Ok(())
+    }
+
+    /// Does terms at once when their inputs and weights fit, otherwise one half after the other.
+    fn terms(&mut self, product: &mut Product, terms: &[usize]) -> Result<(), TileError> {
+        let (inputs, weights) = (self.inputs(product.matmul, terms), self.weights(product.matmul, terms));
+        let needed = self.load(inputs.into_iter().chain(weights));
+        match (needed, terms) {
+            (Ok(()), _) => {
+                self.compute(product, terms);
+                Ok(())
+            }
+            (Err(error), [] | [_]) => Err(error),
+            (Err(_), _) => {
+                let (first, second) = terms.split_at(terms.len() / 2);
+                self.terms(product, first)?;
+                self.terms(product, second)
+            }
+        }
+    }
+
+    fn inputs(&self, matmul: &MatMul, terms: &[usize]) -> Vec<VecRef> {
+        let mut inputs = Vec::new();
+        for &term in terms {
+            let all = &matmul.terms[term].inputs;
+            inputs.extend(
+                self.grid.pixels.iter().map(|&pixel| all[pixel as usize]).filter(|input| !input.is_zero()),
+            );
+        }
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs
+    }
+
+    fn weights(&self, matmul: &MatMul, terms: &[usize]) -> Vec<VecRef> {
+        let sets = self
+            .blocks
+            .clone()
+            .flat_map(|block| terms.iter().filter_map(move |&term| matmul.set(term, block)));
+        sets.flat_map(|set| self.rows(matmul.weights, set)).collect()
+    }
+
+    fn rows(&self, object: ObjectId, set: WeightSet) -> impl Iterator<Item = VecRef> + use<> {
+        let rows = self.context.config.array_size as u32 + u32::from(set.has_bias);
+        (set.first_row..set.first_row + rows).map(move |index| VecRef { object, index })
+    }
+
+    fn compute(&mut self, product: &mut Product, terms: &[usize]) {
+        let matmul = product.matmul;
+        let met: Vec<Met> = terms.iter().map(|&term| self.meet(&matmul.terms[term].inputs)).collect();
+        for (b, block) in self.blocks.clone().enumerate() {
+            for (&term, met) in terms.iter().zip(&met) {
+                let Some(set) = matmul.set(term, block) else { continue };
+                if met.inputs.is_empty() && !set.has_bias {
+                    continue;
+                }
+                let rows: Vec<u64> = self.rows(matmul.weights, set).map(|row| self.local(row)).collect();
+                let key = (u64::from(matmul.weights.0) << 32) | u64::from(set.first_row);
+                self.state.lir.load_weights(key, rows, set.has_bias);
+                self.multiply(product, b, met);
+                if set.has_bias {
+                    self.multiply_zeroes(product, b, &met.padding);
+                }
+            }
+        }
+    }
+
+    /// Which of the tile's pixels have an input, at which address, and which lie in the padding.
+    fn meet(&self, inputs: &[VecRef]) -> Met {
+        let mut met = Met::default();
+        for (i, &pixel) in self.grid.pixels.iter().enumerate() {
+            match inputs[pixel as usize] {
+                input if input.is_zero() => met.padding.push(i),
+                input => met.inputs.push((self.local(input), i)),
+            }
+        }
+        let pairs = met.inputs.iter().map(|&(local, i)| (local, i as u64));
+        met.runs = roll(pairs, self.context.config);
+        met
+    }
+
+    fn multiply(&mut self, product: &mut Product, block: usize, met: &Met) {
+        let pixels = met.inputs.iter().map(|&(_, i)| i);
+        match product.written.state(block, pixels) {
+            Some(accumulate) => {
+                let first = self.accumulator(block, 0);
+                for &run in &met.runs {
+                    self.push_matmul(accumulate, run.shifted(first));
+                }
+            }
+            None => {
+                for accumulate in [false, true] {
+                    let part =
+                        met.inputs.iter().filter(|&&(_, i)| product.written.is(block, i) == accumulate);
+                    let pairs: Vec<(u64, u64)> =
+                        part.map(|&(local, i)| (local, self.accumulator(block, i))).collect();
+                    for run in roll(pairs, self.context.config) {
+                        self.push_matmul(accumulate, run);
+                    }
+                }
+            }
+        }
+        product.written.mark(block, met.inputs.iter().map(|&(_, i)| i));
+    }
+
+    fn push_matmul(&mut self, accumulate: bool, run: Run) {
+        let Run { local, other: accumulator, size } = run;
+        self.state.lir.push(Op::MatMul { accumulate, zeroes: false, local, accumulator, size });
+    }
+
+    /// Gives pixels the bias that is in the array, without an input.
+    fn multiply_zeroes(&mut self, product: &mut Product, block: usize, pixels: &[usize]) {
+        for accumulate in [false, true] {
+            let part = pixels.iter().filter(|&&i| product.written.is(block, i) == accumulate);
+            // Both operands step alike so that runs depend on the accumulators alone.
+            let pairs: Vec<(u64, u64)> = part.map(|&i| (i as u64, self.accumulator(block, i))).collect();
+            for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {
+                let local = Strided::default();
+                self.state.lir.push(Op::MatMul { accumulate, zeroes: true, local, accumulator, size });
+            }
+        }
+        product.written.mark(block, pixels.iter().copied());
+    }
+
+    /// Pixels that no weights met are zero.
+    fn fill_unwritten(&mut self, product: &Product) {
+        for block in 0..self.blocks.len() {
+            let unwritten: Vec<usize> =
+                (0..self.grid.pixels.len()).filter(|&i| !product.written.is(block, i)).collect();
+            if unwritten.is_empty() {
+                continue;
+            }
+            self.state.lir.load_zero_bias();
+            let pairs: Vec<(u64, u64)> =
+                unwritten.iter().map(|&i| (i as u64, self.accumulator(block, i))).collect();
+            for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {
+                self.state.lir.push(Op::MatMul {
+                    accumulate: false,
+                    zeroes: true,
+                    local: Strided::default(),
+                    accumulator,
+                    size,
+                });
+            }
+        }
+    }
+}
+
+/// A matrix product under way.
+struct Product<'a> {
+    matmul: &'a MatMul,
+    written: Written,
+}
+
+/// How a term meets the tile.
+#[derive(Default)]
+struct Met {
+    /// Local address and pixel of the tile.
+    inputs: Vec<(u64, usize)>,
+    /// The same as runs, with pixels in place of accumulators.
+    runs: Vec<Run>,
+    /// Pixels of the tile without an input.
+    padding: Vec<usize>,
+}
+
+/// Which accumulators of the tile hold something already.
+struct Written {
+    pixels: usize,
+    flags: Vec<bool>,
+    counts: Vec<usize>,
+}
+
+impl Written {
+    fn new(blocks: usize, pixels: usize) -> Self {
+        Self { pixels, flags: vec![false; blocks * pixels], counts: vec![0; blocks] }
+    }
+
+    fn is(&self, block: usize, pixel: usize) -> bool {
+        self.flags[block * self.pixels + pixel]
+    }
+
+    /// Whether all of `pixels` are written, or none; `None` when they differ.
+    fn state(&self, block: usize, mut pixels: impl Iterator<Item = usize>) -> Option<bool> {
+        match self.counts[block] {
+            0 => Some(false),
+            count if count == self.pixels => Some(true),
+            _ => {
+                let first = pixels.next().is_some_and(|i| self.is(block, i));
+                pixels.all(|i| self.is(block, i) == first).then_some(first)
+            }
+        }
+    }
+
+    fn mark(&mut self, block: usize, pixels: impl Iterator<Item = usize>) {
+        if self.counts[block] == self.pixels {
+            return;
+        }
+        for i in pixels {
+            let flag = &mut self.flags[block * self.pixels + i];
+            self.counts[block] += usize::from(!std::mem::replace(flag, true));
+        }
+    }
+}
