@@ -6,6 +6,8 @@
 mod bad;
 #[path = "main/errors.rs"]
 mod errors;
+#[path = "main/generated.rs"]
+mod generated;
 #[path = "main/graphs.rs"]
 mod graphs;
 #[path = "main/images.rs"]
