@@ -1,7 +1,7 @@
-//! [`Codec`]: [`Op`]s to words and back, for one instance; [`encode_program`] and
+//! [`Codec`]: [`Op`](crate::Op)s to words and back, for one instance; [`encode_program`] and
 //! [`decode_program`] for whole programs.
 //!
-//! The table people read is in [`crate::isa`]; a property test keeps the two in agreement.
+//! The table people read is in [`crate::isa()`]; a property test keeps the two in agreement.
 
 mod decode;
 mod encode;

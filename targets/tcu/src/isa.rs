@@ -1,4 +1,4 @@
-//! The instruction set as people read and write it: [`isa`] gives the [`IsaSpec`] of an instance.
+//! The instruction set as people read and write it: [`isa()`] gives the [`IsaSpec`] of an instance.
 //!
 //! The assembler, the disassembler and the reference page come from this table; the simulator uses
 //! [`crate::codec`], and a property test keeps the two in agreement.

@@ -1,6 +1,6 @@
-//! [`listing`]: a program in upstream's `.tasm` syntax, for comparison with its compiler's output.
+//! [`listing()`]: a program in upstream's `.tasm` syntax, for comparison with its compiler's output.
 //!
-//! It is output only; [`crate::isa`] has the syntax that is read back.
+//! It is output only; [`crate::isa()`] has the syntax that is read back.
 
 use std::fmt::Write as _;
 

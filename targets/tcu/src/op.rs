@@ -1,7 +1,7 @@
 //! Typed instructions. Sizes count vectors (the field in the word holds one less);
 //! addresses count vectors; strides are exponents of two.
 //!
-//! [`crate::codec`] turns an [`Op`] into a word and back; [`crate::isa`] describes the same for people.
+//! [`crate::codec`] turns an [`Op`] into a word and back; [`crate::isa()`] describes the same for people.
 
 use npukit_base::Word;
 
