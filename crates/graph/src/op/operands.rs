@@ -125,6 +125,24 @@ pub(super) fn infer_tensors(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Vec
     op.infer(&values.iter().collect::<Vec<_>>())
 }
 
+/// The results, when none of them has an element.
+pub(super) fn empty_results(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Tensor>>, OpError> {
+    let infos = infer_tensors(op, inputs)?;
+    if infos.iter().any(|info| !info.shape.contains(&0)) {
+        return Ok(None);
+    }
+    infos.iter().map(|info| build(op, &info.shape, empty(info.element))).collect::<Result<_, _>>().map(Some)
+}
+
+fn empty(element: ElementType) -> TensorData {
+    match element {
+        ElementType::F32 => TensorData::F32(Vec::new()),
+        ElementType::I64 => TensorData::I64(Vec::new()),
+        ElementType::I32 => TensorData::I32(Vec::new()),
+        ElementType::Bool => TensorData::Bool(Vec::new()),
+    }
+}
+
 /// The tensor as a value of no name. Only integers can decide a shape: they alone are copied.
 fn as_value(tensor: &Tensor) -> Value {
     let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
