@@ -1,0 +1,170 @@
+//! Runs `tests/filetests/**/*.txt`: input, commands and expected output in one file.
+//!
+//! A file begins with its commands, goes on with the files they read, and ends with what they print:
+//!
+//! ```text
+//! ; RUN: npu asm p.s --target tcu:pynqz1 -o p.tprog
+//! ; RUN: npu disasm p.tprog --target tcu:pynqz1
+//! ; FILE: p.s
+//! NoOp
+//! ; OUT:
+//! NoOp
+//! ```
+//!
+//! Commands run in an empty folder that holds the files; `%root` is the repository's. Standard
+//! output, standard error and an exit status other than 0 are compared. `NPUKIT_BLESS=1` writes
+//! what came out into the file instead.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stderr, reason = "a test says what differs")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const RUN: &str = "; RUN: ";
+const FILE: &str = "; FILE: ";
+const OUT: &str = "; OUT:\n";
+
+/// A parsed file.
+#[derive(Debug, PartialEq)]
+struct Case<'a> {
+    /// Everything before the expected output.
+    head: &'a str,
+    /// Commands without `npu`.
+    runs: Vec<&'a str>,
+    /// Names and texts of the files.
+    files: Vec<(&'a str, String)>,
+    expected: &'a str,
+}
+
+/// Splits the text of a filetest; the error says what is missing.
+fn parse(text: &str) -> Result<Case<'_>, String> {
+    let (head, expected) = text.split_once(OUT).ok_or("no line `; OUT:`")?;
+    let mut case = Case { head, runs: Vec::new(), files: Vec::new(), expected };
+    for line in head.lines() {
+        if let Some(run) = line.strip_prefix(RUN) {
+            case.runs.push(run.strip_prefix("npu ").ok_or(format!("`{run}` does not begin with npu"))?);
+        } else if let Some(name) = line.strip_prefix(FILE) {
+            case.files.push((name, String::new()));
+        } else {
+            let (_, content) = case.files.last_mut().ok_or(format!("`{line}` belongs to no `; FILE:`"))?;
+            *content += &format!("{line}\n");
+        }
+    }
+    if case.runs.is_empty() { Err("no line `; RUN: npu ...`".to_owned()) } else { Ok(case) }
+}
+
+/// Runs the commands of `case` in `folder` and gives what they print.
+fn run(case: &Case<'_>, folder: &Path) -> String {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).unwrap();
+    for (name, content) in &case.files {
+        fs::write(folder.join(name), content).unwrap();
+    }
+    case.runs.iter().map(|arguments| run_one(arguments, folder)).collect()
+}
+
+fn run_one(arguments: &str, folder: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_npu"))
+        .args(arguments.split_whitespace().map(|argument| argument.replace("%root", ROOT)))
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    let status = match output.status.code() {
+        Some(0) => String::new(),
+        code => format!("; exit status {}\n", code.map_or("none: killed".to_owned(), |c| c.to_string())),
+    };
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n")
+}
+
+/// The lines that differ, between those that are equal at both ends.
+fn diff(expected: &str, actual: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
+    let same = |a: &mut dyn Iterator<Item = (&&str, &&str)>| a.take_while(|(x, y)| x == y).count();
+    let head = same(&mut old.iter().zip(&new));
+    let tail = same(&mut old[head..].iter().rev().zip(new[head..].iter().rev()));
+    let removed = old[head..old.len() - tail].iter().map(|line| format!("- {line}\n"));
+    let added = new[head..new.len() - tail].iter().map(|line| format!("+ {line}\n"));
+    format!(
+        "from line {} of the output:\n{}{}",
+        head + 1,
+        removed.collect::<String>(),
+        added.collect::<String>()
+    )
+}
+
+/// Every filetest below `folder`, sorted.
+fn find(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            paths.extend(find(&path));
+        } else if path.extension().is_some_and(|extension| extension == "txt") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+}
+
+/// Runs the filetest at `path`, or blesses it; the error is what differs.
+fn check(path: &Path, scratch: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(path).unwrap().replace("\r\n", "\n");
+    let case = parse(&text)?;
+    let actual = run(&case, scratch);
+    if actual == case.expected {
+        return Ok(());
+    }
+    if std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1") {
+        fs::write(path, format!("{}{OUT}{actual}", case.head)).unwrap();
+        return Ok(());
+    }
+    Err(diff(case.expected, &actual))
+}
+
+#[test]
+fn filetests() {
+    let folder = Path::new(ROOT).join("tests/filetests");
+    let paths = find(&folder);
+    assert!(!paths.is_empty(), "no filetests in {}", folder.display());
+    let mut failed = 0;
+    for (i, path) in paths.iter().enumerate() {
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("filetests").join(i.to_string());
+        if let Err(difference) = check(path, &scratch) {
+            eprintln!("{}: {difference}", path.strip_prefix(&folder).unwrap().display());
+            failed += 1;
+        }
+    }
+    assert_eq!(failed, 0, "of {} filetests; NPUKIT_BLESS=1 accepts what came out", paths.len());
+}
+
+#[test]
+fn a_filetest_has_commands_files_and_output() {
+    let case = parse("; RUN: npu asm a.s\n; FILE: a.s\nNoOp\n; FILE: b\n; OUT:\nx\n").unwrap();
+    assert_eq!(case.runs, ["asm a.s"]);
+    assert_eq!(case.files, [("a.s", "NoOp\n".to_owned()), ("b", String::new())]);
+    assert_eq!(case.expected, "x\n");
+}
+
+#[test]
+fn a_malformed_filetest_says_why() {
+    for (text, why) in [
+        ("; RUN: npu isa\n", "no line `; OUT:`"),
+        ("; OUT:\n", "no line `; RUN: npu ...`"),
+        ("; RUN: rm x\n; OUT:\n", "`rm x` does not begin with npu"),
+        ("; RUN: npu isa\nstray\n; OUT:\n", "`stray` belongs to no `; FILE:`"),
+    ] {
+        assert_eq!(parse(text), Err(why.to_owned()));
+    }
+}
+
+#[test]
+fn a_difference_shows_only_what_differs() {
+    assert_eq!(diff("a\nb\nc\n", "a\nx\ny\nc\n"), "from line 2 of the output:\n- b\n+ x\n+ y\n");
+    assert_eq!(diff("a\n", "a\nb\n"), "from line 2 of the output:\n+ b\n");
+}
