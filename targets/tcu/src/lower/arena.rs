@@ -7,25 +7,23 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::memory::{Home, Plan};
-use super::object::{ObjectId, VecRef};
+use super::object::{ObjectId, Span, VecRef};
 
-/// Consecutive vectors of an object in the arena.
+/// Vectors of an object in the arena.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     start: u32,
-    length: u32,
+    end: u32,
     local: u64,
     /// When it was last asked for.
     stamp: u64,
 }
 
-/// Consecutive vectors of an object that have been given a place.
+/// Vectors that have been given a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// First vector.
-    pub first: VecRef,
-    /// Number of vectors.
-    pub length: u64,
+    /// The vectors.
+    pub span: Span,
     /// Local address of the first.
     pub local: u64,
 }
@@ -72,86 +70,87 @@ impl Arena {
         self.free = if self.range.is_empty() { Vec::new() } else { vec![self.range.clone()] };
     }
 
-    /// The local address of a vector that is there.
-    pub fn address(&self, vector: VecRef, plan: &Plan) -> Option<u64> {
-        if let Home::Local(base) = plan.home(vector.object) {
-            return Some(base + u64::from(vector.index));
+    /// The local address of a vector that is there, with the span around it that is there in one
+    /// piece.
+    pub fn locate(&self, vector: VecRef, plan: &Plan) -> Option<Placed> {
+        let object = vector.object;
+        if let Home::Local(local) = plan.home(object) {
+            return Some(Placed { span: Span { object, start: 0, end: u32::MAX }, local });
         }
-        let entry = self.find(vector)?;
-        Some(entry.local + u64::from(vector.index - entry.start))
-    }
-
-    fn find(&self, vector: VecRef) -> Option<&Entry> {
-        let entries = self.entries.get(&vector.object)?;
+        let entries = self.entries.get(&object)?;
         let after = entries.partition_point(|entry| entry.start <= vector.index);
-        entries[..after].last().filter(|entry| vector.index < entry.start + entry.length)
+        let entry = entries[..after].last().filter(|entry| vector.index < entry.end)?;
+        Some(Placed { span: Span { object, start: entry.start, end: entry.end }, local: entry.local })
     }
 
-    /// Makes room for `vectors` (sorted, each once), none of which lives in local memory, and says
-    /// which have to be loaded, and where to.
-    pub fn ensure(&mut self, vectors: &[VecRef]) -> Result<Vec<Placed>, Full> {
-        let needed = vectors.len() as u64;
+    /// Makes room for `spans` (sorted, apart), none of which lives in local memory, and says which
+    /// parts have to be loaded, and where to.
+    pub fn ensure(&mut self, spans: &[Span]) -> Result<Vec<Placed>, Full> {
+        let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {
             return Err(Full { needed });
         }
         self.clock += 1;
-        let missing: Vec<VecRef> = vectors.iter().copied().filter(|&vector| !self.touch(vector)).collect();
+        let missing: Vec<Span> = spans.iter().flat_map(|&span| self.touch(span)).collect();
         if let Some(placed) = self.place(&missing) {
             return Ok(placed);
         }
         // What is free is in pieces too small: start over with nothing but what is needed now.
         self.clear();
-        self.place(vectors).ok_or(Full { needed })
+        self.place(spans).ok_or(Full { needed })
     }
 
-    /// Gives new vectors of an object (sorted) a place, without anything to load.
-    pub fn reserve(&mut self, vectors: &[VecRef]) -> Result<(), Full> {
+    /// Gives new vectors (sorted spans of one object) a place, without anything to load.
+    pub fn reserve(&mut self, spans: &[Span]) -> Result<(), Full> {
         self.clock += 1;
-        self.forget(vectors);
-        if self.place(vectors).is_none() {
+        self.forget(spans);
+        if self.place(spans).is_none() {
             self.clear();
-            self.place(vectors).ok_or(Full { needed: vectors.len() as u64 })?;
+            self.place(spans).ok_or_else(|| Full { needed: spans.iter().map(Span::length).sum() })?;
         }
         Ok(())
     }
 
-    /// Marks a vector as needed now; `false` when it is not there.
-    fn touch(&mut self, vector: VecRef) -> bool {
+    /// Marks what is there of a span as needed now; gives the rest.
+    fn touch(&mut self, span: Span) -> Vec<Span> {
         let clock = self.clock;
-        let Some(entries) = self.entries.get_mut(&vector.object) else { return false };
-        let after = entries.partition_point(|entry| entry.start <= vector.index);
-        match entries[..after].last_mut() {
-            Some(entry) if vector.index < entry.start + entry.length => {
-                entry.stamp = clock;
-                true
+        let mut missing = Vec::new();
+        let mut next = span.start;
+        let entries = self.entries.get_mut(&span.object).map(Vec::as_mut_slice).unwrap_or_default();
+        let first = entries.partition_point(|entry| entry.end <= span.start);
+        for entry in entries[first..].iter_mut().take_while(|entry| entry.start < span.end) {
+            if next < entry.start {
+                missing.push(Span { start: next, end: entry.start, ..span });
             }
-            _ => false,
+            next = entry.end;
+            entry.stamp = clock;
         }
+        if next < span.end {
+            missing.push(Span { start: next, ..span });
+        }
+        missing
     }
 
-    /// Drops entries that hold any of `vectors`.
-    fn forget(&mut self, vectors: &[VecRef]) {
-        let Some((first, last)) = vectors.first().zip(vectors.last()) else { return };
+    /// Drops entries that hold any of `spans`, which are of one object.
+    fn forget(&mut self, spans: &[Span]) {
+        let Some((first, last)) = spans.first().zip(spans.last()) else { return };
         let Some(entries) = self.entries.get_mut(&first.object) else { return };
-        let overlaps = |entry: &Entry| entry.start <= last.index && first.index < entry.start + entry.length;
-        let dropped: Vec<Entry> = entries.iter().copied().filter(overlaps).collect();
-        entries.retain(|entry| !overlaps(entry));
-        for entry in dropped {
-            self.release(entry);
-        }
+        let (keep, dropped) =
+            entries.iter().partition(|entry| entry.end <= first.start || last.end <= entry.start);
+        *entries = keep;
+        let dropped: Vec<Entry> = dropped;
+        dropped.into_iter().for_each(|entry| self.release(entry));
     }
 
-    fn place(&mut self, vectors: &[VecRef]) -> Option<Vec<Placed>> {
+    fn place(&mut self, spans: &[Span]) -> Option<Vec<Placed>> {
         let mut placed = Vec::new();
-        let consecutive = |a: &VecRef, b: &VecRef| a.object == b.object && b.index == a.index + 1;
-        for run in vectors.chunk_by(consecutive) {
-            let length = run.len() as u64;
-            let local = self.allocate(length)?;
-            let entry = Entry { start: run[0].index, length: length as u32, local, stamp: self.clock };
-            let entries = self.entries.entry(run[0].object).or_default();
+        for &span in spans {
+            let local = self.allocate(span.length())?;
+            let entry = Entry { start: span.start, end: span.end, local, stamp: self.clock };
+            let entries = self.entries.entry(span.object).or_default();
             let at = entries.partition_point(|other| other.start < entry.start);
             entries.insert(at, entry);
-            placed.push(Placed { first: run[0], length, local });
+            placed.push(Placed { span, local });
         }
         Some(placed)
     }
@@ -189,7 +188,7 @@ impl Arena {
     }
 
     fn release(&mut self, entry: Entry) {
-        let freed = entry.local..entry.local + u64::from(entry.length);
+        let freed = entry.local..entry.local + u64::from(entry.end - entry.start);
         let at = self.free.partition_point(|free| free.start < freed.start);
         self.free.insert(at, freed);
         if at + 1 < self.free.len() && self.free[at].end == self.free[at + 1].start {
@@ -205,31 +204,34 @@ impl Arena {
 mod tests {
     use super::*;
 
-    fn vectors(object: u32, indices: Range<u32>) -> Vec<VecRef> {
-        indices.map(|index| VecRef { object: ObjectId(object), index }).collect()
+    fn span(object: u32, range: Range<u32>) -> [Span; 1] {
+        [Span { object: ObjectId(object), start: range.start, end: range.end }]
     }
 
     #[test]
     fn what_is_there_is_not_loaded_again() {
         let mut arena = Arena::new(10..30);
-        let placed = arena.ensure(&vectors(0, 0..8)).expect("fits");
-        assert_eq!(placed, [Placed { first: vectors(0, 0..1)[0], length: 8, local: 10 }]);
-        assert_eq!(arena.ensure(&vectors(0, 2..6)), Ok(vec![]));
-        assert_eq!(arena.ensure(&vectors(0, 6..10)).expect("fits").len(), 1);
+        let placed = arena.ensure(&span(0, 0..8)).expect("fits");
+        assert_eq!(placed, [Placed { span: span(0, 0..8)[0], local: 10 }]);
+        assert_eq!(arena.ensure(&span(0, 2..6)), Ok(vec![]));
+        assert_eq!(
+            arena.ensure(&span(0, 6..10)).expect("fits"),
+            [Placed { span: span(0, 8..10)[0], local: 18 }]
+        );
     }
 
     #[test]
     fn the_oldest_makes_room() {
         let mut arena = Arena::new(0..10);
-        arena.ensure(&vectors(0, 0..4)).expect("fits");
-        arena.ensure(&vectors(1, 0..4)).expect("fits");
-        arena.ensure(&vectors(2, 0..4)).expect("fits");
-        assert_eq!(arena.ensure(&vectors(1, 0..4)), Ok(vec![]), "object 1 stayed");
-        assert_eq!(arena.ensure(&vectors(0, 0..4)).expect("fits").len(), 1, "object 0 went");
+        arena.ensure(&span(0, 0..4)).expect("fits");
+        arena.ensure(&span(1, 0..4)).expect("fits");
+        arena.ensure(&span(2, 0..4)).expect("fits");
+        assert_eq!(arena.ensure(&span(1, 0..4)), Ok(vec![]), "object 1 stayed");
+        assert_eq!(arena.ensure(&span(0, 0..4)).expect("fits").len(), 1, "object 0 went");
     }
 
     #[test]
     fn too_much_at_once_is_refused() {
-        assert_eq!(Arena::new(0..10).ensure(&vectors(0, 0..11)), Err(Full { needed: 11 }));
+        assert_eq!(Arena::new(0..10).ensure(&span(0, 0..11)), Err(Full { needed: 11 }));
     }
 }

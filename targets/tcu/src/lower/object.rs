@@ -27,6 +27,49 @@ impl VecRef {
     }
 }
 
+/// Consecutive vectors of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The object.
+    pub object: ObjectId,
+    /// First vector.
+    pub start: u32,
+    /// One past the last vector.
+    pub end: u32,
+}
+
+impl Span {
+    /// Number of vectors.
+    pub fn length(&self) -> u64 {
+        u64::from(self.end - self.start)
+    }
+}
+
+/// The spans that cover `vectors` (those that are stored), sorted, none meeting another.
+pub fn spans(vectors: impl IntoIterator<Item = VecRef>) -> Vec<Span> {
+    let mut pieces: Vec<Span> = Vec::new();
+    for vector in vectors.into_iter().filter(|vector| !vector.is_zero()) {
+        match pieces.last_mut() {
+            Some(last) if last.object == vector.object && last.end == vector.index => last.end += 1,
+            _ => pieces.push(Span { object: vector.object, start: vector.index, end: vector.index + 1 }),
+        }
+    }
+    merge(pieces)
+}
+
+/// Sorts spans and joins those that overlap or touch.
+pub fn merge(mut pieces: Vec<Span>) -> Vec<Span> {
+    pieces.sort_unstable();
+    pieces.dedup_by(|next, last| {
+        let joined = last.object == next.object && next.start <= last.end;
+        if joined {
+            last.end = last.end.max(next.end);
+        }
+        joined
+    });
+    pieces
+}
+
 /// What an object is for; with the strategy, this decides where it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {

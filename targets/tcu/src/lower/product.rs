@@ -2,7 +2,7 @@
 
 use super::hir::{MatMul, WeightSet};
 use super::lir::{Run, roll};
-use super::object::{ObjectId, VecRef};
+use super::object::{ObjectId, Span, VecRef, merge, spans};
 use super::tile::{Tile, TileError};
 use crate::op::{Op, Strided};
 
@@ -18,10 +18,10 @@ impl Tile<'_> {
     }
 
     /// Does terms at once when their inputs and weights fit, otherwise one half after the other.
-    fn terms(&mut self, product: &mut Product, terms: &[usize]) -> Result<(), TileError> {
-        let (inputs, weights) = (self.inputs(product.matmul, terms), self.weights(product.matmul, terms));
-        let needed = self.load(inputs.into_iter().chain(weights));
-        match (needed, terms) {
+    fn terms(&mut self, product: &mut Product<'_>, terms: &[usize]) -> Result<(), TileError> {
+        let mut needed = self.inputs(product.matmul, terms);
+        needed.extend(self.weights(product.matmul, terms));
+        match (self.load(&merge(needed)), terms) {
             (Ok(()), _) => {
                 self.compute(product, terms);
                 Ok(())
@@ -35,30 +35,26 @@ impl Tile<'_> {
         }
     }
 
-    fn inputs(&self, matmul: &MatMul, terms: &[usize]) -> Vec<VecRef> {
-        let mut inputs = Vec::new();
-        for &term in terms {
-            let all = &matmul.terms[term].inputs;
-            inputs.extend(
-                self.grid.pixels.iter().map(|&pixel| all[pixel as usize]).filter(|input| !input.is_zero()),
-            );
-        }
-        inputs.sort_unstable();
-        inputs.dedup();
-        inputs
+    fn inputs(&self, matmul: &MatMul, terms: &[usize]) -> Vec<Span> {
+        let pixels = &self.grid.pixels;
+        let of_term = |term: &usize| {
+            let all = &matmul.terms[*term].inputs;
+            pixels.iter().map(move |&pixel| all[pixel as usize])
+        };
+        spans(terms.iter().flat_map(of_term))
     }
 
-    fn weights(&self, matmul: &MatMul, terms: &[usize]) -> Vec<VecRef> {
+    fn weights(&self, matmul: &MatMul, terms: &[usize]) -> impl Iterator<Item = Span> {
         let sets = self
             .blocks
             .clone()
-            .flat_map(|block| terms.iter().filter_map(move |&term| matmul.set(term, block)));
-        sets.flat_map(|set| self.rows(matmul.weights, set)).collect()
+            .flat_map(move |block| terms.iter().filter_map(move |&term| matmul.set(term, block)));
+        sets.map(|set| self.rows(matmul.weights, set))
     }
 
-    fn rows(&self, object: ObjectId, set: WeightSet) -> impl Iterator<Item = VecRef> + use<> {
+    fn rows(&self, object: ObjectId, set: WeightSet) -> Span {
         let rows = self.context.config.array_size as u32 + u32::from(set.has_bias);
-        (set.first_row..set.first_row + rows).map(move |index| VecRef { object, index })
+        Span { object, start: set.first_row, end: set.first_row + rows }
     }
 
     fn compute(&mut self, product: &mut Product, terms: &[usize]) {
@@ -70,7 +66,8 @@ impl Tile<'_> {
                 if met.inputs.is_empty() && !set.has_bias {
                     continue;
                 }
-                let rows: Vec<u64> = self.rows(matmul.weights, set).map(|row| self.local(row)).collect();
+                let Span { object, start, end } = self.rows(matmul.weights, set);
+                let rows: Vec<u64> = self.local((start..end).map(|index| VecRef { object, index })).collect();
                 let key = (u64::from(matmul.weights.0) << 32) | u64::from(set.first_row);
                 self.state.lir.load_weights(key, rows, set.has_bias);
                 self.multiply(product, b, met);
@@ -84,12 +81,17 @@ impl Tile<'_> {
     /// Which of the tile's pixels have an input, at which address, and which lie in the padding.
     fn meet(&self, inputs: &[VecRef]) -> Met {
         let mut met = Met::default();
+        let (mut present, mut at) = (Vec::new(), Vec::new());
         for (i, &pixel) in self.grid.pixels.iter().enumerate() {
             match inputs[pixel as usize] {
                 input if input.is_zero() => met.padding.push(i),
-                input => met.inputs.push((self.local(input), i)),
+                input => {
+                    present.push(input);
+                    at.push(i);
+                }
             }
         }
+        met.inputs = self.local(present).zip(at).collect();
         let pairs = met.inputs.iter().map(|&(local, i)| (local, i as u64));
         met.runs = roll(pairs, self.context.config);
         met

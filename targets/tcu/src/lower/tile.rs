@@ -7,7 +7,7 @@ use super::arena::{Arena, Full, Placed};
 use super::hir::{ChannelOperand, Layer, Model, Step, Windows};
 use super::lir::{Lir, THROUGH, TO_REGISTER, ZERO_TO_REGISTER, into_register, with_register};
 use super::memory::{Home, Plan};
-use super::object::{ObjectId, VecRef};
+use super::object::{ObjectId, Span, VecRef, spans};
 use crate::config::Config;
 use crate::op::{DataMoveKind, Op, SimdOp, Strided};
 
@@ -182,28 +182,36 @@ impl Tile<'_> {
     }
 
     /// Loads what is not in local memory yet.
-    pub fn load(&mut self, vectors: impl IntoIterator<Item = VecRef>) -> Result<(), TileError> {
+    pub fn load(&mut self, spans: &[Span]) -> Result<(), TileError> {
         let plan = self.context.plan;
-        let away = |vector: &VecRef| !vector.is_zero() && !matches!(plan.home(vector.object), Home::Local(_));
-        let mut needed: Vec<VecRef> = vectors.into_iter().filter(away).collect();
-        needed.sort_unstable();
-        needed.dedup();
-        for Placed { first, length, local } in self.state.arena.ensure(&needed)? {
-            let (kind, dram) = match plan.home(first.object) {
+        let away = |span: &Span| !matches!(plan.home(span.object), Home::Local(_));
+        let needed: Vec<Span> = spans.iter().copied().filter(away).collect();
+        for Placed { span, local } in self.state.arena.ensure(&needed)? {
+            let (kind, dram) = match plan.home(span.object) {
                 Home::Dram1(base) => (DataMoveKind::Dram1ToLocal, base),
                 Home::Dram0(base) | Home::Local(base) => (DataMoveKind::Dram0ToLocal, base),
                 Home::Nowhere => continue,
             };
-            let other = Strided { address: dram + u64::from(first.index), stride_log2: 0 };
+            let other = Strided { address: dram + u64::from(span.start), stride_log2: 0 };
             let local = Strided { address: local, stride_log2: 0 };
-            self.state.lir.push(Op::DataMove { kind, local, other, size: length });
+            self.state.lir.push(Op::DataMove { kind, local, other, size: span.length() });
         }
         Ok(())
     }
 
-    /// The local address of a vector that was loaded.
-    pub fn local(&self, vector: VecRef) -> u64 {
-        self.state.arena.address(vector, self.context.plan).unwrap_or_default()
+    /// The local addresses of vectors that were loaded; consecutive ones are looked up once.
+    pub fn local(&self, vectors: impl IntoIterator<Item = VecRef>) -> impl Iterator<Item = u64> {
+        let mut known: Option<Placed> = None;
+        vectors.into_iter().map(move |vector| {
+            let inside = |placed: &Placed| {
+                placed.span.object == vector.object
+                    && (placed.span.start..placed.span.end).contains(&vector.index)
+            };
+            if !known.as_ref().is_some_and(inside) {
+                known = self.state.arena.locate(vector, self.context.plan);
+            }
+            known.map_or(0, |placed| placed.local + u64::from(vector.index - placed.span.start))
+        })
     }
 
     /// The vector of a list (pixel by pixel, block by block) for each accumulator of the grid.
@@ -217,10 +225,10 @@ impl Tile<'_> {
 
     fn move_in(&mut self, kind: DataMoveKind, vectors: &[VecRef]) -> Result<(), TileError> {
         let vectors: Vec<VecRef> = self.of_grid(vectors).collect();
-        self.load(vectors.iter().copied())?;
-        let stored = vectors.iter().zip(self.accumulators()).filter(|(vector, _)| !vector.is_zero());
-        let pairs: Vec<(u64, u64)> =
-            stored.map(|(&vector, accumulator)| (self.local(vector), accumulator)).collect();
+        self.load(&spans(vectors.iter().copied()))?;
+        let stored = vectors.into_iter().zip(self.accumulators()).filter(|(vector, _)| !vector.is_zero());
+        let (stored, accumulators): (Vec<VecRef>, Vec<u64>) = stored.unzip();
+        let pairs: Vec<(u64, u64)> = self.local(stored).zip(accumulators).collect();
         self.state.lir.move_pairs(kind, pairs);
         Ok(())
     }
@@ -228,8 +236,8 @@ impl Tile<'_> {
     /// Copies vectors to accumulators beyond the grids; gives the first.
     fn bring(&mut self, vectors: &[VecRef]) -> Result<u64, TileError> {
         let base = self.take(vectors.len() as u64)?;
-        self.load(vectors.iter().copied())?;
-        let pairs: Vec<(u64, u64)> = vectors.iter().zip(base..).map(|(&v, at)| (self.local(v), at)).collect();
+        self.load(&spans(vectors.iter().copied()))?;
+        let pairs: Vec<(u64, u64)> = self.local(vectors.iter().copied()).zip(base..).collect();
         self.state.lir.move_pairs(DataMoveKind::LocalToAccumulator, pairs);
         Ok(base)
     }
@@ -372,18 +380,16 @@ impl Tile<'_> {
             }
         }
         saved.sort_unstable();
-        if let Home::Dram0(_) = self.context.plan.home(object) {
-            let vectors: Vec<VecRef> = saved.iter().map(|&(vector, _)| vector).collect();
-            self.state.arena.reserve(&vectors)?;
+        let (vectors, accumulators): (Vec<VecRef>, Vec<u64>) = saved.into_iter().unzip();
+        let home = self.context.plan.home(object);
+        if let Home::Dram0(_) = home {
+            self.state.arena.reserve(&spans(vectors.iter().copied()))?;
         }
-        let pairs: Vec<(u64, u64)> = saved.iter().map(|&(vector, at)| (self.local(vector), at)).collect();
-        self.state.lir.move_pairs(DataMoveKind::AccumulatorToLocal, pairs);
-        if let Home::Dram0(base) = self.context.plan.home(object) {
-            let pairs: Vec<(u64, u64)> = saved
-                .iter()
-                .map(|&(vector, _)| (self.local(vector), base + u64::from(vector.index)))
-                .collect();
-            self.state.lir.move_pairs(DataMoveKind::LocalToDram0, pairs);
+        let local: Vec<u64> = self.local(vectors.iter().copied()).collect();
+        self.state.lir.move_pairs(DataMoveKind::AccumulatorToLocal, local.iter().copied().zip(accumulators));
+        if let Home::Dram0(base) = home {
+            let dram = vectors.iter().map(|vector| base + u64::from(vector.index));
+            self.state.lir.move_pairs(DataMoveKind::LocalToDram0, local.into_iter().zip(dram));
         }
         Ok(())
     }
