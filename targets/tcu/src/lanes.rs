@@ -1,7 +1,7 @@
-//! The arithmetic of the ALUs, a vector at a time: [`operate`] and [`add`].
+//! The arithmetic of the ALUs: [`operate_lane`], literally, and `operate`, a vector at a time.
 //!
-//! Each runs over the lanes without asking whether a result saturated, only noting that one did;
-//! then the literal [`operate_lane`] goes over the vector once more and counts.
+//! The latter runs over the lanes without asking whether a result saturated, only noting that one
+//! did; then the former goes over the vector once more and counts.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Architectural state: [`State`], what an instruction can read and change.
+//! Architectural state: `State`, what an instruction can read and change.
 //!
 //! Generic over the number format, so that memories hold scalars of their own size and the
 //! compiler sees the arithmetic. Everything is zero at the start.

@@ -63,7 +63,7 @@ impl Literal {
         y
     }
 
-    fn into_accumulator(&mut self, address: usize, value: Vec<i32>, accumulate: bool) {
+    fn store(&mut self, address: usize, value: Vec<i32>, accumulate: bool) {
         let old = self.accumulators[address].clone();
         self.accumulators[address] = if accumulate { self.add(&old, &value) } else { value };
     }
@@ -74,7 +74,7 @@ impl Literal {
                 for i in 0..size {
                     let x = if zeroes { vec![0; self.n] } else { self.local[at(local, i)].clone() };
                     let y = self.row(&x);
-                    self.into_accumulator(at(accumulator, i), y, accumulate);
+                    self.store(at(accumulator, i), y, accumulate);
                 }
             }
             Op::DataMove { kind, local, other, size } => {
@@ -107,7 +107,7 @@ impl Literal {
             DataMoveKind::AccumulatorToLocal => self.local[local] = self.accumulators[other].clone(),
             DataMoveKind::LocalToAccumulator => self.accumulators[other] = self.local[local].clone(),
             DataMoveKind::LocalToAccumulatorAccumulate => {
-                self.into_accumulator(other, self.local[local].clone(), true);
+                self.store(other, self.local[local].clone(), true);
             }
         }
     }
@@ -131,7 +131,7 @@ impl Literal {
             self.registers[sub.destination as usize] = output.clone();
         }
         if let Some((address, accumulate)) = write {
-            self.into_accumulator(address, output, accumulate);
+            self.store(address, output, accumulate);
         }
     }
 }
@@ -266,7 +266,7 @@ fn program() -> impl Strategy<Value = Vec<Op>> {
 fn content(data_type: DataType, seed: &[i32], scalars: usize) -> Vec<i32> {
     let scale = |i: usize, v: i32| match data_type.format() {
         NumberFormat::Float32 => (v as f32 / 65536.0).to_bits() as i32,
-        NumberFormat::Fixed(format) if i % 7 == 0 => format.saturate(i64::from(v) * 5) as i32,
+        NumberFormat::Fixed(format) if i.is_multiple_of(7) => format.saturate(i64::from(v) * 5) as i32,
         NumberFormat::Fixed(format) => format.saturate(i64::from(v)) as i32 / 64,
     };
     (0..scalars).map(|i| scale(i, seed[i % seed.len()].wrapping_mul(i as i32 * 2 + 1))).collect()

@@ -272,6 +272,17 @@ fn lookup_gives_the_difference_and_the_values() {
 }
 
 #[test]
+fn a_load_replaces_the_whole_table() {
+    let (_, mut machine) = with_tables();
+    machine.run(&[load(0), load(1), load(2)], &mut |_| ()).unwrap();
+    // One vector of keys in the place of two: only -2.0 and 0.0 are keys now.
+    let shorter = Op::LoadLut { local: at(0), table: 0, size: 1 };
+    machine.write(Memory::Accumulators, 0, &[768, 768]).unwrap();
+    machine.run(&[shorter, lookup(0, 1)], &mut |_| ()).unwrap();
+    assert_eq!(machine.read_accumulators(1, 1).unwrap(), [768, 768]);
+}
+
+#[test]
 fn lookups_without_tables_fault() {
     let (config, mut machine) = with_tables();
     let step = |machine: &mut Machine, op| machine.step(&op).unwrap_err();

@@ -70,14 +70,13 @@ fn run_simd(data_type: DataType, op: SimdOp, left: i32, right: i32) -> [i32; 2] 
     let takes_input = op != SimdOp::Zero;
     let program =
         [load(1, 1), simd(takes_input, true, op, 0, 1, 0), load(0, 2), simd(false, false, op, 2, 1, 1)];
-    let read = [0, 1].map(|step| {
+    [0, 1].map(|step| {
         machine.run(&program[2 * step..2 * step + 2], &mut |_| ()).unwrap();
         if step == 1 {
             machine.step(&simd(false, true, SimdOp::Move, 1, 1, 0)).unwrap();
         }
         machine.read_accumulators(2, 1).unwrap()[0]
-    });
-    read
+    })
 }
 
 #[test]
