@@ -62,6 +62,13 @@ pub struct Chain {
     pub saved: bool,
 }
 
+/// How an input is packed: its axes permuted, then read as `shape`.
+#[derive(Clone, PartialEq)]
+struct Packing {
+    perm: Vec<usize>,
+    shape: Vec<usize>,
+}
+
 /// Where the value of a chain goes.
 enum Destiny {
     /// One reader, which may join the chain.
@@ -370,8 +377,8 @@ impl<'g> Builder<'g> {
         self.graph.nodes.iter().find(|node| node.outputs.contains(&value))
     }
 
-    /// Makes the inputs' objects. An input that is only read transposed is packed transposed: the
-    /// host lays it out that way.
+    /// Makes the inputs' objects. An input that is only read transposed or reshaped is packed that
+    /// way: the host lays it out.
     fn bind_inputs(&mut self) -> Vec<Port> {
         let graph = self.graph;
         graph.inputs.iter().map(|&input| self.bind_input(input)).collect()
@@ -380,14 +387,13 @@ impl<'g> Builder<'g> {
     fn bind_input(&mut self, input: ValueId) -> Port {
         let model_shape = self.graph.shape(input).to_vec();
         let readers = self.readers.get(&input).cloned().unwrap_or_default();
-        let perm = self.common_transpose(&readers);
-        let transposed = perm.is_some() && !self.is_output(input);
-        let perm = perm.filter(|_| transposed).unwrap_or_else(|| (0..model_shape.len()).collect());
-        let shape: Vec<usize> = perm.iter().map(|&axis| model_shape[axis]).collect();
+        let packing = self.common_packing(&readers).filter(|_| !self.is_output(input));
+        let natural = || Packing { perm: (0..model_shape.len()).collect(), shape: model_shape.clone() };
+        let Packing { perm, shape } = packing.clone().unwrap_or_else(natural);
         let view = self.stored_view(input, ObjectKind::Input, &shape);
         let object = view.vectors.first().map_or(VecRef::ZERO.object, |vector| vector.object);
         let channels = view.channels;
-        if transposed {
+        if packing.is_some() {
             for i in readers {
                 self.done[i] = true;
                 self.views.insert(self.node(i).outputs[0], view.clone());
@@ -399,16 +405,22 @@ impl<'g> Builder<'g> {
         Port { name, object, layout: Layout { model_shape, perm, channels } }
     }
 
-    /// The permutation, when all `readers` are Transpose nodes with the same one.
-    fn common_transpose(&self, readers: &[usize]) -> Option<Vec<usize>> {
-        let perm_of = |&i: &usize| match &self.node(i).op {
-            Op::Transpose(transpose) if !self.is_output(self.node(i).outputs[0]) => {
-                Some(transpose.perm.clone())
-            }
-            _ => None,
+    /// The packing that all `readers` ask for, when each is a Transpose or Reshape to the same.
+    fn common_packing(&self, readers: &[usize]) -> Option<Packing> {
+        let (&first, others) = readers.split_first()?;
+        let packing = self.packing(first)?;
+        others.iter().all(|&i| self.packing(i).as_ref() == Some(&packing)).then_some(packing)
+    }
+
+    fn packing(&self, i: usize) -> Option<Packing> {
+        let node = self.node(i);
+        let output = node.outputs[0];
+        let perm = match &node.op {
+            Op::Transpose(transpose) => transpose.perm.clone(),
+            Op::Reshape(_) => (0..self.graph.shape(node.inputs[0]).len()).collect(),
+            _ => return None,
         };
-        let first = readers.first().and_then(perm_of)?;
-        readers.iter().all(|i| perm_of(i).as_ref() == Some(&first)).then_some(first)
+        (!self.is_output(output)).then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
     }
 
     /// Finds (or makes, by a copy) the run of DRAM0 vectors behind an output.

@@ -368,6 +368,18 @@ fn inputs_and_outputs_in_the_order_of_channels_first() {
 }
 
 #[test]
+fn an_image_of_one_channel_is_packed_as_its_reader_wants_it() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 1, 6, 6]);
+    let image = net.node(Reshape { shape: vec![1, 6, 6, 1] }, &[x]);
+    let y = net.conv(image, [3, 3], 5, dense(3));
+    net.graph.outputs = vec![y];
+    let compiled = lower::compile(&net.graph, &config(4, 128, 64), &Options::default()).unwrap();
+    assert_eq!(compiled.program.layers.len(), 1);
+    net.check(&[y], &config(4, 128, 64));
+}
+
+#[test]
 fn a_closing_softmax_is_the_hosts() {
     let mut net = Net::new();
     let x = net.input(&[3, 6]);

@@ -7,8 +7,7 @@ use crate::lower::hir::{ChannelOperand, Step};
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::op::SimdOp;
 
-/// `x * scale' + offset'`, with `scale' = scale / sqrt(variance + epsilon)` and
-/// `offset' = bias - mean * scale'`, both computed in double precision.
+/// The factor of each channel, then its addend; both are computed in double precision.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -33,11 +32,11 @@ pub fn follow(
         })
     };
     let (scale, bias, mean, variance) = (parameter(1)?, parameter(2)?, parameter(3)?, parameter(4)?);
-    let factor = |c: usize| f64::from(scale[c]) / (f64::from(variance[c]) + f64::from(norm.epsilon)).sqrt();
-    let offset = |c: usize| (f64::from(bias[c]) - f64::from(mean[c]) * factor(c)) as f32;
-    let factors =
-        builder.constant_vectors(format!("{}/scale", node.name), 1, channels, |_, c| factor(c) as f32);
-    let offsets = builder.constant_vectors(format!("{}/offset", node.name), 1, channels, |_, c| offset(c));
+    let channel = norm.factors(scale, bias, mean, variance);
+    let mut vectors = |what: &str, k: usize| {
+        builder.constant_vectors(format!("{}/{what}", node.name), 1, channels, |_, c| channel[c][k] as f32)
+    };
+    let (factors, offsets) = (vectors("scale", 0), vectors("offset", 1));
     for (op, vectors) in [(SimdOp::Multiply, factors), (SimdOp::Add, offsets)] {
         chain.steps.push(Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped: false });
     }
