@@ -8,6 +8,8 @@ use serde_json::Value;
 pub struct Answer {
     /// For people; ends in a newline.
     pub text: String,
+    /// For people, on standard error: what stands beside the answer.
+    pub notes: String,
     /// For `--json`.
     pub json: Value,
     /// Whether the exit status is 0.
@@ -18,7 +20,13 @@ impl Answer {
     /// A report and how people read it.
     pub fn new(text: String, report: &impl Serialize) -> Self {
         // Reports are maps of strings to numbers, texts and lists: they always serialise.
-        Self { text, json: serde_json::to_value(report).unwrap_or_default(), success: true }
+        let json = serde_json::to_value(report).unwrap_or_default();
+        Self { text, notes: String::new(), json, success: true }
+    }
+
+    /// The same, with notes.
+    pub fn with_notes(self, notes: String) -> Self {
+        Self { notes, ..self }
     }
 
     /// The same, unsuccessful unless `success`.

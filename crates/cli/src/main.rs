@@ -44,6 +44,8 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
     let text = if cli.json { format!("{:#}\n", answer.json) } else { answer.text.clone() };
+    // Notes are lost when standard error is gone; the status still tells.
+    let _ = io::stderr().lock().write_all(answer.notes.as_bytes());
     match (print(&text), answer.success) {
         (Err(error), _) => complain(&Failure::Print(error)),
         (Ok(()), true) => ExitCode::SUCCESS,

@@ -12,7 +12,7 @@ use npukit_target::{PortError, ReadError, TargetError};
 pub enum Error {
     /// `--target` names nothing we know.
     #[error("there is no target `{name}`")]
-    #[diagnostic(help("there are {known}; then `:` and a preset, or `:` and a file"))]
+    #[diagnostic(help("known: {known}; then `:` and a preset, or `:` and a file"))]
     UnknownTarget {
         /// The name given.
         name: String,
@@ -68,7 +68,7 @@ pub enum Error {
         /// The model.
         path: String,
         /// What is wrong with it.
-        source: ImportError,
+        source: Box<ImportError>,
     },
     /// A model's graph cannot be simplified.
     #[error("cannot simplify `{path}`")]
@@ -76,7 +76,7 @@ pub enum Error {
         /// The model.
         path: String,
         /// What went wrong.
-        source: PassError,
+        source: Box<PassError>,
     },
     /// An array cannot be read.
     #[error("cannot read an array")]

@@ -62,9 +62,10 @@ pub(crate) fn parse(path: &str, bytes: &[u8], options: &ModelOptions) -> Result<
         resize_half_pixel: options.resize_half_pixel,
     };
     let graph = onnx::read(bytes, stem, &options)
-        .map_err(|source| Error::Import { path: path.to_owned(), source })?;
+        .map_err(|source| Error::Import { path: path.to_owned(), source: source.into() })?;
     let mut simplified = graph.clone();
-    pass::simplify(&mut simplified).map_err(|source| Error::Simplify { path: path.to_owned(), source })?;
+    pass::simplify(&mut simplified)
+        .map_err(|source| Error::Simplify { path: path.to_owned(), source: source.into() })?;
     Ok(Model { file_name, graph, simplified })
 }
 

@@ -13,15 +13,30 @@ pub struct Clock {
 
 /// Clocks of presets; of the others none is published.
 const CLOCKS: [(&str, Clock); 6] = [
-    ("pynqz1", Clock { mhz: 50.0, source: "published ResNet-20 measurement, specification 10.2" }),
-    ("pynqz1_12x12", Clock { mhz: 150.0, source: "published benchmark table, specification 10.4" }),
+    (
+        "pynqz1",
+        Clock { mhz: 50.0, source: "that of the published ResNet-20 measurement, specification 10.2" },
+    ),
+    (
+        "pynqz1_12x12",
+        Clock { mhz: 150.0, source: "that of the published benchmark table, specification 10.4" },
+    ),
     (
         "speech_robot",
-        Clock { mhz: 50.0, source: "published speech commands measurement, specification 10.2" },
+        Clock { mhz: 50.0, source: "that of the published speech commands measurement, specification 10.2" },
     ),
-    ("ultra96v2", Clock { mhz: 100.0, source: "published ResNet-20 measurement, specification 10.2" }),
-    ("zcu104", Clock { mhz: 100.0, source: "published ResNet-20 measurement, specification 10.2" }),
-    ("zcu104_uram", Clock { mhz: 100.0, source: "published ResNet-20 measurement, specification 10.2" }),
+    (
+        "ultra96v2",
+        Clock { mhz: 100.0, source: "that of the published ResNet-20 measurement, specification 10.2" },
+    ),
+    (
+        "zcu104",
+        Clock { mhz: 100.0, source: "that of the published ResNet-20 measurement, specification 10.2" },
+    ),
+    (
+        "zcu104_uram",
+        Clock { mhz: 100.0, source: "that of the published ResNet-20 measurement, specification 10.2" },
+    ),
 ];
 
 /// The clock of the preset called `name`.

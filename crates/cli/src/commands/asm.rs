@@ -25,14 +25,15 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
     let report =
         without_bar(|context| verbs::disasm(&args.file, &args.target, args.format.as_deref(), context))?;
     let success = report.problems.is_empty();
-    let problems: String = report.problems.iter().map(|problem| format!("; problem: {problem}\n")).collect();
+    let problems: String =
+        report.problems.iter().map(|problem| format!("{}: {problem}\n", args.file)).collect();
     let text = match &args.output {
         Some(path) => {
             write_all(&[(path.clone(), report.text.as_bytes())])?;
             let count = thousands(report.instructions as u64);
-            format!("{count} instructions, wrote {}\n{problems}", path.display())
+            format!("{count} instructions, wrote {}\n", path.display())
         }
-        None => report.text.clone() + &problems,
+        None => report.text.clone(),
     };
-    Ok(Answer::new(text, &report).with_success(success))
+    Ok(Answer::new(text, &report).with_notes(problems).with_success(success))
 }

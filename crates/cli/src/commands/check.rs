@@ -25,5 +25,6 @@ fn text(report: &Report) -> String {
             text += &format!("    help: {}\n", problem.hint);
         }
     }
-    text + &format!("not supported: {} problems\n", report.problems.len())
+    let count = report.problems.len();
+    text + &format!("not supported: {count} {}\n", if count == 1 { "problem" } else { "problems" })
 }

@@ -2,7 +2,7 @@
 
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
-use super::layers::{host_steps, outputs, saturations};
+use super::layers::{choices, host_steps, outputs, saturations};
 use super::{input_files, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
@@ -25,6 +25,9 @@ fn text(report: &Report) -> String {
         ("target", report.target.clone()),
         ("samples", report.samples.to_string()),
     ];
+    if !report.choices.is_empty() {
+        lines.push(("chosen", choices(&report.choices)));
+    }
     if let Some(found) = &report.comparison {
         lines.push(("largest difference to float", format!("{:.6}", found.max_abs_error)));
         lines.push(("RMS difference to float", format!("{:.6}", found.rms_error)));

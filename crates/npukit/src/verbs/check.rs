@@ -23,9 +23,12 @@ pub struct Report {
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let instance = source.instance(context.reader)?;
     let model = match model::load(&source.path, &source.model, context.reader) {
-        Err(Error::Import { source: ImportError::Problems { problems }, .. }) => {
-            return Ok(refused(problems.iter().map(import_problem).collect()));
-        }
+        Err(Error::Import { source, path }) => match *source {
+            ImportError::Problems { problems } => {
+                return Ok(refused(problems.iter().map(import_problem).collect()));
+            }
+            other => return Err(Error::Import { path, source: other.into() }),
+        },
         model => model?,
     };
     let problems = instance.check(&model.simplified)?;
@@ -60,7 +63,7 @@ fn import_problem(problem: &npukit_import::onnx::NodeProblem) -> Problem {
 fn whole_model(name: &str, error: &(dyn std::error::Error + 'static)) -> Problem {
     Problem {
         node: name.to_owned(),
-        op: "(the whole model)".to_owned(),
+        op: "model".to_owned(),
         reason: error.to_string(),
         hint: "try a larger instance".to_owned(),
     }

@@ -1,5 +1,6 @@
 //! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -32,6 +33,8 @@ pub struct Report {
     pub name: String,
     /// Target and instance.
     pub target: String,
+    /// What the compiler chose; empty for artifacts.
+    pub choices: BTreeMap<String, String>,
     /// Samples run.
     pub samples: usize,
     /// Outputs over all samples.
@@ -67,6 +70,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>),
     let report = Report {
         name: program.name,
         target: program.target,
+        choices: program.choices,
         samples: samples.len(),
         outputs: stacks.iter().map(Stack::report).collect(),
         comparison,

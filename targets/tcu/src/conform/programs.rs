@@ -129,7 +129,8 @@ pub(super) fn csv_inputs(path: &str, files: &dyn Reader, program: &Program) -> V
     let listed = files.list(if here.is_empty() { "." } else { here }).unwrap_or_default();
     let [input] = &program.inputs[..] else { return Vec::new() };
     let lanes = program.config.array_size;
-    let scalars = input.pieces.iter().map(|piece| piece.size as usize).sum::<usize>() * lanes;
+    let vectors = input.pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.size));
+    let scalars = (vectors as usize).saturating_mul(lanes);
     let runs = |file: &String| {
         let tensor = csv::read(file, &files.read(file).ok()?, lanes).ok()?;
         let raw = artifact::quantise(program.config.data_type.format(), tensor.as_f32()?).raw;

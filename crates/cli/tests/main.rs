@@ -1,0 +1,11 @@
+//! Tests of the `npu` command, run as a user runs it.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "main/bad_input.rs"]
+mod bad_input;
+#[path = "main/commands.rs"]
+mod commands;
+#[path = "main/filetests.rs"]
+mod filetests;
+#[path = "main/npu.rs"]
+mod npu;

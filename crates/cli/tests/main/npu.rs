@@ -1,0 +1,79 @@
+//! Runs the command in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The embedded network's file.
+pub const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits.onnx");
+/// Its held-out images.
+pub const IMAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits_images.npy");
+/// Golden vectors of the repository.
+pub const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tcu");
+
+/// A folder and the command.
+pub struct Npu {
+    folder: TempDir,
+}
+
+impl Npu {
+    /// An empty folder.
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Names of everything in a folder below.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.path(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Runs the command.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        command(self.folder.path()).args(arguments).output().unwrap()
+    }
+
+    /// Runs the command with `--json`, which must end with `status`; gives what it printed.
+    pub fn json(&self, status: i32, arguments: &[&str]) -> Value {
+        let output = command(self.folder.path()).args(arguments).arg("--json").output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", text(&output.stdout)))
+    }
+
+    /// Runs the command, which must end with `status`; gives its standard output and error.
+    pub fn text(&self, status: i32, arguments: &[&str]) -> (String, String) {
+        let output = self.run(arguments);
+        let (out, error) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {out}{error}");
+        (out, error)
+    }
+}
+
+/// The command in a folder, without colours.
+pub fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_npu"));
+    command.current_dir(folder).env("NO_COLOR", "1");
+    command
+}
+
+/// Bytes as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

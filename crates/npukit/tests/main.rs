@@ -1,0 +1,9 @@
+//! Tests of the verbs without a process, files in memory.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "main/broken.rs"]
+mod broken;
+#[path = "main/memory.rs"]
+mod memory;
+#[path = "main/verbs.rs"]
+mod verbs;

@@ -1,0 +1,80 @@
+//! What verbs give beyond what the command's tests look at.
+
+use npukit::verbs::Source;
+use npukit::verbs::run::{Request, run};
+use npukit::{InputFile, ModelOptions, targets};
+use npukit_numeric::npy::read_npz;
+use npukit_target::Config;
+
+use crate::memory::{Memory, digits};
+
+fn request(source: Source, input: &str) -> Request {
+    Request { source, inputs: vec![InputFile::parse(input)], raw: false }
+}
+
+#[test]
+fn rows_of_vectors_are_the_same_inputs() {
+    let mut files = Memory::with_digits();
+    let images = npukit_numeric::npy::read_npy("x.npy", &files.0["x.npy"]).unwrap();
+    // The only channel is lane 0 of eight.
+    let line = |value: &f32| format!("{value:?},0,0,0,0,0,0,0\r\n");
+    let csv: String = images.as_f32().unwrap().iter().map(line).collect();
+    files.0.insert("x.csv".into(), csv.into_bytes());
+    let from_npy = run(&request(digits("tcu"), "x.npy"), files.context()).unwrap();
+    let from_csv = run(&request(digits("tcu"), "image=x.csv"), files.context()).unwrap();
+    assert_eq!(from_npy.1, from_csv.1, "the machine");
+    assert_eq!(from_npy.0.comparison, from_csv.0.comparison, "the float reference");
+    assert!(from_npy.0.comparison.unwrap().max_abs_error < 1.0);
+}
+
+#[test]
+fn real_outputs_are_the_integers_times_the_smallest_step() {
+    let files = Memory::with_digits();
+    let source = Source { path: "digits_onnx_pynqz1.tmodel".into(), ..Source::default() };
+    let real = run(&request(source.clone(), "x.npy"), files.context()).unwrap().1;
+    let raw = run(&Request { raw: true, ..request(source, "x.npy") }, files.context()).unwrap().1;
+    let real = read_npz("real", &real).unwrap().remove(0).1;
+    let raw = read_npz("raw", &raw).unwrap().remove(0).1;
+    assert_eq!((real.shape(), raw.shape()), (&[3, 10][..], &[3, 10][..]));
+    let npukit_numeric::TensorData::I32(raw) = raw.data() else { panic!("integers") };
+    let expected: Vec<f32> = raw.iter().map(|&v| v as f32 / 256.0).collect();
+    assert_eq!(real.as_f32().unwrap(), expected);
+}
+
+#[test]
+fn every_preset_runs_the_network_as_float_does() {
+    let files = Memory::with_digits();
+    for target in targets() {
+        for preset in target.presets() {
+            let name = format!("{}:{}", target.name(), preset.name);
+            let (report, _) = run(&request(digits(&name), "x.npy"), files.context()).unwrap();
+            let found = report.comparison.unwrap();
+            assert!(found.argmax_agree == 1.0 && found.max_abs_error < 1.0, "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn several_samples_in_a_program_are_one_sample_of_a_larger_batch() {
+    let files = Memory::with_digits();
+    let model = ModelOptions { batch: 3, ..ModelOptions::default() };
+    let batched = Source { model, ..digits("tcu") };
+    let one_by_one = run(&request(digits("tcu"), "x.npy"), files.context()).unwrap();
+    let at_once = run(&request(batched, "x.npy"), files.context()).unwrap();
+    assert_eq!((one_by_one.0.samples, at_once.0.samples), (3, 1));
+    assert_eq!(one_by_one.1, at_once.1);
+}
+
+/// What holds for every target: names are found again, tables are sound, defaults exist.
+#[test]
+fn targets_keep_their_promises() {
+    for target in targets() {
+        let instance = target.instance(Config::Default).unwrap();
+        assert!(instance.name().starts_with(&format!("{}:", target.name())));
+        for preset in target.presets() {
+            let instance = target.instance(Config::Preset(&preset.name)).unwrap();
+            assert_eq!(instance.name(), format!("{}:{}", target.name(), preset.name));
+            assert_eq!(instance.isa().unwrap().check(), [], "{}", preset.name);
+        }
+    }
+}
