@@ -1,6 +1,6 @@
 //! The files its drivers load: `.tmodel`, `.tprog`, `.tdata`, and our own `.npukit.json`.
 //!
-//! [`write`] turns a [`Program`] into named byte strings, [`read`] goes back. The first three
+//! [`write()`] turns a [`Program`] into named byte strings, [`read`] goes back. The first three
 //! are byte-compatible with upstream's drivers (specification, section 6). The last carries what
 //! their manifest cannot: layouts of tensors, host steps, layers, memory use. [`read`] works without
 //! it, as for published artifacts; inputs and outputs are then plain rows of vectors.

@@ -1,7 +1,7 @@
 //! What can be said against one instruction without running it: [`check`].
 //!
 //! The machine asks before it executes, so the functions in `exec` may rely on ranges and forms;
-//! [`crate::validate`] asks for a whole program.
+//! [`mod@crate::validate`] asks for a whole program.
 
 use crate::config::Config;
 use crate::fault::{FaultKind, Memory};

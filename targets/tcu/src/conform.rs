@@ -1,7 +1,7 @@
 //! Golden vectors in the formats documented beside them, as cases for `npu conform`.
 //!
 //! [`vectors`] recognises a file by its keys. A module for each format; `execute` runs programs.
-//! Adding a format is its file and a line in [`FORMATS`].
+//! Adding a format is its file and a line in `FORMATS`.
 
 mod encoding;
 mod execute;

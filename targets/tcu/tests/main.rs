@@ -1,5 +1,6 @@
 //! All tests of the TCU that need more than one module.
 #![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "tests say what they skip")]
 
 #[path = "main/artifact.rs"]
 mod artifact;

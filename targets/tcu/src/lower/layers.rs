@@ -157,7 +157,7 @@ impl<'g> Builder<'g> {
         Ok(())
     }
 
-    /// Refuses a node that would list more than [`MOST_VECTORS`] vectors.
+    /// Refuses a node that would list more than `MOST_VECTORS` vectors.
     pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
         let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
         if uses <= MOST_VECTORS {

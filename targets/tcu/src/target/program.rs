@@ -33,6 +33,8 @@ const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 /// What the C driver takes at most (specification 6.2).
 const DRIVER_PORTS: usize = 4;
 const DRIVER_NAME: usize = 256;
+/// Vectors at the end of DRAM0 that drivers keep for themselves (specification 6.4).
+const DRIVER_PROBE: u64 = 2;
 
 impl TcuProgram {
     /// A program read from files.
@@ -146,7 +148,16 @@ impl TcuProgram {
         let names = inputs.iter().chain(outputs).map(|binding| &binding.name).chain([name]);
         let long = names.filter(|name| name.len() > DRIVER_NAME);
         let long = long.map(|name| format!("name `{name}`: the C driver takes {DRIVER_NAME} characters"));
-        too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs)).chain(long).collect()
+        let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
+        ports.chain(long).chain(self.probe_warning()).collect()
+    }
+
+    /// Drivers see the end of a program by two vectors at the end of DRAM0 (specification 6.4).
+    fn probe_warning(&self) -> Option<String> {
+        let (used, depth) = (self.program.memory.dram0.maximum, self.program.config.dram0_depth);
+        (used > depth.saturating_sub(DRIVER_PROBE)).then(|| {
+            format!("{used} of {depth} vectors of DRAM0 are used: drivers need the last {DRIVER_PROBE}")
+        })
     }
 
     /// Share of the array's multiplications that `macs` are.
