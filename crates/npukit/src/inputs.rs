@@ -80,6 +80,9 @@ fn assign(arrays: Vec<(Option<String>, Tensor)>, ports: &[Port]) -> Result<Vec<T
         // An array saved without a name of its own (`arr_0`) is for the only input there is.
         let place = place.or_else(|| (ports.len() == 1 && name == "arr_0").then_some(0));
         match place {
+            Some(place) if slots[place].is_some() => {
+                return Err(PortError::Twice { name: ports[place].name.clone() }.into());
+            }
             Some(place) => slots[place] = Some(tensor),
             None => return Err(unknown(name, ports).into()),
         }
@@ -162,6 +165,7 @@ mod tests {
         assert!(text(&["a.npy"], &["p", "q"]).contains("input `q` of shape [1, 2] is not given"));
         assert!(text(&["a.npy", "b.npy"], &["p", "q"]).contains("input `q` holds 2 samples, the others 3"));
         assert!(text(&["a.npy", "b.npy"], &["p"]).contains("one more file"));
+        assert!(text(&["p=a.npy", "p=b.npy"], &["p", "q"]).contains("input `p` is given twice"));
         assert!(text(&["a.csv"], &["p"]).contains("a.csv"));
     }
 }

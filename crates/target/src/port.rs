@@ -17,7 +17,7 @@ pub struct Port {
 impl PortError {
     /// Whether the command line is at fault, rather than a file.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Missing { .. })
+        matches!(self, Self::Unknown { .. } | Self::Twice { .. } | Self::Missing { .. })
     }
 }
 
@@ -52,6 +52,12 @@ pub enum PortError {
         name: String,
         /// The names there are.
         known: String,
+    },
+    /// Two files or arrays are for the same input.
+    #[error("input `{name}` is given twice")]
+    Twice {
+        /// Name of the port.
+        name: String,
     },
     /// An input was not given.
     #[error("input `{name}` of shape {shape:?} is not given")]

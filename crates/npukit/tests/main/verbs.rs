@@ -54,6 +54,23 @@ fn every_preset_runs_the_network_as_float_does() {
     }
 }
 
+/// More bits, nearer to float; the float format is float but for the order of sums.
+#[test]
+fn every_number_format_runs_the_network() {
+    for (format, worst) in [("FP16BP8", 1.0), ("FP18BP10", 0.25), ("FP32BP16", 0.01), ("FLOAT32", 0.0001)] {
+        let mut files = Memory::with_digits();
+        let arch = format!(
+            r#"{{"data_type":"{format}","array_size":8,"dram0_depth":65536,"dram1_depth":65536,
+            "local_depth":8192,"accumulator_depth":2048,"simd_registers_depth":1,
+            "stride0_depth":8,"stride1_depth":8}}"#
+        );
+        files.0.insert("a.tarch".into(), arch.into_bytes());
+        let (report, _) = run(&request(digits("tcu:a.tarch"), "x.npy"), files.context()).unwrap();
+        let found = report.comparison.unwrap();
+        assert!(found.max_abs_error < worst, "{format}: {found:?}");
+    }
+}
+
 #[test]
 fn several_samples_in_a_program_are_one_sample_of_a_larger_batch() {
     let files = Memory::with_digits();
