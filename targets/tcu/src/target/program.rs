@@ -1,20 +1,19 @@
 //! [`TcuProgram`]: a program to write, run and time.
 
+mod tensors;
+mod time;
+
 use std::collections::BTreeMap;
 
-use npukit_numeric::{NumberFormat, Tensor};
+use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, KindTime, LayerTime, MemoryReport, Output, Port,
-    PortError, ProgramReport, RunResult, Saturation, Saturations, TargetError, TimeReport,
+    ArtifactFile, Compiled, HostStepReport, Inputs, MemoryReport, Port, ProgramReport, RunResult, Saturation,
+    Saturations, TargetError, TimeReport,
 };
 
-use crate::artifact::{self, Packed, quantise};
-use crate::board;
-use crate::csv;
-use crate::lower;
-use crate::program::{Binding, HostOp, MemoryUse, Program};
+use crate::program::{Binding, HostStep, MemoryUse, Program};
 use crate::run::{Finished, run};
-use crate::timing::{Cost, Estimate, estimate, estimate_layers};
+use crate::{artifact, csv, lower};
 
 /// A program and where it came from.
 pub(super) struct TcuProgram {
@@ -25,10 +24,6 @@ pub(super) struct TcuProgram {
     choices: BTreeMap<String, String>,
     saturated_constants: Option<u64>,
 }
-
-/// The published estimator, and it as upstream prints it.
-const ESTIMATOR: &str = "estimator";
-const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 
 /// What the C driver takes at most (specification 6.2).
 const DRIVER_PORTS: usize = 4;
@@ -52,66 +47,6 @@ impl TcuProgram {
     fn target(&self) -> String {
         let n = self.program.config.array_size;
         self.board.as_ref().map_or_else(|| format!("tcu:{n}x{n}"), |board| format!("tcu:{board}"))
-    }
-
-    fn lanes(&self) -> usize {
-        self.program.config.array_size
-    }
-
-    fn format(&self) -> NumberFormat {
-        self.program.config.data_type.format()
-    }
-
-    fn port(&self, binding: &Binding) -> Port {
-        let vectors = [vectors(binding), self.lanes()];
-        let shape = binding.layout.as_ref().map_or(vectors.to_vec(), |layout| layout.model_shape.clone());
-        Port { name: binding.name.clone(), shape, vectors: Some(vectors) }
-    }
-
-    /// The raw vectors of an input, in the model's shape or as vectors.
-    fn pack(&self, binding: &Binding, inputs: &Inputs) -> Result<Packed, PortError> {
-        let port = self.port(binding);
-        let Some((_, tensor)) = inputs.iter().find(|(name, _)| *name == binding.name) else {
-            return Err(PortError::Missing { name: port.name, shape: port.shape });
-        };
-        let samples = port.split(tensor)?;
-        let [sample] = &samples[..] else {
-            return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
-        };
-        let values = sample.as_f32().unwrap_or_default();
-        let Packed { raw, saturated } = quantise(self.format(), values);
-        let packed = match &binding.layout {
-            Some(layout) if sample.shape() == layout.model_shape => layout.pack(&raw, self.lanes()),
-            _ => Some(raw),
-        };
-        match packed {
-            Some(raw) => Ok(Packed { raw, saturated }),
-            None => Err(PortError::Shape {
-                name: port.name,
-                actual: tensor.shape().to_vec(),
-                shape: port.shape,
-                vectors: port.vectors,
-            }),
-        }
-    }
-
-    fn output(&self, binding: &Binding, finished: &Finished) -> Result<Output, TargetError> {
-        let vectors = finished.output(binding).map_err(TargetError::failed)?;
-        let raw = match &binding.layout {
-            Some(layout) => layout.unpack(&vectors, self.lanes()).unwrap_or(vectors),
-            None => vectors,
-        };
-        let shape = self.port(binding).shape;
-        let mut values: Vec<f32> = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
-        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
-            match step.op {
-                HostOp::Softmax => softmax(&mut values, shape.last().copied().unwrap_or(1)),
-            }
-        }
-        let values = Tensor::from_f32(shape, values).map_err(|values| {
-            TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
-        })?;
-        Ok(Output { name: binding.name.clone(), values, raw })
     }
 
     fn memory(&self) -> BTreeMap<String, MemoryReport> {
@@ -159,31 +94,11 @@ impl TcuProgram {
             format!("{used} of {depth} vectors of DRAM0 are used: drivers need the last {DRIVER_PROBE}")
         })
     }
-
-    /// Share of the array's multiplications that `macs` are.
-    fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
-        let n = self.lanes() as f64;
-        ratio(macs as f64, n * n * cycles as f64)
-    }
-
-    fn layer_times(&self, total: u64) -> Vec<LayerTime> {
-        let Program { config, instructions, layers, .. } = &self.program;
-        let costs = estimate_layers(config, instructions, layers);
-        let time = |(layer, cost): (&crate::program::Layer, Cost)| LayerTime {
-            name: layer.name.clone(),
-            instructions: layer.count,
-            cycles: cost.cycles,
-            share: ratio(cost.cycles as f64, total as f64),
-            macs: layer.macs,
-            utilisation: self.utilisation(layer.macs, cost.cycles),
-        };
-        layers.iter().zip(costs).map(time).collect()
-    }
 }
 
 impl Compiled for TcuProgram {
     fn report(&self) -> ProgramReport {
-        let step = |step: &crate::program::HostStep| HostStepReport {
+        let step = |step: &HostStep| HostStepReport {
             node: step.node.clone(),
             op: step.op.name().to_owned(),
             output: step.output.clone(),
@@ -229,54 +144,15 @@ impl Compiled for TcuProgram {
     }
 
     fn time(&self) -> Result<TimeReport, TargetError> {
-        let Program { config, instructions, .. } = &self.program;
-        let Estimate { cycles, undrained, energy, kinds } = estimate(config, instructions);
-        let clock = self.board.as_deref().and_then(board::clock);
-        let multiplied: u64 =
-            kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum();
-        Ok(TimeReport {
-            cycles: BTreeMap::from([
-                (ESTIMATOR.to_owned(), cycles),
-                (ESTIMATOR_UNDRAINED.to_owned(), undrained),
-            ]),
-            model: ESTIMATOR.to_owned(),
-            milliseconds: clock.map(|clock| cycles as f64 / (clock.mhz * 1e3)),
-            clock_mhz: clock.map(|clock| clock.mhz),
-            clock_source: clock.map(|clock| clock.source.to_owned()),
-            utilisation: self.macs().map(|macs| self.utilisation(macs, cycles)),
-            array_busy: ratio(multiplied as f64, cycles as f64),
-            energy,
-            layers: self.layer_times(cycles),
-            kinds: kinds.into_iter().map(kind_time).collect(),
-        })
+        Ok(self.time_report())
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
-        let layout = self.program.inputs.iter().find(|binding| binding.name == port)?.layout.as_ref()?;
-        if sample.shape() == layout.model_shape {
-            return None;
-        }
-        // Layouts move 32-bit values about; what the bits mean is no matter.
-        let bits: Vec<i32> = sample.as_f32()?.iter().map(|value| value.to_bits() as i32).collect();
-        let values = layout.unpack(&bits, self.lanes())?.into_iter().map(|bits| f32::from_bits(bits as u32));
-        Tensor::from_f32(layout.model_shape.clone(), values.collect()).ok()
+        self.unpacked(port, sample)
     }
 
     fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
         csv::read(name, bytes, self.lanes()).map_err(TargetError::failed)
-    }
-}
-
-fn vectors(binding: &Binding) -> usize {
-    binding.pieces.iter().fold(0, |sum: usize, piece| sum.saturating_add(piece.size as usize))
-}
-
-fn kind_time((kind, cost): (&'static str, Cost)) -> KindTime {
-    KindTime {
-        kind: kind.to_owned(),
-        instructions: cost.instructions,
-        vectors: cost.vectors,
-        cycles: cost.cycles,
     }
 }
 
@@ -287,19 +163,4 @@ fn counts(finished: &Finished, inputs: u64) -> Saturations {
     };
     let layers = finished.saturations.iter().map(layer).filter(|layer| layer.count > 0).collect();
     Saturations { inputs, results: finished.saturated(), layers }
-}
-
-/// A share; 0 of nothing.
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
-}
-
-/// Softmax over rows of `size` values, the largest subtracted first.
-fn softmax(values: &mut [f32], size: usize) {
-    for row in values.chunks_mut(size.max(1)) {
-        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        row.iter_mut().for_each(|value| *value = (*value - largest).exp());
-        let sum: f32 = row.iter().sum();
-        row.iter_mut().for_each(|value| *value /= sum);
-    }
 }

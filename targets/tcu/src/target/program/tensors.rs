@@ -1,0 +1,100 @@
+//! Tensors in and out of a program: ports, packing, host steps.
+
+use npukit_numeric::{NumberFormat, Tensor};
+use npukit_target::{Inputs, Output, Port, PortError, TargetError};
+
+use super::TcuProgram;
+use crate::artifact::{Packed, quantise};
+use crate::program::{Binding, HostOp};
+use crate::run::Finished;
+
+impl TcuProgram {
+    /// Scalars of a vector.
+    pub(super) fn lanes(&self) -> usize {
+        self.program.config.array_size
+    }
+
+    fn format(&self) -> NumberFormat {
+        self.program.config.data_type.format()
+    }
+
+    /// An input or output as its user sees it.
+    pub(super) fn port(&self, binding: &Binding) -> Port {
+        let vectors = [vectors(binding), self.lanes()];
+        let shape = binding.layout.as_ref().map_or(vectors.to_vec(), |layout| layout.model_shape.clone());
+        Port { name: binding.name.clone(), shape, vectors: Some(vectors) }
+    }
+
+    /// The raw vectors of an input, in the model's shape or as vectors.
+    pub(super) fn pack(&self, binding: &Binding, inputs: &Inputs) -> Result<Packed, PortError> {
+        let port = self.port(binding);
+        let Some((_, tensor)) = inputs.iter().find(|(name, _)| *name == binding.name) else {
+            return Err(PortError::Missing { name: port.name, shape: port.shape });
+        };
+        let samples = port.split(tensor)?;
+        let [sample] = &samples[..] else {
+            return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
+        };
+        let values = sample.as_f32().unwrap_or_default();
+        let Packed { raw, saturated } = quantise(self.format(), values);
+        let packed = match &binding.layout {
+            Some(layout) if sample.shape() == layout.model_shape => layout.pack(&raw, self.lanes()),
+            _ => Some(raw),
+        };
+        match packed {
+            Some(raw) => Ok(Packed { raw, saturated }),
+            None => Err(PortError::Shape {
+                name: port.name,
+                actual: tensor.shape().to_vec(),
+                shape: port.shape,
+                vectors: port.vectors,
+            }),
+        }
+    }
+
+    /// An output in the model's shape (as vectors when the artifact does not say), host steps applied.
+    pub(super) fn output(&self, binding: &Binding, finished: &Finished) -> Result<Output, TargetError> {
+        let vectors = finished.output(binding).map_err(TargetError::failed)?;
+        let raw = match &binding.layout {
+            Some(layout) => layout.unpack(&vectors, self.lanes()).unwrap_or(vectors),
+            None => vectors,
+        };
+        let shape = self.port(binding).shape;
+        let mut values: Vec<f32> = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
+        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
+            match step.op {
+                HostOp::Softmax => softmax(&mut values, shape.last().copied().unwrap_or(1)),
+            }
+        }
+        let values = Tensor::from_f32(shape, values).map_err(|values| {
+            TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
+        })?;
+        Ok(Output { name: binding.name.clone(), values, raw })
+    }
+
+    /// A sample of an input given as rows of vectors, in the model's shape.
+    pub(super) fn unpacked(&self, port: &str, sample: &Tensor) -> Option<Tensor> {
+        let layout = self.program.inputs.iter().find(|binding| binding.name == port)?.layout.as_ref()?;
+        if sample.shape() == layout.model_shape {
+            return None;
+        }
+        // Layouts move 32-bit values about; what the bits mean is no matter.
+        let bits: Vec<i32> = sample.as_f32()?.iter().map(|value| value.to_bits() as i32).collect();
+        let values = layout.unpack(&bits, self.lanes())?.into_iter().map(|bits| f32::from_bits(bits as u32));
+        Tensor::from_f32(layout.model_shape.clone(), values.collect()).ok()
+    }
+}
+
+fn vectors(binding: &Binding) -> usize {
+    binding.pieces.iter().fold(0, |sum: usize, piece| sum.saturating_add(piece.size as usize))
+}
+
+/// Softmax over rows of `size` values, the largest subtracted first.
+fn softmax(values: &mut [f32], size: usize) {
+    for row in values.chunks_mut(size.max(1)) {
+        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        row.iter_mut().for_each(|value| *value = (*value - largest).exp());
+        let sum: f32 = row.iter().sum();
+        row.iter_mut().for_each(|value| *value /= sum);
+    }
+}

@@ -1,0 +1,74 @@
+//! How long a program takes, by the published estimator.
+
+use std::collections::BTreeMap;
+
+use npukit_target::{KindTime, LayerTime, TimeReport};
+
+use super::TcuProgram;
+use crate::board;
+use crate::program::{Layer, Program};
+use crate::timing::{Cost, Estimate, estimate, estimate_layers};
+
+/// The published estimator, and it as upstream prints it.
+const ESTIMATOR: &str = "estimator";
+const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
+
+impl TcuProgram {
+    /// How long it takes.
+    pub(super) fn time_report(&self) -> TimeReport {
+        let Program { config, instructions, .. } = &self.program;
+        let Estimate { cycles, undrained, energy, kinds } = estimate(config, instructions);
+        let clock = self.board.as_deref().and_then(board::clock);
+        let multiplied: u64 =
+            kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum();
+        TimeReport {
+            cycles: BTreeMap::from([
+                (ESTIMATOR.to_owned(), cycles),
+                (ESTIMATOR_UNDRAINED.to_owned(), undrained),
+            ]),
+            model: ESTIMATOR.to_owned(),
+            milliseconds: clock.map(|clock| cycles as f64 / (clock.mhz * 1e3)),
+            clock_mhz: clock.map(|clock| clock.mhz),
+            clock_source: clock.map(|clock| clock.source.to_owned()),
+            utilisation: self.macs().map(|macs| self.utilisation(macs, cycles)),
+            array_busy: ratio(multiplied as f64, cycles as f64),
+            energy,
+            layers: self.layer_times(cycles),
+            kinds: kinds.into_iter().map(kind_time).collect(),
+        }
+    }
+
+    /// Share of the array's multiplications that `macs` are.
+    fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
+        let n = self.lanes() as f64;
+        ratio(macs as f64, n * n * cycles as f64)
+    }
+
+    fn layer_times(&self, total: u64) -> Vec<LayerTime> {
+        let Program { config, instructions, layers, .. } = &self.program;
+        let costs = estimate_layers(config, instructions, layers);
+        let time = |(layer, cost): (&Layer, Cost)| LayerTime {
+            name: layer.name.clone(),
+            instructions: layer.count,
+            cycles: cost.cycles,
+            share: ratio(cost.cycles as f64, total as f64),
+            macs: layer.macs,
+            utilisation: self.utilisation(layer.macs, cost.cycles),
+        };
+        layers.iter().zip(costs).map(time).collect()
+    }
+}
+
+fn kind_time((kind, cost): (&'static str, Cost)) -> KindTime {
+    KindTime {
+        kind: kind.to_owned(),
+        instructions: cost.instructions,
+        vectors: cost.vectors,
+        cycles: cost.cycles,
+    }
+}
+
+/// A share; 0 of nothing.
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
