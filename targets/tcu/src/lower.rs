@@ -25,7 +25,7 @@ pub mod view;
 
 use npukit_graph::Graph;
 
-pub use error::{LowerError, Problem};
+pub use error::{LowerError, Memory, Problem};
 pub use memory::Strategy;
 
 use crate::config::Config;

@@ -156,6 +156,11 @@ impl Windows {
         self.starts[i] as usize..self.starts[i + 1] as usize
     }
 
+    /// Pixels of the largest window.
+    pub fn longest(&self) -> usize {
+        (0..self.len()).map(|i| self.range(i).len()).max().unwrap_or(0)
+    }
+
     /// The pixels of window `i`.
     pub fn get(&self, i: usize) -> &[u32] {
         &self.pixels[self.range(i)]

@@ -4,9 +4,14 @@
 //! where it is, as long as their other operands are there already. A value that has other readers,
 //! or that the host wants, is saved on the way.
 
+mod limits;
+mod ports;
+
 use std::collections::{HashMap, HashSet};
 
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
+
+pub use limits::no_floats;
 
 use super::Order;
 use super::error::{LowerError, Memory, Problem};
@@ -15,24 +20,29 @@ use super::object::{ObjectKind, Objects, VecRef};
 use super::ops;
 use super::view::{View, natural_channels};
 use crate::config::Config;
-use crate::program::{HostStep, Layout};
-
-/// The most vectors a tensor may take, or a node may read: beyond, a program would fill the host's memory.
-const MOST_VECTORS: u64 = 1 << 26;
+use crate::program::HostStep;
 
 /// Why a node cannot be lowered.
 #[derive(Debug)]
-pub struct Reject {
-    /// What the array cannot do.
-    pub reason: String,
-    /// What would help.
-    pub hint: String,
+pub enum Reject {
+    /// The array cannot do it.
+    Unsupported {
+        /// What the array cannot do.
+        reason: String,
+        /// What would help.
+        hint: String,
+    },
+    /// Its constants alone are more than DRAM1 holds.
+    Constants {
+        /// Vectors of all constants up to this node's.
+        needed: u64,
+    },
 }
 
 impl Reject {
     /// A reason and what would help.
     pub fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { reason: reason.into(), hint: hint.into() }
+        Self::Unsupported { reason: reason.into(), hint: hint.into() }
     }
 }
 
@@ -62,13 +72,6 @@ pub struct Chain {
     pub saved: bool,
 }
 
-/// How an input is packed: its axes permuted, then read as `shape`.
-#[derive(Clone, PartialEq)]
-struct Packing {
-    perm: Vec<usize>,
-    shape: Vec<usize>,
-}
-
 /// Where the value of a chain goes.
 enum Destiny {
     /// One reader, which may join the chain.
@@ -92,21 +95,27 @@ pub struct Builder<'g> {
     layers: Vec<Layer>,
     views: HashMap<ValueId, View>,
     readers: HashMap<ValueId, Vec<usize>>,
+    producers: HashMap<ValueId, usize>,
+    outputs: HashSet<ValueId>,
     /// Values whose vectors the host reads, be it under another shape or through a host step.
     host_reads: HashSet<ValueId>,
     done: Vec<bool>,
     host_steps: Vec<HostStep>,
     problems: Vec<Problem>,
+    /// The first node whose constants are too many for DRAM1.
+    insufficient: Option<LowerError>,
 }
 
 impl<'g> Builder<'g> {
     /// A builder for `graph`.
     pub fn new(graph: &'g Graph, config: &'g Config, order: Order) -> Self {
         let mut readers: HashMap<ValueId, Vec<usize>> = HashMap::new();
+        let mut producers = HashMap::new();
         for (i, node) in graph.nodes.iter().enumerate() {
             for &input in &node.inputs {
                 readers.entry(input).or_default().push(i);
             }
+            producers.extend(node.outputs.iter().map(|&output| (output, i)));
         }
         Self {
             graph,
@@ -116,16 +125,19 @@ impl<'g> Builder<'g> {
             layers: Vec::new(),
             views: HashMap::new(),
             readers,
+            producers,
+            outputs: graph.outputs.iter().copied().collect(),
             host_reads: HashSet::new(),
             done: vec![false; graph.nodes.len()],
             host_steps: Vec::new(),
             problems: Vec::new(),
+            insufficient: None,
         }
     }
 
     /// Lowers all nodes.
     pub fn build(mut self) -> Result<Model, LowerError> {
-        self.require_sizes()?;
+        self.require_inputs();
         self.find_host_reads();
         let inputs = self.bind_inputs();
         for i in 0..self.graph.nodes.len() {
@@ -134,39 +146,12 @@ impl<'g> Builder<'g> {
             }
         }
         let outputs: Vec<Port> = self.graph.outputs.iter().map(|&value| self.bind_output(value)).collect();
-        if !self.problems.is_empty() {
-            return Err(LowerError::Unsupported { problems: self.problems });
+        let Self { objects, layers, host_steps, problems, insufficient, .. } = self;
+        match insufficient {
+            _ if !problems.is_empty() => Err(LowerError::Unsupported { problems }),
+            Some(insufficient) => Err(insufficient),
+            None => Ok(Model { objects, layers, inputs, outputs, host_steps }),
         }
-        let Self { objects, layers, host_steps, .. } = self;
-        Ok(Model { objects, layers, inputs, outputs, host_steps })
-    }
-
-    /// Refuses a model with a tensor that DRAM0 could not hold, before anything of its size is made.
-    fn require_sizes(&self) -> Result<(), LowerError> {
-        let available = self.config.dram0_depth.min(MOST_VECTORS);
-        for value in self.graph.values.iter().filter(|value| value.constant.is_none()) {
-            let shape = &value.info.shape;
-            let blocks = natural_channels(shape).div_ceil(self.array_size()) as u64;
-            let pixels: u64 = shape.iter().rev().skip(1).map(|&size| size as u64).product();
-            let needed = pixels.saturating_mul(blocks);
-            if needed > available {
-                let layer = value.name.clone();
-                return Err(LowerError::Insufficient { layer, memory: Memory::Dram0, needed, available });
-            }
-        }
-        Ok(())
-    }
-
-    /// Refuses a node that would list more than `MOST_VECTORS` vectors.
-    pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
-        let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
-        if uses <= MOST_VECTORS {
-            return Ok(());
-        }
-        Err(Reject::new(
-            format!("it reads {uses} vectors, counting each use; programs end at {MOST_VECTORS}"),
-            "make the image, the kernel or the channels smaller",
-        ))
     }
 
     /// Vector length.
@@ -174,13 +159,15 @@ impl<'g> Builder<'g> {
         self.config.array_size
     }
 
-    /// The view of a value, when it is in memory. Constants become objects when first asked for.
-    pub fn view(&mut self, value: ValueId) -> Option<&View> {
+    /// The view of a value. Constants become objects when first asked for.
+    ///
+    /// Errors: a value that is not in memory; a constant without floats, or too large.
+    pub fn view(&mut self, value: ValueId) -> Result<&View, Reject> {
         if !self.views.contains_key(&value) {
             let view = self.constant_view(value)?;
             self.views.insert(value, view);
         }
-        self.views.get(&value)
+        Ok(&self.views[&value])
     }
 
     /// Says where a value's vectors are.
@@ -196,9 +183,19 @@ impl<'g> Builder<'g> {
         }
     }
 
+    /// Whether some node reads `value`.
+    pub fn is_read(&self, value: ValueId) -> bool {
+        self.readers.contains_key(&value)
+    }
+
+    /// The node that makes `value`; none makes inputs and constants.
+    pub fn producer(&self, value: ValueId) -> Option<&'g Node> {
+        self.producers.get(&value).map(|&i| self.node(i))
+    }
+
     /// Whether `value` is an output of the graph.
     pub fn is_output(&self, value: ValueId) -> bool {
-        self.graph.outputs.contains(&value)
+        self.outputs.contains(&value)
     }
 
     /// Adds a step of the host.
@@ -218,7 +215,8 @@ impl<'g> Builder<'g> {
 
     fn lower(&mut self, i: usize) {
         self.done[i] = true;
-        match ops::lower(self, i) {
+        let lowered = self.require_operands(i).and_then(|()| ops::lower(self, i));
+        match lowered {
             Ok(Lowered::Views) => {}
             Ok(Lowered::Chain(chain)) => {
                 for &node in &chain.nodes {
@@ -249,7 +247,7 @@ impl<'g> Builder<'g> {
     fn try_follow(&mut self, chain: &mut Chain, i: usize) -> bool {
         let steps = chain.steps.len();
         // A node that cannot be lowered at all is reported when it is lowered on its own.
-        let followed = matches!(ops::follow(self, chain, i), Ok(true));
+        let followed = self.require_operands(i).is_ok() && matches!(ops::follow(self, chain, i), Ok(true));
         if followed {
             chain.nodes.push(i);
             chain.value = self.node(i).outputs[0];
@@ -299,12 +297,28 @@ impl<'g> Builder<'g> {
     }
 
     /// Reports a node; what reads its results is still looked at.
-    fn reject(&mut self, i: usize, Reject { reason, hint }: Reject) {
+    fn reject(&mut self, i: usize, reject: Reject) {
         let node = self.node(i);
-        self.problems.push(Problem { node: node.name.clone(), op: node.op.name().to_owned(), reason, hint });
+        self.report(&node.name, node.op.name(), reject);
         for &output in &node.outputs {
-            let view = self.stored_view(output, ObjectKind::Variable, self.graph.shape(output));
-            self.views.insert(output, view);
+            if self.require_size(output).is_ok() {
+                let view = self.stored_view(output, ObjectKind::Variable, self.graph.shape(output));
+                self.views.insert(output, view);
+            }
+        }
+    }
+
+    /// Notes that `op` of `node` stands in the way.
+    fn report(&mut self, node: &str, op: &str, reject: Reject) {
+        match reject {
+            Reject::Unsupported { reason, hint } => {
+                self.problems.push(Problem { node: node.to_owned(), op: op.to_owned(), reason, hint });
+            }
+            Reject::Constants { needed } => {
+                let (layer, available) = (node.to_owned(), self.config.dram1_depth);
+                let error = LowerError::Insufficient { layer, memory: Memory::Dram1, needed, available };
+                self.insufficient.get_or_insert(error);
+            }
         }
     }
 
@@ -318,14 +332,19 @@ impl<'g> Builder<'g> {
         View { shape: shape.to_vec(), channels, vectors }
     }
 
-    fn constant_view(&mut self, value: ValueId) -> Option<View> {
-        let tensor = self.graph.constant(value)?.clone();
-        let elements = tensor.as_f32()?;
-        let channels = natural_channels(tensor.shape()).max(1);
+    fn constant_view(&mut self, value: ValueId) -> Result<View, Reject> {
         let name = self.graph.value(value).name.clone();
-        let vectors = self
-            .constant_vectors(name, elements.len() / channels, channels, |p, c| elements[p * channels + c]);
-        Some(View { shape: tensor.shape().to_vec(), channels, vectors })
+        let Some(tensor) = self.graph.constant(value).cloned() else {
+            return Err(Reject::new(
+                format!("operand `{name}` is not in memory when it is read"),
+                "put the nodes in an order in which each follows those it reads from",
+            ));
+        };
+        let elements = tensor.as_f32().ok_or_else(|| no_floats(&name, tensor.element()))?;
+        let channels = natural_channels(tensor.shape()).max(1);
+        let pixels = elements.len() / channels;
+        let vectors = self.constant_vectors(name, pixels, channels, |p, c| elements[p * channels + c])?;
+        Ok(View { shape: tensor.shape().to_vec(), channels, vectors })
     }
 
     /// `vectors` with a stored zero for every one that is stored nowhere.
@@ -338,15 +357,19 @@ impl<'g> Builder<'g> {
     }
 
     /// A constant object with one pixel after the other, each of `channels` elements.
+    ///
+    /// Errors: as [`Builder::require_constants`].
     pub fn constant_vectors(
         &mut self,
         name: String,
         pixels: usize,
         channels: usize,
         element: impl Fn(usize, usize) -> f32,
-    ) -> Vec<VecRef> {
+    ) -> Result<Vec<VecRef>, Reject> {
         let array_size = self.array_size();
-        let lanes = channels.div_ceil(array_size).max(1) * array_size;
+        let blocks = channels.div_ceil(array_size).max(1);
+        self.require_constants((pixels * blocks) as u64)?;
+        let lanes = blocks * array_size;
         let mut data = Vec::with_capacity(pixels * lanes);
         for p in 0..pixels {
             for c in 0..lanes {
@@ -355,112 +378,25 @@ impl<'g> Builder<'g> {
         }
         let vectors = data.len() / array_size;
         let object = self.objects.add_constant(name, data);
-        (0..vectors as u32).map(|index| VecRef { object, index }).collect()
+        Ok((0..vectors as u32).map(|index| VecRef { object, index }).collect())
     }
 
     /// Follows the outputs back through nodes that leave the vectors where they are.
     fn find_host_reads(&mut self) {
         for &output in &self.graph.outputs {
             let mut value = output;
-            self.host_reads.insert(value);
+            if !self.host_reads.insert(value) {
+                continue;
+            }
             while let Some(node) = self.producer(value) {
                 if !matches!(node.op, Op::Reshape(_) | Op::Transpose(_) | Op::Softmax(_)) {
                     break;
                 }
                 value = node.inputs[0];
-                self.host_reads.insert(value);
+                if !self.host_reads.insert(value) {
+                    break;
+                }
             }
         }
-    }
-
-    fn producer(&self, value: ValueId) -> Option<&'g Node> {
-        self.graph.nodes.iter().find(|node| node.outputs.contains(&value))
-    }
-
-    /// Makes the inputs' objects. An input that is only read transposed or reshaped is packed that
-    /// way: the host lays it out.
-    fn bind_inputs(&mut self) -> Vec<Port> {
-        let graph = self.graph;
-        graph.inputs.iter().map(|&input| self.bind_input(input)).collect()
-    }
-
-    fn bind_input(&mut self, input: ValueId) -> Port {
-        let model_shape = self.graph.shape(input).to_vec();
-        let readers = self.readers.get(&input).cloned().unwrap_or_default();
-        let packing = self.common_packing(&readers).filter(|_| !self.is_output(input));
-        let natural = || Packing { perm: (0..model_shape.len()).collect(), shape: model_shape.clone() };
-        let Packing { perm, shape } = packing.clone().unwrap_or_else(natural);
-        let view = self.stored_view(input, ObjectKind::Input, &shape);
-        let object = view.vectors.first().map_or(VecRef::ZERO.object, |vector| vector.object);
-        let channels = view.channels;
-        if packing.is_some() {
-            for i in readers {
-                self.done[i] = true;
-                self.views.insert(self.node(i).outputs[0], view.clone());
-            }
-        } else {
-            self.views.insert(input, view);
-        }
-        let name = self.graph.value(input).name.clone();
-        Port { name, object, layout: Layout { model_shape, perm, channels } }
-    }
-
-    /// The packing that all `readers` ask for, when each is a Transpose or Reshape to the same.
-    fn common_packing(&self, readers: &[usize]) -> Option<Packing> {
-        let (&first, others) = readers.split_first()?;
-        let packing = self.packing(first)?;
-        others.iter().all(|&i| self.packing(i).as_ref() == Some(&packing)).then_some(packing)
-    }
-
-    fn packing(&self, i: usize) -> Option<Packing> {
-        let node = self.node(i);
-        let output = node.outputs[0];
-        let perm = match &node.op {
-            Op::Transpose(transpose) => transpose.perm.clone(),
-            Op::Reshape(_) => (0..self.graph.shape(node.inputs[0]).len()).collect(),
-            _ => return None,
-        };
-        (!self.is_output(output)).then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
-    }
-
-    /// Finds (or makes, by a copy) the run of DRAM0 vectors behind an output.
-    fn bind_output(&mut self, output: ValueId) -> Port {
-        let name = self.graph.value(output).name.clone();
-        let model_shape = self.graph.shape(output).to_vec();
-        let (stored, perm) = ops::output_layout(self, output);
-        let view = match self.view(stored) {
-            Some(view) => view.clone(),
-            None => self.stored_view(stored, ObjectKind::Output, self.graph.shape(stored)),
-        };
-        let channels = view.channels;
-        let object = match self.whole_output(&view) {
-            Some(object) => object,
-            None => self.copy_out(&name, view),
-        };
-        Port { name, object, layout: Layout { model_shape, perm, channels } }
-    }
-
-    /// The output object that holds exactly the vectors of `view` in order.
-    fn whole_output(&self, view: &View) -> Option<super::object::ObjectId> {
-        let object = view.vectors.first()?.object;
-        let whole = view
-            .vectors
-            .iter()
-            .enumerate()
-            .all(|(i, vector)| vector.object == object && vector.index as usize == i);
-        if !whole || view.vectors.first()?.is_zero() {
-            return None;
-        }
-        let found = self.objects.get(object);
-        (found.kind == ObjectKind::Output && found.vectors as usize == view.vectors.len()).then_some(object)
-    }
-
-    fn copy_out(&mut self, name: &str, view: View) -> super::object::ObjectId {
-        let object = self.objects.add(name.to_owned(), ObjectKind::Output, view.vectors.len());
-        let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
-        let vectors = self.stored(view.vectors);
-        let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];
-        self.layers.push(Layer { nodes: vec![format!("copy to {name}")], macs: 0, pixels, blocks, steps });
-        object
     }
 }

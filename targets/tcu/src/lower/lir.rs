@@ -168,6 +168,8 @@ impl Lir {
 pub const TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 1 };
 /// Register 1 becomes zero.
 pub const ZERO_TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 1 };
+/// The output is zero.
+pub const ZERO: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 0 };
 /// The input goes through.
 pub const THROUGH: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 0 };
 

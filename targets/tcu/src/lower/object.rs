@@ -104,12 +104,20 @@ pub struct Objects {
     list: Vec<Object>,
     splats: HashMap<i32, ObjectId>,
     saturated: u64,
+    constant_vectors: u64,
 }
 
 impl Objects {
     /// No objects yet, for vectors of `array_size` scalars in `format`.
     pub fn new(format: NumberFormat, array_size: usize) -> Self {
-        Self { format, array_size, list: Vec::new(), splats: HashMap::new(), saturated: 0 }
+        Self {
+            format,
+            array_size,
+            list: Vec::new(),
+            splats: HashMap::new(),
+            saturated: 0,
+            constant_vectors: 0,
+        }
     }
 
     /// The object behind `id`.
@@ -137,6 +145,11 @@ impl Objects {
         self.saturated
     }
 
+    /// Vectors of all constants.
+    pub fn constant_vectors(&self) -> u64 {
+        self.constant_vectors
+    }
+
     /// Adds an object without contents.
     pub fn add(&mut self, name: String, kind: ObjectKind, vectors: usize) -> ObjectId {
         self.push(Object { name, kind, vectors: vectors as u32, data: Vec::new() })
@@ -145,6 +158,7 @@ impl Objects {
     /// Adds a constant; `data` holds whole vectors.
     pub fn add_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
         let vectors = (data.len() / self.array_size) as u32;
+        self.constant_vectors += u64::from(vectors);
         self.push(Object { name, kind: ObjectKind::Constant, vectors, data })
     }
 

@@ -65,6 +65,12 @@ fn load_and_follow(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
             return Ok(Lowered::Chain(chain));
         }
     }
+    if let Op::Binary(op) = &node.op
+        && let Some(mut chain) = binary::lower(builder, i, op)?
+    {
+        (chain.value, chain.saved) = (node.outputs[0], false);
+        return Ok(Lowered::Chain(chain));
+    }
     Err(Reject::new(
         format!("{} has no form on the array", node.op.name()),
         "move it to the end of the model, or replace it by operators the target has (see `npu check`)",
@@ -74,34 +80,21 @@ fn load_and_follow(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
 /// A chain whose grid is `value`, loaded from memory in its natural packing.
 fn load(builder: &mut Builder, i: usize, value: ValueId) -> Result<Chain, Reject> {
     let view = natural_view(builder, i, value)?;
-    let pixels = view.pixels(builder.array_size());
-    let vectors = builder.stored(view.vectors);
-    Ok(Chain {
-        nodes: vec![i],
-        value,
-        pixels,
-        channels: view.channels,
-        macs: 0,
-        steps: vec![Step::Load(vectors)],
-        saved: true,
-    })
+    Ok(loaded(builder, i, value, view))
 }
 
-/// The view of an operand of node `i`.
-fn operand_view(builder: &mut Builder, value: ValueId) -> Result<View, Reject> {
-    let name = builder.graph.value(value).name.clone();
-    builder.view(value).cloned().ok_or_else(|| {
-        Reject::new(
-            format!("operand `{name}` is not a tensor of floats"),
-            "fold it into a constant, or make it a float",
-        )
-    })
+/// A chain whose grid is `view`, loaded from memory.
+fn loaded(builder: &mut Builder, i: usize, value: ValueId, view: View) -> Chain {
+    let pixels = view.pixels(builder.array_size());
+    let channels = view.channels;
+    let steps = vec![Step::Load(builder.stored(view.vectors))];
+    Chain { nodes: vec![i], value, pixels, channels, macs: 0, steps, saved: true }
 }
 
 /// The view of an operand in the packing its innermost axis asks for; repacked when it has another.
 fn natural_view(builder: &mut Builder, i: usize, value: ValueId) -> Result<View, Reject> {
-    let view = operand_view(builder, value)?;
-    if view.is_natural() { Ok(view) } else { Ok(rearrange::repack(builder, i, &view)) }
+    let view = builder.view(value)?.clone();
+    if view.is_natural() { Ok(view) } else { rearrange::repack(builder, i, &view) }
 }
 
 /// The value whose vectors hold `output`, and for each of its axes the axis of `output`. Host steps
@@ -109,7 +102,7 @@ fn natural_view(builder: &mut Builder, i: usize, value: ValueId) -> Result<View,
 pub fn output_layout(builder: &Builder, output: ValueId) -> (ValueId, Vec<usize>) {
     let mut value = output;
     let mut axes: Vec<usize> = (0..builder.graph.shape(output).len()).collect();
-    while let Some(node) = builder.graph.nodes.iter().find(|node| node.outputs.contains(&value)) {
+    while let Some(node) = builder.producer(value) {
         match &node.op {
             Op::Softmax(_) => {}
             Op::Transpose(op) if rearrange::closes_the_graph(builder, value) => {

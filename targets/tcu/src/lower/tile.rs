@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::arena::{Arena, Full, Placed};
 use super::hir::{ChannelOperand, Layer, Model, Step, Windows};
-use super::lir::{Lir, THROUGH, TO_REGISTER, ZERO_TO_REGISTER, into_register, with_register};
+use super::lir::{Lir, THROUGH, TO_REGISTER, ZERO, ZERO_TO_REGISTER, into_register, with_register};
 use super::memory::{Home, Plan};
 use super::object::{ObjectId, Span, VecRef, spans};
 use crate::config::Config;
@@ -315,7 +315,10 @@ impl Tile<'_> {
         let mut list = Vec::new();
         self.for_each_window(windows, before, |to, pixel, sources| list.push((to, pixel, sources.to_vec())));
         for (to, pixel, sources) in list {
-            let Some((first, rest)) = sources.split_first() else { continue };
+            let Some((first, rest)) = sources.split_first() else {
+                self.state.lir.simd(ZERO, None, Some((to, false)));
+                continue;
+            };
             self.state.lir.simd(TO_REGISTER, Some(*first), None);
             for &source in rest {
                 self.state.lir.simd(into_register(SimdOp::Add), Some(source), None);

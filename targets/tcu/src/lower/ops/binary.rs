@@ -2,12 +2,13 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{self, BinaryKind};
+use npukit_numeric::Tensor;
 
 use super::activation::needs_register;
 use super::matmul::per_channel;
-use super::rearrange;
+use super::{loaded, rearrange};
 use crate::lower::hir::{ChannelOperand, Step};
-use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::layers::{Builder, Chain, Reject, no_floats};
 use crate::lower::object::VecRef;
 use crate::lower::view::View;
 use crate::op::SimdOp;
@@ -27,6 +28,26 @@ pub fn follow(
     i: usize,
     binary: &op::Binary,
 ) -> Result<bool, Reject> {
+    let node = &builder.graph.nodes[i];
+    if builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0]) {
+        return Ok(false);
+    }
+    combine(builder, chain, i, binary)
+}
+
+/// Lowers a node whose operands are all smaller than its result: one is broadcast as it is loaded.
+pub fn lower(builder: &mut Builder, i: usize, binary: &op::Binary) -> Result<Option<Chain>, Reject> {
+    let node = &builder.graph.nodes[i];
+    let value = node.inputs.iter().copied().find(|&value| builder.graph.constant(value).is_none());
+    let value = value.unwrap_or(node.inputs[0]);
+    let view = builder.view(value)?.clone();
+    let shape = builder.graph.shape(node.outputs[0]).to_vec();
+    let wide = rearrange::expand(builder, i, &view, &shape)?;
+    let mut chain = loaded(builder, i, value, wide);
+    Ok(combine(builder, &mut chain, i, binary)?.then_some(chain))
+}
+
+fn combine(builder: &mut Builder, chain: &mut Chain, i: usize, binary: &op::Binary) -> Result<bool, Reject> {
     let op = match binary.kind {
         BinaryKind::Add => SimdOp::Add,
         BinaryKind::Sub => SimdOp::Subtract,
@@ -42,10 +63,7 @@ pub fn follow(
     let node = &builder.graph.nodes[i];
     let swapped = node.inputs[0] != chain.value;
     let value = node.inputs[usize::from(!swapped)];
-    if builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0]) {
-        return Ok(false);
-    }
-    let Some(other) = other(builder, chain, i, value) else { return Ok(false) };
+    let Some(other) = other(builder, chain, i, value)? else { return Ok(false) };
     chain.steps.push(match other {
         Other::Blocks(vectors) => Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped },
         Other::Vectors(vectors) if op == SimdOp::Add => Step::AddVectors(vectors),
@@ -54,20 +72,24 @@ pub fn follow(
     Ok(true)
 }
 
-fn other(builder: &mut Builder, chain: &Chain, i: usize, value: ValueId) -> Option<Other> {
-    let shape = builder.graph.shape(chain.value).to_vec();
+/// The operand `value` as the grid needs it; `None` when it is not in memory.
+fn other(builder: &mut Builder, chain: &Chain, i: usize, value: ValueId) -> Result<Option<Other>, Reject> {
+    let shape = builder.graph.shape(builder.graph.nodes[i].outputs[0]).to_vec();
     if let Some(tensor) = builder.graph.constant(value).cloned() {
-        return constant(builder, chain, &shape, value, &tensor);
+        return constant(builder, chain, &shape, value, &tensor).map(Some);
     }
-    let view = builder.view(value)?.clone();
+    let Ok(view) = builder.view(value).cloned() else { return Ok(None) };
     if view.shape == shape && view.channels == chain.channels {
-        return Some(Other::Vectors(view.vectors));
+        return Ok(Some(Other::Vectors(view.vectors)));
     }
     let natural = shape.last() == Some(&chain.channels);
     if natural && view.is_natural() && view.shape.last() == shape.last() {
-        return Some(broadcast_pixels(builder, chain, &shape, &view));
+        return Ok(Some(broadcast_pixels(builder, chain, &shape, &view)));
     }
-    natural.then(|| Other::Vectors(rearrange::expand(builder, i, &view, &shape).vectors))
+    if !natural {
+        return Ok(None);
+    }
+    Ok(Some(Other::Vectors(rearrange::expand(builder, i, &view, &shape)?.vectors)))
 }
 
 /// A view with the grid's channels, its pixels broadcast to those of the grid.
@@ -87,19 +109,20 @@ fn constant(
     chain: &Chain,
     shape: &[usize],
     value: ValueId,
-    tensor: &npukit_numeric::Tensor,
-) -> Option<Other> {
-    let elements = tensor.as_f32()?;
-    if let &[scalar] = elements {
-        return Some(Other::Blocks(vec![builder.objects.splat(scalar)]));
-    }
+    tensor: &Tensor,
+) -> Result<Other, Reject> {
     let name = builder.graph.value(value).name.clone();
+    let elements = tensor.as_f32().ok_or_else(|| no_floats(&name, tensor.element()))?;
+    if let &[scalar] = elements {
+        return Ok(Other::Blocks(vec![builder.objects.splat(scalar)]));
+    }
     let natural = shape.last() == Some(&chain.channels);
     if let Some(channel) = per_channel(tensor, chain.channels).filter(|_| natural) {
-        return Some(Other::Blocks(builder.constant_vectors(name, 1, chain.channels, |_, c| channel[c])));
+        let vectors = builder.constant_vectors(name, 1, chain.channels, |_, c| channel[c])?;
+        return Ok(Other::Blocks(vectors));
     }
     let element = |p: usize, c: usize| elements[broadcast(p * chain.channels + c, shape, tensor.shape())];
-    Some(Other::Vectors(builder.constant_vectors(name, chain.pixels, chain.channels, element)))
+    Ok(Other::Vectors(builder.constant_vectors(name, chain.pixels, chain.channels, element)?))
 }
 
 /// The element of a tensor of shape `from` that meets element `index` of shape `to` under NumPy's

@@ -54,7 +54,7 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered
             Some(input) if input < group_in => elements[(tap * group_in + input) * channels + channel],
             _ => 0.0,
         }
-    });
+    })?;
     let pixels = output[..3].iter().product();
     let macs = (valid * group_in * channels) as u64;
     let value = node.outputs[0];

@@ -4,7 +4,7 @@ use npukit_graph::op::BinaryKind;
 use npukit_graph::{Op, ValueId, op};
 use npukit_numeric::Tensor;
 
-use super::{natural_view, operand_view};
+use super::natural_view;
 use crate::lower::Order;
 use crate::lower::hir::{MatMul, Step, Term, WeightSet};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
@@ -23,6 +23,13 @@ pub struct Product<'a> {
     pub bias: Option<&'a [f32]>,
     /// The term that carries the bias in upstream's order.
     pub upstream_bias_term: usize,
+}
+
+impl Product<'_> {
+    /// Terms that select lanes and leave their values as they are.
+    pub fn of_selections(name: String, terms: Vec<Term>, channels: usize) -> Self {
+        Self { name, terms, channels, bias: None, upstream_bias_term: 0 }
+    }
 }
 
 /// Lowers `A * B + C` with constant `B` and `C`.
@@ -68,7 +75,7 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         let in_pixel = term % blocks * array_size + lane;
         let row = term / blocks * view.channels + in_pixel;
         if in_pixel < view.channels { elements[row * columns + channel] } else { 0.0 }
-    });
+    })?;
     let macs = (pixels * rows * columns) as u64;
     Ok(Lowered::Chain(Chain {
         nodes,
@@ -84,16 +91,28 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
 /// Lays out weights: for each output block, the terms' rows one after the other.
 ///
 /// `weight(term, lane, channel)` is the weight from input lane `lane` of `term` to output `channel`.
-pub fn step(builder: &mut Builder, product: &Product, weight: impl Fn(usize, usize, usize) -> f32) -> Step {
+///
+/// Errors: as [`Builder::require_constants`].
+pub fn step(
+    builder: &mut Builder,
+    product: &Product,
+    weight: impl Fn(usize, usize, usize) -> f32,
+) -> Result<Step, Reject> {
     let n = builder.array_size();
     let blocks = product.channels.div_ceil(n);
     let mut data = Vec::new();
     let mut sets = Vec::with_capacity(blocks * product.terms.len());
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);
-        let matrices: Vec<Option<Vec<i32>>> = (0..product.terms.len())
-            .map(|term| matrix(builder, product.channels, block, |lane, channel| weight(term, lane, channel)))
-            .collect();
+        let mut matrices: Vec<Option<Vec<i32>>> = Vec::with_capacity(product.terms.len());
+        let mut rows = data.len() / n;
+        for term in 0..product.terms.len() {
+            let weight = |lane, channel| weight(term, lane, channel);
+            let matrix = matrix(builder, product.channels, block, weight);
+            rows += matrix.as_ref().map_or(0, |_| n);
+            matrices.push(matrix);
+            builder.require_constants(rows as u64)?;
+        }
         let bias_term = bias.as_ref().map(|_| bias_term(builder.order, product, &matrices));
         for (term, rows) in matrices.into_iter().enumerate() {
             let has_bias = bias_term == Some(term);
@@ -108,7 +127,7 @@ pub fn step(builder: &mut Builder, product: &Product, weight: impl Fn(usize, usi
     }
     let weights = builder.objects.add_constant(product.name.clone(), data);
     let terms = product.terms.iter().map(|term| Term { inputs: term.inputs.clone() }).collect();
-    Step::MatMul(MatMul { weights, terms, sets })
+    Ok(Step::MatMul(MatMul { weights, terms, sets }))
 }
 
 /// The term a block's bias enters with. A term that no padding touches needs no extra instruction.
@@ -205,7 +224,7 @@ fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(
 
 /// The view of the left operand with pixels that divide a row.
 fn reduction_view(builder: &mut Builder, i: usize, value: ValueId, rows: usize) -> Result<View, Reject> {
-    let view = operand_view(builder, value)?;
+    let view = builder.view(value)?.clone();
     if rows.is_multiple_of(view.channels) { Ok(view) } else { natural_view(builder, i, value) }
 }
 

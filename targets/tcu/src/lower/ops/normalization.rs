@@ -36,7 +36,7 @@ pub fn follow(
     let mut vectors = |what: &str, k: usize| {
         builder.constant_vectors(format!("{}/{what}", node.name), 1, channels, |_, c| channel[c][k] as f32)
     };
-    let (factors, offsets) = (vectors("scale", 0), vectors("offset", 1));
+    let (factors, offsets) = (vectors("scale", 0)?, vectors("offset", 1)?);
     for (op, vectors) in [(SimdOp::Multiply, factors), (SimdOp::Add, offsets)] {
         chain.steps.push(Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped: false });
     }

@@ -1,10 +1,13 @@
-//! MaxPool and AveragePool on values in the accumulators.
+//! MaxPool and AveragePool on values in the accumulators; windows that are larger than the
+//! accumulators are gone through in memory, one vector of each at a time.
 
 use npukit_graph::op::{self, Window};
 
 use super::activation::needs_register;
-use crate::lower::hir::{Step, Windows};
+use crate::lower::hir::{ChannelOperand, Step, Windows};
 use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::object::VecRef;
+use crate::op::SimdOp;
 
 /// The largest vector of each window; padding is left out.
 pub fn max(builder: &mut Builder, chain: &mut Chain, i: usize, pool: &op::MaxPool) -> Result<bool, Reject> {
@@ -16,6 +19,10 @@ pub fn max(builder: &mut Builder, chain: &mut Chain, i: usize, pool: &op::MaxPoo
             "a window lies in the padding altogether",
             "make the padding smaller than the kernel",
         ));
+    }
+    if exceed_accumulators(builder, &windows) {
+        let larger = |vectors| Step::Binary { op: SimdOp::Max, vectors, swapped: false };
+        return reduce_in_memory(builder, chain, &windows, Absent::First, larger);
     }
     chain.pixels = windows.len();
     chain.steps.push(Step::MaxPool(windows));
@@ -35,7 +42,15 @@ pub fn average(
     let (input, output) = (builder.graph.shape(node.inputs[0]), builder.graph.shape(node.outputs[0]));
     let image = [input[1], input[2]];
     let divisor = |w: usize| pool.divisor([w / output[2] % output[1], w % output[2]], image);
-    let scales = (0..windows.len()).map(|w| builder.objects.splat(1.0 / divisor(w) as f32)).collect();
+    let scales: Vec<VecRef> =
+        (0..windows.len()).map(|w| builder.objects.splat(1.0 / divisor(w) as f32)).collect();
+    if exceed_accumulators(builder, &windows) {
+        let followed = reduce_in_memory(builder, chain, &windows, Absent::Zero, Step::AddVectors)?;
+        if followed {
+            chain.steps.push(scaling(&scales, chain.channels.div_ceil(builder.array_size())));
+        }
+        return Ok(followed);
+    }
     chain.pixels = windows.len();
     chain.steps.push(Step::AveragePool { windows, scales });
     Ok(true)
@@ -67,10 +82,69 @@ fn windows(builder: &Builder, chain: &Chain, i: usize, window: &Window) -> Resul
     Ok(Some(windows))
 }
 
-/// Whether a chain's grid can give way to one made of windows of it.
+/// Whether not even one window, its result and its scale fit the accumulators.
+fn exceed_accumulators(builder: &Builder, windows: &Windows) -> bool {
+    windows.longest() as u64 + 2 > builder.config.accumulator_depth
+}
+
+/// What stands for the vectors that a window has fewer than the largest one.
+#[derive(Clone, Copy, PartialEq)]
+enum Absent {
+    /// Zero, which changes no sum.
+    Zero,
+    /// The window's first vector, which changes no maximum.
+    First,
+}
+
+/// Replaces a load of the image by a load of each window's first vector, to which a step for each
+/// further vector adds that. In the order of the window: results round and saturate as they would in
+/// the accumulators. `false` when the chain holds more than the load.
+fn reduce_in_memory(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    windows: &Windows,
+    absent: Absent,
+    step: impl Fn(Vec<VecRef>) -> Step,
+) -> Result<bool, Reject> {
+    let [Step::Load(image)] = chain.steps.as_slice() else { return Ok(false) };
+    let blocks = chain.channels.div_ceil(builder.array_size());
+    builder.require_uses([windows.longest(), windows.len(), blocks])?;
+    let entry = |k: usize, w: usize, block: usize| {
+        let window = windows.get(w);
+        let pixel = window.get(k).or(window.first().filter(|_| absent == Absent::First));
+        pixel.map_or(VecRef::ZERO, |&pixel| image[pixel as usize * blocks + block])
+    };
+    let pairs = || (0..windows.len()).flat_map(|w| (0..blocks).map(move |block| (w, block)));
+    let all = |k: usize| pairs().map(|(w, block)| entry(k, w, block)).collect::<Vec<VecRef>>();
+    let further: Vec<Step> = (1..windows.longest()).map(|k| step(all(k))).collect();
+    let first = builder.stored(all(0));
+    chain.steps = std::iter::once(Step::Load(first)).chain(further).collect();
+    chain.pixels = windows.len();
+    Ok(true)
+}
+
+/// Multiplies each pixel by its scale.
+fn scaling(scales: &[VecRef], blocks: usize) -> Step {
+    let op = SimdOp::Multiply;
+    match scales {
+        [first, rest @ ..] if rest.iter().all(|scale| scale == first) => {
+            Step::ChannelWise { op, operand: ChannelOperand::Blocks(vec![*first]), swapped: false }
+        }
+        _ => {
+            let vectors = scales.iter().flat_map(|&scale| std::iter::repeat_n(scale, blocks)).collect();
+            Step::Binary { op, vectors, swapped: false }
+        }
+    }
+}
+
+/// Whether a chain's grid can give way to one made of windows of it. Nothing before may be saved: a
+/// tile only makes the pixels that its windows have, which need not be all.
 pub fn may_take_windows(chain: &Chain) -> bool {
-    let loaded = chain.steps.len() == 1;
-    let windowed =
-        |step: &Step| matches!(step, Step::MaxPool(_) | Step::AveragePool { .. } | Step::WeightedSum { .. });
-    (loaded || !chain.saved) && !chain.steps.iter().any(windowed)
+    let settled = |step: &Step| {
+        matches!(
+            step,
+            Step::MaxPool(_) | Step::AveragePool { .. } | Step::WeightedSum { .. } | Step::Save { .. }
+        )
+    };
+    !chain.steps.iter().any(settled)
 }

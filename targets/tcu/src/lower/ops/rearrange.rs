@@ -10,7 +10,6 @@ use npukit_graph::op::{self, PadMode};
 
 use super::binary::broadcast;
 use super::matmul::{self, Product};
-use super::operand_view;
 use crate::lower::hir::{Step, Term};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::object::{ObjectKind, VecRef};
@@ -19,16 +18,18 @@ use crate::lower::view::{View, natural_channels};
 /// Lanes taken from one source vector: (source lane, result lane).
 type Lanes = Vec<(usize, usize)>;
 
+/// A vector that lanes are taken from costs at least this many uses of a vector that stays whole.
+const MIXED_USE: usize = 4;
+
 /// Whether `value` is made by a Transpose that only the host reads: the layout of the output says it.
 pub fn closes_the_graph(builder: &Builder, value: ValueId) -> bool {
-    let read_on = builder.graph.nodes.iter().any(|node| node.inputs.contains(&value));
-    builder.is_output(value) && !read_on
+    builder.is_output(value) && !builder.is_read(value)
 }
 
 /// Reshape: the same vectors, for the next reader to make sense of.
 pub fn reshape(builder: &mut Builder, i: usize, reshape: &op::Reshape) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
-    let view = operand_view(builder, node.inputs[0])?;
+    let view = builder.view(node.inputs[0])?.clone();
     builder.set_view(node.outputs[0], view.reshaped(&reshape.shape, builder.array_size()));
     Ok(Lowered::Views)
 }
@@ -40,14 +41,14 @@ pub fn transpose(builder: &mut Builder, i: usize, transpose: &op::Transpose) -> 
     if closes_the_graph(builder, output) {
         return Ok(Lowered::Views);
     }
-    let view = operand_view(builder, node.inputs[0])?;
+    let view = builder.view(node.inputs[0])?.clone();
     let shape = builder.graph.shape(output).to_vec();
     let strides = strides(&view.shape);
     let strides: Vec<usize> = transpose.perm.iter().map(|&axis| strides[axis]).collect();
     let moved = gather(builder, i, &shape, |element| {
         let at = indices(element, &shape).zip(&strides).map(|(index, stride)| index * stride).sum();
         Some((&view, at))
-    });
+    })?;
     builder.set_view(output, moved);
     Ok(Lowered::Views)
 }
@@ -58,7 +59,7 @@ pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lo
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let mut parts = Vec::new();
     for &input in &node.inputs {
-        parts.push(operand_view(builder, input)?);
+        parts.push(builder.view(input)?.clone());
     }
     let inner: usize = shape[concat.axis + 1..].iter().product();
     let joined = gather(builder, i, &shape, |element| {
@@ -72,7 +73,7 @@ pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lo
             along -= size;
         }
         None
-    });
+    })?;
     builder.set_view(node.outputs[0], joined);
     Ok(Lowered::Views)
 }
@@ -80,7 +81,7 @@ pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lo
 /// Split: one view per part.
 pub fn split(builder: &mut Builder, i: usize, split: &op::Split) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
-    let view = operand_view(builder, node.inputs[0])?;
+    let view = builder.view(node.inputs[0])?.clone();
     let strides = strides(&view.shape);
     let mut first = 0;
     for (&output, &size) in node.outputs.iter().zip(&split.sizes) {
@@ -93,7 +94,7 @@ pub fn split(builder: &mut Builder, i: usize, split: &op::Split) -> Result<Lower
                 .zip(&strides)
                 .map(|((index, first), stride)| (index + first) * stride);
             Some((&view, at.sum()))
-        });
+        })?;
         builder.set_view(output, part);
         first += size;
     }
@@ -103,7 +104,7 @@ pub fn split(builder: &mut Builder, i: usize, split: &op::Split) -> Result<Lower
 /// Slice.
 pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
-    let view = operand_view(builder, node.inputs[0])?;
+    let view = builder.view(node.inputs[0])?.clone();
     let strides = strides(&view.shape);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let mut starts = vec![0; shape.len()];
@@ -116,7 +117,7 @@ pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lower
             (starts[axis] + index as isize * steps[axis]) as usize * strides[axis]
         };
         Some((&view, indices(element, &shape).enumerate().map(along).sum()))
-    });
+    })?;
     builder.set_view(node.outputs[0], part);
     Ok(Lowered::Views)
 }
@@ -125,7 +126,7 @@ pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lower
 /// vectors again.
 pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
-    let view = operand_view(builder, node.inputs[0])?;
+    let view = builder.view(node.inputs[0])?.clone();
     let strides = strides(&view.shape);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let filling = match pad.mode {
@@ -149,7 +150,7 @@ pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Re
             }
         }
         Some((&view, at))
-    });
+    })?;
     builder.set_view(node.outputs[0], padded);
     Ok(Lowered::Views)
 }
@@ -171,28 +172,31 @@ fn source(position: isize, size: usize, mode: PadMode) -> Option<usize> {
 }
 
 /// The same elements in the packing the innermost axis asks for.
-pub fn repack(builder: &mut Builder, i: usize, view: &View) -> View {
+pub fn repack(builder: &mut Builder, i: usize, view: &View) -> Result<View, Reject> {
     gather(builder, i, &view.shape, |element| Some((view, element)))
 }
 
 /// The elements broadcast to `shape`.
-pub fn expand(builder: &mut Builder, i: usize, view: &View, shape: &[usize]) -> View {
+pub fn expand(builder: &mut Builder, i: usize, view: &View, shape: &[usize]) -> Result<View, Reject> {
     gather(builder, i, shape, |element| Some((view, broadcast(element, shape, &view.shape))))
 }
 
 /// A tensor of `shape` in natural packing whose element `e` is the one `map(e)` names, or zero.
+///
+/// Errors: lanes that move in more ways than there is room for.
 pub fn gather<'v>(
     builder: &mut Builder,
     i: usize,
     shape: &[usize],
     map: impl Fn(usize) -> Option<(&'v View, usize)>,
-) -> View {
+) -> Result<View, Reject> {
     let n = builder.array_size();
     let channels = natural_channels(shape);
     let blocks = channels.div_ceil(n).max(1);
     let pixels = shape.iter().product::<usize>() / channels.max(1);
     let mut vectors = Vec::with_capacity(pixels * blocks);
-    let mut mixed = Vec::new();
+    let mut mixed: Vec<(usize, Vec<(VecRef, Lanes)>)> = Vec::new();
+    let mut uses = 0;
     for pixel in 0..pixels {
         for block in 0..blocks {
             let lanes =
@@ -200,14 +204,17 @@ pub fn gather<'v>(
             match whole_vector(lanes.clone(), n) {
                 Some(vector) => vectors.push(vector),
                 None => {
-                    mixed.push((vectors.len(), sources(lanes, n)));
+                    let sources = sources(lanes, n);
+                    uses += sources.len();
+                    builder.require_uses([MIXED_USE, uses])?;
+                    mixed.push((vectors.len(), sources));
                     vectors.push(VecRef::ZERO);
                 }
             }
         }
     }
-    mix(builder, i, &mut vectors, mixed);
-    View { shape: shape.to_vec(), channels, vectors }
+    mix(builder, i, &mut vectors, mixed)?;
+    Ok(View { shape: shape.to_vec(), channels, vectors })
 }
 
 /// The vector whose lanes these are, each in its place; `None` when lanes move.
@@ -242,36 +249,46 @@ fn sources<'v>(lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize)
 }
 
 /// Makes the vectors whose lanes move, in a layer of their own: one term per different selection.
-fn mix(builder: &mut Builder, i: usize, vectors: &mut [VecRef], mixed: Vec<(usize, Vec<(VecRef, Lanes)>)>) {
+fn mix(
+    builder: &mut Builder,
+    i: usize,
+    vectors: &mut [VecRef],
+    mixed: Vec<(usize, Vec<(VecRef, Lanes)>)>,
+) -> Result<(), Reject> {
     if mixed.is_empty() {
-        return;
+        return Ok(());
     }
     let pixels = mixed.len();
     let mut selections: HashMap<Lanes, usize> = HashMap::new();
     let mut terms: Vec<Term> = Vec::new();
-    let mut matrices: Vec<Lanes> = Vec::new();
     let name = format!("{}/mixed", builder.graph.nodes[i].name);
     let object = builder.objects.add(name.clone(), ObjectKind::Variable, pixels);
     for (pixel, (at, sources)) in mixed.into_iter().enumerate() {
         vectors[at] = VecRef { object, index: pixel as u32 };
         for (vector, lanes) in sources {
-            let term = *selections.entry(lanes).or_insert_with_key(|lanes| {
-                matrices.push(lanes.clone());
+            let next = selections.len();
+            let term = *selections.entry(lanes).or_insert(next);
+            if term == next {
+                builder.require_uses([pixels, terms.len() + 1])?;
                 terms.push(Term { inputs: vec![VecRef::ZERO; pixels] });
-                terms.len() - 1
-            });
+            }
             terms[term].inputs[pixel] = vector;
         }
     }
-    let channels = builder.array_size();
-    let product =
-        Product { name: format!("{name}/selection"), terms, channels, bias: None, upstream_bias_term: 0 };
-    let selected =
-        |term: usize, from: usize, to: usize| f32::from(u8::from(matrices[term].contains(&(from, to))));
-    let step = matmul::step(builder, &product, selected);
+    let product = Product::of_selections(format!("{name}/selection"), terms, builder.array_size());
+    let mut matrices: Vec<(usize, Lanes)> =
+        selections.into_iter().map(|(lanes, term)| (term, lanes)).collect();
+    matrices.sort_unstable();
+    let selected = |term: usize, from: usize, to: usize| {
+        let lanes = &matrices[term].1;
+        let found = lanes.binary_search_by_key(&to, |&(_, to)| to).is_ok_and(|at| lanes[at].0 == from);
+        f32::from(u8::from(found))
+    };
+    let step = matmul::step(builder, &product, selected)?;
     let steps = vec![step, Step::Save { object, pixel_major: false }];
-    let value = builder.graph.nodes[i].outputs[0];
+    let (value, channels) = (builder.graph.nodes[i].outputs[0], product.channels);
     builder.push_layer(Chain { nodes: vec![i], value, pixels, channels, macs: 0, steps, saved: true });
+    Ok(())
 }
 
 fn strides(shape: &[usize]) -> Vec<usize> {

@@ -4,7 +4,7 @@ use npukit_graph::op::{self, ResizeMode, Sample};
 
 use super::activation::needs_register;
 use super::pool::may_take_windows;
-use super::{operand_view, rearrange};
+use super::rearrange;
 use crate::lower::hir::{Step, Windows};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 
@@ -16,7 +16,7 @@ pub fn is_nearest(resize: &op::Resize) -> bool {
 /// Takes the nearest pixel's vectors.
 pub fn nearest(builder: &mut Builder, i: usize, resize: &op::Resize) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
-    let view = operand_view(builder, node.inputs[0])?;
+    let view = builder.view(node.inputs[0])?.clone();
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let [rows, columns] = [0, 1].map(|axis| resize.samples(axis, view.shape[axis + 1]));
     let (h, w, channels) = (view.shape[1], view.shape[2], view.shape[3]);
@@ -24,7 +24,7 @@ pub fn nearest(builder: &mut Builder, i: usize, resize: &op::Resize) -> Result<L
         let (pixel, channel) = (element / channels, element % channels);
         let (x, y, image) = (pixel % shape[2], pixel / shape[2] % shape[1], pixel / (shape[1] * shape[2]));
         Some((&view, ((image * h + rows[y].low) * w + columns[x].low) * channels + channel))
-    });
+    })?;
     builder.set_view(node.outputs[0], resized);
     Ok(Lowered::Views)
 }
@@ -43,6 +43,7 @@ pub fn linear(
     if input[3] != chain.channels || !may_take_windows(chain) {
         return Ok(false);
     }
+    builder.require_uses([4].into_iter().chain(output[..3].iter().copied()))?;
     let [rows, columns] =
         [0, 1].map(|axis| resize.samples(axis, input[axis + 1]).into_iter().map(ends).collect::<Vec<_>>());
     let mut windows = Windows::default();

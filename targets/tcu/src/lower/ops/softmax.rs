@@ -10,16 +10,16 @@ pub fn lower(builder: &mut Builder, i: usize, softmax: &op::Softmax) -> Result<L
     let node = &builder.graph.nodes[i];
     let output = node.outputs[0];
     let shape = builder.graph.shape(output);
-    let read_on = builder.graph.nodes.iter().any(|other| other.inputs.contains(&output));
-    if read_on || !builder.is_output(output) {
+    if builder.is_read(output) || !builder.is_output(output) {
         return Err(Reject::new(
             "the array has no exponential, and what follows reads this Softmax",
             "cut the model before it and let the host do the rest",
         ));
     }
-    let outer: usize = shape[..softmax.axis.min(shape.len())].iter().product();
+    let product = |axes: &[usize]| axes.iter().product::<usize>();
+    let summed = shape.get(softmax.axis..softmax.axis_end).map(product);
     let innermost = shape.last().copied().unwrap_or(1);
-    if shape.iter().product::<usize>() != outer * innermost {
+    if summed != Some(innermost) || product(&shape[softmax.axis_end..]) != 1 {
         return Err(Reject::new(
             format!(
                 "it sums over axes {} to {} of {shape:?}, not the innermost alone",

@@ -1,0 +1,112 @@
+//! Inputs and outputs: which objects the host writes and reads, and in which layout.
+
+use npukit_graph::{Op, ValueId};
+
+use super::Builder;
+use crate::lower::hir::{Layer, Port, Step};
+use crate::lower::object::{ObjectId, ObjectKind, VecRef};
+use crate::lower::ops;
+use crate::lower::view::View;
+use crate::program::Layout;
+
+/// How an input is packed: its axes permuted, then read as `shape`.
+#[derive(Clone, PartialEq)]
+struct Packing {
+    perm: Vec<usize>,
+    shape: Vec<usize>,
+}
+
+impl Builder<'_> {
+    /// Makes the inputs' objects. An input that is only read transposed or reshaped is packed that
+    /// way: the host lays it out.
+    pub(super) fn bind_inputs(&mut self) -> Vec<Port> {
+        let graph = self.graph;
+        graph.inputs.iter().map(|&input| self.bind_input(input)).collect()
+    }
+
+    fn bind_input(&mut self, input: ValueId) -> Port {
+        let model_shape = self.graph.shape(input).to_vec();
+        let readers = self.readers.get(&input).cloned().unwrap_or_default();
+        let packing = self.common_packing(&readers).filter(|_| !self.is_output(input));
+        let natural = || Packing { perm: (0..model_shape.len()).collect(), shape: model_shape.clone() };
+        let Packing { perm, shape } = packing.clone().unwrap_or_else(natural);
+        let view = self.stored_view(input, ObjectKind::Input, &shape);
+        let object = view.vectors.first().map_or(VecRef::ZERO.object, |vector| vector.object);
+        let channels = view.channels;
+        if packing.is_some() {
+            for i in readers {
+                self.done[i] = true;
+                self.views.insert(self.node(i).outputs[0], view.clone());
+            }
+        } else {
+            self.views.insert(input, view);
+        }
+        let name = self.graph.value(input).name.clone();
+        Port { name, object, layout: Layout { model_shape, perm, channels } }
+    }
+
+    /// The packing that all `readers` ask for, when each is a Transpose or Reshape to the same.
+    fn common_packing(&self, readers: &[usize]) -> Option<Packing> {
+        let (&first, others) = readers.split_first()?;
+        let packing = self.packing(first)?;
+        others.iter().all(|&i| self.packing(i).as_ref() == Some(&packing)).then_some(packing)
+    }
+
+    fn packing(&self, i: usize) -> Option<Packing> {
+        let node = self.node(i);
+        let &output = node.outputs.first()?;
+        let perm = match &node.op {
+            Op::Transpose(transpose) => transpose.perm.clone(),
+            Op::Reshape(_) => (0..self.graph.shape(node.inputs[0]).len()).collect(),
+            _ => return None,
+        };
+        (!self.is_output(output)).then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
+    }
+
+    /// Finds (or makes, by a copy) the run of DRAM0 vectors behind an output.
+    pub(super) fn bind_output(&mut self, output: ValueId) -> Port {
+        let name = self.graph.value(output).name.clone();
+        let model_shape = self.graph.shape(output).to_vec();
+        let (stored, perm) = ops::output_layout(self, output);
+        let view = match self.view(stored) {
+            Ok(view) => view.clone(),
+            Err(reject) => {
+                // A node without a view was reported itself.
+                if self.producer(stored).is_none() {
+                    self.report(&name, "output", reject);
+                }
+                View { shape: model_shape.clone(), channels: 1, vectors: Vec::new() }
+            }
+        };
+        let channels = view.channels;
+        let object = match self.whole_output(&view) {
+            Some(object) => object,
+            None => self.copy_out(&name, view),
+        };
+        Port { name, object, layout: Layout { model_shape, perm, channels } }
+    }
+
+    /// The output object that holds exactly the vectors of `view` in order.
+    fn whole_output(&self, view: &View) -> Option<ObjectId> {
+        let object = view.vectors.first()?.object;
+        let whole = view
+            .vectors
+            .iter()
+            .enumerate()
+            .all(|(i, vector)| vector.object == object && vector.index as usize == i);
+        if !whole || view.vectors.first()?.is_zero() {
+            return None;
+        }
+        let found = self.objects.get(object);
+        (found.kind == ObjectKind::Output && found.vectors as usize == view.vectors.len()).then_some(object)
+    }
+
+    fn copy_out(&mut self, name: &str, view: View) -> ObjectId {
+        let object = self.objects.add(name.to_owned(), ObjectKind::Output, view.vectors.len());
+        let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
+        let vectors = self.stored(view.vectors);
+        let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];
+        self.layers.push(Layer { nodes: vec![format!("copy to {name}")], macs: 0, pixels, blocks, steps });
+        object
+    }
+}
