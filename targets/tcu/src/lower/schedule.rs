@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::arena::Arena;
-use super::error::{LowerError, Memory};
+use super::error::{LowerError, Memory, Problem};
 use super::hir::{Layer, Model};
 use super::lir::{Checkpoint, Lir};
 use super::memory::{Plan, Strategy};
@@ -56,21 +56,27 @@ pub fn cheapest(
     strategy: Option<Strategy>,
 ) -> Result<(Strategy, Scheduled), LowerError> {
     if let Some(strategy) = strategy {
-        return Ok((strategy, schedule(model, config, strategy)?));
+        return Ok((strategy, schedule(model, config, strategy, u64::MAX)?));
     }
-    let mut best = Err(None);
-    for strategy in Strategy::ALL {
-        match (schedule(model, config, strategy), &best) {
-            (Ok(new), Ok((_, old))) if new.cycles >= Scheduled::cost(old) => {}
-            (Ok(new), _) => best = Ok((strategy, new)),
-            (Err(error), Err(None)) => best = Err(Some(error)),
-            (Err(_), _) => {}
+    let mut best = schedule(model, config, Strategy::LocalIsolated, u64::MAX);
+    for strategy in Strategy::ALL.into_iter().skip(1) {
+        let budget = best.as_ref().map_or(u64::MAX, |best| best.cycles);
+        if let Ok(cheaper) = schedule(model, config, strategy, budget) {
+            best = Ok(cheaper);
         }
     }
-    best.map_err(|error| error.unwrap_or(LowerError::Unsupported { problems: Vec::new() }))
+    best.map(|best| (best.plan.strategy, best))
 }
 
-fn schedule(model: &Model, config: &Config, strategy: Strategy) -> Result<Scheduled, LowerError> {
+/// Schedules under one strategy.
+///
+/// Errors: a memory that is too small, or a program of `budget` cycles or more.
+fn schedule(
+    model: &Model,
+    config: &Config,
+    strategy: Strategy,
+    budget: u64,
+) -> Result<Scheduled, LowerError> {
     let plan = Plan::new(model, config, strategy)?;
     let context = Context { model, plan: &plan, config };
     let arena = Arena::new(plan.arena.clone());
@@ -79,7 +85,7 @@ fn schedule(model: &Model, config: &Config, strategy: Strategy) -> Result<Schedu
     let mut tilings = Vec::new();
     for layer in &model.layers {
         let first = state.lir.ops.len();
-        tilings.push(schedule_layer(&mut state, context, layer)?);
+        tilings.push(schedule_layer(&mut state, context, layer, budget)?);
         layers.push(first..state.lir.ops.len());
     }
     let State { lir, arena, limits } = state;
@@ -101,19 +107,27 @@ struct Attempt {
     limits: Limits,
 }
 
-/// Writes the layer out under each tiling and keeps the cheapest.
-fn schedule_layer(state: &mut State, context: Context<'_>, layer: &Layer) -> Result<Tiling, LowerError> {
+/// Writes the layer out under each tiling and keeps the cheapest, if that ends before `budget`.
+fn schedule_layer(
+    state: &mut State,
+    context: Context<'_>,
+    layer: &Layer,
+    budget: u64,
+) -> Result<Tiling, LowerError> {
     let mut best: Option<Attempt> = None;
     let mut last_error = None;
     for tilings in tilings(layer) {
         let mut fitting = 0;
         for tiling in tilings {
-            match attempt(state, context, layer, tiling) {
-                Ok(attempt) => {
+            let budget = best.as_ref().map_or(budget, |best| best.after.cycles);
+            match attempt(state, context, layer, tiling, budget) {
+                Ok(cheaper) => {
                     fitting += 1;
-                    if best.as_ref().is_none_or(|best| attempt.after.cycles < best.after.cycles) {
-                        best = Some(attempt);
-                    }
+                    best = Some(cheaper);
+                }
+                Err(error @ TileError::Long { .. }) => {
+                    fitting += 1;
+                    last_error = Some(error);
                 }
                 Err(error) => last_error = Some(error),
             }
@@ -137,16 +151,20 @@ fn attempt(
     context: Context<'_>,
     layer: &Layer,
     tiling: Tiling,
+    budget: u64,
 ) -> Result<Attempt, TileError> {
     let before = state.lir.checkpoint();
     let (arena, limits) = (state.arena.clone(), state.limits);
-    let result = emit_layer(state, context, layer, tiling);
+    let result = emit_layer(state, context, layer, tiling, budget);
     let after = state.lir.checkpoint();
     let ops = state.lir.rewind(&before);
     let arena = std::mem::replace(&mut state.arena, arena);
     let limits = std::mem::replace(&mut state.limits, limits);
     result.map(|()| Attempt { tiling, ops, after, arena, limits })
 }
+
+/// The longest program: beyond, it would fill the host's memory.
+const MOST_INSTRUCTIONS: usize = 1 << 24;
 
 /// Fitting tilings looked at per number of blocks and order of tiles.
 const TILINGS_TRIED: usize = 2;
@@ -182,16 +200,23 @@ fn halvings(n: usize) -> Vec<usize> {
     sizes
 }
 
+/// Writes the layer tile by tile; gives up as soon as the budget is used up.
 fn emit_layer(
     state: &mut State,
     context: Context<'_>,
     layer: &Layer,
     tiling: Tiling,
+    budget: u64,
 ) -> Result<(), TileError> {
     let pixels = ranges(layer.pixels, tiling.pixels);
     let blocks = ranges(layer.blocks, tiling.blocks);
     let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
-        emit(state, context, layer, pixels.clone(), blocks.clone())
+        emit(state, context, layer, pixels.clone(), blocks.clone())?;
+        let instructions = state.lir.ops.len();
+        if state.lir.cycles >= budget || instructions > MOST_INSTRUCTIONS {
+            return Err(TileError::Long { instructions });
+        }
+        Ok(())
     };
     if tiling.blocks_outer {
         blocks.iter().try_for_each(|blocks| pixels.iter().try_for_each(|pixels| tile(pixels, blocks)))
@@ -207,6 +232,7 @@ fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
 fn insufficient(layer: &Layer, context: Context<'_>, error: Option<TileError>) -> LowerError {
     let Context { plan, config, .. } = context;
     let (memory, needed, available) = match error {
+        Some(TileError::Long { instructions }) => return too_long(layer, instructions),
         Some(TileError::Accumulators { needed }) => (Memory::Accumulators, needed, config.accumulator_depth),
         Some(TileError::Local { needed }) => {
             (Memory::Local, needed, plan.arena.end.saturating_sub(plan.arena.start))
@@ -216,11 +242,19 @@ fn insufficient(layer: &Layer, context: Context<'_>, error: Option<TileError>) -
     LowerError::Insufficient { layer: layer.name(), memory, needed, available }
 }
 
-impl Scheduled {
-    fn cost(&self) -> u64 {
-        self.cycles
-    }
+fn too_long(layer: &Layer, instructions: usize) -> LowerError {
+    let problem = Problem {
+        node: layer.name(),
+        op: "layer".to_owned(),
+        reason: format!(
+            "with it the program is longer than {instructions} instructions; programs end at {MOST_INSTRUCTIONS}"
+        ),
+        hint: "use an instance with a larger array or larger memories".to_owned(),
+    };
+    LowerError::Unsupported { problems: vec![problem] }
+}
 
+impl Scheduled {
     /// The listing, with the layers' names and tilings between.
     pub fn print(&self, model: &Model) -> String {
         let mut text = String::new();

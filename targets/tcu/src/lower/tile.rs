@@ -24,6 +24,11 @@ pub enum TileError {
         /// Vectors needed at once.
         needed: u64,
     },
+    /// More instructions or cycles than the schedule allows.
+    Long {
+        /// Instructions of the program so far.
+        instructions: usize,
+    },
 }
 
 impl From<Full> for TileError {
