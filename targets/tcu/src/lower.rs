@@ -22,6 +22,7 @@ mod product;
 pub mod schedule;
 mod tile;
 pub mod view;
+mod windows;
 
 use npukit_graph::Graph;
 

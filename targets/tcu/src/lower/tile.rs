@@ -1,11 +1,10 @@
 //! One tile of a layer, written out as instructions.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use super::arena::{Arena, Full, Placed};
-use super::hir::{ChannelOperand, Layer, Model, Step, Windows};
-use super::lir::{Lir, THROUGH, TO_REGISTER, ZERO, ZERO_TO_REGISTER, into_register, with_register};
+use super::hir::{ChannelOperand, Layer, Model, Step};
+use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, into_register, with_register};
 use super::memory::{Home, Plan};
 use super::object::{ObjectId, Span, VecRef, spans};
 use crate::config::Config;
@@ -51,7 +50,7 @@ pub(super) struct Grid {
     /// Pixels of the layer's grid that the tile holds, ascending.
     pub pixels: Vec<u32>,
     /// First accumulator.
-    base: u64,
+    pub base: u64,
 }
 
 /// What all tiles of a program share and none changes.
@@ -182,7 +181,8 @@ impl Tile<'_> {
         self.grid.base + (block * self.grid.pixels.len() + pixel) as u64
     }
 
-    fn accumulators(&self) -> Range<u64> {
+    /// All accumulators of the grid.
+    pub fn accumulators(&self) -> Range<u64> {
         self.grid.base..self.grid.base + self.size(self.grid.pixels.len())
     }
 
@@ -239,7 +239,7 @@ impl Tile<'_> {
     }
 
     /// Copies vectors to accumulators beyond the grids; gives the first.
-    fn bring(&mut self, vectors: &[VecRef]) -> Result<u64, TileError> {
+    pub fn bring(&mut self, vectors: &[VecRef]) -> Result<u64, TileError> {
         let base = self.take(vectors.len() as u64)?;
         self.load(&spans(vectors.iter().copied()))?;
         let pairs: Vec<(u64, u64)> = self.local(vectors.iter().copied()).zip(base..).collect();
@@ -291,89 +291,6 @@ impl Tile<'_> {
         Ok(())
     }
 
-    /// For each accumulator of the grid: where its window's vectors are in the grid before, and which
-    /// entries of the window list they are.
-    fn for_each_window(&self, windows: &Windows, before: &Grid, mut visit: impl FnMut(u64, usize, &[u64])) {
-        let mut sources = Vec::new();
-        for (block, _) in self.blocks.clone().enumerate() {
-            for (i, &pixel) in self.grid.pixels.iter().enumerate() {
-                sources.clear();
-                let first = before.base + (block * before.pixels.len()) as u64;
-                let position = |p: &u32| before.pixels.binary_search(p).unwrap_or_default() as u64;
-                sources.extend(windows.get(pixel as usize).iter().map(|p| first + position(p)));
-                visit(self.accumulator(block, i), pixel as usize, &sources);
-            }
-        }
-    }
-
-    fn max_pool(&mut self, windows: &Windows, before: &Grid) {
-        let mut list = Vec::new();
-        self.for_each_window(windows, before, |to, _, sources| list.push((to, sources.to_vec())));
-        for (to, sources) in list {
-            reduce(&mut self.state.lir, SimdOp::Max, &sources, to);
-        }
-    }
-
-    fn average_pool(&mut self, windows: &Windows, scales: &[VecRef], before: &Grid) -> Result<(), TileError> {
-        let places =
-            self.bring_distinct(self.grid.pixels.iter().map(|&pixel| scales[pixel as usize]).collect())?;
-        let mut list = Vec::new();
-        self.for_each_window(windows, before, |to, pixel, sources| list.push((to, pixel, sources.to_vec())));
-        for (to, pixel, sources) in list {
-            let Some((first, rest)) = sources.split_first() else {
-                self.state.lir.simd(ZERO, None, Some((to, false)));
-                continue;
-            };
-            self.state.lir.simd(TO_REGISTER, Some(*first), None);
-            for &source in rest {
-                self.state.lir.simd(into_register(SimdOp::Add), Some(source), None);
-            }
-            let scale = places[&scales[pixel]];
-            self.state.lir.simd(with_register(SimdOp::Multiply, false), Some(scale), Some((to, false)));
-        }
-        Ok(())
-    }
-
-    /// Products are added weight by weight, so that each weight goes to the register once.
-    fn weighted_sum(
-        &mut self,
-        windows: &Windows,
-        weights: &[VecRef],
-        before: &Grid,
-    ) -> Result<(), TileError> {
-        let used =
-            self.grid.pixels.iter().flat_map(|&p| &weights[windows.range(p as usize)]).copied().collect();
-        let places = self.bring_distinct(used)?;
-        let mut by_weight: HashMap<VecRef, Vec<(u64, u64)>> = HashMap::new();
-        self.for_each_window(windows, before, |to, pixel, sources| {
-            for (&weight, &source) in weights[windows.range(pixel)].iter().zip(sources) {
-                by_weight.entry(weight).or_default().push((source, to));
-            }
-        });
-        let mut order: Vec<VecRef> = by_weight.keys().copied().collect();
-        order.sort_unstable();
-        let mut written = vec![false; self.accumulators().count()];
-        for weight in order {
-            self.state.lir.simd(TO_REGISTER, Some(places[&weight]), None);
-            for &(source, to) in &by_weight[&weight] {
-                let accumulate = std::mem::replace(&mut written[(to - self.grid.base) as usize], true);
-                self.state.lir.simd(
-                    with_register(SimdOp::Multiply, false),
-                    Some(source),
-                    Some((to, accumulate)),
-                );
-            }
-        }
-        Ok(())
-    }
-
-    fn bring_distinct(&mut self, mut vectors: Vec<VecRef>) -> Result<HashMap<VecRef, u64>, TileError> {
-        vectors.sort_unstable();
-        vectors.dedup();
-        let base = self.bring(&vectors)?;
-        Ok(vectors.into_iter().zip(base..).collect())
-    }
-
     fn save(&mut self, object: ObjectId, pixel_major: bool) -> Result<(), TileError> {
         let blocks = self.layer.blocks;
         let pixels = self.context.model.objects.get(object).vectors as usize / blocks;
@@ -400,20 +317,5 @@ impl Tile<'_> {
             self.state.lir.move_pairs(DataMoveKind::LocalToDram0, local.into_iter().zip(dram));
         }
         Ok(())
-    }
-}
-
-/// Reduces vectors to one: the first goes to the register, the last through to `to`.
-fn reduce(lir: &mut Lir, op: SimdOp, sources: &[u64], to: u64) {
-    match sources {
-        [] => {}
-        [only] => lir.simd(THROUGH, Some(*only), Some((to, false))),
-        [first, middle @ .., last] => {
-            lir.simd(TO_REGISTER, Some(*first), None);
-            for &source in middle {
-                lir.simd(into_register(op), Some(source), None);
-            }
-            lir.simd(with_register(op, false), Some(*last), Some((to, false)));
-        }
     }
 }

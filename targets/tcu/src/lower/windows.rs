@@ -1,0 +1,116 @@
+//! Steps that make a grid of windows of the grid before: pools and weighted sums.
+
+use std::collections::HashMap;
+
+use super::hir::Windows;
+use super::lir::{Lir, THROUGH, TO_REGISTER, ZERO, into_register, with_register};
+use super::object::VecRef;
+use super::tile::{Grid, Tile, TileError};
+use crate::op::SimdOp;
+
+impl Tile<'_> {
+    /// For each accumulator of the grid: where its window's vectors are in the grid before, and which
+    /// entries of the window list they are.
+    fn for_each_window(&self, windows: &Windows, before: &Grid, mut visit: impl FnMut(u64, usize, &[u64])) {
+        let mut sources = Vec::new();
+        for (block, _) in self.blocks.clone().enumerate() {
+            for (i, &pixel) in self.grid.pixels.iter().enumerate() {
+                sources.clear();
+                let first = before.base + (block * before.pixels.len()) as u64;
+                let position = |p: &u32| before.pixels.binary_search(p).unwrap_or_default() as u64;
+                sources.extend(windows.get(pixel as usize).iter().map(|p| first + position(p)));
+                visit(self.accumulator(block, i), pixel as usize, &sources);
+            }
+        }
+    }
+
+    /// [`Step::MaxPool`](super::hir::Step).
+    pub fn max_pool(&mut self, windows: &Windows, before: &Grid) {
+        let mut list = Vec::new();
+        self.for_each_window(windows, before, |to, _, sources| list.push((to, sources.to_vec())));
+        for (to, sources) in list {
+            reduce(&mut self.state.lir, SimdOp::Max, &sources, to);
+        }
+    }
+
+    /// [`Step::AveragePool`](super::hir::Step).
+    pub fn average_pool(
+        &mut self,
+        windows: &Windows,
+        scales: &[VecRef],
+        before: &Grid,
+    ) -> Result<(), TileError> {
+        let places =
+            self.bring_distinct(self.grid.pixels.iter().map(|&pixel| scales[pixel as usize]).collect())?;
+        let mut list = Vec::new();
+        self.for_each_window(windows, before, |to, pixel, sources| list.push((to, pixel, sources.to_vec())));
+        for (to, pixel, sources) in list {
+            let Some((first, rest)) = sources.split_first() else {
+                self.state.lir.simd(ZERO, None, Some((to, false)));
+                continue;
+            };
+            self.state.lir.simd(TO_REGISTER, Some(*first), None);
+            for &source in rest {
+                self.state.lir.simd(into_register(SimdOp::Add), Some(source), None);
+            }
+            let scale = places[&scales[pixel]];
+            self.state.lir.simd(with_register(SimdOp::Multiply, false), Some(scale), Some((to, false)));
+        }
+        Ok(())
+    }
+
+    /// As the step says; products are added weight by weight, so that each weight goes to the register once.
+    pub fn weighted_sum(
+        &mut self,
+        windows: &Windows,
+        weights: &[VecRef],
+        before: &Grid,
+    ) -> Result<(), TileError> {
+        let used =
+            self.grid.pixels.iter().flat_map(|&p| &weights[windows.range(p as usize)]).copied().collect();
+        let places = self.bring_distinct(used)?;
+        let mut by_weight: HashMap<VecRef, Vec<(u64, u64)>> = HashMap::new();
+        self.for_each_window(windows, before, |to, pixel, sources| {
+            for (&weight, &source) in weights[windows.range(pixel)].iter().zip(sources) {
+                by_weight.entry(weight).or_default().push((source, to));
+            }
+        });
+        let mut order: Vec<VecRef> = by_weight.keys().copied().collect();
+        order.sort_unstable();
+        let mut written = vec![false; self.accumulators().count()];
+        for weight in order {
+            self.state.lir.simd(TO_REGISTER, Some(places[&weight]), None);
+            for &(source, to) in &by_weight[&weight] {
+                let accumulate = std::mem::replace(&mut written[(to - self.grid.base) as usize], true);
+                self.state.lir.simd(
+                    with_register(SimdOp::Multiply, false),
+                    Some(source),
+                    Some((to, accumulate)),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn bring_distinct(&mut self, mut vectors: Vec<VecRef>) -> Result<HashMap<VecRef, u64>, TileError> {
+        vectors.sort_unstable();
+        vectors.dedup();
+        let base = self.bring(&vectors)?;
+        Ok(vectors.into_iter().zip(base..).collect())
+    }
+}
+
+/// Reduces vectors to one: the first goes to the register, the last through to `to`.
+fn reduce(lir: &mut Lir, op: SimdOp, sources: &[u64], to: u64) {
+    match sources {
+        [] => {}
+        [only] => lir.simd(THROUGH, Some(*only), Some((to, false))),
+        [first, middle @ .., last] => {
+            lir.simd(TO_REGISTER, Some(*first), None);
+            for &source in middle {
+                lir.simd(into_register(op), Some(source), None);
+            }
+            lir.simd(with_register(op, false), Some(*last), Some((to, false)));
+        }
+    }
+}
