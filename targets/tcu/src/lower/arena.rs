@@ -40,9 +40,6 @@ pub struct Full {
 pub struct Arena {
     range: Range<u64>,
     entries: BTreeMap<ObjectId, Vec<Entry>>,
-    /// Object and first vector of the entries asked for at each stamp. Those that were asked for
-    /// again, or are gone, stay listed.
-    by_age: BTreeMap<u64, Vec<(ObjectId, u32)>>,
     /// Free ranges, sorted, never adjacent.
     free: Vec<Range<u64>>,
     clock: u64,
@@ -56,15 +53,8 @@ impl Arena {
     /// An empty arena over the addresses `range`.
     pub fn new(range: Range<u64>) -> Self {
         let highest = range.start;
-        let mut arena = Self {
-            range,
-            entries: BTreeMap::new(),
-            by_age: BTreeMap::new(),
-            free: Vec::new(),
-            clock: 0,
-            aggregate: 0,
-            highest,
-        };
+        let mut arena =
+            Self { range, entries: BTreeMap::new(), free: Vec::new(), clock: 0, aggregate: 0, highest };
         arena.clear();
         arena
     }
@@ -77,7 +67,6 @@ impl Arena {
     /// Forgets everything.
     fn clear(&mut self) {
         self.entries.clear();
-        self.by_age.clear();
         self.free = if self.range.is_empty() { Vec::new() } else { vec![self.range.clone()] };
     }
 
@@ -134,10 +123,7 @@ impl Arena {
                 missing.push(Span { start: next, end: entry.start, ..span });
             }
             next = entry.end;
-            if entry.stamp != clock {
-                entry.stamp = clock;
-                self.by_age.entry(clock).or_default().push((span.object, entry.start));
-            }
+            entry.stamp = clock;
         }
         if next < span.end {
             missing.push(Span { start: next, ..span });
@@ -164,7 +150,6 @@ impl Arena {
             let entries = self.entries.entry(span.object).or_default();
             let at = entries.partition_point(|other| other.start < entry.start);
             entries.insert(at, entry);
-            self.by_age.entry(self.clock).or_default().push((span.object, span.start));
             placed.push(Placed { span, local });
         }
         Some(placed)
@@ -187,25 +172,19 @@ impl Arena {
         }
     }
 
-    /// Gives up the entries that were not asked for longest; `None` when all are needed now.
     fn evict_oldest(&mut self) -> Option<()> {
-        loop {
-            let oldest = self.by_age.first_entry().filter(|oldest| *oldest.key() < self.clock)?;
-            let (stamp, listed) = oldest.remove_entry();
-            let dropped: Vec<Entry> =
-                listed.into_iter().filter_map(|(object, start)| self.remove(object, start, stamp)).collect();
-            if !dropped.is_empty() {
-                dropped.into_iter().for_each(|entry| self.release(entry));
-                return Some(());
-            }
+        let stamps = self.entries.values().flatten().map(|entry| entry.stamp);
+        let oldest = stamps.min().filter(|&stamp| stamp < self.clock)?;
+        let mut dropped = Vec::new();
+        self.entries.retain(|_, entries| {
+            dropped.extend(entries.iter().copied().filter(|entry| entry.stamp == oldest));
+            entries.retain(|entry| entry.stamp != oldest);
+            !entries.is_empty()
+        });
+        for entry in dropped {
+            self.release(entry);
         }
-    }
-
-    /// Takes out the entry that starts at `start`, when it is there and as old as `stamp`.
-    fn remove(&mut self, object: ObjectId, start: u32, stamp: u64) -> Option<Entry> {
-        let entries = self.entries.get_mut(&object)?;
-        let at = entries.binary_search_by_key(&start, |entry| entry.start).ok()?;
-        (entries[at].stamp == stamp).then(|| entries.remove(at))
+        Some(())
     }
 
     fn release(&mut self, entry: Entry) {

@@ -76,7 +76,7 @@ impl Builder<'_> {
         ))
     }
 
-    /// Refuses a node that would list more than [`MOST_USES`] vectors.
+    /// Refuses a node that would list more vectors than a program may.
     pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
         let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
         if uses <= MOST_USES {
