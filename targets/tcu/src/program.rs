@@ -1,5 +1,8 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
+use npukit_graph::{OpError, Operator, op};
+use npukit_numeric::Tensor;
+
 use crate::config::Config;
 use crate::op::Op;
 
@@ -51,8 +54,22 @@ pub struct HostStep {
 /// What a host step computes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOp {
-    /// Softmax over the last axis.
-    Softmax,
+    /// Softmax over the axes from `axis` up to `axis_end` (exclusive) of the output in the model's shape.
+    Softmax {
+        /// First axis summed over.
+        axis: usize,
+        /// One past the last axis summed over.
+        axis_end: usize,
+    },
+}
+
+impl HostOp {
+    /// The step's result, as the graph's evaluator computes it. Errors: axes the tensor does not have.
+    pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
+        let Self::Softmax { axis, axis_end } = *self;
+        let results = op::Softmax { axis, axis_end }.eval(&[tensor])?;
+        Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))
+    }
 }
 
 /// A layer: the instructions made for a group of graph nodes.

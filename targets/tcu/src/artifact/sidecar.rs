@@ -50,7 +50,11 @@ fn layout_to_json(binding: &Binding) -> Option<Value> {
 
 fn host_step_to_json(step: &HostStep) -> Value {
     let HostStep { node, output, op, reason } = step;
-    json!({ "node": node, "output": output, "op": op.name(), "reason": reason })
+    let HostOp::Softmax { axis, axis_end } = op;
+    json!({
+        "node": node, "output": output, "reason": reason,
+        "op": op.name(), "axis": axis, "axis_end": axis_end,
+    })
 }
 
 fn layer_to_json(layer: &Layer) -> Value {
@@ -112,21 +116,29 @@ fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, Art
         .iter()
         .map(|entry| {
             let output = entry.string("output")?;
-            if outputs.iter().all(|b| b.name != output) {
-                return Err(stale(entry, "output").into());
-            }
-            let name = entry.string("op")?;
-            let op = HostOp::by_name(name).ok_or_else(|| {
-                entry.error("op", format!("is `{name}`, this npukit knows {}", HostOp::NAMES))
-            })?;
+            let binding = outputs.iter().find(|b| b.name == output).ok_or_else(|| stale(entry, "output"))?;
             Ok(HostStep {
                 node: entry.string("node")?.to_owned(),
                 output: output.to_owned(),
-                op,
+                op: host_op(entry, binding)?,
                 reason: entry.string("reason")?.to_owned(),
             })
         })
         .collect()
+}
+
+fn host_op(entry: &Keys<'_>, binding: &Binding) -> Result<HostOp, KeyError> {
+    let name = entry.string("op")?;
+    if name != HostOp::SOFTMAX {
+        return Err(entry.error("op", format!("is `{name}`, this npukit knows `{}`", HostOp::SOFTMAX)));
+    }
+    let rank = binding.layout.as_ref().map_or(0, |layout| layout.model_shape.len());
+    let (axis, axis_end) = (entry.number("axis")?, entry.number("axis_end")?);
+    if axis >= axis_end || axis_end > rank as u64 {
+        let reason = format!("is {axis_end} with axis {axis}, of an output of {rank} axes");
+        return Err(entry.error("axis_end", reason));
+    }
+    Ok(HostOp::Softmax { axis: axis as usize, axis_end: axis_end as usize })
 }
 
 fn layers(keys: &Keys<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactError> {
@@ -162,17 +174,12 @@ fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
 }
 
 impl HostOp {
-    /// All names, for errors.
-    const NAMES: &'static str = "`Softmax`";
+    const SOFTMAX: &'static str = "Softmax";
 
     /// The operator's name.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Softmax => "Softmax",
+            Self::Softmax { .. } => Self::SOFTMAX,
         }
-    }
-
-    fn by_name(name: &str) -> Option<Self> {
-        (name == Self::Softmax.name()).then_some(Self::Softmax)
     }
 }

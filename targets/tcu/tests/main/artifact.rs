@@ -47,11 +47,15 @@ fn sample() -> Program {
             pieces: vec![Piece { base: 0, size: 3 }, Piece { base: 7, size: 5 }],
             layout: Some(layout),
         }],
-        outputs: vec![Binding { name: "y".into(), pieces: vec![Piece { base: 3, size: 1 }], layout: None }],
+        outputs: vec![Binding {
+            name: "y".into(),
+            pieces: vec![Piece { base: 3, size: 1 }],
+            layout: Some(Layout { model_shape: vec![1, 5], perm: vec![0, 1], channels: 5 }),
+        }],
         host_steps: vec![HostStep {
             node: "soft".into(),
             output: "y".into(),
-            op: HostOp::Softmax,
+            op: HostOp::Softmax { axis: 1, axis_end: 2 },
             reason: "no exp".into(),
         }],
         layers: vec![Layer { name: "conv+relu".into(), first: 1, count: 2, macs: 7 }],

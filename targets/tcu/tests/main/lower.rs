@@ -12,7 +12,6 @@ use npukit_graph::op::{
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, eval};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_tcu::lower::{self, LowerError, Options, Order, Strategy};
-use npukit_tcu::program::HostOp;
 use npukit_tcu::{Config, DataType, Machine, Program, validate};
 use proptest::prelude::*;
 
@@ -164,23 +163,12 @@ fn run(program: &Program, inputs: &[Tensor], outputs: &[String]) -> Vec<Tensor> 
         let layout = binding.layout.as_ref().unwrap();
         let packed = machine.read_dram0(binding.pieces[0].base, binding.pieces[0].size).unwrap();
         let raw = layout.unpack(&packed, n).unwrap();
-        let mut data: Vec<f32> = raw.into_iter().map(|raw| format.raw_to_f32(raw)).collect();
-        for step in program.host_steps.iter().filter(|step| step.output == binding.name) {
-            match step.op {
-                HostOp::Softmax => softmax(&mut data, *layout.model_shape.last().unwrap()),
-            }
-        }
-        Tensor::from_f32(layout.model_shape.clone(), data).unwrap()
+        let data: Vec<f32> = raw.into_iter().map(|raw| format.raw_to_f32(raw)).collect();
+        let tensor = Tensor::from_f32(layout.model_shape.clone(), data).unwrap();
+        let steps = program.host_steps.iter().filter(|step| step.output == binding.name);
+        steps.fold(tensor, |tensor, step| step.op.apply(&tensor).unwrap())
     };
     outputs.iter().map(read).collect()
-}
-
-fn softmax(data: &mut [f32], classes: usize) {
-    for row in data.chunks_mut(classes) {
-        row.iter_mut().for_each(|x| *x = x.exp());
-        let sum: f32 = row.iter().sum();
-        row.iter_mut().for_each(|x| *x /= sum);
-    }
 }
 
 fn compare(found: &[Tensor], expected: &[Tensor], bound: impl Fn(f32) -> f32, what: &str) {

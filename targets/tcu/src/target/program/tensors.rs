@@ -5,7 +5,7 @@ use npukit_target::{Inputs, Output, Port, PortError, TargetError};
 
 use super::TcuProgram;
 use crate::artifact::{Packed, quantise};
-use crate::program::{Binding, HostOp};
+use crate::program::Binding;
 use crate::run::Finished;
 
 impl TcuProgram {
@@ -60,15 +60,13 @@ impl TcuProgram {
             None => vectors,
         };
         let shape = self.port(binding).shape;
-        let mut values: Vec<f32> = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
-        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
-            match step.op {
-                HostOp::Softmax => softmax(&mut values, shape.last().copied().unwrap_or(1)),
-            }
-        }
-        let values = Tensor::from_f32(shape, values).map_err(|values| {
+        let values = raw.iter().map(|&raw| self.format().raw_to_f32(raw)).collect();
+        let mut values = Tensor::from_f32(shape, values).map_err(|values| {
             TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
         })?;
+        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
+            values = step.op.apply(&values).map_err(TargetError::failed)?;
+        }
         Ok(Output { name: binding.name.clone(), values, raw })
     }
 
@@ -87,14 +85,4 @@ impl TcuProgram {
 
 fn vectors(binding: &Binding) -> usize {
     binding.pieces.iter().fold(0, |sum: usize, piece| sum.saturating_add(piece.size as usize))
-}
-
-/// Softmax over rows of `size` values, the largest subtracted first.
-fn softmax(values: &mut [f32], size: usize) {
-    for row in values.chunks_mut(size.max(1)) {
-        let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        row.iter_mut().for_each(|value| *value = (*value - largest).exp());
-        let sum: f32 = row.iter().sum();
-        row.iter_mut().for_each(|value| *value /= sum);
-    }
 }
