@@ -13,11 +13,11 @@ fn product<F: Number>(bencher: Bencher<'_, '_>, path: Path, lanes: usize) {
     if !Path::available().contains(&path) {
         return;
     }
-    let mut weights = ArrayWeights::<F::Raw>::new(lanes, lanes);
+    let mut weights = ArrayWeights::<F>::new(lanes, lanes);
     for k in 0..=lanes {
-        for (j, w) in weights.row_mut(k).iter_mut().enumerate() {
-            *w = F::from_raw(((k * 31 + j * 17) % 101) as i32 - 50);
-        }
+        let row: Vec<F::Raw> =
+            (0..lanes).map(|j| F::from_raw(((k * 31 + j * 17) % 101) as i32 - 50)).collect();
+        weights.set_row(k, &row);
     }
     let x: Vec<F::Raw> = (0..ROWS * lanes).map(|i| F::from_raw((i * 37 % 511) as i32 - 255)).collect();
     let mut y = vec![F::Raw::default(); ROWS * lanes];

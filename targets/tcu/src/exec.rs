@@ -144,11 +144,10 @@ fn load_weights<F: Number>(state: &mut State<F>, zeroes: bool, local: Strided, s
     let rows = size.min(state.lanes as u64 + 1);
     state.weights.shift(rows as usize);
     for k in 0..rows {
-        let row = state.weights.row_mut(k as usize);
         if zeroes {
-            row.fill(F::Raw::default());
+            state.weights.clear_row(k as usize);
         } else {
-            row.copy_from_slice(state.local.vector(local.at(k)));
+            state.weights.set_row(k as usize, state.local.vector(local.at(k)));
         }
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct State<F: Number> {
     pub dram1: Paged<F::Raw>,
     pub local: Flat<F::Raw>,
     pub accumulators: Flat<F::Raw>,
-    pub weights: ArrayWeights<F::Raw>,
+    pub weights: ArrayWeights<F>,
     /// Register `k` is vector `k - 1`.
     pub registers: Vec<F::Raw>,
     pub configuration: Configuration,

@@ -1,8 +1,34 @@
 //! Fast paths, chosen by what the processor offers; the only place with `unsafe`.
 //!
-//! Kernels are plain loops over fixed-size arrays that the compiler turns into vector code; here
-//! they are compiled once for each set of processor features. A portable build always exists.
+//! Kernels are compiled once for each set of processor features. A portable build always exists.
+//! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
+//! `portable` that of all others, and `literal` the judge of both.
 
+#[cfg(target_arch = "x86_64")]
+mod fused;
+mod literal;
+mod path;
+mod portable;
 mod product;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+mod weights;
 
-pub use product::{ArrayWeights, Path, Rows, array_product, array_product_on};
+/// Output lanes of a tile, when there are that many.
+const WIDE: usize = 16;
+/// Output lanes of a tile for narrow arrays.
+const NARROW: usize = 8;
+
+pub use path::Path;
+pub use product::{Rows, array_product, array_product_on};
+pub use weights::ArrayWeights;
+
+/// The floats that running sums are kept in: `f32` and `f64`.
+#[cfg(target_arch = "x86_64")]
+pub trait SumFloat: vector::Lane + std::fmt::Debug + Send + Sync + 'static {}
+/// The floats that running sums are kept in: `f32` and `f64`.
+#[cfg(not(target_arch = "x86_64"))]
+pub trait SumFloat: Copy + Default + std::fmt::Debug + Send + Sync + 'static {}
+
+impl SumFloat for f32 {}
+impl SumFloat for f64 {}

@@ -1,0 +1,36 @@
+//! The product by [`NumberFormat`], one scalar after the other: the judge of the others, and where
+//! they turn for the statistics of what saturated.
+
+use super::{ArrayWeights, Rows};
+use crate::format::NumberFormat;
+use crate::number::Number;
+use crate::saturation::Saturations;
+
+/// All rows.
+pub(super) fn rows<F: Number>(
+    weights: &ArrayWeights<F>,
+    x: Rows<'_, F::Raw>,
+    y: &mut [F::Raw],
+    saturations: &mut Saturations,
+) {
+    for (i, y) in y.chunks_exact_mut(weights.outputs()).take(x.count).enumerate() {
+        for (j, y) in y.iter_mut().enumerate() {
+            *y = output::<F>(weights, x.row(i, weights.inputs()), j, saturations);
+        }
+    }
+}
+
+/// Output lane `j` of one row of inputs.
+pub(super) fn output<F: Number>(
+    weights: &ArrayWeights<F>,
+    x: &[F::Raw],
+    j: usize,
+    saturations: &mut Saturations,
+) -> F::Raw {
+    let format: NumberFormat = F::FORMAT;
+    let mut sum = F::to_raw(weights.row(0)[j]);
+    for (k, &x) in x.iter().enumerate() {
+        sum = format.mac(F::to_raw(x), F::to_raw(weights.row(k + 1)[j]), sum, saturations);
+    }
+    F::from_raw(sum)
+}
