@@ -81,6 +81,22 @@ pub struct LoweringArgs {
     pub order: Option<String>,
 }
 
+/// A model for a target.
+#[derive(Debug, Args)]
+pub struct ModelSourceArgs {
+    /// `.onnx` file
+    pub model: String,
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: LoweringArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub reading: ModelArgs,
+}
+
 /// A model for a target, or an artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
@@ -101,17 +117,9 @@ pub struct SourceArgs {
 /// `npu compile`
 #[derive(Debug, Args)]
 pub struct CompileArgs {
-    /// `.onnx` file
-    pub model: String,
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
-    #[arg(long, value_name = "TARGET")]
-    pub target: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub lowering: LoweringArgs,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "its fields are the options")]
-    pub reading: ModelArgs,
+    pub source: ModelSourceArgs,
     /// Folder for the files
     #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
     pub output: Option<PathBuf>,
@@ -164,17 +172,9 @@ pub struct TimeArgs {
 /// `npu check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// `.onnx` file
-    pub model: String,
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
-    #[arg(long, value_name = "TARGET")]
-    pub target: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub lowering: LoweringArgs,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "its fields are the options")]
-    pub reading: ModelArgs,
+    pub source: ModelSourceArgs,
 }
 
 /// `npu conform`

@@ -18,7 +18,7 @@ use npukit::verbs::Source;
 use npukit::{Context, InputFile, ModelOptions};
 
 use crate::answer::Answer;
-use crate::args::{Cli, Command, LoweringArgs, ModelArgs, Resize, SourceArgs};
+use crate::args::{Cli, Command, LoweringArgs, ModelArgs, ModelSourceArgs, Resize, SourceArgs};
 use crate::disk::Disk;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -79,12 +79,12 @@ fn source(args: &SourceArgs) -> Source {
     }
 }
 
-fn model_source(path: &str, target: &str, lowering: &LoweringArgs, model: &ModelArgs) -> Source {
+fn model_source(args: &ModelSourceArgs) -> Source {
     Source {
-        path: path.to_owned(),
-        target: Some(target.to_owned()),
-        options: lowering_options(lowering),
-        model: model_options(model),
+        path: args.model.clone(),
+        target: Some(args.target.clone()),
+        options: lowering_options(&args.lowering),
+        model: model_options(&args.reading),
     }
 }
 

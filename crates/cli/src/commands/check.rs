@@ -9,7 +9,7 @@ use crate::args::CheckArgs;
 use crate::failure::Failure;
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.model, &args.target, &args.lowering, &args.reading);
+    let source = model_source(&args.source);
     let report = without_bar(|context| check(&source, context))?;
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, table, thousands};
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.model, &args.target, &args.lowering, &args.reading);
+    let source = model_source(&args.source);
     if let Some(stage) = &args.emit {
         let text = without_bar(|context| emit(&source, stage, context))?;
         let json = json!({ "stage": stage, "text": text });

@@ -230,28 +230,12 @@ fn load_weights() -> impl Strategy<Value = Op> {
 
 /// SIMD forms that do not hang, on two registers.
 fn simd() -> impl Strategy<Value = Op> {
-    use SimdOp::*;
-    let ops = vec![
-        Zero,
-        Move,
-        Not,
-        And,
-        Or,
-        Increment,
-        Decrement,
-        Add,
-        Subtract,
-        Multiply,
-        Abs,
-        GreaterThan,
-        GreaterThanEqual,
-        Min,
-        Max,
-    ];
+    let ops: Vec<SimdOp> =
+        SimdOp::ALL.into_iter().filter(|op| !matches!(op, SimdOp::NoOp | SimdOp::Lookup)).collect();
     let registers = (0..3u8, 0..3u8, 0..3u8);
     (prop::sample::select(ops), registers, any::<[bool; 2]>(), 0..64u64, 0..64u64).prop_map(
         |(op, (left, right, destination), [write, accumulate], write_address, read_address)| {
-            let read = op != Zero && (left == 0 || right == 0);
+            let read = op != SimdOp::Zero && (left == 0 || right == 0);
             let sub = SimdSub { op, left, right, destination };
             Op::Simd { read, write, accumulate, write_address, read_address, sub }
         },

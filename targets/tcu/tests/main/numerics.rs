@@ -32,25 +32,7 @@ pub fn small(data_type: DataType, array_size: usize) -> Config {
 }
 
 fn simd_op(name: &str) -> SimdOp {
-    use SimdOp::*;
-    let ops = [
-        Zero,
-        Move,
-        Not,
-        And,
-        Or,
-        Increment,
-        Decrement,
-        Add,
-        Subtract,
-        Multiply,
-        Abs,
-        GreaterThan,
-        GreaterThanEqual,
-        Min,
-        Max,
-    ];
-    ops.into_iter().find(|op| format!("{op:?}") == name).unwrap()
+    SimdOp::ALL.into_iter().find(|op| op.name() == name).unwrap()
 }
 
 fn simd(read: bool, write: bool, op: SimdOp, left: u8, right: u8, destination: u8) -> Op {
