@@ -198,7 +198,7 @@ impl Machine {
             }
             let (row_expanded, row) = self.array.expand(rows);
             let (result_expanded, taken) = self.accumulator.take(results, accumulate);
-            let offered = if zeroes { row } else { row.max(read + 1).max(source) };
+            let offered = if zeroes { row } else { row.max(self.port_a.datum()).max(source) };
             let (entered, result) = self.array.compute(offered, taken.max(target));
             self.accumulator.write(result, accumulate);
             if !zeroes {
@@ -240,7 +240,7 @@ impl Machine {
         for _ in 0..size {
             read = self.port_a.read(self.head);
             let (expanded, row) = self.array.expand(rows);
-            loaded = self.array.load(row.max(read + 1).max(source));
+            loaded = self.array.load(row.max(self.port_a.datum()).max(source));
             self.port_a.leave(loaded);
             last = expanded;
         }
@@ -294,7 +294,7 @@ impl Machine {
         for _ in 0..size {
             read = self.port_a.read(self.head);
             let (expanded, taken) = self.accumulator.take(commands, accumulate);
-            written = taken.max(read + 1).max(source).max(target);
+            written = taken.max(self.port_a.datum()).max(source).max(target);
             self.accumulator.write(written, accumulate);
             self.port_a.leave(written);
             last = expanded;

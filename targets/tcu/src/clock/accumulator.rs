@@ -145,9 +145,8 @@ impl Accumulator {
         let mut handed_on = ready;
         if accumulate {
             // A lock keeps the read half behind every write before it that does not add.
-            let read = self.port_b.read(at.max(self.overwritten + 1));
-            handed_on = handed_on.max(read);
-            ready = ready.max(read + 1);
+            handed_on = handed_on.max(self.port_b.read(at.max(self.overwritten + 1)));
+            ready = ready.max(self.port_b.datum());
         }
         self.control.leave(handed_on);
         self.control_free = handed_on + 1;
@@ -170,6 +169,7 @@ impl Accumulator {
             self.written = at;
         }
         self.accesses += 1;
+        if std::env::var_os("CLOCKDBG").is_some(){ eprintln!("W {at}"); }
     }
 
     /// A command to give a vector to the outside: when it left the instruction's queue, and from when on the datum is there.
@@ -178,7 +178,7 @@ impl Accumulator {
         let (control, read) = self.read(stage);
         let select = self.output_select.enter(stage);
         self.finish(control.max(select));
-        (expanded, (read + 1).max(select).max(self.given + 1))
+        (expanded, read.max(select).max(self.given + 1))
     }
 
     /// The datum of the last command to give goes.
@@ -188,7 +188,7 @@ impl Accumulator {
         self.given = at;
     }
 
-    /// Reads a vector: when the control is taken, and when the read happens.
+    /// Reads a vector: when the control is taken, and from when on the vector is there.
     fn read(&mut self, stage: Cycle) -> (Cycle, Cycle) {
         let control = self.control.enter(stage);
         let waiting = self.port_a_control.enter(control.max(self.control_free));
@@ -197,7 +197,7 @@ impl Accumulator {
         let read = self.port_a.read(waiting);
         self.port_a_control.leave(read);
         self.accesses += 1;
-        (control, read)
+        (control, self.port_a.datum())
     }
 
     /// A SIMD instruction; gives when it left the instruction's queue.
@@ -252,7 +252,7 @@ impl Accumulator {
     fn read_only(&mut self, stage: Cycle, sub: SimdSub) -> Cycle {
         let (control, read) = self.read(stage);
         let select = self.output_select.enter(stage);
-        let started = self.compute(stage, Some(select.max(read + 1)), sub);
+        let started = self.compute(stage, Some(select.max(read)), sub);
         let sink = self.alu_select.enter(stage);
         self.drop_result(started, sink);
         control.max(select).max(started).max(sink)
@@ -298,7 +298,7 @@ impl Accumulator {
         }
         let (control, read) = self.read(stage);
         let select = self.output_select.enter(stage);
-        let started = self.compute(stage, Some(select.max(read + 1)), sub);
+        let started = self.compute(stage, Some(select.max(read)), sub);
         let half = control.max(select).max(started);
         self.write_result(half + 1, started, flags.accumulate)
     }

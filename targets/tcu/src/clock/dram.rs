@@ -286,7 +286,7 @@ impl Bank {
         let mut responds = 0;
         for _ in 0..burst.vectors {
             read = host.port_b.read(head);
-            let mut word = self.serialise(read, routed, host);
+            let mut word = self.serialise(routed, host);
             for _ in 0..self.beats_per_vector {
                 if left_in_part == 0 {
                     left_in_part = self.part(burst, done);
@@ -308,9 +308,9 @@ impl Bank {
         read
     }
 
-    /// A vector read at `read` goes to the converter: from when on its first word is there.
-    fn serialise(&mut self, read: Cycle, routed: Cycle, host: &mut Host) -> Cycle {
-        let vector = self.writes.vectors.enter((read + 1).max(routed).max(host.routed + 1));
+    /// The vector read last goes to the converter: from when on its first word is there.
+    fn serialise(&mut self, routed: Cycle, host: &mut Host) -> Cycle {
+        let vector = self.writes.vectors.enter(host.port_b.datum().max(routed).max(host.routed + 1));
         host.port_b.leave(vector);
         host.routed = vector;
         host.vectors += 1;

@@ -127,6 +127,11 @@ impl ReadPort {
         self.read
     }
 
+    /// When the data of the last read can leave the queue, behind those before.
+    pub(super) fn datum(&self) -> Cycle {
+        self.read.max(self.left[2]) + 1
+    }
+
     /// The data of the last read leave the queue.
     pub(super) const fn leave(&mut self, at: Cycle) {
         self.left = [self.left[1], self.left[2], at];
