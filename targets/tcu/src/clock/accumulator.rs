@@ -23,9 +23,6 @@ pub(super) struct Accumulator {
     vectors: Queue,
     /// When the stage can look at its next command.
     stage: Cycle,
-    /// What the memory is to do.
-    control: Slot,
-    control_free: Cycle,
     /// Whether the memory's input is the router or the ALUs.
     input_select: Slot,
     /// Whether the memory's output goes to the router or the ALUs.
@@ -91,8 +88,6 @@ impl Accumulator {
             commands: Pass::new(queue_depth),
             vectors: Queue::default(),
             stage: 0,
-            control: Slot::default(),
-            control_free: 0,
             input_select: Slot::default(),
             output_select: Slot::default(),
             alu_select: Slot::default(),
@@ -132,15 +127,15 @@ impl Accumulator {
     /// Gives when the instruction's queue has handed it on, and from when on the datum is taken.
     pub(super) fn take(&mut self, queued: Cycle, accumulate: bool) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
-        let control = self.control.enter(stage);
+        let (control, ready) = self.prepare_write(stage, accumulate);
         let select = self.input_select.enter(stage);
         self.finish(control.max(select));
-        (expanded, self.prepare_write(control, accumulate).max(select))
+        (expanded, ready.max(select))
     }
 
-    /// From when on the memory takes the datum of a write whose control came at `control`.
-    fn prepare_write(&mut self, control: Cycle, accumulate: bool) -> Cycle {
-        let at = control.max(self.control_free);
+    /// A command at the stage from `at` on tells the memory to write: when the memory knows, and
+    /// from when on it takes the datum.
+    fn prepare_write(&mut self, at: Cycle, accumulate: bool) -> (Cycle, Cycle) {
         let mut ready = self.port_a_control.enter(at).max(self.demux.enter(at)).max(self.mux.enter(at));
         let mut handed_on = ready;
         if accumulate {
@@ -148,9 +143,7 @@ impl Accumulator {
             handed_on = handed_on.max(self.port_b.read(at.max(self.overwritten + 1)));
             ready = ready.max(self.port_b.datum());
         }
-        self.control.leave(handed_on);
-        self.control_free = handed_on + 1;
-        ready.max(self.port_a.free())
+        (handed_on, ready.max(self.port_a.free()))
     }
 
     /// The datum of the last command to write comes.
@@ -169,7 +162,6 @@ impl Accumulator {
             self.written = at;
         }
         self.accesses += 1;
-        if std::env::var_os("CLOCKDBG").is_some(){ eprintln!("W {at}"); }
     }
 
     /// A command to give a vector to the outside: when it left the instruction's queue, and from when on the datum is there.
@@ -190,11 +182,8 @@ impl Accumulator {
 
     /// Reads a vector: when the control is taken, and from when on the vector is there.
     fn read(&mut self, stage: Cycle) -> (Cycle, Cycle) {
-        let control = self.control.enter(stage);
-        let waiting = self.port_a_control.enter(control.max(self.control_free));
-        self.control.leave(waiting);
-        self.control_free = waiting + 1;
-        let read = self.port_a.read(waiting);
+        let control = self.port_a_control.enter(stage);
+        let read = self.port_a.read(control);
         self.port_a_control.leave(read);
         self.accesses += 1;
         (control, self.port_a.datum())
@@ -225,9 +214,8 @@ impl Accumulator {
             self.gave(NEVER);
             return control.max(select);
         }
-        let control = self.control.enter(stage);
+        let (control, _) = self.prepare_write(stage, false);
         let select = self.input_select.enter(stage);
-        self.prepare_write(control, false);
         self.write(NEVER, false);
         control.max(select)
     }
@@ -277,10 +265,10 @@ impl Accumulator {
 
     /// Writes what the ALUs started to compute at `started`: when the stage has handed it on.
     fn write_result(&mut self, stage: Cycle, started: Cycle, accumulate: bool) -> Cycle {
-        let control = self.control.enter(stage);
+        let (control, ready) = self.prepare_write(stage, accumulate);
         let source = self.alu_select.enter(stage);
         let select = self.input_select.enter(stage);
-        let ready = self.prepare_write(control, accumulate).max(source).max(select);
+        let ready = ready.max(source).max(select);
         let written = ready.max(started + 2);
         self.alu_select.leave(written);
         self.write(written, accumulate);
