@@ -10,24 +10,24 @@
 //! their depths are those of the published hardware description. Memory answers as in the golden
 //! vectors: addresses and written data are taken at once, a beat a cycle comes back.
 //!
-//! `queue` has the queues, each unit a module of its own: `router`, `array`, `accumulator`, `dram`.
+//! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
+//! `array`, `accumulator`, `alu`, `host`, `dram`.
 
 mod accumulator;
+mod alu;
 mod array;
 mod dram;
+mod host;
+mod machine;
 mod queue;
 mod router;
 mod timeline;
 
-use accumulator::{Accumulator, Flags};
-use array::Array;
-use dram::{Bank, Host, Span};
-use queue::{Cycle, NEVER, ReadPort};
-use router::Router;
-pub use timeline::{Busy, Hang, LastEvents, Timeline, Traffic, Unit};
+use machine::Machine;
+pub use timeline::{Busy, Hang, LastEvents, StuckForm, Timeline, Traffic, Unit};
 
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, SimdSub, Strided};
+use crate::op::Op;
 
 /// What the clock needs to know of the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum ClockError {
         axi_bits: u32,
     },
     /// Vectors are no whole number of beats.
-    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: must be a multiple of the bus")]
+    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: must be 1 to 256 whole beats")]
     Beats {
         /// Bits of a vector in DRAM.
         vector_bits: u64,
@@ -65,9 +65,6 @@ pub enum ClockError {
         axi_bits: u32,
     },
 }
-
-/// The first cycle in which the decoder has an instruction.
-const FIRST: Cycle = 2;
 
 /// An instance with its memory, all queues empty.
 #[derive(Clone, Debug)]
@@ -87,22 +84,17 @@ impl Clock {
             return Err(ClockError::Bus { axi_bits });
         }
         let vector_bits = (config.array_size as u64).saturating_mul(config.data_type.size_bytes() as u64 * 8);
-        if vector_bits == 0 || vector_bits % u64::from(axi_bits) != 0 {
+        let beats = vector_bits / u64::from(axi_bits);
+        if !vector_bits.is_multiple_of(u64::from(axi_bits)) || !(1..=256).contains(&beats) {
             return Err(ClockError::Beats { vector_bits, axi_bits });
         }
-        let beats = vector_bits / u64::from(axi_bits);
-        let n = config.array_size;
-        let machine = Machine {
-            head: FIRST,
-            router: Router::new(2 * n),
-            array: Array::new(n),
-            accumulator: Accumulator::new(2 * n),
-            port_a: ReadPort::default(),
-            local_written: 0,
-            host: Host::default(),
-            banks: [Bank::new(params, beats), Bank::new(params, beats)],
+        let longest = LONGEST_LATENCY;
+        let params = ClockParams {
+            read_latency: params.read_latency.min(longest),
+            write_response_latency: params.write_response_latency.min(longest),
+            ..params
         };
-        Ok(Self { machine })
+        Ok(Self { machine: Machine::new(config, params, beats) })
     }
 
     /// When the instructions of `ops` are accepted and what else happens last, from reset on.
@@ -111,246 +103,19 @@ impl Clock {
     pub fn run(&self, ops: &[Op]) -> Timeline {
         let mut machine = self.machine.clone();
         let mut timeline = Timeline { accept: Vec::with_capacity(ops.len()), ..Timeline::default() };
-        let mut stuck = None;
         for (index, op) in ops.iter().enumerate() {
-            if stuck.is_none() {
-                stuck = timeline::stuck_form(op).map(|form| (index, form));
+            match machine.step(op) {
+                Ok(held) => timeline.accepted(held),
+                Err(unit) => {
+                    timeline.hang = Some(Hang::new(ops, index, unit));
+                    break;
+                }
             }
-            let (accepted, unit) = machine.step(op);
-            if accepted >= NEVER {
-                timeline.hang = Some(Hang::new(index, unit, stuck));
-                break;
-            }
-            timeline.charge(unit, accepted - machine.head);
-            timeline.accept.push(accepted);
-            machine.head = accepted + 1;
         }
         machine.finish(&mut timeline);
         timeline
     }
 }
 
-/// All units, and when the decoder can look at its next instruction.
-#[derive(Clone, Debug)]
-struct Machine {
-    head: Cycle,
-    router: Router,
-    array: Array,
-    accumulator: Accumulator,
-    port_a: ReadPort,
-    /// The last write of port A.
-    local_written: Cycle,
-    host: Host,
-    banks: [Bank; 2],
-}
-
-/// When the parts of an instruction were taken; the last one and who took it.
-#[derive(Clone, Copy)]
-struct Accept {
-    at: Cycle,
-    unit: Unit,
-}
-
-impl Accept {
-    const fn new(at: Cycle, unit: Unit) -> Self {
-        Self { at, unit }
-    }
-
-    /// The later of both.
-    const fn and(self, at: Cycle, unit: Unit) -> Self {
-        if at > self.at { Self { at, unit } } else { self }
-    }
-}
-
-impl Machine {
-    /// When the decoder is done with an instruction, and the unit it waited for.
-    fn step(&mut self, op: &Op) -> (Cycle, Unit) {
-        let accept = match *op {
-            Op::MatMul { accumulate, zeroes, size, .. } => self.mat_mul(accumulate, zeroes, size),
-            Op::LoadWeights { zeroes: true, size, .. } => self.load_zeroes(size),
-            Op::LoadWeights { zeroes: false, size, .. } => self.load_weights(size),
-            Op::DataMove { kind, other, size, .. } => self.data_move(kind, other, size),
-            Op::Simd { read, write, accumulate, sub, .. } => {
-                self.simd(Flags { read, write, accumulate }, sub)
-            }
-            // Extensions of the emulator, unknown to the hardware, cost a cycle like what has no meaning.
-            Op::NoOp
-            | Op::Wait { .. }
-            | Op::LoadLut { .. }
-            | Op::Configure { .. }
-            | Op::Unassigned { .. } => Accept::new(self.head, Unit::Decoder),
-        };
-        (accept.at, accept.unit)
-    }
-
-    fn mat_mul(&mut self, accumulate: bool, zeroes: bool, size: u64) -> Accept {
-        let routed = self.router.instructions.enter(self.head);
-        let reached = self.router.reach(routed);
-        let source = if zeroes { reached } else { self.router.local_reads.enter(reached) };
-        let target = self.router.accumulator_writes.enter(reached);
-        self.router.finish(source.max(target));
-        let rows = self.array.instructions.enter(self.head);
-        let results = self.accumulator.commands.enter(self.head);
-        let (mut read, mut last) = (self.head, [0; 4]);
-        for _ in 0..size {
-            if !zeroes {
-                read = self.port_a.read(self.head);
-            }
-            let (row_expanded, row) = self.array.expand(rows);
-            let (result_expanded, taken) = self.accumulator.take(results, accumulate);
-            let offered = if zeroes { row } else { row.max(self.port_a.datum()).max(source) };
-            let (entered, result) = self.array.compute(offered, taken.max(target));
-            self.accumulator.write(result, accumulate);
-            if !zeroes {
-                self.port_a.leave(entered);
-            }
-            last = [row_expanded, result_expanded, entered, result];
-        }
-        let [row_expanded, result_expanded, entered, result] = last;
-        self.array.instructions.leave(row_expanded);
-        self.accumulator.commands.leave(result_expanded);
-        if !zeroes {
-            self.router.local_reads.leave(entered);
-        }
-        self.router.accumulator_writes.leave(result);
-        Accept::new(read, Unit::LocalA)
-            .and(routed, Unit::Router)
-            .and(rows, Unit::Array)
-            .and(results, Unit::Accumulator)
-    }
-
-    fn load_zeroes(&mut self, size: u64) -> Accept {
-        let rows = self.array.instructions.enter(self.head);
-        let mut last = rows;
-        for _ in 0..size {
-            let (expanded, row) = self.array.expand(rows);
-            self.array.load(row);
-            last = expanded;
-        }
-        self.array.instructions.leave(last);
-        Accept::new(rows, Unit::Array)
-    }
-
-    fn load_weights(&mut self, size: u64) -> Accept {
-        let routed = self.router.instructions.enter(self.head);
-        let source = self.router.local_reads.enter(self.router.reach(routed));
-        self.router.finish(source);
-        let rows = self.array.instructions.enter(self.head);
-        let (mut read, mut last, mut loaded) = (self.head, rows, source);
-        for _ in 0..size {
-            read = self.port_a.read(self.head);
-            let (expanded, row) = self.array.expand(rows);
-            loaded = self.array.load(row.max(self.port_a.datum()).max(source));
-            self.port_a.leave(loaded);
-            last = expanded;
-        }
-        self.array.instructions.leave(last);
-        self.router.local_reads.leave(loaded);
-        Accept::new(read, Unit::LocalA).and(routed, Unit::Router).and(rows, Unit::Array)
-    }
-
-    fn simd(&mut self, flags: Flags, sub: SimdSub) -> Accept {
-        let queued = self.accumulator.commands.enter(self.head);
-        let expanded = self.accumulator.simd(queued, flags, sub);
-        self.accumulator.commands.leave(expanded);
-        Accept::new(queued, Unit::Accumulator)
-    }
-
-    fn data_move(&mut self, kind: DataMoveKind, other: Strided, size: u64) -> Accept {
-        let span = Span { address: other.address, size, stride_log2: other.stride_log2 };
-        match kind {
-            DataMoveKind::Dram0ToLocal => self.from_dram(0, span),
-            DataMoveKind::LocalToDram0 => self.to_dram(0, span),
-            DataMoveKind::Dram1ToLocal => self.from_dram(1, span),
-            DataMoveKind::LocalToDram1 => self.to_dram(1, span),
-            DataMoveKind::AccumulatorToLocal => self.from_accumulator(size),
-            DataMoveKind::LocalToAccumulator => self.to_accumulator(size, false),
-            DataMoveKind::LocalToAccumulatorAccumulate => self.to_accumulator(size, true),
-        }
-    }
-
-    fn from_dram(&mut self, bank: usize, span: Span) -> Accept {
-        let routed = self.host.begin(self.head);
-        let taken = self.banks[bank].read(self.head, routed, span, &mut self.host);
-        self.host.end();
-        dram_accept(bank, routed, taken)
-    }
-
-    fn to_dram(&mut self, bank: usize, span: Span) -> Accept {
-        let routed = self.host.begin(self.head);
-        let taken = self.banks[bank].write(self.head, routed, span, &mut self.host);
-        self.host.end();
-        dram_accept(bank, routed, taken)
-    }
-
-    fn to_accumulator(&mut self, size: u64, accumulate: bool) -> Accept {
-        let routed = self.router.instructions.enter(self.head);
-        let reached = self.router.reach(routed);
-        let source = self.router.local_reads.enter(reached);
-        let target = self.router.accumulator_writes.enter(reached);
-        self.router.finish(source.max(target));
-        let commands = self.accumulator.commands.enter(self.head);
-        let (mut read, mut last, mut written) = (self.head, commands, source);
-        for _ in 0..size {
-            read = self.port_a.read(self.head);
-            let (expanded, taken) = self.accumulator.take(commands, accumulate);
-            written = taken.max(self.port_a.datum()).max(source).max(target);
-            self.accumulator.write(written, accumulate);
-            self.port_a.leave(written);
-            last = expanded;
-        }
-        self.accumulator.commands.leave(last);
-        self.router.local_reads.leave(written);
-        self.router.accumulator_writes.leave(written);
-        Accept::new(read, Unit::LocalA).and(routed, Unit::Router).and(commands, Unit::Accumulator)
-    }
-
-    fn from_accumulator(&mut self, size: u64) -> Accept {
-        let routed = self.router.instructions.enter(self.head);
-        let source = self.router.local_writes.enter(self.router.reach(routed));
-        self.router.finish(source);
-        let commands = self.accumulator.commands.enter(self.head);
-        let (mut written, mut last) = (self.head, commands);
-        for _ in 0..size {
-            let (expanded, given) = self.accumulator.give(commands);
-            written = given.max(source).max(self.head).max(self.port_a.free());
-            self.accumulator.gave(written);
-            self.port_a.write(written);
-            last = expanded;
-        }
-        self.accumulator.commands.leave(last);
-        self.router.local_writes.leave(written);
-        self.local_written = written;
-        Accept::new(written, Unit::LocalA).and(routed, Unit::Router).and(commands, Unit::Accumulator)
-    }
-
-    /// Enters the last events and the work done.
-    fn finish(&self, timeline: &mut Timeline) {
-        let seen = |at: Cycle| if at < NEVER { at } else { 0 };
-        let banks = &self.banks;
-        timeline.last = LastEvents {
-            accumulator_write: seen(self.accumulator.last_write()),
-            local_write: seen(self.local_written).max(seen(self.host.written)),
-            axi_write: seen(banks[0].last_beat_written()).max(seen(banks[1].last_beat_written())),
-            weight_load: seen(self.array.loaded),
-            write_response: seen(banks[0].last_response()).max(seen(banks[1].last_response())),
-        };
-        timeline.busy = Busy {
-            array_rows: self.array.computed_rows,
-            weight_rows: self.array.weight_rows,
-            accumulator_accesses: self.accumulator.accesses,
-            simd_operations: self.accumulator.operations,
-            dram_vectors: self.host.vectors,
-            array_blocked: self.array.blocked,
-            array_draining: self.array.draining,
-        };
-        timeline.traffic = [0, 1].map(|bank: usize| Traffic::new(banks[bank].traffic()));
-        let accepted = timeline.accept.last().map_or(0, |at| at + 1);
-        timeline.total = timeline.last.latest().max(accepted);
-    }
-}
-
-fn dram_accept(bank: usize, routed: Cycle, taken: dram::Taken) -> Accept {
-    let dram = if bank == 0 { Unit::Dram0 } else { Unit::Dram1 };
-    Accept::new(taken.port_b, dram).and(routed, Unit::HostRouter).and(taken.request, dram)
-}
+/// Bounds what a caller can ask for, so that no sum of cycles overflows.
+const LONGEST_LATENCY: u64 = 1 << 20;

@@ -4,6 +4,7 @@
 //! with two ports, to the ALUs and to the selectors of their data. A command occupies the stage
 //! until all of these have taken their part.
 
+use super::alu::{Alu, needs_input};
 use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
 use crate::op::{SimdOp, SimdSub};
 
@@ -15,6 +16,7 @@ pub(super) struct Flags {
     pub(super) accumulate: bool,
 }
 
+/// The command stage, the memory and the ALUs.
 #[derive(Clone, Debug)]
 pub(super) struct Accumulator {
     /// Instructions.
@@ -31,9 +33,8 @@ pub(super) struct Accumulator {
     alu_select: Slot,
     /// Accesses waiting for port A.
     port_a_control: Slot,
-    /// Whether data pass the adder, at its input and its output.
-    demux: Slot,
-    mux: Slot,
+    /// Whether what is written passes the adder.
+    adder_select: Slot,
     port_a: ReadPort,
     /// Reads what is to be added to.
     port_b: ReadPort,
@@ -49,39 +50,6 @@ pub(super) struct Accumulator {
     pub(super) operations: u64,
 }
 
-/// Two cycles of pipeline, then a queue of two.
-#[derive(Clone, Debug, Default)]
-struct Alu {
-    /// When the last operations started and their results left.
-    started: [Cycle; 4],
-    left: [Cycle; 4],
-}
-
-impl Alu {
-    /// When an operation can start that is offered from `offered` on.
-    fn start(&self, offered: Cycle) -> Cycle {
-        if offered >= NEVER {
-            return NEVER;
-        }
-        let mut at = offered.max(self.started[3] + 1);
-        // Results enter the queue two cycles after their start and are counted from the third on.
-        while (0..4).filter(|&i| self.started[i] + 3 <= at && self.left[i] >= at).count() > 1 {
-            if self.left[2] >= NEVER {
-                return NEVER;
-            }
-            at += 1;
-        }
-        at
-    }
-
-    fn record(&mut self, started: Cycle, left: Cycle) {
-        self.started.rotate_left(1);
-        self.left.rotate_left(1);
-        self.started[3] = started;
-        self.left[3] = left;
-    }
-}
-
 impl Accumulator {
     pub(super) fn new(queue_depth: usize) -> Self {
         Self {
@@ -92,8 +60,7 @@ impl Accumulator {
             output_select: Slot::default(),
             alu_select: Slot::default(),
             port_a_control: Slot::default(),
-            demux: Slot::default(),
-            mux: Slot::default(),
+            adder_select: Slot::default(),
             port_a: ReadPort::default(),
             port_b: ReadPort::default(),
             written: 0,
@@ -110,13 +77,14 @@ impl Accumulator {
         self.written
     }
 
-    /// A command waiting from `queued` on for the expansion reaches the stage: entered the queue of vectors at the
-    /// first cycle, at the stage from the second on.
+    /// A command for a vector of an instruction queued at `queued`: when it leaves the instruction,
+    /// and from when on it is at the stage.
     fn reach(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let entered = self.vectors.enter(queued);
         (entered, self.stage.max(entered + 1))
     }
 
+    /// All concerned have the command at the stage.
     fn finish(&mut self, at: Cycle) {
         self.vectors.leave(at);
         self.stage = at + 1;
@@ -136,7 +104,7 @@ impl Accumulator {
     /// A command at the stage from `at` on tells the memory to write: when the memory knows, and
     /// from when on it takes the datum.
     fn prepare_write(&mut self, at: Cycle, accumulate: bool) -> (Cycle, Cycle) {
-        let mut ready = self.port_a_control.enter(at).max(self.demux.enter(at)).max(self.mux.enter(at));
+        let mut ready = self.port_a_control.enter(at).max(self.adder_select.enter(at));
         let mut handed_on = ready;
         if accumulate {
             // A lock keeps the read half behind every write before it that does not add.
@@ -150,8 +118,7 @@ impl Accumulator {
     pub(super) fn write(&mut self, at: Cycle, accumulate: bool) {
         self.input_select.leave(at);
         self.port_a_control.leave(at);
-        self.demux.leave(at);
-        self.mux.leave(at);
+        self.adder_select.leave(at);
         self.port_a.write(at);
         if accumulate {
             self.port_b.leave(at);
@@ -164,7 +131,8 @@ impl Accumulator {
         self.accesses += 1;
     }
 
-    /// A command to give a vector to the outside: when it left the instruction's queue, and from when on the datum is there.
+    /// A command to give a vector to the outside: when it left the instruction, and from when on the
+    /// datum is there.
     pub(super) fn give(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
         let (control, read) = self.read(stage);
@@ -290,10 +258,4 @@ impl Accumulator {
         let half = control.max(select).max(started);
         self.write_result(half + 1, started, flags.accumulate)
     }
-}
-
-/// Whether the ALUs wait for a datum. Hardware means to except unary operations on a register, but
-/// its test for them is never true.
-pub(super) fn needs_input(sub: SimdSub) -> bool {
-    !matches!(sub.op, SimdOp::NoOp | SimdOp::Zero) && (sub.left == 0 || sub.right == 0)
 }

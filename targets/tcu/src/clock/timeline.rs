@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::accumulator::needs_input;
+use super::alu::needs_input;
+use super::machine::Held;
 use crate::op::{Op, SimdOp};
 
 /// The units the decoder hands parts of instructions to.
@@ -140,7 +141,7 @@ impl fmt::Display for StuckForm {
 }
 
 /// The form of an instruction that leaves a unit waiting for ever.
-pub(super) fn stuck_form(op: &Op) -> Option<StuckForm> {
+fn stuck_form(op: &Op) -> Option<StuckForm> {
     let Op::Simd { read, write, sub, .. } = *op else { return None };
     match sub.op {
         SimdOp::NoOp => (read || write).then_some(StuckForm::NoOpMoves),
@@ -152,7 +153,7 @@ pub(super) fn stuck_form(op: &Op) -> Option<StuckForm> {
 
 /// The decoder waits for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("instruction {instruction} is never accepted: the {unit} never take their part{}", cause(.stuck))]
+#[error("instruction {instruction} is never accepted: its part for the {unit} is never taken{}", cause(.stuck))]
 pub struct Hang {
     /// The instruction at the decoder.
     pub instruction: usize,
@@ -163,7 +164,10 @@ pub struct Hang {
 }
 
 impl Hang {
-    pub(super) const fn new(instruction: usize, unit: Unit, stuck: Option<(usize, StuckForm)>) -> Self {
+    /// Instruction `instruction` of `ops` waits for `unit` for ever.
+    pub(super) fn new(ops: &[Op], instruction: usize, unit: Unit) -> Self {
+        let before = ops.iter().take(instruction + 1).enumerate();
+        let stuck = before.filter_map(|(index, op)| Some((index, stuck_form(op)?))).next();
         Self { instruction, unit, stuck }
     }
 }
@@ -196,9 +200,11 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    pub(super) fn charge(&mut self, unit: Unit, cycles: u64) {
-        if let Some(sum) = self.waits.get_mut(unit as usize) {
-            *sum += cycles;
+    /// The decoder is done with the next instruction.
+    pub(super) fn accepted(&mut self, held: Held) {
+        self.accept.push(held.until);
+        if let Some(sum) = self.waits.get_mut(held.by as usize) {
+            *sum += held.waited;
         }
     }
 }
