@@ -21,9 +21,11 @@ mod host;
 mod machine;
 mod queue;
 mod router;
+mod slice;
 mod timeline;
 
 use machine::Machine;
+pub use slice::Slice;
 pub use timeline::{Busy, Hang, LastEvents, StuckForm, Timeline, Traffic, Unit};
 
 use crate::config::Config;
@@ -101,11 +103,19 @@ impl Clock {
     ///
     /// Stops at the first instruction that the decoder can never hand on.
     pub fn run(&self, ops: &[Op]) -> Timeline {
+        self.run_observed(ops, &mut |_| ())
+    }
+
+    /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
+    pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
         let mut machine = self.machine.clone();
         let mut timeline = Timeline { accept: Vec::with_capacity(ops.len()), ..Timeline::default() };
         for (index, op) in ops.iter().enumerate() {
             match machine.step(op) {
-                Ok(held) => timeline.accepted(held),
+                Ok(held) => {
+                    timeline.accepted(held);
+                    machine.spans().slices(index).for_each(&mut *observer);
+                }
                 Err(unit) => {
                     timeline.hang = Some(Hang::new(ops, index, unit));
                     break;

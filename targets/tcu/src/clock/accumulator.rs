@@ -44,6 +44,8 @@ pub(super) struct Accumulator {
     overwritten: Cycle,
     /// The last datum given.
     given: Cycle,
+    /// The last read by port A.
+    read: Cycle,
     alu: Alu,
     /// Vectors read, written and computed.
     pub(super) accesses: u64,
@@ -66,6 +68,7 @@ impl Accumulator {
             written: 0,
             overwritten: 0,
             given: 0,
+            read: 0,
             alu: Alu::default(),
             accesses: 0,
             operations: 0,
@@ -82,6 +85,13 @@ impl Accumulator {
     fn reach(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let entered = self.vectors.enter(queued);
         (entered, self.stage.max(entered + 1))
+    }
+
+    /// The first and last access of the last SIMD instruction to the memory, and when the ALUs started it.
+    pub(super) fn worked(&self, flags: Flags) -> ((Cycle, Cycle), Cycle) {
+        let last = self.port_a.last();
+        let first = if flags.read { self.read } else { last };
+        ((first, last), self.alu.last_start())
     }
 
     /// All concerned have the command at the stage.
@@ -135,7 +145,7 @@ impl Accumulator {
     /// datum is there.
     pub(super) fn give(&mut self, queued: Cycle) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
-        let (control, read) = self.read(stage);
+        let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         self.finish(control.max(select));
         (expanded, read.max(select).max(self.given + 1))
@@ -149,15 +159,15 @@ impl Accumulator {
     }
 
     /// Reads a vector: when the control is taken, and from when on the vector is there.
-    fn read(&mut self, stage: Cycle) -> (Cycle, Cycle) {
+    fn fetch(&mut self, stage: Cycle) -> (Cycle, Cycle) {
         let control = self.port_a_control.enter(stage);
-        let read = self.port_a.read(control);
-        self.port_a_control.leave(read);
+        self.read = self.port_a.read(control);
+        self.port_a_control.leave(self.read);
         self.accesses += 1;
         (control, self.port_a.datum())
     }
 
-    /// A SIMD instruction; gives when it left the instruction's queue.
+    /// A SIMD instruction: when it left the instruction's queue.
     ///
     /// A form that waits for what never comes holds the units it waits in for ever.
     pub(super) fn simd(&mut self, queued: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
@@ -177,7 +187,7 @@ impl Accumulator {
     /// NoOp with a flag moves data to or from a router that was not told of it.
     fn move_nothing(&mut self, stage: Cycle, read: bool) -> Cycle {
         if read {
-            let (control, _) = self.read(stage);
+            let (control, _) = self.fetch(stage);
             let select = self.output_select.enter(stage);
             self.gave(NEVER);
             return control.max(select);
@@ -206,7 +216,7 @@ impl Accumulator {
     }
 
     fn read_only(&mut self, stage: Cycle, sub: SimdSub) -> Cycle {
-        let (control, read) = self.read(stage);
+        let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         let started = self.compute(stage, Some(select.max(read)), sub);
         let sink = self.alu_select.enter(stage);
@@ -252,7 +262,7 @@ impl Accumulator {
             // The read half is left out, and with it the computation.
             return self.write_result(stage + 1, NEVER, flags.accumulate);
         }
-        let (control, read) = self.read(stage);
+        let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         let started = self.compute(stage, Some(select.max(read)), sub);
         let half = control.max(select).max(started);

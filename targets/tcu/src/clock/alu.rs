@@ -28,6 +28,11 @@ impl Alu {
         at
     }
 
+    /// When the last operation started.
+    pub(super) const fn last_start(&self) -> Cycle {
+        self.started[3]
+    }
+
     /// An operation started, and its result left.
     pub(super) fn record(&mut self, started: Cycle, left: Cycle) {
         self.started.rotate_left(1);

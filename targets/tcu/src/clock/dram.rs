@@ -28,13 +28,15 @@ pub(super) struct Span {
     pub(super) stride_log2: u32,
 }
 
-/// When the parts of a transfer that the decoder waits for were taken.
+/// When the parts of a transfer that the decoder waits for were taken, and the bus was used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     /// The bank has the request.
     pub(super) request: Cycle,
     /// Port B has issued its last address.
     pub(super) port_b: Cycle,
+    pub(super) first_beat: Cycle,
+    pub(super) last_beat: Cycle,
 }
 
 #[derive(Clone, Debug)]

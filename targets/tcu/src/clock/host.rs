@@ -1,14 +1,15 @@
 //! Local memory's port B and the router between it and both banks: [`Host`].
 
-use super::queue::{Cycle, ReadPort, Slot};
+use super::queue::{Cycle, NEVER, ReadPort, Slot};
 
 /// One transfer at a time; every vector passes the router.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Host {
     /// The instruction that routes data.
     control: Slot,
-    /// The last vector routed.
+    /// The last vector routed, and the first of the transfer.
     routed: Cycle,
+    first: Cycle,
     port_b: ReadPort,
     /// The last write.
     pub(super) written: Cycle,
@@ -19,6 +20,7 @@ pub(super) struct Host {
 impl Host {
     /// A transfer offered from `head` on: when its routing is taken.
     pub(super) fn begin(&mut self, head: Cycle) -> Cycle {
+        self.first = NEVER;
         self.control.enter(head)
     }
 
@@ -38,9 +40,9 @@ impl Host {
     }
 
     /// The vector read last passes.
-    pub(super) const fn pass(&mut self, at: Cycle) {
+    pub(super) fn pass(&mut self, at: Cycle) {
         self.port_b.leave(at);
-        self.routed = at;
+        self.route(at);
         self.vectors += 1;
     }
 
@@ -48,9 +50,24 @@ impl Host {
     pub(super) fn write(&mut self, offered: Cycle) -> Cycle {
         let at = offered.max(self.routed + 1).max(self.port_b.free());
         self.port_b.write(at);
-        self.routed = at;
+        self.route(at);
         self.written = at;
         self.vectors += 1;
         at
+    }
+
+    fn route(&mut self, at: Cycle) {
+        self.routed = at;
+        self.first = self.first.min(at);
+    }
+
+    /// The first vector of the last transfer.
+    pub(super) const fn first(&self) -> Cycle {
+        self.first
+    }
+
+    /// The last vector of the last transfer.
+    pub(super) const fn last(&self) -> Cycle {
+        self.routed
     }
 }

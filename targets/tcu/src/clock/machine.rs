@@ -7,9 +7,10 @@ use super::dram::{Bank, Span, Taken};
 use super::host::Host;
 use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Router, To};
+use super::slice::Spans;
 use super::timeline::{Busy, LastEvents, Timeline, Traffic, Unit};
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, SimdSub, Strided};
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
 /// The first cycle in which the decoder has an instruction.
 const FIRST: Cycle = 2;
@@ -28,6 +29,8 @@ pub(super) struct Machine {
     local_written: Cycle,
     host: Host,
     banks: [Bank; 2],
+    /// When the units worked on the last instruction.
+    spans: Spans,
 }
 
 /// How long the decoder held an instruction, and for whom.
@@ -72,11 +75,13 @@ impl Machine {
             local_written: 0,
             host: Host::default(),
             banks: [Bank::new(params, beats_per_vector), Bank::new(params, beats_per_vector)],
+            spans: Spans::NONE,
         }
     }
 
     /// The next instruction. The error is the unit that never takes its part.
     pub(super) fn step(&mut self, op: &Op) -> Result<Held, Unit> {
+        self.spans = Spans::NONE;
         let accept = match *op {
             Op::MatMul { accumulate, zeroes, size, .. } => {
                 self.mat_mul(accumulate, zeroes, self.vectors(size))
@@ -97,8 +102,14 @@ impl Machine {
             return Err(accept.unit);
         }
         let waited = accept.at - self.head;
+        self.spans.set(Unit::Decoder, self.head, accept.at);
         self.head = accept.at + 1;
         Ok(Held { until: accept.at, waited, by: accept.unit })
+    }
+
+    /// When the units worked on the last instruction.
+    pub(super) const fn spans(&self) -> Spans {
+        self.spans
     }
 
     /// The size as the units count it.
@@ -110,7 +121,7 @@ impl Machine {
         let routed = self.router.route(self.head, !zeroes, To::Accumulators);
         let rows = self.array.instructions.enter(self.head);
         let results = self.accumulator.commands.enter(self.head);
-        let (mut read, mut last) = (self.head, [0; 4]);
+        let (mut read, mut last, mut first) = (self.head, [0; 4], None);
         for _ in 0..size {
             let (row_expanded, mut offered) = self.array.expand(rows);
             if !zeroes {
@@ -124,8 +135,15 @@ impl Machine {
                 self.port_a.leave(entered);
             }
             last = [row_expanded, result_expanded, entered, result];
+            first.get_or_insert([read, entered, result]);
         }
         let [row_expanded, result_expanded, entered, result] = last;
+        let [first_read, first_entered, first_result] = first.unwrap_or([read, entered, result]);
+        if !zeroes {
+            self.spans.set(Unit::LocalA, first_read, read);
+        }
+        self.spans.set(Unit::Array, first_entered, entered);
+        self.spans.set(Unit::Accumulator, first_result, result);
         self.array.instructions.leave(row_expanded);
         self.accumulator.commands.leave(result_expanded);
         self.router.finish(entered, result);
@@ -151,7 +169,7 @@ impl Machine {
     /// Shifts rows of an instruction queued at `queued` into the array, from port A if that is routed
     /// to it, from `source` on: the last read and the last shift.
     fn load_rows(&mut self, queued: Cycle, size: u64, source: Option<Cycle>) -> (Cycle, Cycle) {
-        let (mut read, mut loaded, mut last) = (self.head, queued, queued);
+        let (mut read, mut loaded, mut last, mut first) = (self.head, queued, queued, None);
         for _ in 0..size {
             let (expanded, row) = self.array.expand(queued);
             if let Some(source) = source {
@@ -162,14 +180,27 @@ impl Machine {
                 loaded = self.array.load(row);
             }
             last = expanded;
+            first.get_or_insert([read, loaded]);
         }
         self.array.instructions.leave(last);
+        let [first_read, first_loaded] = first.unwrap_or([read, loaded]);
+        if source.is_some() {
+            self.spans.set(Unit::LocalA, first_read, read);
+        }
+        self.spans.set(Unit::Array, first_loaded, loaded);
         (read, loaded)
     }
 
     fn simd(&mut self, flags: Flags, sub: SimdSub) -> Accept {
         let queued = self.accumulator.commands.enter(self.head);
         let expanded = self.accumulator.simd(queued, flags, sub);
+        let ((first, last), started) = self.accumulator.worked(flags);
+        if flags.read || flags.write {
+            self.spans.set(Unit::Accumulator, first, last);
+        }
+        if sub.op != SimdOp::NoOp {
+            self.spans.set(Unit::Alu, started, started);
+        }
         self.accumulator.commands.leave(expanded);
         Accept::new(queued, Unit::Accumulator)
     }
@@ -197,6 +228,8 @@ impl Machine {
         let routed = self.host.begin(self.head);
         let taken = transfer(&mut self.banks[bank], self.head, routed, span, &mut self.host);
         self.host.end();
+        self.spans.set(Unit::HostRouter, self.host.first(), self.host.last());
+        self.spans.set(unit, taken.first_beat, taken.last_beat);
         Accept::new(taken.port_b, unit).and(routed, Unit::HostRouter).and(taken.request, unit)
     }
 
@@ -204,7 +237,7 @@ impl Machine {
     fn move_in(&mut self, size: u64, accumulate: bool) -> Accept {
         let routed = self.router.route(self.head, true, To::Accumulators);
         let commands = self.accumulator.commands.enter(self.head);
-        let (mut read, mut last, mut written) = (self.head, commands, routed.source);
+        let (mut read, mut last, mut written, mut first) = (self.head, commands, routed.source, None);
         for _ in 0..size {
             read = self.port_a.read(self.head);
             let (expanded, taken) = self.accumulator.take(commands, accumulate);
@@ -212,7 +245,11 @@ impl Machine {
             self.accumulator.write(written, accumulate);
             self.port_a.leave(written);
             last = expanded;
+            first.get_or_insert([read, written]);
         }
+        let [first_read, first_written] = first.unwrap_or([read, written]);
+        self.spans.set(Unit::LocalA, first_read, read);
+        self.spans.set(Unit::Accumulator, first_written, written);
         self.accumulator.commands.leave(last);
         self.router.finish(written, written);
         Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
@@ -222,14 +259,18 @@ impl Machine {
     fn move_out(&mut self, size: u64) -> Accept {
         let routed = self.router.route(self.head, false, To::Local);
         let commands = self.accumulator.commands.enter(self.head);
-        let (mut written, mut last) = (self.head, commands);
+        let (mut written, mut last, mut first) = (self.head, commands, None);
         for _ in 0..size {
             let (expanded, given) = self.accumulator.give(commands);
             written = given.max(routed.target).max(self.head).max(self.port_a.free());
             self.accumulator.gave(written);
             self.port_a.write(written);
             last = expanded;
+            first.get_or_insert(written);
         }
+        let first = first.unwrap_or(written);
+        self.spans.set(Unit::LocalA, first, written);
+        self.spans.set(Unit::Accumulator, first, written);
         self.accumulator.commands.leave(last);
         self.router.finish(written, written);
         self.local_written = written;

@@ -137,6 +137,11 @@ impl ReadPort {
         self.left = [self.left[1], self.left[2], at];
     }
 
+    /// The last access.
+    pub(super) const fn last(&self) -> Cycle {
+        self.accessed
+    }
+
     /// When a write can happen at the earliest.
     pub(super) const fn free(&self) -> Cycle {
         self.accessed + 1

@@ -6,7 +6,7 @@ use super::alu::needs_input;
 use super::machine::Held;
 use crate::op::{Op, SimdOp};
 
-/// The units the decoder hands parts of instructions to.
+/// The units of the machine. The decoder waits for all but the ALUs, which belong to the accumulators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
     /// The decoder itself.
@@ -18,8 +18,10 @@ pub enum Unit {
     Router,
     /// The systolic array.
     Array,
-    /// The accumulators with their ALUs.
+    /// The accumulators.
     Accumulator,
+    /// The ALUs behind the accumulators.
+    Alu,
     /// The router between local memory's port B and the banks.
     HostRouter,
     /// DRAM0.
@@ -30,12 +32,13 @@ pub enum Unit {
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Decoder,
         Self::LocalA,
         Self::Router,
         Self::Array,
         Self::Accumulator,
+        Self::Alu,
         Self::HostRouter,
         Self::Dram0,
         Self::Dram1,
@@ -50,6 +53,7 @@ impl fmt::Display for Unit {
             Self::Router => "router",
             Self::Array => "array",
             Self::Accumulator => "accumulators",
+            Self::Alu => "ALUs",
             Self::HostRouter => "host router",
             Self::Dram0 => "DRAM0",
             Self::Dram1 => "DRAM1",

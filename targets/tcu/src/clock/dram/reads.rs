@@ -1,7 +1,7 @@
 //! From DRAM to local memory: [`Reads`].
 
 use super::super::host::Host;
-use super::super::queue::{Cycle, Pair, Queue};
+use super::super::queue::{Cycle, NEVER, Pair, Queue};
 use super::{Bank, Burst, Span, Taken};
 
 /// Queues of the read channels, and the last events.
@@ -18,6 +18,8 @@ pub(super) struct Reads {
     /// The last word of a vector put together, and when that vector was written.
     word: Cycle,
     vector: Cycle,
+    /// The first beat of the transfer.
+    first_beat: Cycle,
     pub(super) beats: u64,
     pub(super) bursts: u64,
 }
@@ -34,6 +36,7 @@ impl Bank {
     ) -> Taken {
         let request = self.instruction.enter(head);
         let mut queued = request;
+        self.reads.first_beat = NEVER;
         for burst in self.bursts(span) {
             if burst.opens {
                 queued = self.requests.enter(queued);
@@ -48,7 +51,8 @@ impl Bank {
             self.read_burst(burst, asked, head.max(routed), host);
         }
         self.instruction.leave(queued);
-        Taken { request, port_b: host.written }
+        let Reads { first_beat, beat: last_beat, .. } = self.reads;
+        Taken { request, port_b: host.written, first_beat, last_beat }
     }
 
     /// A burst whose address left the converter at `asked`; `ready` is when local memory is.
@@ -84,6 +88,7 @@ impl Bank {
         reads.beat = reads.data.enter(earliest.max(reads.beat + 1));
         let moved = reads.words.enter(reads.beat + 1);
         reads.data.leave(moved);
+        reads.first_beat = reads.first_beat.min(reads.beat);
         *left_in_vector -= 1;
         if self.beats_per_vector == 1 {
             reads.vector = host.write((moved + 1).max(ready));

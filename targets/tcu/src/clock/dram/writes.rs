@@ -1,7 +1,7 @@
 //! From local memory to DRAM: [`Writes`].
 
 use super::super::host::Host;
-use super::super::queue::{Cycle, Pair, Queue};
+use super::super::queue::{Cycle, NEVER, Pair, Queue};
 use super::{Bank, Burst, Span, Taken};
 
 /// Queues of the write channels, and the last events.
@@ -18,6 +18,8 @@ pub(super) struct Writes {
     /// The last beat on the bus, and the last response.
     pub(super) beat: Cycle,
     pub(super) response: Cycle,
+    /// The first beat of the transfer.
+    first_beat: Cycle,
     pub(super) beats: u64,
     pub(super) bursts: u64,
 }
@@ -34,6 +36,7 @@ impl Bank {
     ) -> Taken {
         let request = self.instruction.enter(head);
         let mut queued = request;
+        self.writes.first_beat = NEVER;
         let mut port_b = 0;
         for burst in self.bursts(span) {
             if burst.opens {
@@ -49,7 +52,8 @@ impl Bank {
             }
         }
         self.instruction.leave(queued);
-        Taken { request, port_b }
+        let Writes { first_beat, beat: last_beat, .. } = self.writes;
+        Taken { request, port_b, first_beat, last_beat }
     }
 
     /// A burst at the converter from `at` on, whose address left it at `asked`: when port B read its
@@ -105,6 +109,7 @@ impl Bank {
         writes.word = writes.data.enter(word.max(writes.word + 1));
         writes.beat = (writes.word + 1).max(writes.beat + 1).max(known);
         writes.data.leave(writes.beat);
+        writes.first_beat = writes.first_beat.min(writes.beat);
         writes.beats += 1;
         writes.word + 1
     }
