@@ -16,7 +16,8 @@ pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
 fn text(report: &Report) -> String {
     let rows = report.files.iter().map(|file| {
         let numbers = [file.passed, file.failed, file.skipped];
-        let exact = if file.measured == 0 { String::new() } else { format!("{} of {}", file.exact, file.measured) };
+        let exact =
+            if file.measured == 0 { String::new() } else { format!("{} of {}", file.exact, file.measured) };
         std::iter::once(file.file.clone()).chain(numbers.map(|n| n.to_string())).chain([exact]).collect()
     });
     let columns = [

@@ -1,14 +1,14 @@
 //! `rtl_sequences*.json`: random programs and the final state that hardware left behind.
 //!
 //! Each program is run once; the hashes of all four memories are one case. Its cycles at each
-//! latency are a case of their own: the total, and when each instruction was accepted.
+//! latency are a case of their own: the total, the last events, and when each instruction was accepted.
 
 use std::sync::Arc;
 
 use npukit_target::{Case, Outcome};
 
 use super::{Golden, cycles, execute, from_hex};
-use crate::clock::ClockParams;
+use crate::clock::{ClockParams, Timeline};
 use crate::codec::decode_program_lenient;
 use crate::config::Config;
 use crate::fault::Memory;
@@ -50,7 +50,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// A program's cycles at a latency.
+/// A program's cycles at a latency: the total, the last event of each kind, all acceptances.
 fn timed(
     name: String,
     latency: &str,
@@ -59,7 +59,11 @@ fn timed(
     setting: &Arc<Setting>,
 ) -> Result<Case, KeyError> {
     let latency: u64 = latency.parse().map_err(|_| run.error("", "must be named by a number of cycles"))?;
+    let last = run.keys("last")?;
     let mut expected = vec![run.number("total")?];
+    for event in ["acc_write", "local_write", "axi_write", "weight_load", "write_response"] {
+        expected.push(last.number(event)?);
+    }
     expected.extend(run.numbers("accept")?.into_iter().map(|cycle| cycle as u64));
     let setting = Arc::clone(setting);
     Ok(Case::new(name, move || {
@@ -67,9 +71,18 @@ fn timed(
         let timeline = decode_program_lenient(&setting.config, &program)
             .map_err(|error| error.to_string())
             .and_then(|ops| cycles::run(&setting.config, params, &ops));
-        let got = timeline.map(|timeline| [vec![timeline.total], timeline.accept].concat());
+        let got = timeline.map(|timeline| numbers(&timeline));
         cycles::outcome("a run to the end", got.map(|got| cycles::compare(&expected, &got)))
     }))
+}
+
+/// The numbers of a run, in the order of [`timed`].
+fn numbers(timeline: &Timeline) -> Vec<u64> {
+    let last = timeline.last;
+    let mut numbers = vec![timeline.total, last.accumulator_write, last.local_write, last.axi_write];
+    numbers.extend([last.weight_load, last.write_response]);
+    numbers.extend(&timeline.accept);
+    numbers
 }
 
 fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {

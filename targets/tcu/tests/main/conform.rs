@@ -103,6 +103,25 @@ fn a_wrong_vector_fails() {
 }
 
 #[test]
+fn measurements_pass_within_two_cycles_and_say_so() {
+    let Some(path) = shared("golden/tcu/rtl_sequences.json") else { return };
+    let text = std::fs::read_to_string(path).unwrap();
+    let outcome = |total: &str| {
+        let changed = text.replacen("\"total\":586", total, 1);
+        let cases = Tcu.vectors("sequences.json", changed.as_bytes(), &Disk).unwrap();
+        let mut first = cases.into_iter().filter(|case| case.name == "p8_000 cycles at latency 1");
+        first.next().unwrap().check()
+    };
+    assert_eq!(outcome("\"total\":586"), Outcome::Measured { exact: true });
+    assert_eq!(outcome("\"total\":588"), Outcome::Measured { exact: false });
+    let failed = Outcome::Failed {
+        expected: "589 as number 0 of 23".to_owned(),
+        got: "586 as number 0 of 23".to_owned(),
+    };
+    assert_eq!(outcome("\"total\":589"), failed);
+}
+
+#[test]
 fn a_file_of_a_known_format_with_wrong_content_fails() {
     let text = br#"{"architectures":{},"vectors":[{"id":0,"arch":"x"}]}"#;
     let mut cases = Tcu.vectors("v.json", text, &Disk).unwrap();
