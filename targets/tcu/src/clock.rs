@@ -12,8 +12,8 @@
 //!
 //! Not modelled: memory that makes addresses or data wait, the converters of designs with two clocks, the
 //! lock of local memory (it was never seen to delay anything), sizes that differ between units, and the
-//! accumulators' lock being given up early when two writes in a row go to one address. As in hardware,
-//! a slower memory may now and then let a single instruction be accepted earlier.
+//! accumulators' lock being given up early when two writes in a row go to one address. A slower memory may
+//! now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
 //!
 //! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
 //! `array`, `accumulator`, `alu`, `host`, `dram`.
