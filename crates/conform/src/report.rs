@@ -38,6 +38,10 @@ pub struct FileReport {
     pub failed: usize,
     /// Vectors not checked.
     pub skipped: usize,
+    /// Of those passed, measurements, which have a tolerance.
+    pub measured: usize,
+    /// Of the measurements, those met without the tolerance.
+    pub exact: usize,
 }
 
 /// What became of every vector.
@@ -49,6 +53,10 @@ pub struct Report {
     pub failed: usize,
     /// Vectors not checked.
     pub skipped: usize,
+    /// Of those passed, measurements, which have a tolerance.
+    pub measured: usize,
+    /// Of the measurements, those met without the tolerance.
+    pub exact: usize,
     /// Each vector that failed.
     pub failures: Vec<Failure>,
     /// Each vector not checked.
@@ -67,7 +75,11 @@ impl Report {
 
     /// The closing line of the command.
     pub fn closing_line(&self) -> String {
-        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+        let mut line = format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped);
+        if self.measured > 0 {
+            line += &format!("; {} of {} measurements met exactly", self.exact, self.measured);
+        }
+        line
     }
 
     pub(crate) fn add_file(&mut self, file: String) -> usize {
@@ -82,6 +94,14 @@ impl Report {
             Outcome::Passed => {
                 by_file.passed += 1;
                 self.passed += 1;
+            }
+            Outcome::Measured { exact } => {
+                by_file.passed += 1;
+                by_file.measured += 1;
+                by_file.exact += usize::from(exact);
+                self.passed += 1;
+                self.measured += 1;
+                self.exact += usize::from(exact);
             }
             Outcome::Failed { expected, got } => {
                 by_file.failed += 1;

@@ -9,6 +9,11 @@ use std::fmt;
 pub enum Outcome {
     /// Got what was expected.
     Passed,
+    /// A measurement met within the tolerance its format allows; counts as passed.
+    Measured {
+        /// Without using the tolerance.
+        exact: bool,
+    },
     /// Got something else.
     Failed {
         /// What the vector says.

@@ -1,8 +1,9 @@
-//! The functional machine: a whole published network, and single instructions on 16 lanes.
+//! The functional machine: a whole published network, and single instructions on 16 lanes; the clock.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use npukit_tcu::artifact::raw_from_bytes;
+use npukit_tcu::clock::{Clock, ClockParams};
 use npukit_tcu::op::{Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, Machine, decode_program};
 
@@ -37,6 +38,16 @@ fn resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
         machine.write_dram1(0, &constants).ok()?;
         machine.run(&ops, &mut |_| ()).ok()
     });
+}
+
+/// The clock alone, without values, at a latency. Items are simulated cycles.
+#[divan::bench(args = [1, 18])]
+fn clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, latency: u64) {
+    let Some(config) = Config::preset("zcu104") else { return };
+    let Some((ops, _)) = resnet20(&config) else { return };
+    let Ok(clock) = Clock::new(&config, ClockParams::with_latency(latency)) else { return };
+    let cycles = clock.run(&ops).total;
+    bencher.counter(ItemsCount::new(cycles)).bench_local(|| clock.run(&ops));
 }
 
 fn on_16_lanes(bencher: Bencher<'_, '_>, op: Op, items: usize) {

@@ -3,10 +3,12 @@
 //! [`vectors`] recognises a file by its keys. A module for each format; `execute` runs programs.
 //! Adding a format is its file and a line in `FORMATS`.
 
+mod cycles;
 mod encoding;
 mod execute;
 mod numerics;
 mod programs;
+mod recipes;
 mod sequences;
 mod timing;
 

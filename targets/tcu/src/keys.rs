@@ -110,6 +110,13 @@ impl<'a> Keys<'a> {
         value.as_u64().ok_or_else(|| self.wrong(key, "a whole number from 0", value))
     }
 
+    /// A number of cycles, which may be a fraction.
+    pub fn fraction(&self, key: &str) -> Result<f64, KeyError> {
+        let value = self.required(key)?;
+        let number = value.as_f64().filter(|number| (0.0..1e15).contains(number));
+        number.ok_or_else(|| self.wrong(key, "a number from 0", value))
+    }
+
     /// An array of natural numbers.
     pub fn numbers(&self, key: &str) -> Result<Vec<usize>, KeyError> {
         let number = |value: &Value| {
@@ -117,6 +124,11 @@ impl<'a> Keys<'a> {
             n.ok_or_else(|| self.wrong(key, "whole numbers from 0", value))
         };
         self.array(key)?.iter().map(number).collect()
+    }
+
+    /// A natural number, or 0 where there is `null`.
+    pub fn number_or_null(&self, key: &str) -> Result<u64, KeyError> {
+        if self.required(key)?.is_null() { Ok(0) } else { self.number(key) }
     }
 
     /// A 32-bit integer.

@@ -6,6 +6,7 @@
 pub mod artifact;
 pub mod board;
 pub mod check;
+pub mod clock;
 pub mod codec;
 pub mod config;
 pub mod conform;

@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/clock.rs"]
+mod clock;
 #[path = "main/config.rs"]
 mod config;
 #[path = "main/conform.rs"]

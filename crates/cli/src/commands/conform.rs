@@ -16,10 +16,17 @@ pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
 fn text(report: &Report) -> String {
     let rows = report.files.iter().map(|file| {
         let numbers = [file.passed, file.failed, file.skipped];
-        std::iter::once(file.file.clone()).chain(numbers.map(|n| n.to_string())).collect()
+        let exact =
+            if file.measured == 0 { String::new() } else { format!("{} of {}", file.exact, file.measured) };
+        std::iter::once(file.file.clone()).chain(numbers.map(|n| n.to_string())).chain([exact]).collect()
     });
-    let columns =
-        [Column::Left("file"), Column::Right("passed"), Column::Right("failed"), Column::Right("skipped")];
+    let columns = [
+        Column::Left("file"),
+        Column::Right("passed"),
+        Column::Right("failed"),
+        Column::Right("skipped"),
+        Column::Right("measured exactly"),
+    ];
     let mut text = table(&columns, rows);
     text.push('\n');
     text += &skips(report);

@@ -1,13 +1,14 @@
 //! `rtl_sequences*.json`: random programs and the final state that hardware left behind.
 //!
 //! Each program is run once; the hashes of all four memories are one case. Its cycles at each
-//! latency are a case of their own, skipped until there is a cycle model.
+//! latency are a case of their own: the total, the last events, and when each instruction was accepted.
 
 use std::sync::Arc;
 
 use npukit_target::{Case, Outcome};
 
-use super::{Golden, execute, from_hex};
+use super::{Golden, cycles, execute, from_hex};
+use crate::clock::{ClockParams, Timeline};
 use crate::codec::decode_program_lenient;
 use crate::config::Config;
 use crate::fault::Memory;
@@ -16,6 +17,7 @@ use crate::keys::{KeyError, Keys};
 /// What all programs of a file share.
 struct Setting {
     config: Config,
+    axi_bits: u32,
     filled_vectors: u64,
     hashed_vectors: u64,
 }
@@ -40,12 +42,47 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
         cases.push(Case::new(format!("{id} final state"), move || {
             sequence.check().unwrap_or_else(|error| Outcome::error("a run to the end", error))
         }));
-        let latencies = keys.keys("runs")?;
-        cases.extend(latencies.names().map(|latency| {
-            Case::skipped(format!("{id} cycles at latency {latency}"), "there is no cycle-exact model yet")
-        }));
+        for (latency, run) in keys.keys("runs")?.objects()? {
+            let name = format!("{id} cycles at latency {latency}");
+            cases.push(timed(name, latency, &run, from_hex(&keys, "program")?, &setting)?);
+        }
     }
     Ok(cases)
+}
+
+/// A program's cycles at a latency: the total, the last event of each kind, all acceptances.
+fn timed(
+    name: String,
+    latency: &str,
+    run: &Keys<'_>,
+    program: Vec<u8>,
+    setting: &Arc<Setting>,
+) -> Result<Case, KeyError> {
+    let latency: u64 = latency.parse().map_err(|_| run.error("", "must be named by a number of cycles"))?;
+    let last = run.keys("last")?;
+    let mut expected = vec![run.number("total")?];
+    for event in ["acc_write", "local_write", "axi_write", "weight_load", "write_response"] {
+        expected.push(last.number(event)?);
+    }
+    expected.extend(run.numbers("accept")?.into_iter().map(|cycle| cycle as u64));
+    let setting = Arc::clone(setting);
+    Ok(Case::new(name, move || {
+        let params = ClockParams { axi_bits: setting.axi_bits, ..ClockParams::with_latency(latency) };
+        let timeline = decode_program_lenient(&setting.config, &program)
+            .map_err(|error| error.to_string())
+            .and_then(|ops| cycles::run(&setting.config, params, &ops));
+        let got = timeline.map(|timeline| numbers(&timeline));
+        cycles::outcome("a run to the end", got.map(|got| cycles::compare(&expected, &got)))
+    }))
+}
+
+/// The numbers of a run, in the order of [`timed`].
+fn numbers(timeline: &Timeline) -> Vec<u64> {
+    let last = timeline.last;
+    let mut numbers = vec![timeline.total, last.accumulator_write, last.local_write, last.axi_write];
+    numbers.extend([last.weight_load, last.write_response]);
+    numbers.extend(&timeline.accept);
+    numbers
 }
 
 fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
@@ -58,7 +95,9 @@ fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
         if vectors <= most { Ok(vectors) } else { Err(legal()) }
     };
     let (filled_vectors, hashed_vectors) = (vectors("dram_filled_vectors")?, vectors("dram_hashed_vectors")?);
-    Ok(Setting { config, filled_vectors, hashed_vectors })
+    let axi_bits = u32::try_from(keys.number("axi_data_bits")?)
+        .map_err(|_| keys.error("axi_data_bits", "must be the width of a bus"))?;
+    Ok(Setting { config, axi_bits, filled_vectors, hashed_vectors })
 }
 
 /// Bounds what a file can ask for.
@@ -88,7 +127,7 @@ fn sequence(keys: &Keys<'_>, setting: &Arc<Setting>) -> Result<Sequence, KeyErro
 
 impl Sequence {
     fn check(&self) -> Result<Outcome, String> {
-        let Setting { config, filled_vectors, hashed_vectors } = &*self.setting;
+        let Setting { config, filled_vectors, hashed_vectors, .. } = &*self.setting;
         let ops = decode_program_lenient(config, &self.program).map_err(|error| error.to_string())?;
         let mut machine = execute::machine(config)?;
         let scalars = *filled_vectors as usize * config.array_size;

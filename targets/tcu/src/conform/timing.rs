@@ -1,8 +1,8 @@
 //! `rtl_timing*.json`, `rtl_occupancy.json`, `rtl_sequences*_trace.json`: measurements of hardware.
 //!
-//! Checked here: the forms that hang, the estimator's totals and the outputs of published programs
-//! found below the file's folder. Measured cycles are skipped, each by name, until there is a
-//! cycle-exact model.
+//! Checked here: cycles of single instructions, short sequences and published programs, the forms that
+//! hang, and of the published programs found below the file's folder the estimator's totals and the
+//! outputs. Names of measurements are turned into instructions by `recipes`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use npukit_target::{Case, Outcome, folder};
 use sha2::{Digest, Sha256};
 
 use super::programs::{csv_inputs, estimator_text, load, outputs};
-use super::{Golden, hex};
+use super::{Golden, cycles, hex};
+use crate::clock::ClockParams;
 use crate::config::Config;
 use crate::keys::{KeyError, Keys};
 use crate::op::{Op, SimdOp, SimdSub};
@@ -19,15 +20,16 @@ use crate::run::run;
 use crate::timing::estimate;
 use crate::validate::{Severity, validate};
 
-const NO_MODEL: &str = "there is no cycle-exact model yet";
+const UNKNOWN: &str = "a measurement this runner does not know";
+const ABSENT: &str = "the program is not among the files";
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let keys = &golden.keys;
     let mut cases = Vec::new();
-    for list in ["steady_state_cycles", "single_instruction"] {
-        cases.extend(skipped(keys, list)?);
-    }
-    cases.extend(hangs(&keys.keys("hangs")?)?);
+    let config = Arc::new(measured(keys)?);
+    cases.extend(steady_states(&keys.keys("steady_state_cycles")?, &config)?);
+    cases.extend(single_instructions(&keys.keys("single_instruction")?, &config)?);
+    cases.extend(hangs(&keys.keys("hangs")?, &config)?);
     let programs = programs(golden);
     for entry in keys.list("full_program")? {
         cases.extend(full_program(&entry, &programs)?);
@@ -43,27 +45,92 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// `rtl_occupancy.json`: nothing but cycles.
+/// The instance that was measured: the 8x8 one unless the file says otherwise.
+fn measured(keys: &Keys<'_>) -> Result<Config, KeyError> {
+    let size = if keys.has("array_size") { keys.number("array_size")? } else { 8 };
+    instance(size).ok_or_else(|| keys.error("array_size", format!("is {size}, known are 8 and 32")))
+}
+
+/// The published instances that were simulated.
+fn instance(array_size: u64) -> Option<Config> {
+    Config::preset(match array_size {
+        8 => "speech_robot",
+        32 => "zcu104",
+        _ => return None,
+    })
+}
+
+fn steady_states(table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
+    let case = |name: &str| {
+        let (expected, config, measurement) = (table.fraction(name)?, Arc::clone(config), name.to_owned());
+        Ok(Case::new(format!("steady_state_cycles: {name}"), move || {
+            known(cycles::steady(&config, &measurement, expected))
+        }))
+    };
+    table.names().map(case).collect()
+}
+
+fn single_instructions(table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
+    let case = |name: &str| {
+        let (expected, config, measurement) = (table.number(name)?, Arc::clone(config), name.to_owned());
+        Ok(Case::new(format!("single_instruction: {name}"), move || {
+            known(cycles::single(&config, &measurement, expected))
+        }))
+    };
+    table.names().map(case).collect()
+}
+
+fn known(outcome: Option<Outcome>) -> Outcome {
+    outcome.unwrap_or_else(|| Outcome::Skipped { reason: UNKNOWN.to_owned() })
+}
+
+/// `rtl_occupancy.json`: nothing but cycles, by instance.
 pub(super) fn occupancy_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let mut cases = Vec::new();
     for (array, tables) in golden.keys.objects_only() {
-        for (table, entries) in tables.objects_only() {
-            let name = |entry: &str| format!("{array} {table}: {entry}");
-            cases.extend(entries.names().map(|entry| Case::skipped(name(entry), NO_MODEL)));
-        }
+        let size = array.strip_prefix('n').and_then(|rest| rest.split('_').next()?.parse().ok());
+        let config = size.and_then(instance).ok_or_else(|| {
+            golden.keys.error(array, "must be named after a known instance: n8_b1 or n32_b4")
+        })?;
+        let config = Arc::new(config);
+        cases.extend(occupancies(array, &tables, &config)?);
+        cases.extend(short_sequences(array, &tables.keys("short_sequences_lat1")?, &config)?);
     }
     Ok(cases)
 }
 
-/// `rtl_sequences*_trace.json`: nothing but cycles.
-pub(super) fn trace_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
-    let programs = golden.keys.list("programs")?;
-    programs.iter().map(|keys| Ok(Case::skipped(format!("{} trace", keys.string("id")?), NO_MODEL))).collect()
+fn occupancies(array: &str, tables: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
+    let vectors = Arc::new(tables.numbers("vectors")?);
+    let entries = tables.keys("occupancy")?;
+    let case = |name: &str| {
+        let expected: Vec<u64> = entries.numbers(name)?.into_iter().map(|cycle| cycle as u64).collect();
+        let (config, vectors, table) = (Arc::clone(config), Arc::clone(&vectors), name.to_owned());
+        Ok(Case::new(format!("{array} occupancy: {name}"), move || {
+            known(cycles::occupancy(&config, &table, &vectors, &expected))
+        }))
+    };
+    entries.names().map(case).collect()
 }
 
-fn skipped(keys: &Keys<'_>, list: &str) -> Result<Vec<Case>, KeyError> {
-    let names = keys.keys(list)?;
-    Ok(names.names().map(|name| Case::skipped(format!("{list}: {name}"), NO_MODEL)).collect())
+fn short_sequences(array: &str, table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
+    let case = |(name, entry): (&str, Keys<'_>)| {
+        let mut expected: Vec<u64> = entry.numbers("accept")?.into_iter().map(|cycle| cycle as u64).collect();
+        for event in ["last_acc_write", "last_local_write", "last_axi_write", "last_weight_load"] {
+            expected.push(entry.number_or_null(event)?);
+        }
+        let (config, sequence) = (Arc::clone(config), name.to_owned());
+        Ok(Case::new(format!("{array} short_sequences_lat1: {name}"), move || {
+            known(cycles::short(&config, &sequence, &expected))
+        }))
+    };
+    table.objects()?.into_iter().map(case).collect()
+}
+
+/// `rtl_sequences*_trace.json`: every event of the programs beside it.
+pub(super) fn trace_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
+    const REASON: &str = "a debugging aid; totals, acceptances and last events are in the sequences file";
+    let programs = golden.keys.list("programs")?;
+    programs.iter().map(|keys| Ok(Case::skipped(format!("{} trace", keys.string("id")?), REASON))).collect()
 }
 
 /// The forms of the table by name: read, write, operation, left, right.
@@ -81,28 +148,33 @@ const FORMS: [(&str, bool, bool, SimdOp, u8, u8); 10] = [
     ("W flag, op NoOp",                          false, true,  SimdOp::NoOp, 0, 0),
 ];
 
-fn hangs(table: &Keys<'_>) -> Result<Vec<Case>, KeyError> {
+fn hangs(table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
     let case = |name: &str| {
         let expected = table.flag(name)?;
         let case_name = format!("hangs: {name}");
         Ok(match FORMS.iter().find(|form| form.0 == name) {
-            Some(&(_, read, write, op, left, right)) => Case::new(case_name, move || {
-                Outcome::compare(
-                    &expected,
-                    &hangs_here(read, write, SimdSub { op, left, right, destination: 0 }),
-                )
-            }),
+            Some(&(_, read, write, op, left, right)) => {
+                let config = Arc::clone(config);
+                let sub = SimdSub { op, left, right, destination: 0 };
+                Case::new(case_name, move || {
+                    Outcome::compare(&hang_text(expected, expected), &hangs_here(&config, read, write, sub))
+                })
+            }
             None => Case::skipped(case_name, "a form this runner does not know"),
         })
     };
     table.names().map(case).collect()
 }
 
-/// Whether the validator finds an error.
-fn hangs_here(read: bool, write: bool, sub: SimdSub) -> bool {
+/// What the validator says of a form, and what the clock does when it is repeated.
+fn hangs_here(config: &Config, read: bool, write: bool, sub: SimdSub) -> String {
     let op = Op::Simd { read, write, accumulate: false, write_address: 0, read_address: 0, sub };
-    let Some(config) = Config::preset("speech_robot") else { return false };
-    validate(&config, &[op]).iter().any(|problem| problem.severity == Severity::Error)
+    let error = validate(config, &[op]).iter().any(|problem| problem.severity == Severity::Error);
+    hang_text(error, cycles::hangs(config, op))
+}
+
+fn hang_text(error: bool, hangs: bool) -> String {
+    format!("an error to the validator: {error}; hangs in the clock: {hangs}")
 }
 
 /// A published program found on the way, and how to find it.
@@ -137,13 +209,25 @@ fn find<'a>(programs: &'a [Arc<Published>], name: &str) -> Option<&'a Arc<Publis
     programs.iter().find(|p| p.manifest_path.ends_with(&format!("{name}.tmodel")))
 }
 
-/// The estimator's total, the output of an image where given; the measured cycles are skipped.
+/// Measured cycles, the estimator's total, the output of an image where given.
 fn full_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, KeyError> {
     let name = entry.string("program")?;
-    let cycles = entry.keys("rtl_cycles")?;
-    let mut cases: Vec<Case> =
-        cycles.names().map(|at| Case::skipped(format!("{name} cycles at {at}"), NO_MODEL)).collect();
     let found = find(programs, name.trim_end_matches(".tprog"));
+    let prepended = entry.number("config_instructions_prepended")? as usize;
+    let mut cases = Vec::new();
+    let measured = entry.keys("rtl_cycles")?;
+    for at in measured.names() {
+        let latency = at.strip_prefix("lat").and_then(|digits| digits.parse().ok());
+        let latency = latency.ok_or_else(|| measured.error(at, "must be named latN"))?;
+        let case_name = format!("{name} cycles at {at}");
+        let params = ClockParams::with_latency(latency);
+        cases.push(timed(case_name, measured.number(at)?, params, prepended, found.cloned()));
+    }
+    if entry.has(EARLY_RESPONSES) {
+        let params = ClockParams { write_response_latency: 1, ..ClockParams::with_latency(28) };
+        let case_name = format!("{name} cycles at lat28, responses after 1");
+        cases.push(timed(case_name, entry.number(EARLY_RESPONSES)?, params, prepended, found.cloned()));
+    }
     if entry.has("estimator_cycles_aggregate") {
         cases.push(estimator(&format!("{name} estimator"), entry, found.cloned())?);
     }
@@ -154,6 +238,31 @@ fn full_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Cas
     Ok(cases)
 }
 
+/// The one measurement with unequal latencies.
+const EARLY_RESPONSES: &str = "rtl_cycles_lat28_write_response_1";
+
+/// The cycles of a whole program behind some Configure instructions.
+fn timed(
+    name: String,
+    expected: u64,
+    params: ClockParams,
+    prepended: usize,
+    found: Option<Arc<Published>>,
+) -> Case {
+    let Some(published) = found else { return Case::skipped(name, ABSENT) };
+    Case::new(name, move || {
+        let Program { config, instructions, .. } = &published.program;
+        let mut ops = vec![Op::Configure { register: 0, value: 0 }; prepended.min(MOST_PREPENDED)];
+        ops.extend(instructions);
+        let timeline = cycles::run(config, params, &ops);
+        let got = timeline.map(|timeline| cycles::compare(&[expected], &[timeline.total]));
+        cycles::outcome("a run to the end", got)
+    })
+}
+
+/// The driver writes the registers of both banks.
+const MOST_PREPENDED: usize = 16;
+
 fn public_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Case, KeyError> {
     let name = format!("{} {} estimator", entry.string("model")?, entry.string("variant")?);
     let (bytes, prefix) = (entry.number("program_bytes")? as usize, entry.string("sha256_prefix")?);
@@ -163,7 +272,7 @@ fn public_program(entry: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Case,
 
 fn estimator(name: &str, entry: &Keys<'_>, found: Option<Arc<Published>>) -> Result<Case, KeyError> {
     let Some(published) = found else {
-        return Ok(Case::skipped(name, "the program is not among the files"));
+        return Ok(Case::skipped(name, ABSENT));
     };
     let cycles = entry.number("estimator_cycles_aggregate")?;
     let undrained = entry.number("estimator_cycles_undrained_execution")?;
@@ -187,7 +296,7 @@ fn images(keys: &Keys<'_>, programs: &[Arc<Published>]) -> Result<Vec<Case>, Key
 /// The first lanes of the output for input number `image`.
 fn image_case(name: String, image: usize, expected: Vec<i32>, found: Option<Arc<Published>>) -> Case {
     let Some(published) = found else {
-        return Case::skipped(name, "the program is not among the files");
+        return Case::skipped(name, ABSENT);
     };
     Case::new(name, move || {
         let Some(raw) = published.inputs.iter().find_map(|runs| runs.get(image)) else {

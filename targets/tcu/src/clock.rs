@@ -1,0 +1,136 @@
+//! Cycles as hardware takes them: [`Clock`] runs a program without its values and gives a [`Timeline`].
+//!
+//! The unit is a machine of queues and handshakes: the decoder hands an instruction to the units it
+//! concerns and goes on when all have taken their part; each unit works through what it was given,
+//! in order, and waits for its neighbours. Since every queue is in program order, the time of each
+//! handshake follows from those before it, and one pass over the vectors of a program gives all of
+//! them: nothing is simulated cycle by cycle, and nothing depends on values.
+//!
+//! Sources: the TCU specification, 9, as corrected by its notes on simulated hardware; the queues and
+//! their depths are those of the published hardware description. Memory answers as in the golden
+//! vectors: addresses and written data are taken at once, a beat a cycle comes back.
+//!
+//! Not modelled: memory that makes addresses or data wait, the converters of designs with two clocks, the
+//! lock of local memory (it was never seen to delay anything), sizes that differ between units, and the
+//! accumulators' lock being given up early when two writes in a row go to one address. A slower memory may
+//! now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
+//!
+//! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
+//! `array`, `accumulator`, `alu`, `host`, `dram`.
+
+mod accumulator;
+mod alu;
+mod array;
+mod dram;
+mod host;
+mod machine;
+mod queue;
+mod router;
+mod slice;
+mod timeline;
+
+use machine::Machine;
+pub use slice::Slice;
+pub use timeline::{Busy, Hang, LastEvents, StuckForm, Timeline, Traffic, Unit};
+
+use crate::config::Config;
+use crate::op::Op;
+
+/// What the clock needs to know of the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockParams {
+    /// Cycles from the address of a burst to its first beat.
+    pub read_latency: u64,
+    /// Cycles from the last beat of a burst to the response.
+    pub write_response_latency: u64,
+    /// Width of the data bus of each bank, in bits.
+    pub axi_bits: u32,
+}
+
+impl ClockParams {
+    /// Equal latencies, in cycles, and a bus of 128 bits.
+    pub const fn with_latency(latency: u64) -> Self {
+        Self { read_latency: latency, write_response_latency: latency, axi_bits: 128 }
+    }
+}
+
+/// Why there is no clock for an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClockError {
+    /// The bus carries no whole number of bytes.
+    #[error("a bus of {axi_bits} bits: must be 8 bits times a power of two, at most 1024")]
+    Bus {
+        /// Its width.
+        axi_bits: u32,
+    },
+    /// Vectors are no whole number of beats.
+    #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: must be 1 to 256 whole beats")]
+    Beats {
+        /// Bits of a vector in DRAM.
+        vector_bits: u64,
+        /// Width of the bus.
+        axi_bits: u32,
+    },
+}
+
+/// An instance with its memory, all queues empty.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    machine: Machine,
+}
+
+impl Clock {
+    /// A clock for `config`.
+    ///
+    /// # Errors
+    ///
+    /// When vectors do not fill whole beats of the bus, which the hardware does not support.
+    pub fn new(config: &Config, params: ClockParams) -> Result<Self, ClockError> {
+        let axi_bits = params.axi_bits;
+        if !axi_bits.is_power_of_two() || !(8..=1024).contains(&axi_bits) {
+            return Err(ClockError::Bus { axi_bits });
+        }
+        let vector_bits = (config.array_size as u64).saturating_mul(config.data_type.size_bytes() as u64 * 8);
+        let beats = vector_bits / u64::from(axi_bits);
+        if !vector_bits.is_multiple_of(u64::from(axi_bits)) || !(1..=256).contains(&beats) {
+            return Err(ClockError::Beats { vector_bits, axi_bits });
+        }
+        let longest = LONGEST_LATENCY;
+        let params = ClockParams {
+            read_latency: params.read_latency.min(longest),
+            write_response_latency: params.write_response_latency.min(longest),
+            ..params
+        };
+        Ok(Self { machine: Machine::new(config, params, beats) })
+    }
+
+    /// When the instructions of `ops` are accepted and what else happens last, from reset on.
+    ///
+    /// Stops at the first instruction that the decoder can never hand on.
+    pub fn run(&self, ops: &[Op]) -> Timeline {
+        self.run_observed(ops, &mut |_| ())
+    }
+
+    /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
+    pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
+        let mut machine = self.machine.clone();
+        let mut timeline = Timeline { accept: Vec::with_capacity(ops.len()), ..Timeline::default() };
+        for (index, op) in ops.iter().enumerate() {
+            match machine.step(op) {
+                Ok(held) => {
+                    timeline.accepted(held);
+                    machine.spans().slices(index).for_each(&mut *observer);
+                }
+                Err(unit) => {
+                    timeline.hang = Some(Hang::new(ops, index, unit));
+                    break;
+                }
+            }
+        }
+        machine.finish(&mut timeline);
+        timeline
+    }
+}
+
+/// Bounds what a caller can ask for, so that no sum of cycles overflows.
+const LONGEST_LATENCY: u64 = 1 << 20;

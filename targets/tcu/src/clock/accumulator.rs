@@ -1,0 +1,271 @@
+//! The accumulators and their ALUs: commands run strictly in order.
+//!
+//! [`Accumulator`] takes commands from a queue, expands them to vectors, and hands each to a memory
+//! with two ports, to the ALUs and to the selectors of their data. A command occupies the stage
+//! until all of these have taken their part.
+
+use super::alu::{Alu, needs_input};
+use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
+use crate::op::{SimdOp, SimdSub};
+
+/// A SIMD instruction's flags.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flags {
+    pub(super) read: bool,
+    pub(super) write: bool,
+    pub(super) accumulate: bool,
+}
+
+/// The command stage, the memory and the ALUs.
+#[derive(Clone, Debug)]
+pub(super) struct Accumulator {
+    /// Instructions.
+    pub(super) commands: Pass,
+    /// Commands for single vectors.
+    vectors: Queue,
+    /// When the stage can look at its next command.
+    stage: Cycle,
+    /// Whether the memory's input is the router or the ALUs.
+    input_select: Slot,
+    /// Whether the memory's output goes to the router or the ALUs.
+    output_select: Slot,
+    /// Where the ALUs' output goes.
+    alu_select: Slot,
+    /// Accesses waiting for port A.
+    port_a_control: Slot,
+    /// Whether what is written passes the adder.
+    adder_select: Slot,
+    port_a: ReadPort,
+    /// Reads what is to be added to.
+    port_b: ReadPort,
+    /// The last write.
+    written: Cycle,
+    /// The last write that did not add.
+    overwritten: Cycle,
+    /// The last datum given.
+    given: Cycle,
+    /// The last read by port A.
+    read: Cycle,
+    alu: Alu,
+    /// Vectors read, written and computed.
+    pub(super) accesses: u64,
+    pub(super) operations: u64,
+}
+
+impl Accumulator {
+    pub(super) fn new(queue_depth: usize) -> Self {
+        Self {
+            commands: Pass::new(queue_depth),
+            vectors: Queue::default(),
+            stage: 0,
+            input_select: Slot::default(),
+            output_select: Slot::default(),
+            alu_select: Slot::default(),
+            port_a_control: Slot::default(),
+            adder_select: Slot::default(),
+            port_a: ReadPort::default(),
+            port_b: ReadPort::default(),
+            written: 0,
+            overwritten: 0,
+            given: 0,
+            read: 0,
+            alu: Alu::default(),
+            accesses: 0,
+            operations: 0,
+        }
+    }
+
+    /// The last write; 0 when there was none.
+    pub(super) const fn last_write(&self) -> Cycle {
+        self.written
+    }
+
+    /// A command for a vector of an instruction queued at `queued`: when it leaves the instruction,
+    /// and from when on it is at the stage.
+    fn reach(&mut self, queued: Cycle) -> (Cycle, Cycle) {
+        let entered = self.vectors.enter(queued);
+        (entered, self.stage.max(entered + 1))
+    }
+
+    /// The first and last access of the last SIMD instruction to the memory, and when the ALUs started it.
+    pub(super) fn worked(&self, flags: Flags) -> ((Cycle, Cycle), Cycle) {
+        let last = self.port_a.last();
+        let first = if flags.read { self.read } else { last };
+        ((first, last), self.alu.last_start())
+    }
+
+    /// All concerned have the command at the stage.
+    fn finish(&mut self, at: Cycle) {
+        self.vectors.leave(at);
+        self.stage = at + 1;
+    }
+
+    /// A command to write what comes from outside.
+    ///
+    /// Gives when the instruction's queue has handed it on, and from when on the datum is taken.
+    pub(super) fn take(&mut self, queued: Cycle, accumulate: bool) -> (Cycle, Cycle) {
+        let (expanded, stage) = self.reach(queued);
+        let (control, ready) = self.prepare_write(stage, accumulate);
+        let select = self.input_select.enter(stage);
+        self.finish(control.max(select));
+        (expanded, ready.max(select))
+    }
+
+    /// A command at the stage from `at` on tells the memory to write: when the memory knows, and
+    /// from when on it takes the datum.
+    fn prepare_write(&mut self, at: Cycle, accumulate: bool) -> (Cycle, Cycle) {
+        let mut ready = self.port_a_control.enter(at).max(self.adder_select.enter(at));
+        let mut handed_on = ready;
+        if accumulate {
+            // A lock keeps the read half behind every write before it that does not add.
+            handed_on = handed_on.max(self.port_b.read(at.max(self.overwritten + 1)));
+            ready = ready.max(self.port_b.datum());
+        }
+        (handed_on, ready.max(self.port_a.free()))
+    }
+
+    /// The datum of the last command to write comes.
+    pub(super) fn write(&mut self, at: Cycle, accumulate: bool) {
+        self.input_select.leave(at);
+        self.port_a_control.leave(at);
+        self.adder_select.leave(at);
+        self.port_a.write(at);
+        if accumulate {
+            self.port_b.leave(at);
+        } else {
+            self.overwritten = at;
+        }
+        if at < NEVER {
+            self.written = at;
+        }
+        self.accesses += 1;
+    }
+
+    /// A command to give a vector to the outside: when it left the instruction, and from when on the
+    /// datum is there.
+    pub(super) fn give(&mut self, queued: Cycle) -> (Cycle, Cycle) {
+        let (expanded, stage) = self.reach(queued);
+        let (control, read) = self.fetch(stage);
+        let select = self.output_select.enter(stage);
+        self.finish(control.max(select));
+        (expanded, read.max(select).max(self.given + 1))
+    }
+
+    /// The datum of the last command to give goes.
+    pub(super) fn gave(&mut self, at: Cycle) {
+        self.output_select.leave(at);
+        self.port_a.leave(at);
+        self.given = at;
+    }
+
+    /// Reads a vector: when the control is taken, and from when on the vector is there.
+    fn fetch(&mut self, stage: Cycle) -> (Cycle, Cycle) {
+        let control = self.port_a_control.enter(stage);
+        self.read = self.port_a.read(control);
+        self.port_a_control.leave(self.read);
+        self.accesses += 1;
+        (control, self.port_a.datum())
+    }
+
+    /// A SIMD instruction: when it left the instruction's queue.
+    ///
+    /// A form that waits for what never comes holds the units it waits in for ever.
+    pub(super) fn simd(&mut self, queued: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
+        let (expanded, stage) = self.reach(queued);
+        let finished = match (sub.op, flags.read, flags.write) {
+            (SimdOp::NoOp, false, false) => stage,
+            (SimdOp::NoOp, read, _) => self.move_nothing(stage, read),
+            (_, true, true) => self.read_and_write(stage, flags, sub),
+            (_, true, false) => self.read_only(stage, sub),
+            (_, false, _) => self.compute_only(stage, flags, sub),
+        };
+        self.finish(finished);
+        self.operations += 1;
+        expanded
+    }
+
+    /// NoOp with a flag moves data to or from a router that was not told of it.
+    fn move_nothing(&mut self, stage: Cycle, read: bool) -> Cycle {
+        if read {
+            let (control, _) = self.fetch(stage);
+            let select = self.output_select.enter(stage);
+            self.gave(NEVER);
+            return control.max(select);
+        }
+        let (control, _) = self.prepare_write(stage, false);
+        let select = self.input_select.enter(stage);
+        self.write(NEVER, false);
+        control.max(select)
+    }
+
+    /// The ALUs start, with a datum read if they need one: when; their input, if it was read, leaves.
+    fn compute(&mut self, stage: Cycle, input: Option<Cycle>, sub: SimdSub) -> Cycle {
+        let needed = needs_input(sub);
+        let offered = match (needed, input) {
+            (true, Some(read)) => stage.max(read),
+            (true, None) => NEVER,
+            (false, _) => stage,
+        };
+        let started = self.alu.start(offered);
+        if input.is_some() {
+            let taken = if needed { started } else { NEVER };
+            self.output_select.leave(taken);
+            self.port_a.leave(taken);
+        }
+        started
+    }
+
+    fn read_only(&mut self, stage: Cycle, sub: SimdSub) -> Cycle {
+        let (control, read) = self.fetch(stage);
+        let select = self.output_select.enter(stage);
+        let started = self.compute(stage, Some(select.max(read)), sub);
+        let sink = self.alu_select.enter(stage);
+        self.drop_result(started, sink);
+        control.max(select).max(started).max(sink)
+    }
+
+    /// The result goes nowhere.
+    fn drop_result(&mut self, started: Cycle, sink: Cycle) {
+        let left = (started + 2).max(sink);
+        self.alu_select.leave(left);
+        self.alu.record(started, left);
+    }
+
+    fn compute_only(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
+        let started = self.compute(stage, None, sub);
+        if flags.write {
+            return self.write_result(stage, started, flags.accumulate).max(started);
+        }
+        let sink = self.alu_select.enter(stage);
+        self.drop_result(started, sink);
+        started.max(sink)
+    }
+
+    /// Writes what the ALUs started to compute at `started`: when the stage has handed it on.
+    fn write_result(&mut self, stage: Cycle, started: Cycle, accumulate: bool) -> Cycle {
+        let (control, ready) = self.prepare_write(stage, accumulate);
+        let source = self.alu_select.enter(stage);
+        let select = self.input_select.enter(stage);
+        let ready = ready.max(source).max(select);
+        let written = ready.max(started + 2);
+        self.alu_select.leave(written);
+        self.write(written, accumulate);
+        if started < NEVER {
+            self.alu.record(started, written);
+        }
+        control.max(source).max(select)
+    }
+
+    /// First the read half, then, one cycle later, the write half.
+    fn read_and_write(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
+        if sub.left != 0 && sub.right != 0 {
+            // The read half is left out, and with it the computation.
+            return self.write_result(stage + 1, NEVER, flags.accumulate);
+        }
+        let (control, read) = self.fetch(stage);
+        let select = self.output_select.enter(stage);
+        let started = self.compute(stage, Some(select.max(read)), sub);
+        let half = control.max(select).max(started);
+        self.write_result(half + 1, started, flags.accumulate)
+    }
+}

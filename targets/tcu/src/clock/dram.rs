@@ -1,0 +1,127 @@
+//! A DRAM bank behind its converter and AXI port: [`Bank`].
+//!
+//! Requests are split at 256 beats and at 4 KiB. The splitter remembers two bursts of each direction,
+//! and sends the address of a third before it has room for it, so three are under way. Reads wait
+//! for the responses of all writes before them.
+
+mod reads;
+mod writes;
+
+use super::ClockParams;
+use super::queue::{Cycle, Queue, Slot};
+use reads::Reads;
+use writes::Writes;
+
+/// Bytes a burst must not cross.
+const BOUNDARY: u64 = 4096;
+/// Beats of the longest burst.
+const LONGEST: u64 = 256;
+
+/// Where the vectors of a transfer lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    /// First vector in DRAM.
+    pub(super) address: u64,
+    /// Vectors.
+    pub(super) size: u64,
+    /// Distance of vectors in DRAM, as an exponent of two. Only 0 makes long bursts.
+    pub(super) stride_log2: u32,
+}
+
+/// When the parts of a transfer that the decoder waits for were taken, and the bus was used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    /// The bank has the request.
+    pub(super) request: Cycle,
+    /// Port B has issued its last address.
+    pub(super) port_b: Cycle,
+    pub(super) first_beat: Cycle,
+    pub(super) last_beat: Cycle,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    params: ClockParams,
+    beats_per_vector: u64,
+    bytes_per_beat: u64,
+    /// The instruction, while its requests are made.
+    instruction: Slot,
+    requests: Queue,
+    /// When the converter can look at its next burst.
+    converter: Cycle,
+    reads: Reads,
+    writes: Writes,
+}
+
+impl Bank {
+    pub(super) fn new(params: ClockParams, beats_per_vector: u64) -> Self {
+        Self {
+            params,
+            beats_per_vector,
+            bytes_per_beat: u64::from(params.axi_bits / 8),
+            instruction: Slot::default(),
+            requests: Queue::default(),
+            converter: 0,
+            reads: Reads::default(),
+            writes: Writes::default(),
+        }
+    }
+
+    /// The last beat written; 0 when there was none.
+    pub(super) const fn last_beat_written(&self) -> Cycle {
+        self.writes.beat
+    }
+
+    /// The last response to a write; 0 when there was none.
+    pub(super) const fn last_response(&self) -> Cycle {
+        self.writes.response
+    }
+
+    /// Bursts and beats read, bursts and beats written.
+    pub(super) const fn traffic(&self) -> [u64; 4] {
+        [self.reads.bursts, self.reads.beats, self.writes.bursts, self.writes.beats]
+    }
+
+    /// The bursts the converter makes of a span.
+    fn bursts(&self, span: Span) -> impl Iterator<Item = Burst> + use<> {
+        let strided = span.stride_log2 != 0;
+        let longest = if strided { 1 } else { (LONGEST / self.beats_per_vector).max(1) };
+        let (size, beats) = (span.size, self.beats_per_vector);
+        let bytes = beats * self.bytes_per_beat;
+        (0..size.div_ceil(longest)).map(move |i| {
+            let first = i * longest;
+            let vectors = longest.min(size - first);
+            let offset = first.checked_shl(span.stride_log2).unwrap_or_default();
+            Burst {
+                address: span.address.wrapping_add(offset).wrapping_mul(bytes),
+                vectors,
+                beats: vectors * beats,
+                opens: strided || i == 0,
+                closes: strided || first + vectors == size,
+            }
+        })
+    }
+
+    /// Beats of the part of a burst that starts `done` beats into it.
+    fn part(&self, burst: Burst, done: u64) -> u64 {
+        let reach = (burst.beats - 1) * self.bytes_per_beat;
+        // As in hardware: a burst whose last beat begins on the boundary is left whole.
+        let whole = reach <= BOUNDARY && burst.address % BOUNDARY + reach <= BOUNDARY + 1;
+        if whole {
+            return burst.beats;
+        }
+        let at = burst.address.wrapping_add(done * self.bytes_per_beat) % BOUNDARY;
+        ((BOUNDARY - at) / self.bytes_per_beat).max(1).min(burst.beats - done)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Burst {
+    /// First byte.
+    address: u64,
+    vectors: u64,
+    beats: u64,
+    /// Takes a place in the queue of requests; gives it up.
+    opens: bool,
+    closes: bool,
+}

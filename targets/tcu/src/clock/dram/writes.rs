@@ -1,0 +1,125 @@
+//! From local memory to DRAM: [`Writes`].
+
+use super::super::host::Host;
+use super::super::queue::{Cycle, NEVER, Pair, Queue};
+use super::{Bank, Burst, Span, Taken};
+
+/// Queues of the write channels, and the last events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Writes {
+    vectors: Queue,
+    addresses: Queue,
+    splitter: Cycle,
+    data_bookkeeping: Pair,
+    response_bookkeeping: Pair,
+    /// The last word the converter took from a vector.
+    word: Cycle,
+    data: Queue,
+    /// The last beat on the bus, and the last response.
+    pub(super) beat: Cycle,
+    pub(super) response: Cycle,
+    /// The first beat of the transfer.
+    first_beat: Cycle,
+    pub(super) beats: u64,
+    pub(super) bursts: u64,
+}
+
+impl Bank {
+    /// From local memory to DRAM; `head` is when the decoder offers it, `routed` when the host router
+    /// has taken it.
+    pub(in crate::clock) fn write(
+        &mut self,
+        head: Cycle,
+        routed: Cycle,
+        span: Span,
+        host: &mut Host,
+    ) -> Taken {
+        let request = self.instruction.enter(head);
+        let mut queued = request;
+        self.writes.first_beat = NEVER;
+        let mut port_b = 0;
+        for burst in self.bursts(span) {
+            if burst.opens {
+                queued = self.requests.enter(queued);
+            }
+            let at = (queued + 1).max(self.converter);
+            let asked = self.writes.addresses.enter(at);
+            port_b = self.write_burst(burst, at, asked, (head, routed), host);
+            let finished = asked.max(self.writes.word);
+            self.converter = finished + 1;
+            if burst.closes {
+                self.requests.leave(finished);
+            }
+        }
+        self.instruction.leave(queued);
+        let Writes { first_beat, beat: last_beat, .. } = self.writes;
+        Taken { request, port_b, first_beat, last_beat }
+    }
+
+    /// A burst at the converter from `at` on, whose address left it at `asked`: when port B read its
+    /// last vector. Every part has an entry in the bookkeeping of data and of responses.
+    fn write_burst(
+        &mut self,
+        burst: Burst,
+        at: Cycle,
+        asked: Cycle,
+        (head, routed): (Cycle, Cycle),
+        host: &mut Host,
+    ) -> Cycle {
+        let mut address = (asked + 1).max(self.writes.splitter);
+        let (mut left_in_part, mut done, mut known, mut read) = (0, 0, 0, 0);
+        let mut responds = 0;
+        for _ in 0..burst.vectors {
+            read = host.read(head);
+            let mut word = self.serialise(routed, host);
+            for _ in 0..self.beats_per_vector {
+                if left_in_part == 0 {
+                    left_in_part = self.part(burst, done);
+                    known = self.writes.data_bookkeeping.enter(address);
+                    responds = self.writes.response_bookkeeping.enter(address);
+                    address = address.max(known).max(responds) + 1;
+                    self.writes.bursts += 1;
+                }
+                word = self.write_beat(word.max(at), known);
+                left_in_part -= 1;
+                done += 1;
+                if left_in_part == 0 {
+                    self.respond(responds);
+                }
+            }
+        }
+        self.writes.addresses.leave(address - 1);
+        self.writes.splitter = address;
+        read
+    }
+
+    /// The vector read last goes to the converter: from when on its first word is there.
+    fn serialise(&mut self, routed: Cycle, host: &mut Host) -> Cycle {
+        let vector = self.writes.vectors.enter(host.datum().max(routed));
+        host.pass(vector);
+        let taken = (vector + 1).max(self.writes.word);
+        self.writes.vectors.leave(taken);
+        taken + 1
+    }
+
+    /// A word that is there from `word` on, in a part known to the splitter from `known` on: from when
+    /// on the next one can follow.
+    fn write_beat(&mut self, word: Cycle, known: Cycle) -> Cycle {
+        let writes = &mut self.writes;
+        writes.word = writes.data.enter(word.max(writes.word + 1));
+        writes.beat = (writes.word + 1).max(writes.beat + 1).max(known);
+        writes.data.leave(writes.beat);
+        writes.first_beat = writes.first_beat.min(writes.beat);
+        writes.beats += 1;
+        writes.word + 1
+    }
+
+    /// The last beat of a part is on the bus.
+    fn respond(&mut self, known: Cycle) {
+        let writes = &mut self.writes;
+        writes.data_bookkeeping.leave(writes.beat);
+        let offered = writes.beat + self.params.write_response_latency;
+        writes.response = offered.max(writes.response + 1).max(known);
+        writes.response_bookkeeping.leave(writes.response);
+    }
+}

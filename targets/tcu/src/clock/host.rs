@@ -1,0 +1,73 @@
+//! Local memory's port B and the router between it and both banks: [`Host`].
+
+use super::queue::{Cycle, NEVER, ReadPort, Slot};
+
+/// One transfer at a time; every vector passes the router.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Host {
+    /// The instruction that routes data.
+    control: Slot,
+    /// The last vector routed, and the first of the transfer.
+    routed: Cycle,
+    first: Cycle,
+    port_b: ReadPort,
+    /// The last write.
+    pub(super) written: Cycle,
+    /// Vectors moved.
+    pub(super) vectors: u64,
+}
+
+impl Host {
+    /// A transfer offered from `head` on: when its routing is taken.
+    pub(super) fn begin(&mut self, head: Cycle) -> Cycle {
+        self.first = NEVER;
+        self.control.enter(head)
+    }
+
+    /// The last vector of a transfer is through.
+    pub(super) const fn end(&mut self) {
+        self.control.leave(self.routed);
+    }
+
+    /// The next vector of local memory is read for a transfer at the decoder since `head`: when.
+    pub(super) fn read(&mut self, head: Cycle) -> Cycle {
+        self.port_b.read(head)
+    }
+
+    /// From when on the vector read last can pass.
+    pub(super) fn datum(&self) -> Cycle {
+        self.port_b.datum().max(self.routed + 1)
+    }
+
+    /// The vector read last passes.
+    pub(super) fn pass(&mut self, at: Cycle) {
+        self.port_b.leave(at);
+        self.route(at);
+        self.vectors += 1;
+    }
+
+    /// A vector that is there from `offered` on is written.
+    pub(super) fn write(&mut self, offered: Cycle) -> Cycle {
+        let at = offered.max(self.routed + 1).max(self.port_b.free());
+        self.port_b.write(at);
+        self.route(at);
+        self.written = at;
+        self.vectors += 1;
+        at
+    }
+
+    fn route(&mut self, at: Cycle) {
+        self.routed = at;
+        self.first = self.first.min(at);
+    }
+
+    /// The first vector of the last transfer.
+    pub(super) const fn first(&self) -> Cycle {
+        self.first
+    }
+
+    /// The last vector of the last transfer.
+    pub(super) const fn last(&self) -> Cycle {
+        self.routed
+    }
+}

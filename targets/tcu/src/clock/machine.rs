@@ -1,0 +1,304 @@
+//! The decoder and the units it hands instructions to: [`Machine`].
+
+use super::ClockParams;
+use super::accumulator::{Accumulator, Flags};
+use super::array::Array;
+use super::dram::{Bank, Span, Taken};
+use super::host::Host;
+use super::queue::{Cycle, NEVER, ReadPort};
+use super::router::{Router, To};
+use super::slice::Spans;
+use super::timeline::{Busy, LastEvents, Timeline, Traffic, Unit};
+use crate::config::Config;
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+
+/// The first cycle in which the decoder has an instruction.
+const FIRST: Cycle = 2;
+
+/// All units, and when the decoder can look at its next instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    head: Cycle,
+    /// What remains of a size: units count vectors modulo the local depth, rounded up to a power of two.
+    size_mask: u64,
+    router: Router,
+    array: Array,
+    accumulator: Accumulator,
+    port_a: ReadPort,
+    /// The last write of port A.
+    local_written: Cycle,
+    host: Host,
+    banks: [Bank; 2],
+    /// When the units worked on the last instruction.
+    spans: Spans,
+}
+
+/// How long the decoder held an instruction, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// When its last part was taken.
+    pub(super) until: Cycle,
+    /// Cycles beyond the first.
+    pub(super) waited: u64,
+    /// Who took the last part.
+    pub(super) by: Unit,
+}
+
+/// When the parts of an instruction were taken: the last one and who took it.
+#[derive(Clone, Copy)]
+struct Accept {
+    at: Cycle,
+    unit: Unit,
+}
+
+impl Accept {
+    const fn new(at: Cycle, unit: Unit) -> Self {
+        Self { at, unit }
+    }
+
+    /// The later of both.
+    const fn and(self, at: Cycle, unit: Unit) -> Self {
+        if at > self.at { Self { at, unit } } else { self }
+    }
+}
+
+impl Machine {
+    pub(super) fn new(config: &Config, params: ClockParams, beats_per_vector: u64) -> Self {
+        let n = config.array_size;
+        Self {
+            head: FIRST,
+            size_mask: config.local_depth.clamp(1, 1 << 32).next_power_of_two() - 1,
+            router: Router::new(2 * n),
+            array: Array::new(n),
+            accumulator: Accumulator::new(2 * n),
+            port_a: ReadPort::default(),
+            local_written: 0,
+            host: Host::default(),
+            banks: [Bank::new(params, beats_per_vector), Bank::new(params, beats_per_vector)],
+            spans: Spans::NONE,
+        }
+    }
+
+    /// The next instruction. The error is the unit that never takes its part.
+    pub(super) fn step(&mut self, op: &Op) -> Result<Held, Unit> {
+        self.spans = Spans::NONE;
+        let accept = match *op {
+            Op::MatMul { accumulate, zeroes, size, .. } => {
+                self.mat_mul(accumulate, zeroes, self.vectors(size))
+            }
+            Op::LoadWeights { zeroes, size, .. } => self.load_weights(zeroes, self.vectors(size)),
+            Op::DataMove { kind, other, size, .. } => self.data_move(kind, other, self.vectors(size)),
+            Op::Simd { read, write, accumulate, sub, .. } => {
+                self.simd(Flags { read, write, accumulate }, sub)
+            }
+            // Extensions of the emulator, unknown to the hardware, cost a cycle like what has no meaning.
+            Op::NoOp
+            | Op::Wait { .. }
+            | Op::LoadLut { .. }
+            | Op::Configure { .. }
+            | Op::Unassigned { .. } => Accept::new(self.head, Unit::Decoder),
+        };
+        if accept.at >= NEVER {
+            return Err(accept.unit);
+        }
+        let waited = accept.at - self.head;
+        self.spans.set(Unit::Decoder, self.head, accept.at);
+        self.head = accept.at + 1;
+        Ok(Held { until: accept.at, waited, by: accept.unit })
+    }
+
+    /// When the units worked on the last instruction.
+    pub(super) const fn spans(&self) -> Spans {
+        self.spans
+    }
+
+    /// The size as the units count it.
+    const fn vectors(&self, size: u64) -> u64 {
+        (size.wrapping_sub(1) & self.size_mask) + 1
+    }
+
+    fn mat_mul(&mut self, accumulate: bool, zeroes: bool, size: u64) -> Accept {
+        let routed = self.router.route(self.head, !zeroes, To::Accumulators);
+        let rows = self.array.instructions.enter(self.head);
+        let results = self.accumulator.commands.enter(self.head);
+        let (mut read, mut last, mut first) = (self.head, [0; 4], None);
+        for _ in 0..size {
+            let (row_expanded, mut offered) = self.array.expand(rows);
+            if !zeroes {
+                read = self.port_a.read(self.head);
+                offered = offered.max(self.port_a.datum()).max(routed.source);
+            }
+            let (result_expanded, taken) = self.accumulator.take(results, accumulate);
+            let (entered, result) = self.array.compute(offered, taken.max(routed.target));
+            self.accumulator.write(result, accumulate);
+            if !zeroes {
+                self.port_a.leave(entered);
+            }
+            last = [row_expanded, result_expanded, entered, result];
+            first.get_or_insert([read, entered, result]);
+        }
+        let [row_expanded, result_expanded, entered, result] = last;
+        let [first_read, first_entered, first_result] = first.unwrap_or([read, entered, result]);
+        if !zeroes {
+            self.spans.set(Unit::LocalA, first_read, read);
+        }
+        self.spans.set(Unit::Array, first_entered, entered);
+        self.spans.set(Unit::Accumulator, first_result, result);
+        self.array.instructions.leave(row_expanded);
+        self.accumulator.commands.leave(result_expanded);
+        self.router.finish(entered, result);
+        Accept::new(read, Unit::LocalA)
+            .and(routed.queued, Unit::Router)
+            .and(rows, Unit::Array)
+            .and(results, Unit::Accumulator)
+    }
+
+    fn load_weights(&mut self, zeroes: bool, size: u64) -> Accept {
+        let rows = self.array.instructions.enter(self.head);
+        let accept = Accept::new(rows, Unit::Array);
+        if zeroes {
+            self.load_rows(rows, size, None);
+            return accept;
+        }
+        let routed = self.router.route(self.head, true, To::Array);
+        let (read, loaded) = self.load_rows(rows, size, Some(routed.source));
+        self.router.finish(loaded, loaded);
+        accept.and(routed.queued, Unit::Router).and(read, Unit::LocalA)
+    }
+
+    /// Shifts rows of an instruction queued at `queued` into the array, from port A if that is routed
+    /// to it, from `source` on: the last read and the last shift.
+    fn load_rows(&mut self, queued: Cycle, size: u64, source: Option<Cycle>) -> (Cycle, Cycle) {
+        let (mut read, mut loaded, mut last, mut first) = (self.head, queued, queued, None);
+        for _ in 0..size {
+            let (expanded, row) = self.array.expand(queued);
+            if let Some(source) = source {
+                read = self.port_a.read(self.head);
+                loaded = self.array.load(row.max(self.port_a.datum()).max(source));
+                self.port_a.leave(loaded);
+            } else {
+                loaded = self.array.load(row);
+            }
+            last = expanded;
+            first.get_or_insert([read, loaded]);
+        }
+        self.array.instructions.leave(last);
+        let [first_read, first_loaded] = first.unwrap_or([read, loaded]);
+        if source.is_some() {
+            self.spans.set(Unit::LocalA, first_read, read);
+        }
+        self.spans.set(Unit::Array, first_loaded, loaded);
+        (read, loaded)
+    }
+
+    fn simd(&mut self, flags: Flags, sub: SimdSub) -> Accept {
+        let queued = self.accumulator.commands.enter(self.head);
+        let expanded = self.accumulator.simd(queued, flags, sub);
+        let ((first, last), started) = self.accumulator.worked(flags);
+        if flags.read || flags.write {
+            self.spans.set(Unit::Accumulator, first, last);
+        }
+        if sub.op != SimdOp::NoOp {
+            self.spans.set(Unit::Alu, started, started);
+        }
+        self.accumulator.commands.leave(expanded);
+        Accept::new(queued, Unit::Accumulator)
+    }
+
+    fn data_move(&mut self, kind: DataMoveKind, other: Strided, size: u64) -> Accept {
+        let span = Span { address: other.address, size, stride_log2: other.stride_log2 };
+        match kind {
+            DataMoveKind::Dram0ToLocal => self.dram(0, Unit::Dram0, Bank::read, span),
+            DataMoveKind::LocalToDram0 => self.dram(0, Unit::Dram0, Bank::write, span),
+            DataMoveKind::Dram1ToLocal => self.dram(1, Unit::Dram1, Bank::read, span),
+            DataMoveKind::LocalToDram1 => self.dram(1, Unit::Dram1, Bank::write, span),
+            DataMoveKind::AccumulatorToLocal => self.move_out(size),
+            DataMoveKind::LocalToAccumulator => self.move_in(size, false),
+            DataMoveKind::LocalToAccumulatorAccumulate => self.move_in(size, true),
+        }
+    }
+
+    fn dram(
+        &mut self,
+        bank: usize,
+        unit: Unit,
+        transfer: fn(&mut Bank, Cycle, Cycle, Span, &mut Host) -> Taken,
+        span: Span,
+    ) -> Accept {
+        let routed = self.host.begin(self.head);
+        let taken = transfer(&mut self.banks[bank], self.head, routed, span, &mut self.host);
+        self.host.end();
+        self.spans.set(Unit::HostRouter, self.host.first(), self.host.last());
+        self.spans.set(unit, taken.first_beat, taken.last_beat);
+        Accept::new(taken.port_b, unit).and(routed, Unit::HostRouter).and(taken.request, unit)
+    }
+
+    /// From local memory to the accumulators.
+    fn move_in(&mut self, size: u64, accumulate: bool) -> Accept {
+        let routed = self.router.route(self.head, true, To::Accumulators);
+        let commands = self.accumulator.commands.enter(self.head);
+        let (mut read, mut last, mut written, mut first) = (self.head, commands, routed.source, None);
+        for _ in 0..size {
+            read = self.port_a.read(self.head);
+            let (expanded, taken) = self.accumulator.take(commands, accumulate);
+            written = taken.max(self.port_a.datum()).max(routed.source).max(routed.target);
+            self.accumulator.write(written, accumulate);
+            self.port_a.leave(written);
+            last = expanded;
+            first.get_or_insert([read, written]);
+        }
+        let [first_read, first_written] = first.unwrap_or([read, written]);
+        self.spans.set(Unit::LocalA, first_read, read);
+        self.spans.set(Unit::Accumulator, first_written, written);
+        self.accumulator.commands.leave(last);
+        self.router.finish(written, written);
+        Accept::new(read, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
+    }
+
+    /// From the accumulators to local memory.
+    fn move_out(&mut self, size: u64) -> Accept {
+        let routed = self.router.route(self.head, false, To::Local);
+        let commands = self.accumulator.commands.enter(self.head);
+        let (mut written, mut last, mut first) = (self.head, commands, None);
+        for _ in 0..size {
+            let (expanded, given) = self.accumulator.give(commands);
+            written = given.max(routed.target).max(self.head).max(self.port_a.free());
+            self.accumulator.gave(written);
+            self.port_a.write(written);
+            last = expanded;
+            first.get_or_insert(written);
+        }
+        let first = first.unwrap_or(written);
+        self.spans.set(Unit::LocalA, first, written);
+        self.spans.set(Unit::Accumulator, first, written);
+        self.accumulator.commands.leave(last);
+        self.router.finish(written, written);
+        self.local_written = written;
+        Accept::new(written, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
+    }
+
+    /// Enters the last events and the work done.
+    pub(super) fn finish(&self, timeline: &mut Timeline) {
+        let seen = |at: Cycle| if at < NEVER { at } else { 0 };
+        let [dram0, dram1] = &self.banks;
+        timeline.last = LastEvents {
+            accumulator_write: self.accumulator.last_write(),
+            local_write: seen(self.local_written).max(seen(self.host.written)),
+            axi_write: seen(dram0.last_beat_written()).max(seen(dram1.last_beat_written())),
+            weight_load: seen(self.array.loaded),
+            write_response: seen(dram0.last_response()).max(seen(dram1.last_response())),
+        };
+        timeline.busy = Busy {
+            array_rows: self.array.computed_rows,
+            weight_rows: self.array.weight_rows,
+            accumulator_accesses: self.accumulator.accesses,
+            simd_operations: self.accumulator.operations,
+            dram_vectors: self.host.vectors,
+            array_blocked: self.array.blocked,
+            array_draining: self.array.draining,
+        };
+        timeline.traffic = [Traffic::new(dram0.traffic()), Traffic::new(dram1.traffic())];
+        let accepted = timeline.accept.last().map_or(0, |at| at + 1);
+        timeline.total = timeline.last.latest().max(accepted);
+    }
+}

@@ -1,0 +1,154 @@
+//! Queues, as the times at which things enter and leave them: [`Pass`], [`Queue`] and [`ReadPort`].
+//!
+//! Nothing is stored but cycles. Things are handled in order, each first entering, then leaving, so
+//! the room for the next one is known when it comes.
+
+/// A number of cycles since the first beat of the instruction stream.
+pub(super) type Cycle = u64;
+
+/// Later than anything that happens. Adding latencies to it does not overflow.
+pub(super) const NEVER: Cycle = 1 << 60;
+
+/// A queue that hands on in the cycle of entry when it is empty, and takes in the cycle in which
+/// it gives when it is full.
+#[derive(Clone, Debug)]
+pub(super) struct Pass {
+    /// When the last things that left did so; as many as fit into the queue.
+    left: Box<[Cycle]>,
+    oldest: usize,
+    entered: Cycle,
+}
+
+impl Pass {
+    pub(super) fn new(depth: usize) -> Self {
+        Self { left: vec![0; depth.max(1)].into(), oldest: 0, entered: 0 }
+    }
+
+    /// When a thing offered from `offered` on enters; it may leave in the same cycle.
+    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
+        let room = self.left.get(self.oldest).copied().unwrap_or_default();
+        self.entered = offered.max(room).max(self.entered + 1);
+        self.entered
+    }
+
+    /// The thing that entered last leaves.
+    pub(super) fn leave(&mut self, at: Cycle) {
+        if let Some(left) = self.left.get_mut(self.oldest) {
+            *left = at;
+        }
+        self.oldest = if self.oldest + 1 < self.left.len() { self.oldest + 1 } else { 0 };
+    }
+}
+
+/// A [`Pass`] for one thing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slot {
+    left: Cycle,
+    entered: Cycle,
+}
+
+impl Slot {
+    /// When a thing offered from `offered` on enters; it may leave in the same cycle.
+    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
+        self.entered = offered.max(self.left).max(self.entered + 1);
+        self.entered
+    }
+
+    /// The thing in it leaves.
+    pub(super) const fn leave(&mut self, at: Cycle) {
+        self.left = at;
+    }
+}
+
+/// A [`Pass`] for two things.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pair {
+    left: [Cycle; 2],
+    entered: Cycle,
+}
+
+impl Pair {
+    /// When a thing offered from `offered` on enters; it may leave in the same cycle.
+    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
+        self.entered = offered.max(self.left[0]).max(self.entered + 1);
+        self.entered
+    }
+
+    /// The thing that entered last leaves.
+    pub(super) const fn leave(&mut self, at: Cycle) {
+        self.left = [self.left[1], at];
+    }
+}
+
+/// A queue of two that hands on one cycle after entry and takes one cycle after it gave.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queue {
+    left: [Cycle; 2],
+    entered: Cycle,
+}
+
+impl Queue {
+    /// When a thing offered from `offered` on enters; it may leave one cycle later.
+    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
+        self.entered = offered.max(self.left[0] + 1).max(self.entered + 1);
+        self.entered
+    }
+
+    /// The thing that entered last leaves.
+    pub(super) const fn leave(&mut self, at: Cycle) {
+        self.left = [self.left[1], at];
+    }
+}
+
+/// A port of a memory: one access a cycle, in order; a read gives its data one cycle later, into a
+/// queue of three of which reads see two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReadPort {
+    /// The last access.
+    accessed: Cycle,
+    /// The last read.
+    read: Cycle,
+    /// When the data of the last three reads left the queue, oldest first.
+    left: [Cycle; 3],
+}
+
+impl ReadPort {
+    /// When a read asked for from `asked` on happens. Its data can leave one cycle later.
+    ///
+    /// The queue counts what it holds at the start of the cycle, which the read of the cycle before
+    /// is not part of.
+    pub(super) fn read(&mut self, asked: Cycle) -> Cycle {
+        let asked = asked.max(self.accessed + 1);
+        let next = self.read + 1;
+        let fits_next = asked <= next && self.left[0] < next;
+        self.read = if fits_next { next } else { asked.max(next + 1).max(self.left[1] + 1) };
+        // Only the very first read can come before any other.
+        self.accessed = self.read;
+        self.read
+    }
+
+    /// When the data of the last read can leave the queue, behind those before.
+    pub(super) fn datum(&self) -> Cycle {
+        self.read.max(self.left[2]) + 1
+    }
+
+    /// The data of the last read leave the queue.
+    pub(super) const fn leave(&mut self, at: Cycle) {
+        self.left = [self.left[1], self.left[2], at];
+    }
+
+    /// The last access.
+    pub(super) const fn last(&self) -> Cycle {
+        self.accessed
+    }
+
+    /// When a write can happen at the earliest.
+    pub(super) const fn free(&self) -> Cycle {
+        self.accessed + 1
+    }
+
+    /// A write happens.
+    pub(super) const fn write(&mut self, at: Cycle) {
+        self.accessed = at;
+    }
+}

@@ -1,0 +1,192 @@
+//! The clock, by the formulas of the notes on simulated hardware and by properties that need no
+//! measurement. The measurements themselves are checked by `conform`.
+
+use npukit_tcu::Config;
+use npukit_tcu::clock::{Clock, ClockError, ClockParams, Slice, StuckForm, Timeline, Unit};
+use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use proptest::prelude::*;
+
+const AT: Strided = Strided { address: 0, stride_log2: 0 };
+
+fn clock(preset: &str, latency: u64) -> Clock {
+    Clock::new(&Config::preset(preset).unwrap(), ClockParams::with_latency(latency)).unwrap()
+}
+
+fn moves(kind: DataMoveKind, stride_log2: u32, size: u64) -> Op {
+    Op::DataMove { kind, local: AT, other: Strided { address: 0, stride_log2 }, size }
+}
+
+fn mat_mul(size: u64) -> Op {
+    Op::MatMul { accumulate: false, zeroes: false, local: AT, accumulator: AT, size }
+}
+
+fn simd(read: bool, write: bool, op: SimdOp, left: u8, right: u8) -> Op {
+    let sub = SimdSub { op, left, right, destination: 0 };
+    Op::Simd { read, write, accumulate: false, write_address: 0, read_address: 0, sub }
+}
+
+/// How long the decoder holds the last instruction.
+fn held(timeline: &Timeline) -> u64 {
+    let [.., before, last] = timeline.accept[..] else { panic!("two instructions") };
+    last - before
+}
+
+#[test]
+fn a_contiguous_read_takes_its_beats_and_the_latency() {
+    for (preset, beats, extra) in [("speech_robot", 1, 0), ("ultra96v2", 2, 1), ("zcu104", 4, 1)] {
+        for (n, latency) in [(1, 1), (3, 18), (64, 28), (500, 40)] {
+            let read = moves(DataMoveKind::Dram1ToLocal, 0, n);
+            let timeline = clock(preset, latency).run(&[Op::NoOp, read]);
+            assert_eq!(held(&timeline), n * beats + latency + 4 + extra, "{preset}, {n}, {latency}");
+        }
+    }
+}
+
+#[test]
+fn a_strided_read_has_three_bursts_under_way() {
+    for (preset, beats, extra) in [("speech_robot", 1, 0), ("zcu104", 4, 1)] {
+        for (n, latency) in [(1, 1), (3, 18), (64, 28), (125, 40)] {
+            let read = moves(DataMoveKind::Dram0ToLocal, 1, n);
+            let period = (3 * beats).max(latency + beats);
+            let cycles = latency + 4 + extra + beats + period * ((n - 1) / 3) + beats * ((n - 1) % 3);
+            let timeline = clock(preset, latency).run(&[Op::NoOp, read]);
+            assert_eq!(held(&timeline), cycles, "{preset}, {n}, {latency}");
+        }
+    }
+}
+
+#[test]
+fn a_wider_bus_takes_fewer_beats() {
+    let config = Config::preset("zcu104").unwrap();
+    let params = ClockParams { axi_bits: 512, ..ClockParams::with_latency(18) };
+    let timeline = Clock::new(&config, params).unwrap().run(&[moves(DataMoveKind::Dram0ToLocal, 0, 300)]);
+    assert_eq!(timeline.traffic[0].read_beats, 300);
+    // 64 vectors fill 4 KiB, and no burst may cross it.
+    assert_eq!(timeline.traffic[0].read_bursts, 5);
+}
+
+#[test]
+fn weights_wait_for_the_last_result() {
+    let load = Op::LoadWeights { zeroes: true, local: AT, size: 9 };
+    let timeline = clock("speech_robot", 1).run(&[mat_mul(16), load, mat_mul(1)]);
+    // Rows 3 to 18, results until 33, weights 34 to 42.
+    assert_eq!(timeline.last.weight_load, 42);
+    assert_eq!(timeline.busy.weight_rows, 9);
+    assert!(timeline.busy.array_draining >= 15, "{:?}", timeline.busy);
+}
+
+#[test]
+fn a_short_bus_or_a_vector_that_does_not_fill_it_is_refused() {
+    let config = Config::preset("speech_robot").unwrap();
+    let with_bits = |axi_bits| {
+        Clock::new(&config, ClockParams { axi_bits, ..ClockParams::with_latency(1) }).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(with_bits(100), ClockError::Bus { axi_bits: 100 });
+    assert_eq!(with_bits(256), ClockError::Beats { vector_bits: 128, axi_bits: 256 });
+}
+
+#[test]
+fn a_hang_names_the_instruction_and_the_form() {
+    let stuck = simd(false, true, SimdOp::Move, 1, 0);
+    let mut ops = vec![Op::NoOp, stuck];
+    ops.extend(vec![simd(true, true, SimdOp::Max, 0, 0); 40]);
+    let timeline = clock("speech_robot", 1).run(&ops);
+    let hang = timeline.hang.unwrap();
+    // The command waiting, one behind it, and 16 in the queue; the next is never taken.
+    assert_eq!(hang.instruction, 1 + 1 + 1 + 16);
+    assert_eq!((hang.unit, hang.stuck), (Unit::Accumulator, Some((1, StuckForm::InputMissing))));
+    assert!(hang.to_string().contains("instruction 1 (SIMD) is never completed"), "{hang}");
+    assert_eq!(timeline.accept.len(), hang.instruction);
+}
+
+#[test]
+fn what_needs_no_accumulators_passes_a_stuck_form() {
+    let mut ops = vec![simd(false, true, SimdOp::Move, 1, 0); 18];
+    ops.push(moves(DataMoveKind::Dram0ToLocal, 0, 64));
+    assert_eq!(clock("speech_robot", 1).run(&ops).hang, None);
+}
+
+fn any_op() -> impl Strategy<Value = Op> {
+    let strided =
+        || (0_u64..2000, 0_u32..4).prop_map(|(address, stride_log2)| Strided { address, stride_log2 });
+    let size = || 1_u64..40;
+    let flags = || (any::<bool>(), any::<bool>());
+    prop_oneof![
+        Just(Op::NoOp),
+        (flags(), strided(), strided(), size()).prop_map(
+            |((accumulate, zeroes), local, accumulator, size)| {
+                Op::MatMul { accumulate, zeroes, local, accumulator, size }
+            }
+        ),
+        (any::<bool>(), strided(), size()).prop_map(|(zeroes, local, size)| Op::LoadWeights {
+            zeroes,
+            local,
+            size
+        }),
+        (0_usize..7, strided(), strided(), size()).prop_map(|(kind, local, other, size)| Op::DataMove {
+            kind: DataMoveKind::ALL[kind],
+            local,
+            other,
+            size
+        }),
+        (any::<bool>(), any::<bool>(), 1_u8..2).prop_map(|(read, write, register)| {
+            simd(read, write, SimdOp::Max, if read { 0 } else { register }, register)
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_future_does_not_change_the_past(ops in prop::collection::vec(any_op(), 1..60), latency in 1_u64..40) {
+        let clock = clock("zcu104", latency);
+        let whole = clock.run(&ops);
+        let part = clock.run(&ops[..ops.len() / 2]);
+        prop_assert_eq!(whole.hang, None);
+        prop_assert_eq!(&whole.accept[..part.accept.len()], &part.accept[..]);
+        prop_assert!(whole.accept.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn every_held_cycle_is_charged_to_a_unit(ops in prop::collection::vec(any_op(), 1..60)) {
+        let timeline = clock("ultra96v2", 18).run(&ops);
+        let waits: u64 = timeline.waits.iter().sum();
+        // The first instruction is at the decoder in cycle 2, and each takes a cycle at least.
+        prop_assert_eq!(timeline.accept.last().unwrap() + 1, 2 + ops.len() as u64 + waits);
+    }
+}
+
+/// All slices of a run.
+fn slices(clock: &Clock, ops: &[Op]) -> (Timeline, Vec<Slice>) {
+    let mut slices = Vec::new();
+    let timeline = clock.run_observed(ops, &mut |slice| slices.push(slice));
+    (timeline, slices)
+}
+
+#[test]
+fn slices_say_who_worked_when() {
+    let (_, slices) =
+        slices(&clock("speech_robot", 1), &[mat_mul(16), moves(DataMoveKind::Dram0ToLocal, 0, 4)]);
+    let shown: Vec<_> = slices.iter().map(|s| (s.instruction, s.unit, s.start, s.end)).collect();
+    let expected = [
+        (0, Unit::Decoder, 2, 17),
+        (0, Unit::LocalA, 2, 17),
+        (0, Unit::Array, 3, 18),
+        (0, Unit::Accumulator, 18, 33),
+        (1, Unit::Decoder, 18, 26),
+        (1, Unit::HostRouter, 23, 26),
+        (1, Unit::Dram0, 21, 24),
+    ];
+    assert_eq!(shown, expected);
+}
+
+proptest! {
+    #[test]
+    fn slices_of_a_unit_do_not_overlap(ops in prop::collection::vec(any_op(), 1..60), latency in 1_u64..40) {
+        let (_, slices) = slices(&clock("zcu104", latency), &ops);
+        for unit in Unit::ALL {
+            let of_unit: Vec<_> = slices.iter().filter(|slice| slice.unit == unit).collect();
+            prop_assert!(of_unit.iter().all(|slice| slice.start <= slice.end));
+            prop_assert!(of_unit.windows(2).all(|pair| pair[0].end < pair[1].start), "{unit}: {of_unit:?}");
+        }
+    }
+}
