@@ -73,13 +73,14 @@ impl Report {
         self.failed == 0 && self.passed > 0
     }
 
+    /// How many measurements were met to the cycle; none when nothing was measured.
+    pub fn exactness(&self) -> Option<String> {
+        (self.measured > 0).then(|| format!("{} of {} measurements met exactly", self.exact, self.measured))
+    }
+
     /// The closing line of the command.
     pub fn closing_line(&self) -> String {
-        let mut line = format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped);
-        if self.measured > 0 {
-            line += &format!("; {} of {} measurements met exactly", self.exact, self.measured);
-        }
-        line
+        format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
 
     pub(crate) fn add_file(&mut self, file: String) -> usize {

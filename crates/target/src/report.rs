@@ -103,6 +103,8 @@ pub struct TimeReport {
     pub cycles: BTreeMap<String, u64>,
     /// The cost model behind `milliseconds`, `utilisation`, `layers` and `kinds`.
     pub model: String,
+    /// What the cost models assume, a sentence each.
+    pub assumptions: Vec<String>,
     /// At `clock_mhz`; none when the clock is not known.
     pub milliseconds: Option<f64>,
     /// Clock of the board.

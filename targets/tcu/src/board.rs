@@ -1,5 +1,6 @@
 //! The clocks of known instances, so that cycles become milliseconds.
 
+use crate::clock::ClockParams;
 use crate::config::Config;
 
 /// A clock and where it is from.
@@ -39,6 +40,22 @@ const CLOCKS: [(&str, Clock); 6] = [
     ),
 ];
 
+/// Cycles from the address of a read to its data at 100 MHz: with them the hardware's clock gives the
+/// published 7.49 ms of ResNet-20 on the ZCU104. Source: the TCU specification, 9, and its notes.
+const LATENCY_AT_100_MHZ: f64 = 18.0;
+
+/// The widest bus of the published boards, in bits.
+const AXI_BITS: u64 = 128;
+
+/// The memory a board of `config` is taken to have: the ZCU104's latency, in cycles of a clock of
+/// `mhz` (100 when unknown), on the widest bus up to 128 bits that carries whole vectors.
+pub fn memory(config: &Config, mhz: Option<f64>) -> ClockParams {
+    let latency = (LATENCY_AT_100_MHZ * mhz.unwrap_or(100.0) / 100.0).round() as u64;
+    let vector_bits = config.array_size as u64 * config.data_type.size_bytes() as u64 * 8;
+    let widest = 1 << vector_bits.trailing_zeros().min(AXI_BITS.trailing_zeros());
+    ClockParams { axi_bits: widest, ..ClockParams::with_latency(latency) }
+}
+
 /// The clock of the preset called `name`.
 pub fn clock(name: &str) -> Option<Clock> {
     CLOCKS.iter().find(|(board, _)| *board == name).map(|&(_, clock)| clock)
@@ -62,6 +79,13 @@ mod tests {
         for (name, _) in CLOCKS {
             assert!(Config::preset(name).is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_bus_carries_whole_vectors() {
+        let bits = |name| memory(&Config::preset(name).unwrap(), None).axi_bits;
+        assert_eq!([bits("zcu104"), bits("pynqz1_12x12"), bits("cmoda7")], [128, 64, 64]);
+        assert_eq!(memory(&Config::preset("pynqz1").unwrap(), Some(50.0)).read_latency, 9);
     }
 
     #[test]

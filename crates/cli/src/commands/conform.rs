@@ -39,6 +39,7 @@ fn text(report: &Report) -> String {
     if report.files.is_empty() {
         text += "no file of a known format was found\n";
     }
+    text.extend(report.exactness().map(|line| line + "\n"));
     text + &report.closing_line() + "\n"
 }
 

@@ -39,5 +39,7 @@ fn text(report: &Report) -> String {
         Column::Right("vectors"),
         Column::Right("cycles"),
     ];
-    format!("{lines}{}\n{}", layers(&time.layers), table(&columns, time.kinds.iter().map(row)))
+    let assumptions: String = time.assumptions.iter().map(|line| format!("{line}\n")).collect();
+    let kinds = table(&columns, time.kinds.iter().map(row));
+    format!("{lines}{}\n{kinds}\n{assumptions}", layers(&time.layers))
 }
