@@ -1,7 +1,9 @@
 //! What verbs give beyond what the command's tests look at.
 
 use npukit::verbs::Source;
+use npukit::verbs::asm::asm;
 use npukit::verbs::run::{Request, run};
+use npukit::verbs::time::time;
 use npukit::{InputFile, ModelOptions, targets};
 use npukit_numeric::npy::read_npz;
 use npukit_target::Config;
@@ -80,6 +82,42 @@ fn several_samples_in_a_program_are_one_sample_of_a_larger_batch() {
     let at_once = run(&request(batched, "x.npy"), files.context()).unwrap();
     assert_eq!((one_by_one.0.samples, at_once.0.samples), (3, 1));
     assert_eq!(one_by_one.1, at_once.1);
+}
+
+#[test]
+fn hardware_takes_longer_than_the_estimate() {
+    let files = Memory::with_digits();
+    for preset in ["pynqz1", "pynqz1_12x12", "cmoda7", "ultra96v2", "zcu104"] {
+        let report = time(&digits(&format!("tcu:{preset}")), files.context()).unwrap().time;
+        assert!(report.cycles["model"] > report.cycles["estimator"], "{preset}: {:?}", report.cycles);
+        assert_eq!(report.assumptions.len(), report.cycles.len() - 1);
+    }
+}
+
+/// The hardware's clock looks at every vector: a program that asks for 2^40 of them is told apart.
+#[test]
+fn absurdly_long_programs_are_timed_by_the_estimator_alone() {
+    let deep = 1u64 << 50;
+    let arch = format!(
+        r#"{{"data_type":"FP16BP8","array_size":8,"dram0_depth":{deep},"dram1_depth":64,"local_depth":{deep},
+        "accumulator_depth":{deep},"simd_registers_depth":1,"stride0_depth":1,"stride1_depth":1}}"#
+    );
+    let mut files = Memory::default();
+    files.0.insert("a.tarch".into(), arch.clone().into_bytes());
+    files.0.insert("p.s".into(), b"matmul local[0], acc[0], 1099511627776".to_vec());
+    let program = asm("p.s", "tcu:a.tarch", files.context()).unwrap().1;
+    let manifest = format!(
+        r#"{{"name":"p","prog":{{"file_name":"p.tprog","size":{}}},"inputs":[],"outputs":[],"arch":{arch},
+        "consts":[{{"file_name":"p.tdata","base":0,"size":0}}]}}"#,
+        program.len()
+    );
+    files.0.insert("p.tprog".into(), program);
+    files.0.insert("p.tdata".into(), Vec::new());
+    files.0.insert("p.tmodel".into(), manifest.into_bytes());
+    let source = Source { path: "p.tmodel".into(), ..Source::default() };
+    let cycles = time(&source, files.context()).unwrap().time.cycles;
+    assert_eq!(cycles["estimator"], (1 << 40) + 16);
+    assert!(!cycles.contains_key("model"));
 }
 
 /// What holds for every target: names are found again, tables are sound, defaults exist.
