@@ -181,7 +181,7 @@ fn wrong(file: &str, path: &str, legal: &str, value: &Value) -> KeyError {
 }
 
 /// A value as JSON, cut short when long.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     const LONGEST: usize = 40;
     let text = value.to_string();
     if text.chars().count() <= LONGEST {

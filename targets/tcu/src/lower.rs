@@ -87,7 +87,7 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let (strategy, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
     let saturated_constants = model.objects.saturated_constants();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
-    let program = backend::program(name, model, config, scheduled)?;
+    let program = backend::program(name, model, config, scheduled);
     Ok(Compiled { program, strategy, saturated_constants })
 }
 

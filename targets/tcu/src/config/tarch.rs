@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::{Config, DataType};
+use crate::keys::shown;
 
 /// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.
 pub const MAX_DEPTH: u64 = 1 << 62;
@@ -242,16 +243,6 @@ fn read_data_type(
         value: shown(value),
         legal: legal(),
     })
-}
-
-/// A value as JSON, cut short when long.
-fn shown(value: &Value) -> String {
-    const LONGEST: usize = 40;
-    let text = value.to_string();
-    if text.chars().count() <= LONGEST {
-        return text;
-    }
-    text.chars().take(LONGEST).chain("...".chars()).collect()
 }
 
 /// The parser's message without the place it appends, which the error holds itself.

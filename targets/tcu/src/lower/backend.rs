@@ -1,22 +1,16 @@
 //! The last stage: scheduled layers and the constants become a [`Program`].
 
-use super::error::LowerError;
 use super::hir::{Model, Port};
-use super::memory::Home;
+use super::memory::{Home, Plan};
 use super::schedule::Scheduled;
 use crate::config::Config;
 use crate::program::{Binding, Layer, MemoryUse, Piece, Program};
 
 /// Makes the program.
-pub fn program(
-    name: String,
-    model: Model,
-    config: &Config,
-    scheduled: Scheduled,
-) -> Result<Program, LowerError> {
-    let Scheduled { plan, ops, layers, local, accumulators, .. } = &scheduled;
+pub fn program(name: String, model: Model, config: &Config, scheduled: Scheduled) -> Program {
+    let Scheduled { plan, ops, layers, local, accumulators, .. } = scheduled;
     let bindings = |ports: &[Port]| -> Vec<Binding> {
-        let mut bindings: Vec<Binding> = ports.iter().map(|port| binding(&model, &scheduled, port)).collect();
+        let mut bindings: Vec<Binding> = ports.iter().map(|port| binding(&model, &plan, port)).collect();
         bindings.sort_by_key(|binding| binding.pieces.first().map(|piece| piece.base));
         bindings
     };
@@ -31,7 +25,7 @@ pub fn program(
         count: range.len(),
         macs: layer.macs,
     });
-    Ok(Program {
+    Program {
         name,
         config: config.clone(),
         constants,
@@ -39,20 +33,15 @@ pub fn program(
         inputs: bindings(&model.inputs),
         outputs: bindings(&model.outputs),
         layers: layers.collect(),
-        memory: MemoryUse {
-            dram0: plan.dram0,
-            dram1: plan.dram1,
-            local: *local,
-            accumulators: *accumulators,
-        },
-        instructions: ops.clone(),
+        memory: MemoryUse { dram0: plan.dram0, dram1: plan.dram1, local, accumulators },
+        instructions: ops,
         host_steps: model.host_steps,
-    })
+    }
 }
 
-fn binding(model: &Model, scheduled: &Scheduled, port: &Port) -> Binding {
+fn binding(model: &Model, plan: &Plan, port: &Port) -> Binding {
     let size = u64::from(model.objects.get(port.object).vectors);
-    let base = match scheduled.plan.home(port.object) {
+    let base = match plan.home(port.object) {
         Home::Dram0(base) => base,
         _ => 0,
     };

@@ -115,6 +115,18 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The windows, of a step that makes a new grid of windows of the one before.
+    pub fn windows(&self) -> Option<&Windows> {
+        match self {
+            Self::MaxPool(windows)
+            | Self::AveragePool { windows, .. }
+            | Self::WeightedSum { windows, .. } => Some(windows),
+            _ => None,
+        }
+    }
+}
+
 /// An operand that all pixels share.
 #[derive(Clone, Debug)]
 pub enum ChannelOperand {

@@ -129,13 +129,8 @@ impl Tile<'_> {
     /// Gives pixels the bias that is in the array, without an input.
     fn multiply_zeroes(&mut self, product: &mut Product, block: usize, pixels: &[usize]) {
         for accumulate in [false, true] {
-            let part = pixels.iter().filter(|&&i| product.written.is(block, i) == accumulate);
-            // Both operands step alike so that runs depend on the accumulators alone.
-            let pairs: Vec<(u64, u64)> = part.map(|&i| (i as u64, self.accumulator(block, i))).collect();
-            for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {
-                let local = Strided::default();
-                self.state.lir.push(Op::MatMul { accumulate, zeroes: true, local, accumulator, size });
-            }
+            let part = pixels.iter().copied().filter(|&i| product.written.is(block, i) == accumulate);
+            self.push_zeroes(accumulate, block, part);
         }
         product.written.mark(block, pixels.iter().copied());
     }
@@ -145,21 +140,21 @@ impl Tile<'_> {
         for block in 0..self.blocks.len() {
             let unwritten: Vec<usize> =
                 (0..self.grid.pixels.len()).filter(|&i| !product.written.is(block, i)).collect();
-            if unwritten.is_empty() {
-                continue;
+            if !unwritten.is_empty() {
+                self.state.lir.load_zero_bias();
+                self.push_zeroes(false, block, unwritten);
             }
-            self.state.lir.load_zero_bias();
-            let pairs: Vec<(u64, u64)> =
-                unwritten.iter().map(|&i| (i as u64, self.accumulator(block, i))).collect();
-            for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {
-                self.state.lir.push(Op::MatMul {
-                    accumulate: false,
-                    zeroes: true,
-                    local: Strided::default(),
-                    accumulator,
-                    size,
-                });
-            }
+        }
+    }
+
+    /// Multiplies zeros for pixels of the tile.
+    fn push_zeroes(&mut self, accumulate: bool, block: usize, pixels: impl IntoIterator<Item = usize>) {
+        // Both operands step alike so that runs depend on the accumulators alone.
+        let pairs: Vec<(u64, u64)> =
+            pixels.into_iter().map(|i| (i as u64, self.accumulator(block, i))).collect();
+        for Run { other: accumulator, size, .. } in roll(pairs, self.context.config) {
+            let local = Strided::default();
+            self.state.lir.push(Op::MatMul { accumulate, zeroes: true, local, accumulator, size });
         }
     }
 }

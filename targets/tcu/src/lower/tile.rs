@@ -111,18 +111,13 @@ pub fn emit(
 /// The pixels of each of the layer's grids that the last grid's `pixels` depend on, first grid first.
 fn grids(layer: &Layer, pixels: Range<usize>) -> Vec<Vec<u32>> {
     let mut grids = vec![pixels.map(|pixel| pixel as u32).collect::<Vec<u32>>()];
-    for step in layer.steps.iter().rev() {
-        if let Step::MaxPool(windows)
-        | Step::AveragePool { windows, .. }
-        | Step::WeightedSum { windows, .. } = step
-        {
-            let last = grids.last().map(Vec::as_slice).unwrap_or_default();
-            let mut before: Vec<u32> =
-                last.iter().flat_map(|&pixel| windows.get(pixel as usize)).copied().collect();
-            before.sort_unstable();
-            before.dedup();
-            grids.push(before);
-        }
+    for windows in layer.steps.iter().rev().filter_map(Step::windows) {
+        let last = grids.last().map(Vec::as_slice).unwrap_or_default();
+        let mut before: Vec<u32> =
+            last.iter().flat_map(|&pixel| windows.get(pixel as usize)).copied().collect();
+        before.sort_unstable();
+        before.dedup();
+        grids.push(before);
     }
     grids.reverse();
     grids

@@ -202,22 +202,8 @@ fn mat_mul() -> impl Strategy<Value = Op> {
 }
 
 fn data_move() -> impl Strategy<Value = Op> {
-    use DataMoveKind::*;
-    let kinds = vec![
-        Dram0ToLocal,
-        LocalToDram0,
-        Dram1ToLocal,
-        LocalToDram1,
-        AccumulatorToLocal,
-        LocalToAccumulator,
-        LocalToAccumulatorAccumulate,
-    ];
-    (prop::sample::select(kinds), runs(20)).prop_map(|(kind, (local, other, size))| Op::DataMove {
-        kind,
-        local,
-        other,
-        size,
-    })
+    (prop::sample::select(DataMoveKind::ALL.to_vec()), runs(20))
+        .prop_map(|(kind, (local, other, size))| Op::DataMove { kind, local, other, size })
 }
 
 fn load_weights() -> impl Strategy<Value = Op> {

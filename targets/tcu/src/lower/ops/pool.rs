@@ -140,11 +140,6 @@ fn scaling(scales: &[VecRef], blocks: usize) -> Step {
 /// Whether a chain's grid can give way to one made of windows of it. Nothing before may be saved: a
 /// tile only makes the pixels that its windows have, which need not be all.
 pub fn may_take_windows(chain: &Chain) -> bool {
-    let settled = |step: &Step| {
-        matches!(
-            step,
-            Step::MaxPool(_) | Step::AveragePool { .. } | Step::WeightedSum { .. } | Step::Save { .. }
-        )
-    };
+    let settled = |step: &Step| step.windows().is_some() || matches!(step, Step::Save { .. });
     !chain.steps.iter().any(settled)
 }
