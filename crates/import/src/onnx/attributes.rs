@@ -4,6 +4,7 @@
 
 use super::error::Reason;
 use super::proto::{AttributeProto, NodeProto, TensorProto, attribute_type};
+pub(super) use crate::node::unsupported;
 
 /// The attributes of one node.
 pub(super) struct Attributes<'a> {
@@ -107,13 +108,4 @@ impl<'a> Attributes<'a> {
         }
         Ok(Some(attribute))
     }
-}
-
-/// The error for a value that is not accepted.
-pub(super) fn unsupported(
-    name: &'static str,
-    found: impl std::fmt::Debug,
-    legal: impl Into<String>,
-) -> Reason {
-    Reason::AttributeValue { name, found: format!("{found:?}"), legal: legal.into() }
 }

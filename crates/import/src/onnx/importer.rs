@@ -11,10 +11,8 @@ use super::context::Context;
 use super::error::{ImportError, NodeProblem, Reason};
 use super::proto::{GraphProto, NodeProto, TensorProto};
 use super::{ops, order, tensor};
-
-/// Elements that folding may make beyond what the file itself can hold: shape arithmetic needs
-/// far less, a file made to exhaust memory meets it soon.
-const FOLDING_ROOM: usize = 1 << 22;
+use crate::builder::FOLDING_ROOM;
+use crate::format::Format;
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
@@ -102,13 +100,14 @@ impl<'a> Importer<'a> {
 
     /// Records a problem.
     pub(super) fn problem(&mut self, node: &str, op: &str, reason: Reason) {
-        self.problems.push(NodeProblem::new(node, op, reason));
+        self.problems.push(NodeProblem::new(Format::Onnx, node, op, reason));
     }
 
     /// Translates the nodes that `wanted` needs.
     fn add_nodes(&mut self, wanted: &[&'a str]) {
         let proto = self.proto;
-        let order = order::sort(proto, &self.producers, wanted);
+        let indices = wanted.iter().filter_map(|name| self.producers.get(name).copied());
+        let order = order::sort(&self.dependencies(), indices);
         let needed = order.nodes.iter().chain(&order.stuck);
         let used: HashSet<&str> = needed
             .flat_map(|&index| &proto.node[index].input)
@@ -126,6 +125,12 @@ impl<'a> Importer<'a> {
         for index in order.stuck {
             self.fail(&proto.node[index]);
         }
+    }
+
+    /// For each node, the nodes whose results it consumes.
+    fn dependencies(&self) -> Vec<Vec<usize>> {
+        let producer = |name: &String| self.producers.get(name.as_str()).copied();
+        self.proto.node.iter().map(|node| node.input.iter().filter_map(producer).collect()).collect()
     }
 
     /// Translates one node, unless something it needs failed.

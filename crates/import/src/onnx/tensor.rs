@@ -4,12 +4,7 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::error::Reason;
 use super::proto::{TensorProto, data_type};
-
-/// Largest rank read. The standard sets no limit; no operator here has a use for more.
-pub(super) const MAX_RANK: usize = 32;
-
-/// Most elements of one value: 1 GiB of floats.
-pub(super) const MAX_ELEMENTS: usize = 1 << 28;
+pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, tensor};
 
 /// Names of the element types, by code.
 const NAMES: [&str; 27] = [
@@ -56,36 +51,6 @@ pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     }
 }
 
-/// The shape behind dimensions that must all be known.
-pub(super) fn shape(dims: &[i64]) -> Result<Vec<usize>, Reason> {
-    if dims.len() > MAX_RANK {
-        return Err(Reason::Rank { rank: dims.len(), limit: MAX_RANK });
-    }
-    let sizes = dims.iter().enumerate().map(|(axis, &size)| {
-        usize::try_from(size).ok().filter(|&size| size <= MAX_ELEMENTS).ok_or(Reason::Dimension {
-            axis,
-            size,
-            limit: MAX_ELEMENTS,
-        })
-    });
-    let shape = sizes.collect::<Result<Vec<_>, _>>()?;
-    check_shape(&shape)?;
-    Ok(shape)
-}
-
-/// Refuses shapes of too many axes or elements. Empty axes count as 1, so that products of any
-/// part of an accepted shape do not overflow either.
-pub(super) fn check_shape(shape: &[usize]) -> Result<(), Reason> {
-    if shape.len() > MAX_RANK {
-        return Err(Reason::Rank { rank: shape.len(), limit: MAX_RANK });
-    }
-    let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
-    match elements {
-        Some(elements) if elements <= MAX_ELEMENTS => Ok(()),
-        _ => Err(Reason::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS }),
-    }
-}
-
 /// The tensor that a file holds.
 pub(super) fn read(proto: &TensorProto) -> Result<Tensor, Reason> {
     if proto.data_location == 1 || !proto.external_data.is_empty() {
@@ -102,15 +67,6 @@ pub(super) fn read(proto: &TensorProto) -> Result<Tensor, Reason> {
         None => from_typed(element, &shape, proto)?,
     };
     tensor(shape, data)
-}
-
-/// Joins a shape and its elements.
-pub(super) fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, Reason> {
-    let expected = shape.iter().product();
-    Tensor::new(shape.clone(), data).map_err(|data| {
-        let found = data.len();
-        Reason::DataSize { shape, expected, found, unit: "elements" }
-    })
 }
 
 fn from_raw(element: ElementType, shape: &[usize], raw: &[u8]) -> Result<TensorData, Reason> {

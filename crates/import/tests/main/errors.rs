@@ -1,6 +1,7 @@
 //! Diagnoses: all problems at once, each with its node, operator, reason and hint.
 
 use npukit_graph::OpError;
+use npukit_import::Format;
 use npukit_import::onnx::proto::{
     NodeProto, SparseTensorProto, StringStringEntryProto, TensorProto, attribute_type, data_type,
 };
@@ -227,14 +228,17 @@ fn truncation_and_rubbish_are_told_apart() {
     let cut = read(&bytes[..whole - 6], "test", &Options::default()).unwrap_err();
     assert!(matches!(cut, ImportError::Truncated { .. }), "{cut}");
     let error = read(b"\x89PNG\r\n\x1a\n....", "test", &Options::default()).unwrap_err();
-    assert!(matches!(error, ImportError::NotOnnx { .. } | ImportError::Truncated { .. }), "{error}");
+    assert!(matches!(error, ImportError::NotModel { .. } | ImportError::Truncated { .. }), "{error}");
     let error = read(b"", "test", &Options::default()).unwrap_err();
-    assert_eq!(error, ImportError::NotOnnx { offset: 0, reason: "the file is empty".to_owned() });
+    assert_eq!(
+        error,
+        ImportError::NotModel { format: Format::Onnx, offset: 0, reason: "the file is empty".to_owned() }
+    );
     let mut bad = bytes;
     let name = bad.windows(4).position(|window| window == b"Relu").unwrap();
     bad[name] = 0xff;
     let error = read(&bad, "test", &Options::default()).unwrap_err();
-    let ImportError::NotOnnx { offset, .. } = error else { panic!("{error}") };
+    let ImportError::NotModel { offset, .. } = error else { panic!("{error}") };
     assert!(offset.abs_diff(name) <= 8, "{offset} is not near {name}");
 }
 

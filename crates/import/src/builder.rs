@@ -7,13 +7,17 @@ use npukit_graph::op::Transpose;
 use npukit_graph::{Graph, Op, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::Tensor;
 
-use super::error::Reason;
-use super::tensor::check_shape;
+use crate::error::Reason;
+use crate::shape::check_shape;
+
+/// Elements that folding may make beyond what the file itself can hold: shape arithmetic needs
+/// far less, a file made to exhaust memory meets it soon.
+pub(crate) const FOLDING_ROOM: usize = 1 << 22;
 
 /// The graph under construction.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     /// The graph so far.
-    pub(super) graph: Graph,
+    pub(crate) graph: Graph,
     value_names: Names,
     node_names: Names,
     /// Transposed values by source and permutation: consumers share them.
@@ -25,7 +29,7 @@ pub(super) struct Builder {
 impl Builder {
     /// An empty graph. `reserved` are the value names of the file, which helpers must not take;
     /// `budget` bounds the elements that folding makes.
-    pub(super) fn new(name: &str, reserved: HashSet<String>, budget: usize) -> Self {
+    pub(crate) fn new(name: &str, reserved: HashSet<String>, budget: usize) -> Self {
         let graph = Graph { name: name.to_owned(), ..Graph::default() };
         let (value_names, node_names) = (Names::new(reserved), Names::new(HashSet::new()));
         Self { graph, value_names, node_names, permuted: HashMap::new(), budget }
@@ -35,7 +39,7 @@ impl Builder {
     ///
     /// Names are made from `name`; results get theirs later by [`Builder::rename`].
     /// Errors: what inference says, or a result with too many elements.
-    pub(super) fn emit(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> Result<Vec<ValueId>, Reason> {
+    pub(crate) fn emit(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> Result<Vec<ValueId>, Reason> {
         let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&values)?;
         infos.iter().try_for_each(|info| check_shape(&info.shape))?;
@@ -49,13 +53,13 @@ impl Builder {
     }
 
     /// Adds a constant under a name made from `name`.
-    pub(super) fn constant(&mut self, name: &str, tensor: Tensor) -> ValueId {
+    pub(crate) fn constant(&mut self, name: &str, tensor: Tensor) -> ValueId {
         let name = self.value_names.unique(name);
         self.graph.add_constant(name, tensor)
     }
 
     /// The value with its axes permuted; one node (or constant) serves all who ask.
-    pub(super) fn permute(&mut self, id: ValueId, perm: &[usize], suffix: &str) -> Result<ValueId, Reason> {
+    pub(crate) fn permute(&mut self, id: ValueId, perm: &[usize], suffix: &str) -> Result<ValueId, Reason> {
         let key = (id, perm.to_vec());
         if let Some(&known) = self.permuted.get(&key) {
             return Ok(known);
@@ -68,7 +72,7 @@ impl Builder {
     }
 
     /// Gives a value one of the reserved names.
-    pub(super) fn rename(&mut self, id: ValueId, name: &str) {
+    pub(crate) fn rename(&mut self, id: ValueId, name: &str) {
         if let Some(value) = self.graph.values.get_mut(id.0 as usize) {
             value.name = name.to_owned();
         }
@@ -98,7 +102,7 @@ impl Builder {
     }
 
     /// Takes `elements` from the budget. Errors: too many.
-    pub(super) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
+    pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         let elements = shape.iter().product::<usize>();
         if elements > self.budget {
             return Err(Reason::TooLarge { shape: shape.to_vec(), limit: self.budget });
@@ -117,12 +121,12 @@ fn folds(op: &Op) -> bool {
 }
 
 /// The only or first result of the node called `name`.
-pub(super) fn first(results: &[ValueId], name: &str) -> Result<ValueId, Reason> {
+pub(crate) fn first(results: &[ValueId], name: &str) -> Result<ValueId, Reason> {
     results.first().copied().ok_or_else(|| Reason::Undefined { name: name.to_owned() })
 }
 
 /// Names in use.
-pub(super) struct Names {
+pub(crate) struct Names {
     taken: HashSet<String>,
     /// The count to try next, so that a file full of one name is not searched again and again.
     next: HashMap<String, usize>,
@@ -130,12 +134,12 @@ pub(super) struct Names {
 
 impl Names {
     /// Names of which `taken` are in use.
-    pub(super) fn new(taken: HashSet<String>) -> Self {
+    pub(crate) fn new(taken: HashSet<String>) -> Self {
         Self { taken, next: HashMap::new() }
     }
 
     /// `base`, or `base_2`, `base_3`, .. when it is in use; takes it.
-    pub(super) fn unique(&mut self, base: &str) -> String {
+    pub(crate) fn unique(&mut self, base: &str) -> String {
         let count = self.next.entry(base.to_owned()).or_insert(1);
         let mut name = if *count == 1 { base.to_owned() } else { format!("{base}_{count}") };
         while !self.taken.insert(name.clone()) {

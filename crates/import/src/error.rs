@@ -2,6 +2,8 @@
 
 use npukit_graph::OpError;
 
+use crate::format::Format;
+
 /// Why a file did not become a graph.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
 pub enum ImportError {
@@ -18,10 +20,14 @@ pub enum ImportError {
         /// Bytes from there to the end of the file.
         present: usize,
     },
-    /// The bytes are not an ONNX protobuf.
-    #[error("not an ONNX file: byte {offset}: {reason}")]
-    #[diagnostic(help("expected the protobuf that ONNX exporters write (usually `*.onnx`)"))]
-    NotOnnx {
+    /// The bytes are not a protobuf of the format.
+    #[error("no {format} file: byte {offset}: {reason}")]
+    #[diagnostic(help(
+        "expected what exporters write to ONNX models (`.onnx`) or frozen TensorFlow graphs (`.pb`)"
+    ))]
+    NotModel {
+        /// The format expected.
+        format: Format,
         /// Where decoding stopped.
         offset: usize,
         /// What the decoder met.
@@ -88,9 +94,9 @@ pub struct NodeProblem {
 }
 
 impl NodeProblem {
-    /// A problem with the hint that belongs to its reason.
-    pub fn new(node: impl Into<String>, op: impl Into<String>, reason: Reason) -> Self {
-        let hint = reason.hint().to_owned();
+    /// A problem of a file of `format`, with the hint that belongs to its reason.
+    pub fn new(format: Format, node: impl Into<String>, op: impl Into<String>, reason: Reason) -> Self {
+        let hint = reason.hint(format).to_owned();
         Self { node: node.into(), op: op.into(), reason, hint }
     }
 }
@@ -280,7 +286,7 @@ pub enum Reason {
 
 impl Reason {
     /// What a user can do about it.
-    fn hint(&self) -> &'static str {
+    fn hint(&self, format: Format) -> &'static str {
         match self {
             Self::Operator { .. } => {
                 "replace the operator when exporting, or end the import before it with the outputs option"
@@ -294,7 +300,7 @@ impl Reason {
             | Self::AttributeTwice { .. }
             | Self::Undefined { .. }
             | Self::DuplicateName { .. }
-            | Self::Cycle { .. } => "the file breaks the standard: onnx.checker shows where; export it again",
+            | Self::Cycle { .. } => format.repair(),
             Self::OperandValue { .. } | Self::AttributeValue { .. } => {
                 "export the layer with a legal value, or replace it by operators that have the same meaning"
             }

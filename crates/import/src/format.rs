@@ -1,0 +1,57 @@
+//! [`Format`]: the kinds of model files, told apart by what is in them.
+
+use crate::frame::{self, Field};
+
+/// A kind of model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// An ONNX model.
+    Onnx,
+    /// A frozen TensorFlow graph (`GraphDef`).
+    TensorFlow,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 2] = [Self::Onnx, Self::TensorFlow];
+
+    /// The usual ending of a file's name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Onnx => "onnx",
+            Self::TensorFlow => "pb",
+        }
+    }
+
+    /// The format of a file called `path` that holds `bytes`: the content decides, the ending
+    /// where the content says nothing (ONNX models are called `.pb` at times, too).
+    pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
+        let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());
+        Self::of_content(bytes).or_else(|| Self::ALL.into_iter().find(ends))
+    }
+
+    /// Field 1 is a version number in ONNX models and the first node in TensorFlow graphs.
+    fn of_content(bytes: &[u8]) -> Option<Self> {
+        let first = frame::fields(bytes).map_while(Result::ok).find(|field| field.number == 1);
+        first.map(|Field { wire, .. }| if wire == frame::LENGTH { Self::TensorFlow } else { Self::Onnx })
+    }
+
+    /// What a user of the format can do about a file that breaks its rules.
+    pub(crate) fn repair(self) -> &'static str {
+        match self {
+            Self::Onnx => "the file breaks the standard: onnx.checker shows where; export it again",
+            Self::TensorFlow => {
+                "TensorFlow writes no such graph: freeze it again (convert_variables_to_constants_v2)"
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Onnx => "ONNX",
+            Self::TensorFlow => "TensorFlow",
+        })
+    }
+}

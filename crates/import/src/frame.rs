@@ -1,0 +1,102 @@
+//! The outermost fields of a protobuf: [`check`] finds where a file was cut off, [`fields`] tells
+//! formats apart.
+//!
+//! prost reports a cut as an underflow somewhere inside; the header of the outermost field
+//! says how long the file should have been.
+
+use crate::error::ImportError;
+use crate::format::Format;
+
+/// Highest field number of a model that we know of, with room for newer ones. Anything above
+/// is a sign of a file that is no model at all.
+const MAX_FIELD: u64 = 1000;
+
+/// Wire type of fields that say their length: strings, messages.
+pub(crate) const LENGTH: u64 = 2;
+
+/// An outermost field.
+pub(crate) struct Field {
+    /// Its number.
+    pub(crate) number: u64,
+    /// How it is written.
+    pub(crate) wire: u64,
+    /// The offset behind it.
+    end: usize,
+}
+
+/// Why there is no field where one should begin.
+pub(crate) enum FrameError {
+    /// It ends beyond the file.
+    Truncated { offset: usize, needed: u64, present: usize },
+    /// It is none that models have.
+    NoField { offset: usize, reason: String },
+}
+
+impl FrameError {
+    fn in_file_of(self, format: Format) -> ImportError {
+        match self {
+            Self::Truncated { offset, needed, present } => ImportError::Truncated { offset, needed, present },
+            Self::NoField { offset, reason } => ImportError::NotModel { format, offset, reason },
+        }
+    }
+}
+
+/// Walks over the outermost fields of a file of `format`. Errors: one that ends beyond the file,
+/// or is no field; an empty file.
+pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
+    if bytes.is_empty() {
+        return Err(no_field(0, "the file is empty").in_file_of(format));
+    }
+    fields(bytes).try_for_each(|field| field.map(drop).map_err(|error| error.in_file_of(format)))
+}
+
+/// The outermost fields, up to the first that is none.
+pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FrameError>> + '_ {
+    let mut offset = Some(0).filter(|_| !bytes.is_empty());
+    std::iter::from_fn(move || {
+        let field = field(bytes, offset?);
+        offset = field.as_ref().ok().map(|field| field.end).filter(|&end| end < bytes.len());
+        Some(field)
+    })
+}
+
+/// The field that begins at `start`.
+fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
+    let (key, body) = varint(bytes, start, start)?;
+    let (number, wire) = (key >> 3, key & 7);
+    if !(1..=MAX_FIELD).contains(&number) {
+        return Err(no_field(start, &format!("{number} is no field number of a model")));
+    }
+    let (length, body) = match wire {
+        0 => return Ok(Field { number, wire, end: varint(bytes, start, body)?.1 }),
+        1 => (8, body),
+        LENGTH => varint(bytes, start, body)?,
+        5 => (4, body),
+        wire => return Err(no_field(start, &format!("wire type {wire} does not occur in a model"))),
+    };
+    let present = bytes.len() - body;
+    match usize::try_from(length) {
+        Ok(length) if length <= present => Ok(Field { number, wire, end: body + length }),
+        _ => Err(FrameError::Truncated { offset: start, needed: length, present }),
+    }
+}
+
+/// The number at `offset` and the offset behind it; `start` is where its field begins.
+fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FrameError> {
+    let mut value = 0u64;
+    for (count, &byte) in bytes.get(offset..).unwrap_or_default().iter().enumerate().take(10) {
+        value |= u64::from(byte & 0x7f).checked_shl(7 * count as u32).unwrap_or(0);
+        if byte & 0x80 == 0 {
+            return Ok((value, offset + count + 1));
+        }
+    }
+    let present = bytes.len().saturating_sub(offset);
+    if present < 10 {
+        return Err(FrameError::Truncated { offset: start, needed: present as u64 + 1, present });
+    }
+    Err(no_field(start, "a number of more than 10 bytes"))
+}
+
+fn no_field(offset: usize, reason: &str) -> FrameError {
+    FrameError::NoField { offset, reason: reason.to_owned() }
+}

@@ -1,0 +1,183 @@
+//! [`NodeBuilder`]: the operands of a node being translated, and how it adds to the graph.
+//! What is the same in every format; each adds its attributes.
+
+use std::sync::Arc;
+
+use npukit_graph::{Op, ValueId};
+use npukit_numeric::{Tensor, TensorData};
+
+use crate::builder::{Builder, first};
+use crate::error::Reason;
+
+/// Longest integer operand read: two entries per axis of the largest rank.
+pub(crate) const MAX_INTEGERS: usize = 2 * crate::shape::MAX_RANK;
+
+/// A node being translated: its name in the graph and its operands, which are values already.
+pub(crate) struct NodeBuilder<'a> {
+    builder: &'a mut Builder,
+    name: String,
+    operands: Vec<Option<ValueId>>,
+    read: Vec<bool>,
+}
+
+impl<'a> NodeBuilder<'a> {
+    /// The node called `name` with these operands; `None` is an optional one left out.
+    pub(crate) fn new(builder: &'a mut Builder, name: String, operands: Vec<Option<ValueId>>) -> Self {
+        let read = vec![false; operands.len()];
+        Self { builder, name, operands, read }
+    }
+
+    /// How many operands the node names.
+    pub(crate) fn operands(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// A required operand. `operand` is the format's name for it, for the error.
+    pub(crate) fn input(&mut self, index: usize, operand: &'static str) -> Result<ValueId, Reason> {
+        self.optional(index).ok_or(Reason::OperandMissing { operand })
+    }
+
+    /// An optional operand.
+    pub(crate) fn optional(&mut self, index: usize) -> Option<ValueId> {
+        if let Some(read) = self.read.get_mut(index) {
+            *read = true;
+        }
+        self.operands.get(index).copied().flatten()
+    }
+
+    /// The first operand that is present and was not asked for.
+    pub(crate) fn unread(&self) -> Option<usize> {
+        let given = self.operands.iter().zip(&self.read);
+        given.enumerate().find(|(_, (operand, read))| operand.is_some() && !**read).map(|(index, _)| index)
+    }
+
+    /// The shape of a value.
+    pub(crate) fn shape(&self, id: ValueId) -> &[usize] {
+        self.builder.graph.shape(id)
+    }
+
+    /// Whether a value is a constant.
+    pub(crate) fn is_constant(&self, id: ValueId) -> bool {
+        self.builder.graph.constant(id).is_some()
+    }
+
+    /// The elements of a value that must be a constant.
+    pub(crate) fn constant(&self, id: ValueId, operand: &'static str) -> Result<Arc<Tensor>, Reason> {
+        let constant = self.builder.graph.constant(id).cloned();
+        constant.ok_or(Reason::OperandNotConstant { operand })
+    }
+
+    /// A constant operand of few integers (a shape, axes, pads), when present.
+    pub(crate) fn integers(
+        &mut self,
+        index: usize,
+        operand: &'static str,
+    ) -> Result<Option<Vec<i64>>, Reason> {
+        let Some(id) = self.optional(index) else { return Ok(None) };
+        let tensor = self.constant(id, operand)?;
+        let wrong = |legal: String| Reason::OperandValue { operand, found: described(&tensor), legal };
+        if tensor.shape().len() > 1 || tensor.data().len() > MAX_INTEGERS {
+            return Err(wrong(format!("at most {MAX_INTEGERS} integers in one axis")));
+        }
+        match tensor.data() {
+            TensorData::I64(values) => Ok(Some(values.clone())),
+            TensorData::I32(values) => Ok(Some(values.iter().map(|&value| value.into()).collect())),
+            _ => Err(wrong("integers".to_owned())),
+        }
+    }
+
+    /// A constant operand of few floats, when present and not empty.
+    pub(crate) fn floats(&mut self, index: usize, operand: &'static str) -> Result<Option<Vec<f32>>, Reason> {
+        let Some(id) = self.optional(index) else { return Ok(None) };
+        let tensor = self.constant(id, operand)?;
+        match tensor.as_f32() {
+            Some([]) => Ok(None),
+            Some(values) if values.len() <= MAX_INTEGERS => Ok(Some(values.to_vec())),
+            _ => Err(Reason::OperandValue {
+                operand,
+                found: described(&tensor),
+                legal: format!("at most {MAX_INTEGERS} floats"),
+            }),
+        }
+    }
+
+    /// A constant operand of one number, when present.
+    pub(crate) fn number(&mut self, index: usize, operand: &'static str) -> Result<Option<f32>, Reason> {
+        let Some(id) = self.optional(index) else { return Ok(None) };
+        let tensor = self.constant(id, operand)?;
+        match tensor.data() {
+            TensorData::F32(values) if values.len() == 1 => Ok(values.first().copied()),
+            TensorData::I64(values) if values.len() == 1 => Ok(values.first().map(|&value| value as f32)),
+            TensorData::I32(values) if values.len() == 1 => Ok(values.first().map(|&value| value as f32)),
+            _ => Err(Reason::OperandValue {
+                operand,
+                found: described(&tensor),
+                legal: "one number".to_owned(),
+            }),
+        }
+    }
+
+    /// Adds the operator of one result that bears the node's name.
+    pub(crate) fn emit(&mut self, op: impl Into<Op>, inputs: Vec<ValueId>) -> Result<ValueId, Reason> {
+        first(&self.emit_all(op, inputs)?, &self.name)
+    }
+
+    /// Adds the operator of several results that bears the node's name.
+    pub(crate) fn emit_all(
+        &mut self,
+        op: impl Into<Op>,
+        inputs: Vec<ValueId>,
+    ) -> Result<Vec<ValueId>, Reason> {
+        self.builder.emit(&self.name, op.into(), inputs)
+    }
+
+    /// Adds a helper before or after the node's operator, called after the node and `suffix`.
+    pub(crate) fn helper(
+        &mut self,
+        suffix: &str,
+        op: impl Into<Op>,
+        inputs: Vec<ValueId>,
+    ) -> Result<ValueId, Reason> {
+        let name = format!("{}/{suffix}", self.name);
+        first(&self.builder.emit(&name, op.into(), inputs)?, &name)
+    }
+
+    /// Adds a constant that the node makes; its size counts against what folding may make.
+    pub(crate) fn make_constant(&mut self, tensor: Tensor) -> ValueId {
+        self.builder.constant(&self.name, tensor)
+    }
+
+    /// Asks for room for a constant of `shape`, before it is made or looked through.
+    pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
+        self.builder.reserve(shape)
+    }
+
+    /// The value with its axes permuted; consumers of one value share the result.
+    pub(crate) fn permute(&mut self, id: ValueId, perm: &[usize], suffix: &str) -> Result<ValueId, Reason> {
+        self.builder.permute(id, perm, suffix)
+    }
+
+    /// An axis from 0, where the formats count negative ones from the end of `rank` axes.
+    pub(crate) fn axis(name: &'static str, axis: i64, rank: usize) -> Result<usize, Reason> {
+        let count = rank as i64;
+        if (-count..count).contains(&axis) {
+            Ok(axis.rem_euclid(count) as usize)
+        } else {
+            Err(unsupported(name, axis, format!("{} to {}", -count, count - 1)))
+        }
+    }
+}
+
+/// Type and shape of a tensor, for messages.
+pub(crate) fn described(tensor: &Tensor) -> String {
+    format!("{:?} {:?}", tensor.element(), tensor.shape())
+}
+
+/// The error for an attribute's value that is not accepted.
+pub(crate) fn unsupported(
+    name: &'static str,
+    found: impl std::fmt::Debug,
+    legal: impl Into<String>,
+) -> Reason {
+    Reason::AttributeValue { name, found: format!("{found:?}"), legal: legal.into() }
+}

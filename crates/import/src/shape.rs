@@ -1,0 +1,50 @@
+//! Shapes that a file or the caller states: checked before anything of their size is made.
+
+use npukit_numeric::{Tensor, TensorData};
+
+use crate::error::Reason;
+
+/// Largest rank read. The formats set no limit; no operator here has a use for more.
+pub(crate) const MAX_RANK: usize = 32;
+
+/// Most elements of one value: 1 GiB of floats.
+pub(crate) const MAX_ELEMENTS: usize = 1 << 28;
+
+/// The shape behind dimensions that must all be known.
+pub(crate) fn shape(dims: &[i64]) -> Result<Vec<usize>, Reason> {
+    if dims.len() > MAX_RANK {
+        return Err(Reason::Rank { rank: dims.len(), limit: MAX_RANK });
+    }
+    let sizes = dims.iter().enumerate().map(|(axis, &size)| {
+        usize::try_from(size).ok().filter(|&size| size <= MAX_ELEMENTS).ok_or(Reason::Dimension {
+            axis,
+            size,
+            limit: MAX_ELEMENTS,
+        })
+    });
+    let shape = sizes.collect::<Result<Vec<_>, _>>()?;
+    check_shape(&shape)?;
+    Ok(shape)
+}
+
+/// Refuses shapes of too many axes or elements. Empty axes count as 1, so that products of any
+/// part of an accepted shape do not overflow either.
+pub(crate) fn check_shape(shape: &[usize]) -> Result<(), Reason> {
+    if shape.len() > MAX_RANK {
+        return Err(Reason::Rank { rank: shape.len(), limit: MAX_RANK });
+    }
+    let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
+    match elements {
+        Some(elements) if elements <= MAX_ELEMENTS => Ok(()),
+        _ => Err(Reason::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS }),
+    }
+}
+
+/// Joins a shape and its elements.
+pub(crate) fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, Reason> {
+    let expected = shape.iter().product();
+    Tensor::new(shape.clone(), data).map_err(|data| {
+        let found = data.len();
+        Reason::DataSize { shape, expected, found, unit: "elements" }
+    })
+}
