@@ -26,6 +26,7 @@ pub mod pass;
 mod print;
 mod product;
 pub mod shape;
+mod special;
 
 pub use eval::{EvalError, evaluate, evaluate_all, evaluate_with};
 pub use graph::GraphError;

@@ -76,6 +76,7 @@ operators! {
     clip::Clip,
     concat::Concat,
     conv::Conv,
+    conv_transpose::ConvTranspose,
     gather::Gather,
     gemm::Gemm,
     leaky_relu::LeakyRelu,
@@ -89,6 +90,7 @@ operators! {
     softmax::Softmax,
     split::Split,
     transpose::Transpose,
+    unary::Unary,
 }
 
 impl Operator for Op {

@@ -5,6 +5,8 @@
 mod absurd;
 #[path = "main/conv.rs"]
 mod conv;
+#[path = "main/conv_transpose.rs"]
+mod conv_transpose;
 #[path = "main/evaluation.rs"]
 mod evaluation;
 #[path = "main/movement.rs"]
@@ -23,5 +25,7 @@ mod random;
 mod resize;
 #[path = "main/support.rs"]
 mod support;
+#[path = "main/unary.rs"]
+mod unary;
 #[path = "main/whole_graph.rs"]
 mod whole_graph;

@@ -50,6 +50,10 @@ operators! {
     split: "Split";
     squeeze: "Squeeze";
     transpose: "Transpose";
+    unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf",
+        "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Log", "Mish", "Neg", "Not", "Reciprocal", "Round",
+        "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh",
+        "ThresholdedRelu";
     unsqueeze: "Unsqueeze";
     upsample: "Upsample";
 }

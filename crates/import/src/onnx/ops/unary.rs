@@ -1,0 +1,87 @@
+//! Operators that apply a function to each element.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{GeluForm, Unary, UnaryKind};
+
+use super::super::attributes::unsupported;
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "X")?;
+    let kind = match plain(context.op_type()) {
+        Some(kind) => kind,
+        None => with_attributes(context)?,
+    };
+    Ok(vec![context.emit(Unary { kind }, vec![x])?])
+}
+
+/// The functions without attributes.
+fn plain(operator: &str) -> Option<UnaryKind> {
+    Some(match operator {
+        "Abs" => UnaryKind::Abs,
+        "Acos" => UnaryKind::Acos,
+        "Acosh" => UnaryKind::Acosh,
+        "Asin" => UnaryKind::Asin,
+        "Asinh" => UnaryKind::Asinh,
+        "Atan" => UnaryKind::Atan,
+        "Atanh" => UnaryKind::Atanh,
+        "Ceil" => UnaryKind::Ceil,
+        "Cos" => UnaryKind::Cos,
+        "Cosh" => UnaryKind::Cosh,
+        "Erf" => UnaryKind::Erf,
+        "Exp" => UnaryKind::Exp,
+        "Floor" => UnaryKind::Floor,
+        "HardSwish" => UnaryKind::HardSwish,
+        "Log" => UnaryKind::Log,
+        "Mish" => UnaryKind::Mish,
+        "Neg" => UnaryKind::Neg,
+        "Not" => UnaryKind::Not,
+        "Reciprocal" => UnaryKind::Reciprocal,
+        "Round" => UnaryKind::Round,
+        "Sigmoid" => UnaryKind::Sigmoid,
+        "Sign" => UnaryKind::Sign,
+        "Sin" => UnaryKind::Sin,
+        "Sinh" => UnaryKind::Sinh,
+        "Softplus" => UnaryKind::Softplus,
+        "Softsign" => UnaryKind::Softsign,
+        "Sqrt" => UnaryKind::Sqrt,
+        "Tan" => UnaryKind::Tan,
+        "Tanh" => UnaryKind::Tanh,
+        _ => return None,
+    })
+}
+
+/// The functions with attributes, whose defaults are the standard's.
+fn with_attributes(context: &mut Context<'_>) -> Result<UnaryKind, Reason> {
+    let operator = context.op_type();
+    if operator == "Gelu" {
+        return Ok(UnaryKind::Gelu { form: gelu_form(context)? });
+    }
+    let stated = context.attributes.float("alpha")?;
+    let alpha = |default: f32| stated.unwrap_or(default);
+    Ok(match operator {
+        "Celu" => UnaryKind::Celu { alpha: alpha(1.0) },
+        "Elu" => UnaryKind::Elu { alpha: alpha(1.0) },
+        "HardSigmoid" => {
+            let beta = context.attributes.float("beta")?.unwrap_or(0.5);
+            UnaryKind::HardSigmoid { alpha: alpha(0.2), beta }
+        }
+        "Selu" => {
+            let gamma = context.attributes.float("gamma")?.unwrap_or(1.050_701);
+            UnaryKind::Selu { alpha: alpha(1.673_263_2), gamma }
+        }
+        "Swish" => UnaryKind::Swish { alpha: alpha(1.0) },
+        "ThresholdedRelu" => UnaryKind::ThresholdedRelu { alpha: alpha(1.0) },
+        other => return Err(Reason::Operator { operator: other.to_owned() }),
+    })
+}
+
+fn gelu_form(context: &mut Context<'_>) -> Result<GeluForm, Reason> {
+    match context.attributes.string("approximate")?.as_deref() {
+        None | Some("none") => Ok(GeluForm::Exact),
+        Some("tanh") => Ok(GeluForm::Tanh),
+        Some(other) => Err(unsupported("approximate", other, "none or tanh")),
+    }
+}
