@@ -285,8 +285,8 @@ impl Graph {
         }
     }
 
-    /// The multiply-accumulates of one evaluation: Conv, with taps on padding left out, Gemm and
-    /// MatMul.
+    /// The multiply-accumulates of one evaluation: Conv, with taps on padding left out,
+    /// ConvTranspose, with what is cut off left out, Gemm and MatMul.
     pub fn macs(&self) -> u64 {
         self.nodes.iter().map(|node| crate::macs::of_node(self, node)).fold(0, u64::saturating_add)
     }

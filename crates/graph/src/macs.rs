@@ -1,7 +1,7 @@
 //! Counting multiply-accumulates.
 
 use crate::ir::{Graph, Node};
-use crate::op::{Conv, Op};
+use crate::op::{Conv, ConvTranspose, Op};
 
 /// The multiply-accumulates of a node of a valid graph; 0 for operators that are not products.
 pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
@@ -9,6 +9,7 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
     let output = node.outputs.first().map(|&output| graph.shape(output)).unwrap_or_default();
     match &node.op {
         Op::Conv(conv) => of_conv(conv, shape(0), shape(1), output),
+        Op::ConvTranspose(conv) => of_conv_transpose(conv, shape(0), shape(1), output),
         Op::Gemm(gemm) => {
             product(output).saturating_mul(shape(0).get(usize::from(!gemm.trans_a)).map_or(0, |&k| k as u64))
         }
@@ -28,6 +29,21 @@ fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64
         (0..count).map(|index| window.span(axis, index, size).taps.len() as u64).sum()
     };
     let positions = taps(0, rows, height).saturating_mul(taps(1, columns, width));
+    positions.saturating_mul(product(&[n, channels, filters]))
+}
+
+/// Products that are cut off the result are not counted: rows and columns are independent.
+fn of_conv_transpose(conv: &ConvTranspose, x: &[usize], weights: &[usize], output: &[usize]) -> u64 {
+    let (&[_, height, width, _], &[kh, kw, channels, filters], &[n, rows, columns, _]) = (x, weights, output)
+    else {
+        return 0;
+    };
+    let taps = |axis: usize, size: usize, kernel: usize, count: usize| -> u64 {
+        let kept =
+            |index: usize| (0..kernel).filter(|&tap| conv.target(axis, index, tap, count).is_some()).count();
+        (0..size).map(|index| kept(index) as u64).sum()
+    };
+    let positions = taps(0, height, kh, rows).saturating_mul(taps(1, width, kw, columns));
     positions.saturating_mul(product(&[n, channels, filters]))
 }
 

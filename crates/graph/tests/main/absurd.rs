@@ -1,8 +1,8 @@
 //! Attributes and shapes beyond reason: errors, never panics.
 
 use npukit_graph::op::{
-    AveragePool, Concat, Conv, Coordinates, Gather, Gemm, MatMul, MaxPool, NearestMode, Pad, PadMode,
-    Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Transpose, Window,
+    AveragePool, Concat, Conv, ConvTranspose, Coordinates, Gather, Gemm, MatMul, MaxPool, NearestMode, Pad,
+    PadMode, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Transpose, Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -49,6 +49,7 @@ fn any_op() -> impl Strategy<Value = Op> {
         (window(), size()).prop_map(|(window, group)| {
             let Window { strides, dilations, pads, .. } = window;
             Conv { strides, dilations, pads, group }.into()
+            ConvTranspose { strides, dilations, pads, output_padding, group }.into()
         }),
         size().prop_map(|axis| Concat { axis }.into()),
         size().prop_map(|axis| Gather { axis }.into()),

@@ -1,0 +1,213 @@
+//! Two-dimensional transposed convolution.
+
+use std::ops::Range;
+
+use npukit_numeric::{ElementType, Tensor};
+
+use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
+use super::{OpError, Operator};
+use crate::ir::{Value, ValueInfo};
+use crate::product::{Layout, PackedMatrix};
+use crate::shape::elements;
+
+/// Transposed convolution: each element of the operand adds the kernel, times itself, to the
+/// result at its position times the stride. Operands: `x [n, h, w, ci]`,
+/// `weights [kh, kw, ci / group, co]`, optionally `bias [co]`; result `[n, oh, ow, co]` with
+/// `oh = (h - 1) * stride + (kh - 1) * dilation + 1 + output_padding - pads`.
+///
+/// The weights lie as those of [`Conv`](super::Conv) do: the output channels come last, and
+/// output channel `o` takes the input channels of its group alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConvTranspose {
+    /// Distance of kernels in the result, down and right.
+    pub strides: [usize; 2],
+    /// Distance of taps down and right; 1 is dense.
+    pub dilations: [usize; 2],
+    /// Rows above, columns left, rows below, columns right that are cut off the result
+    /// (`auto_pad` and `output_shape` are resolved on import).
+    pub pads: [usize; 4],
+    /// Rows below and columns right that the result has beyond the last kernel.
+    pub output_padding: [usize; 2],
+    /// Number of groups the channels are divided into.
+    pub group: usize,
+}
+
+impl Operator for ConvTranspose {
+    fn name(&self) -> &'static str {
+        "ConvTranspose"
+    }
+
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 2, 3)?;
+        let x = operands.floats(0, "operand", 4, 4)?;
+        let weights = operands.floats(1, "weights", 4, 4)?;
+        let (channels, filters) = (x[3], weights[3]);
+        for (what, found) in [("input channels", channels), ("output channels", filters)] {
+            if self.group == 0 || found % self.group != 0 {
+                return Err(OpError::Multiple { op: self.name(), what, found, divisor: self.group });
+            }
+        }
+        operands.size("input channels of the weights", channels / self.group, weights[2])?;
+        if operands.len() == 3 {
+            operands.vector(2, "bias", "length of the bias", filters)?;
+        }
+        let [rows, columns] = self.output([x[1], x[2]], [weights[0], weights[1]])?;
+        result(vec![x[0], rows, columns, filters], ElementType::F32)
+    }
+
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let (x, weights) = (tensor(self, inputs, 0)?.shape(), tensor(self, inputs, 1)?.shape());
+        let problem = Problem {
+            conv: self,
+            image: [x[1], x[2]],
+            kernel: [weights[0], weights[1]],
+            channels: x[3],
+            filters: weights[3],
+            output: [infos[0].shape[1], infos[0].shape[2]],
+        };
+        let (data, weights) = (floats(self, inputs, 0, "operand")?, floats(self, inputs, 1, "weights")?);
+        let mut out = vec![0.0; elements(&infos[0].shape)?];
+        if let Some(bias) = inputs.get(2).and_then(|bias| bias.as_f32()) {
+            out.chunks_mut(bias.len().max(1)).for_each(|pixel| pixel.copy_from_slice(bias));
+        }
+        if !data.is_empty() && !weights.is_empty() {
+            problem.spread(data, weights, &mut out);
+        }
+        build_floats(self, &infos, out)
+    }
+}
+
+impl ConvTranspose {
+    /// Rows and columns of the result for an image of `[h, w]` and a kernel of `[kh, kw]`.
+    ///
+    /// Errors: a stride, dilation or kernel of 0; sizes beyond any tensor's; pads that cut off
+    /// more than there is.
+    pub fn output(&self, image: [usize; 2], kernel: [usize; 2]) -> Result<[usize; 2], OpError> {
+        let attributes = [("strides", self.strides), ("dilations", self.dilations), ("kernel", kernel)];
+        for (attribute, values) in attributes {
+            if values.iter().any(|&value| value == 0 || elements(&[value]).is_err()) {
+                let (op, found) = (self.name(), format!("{values:?}"));
+                return Err(OpError::Attribute { op, attribute, found, legal: "1 to 2^31" });
+            }
+        }
+        self.pads.iter().chain(&self.output_padding).try_for_each(|&pad| elements(&[pad]).map(drop))?;
+        Ok([self.output_axis(0, image, kernel)?, self.output_axis(1, image, kernel)?])
+    }
+
+    /// The sizes are bounded: products of two of them fit 64 bits.
+    fn output_axis(&self, axis: usize, image: [usize; 2], kernel: [usize; 2]) -> Result<usize, OpError> {
+        let (before, after) = (self.pads[axis], self.pads[axis + 2]);
+        elements(&[image[axis]])?;
+        let reach = (kernel[axis] - 1) * self.dilations[axis] + 1 + self.output_padding[axis];
+        let all = image[axis].checked_sub(1).map_or(0, |last| last * self.strides[axis] + reach);
+        match all.checked_sub(before + after) {
+            Some(size) => Ok(size),
+            None => Err(OpError::Padding {
+                op: self.name(),
+                axis: axis + 1,
+                size: all,
+                before: -(before as isize),
+                after: -(after as isize),
+                reason: "that crops more than there is",
+            }),
+        }
+    }
+
+    /// The taps of a kernel of `kernel` rows (`axis` 0) or columns (`axis` 1) that take element
+    /// `index` of the operand into a result with `size` of them. The attributes must be valid
+    /// ([`ConvTranspose::output`]).
+    pub fn taps(&self, axis: usize, index: usize, kernel: usize, size: usize) -> Range<usize> {
+        let (start, step) = (index * self.strides[axis], self.dilations[axis]);
+        let below = |limit: usize| limit.saturating_sub(start).div_ceil(step).min(kernel);
+        below(self.pads[axis])..below(self.pads[axis] + size)
+    }
+
+    /// Row (`axis` 0) or column (`axis` 1) of the result to which tap `tap` takes element `index`;
+    /// `None` when that is cut off a result with `size` of them.
+    pub fn target(&self, axis: usize, index: usize, tap: usize, size: usize) -> Option<usize> {
+        let position = index * self.strides[axis] + tap * self.dilations[axis];
+        position.checked_sub(self.pads[axis]).filter(|&position| position < size)
+    }
+}
+
+/// Pixels of the operand taken at a time: bounds the memory for their products.
+const PIXELS: usize = 64;
+
+/// A transposed convolution of known sizes, over images one after the other.
+struct Problem<'a> {
+    conv: &'a ConvTranspose,
+    /// Rows and columns of the operand.
+    image: [usize; 2],
+    kernel: [usize; 2],
+    channels: usize,
+    filters: usize,
+    /// Rows and columns of the result.
+    output: [usize; 2],
+}
+
+impl Problem<'_> {
+    /// Adds everything to `out`.
+    fn spread(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
+        let group = self.conv.group;
+        if group == self.channels && group == self.filters {
+            return self.depthwise(data, weights, out);
+        }
+        for index in 0..group {
+            self.dense(index, data, weights, out);
+        }
+    }
+
+    /// The taps of the kernel, row by row.
+    fn taps(&self) -> impl Iterator<Item = [usize; 2]> {
+        let [rows, columns] = self.kernel;
+        (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column]))
+    }
+
+    /// Where tap `[ky, kx]` takes pixel `pixel` of the operand (counted over all images): the
+    /// first element of a pixel of the result.
+    fn target(&self, pixel: usize, [ky, kx]: [usize; 2]) -> Option<usize> {
+        let ([height, width], [rows, columns]) = (self.image, self.output);
+        let y = self.conv.target(0, pixel / width % height, ky, rows)?;
+        let x = self.conv.target(1, pixel % width, kx, columns)?;
+        Some(((pixel / (height * width) * rows + y) * columns + x) * self.filters)
+    }
+
+    /// One filter per channel: a product of matrices would be one column wide.
+    fn depthwise(&self, data: &[f32], weights: &[f32], out: &mut [f32]) {
+        for (pixel, operand) in data.chunks(self.channels).enumerate() {
+            for (tap, weights) in self.taps().zip(weights.chunks(self.channels)) {
+                let Some(start) = self.target(pixel, tap) else { continue };
+                let out = &mut out[start..start + self.channels];
+                for ((out, x), weight) in out.iter_mut().zip(operand).zip(weights) {
+                    *out += x * weight;
+                }
+            }
+        }
+    }
+
+    /// One group: for each tap the product of pixels and weights, added where the tap takes it.
+    fn dense(&self, index: usize, data: &[f32], weights: &[f32], out: &mut [f32]) {
+        let group = self.conv.group;
+        let (channels, filters) = (self.channels / group, self.filters / group);
+        let layout = Layout { offset: index * filters, ..Layout::row_major(self.filters) };
+        let taps = weights.chunks(channels * self.filters);
+        let taps: Vec<PackedMatrix> =
+            taps.map(|tap| PackedMatrix::new(tap, channels, filters, layout)).collect();
+        let mut products = vec![0.0; PIXELS * filters];
+        let first = index * channels;
+        for (block, rows) in data.chunks(PIXELS * self.channels).enumerate() {
+            let own = rows.chunks(self.channels).flat_map(|pixel| &pixel[first..first + channels]);
+            let own: Vec<f32> = own.copied().collect();
+            for (tap, packed) in self.taps().zip(&taps) {
+                packed.multiply(&own, &mut products, filters);
+                let pixels = rows.len() / self.channels;
+                for (i, product) in products.chunks(filters).enumerate().take(pixels) {
+                    let Some(start) = self.target(block * PIXELS + i, tap) else { continue };
+                    let out = &mut out[start + index * filters..][..filters];
+                    out.iter_mut().zip(product).for_each(|(out, product)| *out += product);
+                }
+            }
+        }
+    }
+}
