@@ -153,8 +153,8 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Inputs: `.npy` or `.npz`
-    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1.., required = true)]
+    /// Inputs: `.npy` or `.npz`; several samples follow each other along the first axis
+    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1..)]
     pub inputs: Vec<String>,
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz")]

@@ -105,7 +105,8 @@ fn unknown(name: String, ports: &[Port]) -> PortError {
 
 /// Batches by port to ports by sample.
 fn transpose(tensors: &[Tensor], ports: &[Port]) -> Result<Vec<Sample>, Error> {
-    let mut samples: Vec<Sample> = Vec::new();
+    // Whoever takes no inputs has one sample.
+    let mut samples: Vec<Sample> = vec![Vec::new(); usize::from(ports.is_empty())];
     for (i, (port, tensor)) in ports.iter().zip(tensors).enumerate() {
         let parts = port.split(tensor)?;
         if i == 0 {
@@ -156,6 +157,11 @@ mod tests {
         assert_eq!(samples.len(), 3);
         assert_eq!(samples[0].iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["q", "p"]);
         assert_eq!(read(&["ab.npz"], &["p", "q"]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn no_inputs_are_one_sample() {
+        assert_eq!(read(&[], &[]).unwrap(), [Vec::new()]);
     }
 
     #[test]

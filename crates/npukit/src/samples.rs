@@ -1,6 +1,7 @@
 //! Outputs of several samples: stacked, compared, written.
 
 use npukit_numeric::npy::{NpyArray, NpyData, write_npz};
+use npukit_numeric::{Tensor, TensorData};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -34,7 +35,7 @@ pub(crate) struct Stack {
     /// Of one sample.
     pub shape: Vec<usize>,
     /// By sample.
-    pub samples: Vec<Vec<f32>>,
+    pub samples: Vec<Tensor>,
     /// The machine's integers, where there is a machine.
     pub raw: Vec<Vec<i32>>,
 }
@@ -42,11 +43,23 @@ pub(crate) struct Stack {
 impl Stack {
     fn stacked_shape(&self) -> Vec<usize> {
         let mut shape = self.shape.clone();
-        match shape.first_mut() {
-            Some(first) => *first *= self.samples.len(),
-            None => shape.push(self.samples.len()),
+        match (shape.first_mut(), self.samples.len()) {
+            (_, 1) => {}
+            (Some(first), count) => *first *= count,
+            (None, count) => shape.push(count),
         }
         shape
+    }
+
+    /// All samples in one tensor.
+    fn stacked(&self) -> Result<Tensor, Error> {
+        let shape = self.stacked_shape();
+        Tensor::new(shape.clone(), joined(&self.samples)).map_err(|data| self.misfit(data.len(), &shape))
+    }
+
+    fn misfit(&self, values: usize, shape: &[usize]) -> Error {
+        let reason = format!("{values} values do not have shape {shape:?}");
+        Error::Output { name: self.name.clone(), reason }
     }
 
     /// For the report.
@@ -56,10 +69,44 @@ impl Stack {
     }
 }
 
+/// The elements of tensors of one type, one tensor after the other.
+fn joined(samples: &[Tensor]) -> TensorData {
+    let mut samples = samples.iter().map(Tensor::data);
+    let mut all = samples.next().cloned().unwrap_or(TensorData::F32(Vec::new()));
+    for data in samples {
+        match (&mut all, data) {
+            (TensorData::F32(all), TensorData::F32(more)) => all.extend(more),
+            (TensorData::I64(all), TensorData::I64(more)) => all.extend(more),
+            (TensorData::I32(all), TensorData::I32(more)) => all.extend(more),
+            (TensorData::Bool(all), TensorData::Bool(more)) => all.extend(more),
+            _ => {}
+        }
+    }
+    all
+}
+
 /// The place of the largest value; the first of equals, 0 of none.
-pub(crate) fn argmax(values: &[f32]) -> usize {
-    let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
-    (0..values.len()).reduce(better).unwrap_or(0)
+pub(crate) fn argmax(tensor: &Tensor) -> usize {
+    fn largest<T: PartialOrd>(values: &[T]) -> usize {
+        let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
+        (0..values.len()).reduce(better).unwrap_or(0)
+    }
+    match tensor.data() {
+        TensorData::F32(values) => largest(values),
+        TensorData::I64(values) => largest(values),
+        TensorData::I32(values) => largest(values),
+        TensorData::Bool(values) => largest(values),
+    }
+}
+
+/// The elements as real numbers.
+fn reals(tensor: &Tensor) -> Vec<f64> {
+    match tensor.data() {
+        TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
+        TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),
+        TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
+        TensorData::Bool(values) => values.iter().map(|&value| u8::from(value).into()).collect(),
+    }
 }
 
 /// Compares outputs of the same names, shapes and samples.
@@ -67,12 +114,12 @@ pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
     let pairs = || ours.iter().zip(reference).flat_map(|(a, b)| a.samples.iter().zip(&b.samples));
     let (mut largest, mut squares, mut values, mut agree, mut samples) = (0f64, 0f64, 0usize, 0usize, 0usize);
     for (ours, reference) in pairs() {
-        for (a, b) in ours.iter().zip(reference) {
-            let difference = (f64::from(*a) - f64::from(*b)).abs();
+        for (a, b) in reals(ours).into_iter().zip(reals(reference)) {
+            let difference = (a - b).abs();
             largest = largest.max(difference);
             squares += difference * difference;
         }
-        values += ours.len();
+        values += ours.data().len();
         samples += 1;
         agree += usize::from(argmax(ours) == argmax(reference));
     }
@@ -83,18 +130,23 @@ pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
     }
 }
 
-/// An `.npz` of all outputs: real values, or the machine's integers.
+/// An `.npz` of all outputs: values, or the machine's integers.
 pub(crate) fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
+    if raw {
+        return npz_of_raw(stacks);
+    }
+    let tensors = stacks.iter().map(Stack::stacked).collect::<Result<Vec<_>, _>>()?;
+    let names = stacks.iter().map(|stack| stack.name.as_str());
+    let arrays: Vec<_> = names.zip(tensors.iter().map(NpyArray::from)).collect();
+    write_npz(&arrays).map_err(Error::Array)
+}
+
+fn npz_of_raw(stacks: &[Stack]) -> Result<Vec<u8>, Error> {
     let shapes: Vec<Vec<usize>> = stacks.iter().map(Stack::stacked_shape).collect();
-    let reals: Vec<Vec<f32>> = stacks.iter().map(|stack| stack.samples.concat()).collect();
     let raws: Vec<Vec<i32>> = stacks.iter().map(|stack| stack.raw.concat()).collect();
     let mut arrays = Vec::new();
-    for (i, stack) in stacks.iter().enumerate() {
-        let data = if raw { NpyData::I32(&raws[i]) } else { NpyData::F32(&reals[i]) };
-        let array = NpyArray::new(&shapes[i], data).ok_or_else(|| Error::Output {
-            name: stack.name.clone(),
-            reason: format!("{} values do not have shape {:?}", reals[i].len(), shapes[i]),
-        })?;
+    for ((stack, shape), raw) in stacks.iter().zip(&shapes).zip(&raws) {
+        let array = NpyArray::new(shape, NpyData::I32(raw)).ok_or_else(|| stack.misfit(raw.len(), shape))?;
         arrays.push((stack.name.as_str(), array));
     }
     write_npz(&arrays).map_err(Error::Array)
@@ -102,10 +154,14 @@ pub(crate) fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::npy::read_npz;
+
     use super::*;
 
     fn stack(samples: &[&[f32]]) -> Stack {
-        let samples: Vec<Vec<f32>> = samples.iter().map(|s| s.to_vec()).collect();
+        let tensor = |sample: &&[f32]| Tensor::from_f32(vec![1, 3], sample.to_vec()).unwrap();
+        let samples = samples.iter().map(tensor).collect();
         Stack { name: "y".into(), shape: vec![1, 3], samples, raw: Vec::new() }
     }
 
@@ -113,6 +169,16 @@ mod tests {
     fn samples_follow_each_other_along_the_first_axis() {
         let report = stack(&[&[0.0, 2.0, 1.0], &[3.0, 2.0, 3.0]]).report();
         assert_eq!((report.shape, report.argmax), (vec![2, 3], vec![1, 0]));
+    }
+
+    #[test]
+    fn outputs_are_written_as_they_are() {
+        let scalar = |value| Tensor::new(Vec::new(), TensorData::I64(vec![value])).unwrap();
+        let stack = |samples| Stack { name: "n".into(), shape: Vec::new(), samples, raw: Vec::new() };
+        let written = |stack| read_npz("n", &npz(&[stack], false).unwrap()).unwrap();
+        assert_eq!(written(stack(vec![scalar(7)])), [("n".to_owned(), scalar(7))]);
+        let both = Tensor::new(vec![2], TensorData::I64(vec![7, 8])).unwrap();
+        assert_eq!(written(stack(vec![scalar(7), scalar(8)])), [("n".to_owned(), both)]);
     }
 
     #[test]

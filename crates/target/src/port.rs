@@ -1,6 +1,8 @@
 //! [`Port`]: an input or output of a program, and how a batch of samples is cut for it.
 
-use npukit_numeric::Tensor;
+use std::ops::Range;
+
+use npukit_numeric::{Tensor, TensorData};
 use serde::Serialize;
 
 /// An input or output of a program.
@@ -40,7 +42,7 @@ pub enum PortError {
         vectors: Option<[usize; 2]>,
     },
     /// The elements are not floats.
-    #[error("input `{name}` is not float32: convert it, programs take real values")]
+    #[error("input `{name}` does not hold floats: convert it, programs take real values")]
     Element {
         /// Name of the port.
         name: String,
@@ -85,18 +87,17 @@ impl Port {
     /// A tensor of the sample's shape is one sample; one whose first axis is a multiple of the
     /// sample's is several; likewise for rows of vectors. Errors: [`PortError::Shape`].
     pub fn split(&self, tensor: &Tensor) -> Result<Vec<Tensor>, PortError> {
-        let values = tensor.as_f32().ok_or_else(|| PortError::Element { name: self.name.clone() })?;
-        let sample = self.sample_shape(tensor.shape()).ok_or_else(|| self.misfit(tensor.shape()))?;
-        let size: usize = sample.iter().product();
-        if size == 0 || values.is_empty() {
-            return Err(self.misfit(tensor.shape()));
+        let misfit = || self.misfit(tensor.shape());
+        let sample = self.sample_shape(tensor.shape()).ok_or_else(misfit)?;
+        if tensor.shape() == sample {
+            return Ok(vec![tensor.clone()]);
         }
-        values
-            .chunks(size)
-            .map(|chunk| {
-                Tensor::from_f32(sample.to_vec(), chunk.to_vec()).map_err(|_| self.misfit(tensor.shape()))
-            })
-            .collect()
+        let (all, size) = (tensor.data().len(), sample.iter().product::<usize>());
+        if size == 0 || all == 0 {
+            return Err(misfit());
+        }
+        let part = |start| Tensor::new(sample.to_vec(), part(tensor.data(), start..start + size));
+        (0..all).step_by(size).map(|start| part(start).map_err(|_| misfit())).collect()
     }
 
     fn sample_shape(&self, actual: &[usize]) -> Option<&[usize]> {
@@ -116,6 +117,16 @@ impl Port {
 
 fn rows(vectors: &Option<[usize; 2]>) -> String {
     vectors.map_or_else(String::new, |vectors| format!(", or {vectors:?} as rows of vectors"))
+}
+
+/// The elements in a range; none when it passes the end.
+fn part(data: &TensorData, range: Range<usize>) -> TensorData {
+    match data {
+        TensorData::F32(values) => TensorData::F32(values.get(range).unwrap_or_default().to_vec()),
+        TensorData::I64(values) => TensorData::I64(values.get(range).unwrap_or_default().to_vec()),
+        TensorData::I32(values) => TensorData::I32(values.get(range).unwrap_or_default().to_vec()),
+        TensorData::Bool(values) => TensorData::Bool(values.get(range).unwrap_or_default().to_vec()),
+    }
 }
 
 /// Whether `actual` is `sample`, `sample` with a longer first axis, or `sample` with one more axis in front.
@@ -154,6 +165,19 @@ mod tests {
         ] {
             assert_eq!(port().split(&zeros(shape)).unwrap().len(), samples, "{shape:?}");
         }
+    }
+
+    #[test]
+    fn samples_keep_their_type_and_may_be_scalars_or_empty() {
+        let port = |shape: &[usize]| Port { name: "x".into(), shape: shape.to_vec(), vectors: None };
+        let integers = |shape: &[usize], values: &[i64]| {
+            Tensor::new(shape.to_vec(), TensorData::I64(values.to_vec())).unwrap()
+        };
+        let (scalar, both) = (integers(&[], &[3]), integers(&[2], &[3, 4]));
+        assert_eq!(port(&[]).split(&scalar).unwrap(), [scalar.clone()]);
+        assert_eq!(port(&[]).split(&both).unwrap(), [scalar, integers(&[], &[4])]);
+        let none = integers(&[2, 0], &[]);
+        assert_eq!(port(&[2, 0]).split(&none).unwrap(), [none]);
     }
 
     #[test]

@@ -112,7 +112,7 @@ fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
     let mut stacks: Vec<Stack> = compiled.outputs().into_iter().map(empty).collect();
     for result in results {
         for (stack, output) in stacks.iter_mut().zip(result.outputs) {
-            stack.samples.push(output.values.as_f32().unwrap_or_default().to_vec());
+            stack.samples.push(output.values);
             stack.raw.push(output.raw);
         }
     }
@@ -148,13 +148,10 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) 
     let results = samples.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
     let stack = |(i, &id): (usize, &npukit_graph::ValueId)| {
         let value = graph.value(id);
-        let values = |outputs: &Vec<npukit_numeric::Tensor>| {
-            outputs.get(i).and_then(|tensor| tensor.as_f32()).unwrap_or_default().to_vec()
-        };
         Stack {
             name: value.name.clone(),
             shape: value.info.shape.clone(),
-            samples: results.iter().map(values).collect(),
+            samples: results.iter().filter_map(|outputs| outputs.get(i).cloned()).collect(),
             raw: Vec::new(),
         }
     };

@@ -35,7 +35,7 @@ impl TcuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
-        let values = sample.as_f32().unwrap_or_default();
+        let values = sample.as_f32().ok_or_else(|| PortError::Element { name: port.name.clone() })?;
         let Packed { raw, saturated } = quantise(self.format(), values);
         let packed = match &binding.layout {
             Some(layout) if sample.shape() == layout.model_shape => layout.pack(&raw, self.lanes()),
