@@ -49,6 +49,9 @@ fn any_op() -> impl Strategy<Value = Op> {
         (window(), size()).prop_map(|(window, group)| {
             let Window { strides, dilations, pads, .. } = window;
             Conv { strides, dilations, pads, group }.into()
+        }),
+        (window(), size(), [size(), size()]).prop_map(|(window, group, output_padding)| {
+            let Window { strides, dilations, pads, .. } = window;
             ConvTranspose { strides, dilations, pads, output_padding, group }.into()
         }),
         size().prop_map(|axis| Concat { axis }.into()),
