@@ -116,7 +116,13 @@ impl Builder {
 fn folds(op: &Op) -> bool {
     !matches!(
         op,
-        Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::MaxPool(_) | Op::AveragePool(_) | Op::Softmax(_)
+        Op::Conv(_)
+            | Op::ConvTranspose(_)
+            | Op::Gemm(_)
+            | Op::MatMul(_)
+            | Op::MaxPool(_)
+            | Op::AveragePool(_)
+            | Op::Softmax(_)
     )
 }
 

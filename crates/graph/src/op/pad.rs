@@ -13,8 +13,12 @@ pub enum PadMode {
     Constant(f32),
     /// The nearest element of the operand.
     Edge,
-    /// The operand mirrored at its border elements.
+    /// The operand mirrored at its border elements, which are not repeated.
     Reflect,
+    /// The operand mirrored at its borders: the border elements come twice.
+    Symmetric,
+    /// The operand again and again, from its other end.
+    Wrap,
 }
 
 /// Grows (or, with negative counts, crops) a tensor at both ends of its axes.
@@ -47,7 +51,7 @@ impl Operator for Pad {
         let sources: Vec<Vec<Option<usize>>> = axes.map(|(&size, &pads)| self.sources(size, pads)).collect();
         let fill = match self.mode {
             PadMode::Constant(value) => value,
-            PadMode::Edge | PadMode::Reflect => 0.0,
+            PadMode::Edge | PadMode::Reflect | PadMode::Symmetric | PadMode::Wrap => 0.0,
         };
         let shape = operand.shape();
         let data = match operand.data() {
@@ -76,9 +80,10 @@ impl Pad {
         let (before, after) = (grow(before), grow(after));
         let most = match self.mode {
             PadMode::Constant(_) => usize::MAX,
-            PadMode::Edge if kept == 0 => 0,
-            PadMode::Edge => usize::MAX,
+            PadMode::Edge | PadMode::Wrap if kept == 0 => 0,
+            PadMode::Edge | PadMode::Wrap => usize::MAX,
             PadMode::Reflect => kept.saturating_sub(1),
+            PadMode::Symmetric => kept,
         };
         if before.max(after) > most {
             return refuse("there are too few elements to repeat or mirror");
@@ -98,6 +103,13 @@ impl Pad {
                 PadMode::Constant(_) => None,
                 PadMode::Edge => Some(if beyond.is_none() { 0 } else { last }),
                 PadMode::Reflect => Some(beyond.map_or_else(|| before - i, |inside| 2 * last - inside)),
+                PadMode::Symmetric => {
+                    Some(beyond.map_or_else(|| before - 1 - i, |inside| 2 * last + 1 - inside))
+                }
+                PadMode::Wrap => {
+                    let from_end = || kept - 1 - (before - 1 - i) % kept;
+                    Some(beyond.map_or_else(from_end, |inside| inside % kept))
+                }
             },
         };
         (0..before + kept + after).map(|i| source(i).map(|inside| first + inside)).collect()

@@ -36,7 +36,8 @@ fn window() -> impl Strategy<Value = Window> {
 fn any_op() -> impl Strategy<Value = Op> {
     let range = (size(), size(), size(), signed());
     let range = range.prop_map(|(axis, start, length, step)| SliceRange { axis, start, length, step });
-    let mode = prop::sample::select(vec![PadMode::Constant(1.0), PadMode::Edge, PadMode::Reflect]);
+    let modes = [PadMode::Edge, PadMode::Reflect, PadMode::Symmetric, PadMode::Wrap, PadMode::Constant(1.0)];
+    let mode = prop::sample::select(modes.to_vec());
     let sizes = || prop::collection::vec(size(), 0..5);
     let resize = ([size(), size()], any::<[f32; 2]>(), any::<bool>());
     prop_oneof![

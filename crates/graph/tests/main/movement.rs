@@ -61,6 +61,9 @@ fn padding_of_all_kinds() {
     assert_eq!(padded(2, 1, PadMode::Constant(9.0)), [9.0, 9.0, 0.0, 1.0, 2.0, 9.0]);
     assert_eq!(padded(2, 1, PadMode::Edge), [0.0, 0.0, 0.0, 1.0, 2.0, 2.0]);
     assert_eq!(padded(2, 2, PadMode::Reflect), [2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0]);
+    assert_eq!(padded(2, 3, PadMode::Symmetric), [1.0, 0.0, 0.0, 1.0, 2.0, 2.0, 1.0, 0.0]);
+    assert_eq!(padded(4, 5, PadMode::Wrap), [2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 0.0, 1.0]);
+    assert_eq!(padded(-1, 3, PadMode::Wrap), [1.0, 2.0, 1.0, 2.0, 1.0]);
     assert_eq!(padded(-1, 2, PadMode::Edge), [1.0, 2.0, 2.0, 2.0]);
     assert_eq!(padded(-1, 1, PadMode::Reflect), [1.0, 2.0, 1.0]);
     assert_eq!(padded(-2, -1, PadMode::Constant(9.0)), []);
@@ -68,6 +71,8 @@ fn padding_of_all_kinds() {
         refuse(pad(3, 0, PadMode::Reflect), &[&x]),
         OpError::Padding { size: 3, before: 3, .. }
     ));
+    assert!(matches!(refuse(pad(0, 4, PadMode::Symmetric), &[&x]), OpError::Padding { after: 4, .. }));
+    assert!(matches!(refuse(pad(-3, 1, PadMode::Wrap), &[&x]), OpError::Padding { after: 1, .. }));
     assert!(matches!(refuse(pad(-4, 0, PadMode::Edge), &[&x]), OpError::Padding { .. }));
     assert!(matches!(refuse(pad(isize::MAX, isize::MAX, PadMode::Edge), &[&x]), OpError::TooLarge { .. }));
     assert!(matches!(refuse(pad(isize::MIN, isize::MIN, PadMode::Edge), &[&x]), OpError::Padding { .. }));

@@ -124,7 +124,9 @@ fn pad_in_all_forms() {
     assert_eq!(run(11, &[3], operands(), &[("p", &[0, 1])]).1, [0.0, 1.0, 2.0, 0.0]);
     let with_axes = node("Pad", &["x", "p", "", "a"], &["y"]);
     assert_eq!(shape_of(18, &[2, 3], with_axes, &[("p", &[1, 1]), ("a", &[-1])]), [2, 5]);
-    let reason = model(19, &[3], operands().string("mode", "wrap"), &[("p", &[0, 1])]).reason();
+    let wrapped = run(19, &[3], operands().string("mode", "wrap"), &[("p", &[1, 2])]).1;
+    assert_eq!(wrapped, [2.0, 0.0, 1.0, 2.0, 0.0, 1.0]);
+    let reason = model(19, &[3], operands().string("mode", "turn"), &[("p", &[0, 1])]).reason();
     assert!(matches!(reason, Reason::AttributeValue { name: "mode", .. }), "{reason}");
     let reason = model(11, &[3], operands(), &[("p", &[i64::MAX, 1])]).reason();
     assert!(matches!(reason, Reason::AttributeValue { name: "pads", .. }), "{reason}");

@@ -2,6 +2,7 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode};
+use npukit_numeric::ElementType;
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
@@ -16,11 +17,15 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     } else {
         context.number(2, "constant_value")?
     };
+    if context.element(x) != ElementType::F32 {
+        check_integer(value.unwrap_or(0.0))?;
+    }
     let mode = match context.attributes.string("mode")?.as_deref() {
         None | Some("constant") => PadMode::Constant(value.unwrap_or(0.0)),
         Some("edge") => PadMode::Edge,
         Some("reflect") => PadMode::Reflect,
-        Some(other) => return Err(unsupported("mode", other, "constant, edge or reflect")),
+        Some("wrap") => PadMode::Wrap,
+        Some(other) => return Err(unsupported("mode", other, "constant, edge, reflect or wrap")),
     };
     let rank = context.shape(x).len();
     let axes = match context.integers(3, "axes")? {
@@ -29,8 +34,21 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
             axes.iter().map(|&axis| Context::axis("axes", axis, rank)).collect::<Result<Vec<_>, _>>()?
         }
     };
+    if (1..axes.len()).any(|index| axes[..index].contains(&axes[index])) {
+        return Err(unsupported("axes", axes, "each axis once"));
+    }
     let pads = per_axis(&stated, &axes, rank)?;
     Ok(vec![context.emit(Pad { pads, mode }, vec![x])?])
+}
+
+/// The graph keeps the constant as a float, which holds integers up to 2^24 exactly.
+fn check_integer(value: f32) -> Result<(), Reason> {
+    const LIMIT: f32 = 16_777_216.0;
+    if value.fract() == 0.0 && value.abs() < LIMIT {
+        return Ok(());
+    }
+    let legal = format!("an integer between -{LIMIT} and {LIMIT} for a tensor of integers");
+    Err(Reason::OperandValue { operand: "constant_value", found: format!("{value}"), legal })
 }
 
 /// Largest count of elements added or cropped at an end: what any value may hold.

@@ -122,7 +122,7 @@ pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lower
     Ok(Lowered::Views)
 }
 
-/// Pad: zeros are stored nowhere; another value is one constant vector; Edge and Reflect take
+/// Pad: zeros are stored nowhere; another value is one constant vector; the other modes take
 /// vectors again.
 pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
@@ -167,6 +167,11 @@ fn source(position: isize, size: usize, mode: PadMode) -> Option<usize> {
             let folded = position.rem_euclid(2 * last);
             folded.min(2 * last - folded)
         }
+        PadMode::Symmetric => {
+            let folded = position.rem_euclid(2 * (last + 1));
+            folded.min(2 * last + 1 - folded)
+        }
+        PadMode::Wrap => position.rem_euclid(last + 1),
     };
     usize::try_from(inside).ok()
 }
