@@ -1,6 +1,8 @@
 //! Operators. One file each; adding one is its file and a line in the list below.
 
+mod broadcasting;
 mod error;
+mod normalization;
 mod operands;
 mod pooling;
 mod window;
@@ -28,6 +30,11 @@ pub trait Operator: std::fmt::Debug {
     /// Whether each element of the only result depends on one element of the only operand, at
     /// the same position.
     fn is_pointwise(&self) -> bool {
+        false
+    }
+
+    /// Whether the operands are aligned at their last axes and repeated to one shape, NumPy's rule.
+    fn broadcasts(&self) -> bool {
         false
     }
 
@@ -69,28 +76,44 @@ macro_rules! operators {
 }
 
 operators! {
+    arg_max::ArgMax,
     average_pool::AveragePool,
     batch_normalization::BatchNormalization,
     binary::Binary,
     cast::Cast,
     clip::Clip,
+    compare::Compare,
     concat::Concat,
     conv::Conv,
     conv_transpose::ConvTranspose,
     gather::Gather,
     gemm::Gemm,
+    group_normalization::GroupNormalization,
+    instance_normalization::InstanceNormalization,
+    layer_normalization::LayerNormalization,
     leaky_relu::LeakyRelu,
+    log_softmax::LogSoftmax,
+    logic::Logic,
+    lp_normalization::LpNormalization,
+    lrn::Lrn,
     matmul::MatMul,
     max_pool::MaxPool,
     pad::Pad,
+    pow::Pow,
+    prelu::PRelu,
+    reduce::Reduce,
     relu::Relu,
     reshape::Reshape,
     resize::Resize,
+    rms_normalization::RmsNormalization,
+    rotary_embedding::RotaryEmbedding,
     slice::Slice,
     softmax::Softmax,
     split::Split,
     transpose::Transpose,
+    trilu::Trilu,
     unary::Unary,
+    where_op::Where,
 }
 
 impl Operator for Op {
@@ -112,6 +135,10 @@ impl Operator for Op {
 
     fn is_pointwise(&self) -> bool {
         self.operator().is_pointwise()
+    }
+
+    fn broadcasts(&self) -> bool {
+        self.operator().broadcasts()
     }
 
     fn permuted(&self, perm: &[usize]) -> Option<Op> {

@@ -2,10 +2,10 @@
 
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
-use super::operands::{NUMBERS, Operands, build, infer_tensors, map_data, result, tensor};
+use super::broadcasting::{common_shape, spread};
+use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
-use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 /// Which operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,14 @@ pub enum BinaryKind {
     Mul,
     /// Quotient; integers truncate towards zero.
     Div,
+    /// Remainder with the sign of the divisor.
+    Mod,
+    /// Remainder with the sign of the dividend.
+    Fmod,
+    /// The larger; a NaN wins.
+    Max,
+    /// The smaller; a NaN wins.
+    Min,
 }
 
 /// Combines two operands element by element, with NumPy broadcasting.
@@ -27,10 +35,10 @@ pub struct Binary {
     pub kind: BinaryKind,
 }
 
-/// The name says all: `Add`.
+/// The kind says all: `Add`.
 impl std::fmt::Debug for Binary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        self.kind.fmt(f)
     }
 }
 
@@ -41,6 +49,9 @@ impl Operator for Binary {
             BinaryKind::Sub => "Sub",
             BinaryKind::Mul => "Mul",
             BinaryKind::Div => "Div",
+            BinaryKind::Mod | BinaryKind::Fmod => "Mod",
+            BinaryKind::Max => "Max",
+            BinaryKind::Min => "Min",
         }
     }
 
@@ -48,13 +59,7 @@ impl Operator for Binary {
         let operands = Operands::new(self, inputs, 2, 2)?;
         let element = operands.element(0, "first operand", NUMBERS)?;
         operands.element(1, "second operand", &[element])?;
-        let (left, right) = (operands.shape(0), operands.shape(1));
-        let shape = broadcast(left, right).ok_or_else(|| OpError::Shapes {
-            op: self.name(),
-            left: left.to_vec(),
-            right: right.to_vec(),
-        })?;
-        result(shape, element)
+        result(common_shape(self, &operands)?, element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
@@ -74,6 +79,10 @@ impl Operator for Binary {
         Ok(vec![build(self, shape, data)?])
     }
 
+    fn broadcasts(&self) -> bool {
+        true
+    }
+
     fn permuted(&self, _perm: &[usize]) -> Option<Op> {
         Some(self.clone().into())
     }
@@ -87,23 +96,31 @@ impl Binary {
             BinaryKind::Sub => pairs.map(|(l, r)| l - r).collect(),
             BinaryKind::Mul => pairs.map(|(l, r)| l * r).collect(),
             BinaryKind::Div => pairs.map(|(l, r)| l / r).collect(),
+            BinaryKind::Mod => pairs.map(|(&l, &r)| floor_remainder(l, r)).collect(),
+            BinaryKind::Fmod => pairs.map(|(l, r)| l % r).collect(),
+            BinaryKind::Max => pairs.map(|(&l, &r)| if l > r || l.is_nan() { l } else { r }).collect(),
+            BinaryKind::Min => pairs.map(|(&l, &r)| if l < r || l.is_nan() { l } else { r }).collect(),
         }
     }
 
     fn integers<T: Copy>(&self, left: &[T], right: &[T], with: &Integers<T>) -> Result<Vec<T>, OpError> {
         let pairs = left.iter().zip(right).map(|(&l, &r)| (l, r));
         let apply = |function: fn(T, T) -> T| pairs.clone().map(|(l, r)| function(l, r)).collect();
-        Ok(match self.kind {
-            BinaryKind::Add => apply(with.add),
-            BinaryKind::Sub => apply(with.sub),
-            BinaryKind::Mul => apply(with.mul),
-            BinaryKind::Div => {
-                let quotient = |(position, (l, r))| {
-                    (with.div)(l, r).ok_or(OpError::DivisionByZero { op: self.name(), position })
-                };
-                pairs.enumerate().map(quotient).collect::<Result<_, _>>()?
-            }
-        })
+        let divide = |function: fn(T, T) -> Option<T>| {
+            let zero = |position| OpError::DivisionByZero { op: self.name(), position };
+            let quotient = |(position, (l, r))| function(l, r).ok_or(zero(position));
+            pairs.clone().enumerate().map(quotient).collect()
+        };
+        match self.kind {
+            BinaryKind::Add => Ok(apply(with.add)),
+            BinaryKind::Sub => Ok(apply(with.sub)),
+            BinaryKind::Mul => Ok(apply(with.mul)),
+            BinaryKind::Div => divide(with.div),
+            BinaryKind::Mod => divide(with.floor_remainder),
+            BinaryKind::Fmod => divide(with.remainder),
+            BinaryKind::Max => Ok(apply(with.max)),
+            BinaryKind::Min => Ok(apply(with.min)),
+        }
     }
 }
 
@@ -113,6 +130,10 @@ struct Integers<T> {
     sub: fn(T, T) -> T,
     mul: fn(T, T) -> T,
     div: fn(T, T) -> Option<T>,
+    floor_remainder: fn(T, T) -> Option<T>,
+    remainder: fn(T, T) -> Option<T>,
+    max: fn(T, T) -> T,
+    min: fn(T, T) -> T,
 }
 
 const I64: Integers<i64> = Integers {
@@ -120,6 +141,14 @@ const I64: Integers<i64> = Integers {
     sub: i64::wrapping_sub,
     mul: i64::wrapping_mul,
     div: |l, r| if r == 0 { None } else { Some(l.wrapping_div(r)) },
+    floor_remainder: |l, r| match (r, l.checked_rem(r)) {
+        (0, _) => None,
+        (_, Some(rest)) if rest != 0 && (rest < 0) != (r < 0) => Some(rest + r),
+        (_, rest) => Some(rest.unwrap_or(0)),
+    },
+    remainder: |l, r| if r == 0 { None } else { Some(l.wrapping_rem(r)) },
+    max: i64::max,
+    min: i64::min,
 };
 
 const I32: Integers<i32> = Integers {
@@ -127,15 +156,23 @@ const I32: Integers<i32> = Integers {
     sub: i32::wrapping_sub,
     mul: i32::wrapping_mul,
     div: |l, r| if r == 0 { None } else { Some(l.wrapping_div(r)) },
+    floor_remainder: |l, r| match (r, l.checked_rem(r)) {
+        (0, _) => None,
+        (_, Some(rest)) if rest != 0 && (rest < 0) != (r < 0) => Some(rest + r),
+        (_, rest) => Some(rest.unwrap_or(0)),
+    },
+    remainder: |l, r| if r == 0 { None } else { Some(l.wrapping_rem(r)) },
+    max: i32::max,
+    min: i32::min,
 };
 
-/// The elements repeated to `shape`.
-fn spread(tensor: &Tensor, shape: &[usize]) -> TensorData {
-    if tensor.shape() == shape {
-        return tensor.data().clone();
+/// What is left of `l` after whole multiples of `r`, with the sign of `r`.
+fn floor_remainder(l: f32, r: f32) -> f32 {
+    match l % r {
+        0.0 => 0f32.copysign(r),
+        rest if (rest < 0.0) != (r < 0.0) => rest + r,
+        rest => rest,
     }
-    let strides = broadcast_strides(tensor.shape(), shape);
-    map_data!(tensor.data(), values => gather_strided(values, 0, shape, &strides))
 }
 
 fn data_type(data: &TensorData) -> ElementType {

@@ -1,5 +1,7 @@
 //! Softmax.
 
+use std::ops::Range;
+
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
@@ -22,45 +24,73 @@ impl Operator for Softmax {
     }
 
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        let operands = Operands::new(self, inputs, 1, 1)?;
-        let rank = operands.floats(0, "operand", 0, usize::MAX)?.len();
-        if self.axis >= self.axis_end || self.axis_end > rank {
-            return Err(OpError::Axis { op: self.name(), axis: self.axis.max(self.axis_end), rank });
-        }
-        Ok(vec![operands.info(0).clone()])
+        infer_over(self, self.axis..self.axis_end, inputs)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let infos = infer_tensors(self, inputs)?;
-        let shape = &infos[0].shape;
-        let mut data = floats(self, inputs, 0, "operand")?.to_vec();
-        let count: usize = shape[self.axis..self.axis_end].iter().product();
-        let inner: usize = shape[self.axis_end..].iter().product();
-        if !data.is_empty() {
-            for block in data.chunks_exact_mut(count * inner) {
-                (0..inner).for_each(|i| normalise(block, i, inner));
-            }
-        }
-        build_floats(self, &infos, data)
+        eval_over(self, self.axis..self.axis_end, inputs, normalise)
     }
 
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
-        let summed = |axis: &usize| (self.axis..self.axis_end).contains(axis);
-        let axis = perm.iter().position(summed)?;
-        let axis_end = axis + self.axis_end - self.axis;
-        // The axes must stay neighbours; their order does not matter to a sum.
-        let contiguous = perm.get(axis..axis_end)?.iter().all(summed);
-        contiguous.then(|| Self { axis, axis_end }.into())
+        let axes = permuted_axes(self.axis..self.axis_end, perm)?;
+        Some(Self { axis: axes.start, axis_end: axes.end }.into())
     }
 }
 
 /// Normalises the elements `first, first + step, ...` of `block`.
 fn normalise(block: &mut [f32], first: usize, step: usize) {
-    let max = block[first..].iter().step_by(step).fold(f32::NEG_INFINITY, |max, &x| max.max(x));
+    let max = maximum(block, first, step);
     let mut sum = 0.0;
     for x in block[first..].iter_mut().step_by(step) {
         *x = (*x - max).exp();
         sum += *x;
     }
     block[first..].iter_mut().step_by(step).for_each(|x| *x /= sum);
+}
+
+/// The largest of the elements `first, first + step, ...` of `block`.
+pub(super) fn maximum(block: &[f32], first: usize, step: usize) -> f32 {
+    block[first..].iter().step_by(step).fold(f32::NEG_INFINITY, |max, &x| max.max(x))
+}
+
+/// Checks an operator that normalises floats over neighbouring `axes`.
+pub(super) fn infer_over(
+    op: &dyn Operator,
+    axes: Range<usize>,
+    inputs: &[&Value],
+) -> Result<Vec<ValueInfo>, OpError> {
+    let operands = Operands::new(op, inputs, 1, 1)?;
+    let rank = operands.floats(0, "operand", 0, usize::MAX)?.len();
+    if axes.is_empty() || axes.end > rank {
+        return Err(OpError::Axis { op: op.name(), axis: axes.start.max(axes.end), rank });
+    }
+    Ok(vec![operands.info(0).clone()])
+}
+
+/// Computes such an operator: `function` normalises the elements `first, first + step, ...` of a
+/// block, given the block, `first` and `step`.
+pub(super) fn eval_over(
+    op: &dyn Operator,
+    axes: Range<usize>,
+    inputs: &[&Tensor],
+    function: impl Fn(&mut [f32], usize, usize),
+) -> Result<Vec<Tensor>, OpError> {
+    let infos = infer_tensors(op, inputs)?;
+    let shape = &infos[0].shape;
+    let mut data = floats(op, inputs, 0, "operand")?.to_vec();
+    let count: usize = shape[axes.clone()].iter().product();
+    let inner: usize = shape[axes.end..].iter().product();
+    if !data.is_empty() {
+        for block in data.chunks_exact_mut(count * inner) {
+            (0..inner).for_each(|i| function(block, i, inner));
+        }
+    }
+    build_floats(op, &infos, data)
+}
+
+/// The axes after a permutation, when they stay neighbours; their order does not matter to a sum.
+pub(super) fn permuted_axes(axes: Range<usize>, perm: &[usize]) -> Option<Range<usize>> {
+    let start = perm.iter().position(|axis| axes.contains(axis))?;
+    let end = start + axes.len();
+    perm.get(start..end)?.iter().all(|axis| axes.contains(axis)).then_some(start..end)
 }

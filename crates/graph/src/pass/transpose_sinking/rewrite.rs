@@ -6,7 +6,7 @@ use npukit_numeric::Tensor;
 
 use super::{Region, Source, Survey};
 use crate::ir::{Graph, Node, NodeId, ValueId};
-use crate::op::{Op, Operator, Reshape, Transpose};
+use crate::op::{Operator, Reshape, Transpose};
 use crate::pass::PassError;
 use crate::pass::edit::{compose, compute, insert_nodes, inverse, make_node};
 
@@ -98,7 +98,7 @@ impl Rewrite<'_> {
         for &input in &node.inputs {
             inputs.push(match self.renamed.get(&input) {
                 Some(&new) => new,
-                None => self.constant(graph, input, rank, matches!(op, Op::Binary(_)))?,
+                None => self.constant(graph, input, rank, op.broadcasts())?,
             });
         }
         let outputs = node.outputs.iter().map(|&output| self.new_value(output)).collect();
