@@ -14,6 +14,9 @@ pub enum ResizeMode {
     Nearest(NearestMode),
     /// Linear along each axis.
     Linear,
+    /// Linear along each axis; where it shrinks, over as many elements as become one (ONNX
+    /// attribute `antialias`).
+    LinearAntialiased,
 }
 
 /// Which element is nearest, for a source coordinate between two.
@@ -27,13 +30,25 @@ pub enum NearestMode {
 }
 
 /// How an output index becomes a source coordinate (ONNX `coordinate_transformation_mode`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of the ONNX attribute")]
 pub enum Coordinates {
     HalfPixel,
+    HalfPixelSymmetric,
     PytorchHalfPixel,
     AlignCorners,
     Asymmetric,
+    TfHalfPixelForNn,
+    TfCropAndResize(Crop),
+}
+
+/// The part of the image that is resampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crop {
+    /// First and last coordinate of rows and columns: 0 is the first element, 1 the last one.
+    pub roi: [[f32; 2]; 2],
+    /// What stands where the part leaves the image.
+    pub extrapolation: f32,
 }
 
 /// Resamples rows and columns of `[n, h, w, c]`.
@@ -68,6 +83,9 @@ impl Operator for Resize {
             let legal = "0 where the operand has no elements";
             return Err(OpError::Attribute { op, attribute: "size", found, legal });
         }
+        if self.mode == ResizeMode::LinearAntialiased {
+            self.check_shrinking([shape[1], shape[2]])?;
+        }
         result(vec![shape[0], self.size[0], self.size[1], shape[3]], ElementType::F32)
     }
 
@@ -77,19 +95,12 @@ impl Operator for Resize {
         let (height, width, channels) = (shape[1], shape[2], shape[3]);
         let data = floats(self, inputs, 0, "operand")?;
         let (rows, columns) = (self.samples(0, height), self.samples(1, width));
-        let mut out = Vec::with_capacity(elements(&infos[0].shape)?);
+        let mut out = vec![self.extrapolation(); elements(&infos[0].shape)?];
+        let mut pixels = out.chunks_mut(channels.max(1));
         for image in data.chunks((height * width * channels).max(1)) {
             for row in &rows {
-                for column in &columns {
-                    let pixel = |y: usize, x: usize| &image[(y * width + x) * channels..][..channels];
-                    let corners = [
-                        pixel(row.low, column.low),
-                        pixel(row.low, column.high),
-                        pixel(row.high, column.low),
-                        pixel(row.high, column.high),
-                    ];
-                    let between = |c: usize| interpolate(corners.map(|corner| corner[c]), row, column);
-                    out.extend((0..channels).map(between));
+                for (column, out) in columns.iter().zip(&mut pixels) {
+                    blend(image, width, (row, column), out);
                 }
             }
         }
@@ -97,15 +108,12 @@ impl Operator for Resize {
     }
 }
 
-/// Where a row or column of the result comes from: between two of the operand.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a row or column of the result is made of.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The row or column before the source coordinate.
-    pub low: usize,
-    /// The one after it; equal to `low` at the border and for [`ResizeMode::Nearest`].
-    pub high: usize,
-    /// Weight of `high`, from 0 to 1; `low` has the rest.
-    pub fraction: f32,
+    /// Rows or columns of the operand and their weights, which sum to 1. None at all where the
+    /// source coordinate lies outside of the image and [`Crop::extrapolation`] stands.
+    pub taps: Vec<(usize, f32)>,
 }
 
 impl Resize {
@@ -113,42 +121,111 @@ impl Resize {
     /// with `input` of them. Empty when `input` is 0.
     pub fn samples(&self, axis: usize, input: usize) -> Vec<Sample> {
         let count = if input == 0 { 0 } else { self.size[axis] };
-        (0..count).map(|index| self.sample(self.coordinate(axis, index, input), input)).collect()
+        (0..count).map(|index| self.sample(axis, self.coordinate(axis, index, input), input)).collect()
+    }
+
+    /// What stands where a sample has no taps.
+    pub fn extrapolation(&self) -> f32 {
+        match self.coordinates {
+            Coordinates::TfCropAndResize(crop) => crop.extrapolation,
+            _ => 0.0,
+        }
+    }
+
+    /// Checks that scales and sizes agree, so that samples have no more taps than there are
+    /// elements for them.
+    fn check_shrinking(&self, input: [usize; 2]) -> Result<(), OpError> {
+        let agrees = |axis: usize| input[axis] as f32 * self.scales[axis] > self.size[axis] as f32 - 0.75;
+        if agrees(0) && agrees(1) {
+            return Ok(());
+        }
+        let found = format!("{:?} for {input:?} to {:?}", self.scales, self.size);
+        Err(OpError::Attribute { op: self.name(), attribute: "scales", found, legal: "result over operand" })
     }
 
     /// The source coordinate of an output index, by the formulas of the ONNX standard.
     fn coordinate(&self, axis: usize, index: usize, input: usize) -> f32 {
         let (x, scale, size) = (index as f32, self.scales[axis], self.size[axis]);
+        let last = (input - 1) as f32;
         let half_pixel = (x + 0.5) / scale - 0.5;
         match self.coordinates {
             Coordinates::HalfPixel => half_pixel,
+            Coordinates::HalfPixelSymmetric => {
+                let adjustment = size as f32 / (scale * input as f32);
+                input as f32 / 2.0 * (1.0 - adjustment) + half_pixel
+            }
             Coordinates::PytorchHalfPixel | Coordinates::AlignCorners if size <= 1 => 0.0,
             Coordinates::PytorchHalfPixel => half_pixel,
-            Coordinates::AlignCorners => x * (input - 1) as f32 / (size - 1) as f32,
+            Coordinates::AlignCorners => x * last / (size - 1) as f32,
             Coordinates::Asymmetric => x / scale,
+            Coordinates::TfHalfPixelForNn => (x + 0.5) / scale,
+            Coordinates::TfCropAndResize(Crop { roi, .. }) => match (roi[axis], size) {
+                ([start, end], 0 | 1) => 0.5 * (start + end) * last,
+                ([start, end], _) => start * last + x * (end - start) * last / (size - 1) as f32,
+            },
         }
     }
 
-    /// The elements next to a coordinate, which beyond the border is that of the border.
-    fn sample(&self, coordinate: f32, input: usize) -> Sample {
-        let last = input - 1;
-        let coordinate = match self.mode {
-            ResizeMode::Linear => coordinate,
+    /// The taps of the sample at a coordinate. Beyond the border stands the border's element.
+    fn sample(&self, axis: usize, coordinate: f32, input: usize) -> Sample {
+        let last = (input - 1) as f32;
+        let cropped = matches!(self.coordinates, Coordinates::TfCropAndResize(_));
+        if cropped && !(0.0..=last).contains(&coordinate) {
+            return Sample { taps: Vec::new() };
+        }
+        let scale = self.scales[axis];
+        let nearest = match self.mode {
+            ResizeMode::LinearAntialiased if scale < 1.0 => return widened(coordinate, scale, input),
+            ResizeMode::Linear | ResizeMode::LinearAntialiased => coordinate,
             ResizeMode::Nearest(NearestMode::RoundPreferFloor) => (coordinate - 0.5).ceil(),
             ResizeMode::Nearest(NearestMode::RoundPreferCeil) => (coordinate + 0.5).floor(),
             ResizeMode::Nearest(NearestMode::Floor) => coordinate.floor(),
             ResizeMode::Nearest(NearestMode::Ceil) => coordinate.ceil(),
         };
-        let coordinate = coordinate.clamp(0.0, last as f32);
-        // The cast rounds down, and for sizes beyond 2^24 `last as f32` may lie above `last`.
-        let low = (coordinate as usize).min(last);
+        let coordinate = nearest.clamp(0.0, last);
+        // The cast rounds down, and for sizes beyond 2^24 `last` may lie above the last index.
+        let low = (coordinate as usize).min(input - 1);
         let fraction = coordinate - low as f32;
-        Sample { low, high: if fraction > 0.0 { (low + 1).min(last) } else { low }, fraction }
+        if fraction > 0.0 && low + 1 < input {
+            return Sample { taps: vec![(low, 1.0 - fraction), (low + 1, fraction)] };
+        }
+        Sample { taps: vec![(low, 1.0)] }
     }
 }
 
-/// Linear between `[top left, top right, bottom left, bottom right]`.
-fn interpolate([tl, tr, bl, br]: [f32; 4], row: &Sample, column: &Sample) -> f32 {
-    let (y, x) = (row.fraction, column.fraction);
-    tl * ((1.0 - y) * (1.0 - x)) + tr * ((1.0 - y) * x) + bl * (y * (1.0 - x)) + br * (y * x)
+/// A linear sample whose weights fall to 0 at a distance of `1 / scale`, where `scale` is below 1.
+fn widened(coordinate: f32, scale: f32, input: usize) -> Sample {
+    let reach = 1.0 / scale;
+    let (first, last) = ((coordinate - reach).ceil() as isize, (coordinate + reach).floor() as isize);
+    let mut taps: Vec<(usize, f32)> = Vec::new();
+    for position in first..=last {
+        let weight = (1.0 - (position as f32 - coordinate).abs() * scale).max(0.0);
+        let index = position.clamp(0, input as isize - 1) as usize;
+        match taps.last_mut() {
+            Some((known, sum)) if *known == index => *sum += weight,
+            _ => taps.push((index, weight)),
+        }
+    }
+    let sum: f32 = taps.iter().map(|(_, weight)| weight).sum();
+    taps.retain(|(_, weight)| *weight > 0.0);
+    taps.iter_mut().for_each(|(_, weight)| *weight /= sum);
+    Sample { taps }
+}
+
+/// The weighted sum of the pixels that `row` and `column` name, in an image of `width` columns;
+/// `out` stays as it is when they name none.
+fn blend(image: &[f32], width: usize, (row, column): (&Sample, &Sample), out: &mut [f32]) {
+    let mut first = true;
+    for &(y, down) in &row.taps {
+        for &(x, right) in &column.taps {
+            let (pixel, weight) = (&image[(y * width + x) * out.len()..][..out.len()], down * right);
+            // The first tap replaces what is there: where it is the only one, with the weight 1,
+            // the element stays what it is to the bit.
+            if std::mem::take(&mut first) {
+                out.iter_mut().zip(pixel).for_each(|(out, x)| *out = weight * x);
+            } else {
+                out.iter_mut().zip(pixel).for_each(|(out, x)| *out += weight * x);
+            }
+        }
+    }
 }

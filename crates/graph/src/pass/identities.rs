@@ -3,7 +3,7 @@
 use super::edit::{bypass, is_identity};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node};
-use crate::op::Op;
+use crate::op::{Coordinates, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "identities",
@@ -37,10 +37,14 @@ fn is_unchanged(graph: &Graph, node: &Node) -> bool {
         Op::Concat(_) => node.inputs.len() == 1,
         Op::Split(split) => split.sizes.len() == 1,
         Op::Slice(slice) => slice.ranges.iter().all(|range| range.step == 1 || range.length == 1),
-        // At scale 1 every rule maps an index to itself.
-        Op::Resize(resize) => resize.scales == [1.0, 1.0],
+        Op::Resize(resize) => resize.scales == [1.0, 1.0] && keeps_indices(resize.coordinates),
         _ => false,
     }
+}
+
+/// Whether at scale 1 the rule maps an index to itself.
+fn keeps_indices(coordinates: Coordinates) -> bool {
+    !matches!(coordinates, Coordinates::TfHalfPixelForNn | Coordinates::TfCropAndResize(_))
 }
 
 /// A reshape of a reshape takes the first one's operand.

@@ -1,8 +1,8 @@
 //! Attributes and shapes beyond reason: errors, never panics.
 
 use npukit_graph::op::{
-    AveragePool, Concat, Conv, ConvTranspose, Coordinates, Gather, Gemm, MatMul, MaxPool, NearestMode, Pad,
-    PadMode, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Transpose, Window,
+    AveragePool, Concat, Conv, ConvTranspose, Coordinates, Crop, Gather, Gemm, MatMul, MaxPool, NearestMode,
+    Pad, PadMode, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Transpose, Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -39,7 +39,17 @@ fn any_op() -> impl Strategy<Value = Op> {
     let modes = [PadMode::Edge, PadMode::Reflect, PadMode::Symmetric, PadMode::Wrap, PadMode::Constant(1.0)];
     let mode = prop::sample::select(modes.to_vec());
     let sizes = || prop::collection::vec(size(), 0..5);
-    let resize = ([size(), size()], any::<[f32; 2]>(), any::<bool>());
+    let modes = [
+        ResizeMode::Linear,
+        ResizeMode::LinearAntialiased,
+        ResizeMode::Nearest(NearestMode::RoundPreferFloor),
+    ];
+    let resize_mode = prop::sample::select(modes.to_vec());
+    let coordinates = any::<([[f32; 2]; 2], f32)>().prop_flat_map(|(roi, extrapolation)| {
+        let crop = Coordinates::TfCropAndResize(Crop { roi, extrapolation });
+        prop::sample::select(vec![Coordinates::AlignCorners, Coordinates::HalfPixelSymmetric, crop])
+    });
+    let resize = ([size(), size()], any::<[f32; 2]>(), resize_mode, coordinates);
     prop_oneof![
         window().prop_map(|window| MaxPool { window }.into()),
         (window(), any::<bool>()).prop_map(|(window, count_include_pad)| AveragePool {
@@ -72,10 +82,8 @@ fn any_op() -> impl Strategy<Value = Op> {
         (size(), sizes()).prop_map(|(axis, sizes)| Split { axis, sizes }.into()),
         prop::collection::vec(range, 0..4).prop_map(|ranges| Slice { ranges }.into()),
         (size(), size()).prop_map(|(axis, axis_end)| Softmax { axis, axis_end }.into()),
-        resize.prop_map(|(size, scales, linear)| {
-            let nearest = ResizeMode::Nearest(NearestMode::RoundPreferFloor);
-            let mode = if linear { ResizeMode::Linear } else { nearest };
-            Resize { size, scales, mode, coordinates: Coordinates::AlignCorners }.into()
+        resize.prop_map(|(size, scales, mode, coordinates)| {
+            Resize { size, scales, mode, coordinates }.into()
         }),
     ]
 }

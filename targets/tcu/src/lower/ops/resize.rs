@@ -20,16 +20,20 @@ pub fn nearest(builder: &mut Builder, i: usize, resize: &op::Resize) -> Result<L
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let [rows, columns] = [0, 1].map(|axis| resize.samples(axis, view.shape[axis + 1]));
     let (h, w, channels) = (view.shape[1], view.shape[2], view.shape[3]);
+    if resize.extrapolation() != 0.0 {
+        stays_inside([&rows, &columns])?;
+    }
     let resized = rearrange::gather(builder, i, &shape, |element| {
         let (pixel, channel) = (element / channels, element % channels);
         let (x, y, image) = (pixel % shape[2], pixel / shape[2] % shape[1], pixel / (shape[1] * shape[2]));
-        Some((&view, ((image * h + rows[y].low) * w + columns[x].low) * channels + channel))
+        let (&(row, _), &(column, _)) = rows[y].taps.first().zip(columns[x].taps.first())?;
+        Some((&view, ((image * h + row) * w + column) * channels + channel))
     })?;
     builder.set_view(node.outputs[0], resized);
     Ok(Lowered::Views)
 }
 
-/// Sums the four corners, each times the product of its two fractions (rounded once).
+/// Sums the corners, each times the product of its two weights (rounded once).
 pub fn linear(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -43,14 +47,16 @@ pub fn linear(
     if input[3] != chain.channels || !may_take_windows(chain) {
         return Ok(false);
     }
-    builder.require_uses([4].into_iter().chain(output[..3].iter().copied()))?;
-    let [rows, columns] =
-        [0, 1].map(|axis| resize.samples(axis, input[axis + 1]).into_iter().map(ends).collect::<Vec<_>>());
+    let [rows, columns] = [0, 1].map(|axis| resize.samples(axis, input[axis + 1]));
+    stays_inside([&rows, &columns])?;
+    let most = [&rows, &columns].map(|samples| samples.iter().map(|sample| sample.taps.len()).max());
+    let most = most.into_iter().map(|taps| taps.unwrap_or_default());
+    builder.require_uses(most.chain(output[..3].iter().copied()))?;
     let mut windows = Windows::default();
     let mut weights = Vec::new();
     for image in 0..output[0] {
-        for &row in &rows {
-            for &column in &columns {
+        for row in &rows {
+            for column in &columns {
                 let corners = corners(row, column);
                 windows.push(corners.iter().map(|&(y, x, _)| ((image * input[1] + y) * input[2] + x) as u32));
                 weights.extend(corners.iter().map(|&(_, _, weight)| builder.objects.splat(weight)));
@@ -62,13 +68,19 @@ pub fn linear(
     Ok(true)
 }
 
-/// Row, column and weight of the corners that count: at least one, for the weights sum to one.
-fn corners(row: [(usize, f32); 2], column: [(usize, f32); 2]) -> Vec<(usize, usize, f32)> {
-    let all = column.iter().flat_map(|&(x, wx)| row.iter().map(move |&(y, wy)| (y, x, wy * wx)));
-    all.filter(|&(_, _, weight)| weight != 0.0).collect()
+/// Row, column and weight of the corners.
+fn corners(row: &Sample, column: &Sample) -> Vec<(usize, usize, f32)> {
+    let down = |&(x, wx): &(usize, f32)| row.taps.iter().map(move |&(y, wy)| (y, x, wy * wx));
+    column.taps.iter().flat_map(down).collect()
 }
 
-/// Both ends of a sample with their weights.
-fn ends(sample: Sample) -> [(usize, f32); 2] {
-    [(sample.low, 1.0 - sample.fraction), (sample.high, sample.fraction)]
+/// Refuses samples outside of the image, where a value of the model's own stands.
+fn stays_inside(samples: [&[Sample]; 2]) -> Result<(), Reject> {
+    if samples.into_iter().flatten().all(|sample| !sample.taps.is_empty()) {
+        return Ok(());
+    }
+    Err(Reject::new(
+        "it resamples a part that reaches beyond the image",
+        "crop within the image; with mode nearest the array can extrapolate by 0",
+    ))
 }
