@@ -86,7 +86,8 @@ impl Builder {
         inputs: &[ValueId],
         infos: &[ValueInfo],
     ) -> Result<Option<Vec<Tensor>>, Reason> {
-        let elements: usize = infos.iter().map(|info| info.shape.iter().product::<usize>()).sum();
+        let read = if reduces(op) { self.elements(inputs) } else { 0 };
+        let elements = infos.iter().map(|info| info.shape.iter().product::<usize>()).sum::<usize>().max(read);
         if !folds(op) || elements > self.budget {
             return Ok(None);
         }
@@ -101,6 +102,12 @@ impl Builder {
         Ok(Some(tensors))
     }
 
+    /// Elements of all operands.
+    fn elements(&self, inputs: &[ValueId]) -> usize {
+        let sizes = inputs.iter().map(|&id| self.graph.shape(id).iter().product::<usize>());
+        sizes.fold(0, usize::saturating_add)
+    }
+
     /// Takes `elements` from the budget. Errors: too many.
     pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         let elements = shape.iter().product::<usize>();
@@ -112,7 +119,8 @@ impl Builder {
     }
 }
 
-/// Whether the work of `op` is in proportion to its result, so that folding it stays cheap.
+/// Whether the work of `op` is in proportion to its result or, where it reduces, to its operands,
+/// so that folding it stays cheap.
 fn folds(op: &Op) -> bool {
     !matches!(
         op,
@@ -123,7 +131,14 @@ fn folds(op: &Op) -> bool {
             | Op::MaxPool(_)
             | Op::AveragePool(_)
             | Op::Softmax(_)
+            | Op::LogSoftmax(_)
+            | Op::Lrn(_)
     )
+}
+
+/// Whether the result of `op` may be far smaller than what it looks at.
+fn reduces(op: &Op) -> bool {
+    matches!(op, Op::Reduce(_) | Op::ArgMax(_))
 }
 
 /// The only or first result of the node called `name`.

@@ -7,6 +7,7 @@
 //! collected into one [`ImportError`].
 
 mod attributes;
+mod channels;
 mod context;
 mod image;
 mod importer;

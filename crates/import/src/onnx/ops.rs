@@ -22,11 +22,13 @@ macro_rules! operators {
 }
 
 operators! {
+    arg_max: "ArgMax", "ArgMin";
     average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
-    binary: "Add", "Sub", "Mul", "Div";
+    binary: "Add", "Sub", "Mul", "Div", "Mod";
     cast: "Cast";
     clip: "Clip";
+    compare: "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual";
     concat: "Concat";
     constant: "Constant";
     constant_of_shape: "ConstantOfShape";
@@ -36,26 +38,43 @@ operators! {
     gather: "Gather";
     gemm: "Gemm";
     global_average_pool: "GlobalAveragePool";
+    group_normalization: "GroupNormalization";
     identity: "Identity";
+    instance_normalization: "InstanceNormalization";
+    layer_normalization: "LayerNormalization";
     leaky_relu: "LeakyRelu";
+    logic: "And", "Or", "Xor";
+    lp_normalization: "LpNormalization";
+    lrn: "LRN";
     matmul: "MatMul";
     max_pool: "MaxPool";
     pad: "Pad";
+    pow: "Pow";
+    prelu: "PRelu";
+    range: "Range";
+    reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
+        "ReduceProd", "ReduceSum", "ReduceSumSquare";
     relu: "Relu";
     reshape: "Reshape";
     resize: "Resize";
+    rms_normalization: "RMSNormalization";
+    rotary_embedding: "RotaryEmbedding";
     shape: "Shape";
+    size: "Size";
     slice: "Slice";
-    softmax: "Softmax";
+    softmax: "LogSoftmax", "Softmax";
     split: "Split";
     squeeze: "Squeeze";
     transpose: "Transpose";
+    trilu: "Trilu";
     unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf",
         "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Log", "Mish", "Neg", "Not", "Reciprocal", "Round",
         "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh",
         "ThresholdedRelu";
     unsqueeze: "Unsqueeze";
     upsample: "Upsample";
+    variadic: "Max", "Mean", "Min", "Sum";
+    where_op: "Where";
 }
 
 /// The handler of a node, when its operator is one of the list.

@@ -1,9 +1,10 @@
 //! BatchNormalization in inference form; the channels become the last axis.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{BatchNormalization, Transpose};
+use npukit_graph::op::BatchNormalization;
 
 use super::super::attributes::unsupported;
+use super::super::channels::by_channel;
 use super::super::context::Context;
 use super::super::error::Reason;
 
@@ -21,24 +22,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     if context.opset < 9 && !context.attributes.flag("spatial", true)? {
         return Err(unsupported("spatial", 0, "1"));
     }
-    normalise(context, operands, BatchNormalization { epsilon })
-}
-
-/// Emits the operator, between transpositions when axes follow the channels.
-fn normalise(
-    context: &mut Context<'_>,
-    mut operands: Vec<ValueId>,
-    op: BatchNormalization,
-) -> Result<Vec<ValueId>, Reason> {
-    let x = operands[0];
-    let rank = context.shape(x).len();
-    if rank <= 2 {
-        return Ok(vec![context.emit(op, operands)?]);
-    }
-    // [n, c, d1, .., dk] to [n, d1, .., dk, c] and back.
-    let last: Vec<usize> = [0].into_iter().chain(2..rank).chain([1]).collect();
-    let back: Vec<usize> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
-    operands[0] = context.permute(x, &last, "nhwc")?;
-    let y = context.emit(op, operands)?;
-    Ok(vec![context.helper("nchw", Transpose { perm: back }, vec![y])?])
+    by_channel(context, BatchNormalization { epsilon }, operands)
 }

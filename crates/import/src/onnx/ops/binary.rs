@@ -1,4 +1,4 @@
-//! Add, Sub, Mul, Div, with NumPy broadcasting (opset 7 on).
+//! Add, Sub, Mul, Div and Mod, with NumPy broadcasting (opset 7 on).
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind};
@@ -13,6 +13,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         "Sub" => BinaryKind::Sub,
         "Mul" => BinaryKind::Mul,
         "Div" => BinaryKind::Div,
+        "Mod" if context.attributes.flag("fmod", false)? => BinaryKind::Fmod,
+        "Mod" => BinaryKind::Mod,
         other => return Err(Reason::Operator { operator: other.to_owned() }),
     };
     let (a, b) = (context.input(0, "A")?, context.input(1, "B")?);

@@ -1,7 +1,8 @@
 //! Clip: bounds are attributes before opset 11, operands from there on.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::Clip;
+use npukit_graph::op::{Binary, BinaryKind, Clip, Reshape};
+use npukit_numeric::TensorData;
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -12,8 +13,58 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (min, max) = if context.opset < 11 {
         (context.attributes.float("min")?, context.attributes.float("max")?)
     } else {
-        (context.number(1, "min")?, context.number(2, "max")?)
+        let (min, max) = (context.optional(1), context.optional(2));
+        match (known(context, min), known(context, max)) {
+            (Some(min), Some(max)) => (min, max),
+            _ => return computed(context, x, min, max),
+        }
     };
     let op = Clip { min: min.unwrap_or(f32::NEG_INFINITY), max: max.unwrap_or(f32::INFINITY) };
     Ok(vec![context.emit(op, vec![x])?])
+}
+
+/// A bound that is absent or a constant without loss in `f32`.
+fn known(context: &Context<'_>, bound: Option<ValueId>) -> Option<Option<f32>> {
+    let Some(bound) = bound else { return Some(None) };
+    let bound = context.constant(bound, "min, max").ok()?;
+    let bound = match *bound.data() {
+        TensorData::F32(ref values) if values.len() == 1 => values[0],
+        // The operator casts back to integers, saturating.
+        TensorData::I64(ref values) if values.len() == 1 && values[0] as f32 as i64 == values[0] => {
+            values[0] as f32
+        }
+        TensorData::I32(ref values) if values.len() == 1 && values[0] as f32 as i32 == values[0] => {
+            values[0] as f32
+        }
+        _ => return None,
+    };
+    Some(Some(bound))
+}
+
+/// `min(max(x, lower), upper)`, of bounds that the model computes or that are too wide for `f32`.
+fn computed(
+    context: &mut Context<'_>,
+    x: ValueId,
+    lower: Option<ValueId>,
+    upper: Option<ValueId>,
+) -> Result<Vec<ValueId>, Reason> {
+    let mut result = x;
+    for (kind, bound, operand) in [(BinaryKind::Max, lower, "min"), (BinaryKind::Min, upper, "max")] {
+        let Some(bound) = bound else { continue };
+        let bound = scalar(context, bound, operand)?;
+        result = context.emit(Binary { kind }, vec![result, bound])?;
+    }
+    Ok(vec![result])
+}
+
+/// The bound without axes, of which exporters write one of size 1.
+fn scalar(context: &mut Context<'_>, bound: ValueId, operand: &'static str) -> Result<ValueId, Reason> {
+    let shape = context.shape(bound).to_vec();
+    match shape.iter().product() {
+        1 if shape.is_empty() => Ok(bound),
+        1 => context.helper(operand, Reshape { shape: Vec::new() }, vec![bound]),
+        _ => {
+            Err(Reason::OperandValue { operand, found: format!("{shape:?}"), legal: "one number".to_owned() })
+        }
+    }
 }

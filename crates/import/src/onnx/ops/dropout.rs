@@ -1,24 +1,42 @@
-//! Dropout in inference: the operand itself.
+//! Dropout in inference: the operand itself, and a mask that keeps everything.
 
 use npukit_graph::ValueId;
 use npukit_numeric::TensorData;
 
-use super::super::context::Context;
-use super::super::context::described;
+use super::super::context::{Context, described};
 use super::super::error::Reason;
+use super::super::tensor::tensor;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     context.attributes.without_effect("ratio");
     context.attributes.without_effect("seed");
-    context.optional(1); // ratio: without effect in inference
+    let ratio = context.optional(1);
     if let Some(training) = context.optional(2) {
         let training = context.constant(training, "training_mode")?;
-        if !matches!(training.data(), TensorData::Bool(values) if values.as_slice() == [false]) {
-            let (found, legal) = (described(&training), "false".to_owned());
+        let off = matches!(training.data(), TensorData::Bool(values) if values.as_slice() == [false]);
+        if !off && !is_zero(context, ratio) {
+            let (found, legal) = (described(&training), "false, unless the ratio is 0".to_owned());
             return Err(Reason::OperandValue { operand: "training_mode", found, legal });
         }
     }
-    Ok(vec![x])
+    if context.outputs() == 1 {
+        return Ok(vec![x]);
+    }
+    let shape = context.shape(x).to_vec();
+    context.reserve(&shape)?;
+    let count = shape.iter().product();
+    // Truth values since opset 10, numbers of the operand's type before.
+    let mask = if context.opset < 10 {
+        TensorData::F32(vec![1.0; count])
+    } else {
+        TensorData::Bool(vec![true; count])
+    };
+    Ok(vec![x, context.make_constant(tensor(shape, mask)?)])
+}
+
+fn is_zero(context: &Context<'_>, ratio: Option<ValueId>) -> bool {
+    let ratio = ratio.and_then(|ratio| context.constant(ratio, "ratio").ok());
+    ratio.is_some_and(|ratio| ratio.as_f32() == Some(&[0.0]))
 }

@@ -1,7 +1,7 @@
-//! Softmax: over all axes from `axis` on before opset 13, over `axis` alone from there on.
+//! Softmax and LogSoftmax: over all axes from `axis` on before opset 13, over `axis` alone from there on.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::Softmax;
+use npukit_graph::op::{LogSoftmax, Softmax};
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -14,5 +14,9 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let stated = context.attributes.int("axis")?.unwrap_or(default);
     let axis = Context::axis("axis", stated, rank)?;
     let axis_end = if context.opset < 13 { rank } else { axis + 1 };
-    Ok(vec![context.emit(Softmax { axis, axis_end }, vec![x])?])
+    let result = match context.op_type() {
+        "LogSoftmax" => context.emit(LogSoftmax { axis, axis_end }, vec![x])?,
+        _ => context.emit(Softmax { axis, axis_end }, vec![x])?,
+    };
+    Ok(vec![result])
 }

@@ -1,0 +1,18 @@
+//! ArgMax and ArgMin.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::ArgMax;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "data")?;
+    let rank = context.shape(x).len();
+    let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(0), rank)?;
+    let keep_dims = context.attributes.flag("keepdims", true)?;
+    let select_last = context.attributes.flag("select_last_index", false)?;
+    let smallest = context.op_type() == "ArgMin";
+    Ok(vec![context.emit(ArgMax { smallest, axis, keep_dims, select_last }, vec![x])?])
+}

@@ -1,0 +1,21 @@
+//! LRN; the channels become the last axis.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Lrn;
+
+use super::super::attributes::unsupported;
+use super::super::channels::by_channel;
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "X")?;
+    let stated = context.attributes.int("size")?.ok_or(Reason::AttributeMissing { name: "size" })?;
+    let size = usize::try_from(stated).ok().filter(|&size| size > 0);
+    let size = size.ok_or_else(|| unsupported("size", stated, "at least 1"))?;
+    let alpha = context.attributes.float("alpha")?.unwrap_or(1e-4);
+    let beta = context.attributes.float("beta")?.unwrap_or(0.75);
+    let bias = context.attributes.float("bias")?.unwrap_or(1.0);
+    by_channel(context, Lrn { size, alpha, beta, bias }, vec![x])
+}

@@ -1,0 +1,13 @@
+//! Pow; the exponent may be of another type (opset 12 on).
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Pow;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (base, exponent) = (context.input(0, "X")?, context.input(1, "Y")?);
+    Ok(vec![context.emit(Pow, vec![base, exponent])?])
+}

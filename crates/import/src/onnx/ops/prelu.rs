@@ -1,0 +1,13 @@
+//! PRelu; the slope broadcasts to the operand (opset 7 on).
+
+use npukit_graph::ValueId;
+use npukit_graph::op::PRelu;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (x, slope) = (context.input(0, "X")?, context.input(1, "slope")?);
+    Ok(vec![context.emit(PRelu, vec![x, slope])?])
+}
