@@ -26,10 +26,10 @@ use crate::{builder, error, frame, order};
 use proto::ModelProto;
 
 /// Oldest and newest file format read. Version 3 came with opset numbers.
-const IR_VERSIONS: (i64, i64) = (3, 13);
+const IR_VERSIONS: (i64, i64) = (3, 14);
 
 /// Oldest and newest operator set read. Opset 7 brought NumPy broadcasting.
-const OPSETS: (i64, i64) = (7, 25);
+const OPSETS: (i64, i64) = (7, 28);
 
 /// The graph of an ONNX file. `name` is what the graph is called (the file's stem, say).
 ///

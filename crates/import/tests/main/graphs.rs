@@ -115,11 +115,11 @@ fn versions_are_checked() {
     let relu = || unary(13, &[1], node("Relu", &["x"], &["y"]), vec![]);
     let mut model = relu();
     model.proto.ir_version = 2;
-    assert_eq!(model.import().unwrap_err(), ImportError::IrVersion { found: 2, oldest: 3, newest: 13 });
+    assert_eq!(model.import().unwrap_err(), ImportError::IrVersion { found: 2, oldest: 3, newest: 14 });
     for found in [6, 99, -1] {
         let mut model = relu();
         model.proto.opset_import[0].version = found;
-        assert_eq!(model.import().unwrap_err(), ImportError::Opset { found, oldest: 7, newest: 25 });
+        assert_eq!(model.import().unwrap_err(), ImportError::Opset { found, oldest: 7, newest: 28 });
     }
     let mut model = relu();
     model.proto.opset_import[0].domain = "ai.onnx.ml".to_owned();
