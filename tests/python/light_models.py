@@ -1,0 +1,187 @@
+"""The nine light models of the `onnx` package: import, evaluation, compilation.
+
+    pip install -r requirements-onnx.txt
+    python light_models.py [--npu COMMAND] [--target TARGET] [MODEL ...]
+
+The package ships the models as graphs whose weights are made by ConstantOfShape nodes, all of one
+value, so that most of them answer 0.001 to everything. Each is therefore judged twice:
+
+- as shipped, on the package's own input, against the package's own expected output;
+- with seeded weights in place of the equal ones, up to the operand of its closing Softmax, on
+  seeded input, against ONNX Runtime.
+
+Then `npu check` either finds the model fit for the target, and `npu compile` must compile it, or
+names every node that stands in the way; which operators may, says REFUSED.
+"""
+
+import argparse
+import pathlib
+import sys
+import time
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+from npu import Npu, Refusal, add_arguments
+
+FOLDER = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+
+# Operators that `npu check` may name, by model; `model` is the program as a whole, when its
+# constants do not fit the target's memory.
+REFUSED = {
+    "bvlc_alexnet": {"LRN"},
+    "densenet121": set(),
+    "inception_v1": {"LRN"},
+    "inception_v2": set(),
+    "resnet50": set(),
+    "shufflenet": set(),
+    "squeezenet": set(),
+    "vgg19": {"model"},
+    "zfnet512": {"LRN"},
+}
+
+# Largest difference, as a share of the reference's largest value: single precision, summed in
+# another order, over up to 121 convolutions.
+BOUND = 1e-4
+
+
+def shipped_input(value):
+    """What the package's own runner feeds its light models."""
+    shape = sizes(value)
+    count = np.prod(shape)
+    return (np.arange(count).reshape(shape) / count).astype(np.float32)
+
+
+def sizes(value):
+    return [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+
+
+def seeded(model, generator):
+    """The model with seeded weights, up to its closing Softmax."""
+    graph = model.graph
+    consumers = {name: (node, index) for node in graph.node for index, name in enumerate(node.input)}
+    shapes = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    kept = []
+    for node in graph.node:
+        if node.op_type != "ConstantOfShape":
+            kept.append(node)
+            continue
+        user, operand = user_of(node.output[0], consumers)
+        shape = [int(size) for size in shapes[node.input[0]]]
+        weights = draw(user, operand, shape, generator)
+        graph.initializer.append(numpy_helper.from_array(weights, node.output[0]))
+    del graph.node[:]
+    graph.node.extend(kept)
+    if graph.node[-1].op_type == "Softmax":
+        logits = graph.node[-1].input[0]
+        graph.node.pop()
+        del graph.output[:]
+        graph.output.append(helper.make_tensor_value_info(logits, onnx.TensorProto.FLOAT, None))
+    return model
+
+
+def user_of(name, consumers):
+    """The node that takes a weight, and at which place; through an Unsqueeze, as some put one."""
+    user, operand = consumers[name]
+    return user_of(user.output[0], consumers) if user.op_type == "Unsqueeze" else (user, operand)
+
+
+def draw(user, operand, shape, generator):
+    """Weights under which activations neither vanish nor grow without end."""
+    if user.op_type in ("Conv", "Gemm") and operand == 1:
+        inputs = np.prod(shape[1:])
+        return (generator.standard_normal(shape) * np.sqrt(2 / inputs)).astype(np.float32)
+    if user.op_type in ("Conv", "Gemm", "Add") or (user.op_type == "BatchNormalization" and operand in (2, 3)):
+        return (0.1 * generator.standard_normal(shape)).astype(np.float32)
+    return generator.uniform(0.5, 1.0, shape).astype(np.float32)  # scales and variances
+
+
+def reference(path, inputs):
+    """What ONNX Runtime makes of a model."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # not every unused initialiser
+    return onnxruntime.InferenceSession(path, options).run(None, inputs)
+
+
+def difference(found, wanted):
+    """Largest difference as a share of the largest value; infinite when the shapes differ."""
+    if found.shape != wanted.shape or not np.isfinite(found).all():
+        return float("inf")
+    return float(np.abs(found - wanted).max() / np.abs(wanted).max())
+
+
+def evaluate(npu, name, problems):
+    """Judges a model as shipped and with seeded weights; gives the two differences and the seconds."""
+    path = FOLDER / f"light_{name}.onnx"
+    model = onnx.load(path)
+    held = {tensor.name for tensor in model.graph.initializer}
+    image = next(value for value in model.graph.input if value.name not in held)
+
+    expected = onnx.TensorProto()
+    expected.ParseFromString((FOLDER / f"light_{name}_output_0.pb").read_bytes())
+    found, _ = npu.outputs("eval", path, {image.name: shipped_input(image)})
+    shipped = difference(found[model.graph.output[0].name], numpy_helper.to_array(expected))
+
+    generator = np.random.default_rng(20)
+    image_array = generator.standard_normal(sizes(image)).astype(np.float32)
+    model = seeded(model, generator)
+    path = npu.folder / f"{name}.onnx"
+    onnx.save(model, path)
+    wanted = reference(path, {image.name: image_array})[0]
+    found, report = npu.outputs("eval", path, {image.name: image_array})
+    path.unlink()
+    drawn = difference(found[model.graph.output[0].name], wanted)
+    if np.ptp(wanted) < 0.1 * np.abs(wanted).max():
+        problems.append(f"{name}: the outputs with seeded weights are nearly equal: the comparison says nothing")
+    for what, value in [("as shipped", shipped), ("with seeded weights", drawn)]:
+        if not value <= BOUND:
+            problems.append(f"{name}: {what}, outputs differ by {value:.1e} of the largest; the bound is {BOUND:.0e}")
+    return shipped, drawn, report["seconds"]
+
+
+def compile_or_explain(npu, name, target, problems):
+    """What becomes of a model on a target, in words."""
+    path = FOLDER / f"light_{name}.onnx"
+    start = time.monotonic()
+    try:
+        report = npu.run("check", path, "--target", target)
+    except Refusal as refusal:
+        report = refusal.report or {"supported": False, "problems": []}
+    if report["supported"]:
+        compiled = npu.run("compile", path, "--target", target, "--output", npu.folder / name)
+        steps = ", ".join(step["op"] for step in compiled["host_steps"]) or "none"
+        cycles = compiled["cycles"]["estimator"]
+        return f"compiled: {cycles:,} cycles, host steps: {steps}; {time.monotonic() - start:.0f} s"
+    operators = {problem["op"] for problem in report["problems"]}
+    for problem in report["problems"]:
+        if not (problem["node"] and problem["reason"] and problem["hint"]):
+            problems.append(f"{name}: a refusal that does not explain itself: {problem}")
+    if not operators or not operators <= REFUSED[name]:
+        problems.append(f"{name}: refused for {sorted(operators)}, expected only {sorted(REFUSED[name])}")
+    first = report["problems"][0] if report["problems"] else {"op": "?", "reason": "no reason"}
+    return f"refused: {len(report['problems'])} problems, as {first['op']}: {first['reason']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    add_arguments(parser)
+    parser.add_argument("--target", default="tcu:ultra96v2")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=" ".join(REFUSED))
+    arguments = parser.parse_intermixed_args()
+    npu, problems = Npu(arguments.npu), []
+    for name in arguments.models or REFUSED:
+        try:
+            shipped, drawn, seconds = evaluate(npu, name, problems)
+            print(f"{name}: evaluates within {shipped:.1e} as shipped, {drawn:.1e} with seeded weights ({seconds:.1f} s)")
+        except Refusal as refusal:
+            problems.append(f"{name}: not evaluated: {refusal}")
+        print(f"{name}: {compile_or_explain(npu, name, arguments.target, problems)}", flush=True)
+    for problem in problems:
+        print(f"error: {problem[:1000]}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,298 @@
+"""The node-test cases of the `onnx` package through `npu eval`.
+
+    pip install -r requirements-onnx.txt
+    python node_cases.py [--npu COMMAND] [--bless] [--verbose] [PATTERN ...]
+
+The package makes its cases in process: a model of one node, inputs and expected outputs. Every
+case of the operators in OPERATORS runs, and counts as one of
+
+- passed: the outputs have the expected names, types and shapes, and the values agree within the
+  case's own tolerance (integers and truth values: exactly);
+- refused: the command named a reason;
+- wrong: anything else. One wrong case fails the script.
+
+`node_cases.json` pins how many cases of each operator pass: fewer fail, more ask for `--bless`,
+which never lowers a count. PATTERNs select cases by name; then nothing is compared with the pins.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+import time
+import warnings
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+from npu import Crash, Npu, Refusal, add_arguments
+
+PINS = pathlib.Path(__file__).with_suffix(".json")
+
+# Share of the judged cases that must pass.
+BAR = 0.95
+
+OPERATORS = """
+    Abs Add ArgMax AveragePool BatchNormalization Cast Clip Concat Constant ConstantOfShape Conv
+    ConvTranspose DepthToSpace DequantizeLinear Div Dropout Einsum Elu Equal Erf Exp Expand Flatten
+    Gather Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Identity
+    InstanceNormalization LRN LayerNormalization LeakyRelu LogSoftmax MatMul Max MaxPool Min Mul Neg
+    PRelu Pad Pow QuantizeLinear RMSNormalization Range Reciprocal ReduceMax ReduceMean ReduceSum
+    Relu Reshape Resize RotaryEmbedding Shape Sigmoid Size Slice Softmax SpaceToDepth Split Sqrt
+    Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Upsample Where
+""".split()
+
+# Operands, as the standard calls them, that say what a node does rather than what it does it to:
+# they become initialisers, as exporters write them. All other operands stay inputs, weights too.
+PARAMETERS = {
+    "Clip": ["min", "max"],
+    "ConstantOfShape": ["input"],
+    "DequantizeLinear": ["x_scale", "x_zero_point"],
+    "Dropout": ["ratio", "training_mode"],
+    "Expand": ["shape"],
+    "Pad": ["pads", "constant_value", "axes"],
+    "QuantizeLinear": ["y_scale", "y_zero_point"],
+    "Range": ["start", "limit", "delta"],
+    "ReduceMax": ["axes"],
+    "ReduceMean": ["axes"],
+    "ReduceSum": ["axes"],
+    "Reshape": ["shape"],
+    "Resize": ["roi", "scales", "sizes"],
+    "Slice": ["starts", "ends", "axes", "steps"],
+    "Split": ["split"],
+    "Squeeze": ["axes"],
+    "Tile": ["repeats"],
+    "Trilu": ["k"],
+    "Unsqueeze": ["axes"],
+    "Upsample": ["scales"],
+}
+
+# Element types that NumPy's files have no name for. Such a value enters as float32 through a Cast
+# and leaves through another: float32 holds every one of their values, so nothing is lost.
+UNNAMED = {
+    value
+    for name, value in TensorProto.DataType.items()
+    if name == "BFLOAT16" or name.startswith("FLOAT8") or name.endswith(("INT4", "INT2", "E2M1"))
+}
+
+# Precision of two units in the last place, as the package's own runner grants.
+BFLOAT16_RTOL = 2**-6
+
+
+def cases():
+    """The package's cases of the operators, expanded functions left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # their NumPy overflows on purpose
+        found = collect_testcases()
+    for case in found:
+        if case.model is None or "_expanded" in case.name or len(case.model.graph.node) != 1:
+            continue
+        node = case.model.graph.node[0]
+        if node.domain in ("", "ai.onnx") and node.op_type in OPERATORS:
+            yield case
+
+
+def outside(model):
+    """Why a case is outside of the bar; None when it is inside."""
+    for value in [*model.graph.input, *model.graph.output]:
+        kind = value.type.WhichOneof("value")
+        if kind != "tensor_type":
+            return f"{kind.removesuffix('_type')} types are no tensors"
+        if value.type.tensor_type.elem_type == TensorProto.STRING:
+            return "strings"
+        if not all(dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim):
+            return "shapes that are not constant"
+    return None
+
+
+def array(value):
+    """A tensor of a case as an array."""
+    return numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+
+
+def prepare(case, inputs):
+    """The case's model with its parameters as initialisers; the inputs that are left, by name."""
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    graph, node = model.graph, model.graph.node[0]
+    arrays = dict(zip([value.name for value in graph.input], map(array, inputs), strict=True))
+    constant = parameters(node, model)
+    kept = [value for value in graph.input if value.name not in constant]
+    del graph.input[:]
+    graph.input.extend(kept)
+    for name in constant:
+        graph.initializer.append(numpy_helper.from_array(arrays.pop(name), name))
+    for value in graph.input:
+        if value.type.tensor_type.elem_type in UNNAMED:
+            arrays[value.name] = arrays[value.name].astype(np.float32)
+            enter(graph, node, value)
+    for value in graph.output:
+        if value.type.tensor_type.elem_type in UNNAMED:
+            leave(graph, node, value)
+    return model, arrays
+
+
+def parameters(node, model):
+    """Names of the values that become initialisers."""
+    version = next(opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx"))
+    formal = [operand.name for operand in onnx.defs.get_schema(node.op_type, version).inputs]
+    wanted = PARAMETERS.get(node.op_type, [])
+    return [name for name, operand in zip(node.input, formal) if name and operand in wanted]
+
+
+def enter(graph, node, value):
+    """Puts a Cast from float32 between an input and the node."""
+    kind, inside = value.type.tensor_type.elem_type, f"{value.name}/cast"
+    saturate = {"saturate": 0} if TensorProto.DataType.Name(kind).startswith("FLOAT8") else {}
+    graph.node.insert(0, helper.make_node("Cast", [value.name], [inside], to=kind, **saturate))
+    value.type.tensor_type.elem_type = TensorProto.FLOAT
+    operands = [inside if name == value.name else name for name in node.input]
+    node = next(node for node in graph.node if node.output[0] != inside)
+    del node.input[:]
+    node.input.extend(operands)
+
+
+def leave(graph, node, value):
+    """Puts a Cast to float32 between the node and an output."""
+    inside = f"{value.name}/cast"
+    node = next(node for node in graph.node if value.name in node.output)
+    node.output[list(node.output).index(value.name)] = inside
+    graph.node.append(helper.make_node("Cast", [inside], [value.name], to=TensorProto.FLOAT))
+    value.type.tensor_type.elem_type = TensorProto.FLOAT
+
+
+def judge(npu, case):
+    """Runs a case: ("passed" | "refused" | "wrong", why)."""
+    for number, (inputs, expected) in enumerate(case.data_sets):
+        name = f"{case.name}.{number}"
+        model, arrays = prepare(case, inputs)
+        path = npu.folder / f"{name}.onnx"
+        onnx.save(model, path)
+        try:
+            found, _ = npu.outputs("eval", path, arrays, name=name)
+        except Refusal as refusal:
+            return "refused", str(refusal)
+        except Crash as crash:
+            return "wrong", str(crash)
+        finally:
+            path.unlink()
+        outputs = [value.name for value in model.graph.output]
+        why = difference(case, outputs, found, [array(value) for value in expected])
+        if why:
+            return "wrong", why
+    return "passed", ""
+
+
+def difference(case, names, found, expected):
+    """How the outputs differ from what is expected; empty when they agree."""
+    if sorted(found) != sorted(names):
+        return f"outputs {sorted(found)} instead of {sorted(names)}"
+    for name, wanted in zip(names, expected, strict=True):
+        why = array_difference(found[name], wanted, case.rtol, case.atol)
+        if why:
+            return f"output {name}: {why}"
+    return ""
+
+
+def array_difference(found, wanted, rtol, atol):
+    """How an array differs from another; empty when they agree."""
+    exact = wanted.dtype.kind in "biu" or wanted.dtype.name.startswith(("int", "uint"))
+    rtol = max(rtol, BFLOAT16_RTOL) if wanted.dtype.name == "bfloat16" else rtol
+    if helper.np_dtype_to_tensor_dtype(wanted.dtype) in UNNAMED:
+        wanted = wanted.astype(np.float32)
+    if found.dtype != wanted.dtype:
+        return f"elements of {found.dtype} instead of {wanted.dtype}"
+    if found.shape != wanted.shape:
+        return f"shape {found.shape} instead of {wanted.shape}"
+    try:
+        if exact:
+            np.testing.assert_array_equal(found, wanted)
+        else:
+            np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
+    except AssertionError as error:
+        return " ".join(str(error).split())
+    return ""
+
+
+def run(npu, chosen):
+    """Every case over all cores: (case, verdict, why) in the package's order."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        verdicts = list(pool.map(lambda case: judge(npu, case), chosen))
+    return [(case, *verdict) for case, verdict in zip(chosen, verdicts, strict=True)]
+
+
+def table(results):
+    """Prints a row for each operator; gives the counts of passing cases."""
+    counts = collections.defaultdict(collections.Counter)
+    for case, verdict, _ in results:
+        counts[case.model.graph.node[0].op_type][verdict] += 1
+    print(f"{'operator':<24}{'passed':>8}{'refused':>8}{'wrong':>8}{'cases':>8}")
+    total = sum(counts.values(), collections.Counter())
+    for name, row in [*sorted(counts.items()), ("all", total)]:
+        cells = [row["passed"], row["refused"], row["wrong"], row.total()]
+        print(f"{name:<24}" + "".join(f"{cell:>8}" for cell in cells))
+    return {name: row["passed"] for name, row in sorted(counts.items())}
+
+
+def listing(results, left_out, verbose):
+    """Prints what is refused, wrong and outside of the bar, and why."""
+    for wanted in ["refused", "wrong", *(["passed"] if verbose else [])]:
+        for case, verdict, why in results:
+            if verdict == wanted:
+                print(f"{verdict} {case.name}: {why}"[: None if verbose else 400])
+    for case, why in left_out:
+        print(f"outside {case.name}: {why}")
+
+
+def compare_with_pins(passed, bless):
+    """Compares the counts with the pinned ones, or pins them; gives what is amiss."""
+    pinned = json.loads(PINS.read_text()) if PINS.exists() else {"passed": {}}
+    old = pinned["passed"]
+    fewer = [f"{name}: {passed.get(name, 0)} cases pass, {count} are pinned"
+             for name, count in old.items() if passed.get(name, 0) < count]
+    more = [name for name, count in passed.items() if count > old.get(name, 0)]
+    if bless and not fewer:
+        content = {"onnx": onnx.__version__, "passed": passed}
+        PINS.write_text(json.dumps(content, indent=1) + "\n")
+    elif more:
+        print(f"note: more pass than are pinned: {' '.join(more)}; pin them with --bless")
+    return fewer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    add_arguments(parser)
+    parser.add_argument("--bless", action="store_true", help="pin the counts of cases that pass")
+    parser.add_argument("--verbose", action="store_true", help="print passed cases and whole reasons too")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="parts of the names of cases")
+    arguments = parser.parse_intermixed_args()
+
+    start = time.monotonic()
+    chosen = [case for case in cases()
+              if not arguments.patterns or any(part in case.name for part in arguments.patterns)]
+    reasons = {case.name: outside(case.model) for case in chosen}
+    judged = [case for case in chosen if reasons[case.name] is None]
+    results = run(Npu(arguments.npu), judged)
+
+    listing(results, [(case, reasons[case.name]) for case in chosen if reasons[case.name]], arguments.verbose)
+    passed = table(results)
+    share = sum(passed.values()) / max(len(results), 1)
+    print(f"{share:.1%} of {len(results)} cases pass (the bar is {BAR:.0%}); "
+          f"{len(chosen) - len(judged)} are outside; {time.monotonic() - start:.0f} s")
+    problems = [f"{case.name} is wrong" for case, verdict, _ in results if verdict == "wrong"]
+    if not arguments.patterns:
+        problems += compare_with_pins(passed, arguments.bless)
+        if share < BAR:
+            problems.append(f"{share:.1%} of the cases pass; the bar is {BAR:.0%}")
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Models as programs: what `npu compile` and `npu run` make of a model, against `npu eval`.
+
+Main function: `judge`. The error granted is that of the number format, see `format_error`.
+"""
+
+import format_error
+from npu import Crash, Refusal
+
+TARGETS = ("tcu:ultra96v2", "tcu:zcu104")
+
+# Distance between values, and largest value, of FP16BP8, in which both of them compute.
+STEP, LARGEST = 2**-8, 2**7 - 2**-8
+
+
+def predict(reference, inputs):
+    """The error to expect of a network on TARGETS; `inputs` hold samples along their first axis.
+
+    `reference` is the network as an ONNX file. Its inputs are taken in their order, by whatever
+    name. Gives pairs as `format_error.predict`, in the order of the outputs.
+    """
+    names = [value.name for value in format_error.session(reference).get_inputs()]
+    arrays = list(inputs.values())
+    samples = [dict(zip(names, [array[i : i + 1] for array in arrays], strict=True)) for i in range(len(arrays[0]))]
+    return list(format_error.predict(reference, samples, STEP, LARGEST).values())
+
+
+def judge(npu, path, inputs, predicted, target, *options):
+    """Compiles a model's file and runs the program; gives what to print and whether all is well.
+
+    `options` are for reading the model; `predicted` comes from `predict`.
+    """
+    folder = npu.folder / "program"
+    try:
+        compiled = npu.run("compile", path, "--target", target, "--output", folder, *options)
+        manifest = next(file for file in compiled["artifacts"] if file.endswith(".tmodel"))
+        found, report = npu.outputs("run", manifest, inputs)
+        wanted, _ = npu.outputs("eval", path, inputs, *options)
+    except (Refusal, Crash) as error:
+        return f"{type(error).__name__.lower()}: {error}", False
+    texts, good = [f"{compiled['cycles']['estimator']:,} cycles, {report['saturations']} saturated"], True
+    for (name, want), expected in zip(wanted.items(), predicted, strict=True):
+        text, well = format_error.verdict(found[name], want, *expected)
+        texts.append(f"{name}: {text}")
+        good = good and well and found[name].shape == want.shape
+    return "; ".join(texts), good
