@@ -7,10 +7,14 @@ mod absurd;
 mod conv;
 #[path = "main/conv_transpose.rs"]
 mod conv_transpose;
+#[path = "main/elementwise.rs"]
+mod elementwise;
 #[path = "main/evaluation.rs"]
 mod evaluation;
 #[path = "main/movement.rs"]
 mod movement;
+#[path = "main/normalizations.rs"]
+mod normalizations;
 #[path = "main/passes.rs"]
 mod passes;
 #[path = "main/pointwise.rs"]
@@ -21,6 +25,8 @@ mod pooling;
 mod products;
 #[path = "main/random.rs"]
 mod random;
+#[path = "main/reductions.rs"]
+mod reductions;
 #[path = "main/resize.rs"]
 mod resize;
 #[path = "main/support.rs"]

@@ -1,8 +1,10 @@
 //! Attributes and shapes beyond reason: errors, never panics.
 
 use npukit_graph::op::{
-    AveragePool, Concat, Conv, ConvTranspose, Coordinates, Crop, Gather, Gemm, MatMul, MaxPool, NearestMode,
-    Pad, PadMode, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Transpose, Window,
+    ArgMax, AveragePool, Concat, Conv, ConvTranspose, Coordinates, Crop, Gather, Gemm, GroupNormalization,
+    InstanceNormalization, LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool,
+    NearestMode, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Reshape, Resize, ResizeMode,
+    RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Transpose, Trilu, Where, Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -82,6 +84,30 @@ fn any_op() -> impl Strategy<Value = Op> {
         (size(), sizes()).prop_map(|(axis, sizes)| Split { axis, sizes }.into()),
         prop::collection::vec(range, 0..4).prop_map(|ranges| Slice { ranges }.into()),
         (size(), size()).prop_map(|(axis, axis_end)| Softmax { axis, axis_end }.into()),
+        (sizes(), any::<bool>()).prop_map(|(axes, keep_dims)| Reduce {
+            kind: ReduceKind::Max,
+            axes,
+            keep_dims
+        }
+        .into()),
+        (size(), any::<bool>()).prop_map(|(axis, keep_dims)| {
+            ArgMax { smallest: false, axis, keep_dims, select_last: false }.into()
+        }),
+        size().prop_map(|groups| GroupNormalization { groups, epsilon: 0.0 }.into()),
+        Just(InstanceNormalization { epsilon: 0.0 }.into()),
+        size().prop_map(|axis| LayerNormalization { axis, epsilon: 0.0 }.into()),
+        size().prop_map(|axis| RmsNormalization { axis, epsilon: 0.0 }.into()),
+        size().prop_map(|axis| LpNormalization { axis, norm: Norm::L1 }.into()),
+        (size(), size()).prop_map(|(axis, axis_end)| LogSoftmax { axis, axis_end }.into()),
+        size().prop_map(|size| Lrn { size, alpha: 1.0, beta: 1.0, bias: 1.0 }.into()),
+        (size(), size(), any::<bool>()).prop_map(|(heads, size, interleaved)| RotaryEmbedding {
+            heads,
+            size,
+            interleaved
+        }
+        .into()),
+        (any::<bool>(), any::<i64>()).prop_map(|(upper, offset)| Trilu { upper, offset }.into()),
+        prop::sample::select(vec![Op::from(PRelu), Op::from(Pow), Op::from(Where)]),
         resize.prop_map(|(size, scales, mode, coordinates)| {
             Resize { size, scales, mode, coordinates }.into()
         }),

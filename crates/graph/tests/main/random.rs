@@ -2,8 +2,10 @@
 //! every operator that wants NHWC.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Gemm, LeakyRelu, MatMul,
-    MaxPool, Pad, PadMode, Relu, Reshape, Resize, Slice, SliceRange, Softmax, Split, Transpose, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Compare, CompareKind, Concat, Conv, Gemm,
+    InstanceNormalization, LayerNormalization, LeakyRelu, Lrn, MatMul, MaxPool, PRelu, Pad, PadMode, Reduce,
+    ReduceKind, Relu, Reshape, Resize, RmsNormalization, Slice, SliceRange, Softmax, Split, Transpose, Unary,
+    UnaryKind, Where, Window,
 };
 use npukit_graph::op::{Coordinates, ResizeMode};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
@@ -104,7 +106,7 @@ impl Builder {
     }
 
     fn layer(&mut self, x: ValueId) -> ValueId {
-        match self.next(19) {
+        match self.next(24) {
             0..=2 => self.conv(x),
             3 => self.batch_norm(x),
             4 => self.node(Relu, &[x]),
@@ -121,6 +123,11 @@ impl Builder {
             15 => self.resize(x),
             16 => self.gate(x),
             17 => self.symmetric(x),
+            18 => self.unary(x),
+            19 => self.prelu(x),
+            20 => self.choice(x),
+            21 => self.centred(x),
+            22 => self.normalised(x),
             _ => self.there_and_back(x),
         }
     }
@@ -141,6 +148,56 @@ impl Builder {
         let [_, c, ..] = self.shape(x);
         let parameters = [self.random(&[c]), self.random(&[c]), self.random(&[c]), self.positive(&[c])];
         self.wrapped(BatchNormalization { epsilon: 1e-3 }, x, &parameters)
+    }
+
+    fn unary(&mut self, x: ValueId) -> ValueId {
+        let kinds = [UnaryKind::Sigmoid, UnaryKind::Tanh, UnaryKind::HardSwish, UnaryKind::Neg];
+        let kind = kinds[self.next(4)];
+        self.node(Unary { kind }, &[x])
+    }
+
+    fn prelu(&mut self, x: ValueId) -> ValueId {
+        let [_, c, _, w] = self.shape(x);
+        let shapes: [&[usize]; 4] = [&[], &[1], &[c, 1, 1], &[w]];
+        let shape = shapes[self.next(4)].to_vec();
+        let slope = self.random(&shape);
+        self.node(PRelu, &[x, slope])
+    }
+
+    /// The value or a constant, by comparison with another.
+    fn choice(&mut self, x: ValueId) -> ValueId {
+        let [_, c, h, w] = self.shape(x);
+        let (bound, other) = (self.random(&[c, 1, 1]), self.random(&[h, w]));
+        let greater = self.node(Compare { kind: CompareKind::Greater }, &[x, bound]);
+        let kind = [BinaryKind::Max, BinaryKind::Min][self.next(2)];
+        let extreme = self.node(Binary { kind }, &[x, other]);
+        self.node(Where, &[greater, extreme, other])
+    }
+
+    /// Takes the mean over some axes off.
+    fn centred(&mut self, x: ValueId) -> ValueId {
+        let axes = [vec![1], vec![2, 3], vec![1, 3], vec![0, 1, 2, 3]][self.next(4)].clone();
+        let mean = self.node(Reduce { kind: ReduceKind::Mean, axes, keep_dims: true }, &[x]);
+        self.node(Binary { kind: BinaryKind::Sub }, &[x, mean])
+    }
+
+    fn normalised(&mut self, x: ValueId) -> ValueId {
+        let [_, c, _, w] = self.shape(x);
+        match self.next(4) {
+            0 => self.wrapped(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }, x, &[]),
+            1 => {
+                let others = [self.random(&[c]), self.random(&[c])];
+                self.wrapped(InstanceNormalization { epsilon: 0.5 }, x, &others)
+            }
+            2 => {
+                let others = [self.random(&[c]), self.random(&[c])];
+                self.wrapped(LayerNormalization { axis: 3, epsilon: 0.5 }, x, &others)
+            }
+            _ => {
+                let scale = self.random(&[w]);
+                self.node(RmsNormalization { axis: 3, epsilon: 0.5 }, &[x, scale])
+            }
+        }
     }
 
     fn binary_constant(&mut self, x: ValueId) -> ValueId {
