@@ -13,6 +13,7 @@ mod image;
 mod importer;
 mod interface;
 mod ops;
+mod pool;
 pub mod proto;
 mod tensor;
 

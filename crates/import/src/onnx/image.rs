@@ -1,7 +1,10 @@
-//! What the image operators share: the NHWC side of the graph, and windows with their padding.
+//! What the image operators share: [`Image`], the NHWC side of the graph, and [`Windows`] with
+//! their padding.
+//!
+//! Signals of one axis are images of one row, so that graph passes and targets see two axes.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Transpose, Window};
+use npukit_graph::op::{Reshape, Transpose, Window};
 
 use super::attributes::unsupported;
 use super::context::Context;
@@ -10,119 +13,211 @@ use super::error::Reason;
 /// Largest stride, dilation, kernel or pad: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
 
-/// An NCHW operand as the graph wants it: NHWC.
-pub(super) fn to_nhwc(
-    context: &mut Context<'_>,
-    x: ValueId,
-    operand: &'static str,
-) -> Result<ValueId, Reason> {
-    require_rank_4(context, x, operand)?;
-    context.permute(x, &[0, 2, 3, 1], "nhwc")
+/// An operand of one or two image axes as the graph wants it.
+pub(super) struct Image {
+    /// `[n, h, w, c]`; `h` is 1 for a signal `[n, c, w]`.
+    pub(super) value: ValueId,
+    /// Whether the model has one axis only.
+    is_signal: bool,
 }
 
-/// An NHWC result as the model wants it: NCHW.
-pub(super) fn to_nchw(context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
-    context.helper("nchw", Transpose { perm: vec![0, 3, 1, 2] }, vec![y])
-}
-
-/// Refuses operands that are not images of two axes.
-pub(super) fn require_rank_4(context: &Context<'_>, x: ValueId, operand: &'static str) -> Result<(), Reason> {
-    let shape = context.shape(x);
-    if shape.len() == 4 {
-        return Ok(());
-    }
-    let legal = "4 axes [n, c, h, w] (1-D and 3-D windows are not supported)".to_owned();
-    Err(Reason::OperandValue { operand, found: format!("{shape:?}"), legal })
-}
-
-/// The window that the attributes describe over an NHWC image `x`, with `auto_pad` resolved.
-/// `kernel` overrides the attribute `kernel_shape` for Conv, whose weights say it.
-pub(super) fn window(
-    context: &mut Context<'_>,
-    x: ValueId,
-    kernel: Option<[usize; 2]>,
-) -> Result<Window, Reason> {
-    let stated = pair(context, "kernel_shape")?;
-    let kernel = match (kernel, stated) {
-        (Some(kernel), Some(stated)) if kernel != stated => {
-            return Err(unsupported("kernel_shape", stated, format!("{kernel:?}, as the weights")));
+impl Image {
+    /// The NHWC form of an operand `[n, c, h, w]` or `[n, c, w]`.
+    pub(super) fn new(context: &mut Context<'_>, x: ValueId, operand: &'static str) -> Result<Self, Reason> {
+        match *context.shape(x) {
+            [_, _, _, _] => Ok(Self { value: context.permute(x, &[0, 2, 3, 1], "nhwc")?, is_signal: false }),
+            [n, c, w] => {
+                let rows = context.permute(x, &[0, 2, 1], "nwc")?;
+                let value = context.helper("image", Reshape { shape: vec![n, 1, w, c] }, vec![rows])?;
+                Ok(Self { value, is_signal: true })
+            }
+            ref shape => {
+                let legal = "[n, c, w] or [n, c, h, w]".to_owned();
+                Err(Reason::OperandValue { operand, found: format!("{shape:?}"), legal })
+            }
         }
-        (Some(kernel), _) | (None, Some(kernel)) => kernel,
-        (None, None) => return Err(Reason::AttributeMissing { name: "kernel_shape" }),
-    };
-    let strides = pair(context, "strides")?.unwrap_or([1, 1]);
-    let dilations = pair(context, "dilations")?.unwrap_or([1, 1]);
-    let mut window = Window { kernel, strides, dilations, pads: [0; 4], ceil_mode: false };
-    let pads = pads(context)?;
-    let auto_pad = context.attributes.string("auto_pad")?.unwrap_or_else(|| "NOTSET".to_owned());
-    if auto_pad == "NOTSET" || auto_pad.is_empty() {
-        window.pads = pads;
-        return Ok(window);
     }
-    if pads != [0; 4] {
-        return Err(unsupported("pads", pads, format!("zeros beside auto_pad {auto_pad}")));
+
+    /// The model's form of an NHWC result that has as many rows as the operand if that is a signal.
+    pub(super) fn restore(&self, context: &mut Context<'_>, y: ValueId) -> Result<ValueId, Reason> {
+        if !self.is_signal {
+            return context.helper("nchw", Transpose { perm: vec![0, 3, 1, 2] }, vec![y]);
+        }
+        let [n, _, w, c] = *context.shape(y) else {
+            let legal = "[n, 1, w, c]".to_owned();
+            let found = format!("{:?}", context.shape(y));
+            return Err(Reason::OperandValue { operand: "result", found, legal });
+        };
+        let y = context.helper("signal", Reshape { shape: vec![n, w, c] }, vec![y])?;
+        context.helper("ncw", Transpose { perm: vec![0, 2, 1] }, vec![y])
     }
-    let shape = context.shape(x);
-    let size = [shape.get(1).copied().unwrap_or_default(), shape.get(2).copied().unwrap_or_default()];
-    window.pads = auto_pads(&auto_pad, size, &window)?;
-    Ok(window)
+}
+
+/// The sizes of the image axes of an operand `[n, c, ..]`; none when it has no channels.
+pub(super) fn image_sizes(shape: &[usize]) -> &[usize] {
+    shape.get(2..).unwrap_or_default()
+}
+
+/// The window along one axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct WindowAxis {
+    pub(super) kernel: usize,
+    pub(super) stride: usize,
+    pub(super) dilation: usize,
+    /// Elements of padding in front and behind; negative ones crop.
+    pub(super) pads: [i64; 2],
+}
+
+impl WindowAxis {
+    /// No window at all: every element by itself.
+    const UNIT: Self = Self { kernel: 1, stride: 1, dilation: 1, pads: [0; 2] };
+}
+
+/// The windows that the attributes of a node describe, with `auto_pad` resolved; an axis each.
+pub(super) struct Windows {
+    pub(super) axes: Vec<WindowAxis>,
+}
+
+impl Windows {
+    /// Windows over the image axes `sizes`. `kernel` overrides the attribute `kernel_shape` for
+    /// convolutions, whose weights say it; `lowest_pad` is 0 unless pads may crop.
+    pub(super) fn new(
+        context: &mut Context<'_>,
+        sizes: &[usize],
+        kernel: Option<&[usize]>,
+        lowest_pad: i64,
+    ) -> Result<Self, Reason> {
+        let mut windows = Self::without_pads(context, sizes.len(), kernel)?;
+        let pads = signed(context, "pads", 2 * sizes.len(), lowest_pad)?;
+        let rule = auto_pad(context)?;
+        if rule != "NOTSET" && pads.as_ref().is_some_and(|pads| pads.iter().any(|&pad| pad != 0)) {
+            return Err(unsupported("pads", pads, format!("zeros beside auto_pad {rule}")));
+        }
+        for (axis, window) in windows.axes.iter_mut().enumerate() {
+            if rule != "NOTSET" {
+                window.pads = auto_pads(&rule, sizes[axis], window)?;
+            } else if let Some(pads) = &pads {
+                window.pads = [pads[axis], pads[axis + sizes.len()]];
+            }
+        }
+        Ok(windows)
+    }
+
+    /// Windows over `axes` axes as long as nothing is known of the padding.
+    pub(super) fn without_pads(
+        context: &mut Context<'_>,
+        axes: usize,
+        kernel: Option<&[usize]>,
+    ) -> Result<Self, Reason> {
+        let stated = sizes(context, "kernel_shape", axes)?;
+        let kernel = match (kernel, stated) {
+            (Some(kernel), Some(stated)) if kernel != stated => {
+                return Err(unsupported("kernel_shape", stated, format!("{kernel:?}, as the weights")));
+            }
+            (Some(kernel), _) => kernel.to_vec(),
+            (None, Some(kernel)) => kernel,
+            (None, None) => return Err(Reason::AttributeMissing { name: "kernel_shape" }),
+        };
+        let strides = sizes(context, "strides", axes)?.unwrap_or_else(|| vec![1; axes]);
+        let dilations = sizes(context, "dilations", axes)?.unwrap_or_else(|| vec![1; axes]);
+        let axes = kernel.iter().zip(&strides).zip(&dilations);
+        let axes = axes.map(|((&kernel, &stride), &dilation)| WindowAxis {
+            kernel,
+            stride,
+            dilation,
+            ..WindowAxis::UNIT
+        });
+        Ok(Self { axes: axes.collect() })
+    }
+
+    /// The windows along the last two axes; a signal has one row.
+    pub(super) fn image(&self) -> Window {
+        let columns = self.axes.last().copied().unwrap_or(WindowAxis::UNIT);
+        let rows = self.axes.len().checked_sub(2).map_or(WindowAxis::UNIT, |axis| self.axes[axis]);
+        pair(rows, columns)
+    }
+
+    /// The windows along the first of three axes, as those over the rows of an image.
+    pub(super) fn depth(&self) -> Option<Window> {
+        (self.axes.len() == 3).then(|| pair(self.axes[0], WindowAxis::UNIT))
+    }
+
+    /// Rows and columns that negative pads add to the image: none, or a negative count.
+    pub(super) fn crop(&self) -> Option<[[isize; 2]; 2]> {
+        let crop = |axis: &WindowAxis| axis.pads.map(|pad| pad.min(0) as isize);
+        let columns = self.axes.last().map_or([0; 2], crop);
+        let rows = self.axes.len().checked_sub(2).map_or([0; 2], |axis| crop(&self.axes[axis]));
+        (rows != [0; 2] || columns != [0; 2]).then_some([rows, columns])
+    }
+}
+
+fn pair(rows: WindowAxis, columns: WindowAxis) -> Window {
+    let pad = |pad: i64| usize::try_from(pad).unwrap_or(0);
+    Window {
+        kernel: [rows.kernel, columns.kernel],
+        strides: [rows.stride, columns.stride],
+        dilations: [rows.dilation, columns.dilation],
+        pads: [pad(rows.pads[0]), pad(columns.pads[0]), pad(rows.pads[1]), pad(columns.pads[1])],
+        ceil_mode: false,
+    }
 }
 
 /// Attribute `ceil_mode` of a pool. The SAME rules state the output size themselves, so the flag
 /// has no say there; it has with VALID, as in ONNX's shape inference and ONNX Runtime.
 pub(super) fn ceil_mode(context: &mut Context<'_>) -> Result<bool, Reason> {
     let ceil = context.attributes.flag("ceil_mode", false)?;
-    let auto_pad = context.attributes.string("auto_pad")?.unwrap_or_default();
-    Ok(ceil && !auto_pad.starts_with("SAME"))
+    Ok(ceil && !auto_pad(context)?.starts_with("SAME"))
 }
 
-/// Padding by rule, for an image of `size` rows and columns. SAME gives `ceil(size / stride)`
-/// outputs and puts the odd element at the end (UPPER) or the beginning (LOWER).
-fn auto_pads(rule: &str, size: [usize; 2], window: &Window) -> Result<[usize; 4], Reason> {
-    let lower = match rule {
-        "VALID" => return Ok([0; 4]),
-        "SAME_UPPER" => false,
-        "SAME_LOWER" => true,
-        _ => return Err(unsupported("auto_pad", rule, "NOTSET, SAME_UPPER, SAME_LOWER or VALID")),
-    };
-    let mut pads = [0; 4];
-    for axis in 0..2 {
-        let extent = (window.kernel[axis] - 1) * window.dilations[axis] + 1;
-        let outputs = size[axis].div_ceil(window.strides[axis]);
-        let covered = outputs.saturating_sub(1) * window.strides[axis] + extent;
-        let total = covered.saturating_sub(size[axis]);
-        let before = if lower { total.div_ceil(2) } else { total / 2 };
-        pads[axis] = before;
-        pads[axis + 2] = total - before;
+/// Attribute `auto_pad`; `NOTSET` when absent.
+pub(super) fn auto_pad(context: &mut Context<'_>) -> Result<String, Reason> {
+    let rule = context.attributes.string("auto_pad")?.filter(|rule| !rule.is_empty());
+    let rule = rule.unwrap_or_else(|| "NOTSET".to_owned());
+    match rule.as_str() {
+        "NOTSET" | "SAME_UPPER" | "SAME_LOWER" | "VALID" => Ok(rule),
+        _ => Err(unsupported("auto_pad", rule, "NOTSET, SAME_UPPER, SAME_LOWER or VALID")),
     }
-    Ok(pads)
 }
 
-/// Two positive sizes, when present.
-fn pair(context: &mut Context<'_>, name: &'static str) -> Result<Option<[usize; 2]>, Reason> {
+/// Padding by rule, for an axis of `size`. SAME gives `ceil(size / stride)` outputs and puts the
+/// odd element at the end (UPPER) or the beginning (LOWER).
+fn auto_pads(rule: &str, size: usize, window: &WindowAxis) -> Result<[i64; 2], Reason> {
+    if rule == "VALID" {
+        return Ok([0; 2]);
+    }
+    let extent = (window.kernel - 1) * window.dilation + 1;
+    let outputs = size.div_ceil(window.stride);
+    let covered = outputs.saturating_sub(1) * window.stride + extent;
+    Ok(same_pads(rule, covered.saturating_sub(size) as i64))
+}
+
+/// `total` elements of padding in two halves: the odd one at the beginning for SAME_LOWER.
+pub(super) fn same_pads(rule: &str, total: i64) -> [i64; 2] {
+    let (half, rest) = (total / 2, total - total / 2);
+    if rule == "SAME_LOWER" { [rest, half] } else { [half, rest] }
+}
+
+/// An attribute of `count` positive sizes, when present.
+fn sizes(context: &mut Context<'_>, name: &'static str, count: usize) -> Result<Option<Vec<usize>>, Reason> {
+    let values = signed(context, name, count, 1)?;
+    Ok(values.map(|values| values.into_iter().map(|value| value as usize).collect()))
+}
+
+/// An attribute of `count` numbers that are no less than `lowest`, when present.
+pub(super) fn signed(
+    context: &mut Context<'_>,
+    name: &'static str,
+    count: usize,
+    lowest: i64,
+) -> Result<Option<Vec<i64>>, Reason> {
     let Some(values) = context.attributes.ints(name)? else { return Ok(None) };
-    match values {
-        &[rows, columns] if [rows, columns].iter().all(|value| (1..=MAX_WINDOW).contains(value)) => {
-            Ok(Some([rows as usize, columns as usize]))
-        }
-        _ => Err(unsupported(name, preview(values), format!("two numbers from 1 to {MAX_WINDOW}"))),
+    if values.len() == count && values.iter().all(|value| (lowest..=MAX_WINDOW).contains(value)) {
+        return Ok(Some(values.to_vec()));
     }
+    // The first few values: a damaged file may hold millions.
+    let found = &values[..values.len().min(8)];
+    Err(unsupported(name, found, format!("{count} numbers from {lowest} to {MAX_WINDOW}")))
 }
 
-/// Attribute `pads`, rows and columns before, then after.
-fn pads(context: &mut Context<'_>) -> Result<[usize; 4], Reason> {
-    let Some(values) = context.attributes.ints("pads")? else { return Ok([0; 4]) };
-    match values {
-        &[top, left, bottom, right]
-            if [top, left, bottom, right].iter().all(|value| (0..=MAX_WINDOW).contains(value)) =>
-        {
-            Ok([top as usize, left as usize, bottom as usize, right as usize])
-        }
-        _ => Err(unsupported("pads", preview(values), format!("four numbers from 0 to {MAX_WINDOW}"))),
-    }
-}
-
-/// The first few values: a damaged file may hold millions.
-fn preview(values: &[i64]) -> &[i64] {
-    &values[..values.len().min(8)]
-}
+/// The largest crop that a negative pad may make.
+pub(super) const MOST_CROPPED: i64 = -MAX_WINDOW;

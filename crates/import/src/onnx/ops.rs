@@ -33,11 +33,13 @@ operators! {
     constant: "Constant";
     constant_of_shape: "ConstantOfShape";
     conv: "Conv";
+    conv_transpose: "ConvTranspose";
     dropout: "Dropout";
     flatten: "Flatten";
     gather: "Gather";
     gemm: "Gemm";
     global_average_pool: "GlobalAveragePool";
+    global_max_pool: "GlobalMaxPool";
     group_normalization: "GroupNormalization";
     identity: "Identity";
     instance_normalization: "InstanceNormalization";

@@ -78,7 +78,7 @@ fn convolutions_that_make_no_sense_are_refused() {
         base().ints("strides", &[0, 1]),
         base().ints("strides", &[i64::MAX, 1]),
         base().ints("dilations", &[1]),
-        base().ints("pads", &[-1, 0, 0, 0]),
+        base().ints("pads", &[i64::MIN, 0, 0, 0]),
         base().ints("pads", &[1, 1]),
         base().ints("kernel_shape", &[2, 2]),
         base().string("auto_pad", "SAME"),
@@ -87,11 +87,15 @@ fn convolutions_that_make_no_sense_are_refused() {
         let reason = refused(&[1, 2, 4, 4], &[2, 2, 3, 3], node);
         assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
     }
-    // Channels that do not fit, a kernel larger than the image, no images at all.
+    // Channels that do not fit, a kernel larger than the image, axes that differ in number.
     assert!(matches!(refused(&[1, 3, 4, 4], &[2, 2, 3, 3], base()), Reason::Shape(_)));
     assert!(matches!(refused(&[1, 2, 2, 2], &[2, 2, 3, 3], base()), Reason::Shape(_)));
-    let reason = refused(&[1, 2, 4], &[2, 2, 3], base());
-    assert!(matches!(reason, Reason::OperandValue { operand: "X", .. }), "{reason}");
+    let reason = refused(&[1, 2, 4], &[2, 2, 3, 3], base());
+    assert!(matches!(reason, Reason::OperandValue { operand: "W", .. }), "{reason}");
+    for dims in [&[1, 2][..], &[1, 2, 4, 4, 4]] {
+        let reason = refused(dims, &[&[2, 2], &dims[2..]].concat(), base());
+        assert!(matches!(reason, Reason::OperandValue { operand: "X", .. }), "{reason}");
+    }
 }
 
 #[test]

@@ -58,7 +58,10 @@ fn coordinates_since_opset_11() {
     let corners = run(&resize("align_corners"), &options);
     let expected = [0.0, 8.0 / 3.0, 16.0 / 3.0, 8.0];
     assert!(corners.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5), "{corners:?}");
+    assert_eq!(run(&resize("half_pixel_symmetric"), &options), [0.0, 2.0, 6.0, 8.0]);
     let reason = resize("tf_crop_and_resize").reason();
+    assert!(matches!(reason, Reason::OperandMissing { operand: "roi" }), "{reason}");
+    let reason = resize("pixel").reason();
     assert!(
         matches!(reason, Reason::AttributeValue { name: "coordinate_transformation_mode", .. }),
         "{reason}"
@@ -82,8 +85,7 @@ fn resizes_that_make_no_sense_are_refused() {
     let base = || node("Resize", &["x", "", "s"], &["y"]);
     let scales = |values: &[f32]| vec![float_tensor("s", &[values.len() as i64], values)];
     for wrong in [
-        &[1.0, 2.0, 1.0, 1.0][..],
-        &[1.0, 1.0],
+        &[1.0, 1.0][..],
         &[1.0, 1.0, 0.0, 1.0],
         &[1.0, 1.0, 1.0, f32::NAN],
         &[1.0, 1.0, 1.0, -1.0],
@@ -99,10 +101,17 @@ fn resizes_that_make_no_sense_are_refused() {
     for node in [
         base().string("mode", "cubic"),
         base().string("nearest_mode", "simple"),
-        base().int("antialias", 1),
-        base().string("keep_aspect_ratio_policy", "not_larger"),
+        base().string("mode", "linear").int("antialias", 1).int("exclude_outside", 1),
+        base().ints("axes", &[1, 2, 3, 3]),
     ] {
         let reason = row(18, node, vec![doubled()]).reason();
         assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
     }
+    let sizes = node("Resize", &["x", "", "", "n"], &["y"]).string("keep_aspect_ratio_policy", "square");
+    let reason = row(18, sizes, vec![int_tensor("n", &[4], &[1, 1, 1, 4])]).reason();
+    assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
+    // 2 * 1.25 is no whole size: the standard and ONNX Runtime part ways.
+    let corners = base().string("mode", "linear").string("coordinate_transformation_mode", "align_corners");
+    let reason = row(13, corners, scales(&[1.0, 1.0, 1.0, 1.25])).reason();
+    assert!(matches!(reason, Reason::OperandValue { operand: "scales", .. }), "{reason}");
 }

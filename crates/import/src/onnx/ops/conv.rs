@@ -1,35 +1,67 @@
-//! Conv over images: constant weights become HWIO at once.
+//! Conv over one or two axes: constant weights become HWIO at once.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::Conv;
+use npukit_graph::op::{Conv, Pad, PadMode, Reshape};
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::image::{require_rank_4, to_nchw, to_nhwc, window};
+use super::super::image::{Image, MOST_CROPPED, Windows, image_sizes};
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "X")?, context.input(1, "W")?);
     let bias = context.optional(2);
-    let x = to_nhwc(context, x, "X")?;
-    require_rank_4(context, weights, "W")?;
-    let kernel = [context.shape(weights)[2], context.shape(weights)[3]];
-    if kernel.contains(&0) {
-        let found = format!("{:?}", context.shape(weights));
-        return Err(Reason::OperandValue {
-            operand: "W",
-            found,
-            legal: "kernels of 1 x 1 or more".to_owned(),
-        });
-    }
-    let window = window(context, x, Some(kernel))?;
-    let group = context.attributes.int("group")?.unwrap_or(1);
-    let group = usize::try_from(group).ok().filter(|group| (1..=context.shape(x)[3]).contains(group));
-    let group = group.ok_or_else(|| unsupported("group", group, "1 to the channels of the operand"))?;
-    let weights = context.permute(weights, &[2, 3, 1, 0], "hwio")?;
+    let kernel = kernel(context, x, weights)?;
+    let sizes = image_sizes(context.shape(x)).to_vec();
+    let windows = Windows::new(context, &sizes, Some(&kernel), MOST_CROPPED)?;
+    let group = group(context, x)?;
+    let image = Image::new(context, x, "X")?;
+    let cropped = match windows.crop() {
+        Some([rows, columns]) => {
+            let op = Pad { pads: vec![[0; 2], rows, columns, [0; 2]], mode: PadMode::Constant(0.0) };
+            context.helper("crop", op, vec![image.value])?
+        }
+        None => image.value,
+    };
+    let weights = hwio(context, weights)?;
+    let window = windows.image();
     let op = Conv { strides: window.strides, dilations: window.dilations, pads: window.pads, group };
-    let operands = [x, weights].into_iter().chain(bias).collect();
+    let operands = [cropped, weights].into_iter().chain(bias).collect();
     let y = context.emit(op, operands)?;
-    Ok(vec![to_nchw(context, y)?])
+    Ok(vec![image.restore(context, y)?])
+}
+
+/// The kernel's sizes: the weights' axes after the first two. They are as many as the operand's.
+pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Result<Vec<usize>, Reason> {
+    let (shape, kernel) = (context.shape(weights), image_sizes(context.shape(weights)));
+    let rank = context.shape(x).len();
+    if shape.len() == rank && matches!(rank, 3 | 4) && !kernel.contains(&0) {
+        return Ok(kernel.to_vec());
+    }
+    let (operand, shape, legal) = match rank {
+        3 | 4 => ("W", shape, format!("{rank} axes, the last {} of 1 or more", rank - 2)),
+        _ => {
+            let legal = "[n, c, w] or [n, c, h, w]: convolutions are over one or two axes";
+            ("X", context.shape(x), legal.to_owned())
+        }
+    };
+    Err(Reason::OperandValue { operand, found: format!("{shape:?}"), legal })
+}
+
+/// Attribute `group`, by which the channels of `x` (axis 1) are divided.
+pub(super) fn group(context: &mut Context<'_>, x: ValueId) -> Result<usize, Reason> {
+    let group = context.attributes.int("group")?.unwrap_or(1);
+    let channels = context.shape(x).get(1).copied().unwrap_or_default();
+    let known = usize::try_from(group).ok().filter(|group| (1..=channels).contains(group));
+    known.ok_or_else(|| unsupported("group", group, "1 to the channels of the operand"))
+}
+
+/// Weights `[co, ci / group, kh, kw]` or `[co, ci / group, kw]` as the graph wants them.
+fn hwio(context: &mut Context<'_>, weights: ValueId) -> Result<ValueId, Reason> {
+    let &[co, ci, columns] = context.shape(weights) else {
+        return context.permute(weights, &[2, 3, 1, 0], "hwio");
+    };
+    let weights = context.permute(weights, &[2, 1, 0], "wio")?;
+    context.helper("hwio", Reshape { shape: vec![1, columns, ci, co] }, vec![weights])
 }

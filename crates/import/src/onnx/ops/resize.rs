@@ -1,13 +1,15 @@
-//! Resize of images: opset 10 has scales only and no word on coordinates, opset 11 adds both
-//! sizes and coordinates, opset 18 the axes.
+//! Resize: opset 10 has scales only and no word on coordinates, opset 11 adds sizes, coordinates
+//! and a region of interest, opset 18 the axes, antialiasing and the aspect ratio.
+//!
+//! Rows and columns are resampled as an image is, other axes one by one.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Coordinates, NearestMode, Resize, ResizeMode};
+use npukit_graph::op::{Coordinates, Crop, NearestMode, Reshape, Resize, ResizeMode};
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::image::{require_rank_4, to_nchw, to_nhwc};
+use super::super::image::Image;
 use super::super::tensor::MAX_ELEMENTS;
 
 /// Translates one node.
@@ -17,14 +19,26 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         let scales = context.floats(1, "scales")?.ok_or(Reason::OperandMissing { operand: "scales" })?;
         return without_coordinates(context, x, &scales);
     }
-    require_rank_4(context, x, "X")?;
-    context.optional(1); // roi: only tf_crop_and_resize, which is refused, looks at it
-    let (size, scales) = target(context, x)?;
-    let coordinates = coordinates(context)?;
+    let axes = axes(context, x)?;
     let nearest = nearest_mode(context)?;
     let mode = mode(context, nearest)?;
-    refuse_refinements(context)?;
-    emit(context, x, Resize { size, scales, mode, coordinates })
+    let (coordinates, extrapolation) = coordinates(context)?;
+    let cropped = matches!(coordinates, Coordinates::TfCropAndResize(_));
+    let mut samplings = target(context, x, &axes)?;
+    if cropped {
+        add_roi(context, &axes, &mut samplings)?;
+    } else {
+        context.optional(1); // roi: of tf_crop_and_resize alone
+    }
+    if coordinates == Coordinates::AlignCorners {
+        require_whole_sizes(&samplings)?;
+    }
+    emit(context, x, &samplings, mode, |[rows, columns]| match coordinates {
+        Coordinates::TfCropAndResize(_) => {
+            Coordinates::TfCropAndResize(Crop { roi: [rows.roi, columns.roi], extrapolation })
+        }
+        other => other,
+    })
 }
 
 /// Resize at opset 10 and Upsample. The standard's examples are asymmetric (index / scale); the
@@ -35,9 +49,8 @@ pub(super) fn without_coordinates(
     x: ValueId,
     scales: &[f32],
 ) -> Result<Vec<ValueId>, Reason> {
-    require_rank_4(context, x, "X")?;
-    let scales = image_scales(scales, &[0, 1, 2, 3])?;
-    let size = scaled(context, x, scales)?;
+    let axes: Vec<usize> = (0..context.shape(x).len()).collect();
+    let samplings = scaled(context.shape(x), &axes, scales)?;
     let (coordinates, nearest) = if context.options.resize_half_pixel {
         (Coordinates::HalfPixel, NearestMode::RoundPreferFloor)
     } else if scales.iter().all(|&scale| scale >= 1.0) {
@@ -48,110 +61,209 @@ pub(super) fn without_coordinates(
     let mode = mode(context, nearest)?;
     let mixed = scales.iter().any(|&scale| scale > 1.0) && scales.iter().any(|&scale| scale < 1.0);
     if mixed && mode == ResizeMode::Nearest(NearestMode::Ceil) {
-        let legal = "both at least 1 or both at most 1 with mode nearest".to_owned();
+        let legal = "all at least 1 or all at most 1 with mode nearest".to_owned();
         return Err(Reason::OperandValue { operand: "scales", found: format!("{scales:?}"), legal });
     }
-    emit(context, x, Resize { size, scales, mode, coordinates })
+    emit(context, x, &samplings, mode, |_| coordinates)
 }
 
-fn emit(context: &mut Context<'_>, x: ValueId, op: Resize) -> Result<Vec<ValueId>, Reason> {
-    let x = to_nhwc(context, x, "X")?;
-    let y = context.emit(op, vec![x])?;
-    Ok(vec![to_nchw(context, y)?])
+/// How one axis is resampled.
+#[derive(Clone, Copy)]
+struct Sampling {
+    from: usize,
+    to: usize,
+    /// Result over operand, as the model states it.
+    scale: f32,
+    /// First and last coordinate, for tf_crop_and_resize.
+    roi: [f32; 2],
 }
 
-/// Size of the result and scales, from whichever of the two operands is present.
-fn target(context: &mut Context<'_>, x: ValueId) -> Result<([usize; 2], [f32; 2]), Reason> {
-    let axes = match context.attributes.ints("axes")? {
-        None => vec![0, 1, 2, 3],
-        Some(axes) if axes.len() > 4 => return Err(unsupported("axes", axes.len(), "at most 4 axes")),
-        Some(axes) => {
-            axes.iter().map(|&axis| Context::axis("axes", axis, 4)).collect::<Result<Vec<_>, _>>()?
-        }
+impl Sampling {
+    /// An axis of `size` that stays.
+    fn none(size: usize) -> Self {
+        Self { from: size, to: size, scale: 1.0, roi: [0.0, 1.0] }
+    }
+
+    fn changes(&self) -> bool {
+        self.scale != 1.0 || self.from != self.to || self.roi != [0.0, 1.0]
+    }
+}
+
+/// Adds the operators for all axes of `x`.
+fn emit(
+    context: &mut Context<'_>,
+    x: ValueId,
+    samplings: &[Sampling],
+    mode: ResizeMode,
+    coordinates: impl Fn([Sampling; 2]) -> Coordinates,
+) -> Result<Vec<ValueId>, Reason> {
+    let resize = |pair: [Sampling; 2]| Resize {
+        size: pair.map(|axis| axis.to),
+        scales: pair.map(|axis| axis.scale),
+        mode,
+        coordinates: coordinates(pair),
     };
+    let image = match *samplings {
+        [n, c, columns] if !n.changes() && !c.changes() => Some([Sampling::none(1), columns]),
+        [n, c, rows, columns] if !n.changes() && !c.changes() => Some([rows, columns]),
+        _ => None,
+    };
+    if let Some(pair) = image {
+        let image = Image::new(context, x, "X")?;
+        let y = context.emit(resize(pair), vec![image.value])?;
+        return Ok(vec![image.restore(context, y)?]);
+    }
+    let mut y = x;
+    let mut shape = context.shape(x).to_vec();
+    for (axis, sampling) in samplings.iter().enumerate().filter(|(_, sampling)| sampling.changes()) {
+        // The axis as the rows of images of one column, what follows it as their channels.
+        let (outer, inner) = (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
+        let rows = vec![outer, sampling.from, 1, inner];
+        y = context.helper("rows", Reshape { shape: rows }, vec![y])?;
+        y = context.emit(resize([*sampling, Sampling::none(1)]), vec![y])?;
+        shape[axis] = sampling.to;
+        y = context.helper("resized", Reshape { shape: shape.clone() }, vec![y])?;
+    }
+    Ok(vec![y])
+}
+
+/// The axes that scales, sizes and roi speak of.
+fn axes(context: &mut Context<'_>, x: ValueId) -> Result<Vec<usize>, Reason> {
+    let rank = context.shape(x).len();
+    let Some(stated) = context.attributes.ints("axes")? else { return Ok((0..rank).collect()) };
+    if stated.len() > rank {
+        return Err(unsupported("axes", stated.len(), format!("at most {rank} axes")));
+    }
+    let axes = stated.iter().map(|&axis| Context::axis("axes", axis, rank));
+    let axes = axes.collect::<Result<Vec<_>, _>>()?;
+    if (1..axes.len()).any(|index| axes[..index].contains(&axes[index])) {
+        return Err(unsupported("axes", stated, "each axis once"));
+    }
+    Ok(axes)
+}
+
+/// Sizes and scales of all axes, from whichever of the two operands is present.
+fn target(context: &mut Context<'_>, x: ValueId, axes: &[usize]) -> Result<Vec<Sampling>, Reason> {
+    let policy = context.attributes.string("keep_aspect_ratio_policy")?;
     let scales = context.floats(2, "scales")?;
     let sizes = context.integers(3, "sizes")?;
+    let shape = context.shape(x);
     match (scales, sizes.filter(|sizes| !sizes.is_empty())) {
-        (Some(scales), None) => {
-            let scales = image_scales(&scales, &axes)?;
-            Ok((scaled(context, x, scales)?, scales))
-        }
-        (None, Some(sizes)) => {
-            let from = context.shape(x);
-            let size = image_size(&sizes, &axes, from)?;
-            let scale = |axis: usize| size[axis] as f32 / from[axis + 2] as f32;
-            Ok((size, [scale(0), scale(1)]))
-        }
+        (Some(scales), None) => scaled(shape, axes, &scales),
+        (None, Some(sizes)) => sized(shape, axes, &sizes, policy.as_deref()),
         _ => Err(Reason::OperandMissing { operand: "exactly one of scales and sizes" }),
     }
 }
 
-/// Scales of rows and columns, from those of `axes` of an NCHW image.
-fn image_scales(stated: &[f32], axes: &[usize]) -> Result<[f32; 2], Reason> {
-    let wrong = |legal: &str| Reason::OperandValue {
+/// The sizes are `floor(size * scale)` in single precision, as ONNX Runtime computes them.
+fn scaled(shape: &[usize], axes: &[usize], scales: &[f32]) -> Result<Vec<Sampling>, Reason> {
+    let wrong = |legal: String| Reason::OperandValue {
         operand: "scales",
-        found: format!("{stated:?}"),
-        legal: legal.to_owned(),
+        found: format!("{scales:?} for shape {shape:?}"),
+        legal,
     };
-    if stated.len() != axes.len() {
-        return Err(wrong("one per axis"));
+    if scales.len() != axes.len() {
+        return Err(wrong("one per axis".to_owned()));
     }
-    let mut all = [1.0; 4];
-    axes.iter().zip(stated).for_each(|(&axis, &scale)| all[axis] = scale);
-    let [batch, channels, rows, columns] = all;
-    if batch != 1.0 || channels != 1.0 {
-        return Err(wrong("1 for batch and channels"));
+    if !scales.iter().all(|scale| scale.is_finite() && *scale > 0.0) {
+        return Err(wrong("positive numbers".to_owned()));
     }
-    let sensible = |scale: f32| scale.is_finite() && scale > 0.0;
-    if sensible(rows) && sensible(columns) { Ok([rows, columns]) } else { Err(wrong("positive numbers")) }
+    let mut samplings: Vec<Sampling> = shape.iter().map(|&size| Sampling::none(size)).collect();
+    for (&axis, &scale) in axes.iter().zip(scales) {
+        let to = (shape[axis] as f32 * scale).floor();
+        if !(1.0..=MAX_ELEMENTS as f32).contains(&to) && scale != 1.0 {
+            return Err(wrong(format!("sizes of the result from 1 to {MAX_ELEMENTS}")));
+        }
+        let to = if scale == 1.0 { shape[axis] } else { to as usize };
+        samplings[axis] = Sampling { to, scale, ..samplings[axis] };
+    }
+    Ok(samplings)
 }
 
-/// `floor(size * scale)` in single precision, as ONNX Runtime computes it.
-fn scaled(context: &Context<'_>, x: ValueId, scales: [f32; 2]) -> Result<[usize; 2], Reason> {
-    let from = context.shape(x);
-    let size = [(from[2] as f32 * scales[0]).floor(), (from[3] as f32 * scales[1]).floor()];
-    if size.iter().all(|size| (1.0..=MAX_ELEMENTS as f32).contains(size)) {
-        return Ok([size[0] as usize, size[1] as usize]);
+/// The scales are quotients of the sizes. The policies that keep the aspect ratio take one of
+/// them, the smallest or the largest, for all axes.
+fn sized(
+    shape: &[usize],
+    axes: &[usize],
+    sizes: &[i64],
+    policy: Option<&str>,
+) -> Result<Vec<Sampling>, Reason> {
+    let legal = |size: &&i64| (1..=MAX_ELEMENTS as i64).contains(*size);
+    if sizes.len() != axes.len() || sizes.iter().filter(legal).count() != sizes.len() {
+        let found = format!("{sizes:?} for axes {axes:?} of shape {shape:?}");
+        let legal = format!("one per axis from 1 to {MAX_ELEMENTS}");
+        return Err(Reason::OperandValue { operand: "sizes", found, legal });
     }
-    let found = format!("{scales:?} for an image of {} x {}", from[2], from[3]);
-    let legal = format!("sizes of the result from 1 to {MAX_ELEMENTS}");
+    let scales: Vec<f32> =
+        axes.iter().zip(sizes).map(|(&axis, &size)| size as f32 / shape[axis] as f32).collect();
+    let common = match policy {
+        None | Some("stretch") => None,
+        Some("not_larger") => Some(scales.iter().copied().fold(f32::INFINITY, f32::min)),
+        Some("not_smaller") => Some(scales.iter().copied().fold(0.0, f32::max)),
+        Some(other) => {
+            let legal = "stretch, not_larger or not_smaller";
+            return Err(unsupported("keep_aspect_ratio_policy", other, legal));
+        }
+    };
+    let mut samplings: Vec<Sampling> = shape.iter().map(|&size| Sampling::none(size)).collect();
+    for ((&axis, &size), scale) in axes.iter().zip(sizes).zip(scales) {
+        let from = shape[axis];
+        let (to, scale) = match common {
+            None => (size as usize, scale),
+            // The cast saturates; the graph refuses absurd sizes.
+            Some(scale) => ((from as f32 * scale + 0.5).floor() as usize, scale),
+        };
+        samplings[axis] = Sampling { from, to, scale, ..samplings[axis] };
+    }
+    Ok(samplings)
+}
+
+/// Operand `roi`: the first coordinates of all axes, then the last ones.
+fn add_roi(context: &mut Context<'_>, axes: &[usize], samplings: &mut [Sampling]) -> Result<(), Reason> {
+    let roi = context.floats(1, "roi")?.ok_or(Reason::OperandMissing { operand: "roi" })?;
+    if roi.len() != 2 * axes.len() || !roi.iter().all(|end| end.is_finite()) {
+        let legal = format!("{} numbers, first and last coordinate of each axis", 2 * axes.len());
+        return Err(Reason::OperandValue { operand: "roi", found: format!("{roi:?}"), legal });
+    }
+    let (starts, ends) = roi.split_at(axes.len());
+    for ((&axis, &start), &end) in axes.iter().zip(starts).zip(ends) {
+        samplings[axis].roi = [start, end];
+    }
+    Ok(())
+}
+
+/// With aligned corners the standard divides by the size of the result before it is rounded
+/// down, ONNX Runtime by the size after: where they differ we do not choose.
+fn require_whole_sizes(samplings: &[Sampling]) -> Result<(), Reason> {
+    let whole =
+        |sampling: &&Sampling| (sampling.from as f32 * sampling.scale - sampling.to as f32).abs() < 1e-3;
+    let Some(broken) = samplings.iter().find(|sampling| !whole(sampling)) else { return Ok(()) };
+    let found = format!("{} for an axis of {}", broken.scale, broken.from);
+    let legal = "a whole size of the result with align_corners (or sizes instead of scales)".to_owned();
     Err(Reason::OperandValue { operand: "scales", found, legal })
 }
 
-/// Rows and columns of the result, from the sizes of `axes`; the others must stay.
-fn image_size(stated: &[i64], axes: &[usize], from: &[usize]) -> Result<[usize; 2], Reason> {
-    let wrong = |legal: String| Reason::OperandValue {
-        operand: "sizes",
-        found: format!("{stated:?} for an image of shape {from:?}"),
-        legal,
-    };
-    if stated.len() != axes.len() {
-        return Err(wrong("one per axis".to_owned()));
-    }
-    let mut all: Vec<i64> = from.iter().map(|&size| size as i64).collect();
-    axes.iter().zip(stated).for_each(|(&axis, &size)| all[axis] = size);
-    let same = |axis: usize| usize::try_from(all[axis]) == Ok(from[axis]);
-    if !same(0) || !same(1) {
-        return Err(wrong("batch and channels unchanged".to_owned()));
-    }
-    let size = |axis: usize| usize::try_from(all[axis]).ok().filter(|size| (1..=MAX_ELEMENTS).contains(size));
-    size(2)
-        .zip(size(3))
-        .map(|(rows, columns)| [rows, columns])
-        .ok_or_else(|| wrong(format!("1 to {MAX_ELEMENTS}")))
-}
-
-fn coordinates(context: &mut Context<'_>) -> Result<Coordinates, Reason> {
+/// The coordinates, a crop still without its part, and attribute `extrapolation_value`.
+fn coordinates(context: &mut Context<'_>) -> Result<(Coordinates, f32), Reason> {
     const NAME: &str = "coordinate_transformation_mode";
-    match context.attributes.string(NAME)?.as_deref() {
-        None | Some("half_pixel") => Ok(Coordinates::HalfPixel),
-        Some("pytorch_half_pixel") => Ok(Coordinates::PytorchHalfPixel),
-        Some("align_corners") => Ok(Coordinates::AlignCorners),
-        Some("asymmetric") => Ok(Coordinates::Asymmetric),
-        Some(other) => {
-            Err(unsupported(NAME, other, "half_pixel, pytorch_half_pixel, align_corners or asymmetric"))
+    let extrapolation = context.attributes.float("extrapolation_value")?.unwrap_or(0.0);
+    let coordinates = match context.attributes.string(NAME)?.as_deref() {
+        None | Some("half_pixel") => Coordinates::HalfPixel,
+        Some("half_pixel_symmetric") => Coordinates::HalfPixelSymmetric,
+        Some("pytorch_half_pixel") => Coordinates::PytorchHalfPixel,
+        Some("align_corners") => Coordinates::AlignCorners,
+        Some("asymmetric") => Coordinates::Asymmetric,
+        Some("tf_half_pixel_for_nn") => Coordinates::TfHalfPixelForNn,
+        Some("tf_crop_and_resize") => {
+            Coordinates::TfCropAndResize(Crop { roi: [[0.0, 1.0]; 2], extrapolation })
         }
-    }
+        Some(other) => {
+            let legal = "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, \
+                         tf_half_pixel_for_nn or tf_crop_and_resize";
+            return Err(unsupported(NAME, other, legal));
+        }
+    };
+    Ok((coordinates, extrapolation))
 }
 
 fn nearest_mode(context: &mut Context<'_>) -> Result<NearestMode, Reason> {
@@ -167,23 +279,18 @@ fn nearest_mode(context: &mut Context<'_>) -> Result<NearestMode, Reason> {
 }
 
 fn mode(context: &mut Context<'_>, nearest: NearestMode) -> Result<ResizeMode, Reason> {
-    match context.attributes.string("mode")?.as_deref() {
-        None | Some("nearest") => Ok(ResizeMode::Nearest(nearest)),
-        Some("linear" | "bilinear") => Ok(ResizeMode::Linear),
-        Some(other) => Err(unsupported("mode", other, "nearest or linear")),
-    }
-}
-
-/// Reads the attributes that refine modes we do not have, and refuses those that change ours.
-fn refuse_refinements(context: &mut Context<'_>) -> Result<(), Reason> {
     context.attributes.without_effect("cubic_coeff_a"); // of mode cubic
-    context.attributes.without_effect("exclude_outside"); // of mode cubic
-    context.attributes.without_effect("extrapolation_value"); // of tf_crop_and_resize
-    if context.attributes.flag("antialias", false)? {
-        return Err(unsupported("antialias", 1, "0"));
+    let antialias = context.attributes.flag("antialias", false)?;
+    let mode = match context.attributes.string("mode")?.as_deref() {
+        None | Some("nearest") => ResizeMode::Nearest(nearest),
+        Some("linear" | "bilinear") if antialias => ResizeMode::LinearAntialiased,
+        Some("linear" | "bilinear") => ResizeMode::Linear,
+        Some(other) => return Err(unsupported("mode", other, "nearest or linear")),
+    };
+    // It changes the weights at the border of what reaches beyond it.
+    let widened = mode == ResizeMode::LinearAntialiased;
+    if context.attributes.flag("exclude_outside", false)? && widened {
+        return Err(unsupported("exclude_outside", 1, "0 with antialias"));
     }
-    match context.attributes.string("keep_aspect_ratio_policy")?.as_deref() {
-        None | Some("stretch") => Ok(()),
-        Some(other) => Err(unsupported("keep_aspect_ratio_policy", other, "stretch")),
-    }
+    Ok(mode)
 }

@@ -1,0 +1,106 @@
+//! ConvTranspose over one or two axes: constant weights become HWIO, as those of Conv, at once.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{ConvTranspose, Reshape, Transpose};
+
+use super::super::attributes::unsupported;
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::image::{Image, WindowAxis, Windows, auto_pad, image_sizes, same_pads, signed};
+use super::conv::{group, kernel};
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (x, weights) = (context.input(0, "X")?, context.input(1, "W")?);
+    let bias = context.optional(2);
+    let kernel = kernel(context, x, weights)?;
+    let sizes = image_sizes(context.shape(x)).to_vec();
+    let mut windows = Windows::without_pads(context, sizes.len(), Some(&kernel))?;
+    let output_padding = resolve(context, &sizes, &mut windows)?;
+    let group = group(context, x)?;
+    let image = Image::new(context, x, "X")?;
+    let weights = hwio(context, weights, group)?;
+    let window = windows.image();
+    let op = ConvTranspose {
+        strides: window.strides,
+        dilations: window.dilations,
+        pads: window.pads,
+        output_padding: match output_padding[..] {
+            [rows, columns] => [rows, columns],
+            _ => [0, output_padding.last().copied().unwrap_or_default()],
+        },
+        group,
+    };
+    let operands = [image.value, weights].into_iter().chain(bias).collect();
+    let y = context.emit(op, operands)?;
+    Ok(vec![image.restore(context, y)?])
+}
+
+/// Sets the pads and gives the output padding, from `pads`, `output_padding`, `output_shape` and
+/// `auto_pad`.
+fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) -> Result<Vec<usize>, Reason> {
+    let axes = sizes.len();
+    let pads = signed(context, "pads", 2 * axes, 0)?.unwrap_or_else(|| vec![0; 2 * axes]);
+    let extra = signed(context, "output_padding", axes, 0)?.unwrap_or_else(|| vec![0; axes]);
+    let stated = output_shape(context, axes)?;
+    let rule = auto_pad(context)?;
+    let mut output_padding = Vec::with_capacity(axes);
+    for (axis, window) in windows.axes.iter_mut().enumerate() {
+        let all = full_size(sizes[axis], window) + extra[axis];
+        let wanted = match (&stated, rule.as_str()) {
+            (Some(stated), _) => Some(stated[axis]),
+            (None, "SAME_UPPER" | "SAME_LOWER") => Some((sizes[axis] * window.stride) as i64),
+            _ => None,
+        };
+        let (pads, missing) = match wanted {
+            // What the result has beyond the last kernel holds the bias alone.
+            Some(wanted) => (same_pads(&rule, (all - wanted).max(0)), (wanted - all).max(0)),
+            None if rule == "VALID" => ([0; 2], 0),
+            None => ([pads[axis], pads[axis + axes]], 0),
+        };
+        window.pads = pads;
+        output_padding.push((extra[axis] + missing) as usize);
+    }
+    Ok(output_padding)
+}
+
+/// The size of the result before anything is cut off or added.
+fn full_size(size: usize, window: &WindowAxis) -> i64 {
+    let last = size.saturating_sub(1) * window.stride;
+    (last + (window.kernel - 1) * window.dilation + 1) as i64
+}
+
+/// Attribute `output_shape`: the image axes, which batch and channels may precede.
+fn output_shape(context: &mut Context<'_>, axes: usize) -> Result<Option<Vec<i64>>, Reason> {
+    let Some(stated) = context.attributes.ints("output_shape")? else { return Ok(None) };
+    let image = stated.len().checked_sub(axes).filter(|before| matches!(before, 0 | 2));
+    let image = image.map(|before| &stated[before..]);
+    match image.filter(|image| image.iter().all(|size| (1..=1 << 28).contains(size))) {
+        Some(image) => Ok(Some(image.to_vec())),
+        None => {
+            let found = &stated[..stated.len().min(8)];
+            Err(unsupported("output_shape", found, format!("{axes} sizes from 1 to 2^28")))
+        }
+    }
+}
+
+/// Weights `[ci, co / group, kh, kw]` or `[ci, co / group, kw]` as `[kh, kw, ci / group, co]`.
+fn hwio(context: &mut Context<'_>, weights: ValueId, group: usize) -> Result<ValueId, Reason> {
+    let shape = context.shape(weights);
+    if !shape[0].is_multiple_of(group) {
+        let (found, legal) = (format!("{shape:?}"), format!("a multiple of {group} input channels"));
+        return Err(Reason::OperandValue { operand: "W", found, legal });
+    }
+    if group == 1 && shape.len() == 4 {
+        return context.permute(weights, &[2, 3, 0, 1], "hwio");
+    }
+    let (channels, filters, kernel) = (shape[0], shape[1], image_sizes(shape));
+    let [rows, columns] = if let &[rows, columns] = kernel { [rows, columns] } else { [1, kernel[0]] };
+    let inner = channels / group;
+    // Each group's output channels come after those of the group before.
+    let split = Reshape { shape: vec![group, inner, filters, rows, columns] };
+    let weights = context.helper("groups", split, vec![weights])?;
+    let weights = context.helper("hwigo", Transpose { perm: vec![3, 4, 1, 0, 2] }, vec![weights])?;
+    let joined = Reshape { shape: vec![rows, columns, inner, group * filters] };
+    context.helper("hwio", joined, vec![weights])
+}

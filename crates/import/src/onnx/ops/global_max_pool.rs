@@ -1,0 +1,13 @@
+//! GlobalMaxPool: a maximum over one window, the whole image.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::MaxPool;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::pool::global_pool;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    Ok(vec![global_pool(context, |window| MaxPool { window }.into())?])
+}

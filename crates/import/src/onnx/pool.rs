@@ -1,0 +1,66 @@
+//! Pools over one, two or three image axes: [`pool`] and [`global_pool`].
+
+use npukit_graph::op::{Reshape, Transpose, Window};
+use npukit_graph::{Op, ValueId};
+
+use super::context::Context;
+use super::error::Reason;
+use super::image::{Image, Windows, ceil_mode, image_sizes};
+
+/// Translates a node that pools windows of its first operand, by the operator that `make` gives
+/// for windows over an image.
+///
+/// Three axes are pooled one after the other, the image first: a maximum of maxima is the maximum,
+/// and a mean of means the mean, as its divisor is the product of the axes' divisors.
+pub(super) fn pool(context: &mut Context<'_>, make: impl Fn(Window) -> Op) -> Result<ValueId, Reason> {
+    let x = context.input(0, "X")?;
+    let shape = context.shape(x).to_vec();
+    let windows = Windows::new(context, image_sizes(&shape), None, 0)?;
+    let ceil_mode = ceil_mode(context)?;
+    let make = |window: Window| make(Window { ceil_mode, ..window });
+    match (windows.depth(), &shape[..]) {
+        (Some(depth), &[n, c, d, h, w]) => {
+            let slices = context.permute(x, &[0, 2, 3, 4, 1], "ndhwc")?;
+            let slices = context.helper("slices", Reshape { shape: vec![n * d, h, w, c] }, vec![slices])?;
+            let y = context.helper("image", make(windows.image()), vec![slices])?;
+            let (rows, columns) = (context.shape(y)[1], context.shape(y)[2]);
+            let shape = vec![n, d, rows * columns, c];
+            let y = context.helper("columns", Reshape { shape }, vec![y])?;
+            let y = context.emit(make(depth), vec![y])?;
+            let shape = vec![n, context.shape(y)[1], rows, columns, c];
+            let y = context.helper("volume", Reshape { shape }, vec![y])?;
+            context.helper("ncdhw", Transpose { perm: vec![0, 4, 1, 2, 3] }, vec![y])
+        }
+        _ => {
+            let image = Image::new(context, x, "X")?;
+            let y = context.emit(make(windows.image()), vec![image.value])?;
+            image.restore(context, y)
+        }
+    }
+}
+
+/// Translates a node that pools all elements of each channel of its operand.
+pub(super) fn global_pool(context: &mut Context<'_>, make: impl Fn(Window) -> Op) -> Result<ValueId, Reason> {
+    let x = context.input(0, "X")?;
+    let shape = context.shape(x).to_vec();
+    let [n, c, first, rest @ ..] = &shape[..] else {
+        let legal = "[n, c, ..] with an image axis".to_owned();
+        return Err(Reason::OperandValue { operand: "X", found: format!("{shape:?}"), legal });
+    };
+    // Further axes are as good as one of many columns.
+    let flat = if rest.len() > 1 {
+        let shape = vec![*n, *c, *first, rest.iter().product()];
+        context.helper("image", Reshape { shape }, vec![x])?
+    } else {
+        x
+    };
+    let image = Image::new(context, flat, "X")?;
+    let kernel = [context.shape(image.value)[1], context.shape(image.value)[2]];
+    let y = context.emit(make(Window::plain(kernel, [1, 1])), vec![image.value])?;
+    let y = image.restore(context, y)?;
+    if rest.len() < 2 {
+        return Ok(y);
+    }
+    let shape = [vec![*n, *c, 1], vec![1; rest.len()]].concat();
+    context.helper("volume", Reshape { shape }, vec![y])
+}
