@@ -9,3 +9,5 @@ mod commands;
 mod filetests;
 #[path = "main/npu.rs"]
 mod npu;
+#[path = "main/python.rs"]
+mod python;
