@@ -24,7 +24,10 @@ pub trait Operator: std::fmt::Debug {
     /// operand can look at it.
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError>;
 
-    /// The results, computed literally in `f32`.
+    /// The results, computed literally on the elements as they are held, floats in `f32`.
+    ///
+    /// An operator need not know narrower types than those that are held: [`Op`] rounds floats and
+    /// wraps integers to the types inferred.
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError>;
 
     /// Whether each element of the only result depends on one element of the only operand, at
@@ -126,11 +129,12 @@ impl Operator for Op {
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let (operator, infos) = (self.operator(), operands::infer_tensors(self.operator(), inputs)?);
         // Results without elements may still have axes of any size: nobody should walk over them.
-        match operands::empty_results(self.operator(), inputs)? {
-            Some(results) => Ok(results),
-            None => self.operator().eval(inputs),
+        if infos.iter().all(|info| info.shape.contains(&0)) {
+            return operands::empty_results(operator, &infos);
         }
+        operands::of_inferred_types(operator, &infos, operator.eval(inputs)?)
     }
 
     fn is_pointwise(&self) -> bool {

@@ -60,6 +60,7 @@ macro_rules! passes {
 
 // Each pass sees a graph in which those before it find nothing to do.
 passes! {
+    single_precision,
     dead_nodes,
     constant_folding,
     identities,

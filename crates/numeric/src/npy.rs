@@ -5,9 +5,11 @@
 //! to a limit, call for. The header is parsed here rather than by the `npyz` crate, which makes no
 //! such promise.
 //!
-//! Elements become those of [`Tensor`]: `f2`, `f4` and `f8` 32-bit floats (rounded to nearest);
-//! `i1`, `i2`, `i4`, `u1` and `u2` 32-bit integers; `u4`, `i8` and `u8` 64-bit integers; `b1` truth
-//! values. Both byte orders and both orders of axes are read.
+//! Elements keep their type: `b1`, `i1` to `i8`, `u1` to `u8`, `f2` to `f8` (see [`ElementType`] for
+//! what `f8` and `u8` are held as). Both byte orders and both orders of axes are read. Types that
+//! NumPy does not have are written as the narrowest that has all their values: `bfloat16` and
+//! floats of 8 bits and less as `f4`, integers of 4 and 2 bits as `i1` and `u1`. The names that the
+//! `ml_dtypes` package gives them in a file (`V1`, `V2`) do not say which they are, and are not read.
 
 mod archive;
 mod elements;
@@ -16,6 +18,8 @@ mod write;
 
 use thiserror::Error;
 
+#[cfg(doc)]
+use crate::element::ElementType;
 use crate::tensor::Tensor;
 use header::Header;
 
@@ -66,7 +70,7 @@ pub enum NpyErrorKind {
     /// An element type that is not read.
     #[error(
         "element type {descr:?} is not read; legal are b1, i1 to i8, u1 to u8 and f2 to f8. \
-         Convert with numpy.ndarray.astype"
+         Convert with numpy.ndarray.astype, bfloat16 and narrower floats to float32"
     )]
     Descr {
         /// The type as the header writes it.
@@ -128,5 +132,7 @@ pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, NpyError> {
         return Err(misfit().at(name, start));
     }
     let data = header.decode(values).map_err(|(offset, kind)| kind.at(name, start + offset))?;
-    Tensor::new(header.shape.clone(), data).map_err(|_| misfit().at(name, start))
+    let tensor = Tensor::new(header.shape.clone(), data).ok();
+    let typed = tensor.and_then(|tensor| tensor.with_element(header.element.element).ok());
+    typed.ok_or_else(|| misfit().at(name, start))
 }

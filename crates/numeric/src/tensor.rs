@@ -1,17 +1,8 @@
-//! Tensors: a shape and its elements in row-major order.
+//! Tensors: a shape and its elements in row-major order, of a type all of them are values of.
 
-/// The element type of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ElementType {
-    /// 32-bit float.
-    F32,
-    /// 64-bit integer.
-    I64,
-    /// 32-bit integer.
-    I32,
-    /// Truth value.
-    Bool,
-}
+use thiserror::Error;
+
+use crate::element::{ElementType, Storage};
 
 /// The elements of a tensor, row-major.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +32,48 @@ impl TensorData {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// How the elements are held.
+    pub fn storage(&self) -> Storage {
+        match self {
+            Self::F32(_) => Storage::F32,
+            Self::I64(_) => Storage::I64,
+            Self::I32(_) => Storage::I32,
+            Self::Bool(_) => Storage::Bool,
+        }
+    }
+
+    /// No elements, held as said.
+    pub fn empty(storage: Storage) -> Self {
+        match storage {
+            Storage::F32 => Self::F32(Vec::new()),
+            Storage::I64 => Self::I64(Vec::new()),
+            Storage::I32 => Self::I32(Vec::new()),
+            Storage::Bool => Self::Bool(Vec::new()),
+        }
+    }
+}
+
+/// Why elements cannot be of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ElementError {
+    /// The type is held in another way.
+    #[error("{element} is held as {:?}, the elements are {found:?}", element.storage())]
+    Storage {
+        /// The type asked for.
+        element: ElementType,
+        /// How the elements are held.
+        found: Storage,
+    },
+    /// An unsigned 64-bit integer of 2^63 or more.
+    #[error("element {position} is {value} as uint64, beyond the largest value held, 9223372036854775807")]
+    TooBig {
+        /// Position of the element, row-major.
+        position: usize,
+        /// The value.
+        value: u64,
+    },
 }
 
 /// Whether `shape` has exactly `count` elements; a product that overflows has more than any count.
@@ -55,28 +88,50 @@ fn holds(shape: &[usize], count: usize) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     shape: Vec<usize>,
+    element: ElementType,
     data: TensorData,
 }
 
 impl Tensor {
-    /// A float tensor. Errors: gives back `data` when its length is not the product of `shape`.
+    /// A tensor of 32-bit floats. Errors: gives back `data` when its length is not the product of `shape`.
     pub fn from_f32(shape: Vec<usize>, data: Vec<f32>) -> Result<Self, Vec<f32>> {
-        if holds(&shape, data.len()) { Ok(Self { shape, data: TensorData::F32(data) }) } else { Err(data) }
+        if !holds(&shape, data.len()) {
+            return Err(data);
+        }
+        Ok(Self { shape, element: ElementType::F32, data: TensorData::F32(data) })
     }
 
-    /// A tensor of any element type. Errors: gives back `data` when its length is not the product of `shape`.
+    /// A tensor of the type that has every value its storage has; [`Tensor::with_element`] gives
+    /// it a narrower one. Errors: gives back `data` when its length is not the product of `shape`.
     pub fn new(shape: Vec<usize>, data: TensorData) -> Result<Self, TensorData> {
-        if holds(&shape, data.len()) { Ok(Self { shape, data }) } else { Err(data) }
+        if !holds(&shape, data.len()) {
+            return Err(data);
+        }
+        Ok(Self { shape, element: data.storage().element(), data })
+    }
+
+    /// The tensor with elements of type `element`, which is held as they are: floats are rounded
+    /// to the nearest (to infinity or else NaN beyond the type's range), integers lose upper bits.
+    ///
+    /// Errors: another storage; [`ElementError::TooBig`], as 64 bits are all there is to lose.
+    pub fn with_element(mut self, element: ElementType) -> Result<Self, ElementError> {
+        match (&mut self.data, element.integer_range()) {
+            (data, _) if data.storage() != element.storage() => {
+                return Err(ElementError::Storage { element, found: data.storage() });
+            }
+            _ if self.element == element => {}
+            (TensorData::F32(values), _) => round(values, element),
+            (TensorData::I32(values), Some((least, _))) => wrap_i32(values, element.bits(), least < 0),
+            (TensorData::I64(values), Some((least, _))) => wrap_i64(values, element.bits(), least < 0)?,
+            _ => {}
+        }
+        self.element = element;
+        Ok(self)
     }
 
     /// The type of the elements.
     pub fn element(&self) -> ElementType {
-        match &self.data {
-            TensorData::F32(_) => ElementType::F32,
-            TensorData::I64(_) => ElementType::I64,
-            TensorData::I32(_) => ElementType::I32,
-            TensorData::Bool(_) => ElementType::Bool,
-        }
+        self.element
     }
 
     /// The shape, outermost axis first; empty for a scalar.
@@ -89,7 +144,7 @@ impl Tensor {
         &self.data
     }
 
-    /// The elements when they are floats.
+    /// The elements when they are floats, of any width.
     pub fn as_f32(&self) -> Option<&[f32]> {
         match &self.data {
             TensorData::F32(values) => Some(values),
@@ -97,11 +152,40 @@ impl Tensor {
         }
     }
 
-    /// The elements when they are 64-bit integers.
+    /// The elements when they are held as 64-bit integers.
     pub fn as_i64(&self) -> Option<&[i64]> {
         match &self.data {
             TensorData::I64(values) => Some(values),
             _ => None,
         }
     }
+}
+
+/// Rounds to values of a float type.
+fn round(values: &mut [f32], element: ElementType) {
+    if let Some(format) = element.small_float() {
+        values.iter_mut().for_each(|value| *value = format.round(*value, false));
+    }
+}
+
+/// Keeps the lower `bits`, and reads them with or without a sign.
+fn wrap_i32(values: &mut [i32], bits: usize, signed: bool) {
+    let shift = 32 - bits as u32;
+    let wrap = |value: i32| match signed {
+        true => value << shift >> shift,
+        false => ((value as u32) << shift >> shift) as i32,
+    };
+    values.iter_mut().for_each(|value| *value = wrap(*value));
+}
+
+/// As [`wrap_i32`]; unsigned integers of 64 bits must not have the highest one set.
+fn wrap_i64(values: &mut [i64], bits: usize, signed: bool) -> Result<(), ElementError> {
+    let shift = 64 - bits as u32;
+    for (position, value) in values.iter_mut().enumerate() {
+        *value = if signed { *value << shift >> shift } else { ((*value as u64) << shift >> shift) as i64 };
+        if !signed && *value < 0 {
+            return Err(ElementError::TooBig { position, value: *value as u64 });
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use npukit_numeric::{Tensor, TensorData};
+use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::Serialize;
 
 /// An input or output of a program.
@@ -46,6 +46,18 @@ pub enum PortError {
     Element {
         /// Name of the port.
         name: String,
+    },
+    /// An element is no value of the port's type.
+    #[error("element {position} of input `{name}` is {value}, which {element} does not have")]
+    Value {
+        /// Name of the port.
+        name: String,
+        /// Position of the element, row-major.
+        position: usize,
+        /// The element.
+        value: String,
+        /// Type of the port's elements.
+        element: ElementType,
     },
     /// No port has this name.
     #[error("there is no input `{name}`; the program has {known}")]
@@ -96,8 +108,11 @@ impl Port {
         if size == 0 || all == 0 {
             return Err(misfit());
         }
-        let part = |start| Tensor::new(sample.to_vec(), part(tensor.data(), start..start + size));
-        (0..all).step_by(size).map(|start| part(start).map_err(|_| misfit())).collect()
+        let part = |start| {
+            let part = Tensor::new(sample.to_vec(), part(tensor.data(), start..start + size)).ok()?;
+            part.with_element(tensor.element()).ok()
+        };
+        (0..all).step_by(size).map(|start| part(start).ok_or_else(misfit)).collect()
     }
 
     fn sample_shape(&self, actual: &[usize]) -> Option<&[usize]> {

@@ -1,6 +1,6 @@
 //! Element-wise operators of two operands, with NumPy broadcasting.
 
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{Tensor, TensorData};
 
 use super::broadcasting::{common_shape, spread};
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
@@ -72,7 +72,7 @@ impl Operator for Binary {
             (TensorData::I64(l), TensorData::I64(r)) => TensorData::I64(self.integers(&l, &r, &I64)?),
             (TensorData::I32(l), TensorData::I32(r)) => TensorData::I32(self.integers(&l, &r, &I32)?),
             (_, data) => {
-                let (found, legal) = (data_type(&data), NUMBERS.to_vec());
+                let (found, legal) = (data.storage().element(), NUMBERS.to_vec());
                 return Err(OpError::ElementType { op: self.name(), operand: "operands", found, legal });
             }
         };
@@ -124,7 +124,8 @@ impl Binary {
     }
 }
 
-/// The arithmetic of an integer type: it wraps around.
+/// The arithmetic of integers as they are held: it wraps around, and so does that of narrower types,
+/// whose lower bits it gets right.
 struct Integers<T> {
     add: fn(T, T) -> T,
     sub: fn(T, T) -> T,
@@ -172,14 +173,5 @@ fn floor_remainder(l: f32, r: f32) -> f32 {
         0.0 => 0f32.copysign(r),
         rest if (rest < 0.0) != (r < 0.0) => rest + r,
         rest => rest,
-    }
-}
-
-fn data_type(data: &TensorData) -> ElementType {
-    match data {
-        TensorData::F32(_) => ElementType::F32,
-        TensorData::I64(_) => ElementType::I64,
-        TensorData::I32(_) => ElementType::I32,
-        TensorData::Bool(_) => ElementType::Bool,
     }
 }

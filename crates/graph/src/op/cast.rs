@@ -1,16 +1,32 @@
 //! Conversion of the element type.
 
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{ElementType, Rounding, Storage, Tensor, TensorData, encode_power_of_two};
 
 use super::operands::{Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Converts to another element type.
+///
+/// Floats lose their fraction; what 64 (or, for types held so, 32) bits cannot hold becomes its
+/// nearest value there, and integers that the type cannot hold lose upper bits. The standard
+/// leaves the first open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cast {
     /// Type of the result.
     pub to: ElementType,
+    /// Whether floats beyond the range of an 8-bit type become its last value, rather than
+    /// infinity or NaN.
+    pub saturate: bool,
+    /// How floats become powers of two ([`ElementType::F8E8M0`]).
+    pub rounding: Rounding,
+}
+
+impl Cast {
+    /// A conversion to `to` with the standard's defaults: it saturates, powers of two round up.
+    pub fn new(to: ElementType) -> Self {
+        Self { to, saturate: true, rounding: Rounding::Up }
+    }
 }
 
 impl Operator for Cast {
@@ -26,17 +42,10 @@ impl Operator for Cast {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         infer_tensors(self, inputs)?;
         let operand = tensor(self, inputs, 0)?;
-        // Floats lose their fraction; what the integer cannot hold becomes its nearest value.
-        let data = match operand.data() {
-            TensorData::F32(x) => {
-                convert(x, self.to, |x| x, |x| x as i64, |x| x as i32, |x| x != 0.0)
-            }
-            TensorData::I64(x) => convert(x, self.to, |x| x as f32, |x| x, |x| x as i32, |x| x != 0),
-            TensorData::I32(x) => convert(x, self.to, |x| x as f32, i64::from, |x| x, |x| x != 0),
-            TensorData::Bool(x) => {
-                convert(x, self.to, |x| f32::from(u8::from(x)), i64::from, i32::from, |x| x)
-            }
-        };
+        let mut data = held_as(operand.data(), self.to.storage());
+        if let TensorData::F32(values) = &mut data {
+            values.iter_mut().for_each(|value| *value = round(*value, self));
+        }
         Ok(vec![build(self, operand.shape(), data)?])
     }
 
@@ -49,19 +58,41 @@ impl Operator for Cast {
     }
 }
 
+/// A float as one of the type that `cast` makes.
+pub(super) fn round(value: f32, cast: &Cast) -> f32 {
+    match (cast.to, cast.to.small_float()) {
+        (ElementType::F8E8M0, Some(format)) => {
+            format.decode(encode_power_of_two(value, cast.saturate, cast.rounding).into())
+        }
+        // The attribute speaks of 8-bit types only.
+        (to, Some(format)) => format.round(value, cast.saturate && to.bits() <= 8),
+        (_, None) => value,
+    }
+}
+
+/// The elements held in another way.
+fn held_as(data: &TensorData, storage: Storage) -> TensorData {
+    match data {
+        TensorData::F32(x) => convert(x, storage, |x| x, |x| x as i64, |x| x as i32, |x| x != 0.0),
+        TensorData::I64(x) => convert(x, storage, |x| x as f32, |x| x, |x| x as i32, |x| x != 0),
+        TensorData::I32(x) => convert(x, storage, |x| x as f32, i64::from, |x| x, |x| x != 0),
+        TensorData::Bool(x) => convert(x, storage, |x| f32::from(u8::from(x)), i64::from, i32::from, |x| x),
+    }
+}
+
 fn convert<T: Copy>(
     values: &[T],
-    to: ElementType,
+    storage: Storage,
     to_f32: impl Fn(T) -> f32,
     to_i64: impl Fn(T) -> i64,
     to_i32: impl Fn(T) -> i32,
     to_bool: impl Fn(T) -> bool,
 ) -> TensorData {
     let values = values.iter().copied();
-    match to {
-        ElementType::F32 => TensorData::F32(values.map(to_f32).collect()),
-        ElementType::I64 => TensorData::I64(values.map(to_i64).collect()),
-        ElementType::I32 => TensorData::I32(values.map(to_i32).collect()),
-        ElementType::Bool => TensorData::Bool(values.map(to_bool).collect()),
+    match storage {
+        Storage::F32 => TensorData::F32(values.map(to_f32).collect()),
+        Storage::I64 => TensorData::I64(values.map(to_i64).collect()),
+        Storage::I32 => TensorData::I32(values.map(to_i32).collect()),
+        Storage::Bool => TensorData::Bool(values.map(to_bool).collect()),
     }
 }

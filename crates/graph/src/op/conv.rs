@@ -1,6 +1,6 @@
 //! Two-dimensional convolution.
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator, Window};
@@ -42,7 +42,7 @@ impl Operator for Conv {
             operands.vector(2, "bias", "length of the bias", filters)?;
         }
         let [rows, columns] = self.window([weights[0], weights[1]]).output([x[1], x[2]])?;
-        result(vec![x[0], rows, columns, filters], ElementType::F32)
+        result(vec![x[0], rows, columns, filters], operands.info(0).element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
@@ -52,7 +52,7 @@ impl Operator for ConvTranspose {
             operands.vector(2, "bias", "length of the bias", filters)?;
         }
         let [rows, columns] = self.output([x[1], x[2]], [weights[0], weights[1]])?;
-        result(vec![x[0], rows, columns, filters], ElementType::F32)
+        result(vec![x[0], rows, columns, filters], operands.info(0).element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {

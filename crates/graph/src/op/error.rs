@@ -1,6 +1,6 @@
 //! Why an operator cannot take its operands or attributes: [`OpError`].
 
-use npukit_numeric::ElementType;
+use npukit_numeric::{ElementError, ElementType};
 
 /// Why an operator cannot take its operands or attributes. Axes count from 0.
 #[derive(Clone, Debug, thiserror::Error, PartialEq)]
@@ -176,6 +176,14 @@ pub enum OpError {
         index: i64,
         /// Size of the axis.
         size: usize,
+    },
+    /// A result that its type does not have.
+    #[error("{op}: {error}")]
+    Element {
+        /// The operator.
+        op: &'static str,
+        /// What stands against it.
+        error: ElementError,
     },
     /// An integer divided by zero.
     #[error("{op}: element {position} divides an integer by zero")]

@@ -1,6 +1,6 @@
 //! General matrix product.
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
@@ -39,7 +39,7 @@ impl Operator for Gemm {
                 return Err(OpError::Shapes { op, left, right });
             }
         }
-        result(vec![m, n], ElementType::F32)
+        result(vec![m, n], operands.info(0).element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -1,6 +1,6 @@
 //! Matrix product with NumPy batching.
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
@@ -30,7 +30,7 @@ impl Operator for MatMul {
         })?;
         let rows = (left.len() > 1).then_some(shapes.m);
         let columns = (right.len() > 1).then_some(shapes.n);
-        result(batch.into_iter().chain(rows).chain(columns).collect(), ElementType::F32)
+        result(batch.into_iter().chain(rows).chain(columns).collect(), operands.info(0).element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -8,8 +8,25 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
-/// Integer types, in which models compute shapes, and floats.
-pub(super) const NUMBERS: &[ElementType] = &[ElementType::F32, ElementType::I64, ElementType::I32];
+/// Float types that the standard computes with.
+pub(super) const FLOATS: &[ElementType] =
+    &[ElementType::F32, ElementType::F64, ElementType::F16, ElementType::BF16];
+
+/// Types that the standard computes with: floats and integers of whole bytes.
+pub(super) const NUMBERS: &[ElementType] = &[
+    ElementType::F32,
+    ElementType::F64,
+    ElementType::F16,
+    ElementType::BF16,
+    ElementType::I64,
+    ElementType::I32,
+    ElementType::I16,
+    ElementType::I8,
+    ElementType::U64,
+    ElementType::U32,
+    ElementType::U16,
+    ElementType::U8,
+];
 
 /// The operands of an operator under inspection. Methods that take an index `i` expect it below
 /// the least number of operands, or below [`Operands::len`].
@@ -61,7 +78,8 @@ impl<'a> Operands<'a> {
         Err(OpError::ElementType { op: self.op, operand, found, legal: legal.to_vec() })
     }
 
-    /// Checks that operand `i` holds floats on `least` to `most` axes; gives its shape.
+    /// Checks that operand `i` holds floats, of the first operand's type where that holds floats
+    /// too, on `least` to `most` axes; gives its shape.
     pub(super) fn floats(
         &self,
         i: usize,
@@ -69,7 +87,10 @@ impl<'a> Operands<'a> {
         least: usize,
         most: usize,
     ) -> Result<&'a [usize], OpError> {
-        self.element(i, operand, &[ElementType::F32])?;
+        self.element(i, operand, FLOATS)?;
+        if FLOATS.contains(&self.infos[0].element) {
+            self.element(i, operand, &[self.infos[0].element])?;
+        }
         self.rank(i, operand, least, most)
     }
 
@@ -88,7 +109,7 @@ impl<'a> Operands<'a> {
         Ok(shape)
     }
 
-    /// Checks that operand `i` is a vector of `expected` floats; `what` names its length.
+    /// Checks that operand `i` is a vector of `expected` floats, of any type; `what` names its length.
     pub(super) fn vector(
         &self,
         i: usize,
@@ -96,7 +117,8 @@ impl<'a> Operands<'a> {
         what: &'static str,
         expected: usize,
     ) -> Result<(), OpError> {
-        let found = self.floats(i, operand, 1, 1)?[0];
+        self.element(i, operand, FLOATS)?;
+        let found = self.rank(i, operand, 1, 1)?[0];
         self.size(what, expected, found)
     }
 
@@ -125,22 +147,22 @@ pub(super) fn infer_tensors(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Vec
     op.infer(&values.iter().collect::<Vec<_>>())
 }
 
-/// The results, when none of them has an element.
-pub(super) fn empty_results(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Option<Vec<Tensor>>, OpError> {
-    let infos = infer_tensors(op, inputs)?;
-    if infos.iter().any(|info| !info.shape.contains(&0)) {
-        return Ok(None);
-    }
-    infos.iter().map(|info| build(op, &info.shape, empty(info.element))).collect::<Result<_, _>>().map(Some)
+/// The results inferred, when none of them has an element.
+pub(super) fn empty_results(op: &dyn Operator, infos: &[ValueInfo]) -> Result<Vec<Tensor>, OpError> {
+    let empty = |info: &ValueInfo| build(op, &info.shape, TensorData::empty(info.element.storage()));
+    of_inferred_types(op, infos, infos.iter().map(empty).collect::<Result<_, _>>()?)
 }
 
-fn empty(element: ElementType) -> TensorData {
-    match element {
-        ElementType::F32 => TensorData::F32(Vec::new()),
-        ElementType::I64 => TensorData::I64(Vec::new()),
-        ElementType::I32 => TensorData::I32(Vec::new()),
-        ElementType::Bool => TensorData::Bool(Vec::new()),
-    }
+/// The results computed, rounded or wrapped to the types inferred.
+pub(super) fn of_inferred_types(
+    op: &dyn Operator,
+    infos: &[ValueInfo],
+    results: Vec<Tensor>,
+) -> Result<Vec<Tensor>, OpError> {
+    let typed = |(info, result): (&ValueInfo, Tensor)| {
+        result.with_element(info.element).map_err(|error| OpError::Element { op: op.name(), error })
+    };
+    infos.iter().zip(results).map(typed).collect()
 }
 
 /// The tensor as a value of no name. Only integers can decide a shape: they alone are copied.
@@ -162,7 +184,7 @@ pub(super) fn floats<'a>(
         op: op.name(),
         operand,
         found: tensor.element(),
-        legal: vec![ElementType::F32],
+        legal: FLOATS.to_vec(),
     })
 }
 

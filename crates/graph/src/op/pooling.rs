@@ -1,7 +1,5 @@
 //! What the pooling operators share: shapes, and the walk over windows.
 
-use npukit_numeric::ElementType;
-
 use super::operands::{Operands, result};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
@@ -15,7 +13,7 @@ pub(super) fn infer_pool(
     let operands = Operands::new(op, inputs, 1, 1)?;
     let shape = operands.floats(0, "operand", 4, 4)?;
     let [rows, columns] = window.output([shape[1], shape[2]])?;
-    result(vec![shape[0], rows, columns, shape[3]], ElementType::F32)
+    result(vec![shape[0], rows, columns, shape[3]], operands.info(0).element)
 }
 
 /// Combines the elements under each window, channel by channel, beginning with `initial`.

@@ -79,7 +79,7 @@ impl Operator for Reduce {
             return Err(OpError::Attribute { op, attribute: "axes", found, legal: "each once, in ascending order" });
         }
         let extreme = matches!(self.kind, ReduceKind::Max | ReduceKind::Min);
-        let integer = matches!(element, ElementType::I64 | ElementType::I32);
+        let integer = element.is_integer();
         if extreme && integer && self.axes.iter().any(|&axis| operands.shape(0)[axis] == 0) {
             let (op, found) = (self.name(), format!("{:?} of no elements", self.axes));
             return Err(OpError::Attribute { op, attribute: "axes", found, legal: "some integers" });

@@ -1,6 +1,6 @@
 //! Resampling of the image axes.
 
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
 use super::{OpError, Operator};
@@ -86,7 +86,7 @@ impl Operator for Resize {
         if self.mode == ResizeMode::LinearAntialiased {
             self.check_shrinking([shape[1], shape[2]])?;
         }
-        result(vec![shape[0], self.size[0], self.size[1], shape[3]], ElementType::F32)
+        result(vec![shape[0], self.size[0], self.size[1], shape[3]], operands.info(0).element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {

@@ -55,10 +55,10 @@ fn integers_divide_towards_zero() {
 #[test]
 fn casts_saturate_and_truncate() {
     let x = f32s(&[4], &[-1.5, 0.0, 2.9, 1e30]);
-    assert_eq!(run(Cast { to: ElementType::I64 }, &[&x]), i64s(&[4], &[-1, 0, 2, i64::MAX]));
-    let truth = run(Cast { to: ElementType::Bool }, &[&x]);
+    assert_eq!(run(Cast::new(ElementType::I64), &[&x]), i64s(&[4], &[-1, 0, 2, i64::MAX]));
+    let truth = run(Cast::new(ElementType::Bool), &[&x]);
     assert_eq!(truth.data(), &TensorData::Bool(vec![true, false, true, true]));
-    assert_eq!(run(Cast { to: ElementType::F32 }, &[&truth]), f32s(&[4], &[1.0, 0.0, 1.0, 1.0]));
+    assert_eq!(run(Cast::new(ElementType::F32), &[&truth]), f32s(&[4], &[1.0, 0.0, 1.0, 1.0]));
 }
 
 #[test]

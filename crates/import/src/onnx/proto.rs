@@ -149,7 +149,8 @@ pub struct TensorProto {
     /// Elements of FLOAT tensors.
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
-    /// Elements of INT32 and BOOL tensors, among others.
+    /// Elements of INT32, BOOL and narrower types: those of 16, 8 and 6 bits one by one, those of
+    /// 4 and 2 bits packed into bytes, floats as their bits.
     #[prost(int32, repeated, tag = "5")]
     pub int32_data: Vec<i32>,
     /// Elements of INT64 tensors.
@@ -161,6 +162,12 @@ pub struct TensorProto {
     /// Elements as little-endian bytes.
     #[prost(bytes = "vec", optional, tag = "9")]
     pub raw_data: Option<Vec<u8>>,
+    /// Elements of DOUBLE tensors.
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
+    /// Elements of UINT64 and UINT32 tensors.
+    #[prost(uint64, repeated, tag = "11")]
+    pub uint64_data: Vec<u64>,
     /// Where external elements are; recognised and refused.
     #[prost(message, repeated, tag = "13")]
     pub external_data: Vec<StringStringEntryProto>,
@@ -169,13 +176,37 @@ pub struct TensorProto {
     pub data_location: i32,
 }
 
-/// Codes of [`TensorProto::data_type`] that we read.
+/// Codes of [`TensorProto::data_type`].
 #[allow(missing_docs, reason = "the names are those of the ONNX enumeration")]
 pub mod data_type {
     pub const FLOAT: i32 = 1;
+    pub const UINT8: i32 = 2;
+    pub const INT8: i32 = 3;
+    pub const UINT16: i32 = 4;
+    pub const INT16: i32 = 5;
     pub const INT32: i32 = 6;
     pub const INT64: i32 = 7;
+    pub const STRING: i32 = 8;
     pub const BOOL: i32 = 9;
+    pub const FLOAT16: i32 = 10;
+    pub const DOUBLE: i32 = 11;
+    pub const UINT32: i32 = 12;
+    pub const UINT64: i32 = 13;
+    pub const COMPLEX64: i32 = 14;
+    pub const COMPLEX128: i32 = 15;
+    pub const BFLOAT16: i32 = 16;
+    pub const FLOAT8E4M3FN: i32 = 17;
+    pub const FLOAT8E4M3FNUZ: i32 = 18;
+    pub const FLOAT8E5M2: i32 = 19;
+    pub const FLOAT8E5M2FNUZ: i32 = 20;
+    pub const UINT4: i32 = 21;
+    pub const INT4: i32 = 22;
+    pub const FLOAT4E2M1: i32 = 23;
+    pub const FLOAT8E8M0: i32 = 24;
+    pub const UINT2: i32 = 25;
+    pub const INT2: i32 = 26;
+    pub const FLOAT6E2M3: i32 = 27;
+    pub const FLOAT6E3M2: i32 = 28;
 }
 
 /// A key and its value.

@@ -1,6 +1,8 @@
 //! Arrays to bytes of an `.npy`: [`write_npy`].
 
+use crate::element::ElementType;
 use crate::npy::header::MAGIC;
+use crate::small_float::SmallFloat;
 use crate::tensor::{Tensor, TensorData};
 
 /// Elements to write, row-major.
@@ -16,6 +18,8 @@ pub enum NpyData<'a> {
     I64(&'a [i64]),
     /// `b1`
     Bool(&'a [bool]),
+    /// Those of a tensor, in the type it has or the narrowest that holds it.
+    Tensor(&'a Tensor),
 }
 
 impl NpyData<'_> {
@@ -27,6 +31,7 @@ impl NpyData<'_> {
             Self::I32(_) => "<i4",
             Self::I64(_) => "<i8",
             Self::Bool(_) => "|b1",
+            Self::Tensor(tensor) => descr(tensor.element()),
         }
     }
 
@@ -37,6 +42,7 @@ impl NpyData<'_> {
             Self::I32(values) => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
             Self::I64(values) => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
             Self::Bool(values) => out.extend(values.iter().map(|&v| u8::from(v))),
+            Self::Tensor(tensor) => extend(out, tensor),
         }
     }
 
@@ -47,6 +53,7 @@ impl NpyData<'_> {
             Self::I32(values) => values.len(),
             Self::I64(values) => values.len(),
             Self::Bool(values) => values.len(),
+            Self::Tensor(tensor) => tensor.data().len(),
         }
     }
 }
@@ -68,14 +75,52 @@ impl<'a> NpyArray<'a> {
 
 impl<'a> From<&'a Tensor> for NpyArray<'a> {
     fn from(tensor: &'a Tensor) -> Self {
-        let data = match tensor.data() {
-            TensorData::F32(values) => NpyData::F32(values),
-            TensorData::I64(values) => NpyData::I64(values),
-            TensorData::I32(values) => NpyData::I32(values),
-            TensorData::Bool(values) => NpyData::Bool(values),
-        };
-        Self { shape: tensor.shape(), data }
+        Self { shape: tensor.shape(), data: NpyData::Tensor(tensor) }
     }
+}
+
+/// NumPy's type that holds all values of `element`.
+fn descr(element: ElementType) -> &'static str {
+    match element {
+        ElementType::F64 => "<f8",
+        ElementType::F16 => "<f2",
+        ElementType::I64 => "<i8",
+        ElementType::I32 => "<i4",
+        ElementType::I16 => "<i2",
+        ElementType::I8 | ElementType::I4 | ElementType::I2 => "|i1",
+        ElementType::U64 => "<u8",
+        ElementType::U32 => "<u4",
+        ElementType::U16 => "<u2",
+        ElementType::U8 | ElementType::U4 | ElementType::U2 => "|u1",
+        ElementType::Bool => "|b1",
+        _ => "<f4",
+    }
+}
+
+/// The elements in the type of [`descr`].
+fn extend(out: &mut Vec<u8>, tensor: &Tensor) {
+    match (tensor.data(), tensor.element()) {
+        (TensorData::F32(values), ElementType::F64) => {
+            values.iter().for_each(|&v| out.extend(f64::from(v).to_le_bytes()));
+        }
+        (TensorData::F32(values), ElementType::F16) => {
+            values.iter().for_each(|&v| out.extend(SmallFloat::F16.encode(v, false).to_le_bytes()));
+        }
+        (TensorData::F32(values), _) => NpyData::F32(values).extend(out),
+        // The lower bytes of an integer are those of the narrower one.
+        (TensorData::I64(values), element) => {
+            values.iter().for_each(|v| out.extend(&v.to_le_bytes()[..bytes(element)]));
+        }
+        (TensorData::I32(values), element) => {
+            values.iter().for_each(|v| out.extend(&v.to_le_bytes()[..bytes(element)]));
+        }
+        (TensorData::Bool(values), _) => NpyData::Bool(values).extend(out),
+    }
+}
+
+/// Whole bytes of an element.
+fn bytes(element: ElementType) -> usize {
+    element.bits().div_ceil(8)
 }
 
 /// The bytes of an `.npy`, row-major and little-endian.

@@ -4,3 +4,5 @@
 mod npy;
 mod number;
 mod product;
+mod small_float;
+mod tensor;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use npukit_numeric::npy::{NpyArray, NpyData, NpyErrorKind, read_npy, read_npz, write_npy, write_npz};
-use npukit_numeric::{Tensor, TensorData};
+use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 use proptest::prelude::*;
 
 /// An array as NumPy writes it, with a header text of choice.
@@ -40,6 +40,35 @@ fn every_element_type() {
     assert_eq!(of("<f2", 1, &[0x00, 0x3C]), TensorData::F32(vec![1.0]));
     assert_eq!(of(">f4", 1, &1.5f32.to_be_bytes()), TensorData::F32(vec![1.5]));
     assert_eq!(of("<f8", 1, &0.1f64.to_le_bytes()), TensorData::F32(vec![0.1]));
+}
+
+#[test]
+fn types_are_kept_or_widened() {
+    let written = |element: ElementType| {
+        let one = match element.storage() {
+            Storage::F32 => TensorData::F32(vec![1.0]),
+            Storage::I64 => TensorData::I64(vec![1]),
+            Storage::I32 => TensorData::I32(vec![1]),
+            Storage::Bool => TensorData::Bool(vec![true]),
+        };
+        let tensor = Tensor::new(vec![1], one).unwrap().with_element(element).unwrap();
+        let bytes = write_npy((&tensor).into());
+        let read = read_npy("a", &bytes).unwrap();
+        (read.element(), bytes)
+    };
+    for element in ElementType::ALL {
+        let expected = match element {
+            ElementType::I4 | ElementType::I2 => ElementType::I8,
+            ElementType::U4 | ElementType::U2 => ElementType::U8,
+            _ if element.is_float() && (element.bits() < 16 || element == ElementType::BF16) => {
+                ElementType::F32
+            }
+            _ => element,
+        };
+        assert_eq!(written(element).0, expected, "{element}");
+    }
+    assert!(written(ElementType::F16).1.ends_with(&[0x00, 0x3C]));
+    assert!(written(ElementType::F64).1.ends_with(&1f64.to_le_bytes()));
 }
 
 #[test]
@@ -119,18 +148,36 @@ fn names_must_differ_and_entries_be_arrays() {
     assert!(NpyArray::new(&[2], NpyData::I16(&[1])).is_none());
 }
 
-/// A tensor of any element type and up to three axes.
+/// The element types that NumPy has.
+const NUMPY: [ElementType; 12] = [
+    ElementType::Bool,
+    ElementType::I8,
+    ElementType::I16,
+    ElementType::I32,
+    ElementType::I64,
+    ElementType::U8,
+    ElementType::U16,
+    ElementType::U32,
+    ElementType::U64,
+    ElementType::F16,
+    ElementType::F32,
+    ElementType::F64,
+];
+
+/// A tensor of any of them and up to three axes.
 fn tensor() -> impl Strategy<Value = Tensor> {
-    (prop::collection::vec(0..4usize, 0..4), any::<[u8; 27]>(), 0..4).prop_map(|(shape, seed, element)| {
+    let element = prop::sample::select(&NUMPY[..]);
+    (prop::collection::vec(0..4usize, 0..4), any::<[u8; 27]>(), element).prop_map(|(shape, seed, element)| {
         let count = shape.iter().product::<usize>();
         let values = seed[..count].iter().map(|&v| i64::from(v) - 128);
-        let data = match element {
-            0 => TensorData::F32(values.map(|v| v as f32 / 8.0).collect()),
-            1 => TensorData::I64(values.map(|v| v << 40).collect()),
-            2 => TensorData::I32(values.map(|v| v as i32).collect()),
-            _ => TensorData::Bool(values.map(|v| v > 0).collect()),
+        let least = if element == ElementType::U64 { 0 } else { i64::MIN };
+        let data = match element.storage() {
+            Storage::F32 => TensorData::F32(values.map(|v| v as f32 / 8.0).collect()),
+            Storage::I64 => TensorData::I64(values.map(|v| (v << 40).max(least)).collect()),
+            Storage::I32 => TensorData::I32(values.map(|v| v as i32 * 257).collect()),
+            Storage::Bool => TensorData::Bool(values.map(|v| v > 0).collect()),
         };
-        Tensor::new(shape, data).unwrap()
+        Tensor::new(shape, data).unwrap().with_element(element).unwrap()
     })
 }
 

@@ -15,5 +15,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.attributes.without_effect("saturate");
     context.attributes.without_effect("round_mode");
     let to = element_type(i32::try_from(to).unwrap_or(i32::MAX))?;
-    Ok(vec![context.emit(Cast { to }, vec![x])?])
+    Ok(vec![context.emit(Cast::new(to), vec![x])?])
 }

@@ -1,6 +1,6 @@
 //! ConstantOfShape: one value repeated; float zero when not given.
 
-use npukit_graph::ValueId;
+use npukit_graph::{OpError, ValueId};
 use npukit_numeric::TensorData;
 
 use super::super::context::Context;
@@ -28,6 +28,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
             return Err(Reason::AttributeValue { name: "value", found, legal });
         }
     };
-    let filled = tensor::tensor(shape, data)?;
+    let refused = |error| Reason::Shape(OpError::Element { op: "ConstantOfShape", error });
+    let filled = tensor::tensor(shape, data)?.with_element(value.element()).map_err(refused)?;
     Ok(vec![context.make_constant(filled)])
 }

@@ -167,7 +167,7 @@ fn tensors_without_elements_or_floats_are_refused() {
     assert_eq!(refused(net, &[parts[1]], &config), ["node0"]);
     let mut net = Net::new();
     let x = net.input(&[3, 6]);
-    let whole = net.node(Cast { to: ElementType::I64 }, &[x]);
+    let whole = net.node(Cast::new(ElementType::I64), &[x]);
     assert_eq!(refused(net, &[whole], &config), ["node0"]);
     let mut net = Net::new();
     let info = ValueInfo { shape: vec![2, 2], element: ElementType::I64 };

@@ -1,0 +1,49 @@
+//! Floats of 16 and 64 bits as 32-bit floats.
+
+use std::sync::Arc;
+
+use npukit_numeric::{ElementType, Tensor};
+
+use super::{Pass, PassError};
+use crate::ir::{Graph, Value};
+use crate::op::Op;
+
+pub(super) const PASS: Pass = Pass {
+    name: "single-precision",
+    description: "computes in 32-bit floats where the model has floats of 16 or 64 bits: accelerators round in their own way",
+    run,
+};
+
+fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let mut changed = false;
+    for value in &mut graph.values {
+        changed |= widen(&mut value.info.element);
+        widen_constant(value);
+    }
+    for node in &mut graph.nodes {
+        if let Op::Cast(cast) = &mut node.op {
+            changed |= widen(&mut cast.to);
+        }
+    }
+    Ok(changed)
+}
+
+/// Says whether it was another float type that the standard computes with.
+fn widen(element: &mut ElementType) -> bool {
+    let other = matches!(element, ElementType::F16 | ElementType::BF16 | ElementType::F64);
+    if other {
+        *element = ElementType::F32;
+    }
+    other
+}
+
+/// The elements stay: they are held as 32-bit floats already.
+fn widen_constant(value: &mut Value) {
+    let Some(constant) = value.constant.as_mut().filter(|constant| constant.element() != value.info.element)
+    else {
+        return;
+    };
+    if let Ok(wide) = Tensor::clone(constant).with_element(value.info.element) {
+        *constant = Arc::new(wide);
+    }
+}

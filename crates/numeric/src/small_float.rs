@@ -1,0 +1,218 @@
+//! Floats of at most 16 bits, to and from `f32`: [`SmallFloat`].
+//!
+//! One literal conversion serves all formats; it is compared with `ml_dtypes` on every value of
+//! every format and on every tie between two of them (`tests/main/small_float.rs`).
+
+/// What the codes of the largest exponent, and that of the negative zero, stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Specials {
+    /// Infinity with fraction 0, NaNs with others.
+    Ieee,
+    /// Numbers, but for a NaN with all fraction bits set.
+    NanOnly,
+    /// Numbers; the code of the negative zero is the only NaN.
+    NanAtNegativeZero,
+    /// Numbers throughout.
+    None,
+    /// No sign, no fraction, no zero: a power of two, or NaN with all bits set.
+    PowersOfTwo,
+}
+
+/// To which neighbour a value goes that lies between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To the nearest, from the middle to the one with the even code (upwards for powers of two).
+    Nearest,
+    /// Away from zero.
+    Up,
+    /// Towards zero.
+    Down,
+}
+
+/// A format of at most 16 bits: sign, exponent, fraction, from the upper end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallFloat {
+    exponent_bits: u32,
+    fraction_bits: u32,
+    bias: i32,
+    specials: Specials,
+}
+
+/// The fields of a format.
+const fn format(exponent_bits: u32, fraction_bits: u32, bias: i32, specials: Specials) -> SmallFloat {
+    SmallFloat { exponent_bits, fraction_bits, bias, specials }
+}
+
+impl SmallFloat {
+    /// IEEE 754 binary16.
+    pub const F16: Self = format(5, 10, 15, Specials::Ieee);
+    /// bfloat16.
+    pub const BF16: Self = format(8, 7, 127, Specials::Ieee);
+    /// OCP OFP8 E4M3.
+    pub const F8E4M3FN: Self = format(4, 3, 7, Specials::NanOnly);
+    /// E4M3 of Graphcore and AMD.
+    pub const F8E4M3FNUZ: Self = format(4, 3, 8, Specials::NanAtNegativeZero);
+    /// OCP OFP8 E5M2.
+    pub const F8E5M2: Self = format(5, 2, 15, Specials::Ieee);
+    /// E5M2 of Graphcore and AMD.
+    pub const F8E5M2FNUZ: Self = format(5, 2, 16, Specials::NanAtNegativeZero);
+    /// OCP MX E8M0.
+    pub const F8E8M0: Self = format(8, 0, 127, Specials::PowersOfTwo);
+    /// OCP MX E2M3.
+    pub const F6E2M3: Self = format(2, 3, 1, Specials::None);
+    /// OCP MX E3M2.
+    pub const F6E3M2: Self = format(3, 2, 3, Specials::None);
+    /// OCP MX E2M1.
+    pub const F4E2M1: Self = format(2, 1, 1, Specials::None);
+
+    /// Number of codes.
+    pub fn codes(self) -> u32 {
+        2 * self.sign_code()
+    }
+
+    /// The value of a code; bits beyond the format are ignored.
+    pub fn decode(self, code: u16) -> f32 {
+        let code = u32::from(code) & (self.codes() - 1);
+        if self.specials == Specials::PowersOfTwo {
+            return if code == 0xFF { f32::NAN } else { power_of_two(code as i32 - self.bias) as f32 };
+        }
+        let magnitude = code & (self.sign_code() - 1);
+        let value = match (self.specials, magnitude) {
+            (Specials::NanAtNegativeZero, 0) if code != 0 => f32::NAN,
+            (Specials::Ieee, _) if magnitude == self.infinity() => f32::INFINITY,
+            (Specials::Ieee | Specials::NanOnly, _) if magnitude > self.largest() => f32::NAN,
+            _ => self.number(magnitude),
+        };
+        if code == magnitude { value } else { -value }
+    }
+
+    /// The code of the value nearest to `value`, from the middle to the even one.
+    ///
+    /// Beyond the largest number: that number when `saturate` says so or the format has nothing
+    /// else, else infinity, else NaN. A NaN in a format without one is a negative zero, as
+    /// `ml_dtypes` has it.
+    pub fn encode(self, value: f32, saturate: bool) -> u16 {
+        if self.specials == Specials::PowersOfTwo {
+            return encode_power_of_two(value, saturate, Rounding::Nearest).into();
+        }
+        if value.is_nan() {
+            return self.nan(value.is_sign_negative()) as u16;
+        }
+        let magnitude = match self.rounded(value.abs()) {
+            magnitude if magnitude <= self.largest() => magnitude,
+            _ if saturate => self.largest(),
+            _ => match self.specials {
+                Specials::Ieee => self.infinity(),
+                Specials::None => self.largest(),
+                Specials::NanOnly | Specials::NanAtNegativeZero | Specials::PowersOfTwo => {
+                    return self.nan(value.is_sign_negative()) as u16;
+                }
+            },
+        };
+        let no_negative_zero = self.specials == Specials::NanAtNegativeZero && magnitude == 0;
+        let sign = if value.is_sign_negative() && !no_negative_zero { self.sign_code() } else { 0 };
+        (sign | magnitude) as u16
+    }
+
+    /// The value of the format nearest to `value`; [`SmallFloat::encode`] and back.
+    pub fn round(self, value: f32, saturate: bool) -> f32 {
+        self.decode(self.encode(value, saturate))
+    }
+
+    /// The code of the sign bit alone; half the number of codes where there is no sign.
+    fn sign_code(self) -> u32 {
+        let sign = u32::from(self.specials != Specials::PowersOfTwo);
+        1 << (self.exponent_bits + self.fraction_bits + sign - 1)
+    }
+
+    /// Code of the IEEE formats' infinity.
+    fn infinity(self) -> u32 {
+        ((1 << self.exponent_bits) - 1) << self.fraction_bits
+    }
+
+    /// Code of the largest number.
+    fn largest(self) -> u32 {
+        match self.specials {
+            Specials::Ieee => self.infinity() - 1,
+            Specials::NanOnly => self.sign_code() - 2,
+            Specials::NanAtNegativeZero | Specials::None | Specials::PowersOfTwo => self.sign_code() - 1,
+        }
+    }
+
+    /// Code of a NaN, or of what stands in for it.
+    fn nan(self, negative: bool) -> u32 {
+        let sign = if negative { self.sign_code() } else { 0 };
+        match self.specials {
+            Specials::Ieee => sign | self.infinity() | (1 << (self.fraction_bits - 1)),
+            Specials::NanOnly => sign | (self.sign_code() - 1),
+            Specials::NanAtNegativeZero | Specials::None => self.sign_code(),
+            Specials::PowersOfTwo => self.codes() - 1,
+        }
+    }
+
+    /// The number behind a code without sign.
+    fn number(self, magnitude: u32) -> f32 {
+        let (exponent, fraction) =
+            (magnitude >> self.fraction_bits, magnitude & ((1 << self.fraction_bits) - 1));
+        // Exponent 0 has no hidden bit, and the scale of exponent 1.
+        let significand = if exponent == 0 { fraction } else { fraction + (1 << self.fraction_bits) };
+        (f64::from(significand) * self.quantum(exponent.max(1) as i32 - self.bias)) as f32
+    }
+
+    /// Distance of neighbours from `2^exponent` on.
+    fn quantum(self, exponent: i32) -> f64 {
+        power_of_two(exponent - self.fraction_bits as i32)
+    }
+
+    /// Code of the nearest number, as if exponents had no end. `value` is not negative.
+    fn rounded(self, value: f32) -> u32 {
+        if value == f32::INFINITY {
+            return u32::MAX;
+        }
+        let least = 1 - self.bias;
+        let exponent = exponent_of(value).max(least);
+        // Exact: a division by a power of two, of a number of 24 bits.
+        let steps = (f64::from(value) / self.quantum(exponent)).round_ties_even() as u32;
+        // Where the hidden bit is set it adds 1 to the exponent, as does a carry out of the fraction.
+        (((exponent - least) as u32) << self.fraction_bits) + steps
+    }
+}
+
+/// The code in [`SmallFloat::F8E8M0`] of a power of two next to `value`.
+///
+/// NaN for a NaN and for negative numbers, which the standard leaves open. Beyond either end, zero
+/// included: the last number when `saturate` says so, else NaN.
+pub fn encode_power_of_two(value: f32, saturate: bool, rounding: Rounding) -> u8 {
+    const NAN: u8 = 0xFF;
+    const LARGEST: i32 = 0xFE;
+    if value.is_nan() || value < 0.0 || (value == 0.0 && !saturate) {
+        return NAN;
+    }
+    let code = match value {
+        0.0 => 0,
+        f32::INFINITY => LARGEST + 1,
+        value => {
+            let exponent = exponent_of(value);
+            let significand = f64::from(value) / power_of_two(exponent);
+            let up = match rounding {
+                Rounding::Nearest => significand >= 1.5,
+                Rounding::Up => significand > 1.0,
+                Rounding::Down => false,
+            };
+            exponent + i32::from(up) + 127
+        }
+    };
+    if (0..=LARGEST).contains(&code) || saturate { code.clamp(0, LARGEST) as u8 } else { NAN }
+}
+
+/// The exponent of the largest power of two that is not above `value`, which is positive and
+/// finite; below all formats' for zero.
+fn exponent_of(value: f32) -> i32 {
+    // As a double every number has its hidden bit.
+    (f64::from(value).to_bits() >> 52) as i32 - 1023
+}
+
+/// `2^exponent`, for exponents of normal doubles.
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
+}
