@@ -84,7 +84,7 @@ pub struct LoweringArgs {
 /// A model for a target.
 #[derive(Debug, Args)]
 pub struct ModelSourceArgs {
-    /// `.onnx` file
+    /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
     pub model: String,
     /// `tcu:PRESET` or `tcu:path/to/file.tarch`
     #[arg(long, value_name = "TARGET")]
@@ -100,7 +100,7 @@ pub struct ModelSourceArgs {
 /// A model for a target, or an artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// `.onnx` file, or an artifact's manifest (`.tmodel`)
+    /// `.onnx` file, frozen TensorFlow graph (`.pb`), or an artifact's manifest (`.tmodel`)
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
     /// For a model: `tcu:PRESET` or `tcu:path/to/file.tarch`
@@ -148,7 +148,7 @@ pub struct RunArgs {
 /// `npu eval`
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// `.onnx` file
+    /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
     pub model: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]

@@ -70,6 +70,16 @@ pub enum ImportError {
         /// The names there are.
         available: Vec<String>,
     },
+    /// Every node's results are consumed by another, or there are no nodes that compute.
+    #[error(
+        "the graph has no outputs: nothing is computed that no other node consumes; nodes: {}",
+        listing(available)
+    )]
+    #[diagnostic(help("name the outputs with the outputs option"))]
+    NoOutputs {
+        /// The names there are.
+        available: Vec<String>,
+    },
     /// Nodes, inputs or tensors that cannot be imported; all that were found.
     #[error("{} of the model cannot be imported", counted(problems.len()))]
     Problems {
@@ -123,14 +133,14 @@ pub enum Reason {
         operand: &'static str,
     },
     /// An operand that the operator does not have at this opset.
-    #[error("operand {index} ({name:?}) is not one of the operator's at opset {opset}")]
+    #[error("operand {index} ({name:?}) is not one of the operator's{}", at_opset(*opset))]
     OperandUnknown {
         /// Position, from 0.
         index: usize,
         /// Name of the value.
         name: String,
-        /// The model's opset.
-        opset: i64,
+        /// The model's opset, where the format has one.
+        opset: Option<i64>,
     },
     /// An operand that must be known when compiling is computed from the inputs.
     #[error("operand {operand:?} is computed at run time; it must be a constant")]
@@ -175,12 +185,12 @@ pub enum Reason {
         legal: String,
     },
     /// An attribute that the operator does not have at this opset.
-    #[error("attribute {name:?} is not one of the operator's at opset {opset}")]
+    #[error("attribute {name:?} is not one of the operator's{}", at_opset(*opset))]
     AttributeUnknown {
         /// Its name.
         name: String,
-        /// The model's opset.
-        opset: i64,
+        /// The model's opset, where the format has one.
+        opset: Option<i64>,
     },
     /// An attribute given twice.
     #[error("attribute {name:?} is given twice")]
@@ -208,6 +218,12 @@ pub enum Reason {
     /// A name that nothing defines.
     #[error("nothing defines {name:?}")]
     Undefined {
+        /// The name.
+        name: String,
+    },
+    /// A name that nodes cannot have.
+    #[error("{name:?} is no node's name: one that is not empty and has no `:` or `^`")]
+    Name {
         /// The name.
         name: String,
     },
@@ -299,6 +315,7 @@ impl Reason {
             | Self::AttributeUnknown { .. }
             | Self::AttributeTwice { .. }
             | Self::Undefined { .. }
+            | Self::Name { .. }
             | Self::DuplicateName { .. }
             | Self::Cycle { .. } => format.repair(),
             Self::OperandValue { .. } | Self::AttributeValue { .. } => {
@@ -319,6 +336,10 @@ impl Reason {
             Self::TensorKind { .. } => "export with dense tensors",
         }
     }
+}
+
+fn at_opset(opset: Option<i64>) -> String {
+    opset.map_or_else(String::new, |opset| format!(" at opset {opset}"))
 }
 
 fn counted(problems: usize) -> String {

@@ -23,11 +23,15 @@ impl Format {
         }
     }
 
-    /// The format of a file called `path` that holds `bytes`: the content decides, the ending
-    /// where the content says nothing (ONNX models are called `.pb` at times, too).
+    /// The format of a file called `path` that holds `bytes`. Its content decides, as ONNX models
+    /// are called `.pb` at times, too; the ending, where the content says nothing. A file whose
+    /// ending is no format's must be a protobuf from its first to its last byte.
     pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
         let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());
-        Self::of_content(bytes).or_else(|| Self::ALL.into_iter().find(ends))
+        match Self::ALL.into_iter().find(ends) {
+            Some(stated) => Some(Self::of_content(bytes).unwrap_or(stated)),
+            None => Self::of_content(bytes).filter(|&format| frame::check(bytes, format).is_ok()),
+        }
     }
 
     /// Field 1 is a version number in ONNX models and the first node in TensorFlow graphs.

@@ -1,4 +1,4 @@
-//! Model files to graphs: ONNX today, [`onnx::read`].
+//! Model files to graphs: [`read`] any of them, [`onnx::read`] and [`tensorflow::read`] one kind.
 //!
 //! What the formats share is here: [`Options`], [`ImportError`], the builder of the graph (which
 //! computes at once what depends on constants only), the order of nodes, checks of shapes and of
@@ -13,7 +13,21 @@ pub mod onnx;
 mod options;
 mod order;
 mod shape;
+mod slice;
+pub mod tensorflow;
+
+use npukit_graph::Graph;
 
 pub use error::{ImportError, NodeProblem, Reason};
 pub use format::Format;
 pub use options::Options;
+
+/// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say).
+///
+/// Errors: those of [`onnx::read`] and [`tensorflow::read`].
+pub fn read(bytes: &[u8], name: &str, format: Format, options: &Options) -> Result<Graph, ImportError> {
+    match format {
+        Format::Onnx => onnx::read(bytes, name, options),
+        Format::TensorFlow => tensorflow::read(bytes, name, options),
+    }
+}

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use npukit_graph::{Op, ValueId};
-use npukit_numeric::{Tensor, TensorData};
+use npukit_graph::{Op, ValueId, ValueInfo};
+use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use crate::builder::{Builder, first};
 use crate::error::Reason;
@@ -54,6 +54,16 @@ impl<'a> NodeBuilder<'a> {
     /// The shape of a value.
     pub(crate) fn shape(&self, id: ValueId) -> &[usize] {
         self.builder.graph.shape(id)
+    }
+
+    /// The element type of a value.
+    pub(crate) fn element(&self, id: ValueId) -> ElementType {
+        self.builder.graph.value(id).info.element
+    }
+
+    /// Adds an input of the graph under one of the reserved names.
+    pub(crate) fn add_input(&mut self, name: &str, info: ValueInfo) -> ValueId {
+        self.builder.graph.add_input(name, info)
     }
 
     /// Whether a value is a constant.

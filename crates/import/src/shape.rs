@@ -48,3 +48,33 @@ pub(crate) fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, Reas
         Reason::DataSize { shape, expected, found, unit: "elements" }
     })
 }
+
+/// The sizes that `stated` means for an operand of shape `from`: -1 takes what is left, 0 copies
+/// a size unless `allow_zero`.
+pub(crate) fn resolve(from: &[usize], stated: &[i64], allow_zero: bool) -> Result<Vec<usize>, Reason> {
+    let wrong = |legal: &str| Reason::OperandValue {
+        operand: "shape",
+        found: format!("{stated:?} for an operand of shape {from:?}"),
+        legal: legal.to_owned(),
+    };
+    let mut sizes = stated.to_vec();
+    for (axis, size) in sizes.iter_mut().enumerate() {
+        if *size == 0 && !allow_zero {
+            let copied = from.get(axis).ok_or_else(|| wrong("0 only where the operand has an axis"))?;
+            *size = *copied as i64;
+        }
+    }
+    let open: Vec<usize> = (0..sizes.len()).filter(|&axis| stated[axis] == -1).collect();
+    match open[..] {
+        [] => {}
+        [axis] => {
+            sizes[axis] = 1;
+            let known: usize = shape(&sizes)?.iter().product();
+            let elements: usize = from.iter().product();
+            let fits = known != 0 && elements.is_multiple_of(known);
+            sizes[axis] = if fits { (elements / known) as i64 } else { return Err(wrong("a divisor")) };
+        }
+        _ => return Err(wrong("-1 at most once")),
+    }
+    shape(&sizes)
+}

@@ -54,7 +54,7 @@ pub enum Error {
     Read(#[from] ReadError),
     /// A file is neither a model nor an artifact.
     #[error("`{path}` is no file we know")]
-    #[diagnostic(help("models end in .onnx, artifacts in {artifacts}"))]
+    #[diagnostic(help("models end in .onnx or .pb, artifacts in {artifacts}"))]
     UnknownFile {
         /// The file.
         path: String,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::{Graph, pass};
-use npukit_import::onnx;
+use npukit_import::{Format, Options};
 use npukit_target::{Port, Reader};
 
 use crate::error::Error;
@@ -38,35 +38,37 @@ pub(crate) struct Model {
     pub simplified: Graph,
 }
 
-/// Whether `path` is a model's.
-pub(crate) fn is_model(path: &str) -> bool {
-    has_extension(path, "onnx")
-}
-
 /// Reads the model at `path`.
 pub(crate) fn load(path: &str, options: &ModelOptions, reader: &dyn Reader) -> Result<Model, Error> {
-    if !is_model(path) {
-        return Err(Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() });
+    let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
+    match reader.read(path) {
+        Ok(bytes) => parse(path, &bytes, options),
+        Err(error) if is_known => Err(error.into()),
+        Err(_) => Err(unknown(path)),
     }
-    parse(path, &reader.read(path)?, options)
 }
 
 /// The model in `bytes`; `path` names it.
 pub(crate) fn parse(path: &str, bytes: &[u8], options: &ModelOptions) -> Result<Model, Error> {
+    let format = Format::of(path, bytes).ok_or_else(|| unknown(path))?;
     let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-    let stem = file_name.strip_suffix(".onnx").unwrap_or(&file_name);
-    let options = onnx::Options {
+    let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
+    let options = Options {
         dimension: options.batch,
         shapes: options.input_shapes.clone(),
         outputs: options.outputs.clone(),
         resize_half_pixel: options.resize_half_pixel,
     };
-    let graph = onnx::read(bytes, stem, &options)
+    let graph = npukit_import::read(bytes, stem, format, &options)
         .map_err(|source| Error::Import { path: path.to_owned(), source: source.into() })?;
     let mut simplified = graph.clone();
     pass::simplify(&mut simplified)
         .map_err(|source| Error::Simplify { path: path.to_owned(), source: source.into() })?;
     Ok(Model { file_name, graph, simplified })
+}
+
+fn unknown(path: &str) -> Error {
+    Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }
 }
 
 /// The inputs of a graph.

@@ -24,7 +24,7 @@ pub use crate::samples::{Comparison, OutputReport};
 /// What to compile, run or time: a model for a target, or an artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
-    /// The `.onnx` file, or the artifact's manifest.
+    /// The `.onnx` or `.pb` file, or the artifact's manifest.
     pub path: String,
     /// For a model, as `tcu:pynqz1`.
     pub target: Option<String>,

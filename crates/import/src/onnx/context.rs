@@ -88,12 +88,12 @@ impl<'a> Context<'a> {
     /// What the handler left unread: a part of the node that would be ignored silently.
     pub(super) fn finish(&self) -> Result<(), Reason> {
         if let Some(name) = self.attributes.unread() {
-            return Err(Reason::AttributeUnknown { name: name.to_owned(), opset: self.opset });
+            return Err(Reason::AttributeUnknown { name: name.to_owned(), opset: Some(self.opset) });
         }
         match self.unread() {
             Some(index) => {
                 let name = self.node.input.get(index).cloned().unwrap_or_default();
-                Err(Reason::OperandUnknown { index, name, opset: self.opset })
+                Err(Reason::OperandUnknown { index, name, opset: Some(self.opset) })
             }
             None => Ok(()),
         }

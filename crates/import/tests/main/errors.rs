@@ -91,7 +91,7 @@ fn names_must_be_defined_once() {
 #[test]
 fn attributes_are_never_ignored() {
     let reason = |node: NodeProto| unary(13, &[2], node, vec![]).reason();
-    let unknown = Reason::AttributeUnknown { name: "beta".to_owned(), opset: 13 };
+    let unknown = Reason::AttributeUnknown { name: "beta".to_owned(), opset: Some(13) };
     assert_eq!(reason(relu("x", "y").float("beta", 1.0)), unknown);
     let twice = Reason::AttributeTwice { name: "axis".to_owned() };
     assert_eq!(reason(node("Softmax", &["x"], &["y"]).int("axis", 0).int("axis", 0)), twice);
@@ -110,7 +110,7 @@ fn attributes_are_never_ignored() {
 #[test]
 fn operands_are_never_ignored() {
     let reason = |node: NodeProto| unary(13, &[2], node, vec![]).reason();
-    let unknown = Reason::OperandUnknown { index: 1, name: "x".to_owned(), opset: 13 };
+    let unknown = Reason::OperandUnknown { index: 1, name: "x".to_owned(), opset: Some(13) };
     assert_eq!(reason(node("Relu", &["x", "x"], &["y"])), unknown);
     assert_eq!(reason(node("Add", &["x"], &["y"])), Reason::OperandMissing { operand: "B" });
     assert_eq!(reason(node("Add", &["", "x"], &["y"])), Reason::OperandMissing { operand: "A" });

@@ -14,7 +14,7 @@ use crate::samples::{OutputReport, Stack, npz};
 /// What to evaluate, on what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The `.onnx` file.
+    /// The `.onnx` or `.pb` file.
     pub path: String,
     /// How it is read.
     pub model: ModelOptions,

@@ -1,0 +1,66 @@
+//! Frozen TensorFlow graphs (`GraphDef`, `.pb`) to graphs: [`read`].
+//!
+//! A file is decoded by [`proto`], its nodes are put in order, and each is translated by the
+//! handler of its operator, one file in `ops/` per operator. TensorFlow's image operators are
+//! NHWC with HWIO weights as the graph's are, so that no transpositions are needed. The graph
+//! says nothing of its inputs and outputs: placeholders that the outputs need are inputs, nodes
+//! that no other node consumes are outputs, unless the options name some.
+
+mod attributes;
+mod blocks;
+mod context;
+mod image;
+mod importer;
+mod interface;
+mod names;
+mod ops;
+pub mod proto;
+mod tensor;
+
+use npukit_graph::Graph;
+use prost::Message;
+
+use crate::error::ImportError;
+use crate::format::Format;
+pub use crate::options::Options;
+use crate::{error, frame, order};
+use proto::GraphDef;
+
+/// The graph of a frozen TensorFlow graph. `name` is what the graph is called (the file's stem,
+/// say).
+///
+/// Inputs are called as their placeholders, outputs as the options or else their nodes are
+/// (`node:1` for a second result). Names in the options may end in `:0`.
+///
+/// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
+/// and memory stay in proportion to them.
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, ImportError> {
+    let proto = decode(bytes)?;
+    importer::import(&proto, name, options, bytes.len())
+}
+
+/// Names of the operators that can be imported, in alphabetical order.
+pub fn operators() -> impl Iterator<Item = &'static str> {
+    ops::names()
+}
+
+fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
+    frame::check(bytes, Format::TensorFlow)?;
+    let versioned =
+        frame::fields(bytes).map_while(Result::ok).any(|f| f.number == 1 && f.wire != frame::LENGTH);
+    if versioned {
+        let reason = "it begins with a version, as a SavedModel does; freeze its function";
+        return Err(no_graph(0, reason.to_owned()));
+    }
+    let mut rest = bytes;
+    let mut graph = GraphDef::default();
+    match graph.merge(&mut rest) {
+        Ok(()) if graph.node.is_empty() => Err(no_graph(0, "it holds no nodes".to_owned())),
+        Ok(()) => Ok(graph),
+        Err(error) => Err(no_graph(bytes.len() - rest.len(), error.to_string())),
+    }
+}
+
+fn no_graph(offset: usize, reason: String) -> ImportError {
+    ImportError::NotModel { format: Format::TensorFlow, offset, reason }
+}

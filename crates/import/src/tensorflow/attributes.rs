@@ -1,0 +1,139 @@
+//! The attributes of a node: [`Attributes`] reads them by kind and knows which were read.
+//!
+//! A handler reads what it understands; what is left over is reported, never ignored. Exceptions
+//! are element types, which the operands tell as well, and names with an underscore in front,
+//! notes of TensorFlow's own passes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::error::Reason;
+use super::proto::{Attr, AttrValue, ListValue, NodeDef, TensorProto, TensorShapeProto};
+pub(super) use crate::node::unsupported;
+
+/// The attributes of one node.
+pub(super) struct Attributes<'a> {
+    all: &'a BTreeMap<String, AttrValue>,
+    read: BTreeSet<&'static str>,
+}
+
+impl<'a> Attributes<'a> {
+    /// The attributes of `node`.
+    pub(super) fn new(node: &'a NodeDef) -> Self {
+        Self { all: &node.attr, read: BTreeSet::new() }
+    }
+
+    /// An integer, when present.
+    pub(super) fn int(&mut self, name: &'static str) -> Result<Option<i64>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(&Attr::I(value)) => Ok(Some(value)),
+            Some(other) => Err(wrong_kind(name, other, "an integer")),
+        }
+    }
+
+    /// A truth value; `default` when absent.
+    pub(super) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, Reason> {
+        match self.find(name) {
+            None => Ok(default),
+            Some(&Attr::B(value)) => Ok(value),
+            Some(other) => Err(wrong_kind(name, other, "a truth value")),
+        }
+    }
+
+    /// A float; `default` when absent.
+    pub(super) fn float(&mut self, name: &'static str, default: f32) -> Result<f32, Reason> {
+        match self.find(name) {
+            None => Ok(default),
+            Some(&Attr::F(value)) => Ok(value),
+            Some(other) => Err(wrong_kind(name, other, "a float")),
+        }
+    }
+
+    /// A string, when present; bytes that are not UTF-8 are replaced, as no legal value has them.
+    pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Attr::S(bytes)) => Ok(Some(String::from_utf8_lossy(bytes).into_owned())),
+            Some(other) => Err(wrong_kind(name, other, "a string")),
+        }
+    }
+
+    /// An element type, by its code, when present.
+    pub(super) fn element_type(&mut self, name: &'static str) -> Result<Option<i32>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(&Attr::Type(code)) => Ok(Some(code)),
+            Some(other) => Err(wrong_kind(name, other, "an element type")),
+        }
+    }
+
+    /// Integers, when present.
+    pub(super) fn ints(&mut self, name: &'static str) -> Result<Option<&'a [i64]>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Attr::List(ListValue { i, s, f })) if s.is_empty() && f.is_empty() => Ok(Some(i)),
+            Some(other) => Err(wrong_kind(name, other, "a list of integers")),
+        }
+    }
+
+    /// A shape, when present.
+    pub(super) fn shape(&mut self, name: &'static str) -> Result<Option<&'a TensorShapeProto>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Attr::Shape(shape)) => Ok(Some(shape)),
+            Some(other) => Err(wrong_kind(name, other, "a shape")),
+        }
+    }
+
+    /// A tensor, when present.
+    pub(super) fn tensor(&mut self, name: &'static str) -> Result<Option<&'a TensorProto>, Reason> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Attr::Tensor(tensor)) => Ok(Some(tensor)),
+            Some(other) => Err(wrong_kind(name, other, "a tensor")),
+        }
+    }
+
+    /// Accepts an attribute whatever it holds: it has no effect on the results we compute.
+    pub(super) fn without_effect(&mut self, name: &'static str) {
+        self.read.insert(name);
+    }
+
+    /// The first attribute that nobody asked for.
+    pub(super) fn unread(&self) -> Option<&'a str> {
+        let known = |name: &str, value: &AttrValue| {
+            self.read.contains(name) || name.starts_with('_') || is_type(value)
+        };
+        self.all.iter().find(|(name, value)| !known(name, value)).map(|(name, _)| name.as_str())
+    }
+
+    fn find(&mut self, name: &'static str) -> Option<&'a Attr> {
+        self.read.insert(name);
+        self.all.get(name).and_then(|value| value.value.as_ref())
+    }
+}
+
+/// Whether the attribute is an element type or a list of them (of which nothing is decoded).
+fn is_type(value: &AttrValue) -> bool {
+    match &value.value {
+        Some(Attr::Type(_)) => true,
+        Some(Attr::List(list)) => *list == ListValue::default(),
+        _ => false,
+    }
+}
+
+fn wrong_kind(name: &'static str, found: &Attr, legal: &str) -> Reason {
+    let found = match found {
+        Attr::List(_) => "a list",
+        Attr::S(_) => "a string",
+        Attr::I(_) => "an integer",
+        Attr::F(_) => "a float",
+        Attr::B(_) => "a truth value",
+        Attr::Type(_) => "an element type",
+        Attr::Shape(_) => "a shape",
+        Attr::Tensor(_) => "a tensor",
+        Attr::Placeholder(_) => "a function's parameter",
+        Attr::Func(_) => "a function",
+    };
+    Reason::AttributeValue { name, found: found.to_owned(), legal: legal.to_owned() }
+}

@@ -1,0 +1,182 @@
+//! [`Context`]: what a handler sees of its node, and how it adds to the graph.
+
+use std::ops::{Deref, DerefMut};
+
+use npukit_graph::op::{Binary, BinaryKind, Reshape, Unary, UnaryKind};
+use npukit_graph::{ValueId, ValueInfo};
+use npukit_numeric::TensorData;
+
+use super::Options;
+use super::attributes::Attributes;
+use super::blocks::Blocks;
+use super::error::Reason;
+use super::names::node_of;
+use super::proto::NodeDef;
+use crate::builder::Builder;
+use crate::node::NodeBuilder;
+pub(super) use crate::node::described;
+use crate::shape::{MAX_ELEMENTS, MAX_RANK, tensor};
+
+/// A node being translated: a [`NodeBuilder`] with the attributes of TensorFlow.
+pub(super) struct Context<'a> {
+    /// The node's attributes.
+    pub(super) attributes: Attributes<'a>,
+    /// Values cut into blocks, for convolutions that are dilated that way.
+    pub(super) blocks: &'a mut Blocks,
+    options: &'a Options,
+    node: &'a NodeDef,
+    builder: NodeBuilder<'a>,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = NodeBuilder<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.builder
+    }
+}
+
+impl DerefMut for Context<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.builder
+    }
+}
+
+impl<'a> Context<'a> {
+    /// The node `node`, whose operands are already values.
+    pub(super) fn new(
+        builder: &'a mut Builder,
+        node: &'a NodeDef,
+        operands: Vec<Option<ValueId>>,
+        options: &'a Options,
+        blocks: &'a mut Blocks,
+    ) -> Self {
+        let builder = NodeBuilder::new(builder, node.name.clone(), operands);
+        Self { attributes: Attributes::new(node), blocks, options, node, builder }
+    }
+
+    /// The operator's name.
+    pub(super) fn op(&self) -> &'a str {
+        &self.node.op
+    }
+
+    /// All operands, of which the node must have one at least.
+    pub(super) fn inputs(&mut self, operand: &'static str) -> Result<Vec<ValueId>, Reason> {
+        (0..self.operands().max(1)).map(|index| self.input(index, operand)).collect()
+    }
+
+    /// A constant operand of few integers, which must be present.
+    pub(super) fn required_integers(
+        &mut self,
+        index: usize,
+        operand: &'static str,
+    ) -> Result<Vec<i64>, Reason> {
+        self.integers(index, operand)?.ok_or(Reason::OperandMissing { operand })
+    }
+
+    /// A constant operand of one integer, which must be present.
+    pub(super) fn integer(&mut self, index: usize, operand: &'static str) -> Result<i64, Reason> {
+        match self.required_integers(index, operand)?[..] {
+            [value] => Ok(value),
+            ref values => Err(Reason::OperandValue {
+                operand,
+                found: format!("{} integers", values.len()),
+                legal: "one integer".to_owned(),
+            }),
+        }
+    }
+
+    /// A constant operand of a few pairs of sizes, `[n, 2]`.
+    pub(super) fn pairs(&mut self, index: usize, operand: &'static str) -> Result<Vec<[usize; 2]>, Reason> {
+        let id = self.input(index, operand)?;
+        let tensor = self.constant(id, operand)?;
+        let legal = || format!("at most {MAX_RANK} pairs of numbers from 0 to {MAX_ELEMENTS}");
+        let wrong = || Reason::OperandValue { operand, found: described(&tensor), legal: legal() };
+        let values: Vec<i64> = match (tensor.shape(), tensor.data()) {
+            (&[pairs, 2], TensorData::I64(values)) if pairs <= MAX_RANK => values.clone(),
+            (&[pairs, 2], TensorData::I32(values)) if pairs <= MAX_RANK => {
+                values.iter().map(|&value| value.into()).collect()
+            }
+            _ => return Err(wrong()),
+        };
+        let size = |value: i64| usize::try_from(value).ok().filter(|&size| size <= MAX_ELEMENTS);
+        let pair = |&[before, after]: &[i64; 2]| Some([size(before)?, size(after)?]);
+        values.as_chunks().0.iter().map(pair).collect::<Option<_>>().ok_or_else(wrong)
+    }
+
+    /// A constant operand that is an axis of a value of `rank` axes.
+    pub(super) fn axis_operand(
+        &mut self,
+        index: usize,
+        operand: &'static str,
+        rank: usize,
+    ) -> Result<usize, Reason> {
+        let axis = self.integer(index, operand)?;
+        NodeBuilder::axis(operand, axis, rank)
+    }
+
+    /// A combination of two values under a name of its own.
+    pub(super) fn binary(
+        &mut self,
+        suffix: &str,
+        kind: BinaryKind,
+        left: ValueId,
+        right: ValueId,
+    ) -> Result<ValueId, Reason> {
+        self.helper(suffix, Binary { kind }, vec![left, right])
+    }
+
+    /// A function of one value's elements under a name of its own.
+    pub(super) fn unary(&mut self, suffix: &str, kind: UnaryKind, x: ValueId) -> Result<ValueId, Reason> {
+        self.helper(suffix, Unary { kind }, vec![x])
+    }
+
+    /// The value with another shape of as many elements, under a name of its own.
+    pub(super) fn reshaped(
+        &mut self,
+        suffix: &str,
+        x: ValueId,
+        shape: Vec<usize>,
+    ) -> Result<ValueId, Reason> {
+        if self.shape(x) == shape {
+            return Ok(x);
+        }
+        self.helper(suffix, Reshape { shape }, vec![x])
+    }
+
+    /// A constant without axes.
+    pub(super) fn scalar(&mut self, value: f32) -> Result<ValueId, Reason> {
+        let tensor = tensor(Vec::new(), TensorData::F32(vec![value]))?;
+        Ok(self.make_constant(tensor))
+    }
+
+    /// Adds an input of the graph that bears the node's name.
+    pub(super) fn add_input(&mut self, info: ValueInfo) -> ValueId {
+        self.builder.add_input(&self.node.name, info)
+    }
+
+    /// The shape that the caller gave for this input.
+    pub(super) fn stated_shape(&self) -> Option<&'a [usize]> {
+        let mut shapes = self.options.shapes.iter();
+        shapes.find(|(name, _)| node_of(name) == self.node.name).map(|(_, shape)| shape.as_slice())
+    }
+
+    /// The size of dimensions that the model leaves open.
+    pub(super) fn open_dimension(&self) -> i64 {
+        i64::try_from(self.options.dimension).unwrap_or(i64::MAX)
+    }
+
+    /// What the handler left unread: a part of the node that would be ignored silently.
+    pub(super) fn finish(&self) -> Result<(), Reason> {
+        if let Some(name) = self.attributes.unread() {
+            return Err(Reason::AttributeUnknown { name: name.to_owned(), opset: None });
+        }
+        match self.unread() {
+            Some(index) => {
+                let name = self.node.input.get(index).cloned().unwrap_or_default();
+                Err(Reason::OperandUnknown { index, name, opset: None })
+            }
+            None => Ok(()),
+        }
+    }
+}

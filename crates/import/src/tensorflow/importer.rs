@@ -1,0 +1,190 @@
+//! [`import`]: from the messages of a file to a graph, node by node. Inputs and outputs are the
+//! business of `interface`.
+
+use std::collections::{HashMap, HashSet};
+
+use npukit_graph::{Graph, ValueId};
+
+use super::Options;
+use super::blocks::Blocks;
+use super::context::Context;
+use super::error::{ImportError, NodeProblem, Reason};
+use super::names::{Reference, result_name};
+use super::proto::{GraphDef, NodeDef};
+use super::{ops, order};
+use crate::builder::{Builder, FOLDING_ROOM};
+use crate::format::Format;
+
+/// What became of a node.
+pub(super) enum Binding {
+    /// Its results, as far as we compute them.
+    Values(Vec<ValueId>),
+    /// It could not be imported; the problem is already recorded.
+    Failed,
+}
+
+/// A model being imported.
+pub(super) struct Importer<'a> {
+    pub(super) proto: &'a GraphDef,
+    pub(super) options: &'a Options,
+    pub(super) builder: Builder,
+    pub(super) nodes: HashMap<&'a str, usize>,
+    pub(super) bindings: Vec<Option<Binding>>,
+    blocks: Blocks,
+    problems: Vec<NodeProblem>,
+}
+
+/// The graph of `proto`, read from a file of `size_bytes`.
+pub(super) fn import(
+    proto: &GraphDef,
+    name: &str,
+    options: &Options,
+    size_bytes: usize,
+) -> Result<Graph, ImportError> {
+    let reserved = proto.node.iter().map(|node| node.name.clone()).collect();
+    let mut importer = Importer {
+        proto,
+        options,
+        builder: Builder::new(name, reserved, size_bytes.saturating_add(FOLDING_ROOM)),
+        nodes: HashMap::new(),
+        bindings: proto.node.iter().map(|_| None).collect(),
+        blocks: Blocks::default(),
+        problems: Vec::new(),
+    };
+    importer.define();
+    importer.check_shapes()?;
+    let wanted = importer.wanted()?;
+    importer.add_nodes(wanted.iter().map(|wanted| wanted.node));
+    importer.add_outputs(&wanted);
+    importer.finish()
+}
+
+impl<'a> Importer<'a> {
+    /// Records which name is which node's, and names that are no good.
+    fn define(&mut self) {
+        for (index, node) in self.proto.node.iter().enumerate() {
+            if node.name.is_empty() || node.name.contains([':', '^']) {
+                self.problem(node, Reason::Name { name: node.name.clone() });
+            } else if self.nodes.insert(&node.name, index).is_some() {
+                self.problem(node, Reason::DuplicateName { name: node.name.clone() });
+            }
+        }
+    }
+
+    /// Records a problem of a node.
+    pub(super) fn problem(&mut self, node: &NodeDef, reason: Reason) {
+        self.problems.push(NodeProblem::new(Format::TensorFlow, &node.name, &node.op, reason));
+    }
+
+    /// Records a problem of an output asked for.
+    pub(super) fn output_problem(&mut self, name: &str, reason: Reason) {
+        self.problems.push(NodeProblem::new(Format::TensorFlow, name, "output", reason));
+    }
+
+    /// Translates the nodes that those at the indices `wanted` need.
+    fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) {
+        let proto = self.proto;
+        let order = order::sort(&self.dependencies(), wanted);
+        if let Some(&index) = order.cycle.first() {
+            let nodes = order.cycle.iter().map(|&index| proto.node[index].name.clone()).collect();
+            self.problem(&proto.node[index], Reason::Cycle { nodes });
+        }
+        for index in order.nodes {
+            let binding = self.add_node(&proto.node[index]);
+            self.bindings[index] = Some(binding);
+        }
+        for index in order.stuck {
+            self.bindings[index] = Some(self.failed(&proto.node[index]));
+        }
+    }
+
+    /// For each node, the nodes whose results it consumes.
+    pub(super) fn dependencies(&self) -> Vec<Vec<usize>> {
+        let producer = |text: &String| self.nodes.get(Reference::parse(text)?.node).copied();
+        self.proto.node.iter().map(|node| node.input.iter().filter_map(producer).collect()).collect()
+    }
+
+    /// Translates one node, unless something it needs failed.
+    fn add_node(&mut self, node: &'a NodeDef) -> Binding {
+        let Some(operands) = self.operands(node) else { return self.failed(node) };
+        match self.translate(node, operands) {
+            Ok(results) => Binding::Values(results),
+            Err(reason) => {
+                self.problem(node, reason);
+                Binding::Failed
+            }
+        }
+    }
+
+    /// The values of a node's operands; `None` when one of them failed.
+    fn operands(&mut self, node: &'a NodeDef) -> Option<Vec<Option<ValueId>>> {
+        let references = node.input.iter().filter_map(|text| Reference::parse(text));
+        let operands: Vec<_> = references.map(|reference| self.lookup(reference, node)).collect();
+        operands.iter().all(Option::is_some).then_some(operands)
+    }
+
+    /// The value behind a reference, for `user`.
+    fn lookup(&mut self, reference: Reference<'a>, user: &'a NodeDef) -> Option<ValueId> {
+        let Some(&index) = self.nodes.get(reference.node) else {
+            self.problem(user, Reason::Undefined { name: reference.node.to_owned() });
+            return None;
+        };
+        match self.result(index, reference.index) {
+            Ok(value) => value,
+            Err(reason) => {
+                self.problem(&self.proto.node[index], reason);
+                None
+            }
+        }
+    }
+
+    /// Result `result` of the node at `index`; `None` when the node failed, which is recorded.
+    /// Errors: the node has no such result, or none that we compute.
+    pub(super) fn result(&self, index: usize, result: usize) -> Result<Option<ValueId>, Reason> {
+        let Some(Binding::Values(values)) = &self.bindings[index] else { return Ok(None) };
+        let name = || result_name(&self.proto.node[index].name, result);
+        values.get(result).map(|&id| Some(id)).ok_or_else(|| Reason::Output { index: result, name: name() })
+    }
+
+    fn translate(
+        &mut self,
+        node: &'a NodeDef,
+        operands: Vec<Option<ValueId>>,
+    ) -> Result<Vec<ValueId>, Reason> {
+        let handler = ops::handler(node).ok_or_else(|| unknown_operator(node))?;
+        let mark = self.builder.graph.values.len();
+        let mut context = Context::new(&mut self.builder, node, operands, self.options, &mut self.blocks);
+        let results = handler(&mut context)?;
+        context.finish()?;
+        let mut named = HashSet::new();
+        for (index, &id) in results.iter().enumerate() {
+            // Older values came in under their own name: this node passes them through.
+            if id.0 as usize >= mark && named.insert(id) {
+                self.builder.rename(id, &result_name(&node.name, index));
+            }
+        }
+        Ok(results)
+    }
+
+    /// What becomes of a node that cannot be translated because of others; an operator nobody
+    /// knows is reported all the same.
+    fn failed(&mut self, node: &'a NodeDef) -> Binding {
+        if ops::handler(node).is_none() {
+            self.problem(node, unknown_operator(node));
+        }
+        Binding::Failed
+    }
+
+    fn finish(mut self) -> Result<Graph, ImportError> {
+        if !self.problems.is_empty() {
+            return Err(ImportError::Problems { problems: self.problems });
+        }
+        // Whole patterns of nodes became one: what led there may have no other use.
+        self.builder.graph.remove_dead();
+        Ok(self.builder.graph)
+    }
+}
+
+fn unknown_operator(node: &NodeDef) -> Reason {
+    Reason::Operator { operator: node.op.clone() }
+}

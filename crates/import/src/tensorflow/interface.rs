@@ -1,0 +1,147 @@
+//! Inputs and outputs of a frozen graph, which says nothing about either: placeholders are
+//! inputs, what nobody consumes is an output.
+
+use std::collections::HashSet;
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Reshape;
+
+use super::error::{ImportError, Reason};
+use super::importer::{Binding, Importer};
+use super::names::{Reference, node_of, result_name};
+use super::ops;
+use crate::builder::first;
+
+/// An output.
+pub(super) struct Wanted {
+    /// Index of the node that makes it.
+    pub(super) node: usize,
+    /// Which result; all that are computed when nobody said.
+    result: Option<usize>,
+    /// The name the caller gave it.
+    name: String,
+}
+
+/// What must keep its name.
+struct Kept<'a> {
+    /// Names that are outputs'.
+    names: HashSet<&'a str>,
+    /// Inputs and outputs so far.
+    values: HashSet<ValueId>,
+}
+
+impl Importer<'_> {
+    /// Refuses shapes in the options for what is no placeholder.
+    pub(super) fn check_shapes(&self) -> Result<(), ImportError> {
+        let placeholders = || self.proto.node.iter().filter(|node| ops::is_placeholder(node));
+        let unknown = self.options.shapes.keys().find(|name| {
+            let node = node_of(name);
+            !placeholders().any(|placeholder| placeholder.name == node)
+        });
+        match unknown {
+            None => Ok(()),
+            Some(name) => Err(ImportError::UnknownName {
+                kind: "input",
+                name: name.clone(),
+                available: placeholders().map(|node| node.name.clone()).collect(),
+            }),
+        }
+    }
+
+    /// The outputs: the caller's, else the nodes that no other consumes.
+    pub(super) fn wanted(&self) -> Result<Vec<Wanted>, ImportError> {
+        if !self.options.outputs.is_empty() {
+            return self.options.outputs.iter().map(|name| self.named_by_caller(name)).collect();
+        }
+        let wanted = |node: usize| Wanted { node, result: None, name: self.proto.node[node].name.clone() };
+        let last: Vec<Wanted> = self.last_nodes().map(wanted).collect();
+        if last.is_empty() { Err(ImportError::NoOutputs { available: self.available() }) } else { Ok(last) }
+    }
+
+    fn named_by_caller(&self, name: &str) -> Result<Wanted, ImportError> {
+        let reference = Reference::parse(name);
+        let node = reference.and_then(|reference| self.nodes.get(reference.node).copied());
+        match (node, reference) {
+            (Some(node), Some(reference)) => {
+                Ok(Wanted { node, result: Some(reference.index), name: name.to_owned() })
+            }
+            _ => Err(ImportError::UnknownName {
+                kind: "value",
+                name: name.to_owned(),
+                available: self.available(),
+            }),
+        }
+    }
+
+    /// Nodes that compute something which no other node consumes, in file order.
+    fn last_nodes(&self) -> impl Iterator<Item = usize> {
+        let consumed: HashSet<usize> = self.dependencies().into_iter().flatten().collect();
+        let nodes = self.proto.node.iter().enumerate();
+        nodes
+            .filter(move |(index, node)| !consumed.contains(index) && !ops::has_no_outcome(node))
+            .map(|(index, _)| index)
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// Names that can be outputs: those that are when none is asked for, then all from the last
+    /// to the first.
+    fn available(&self) -> Vec<String> {
+        let name = |index: usize| &self.proto.node[index].name;
+        let all = (0..self.proto.node.len()).rev();
+        let mut seen = HashSet::new();
+        self.last_nodes().chain(all).map(name).filter(|name| seen.insert(*name)).cloned().collect()
+    }
+
+    /// Adds the outputs under the names asked for.
+    pub(super) fn add_outputs(&mut self, wanted: &[Wanted]) {
+        let names = wanted.iter().map(|wanted| wanted.name.as_str()).collect();
+        let mut kept = Kept { names, values: self.builder.graph.inputs.iter().copied().collect() };
+        for wanted in wanted {
+            match wanted.result {
+                Some(result) => self.add_output(wanted.node, result, &wanted.name, &mut kept),
+                None => {
+                    let Some(Binding::Values(values)) = &self.bindings[wanted.node] else { continue };
+                    for result in 0..values.len() {
+                        self.add_output(wanted.node, result, &result_name(&wanted.name, result), &mut kept);
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_output(&mut self, node: usize, result: usize, name: &str, kept: &mut Kept<'_>) {
+        let named = match self.result(node, result) {
+            Ok(Some(id)) => self.named(id, name, kept),
+            Ok(None) => return,
+            Err(reason) => Err(reason),
+        };
+        match named {
+            Ok(id) => {
+                kept.values.insert(id);
+                self.builder.graph.outputs.push(id);
+            }
+            Err(reason) => self.output_problem(name, reason),
+        }
+    }
+
+    /// The value `id` under the name `name`. The result of a node that passes through to an
+    /// output (by Identity, say) takes the output's name; inputs, constants and values that are
+    /// outputs already are copied by a Reshape to their own shape.
+    fn named(&mut self, id: ValueId, name: &str, kept: &Kept<'_>) -> Result<ValueId, Reason> {
+        let graph = &self.builder.graph;
+        let current = graph.value(id).name.as_str();
+        if current == name {
+            return Ok(id);
+        }
+        let is_kept = kept.values.contains(&id) || kept.names.contains(current);
+        if graph.constant(id).is_none() && !is_kept {
+            self.builder.rename(id, name);
+            return Ok(id);
+        }
+        let shape = graph.shape(id).to_vec();
+        let copy = first(&self.builder.emit(name, Reshape { shape }.into(), vec![id])?, name)?;
+        self.builder.rename(copy, name);
+        Ok(copy)
+    }
+}

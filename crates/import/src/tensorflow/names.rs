@@ -1,0 +1,51 @@
+//! How a graph refers to results: [`Reference`].
+
+/// A result of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reference<'a> {
+    /// The node's name.
+    pub(super) node: &'a str,
+    /// Which of its results, from 0.
+    pub(super) index: usize,
+}
+
+impl<'a> Reference<'a> {
+    /// What `text` refers to: `node`, `node:0` or `node:1`. `None` for `^node`, which is about
+    /// the order of side effects only.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        if text.starts_with('^') {
+            return None;
+        }
+        let with_index = text.rsplit_once(':').and_then(|(node, index)| Some((node, index.parse().ok()?)));
+        let (node, index) = with_index.unwrap_or((text, 0));
+        Some(Self { node, index })
+    }
+}
+
+/// The name of the node in `node` or `node:0`, as users call an input.
+pub(super) fn node_of(text: &str) -> &str {
+    text.strip_suffix(":0").unwrap_or(text)
+}
+
+/// The name of result `index` of `node`, as the graph's values are called.
+pub(super) fn result_name(node: &str, index: usize) -> String {
+    if index == 0 { node.to_owned() } else { format!("{node}:{index}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_name_a_node_and_a_result() {
+        let parsed = |text| Reference::parse(text).map(|found| (found.node, found.index));
+        assert_eq!(parsed("a/b"), Some(("a/b", 0)));
+        assert_eq!(parsed("a/b:0"), Some(("a/b", 0)));
+        assert_eq!(parsed("a:12"), Some(("a", 12)));
+        assert_eq!(parsed("^a"), None);
+        assert_eq!(parsed("a:x"), Some(("a:x", 0)));
+        assert_eq!((node_of("x:0"), node_of("x")), ("x", "x"));
+        assert_eq!(result_name("a", 0), "a");
+        assert_eq!(result_name("a", 2), "a:2");
+    }
+}

@@ -1,0 +1,102 @@
+//! The operators: one file each, and its line in the list below.
+//!
+//! A handler reads its node through [`Context`], adds to the graph and gives the node's results
+//! in order, as many as we compute. Attributes and operands that it leaves unread are reported.
+
+use npukit_graph::ValueId;
+
+use super::context::Context;
+use super::error::Reason;
+use super::proto::NodeDef;
+
+/// Translates one node.
+pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
+
+macro_rules! operators {
+    ($($module:ident: $($name:literal),+;)*) => {
+        $(mod $module;)*
+
+        /// Handlers by operator name.
+        const HANDLERS: &[(&str, Handler)] = &[$($(($name, $module::translate)),+),*];
+    };
+}
+
+operators! {
+    add_n: "AddN", "AccumulateNV2";
+    arg_max: "ArgMax", "ArgMin";
+    batch_matmul: "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3";
+    batch_normalization: "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3";
+    batch_to_space: "BatchToSpace", "BatchToSpaceND";
+    bias_add: "BiasAdd", "BiasAddV1";
+    binary: "Add", "AddV2", "Div", "FloorMod", "Maximum", "Minimum", "Mod", "Mul", "RealDiv", "Sub",
+        "TruncateDiv", "TruncateMod";
+    cast: "Cast";
+    clip: "ClipByValue";
+    compare: "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual";
+    composed: "Erfc", "Log1p", "Rsqrt", "Square";
+    concat: "Concat", "ConcatV2";
+    constant: "Const";
+    conv: "Conv2D";
+    conv_transpose: "Conv2DBackpropInput";
+    depth_to_space: "DepthToSpace", "SpaceToDepth";
+    depthwise_conv: "DepthwiseConv2dNative";
+    div_no_nan: "DivNoNan", "MulNoNan";
+    expand_dims: "ExpandDims";
+    fill: "Fill", "OnesLike", "ZerosLike";
+    floor_div: "FloorDiv";
+    gather: "Gather", "GatherV2";
+    identity: "CheckNumerics", "EnsureShape", "Identity", "IdentityN", "PreventGradient", "ReadVariableOp",
+        "Snapshot", "StopGradient";
+    leaky_relu: "LeakyRelu";
+    logic: "LogicalAnd", "LogicalOr";
+    lrn: "LRN";
+    matmul: "MatMul";
+    max_pool_v2: "MaxPoolV2";
+    no_op: "NoOp";
+    pack: "Pack";
+    pad: "MirrorPad", "Pad", "PadV2";
+    placeholder: "Placeholder", "PlaceholderV2", "PlaceholderWithDefault";
+    pool: "AvgPool", "MaxPool";
+    pow: "Pow";
+    reduce: "All", "Any", "Max", "Mean", "Min", "Prod", "Sum";
+    relu: "Relu", "Relu6";
+    reshape: "Reshape";
+    resize: "ResizeBilinear", "ResizeNearestNeighbor";
+    select: "Select", "SelectV2";
+    shape: "Rank", "Shape", "ShapeN", "Size";
+    slice: "Slice";
+    softmax: "LogSoftmax", "Softmax";
+    space_to_batch: "SpaceToBatch", "SpaceToBatchND";
+    split: "Split", "SplitV";
+    squared_difference: "SquaredDifference";
+    squeeze: "Squeeze";
+    strided_slice: "StridedSlice";
+    tile: "Tile";
+    transpose: "Transpose";
+    unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Elu", "Erf", "Exp",
+        "Floor", "Inv", "Log", "LogicalNot", "Neg", "Reciprocal", "Rint", "Round", "Selu", "Sigmoid", "Sign",
+        "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh";
+    unpack: "Unpack";
+}
+
+/// The handler of a node, when its operator is one of the list.
+pub(super) fn handler(node: &NodeDef) -> Option<Handler> {
+    HANDLERS.iter().find(|(name, _)| *name == node.op).map(|&(_, handler)| handler)
+}
+
+/// The names of all operators, in alphabetical order.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).collect();
+    names.sort_unstable();
+    names.into_iter()
+}
+
+/// Whether the node is an input of the graph.
+pub(super) fn is_placeholder(node: &NodeDef) -> bool {
+    matches!(node.op.as_str(), "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
+}
+
+/// Whether nobody can want what the node computes: it computes nothing, or is where others begin.
+pub(super) fn has_no_outcome(node: &NodeDef) -> bool {
+    is_placeholder(node) || matches!(node.op.as_str(), "Assert" | "Const" | "ControlTrigger" | "NoOp")
+}

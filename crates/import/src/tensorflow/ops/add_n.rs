@@ -1,0 +1,19 @@
+//! AddN: the sum of operands of one shape.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind};
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    context.attributes.without_effect("N"); // as many as there are operands
+    let operands = context.inputs("inputs")?;
+    let mut operands = operands.into_iter();
+    let mut sum = operands.next().ok_or(Reason::OperandMissing { operand: "inputs" })?;
+    for operand in operands {
+        sum = context.emit(Binary { kind: BinaryKind::Add }, vec![sum, operand])?;
+    }
+    Ok(vec![sum])
+}

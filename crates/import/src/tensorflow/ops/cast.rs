@@ -1,0 +1,16 @@
+//! Cast.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Cast;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::tensor::element_type;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "x")?;
+    context.attributes.without_effect("Truncate"); // of floats narrower than ours
+    let to = context.attributes.element_type("DstT")?.ok_or(Reason::AttributeMissing { name: "DstT" })?;
+    Ok(vec![context.emit(Cast { to: element_type(to)? }, vec![x])?])
+}

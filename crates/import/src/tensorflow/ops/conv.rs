@@ -1,0 +1,27 @@
+//! Conv2D; fewer input channels in the weights than in the image mean groups.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Conv;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::image::{Layout, require_rank_4, window};
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let layout = Layout::of(context)?;
+    context.attributes.without_effect("use_cudnn_on_gpu");
+    let (x, weights) = (context.input(0, "input")?, context.input(1, "filter")?);
+    require_rank_4(context, weights, "filter")?;
+    let x = layout.to_nhwc(context, x, "input")?;
+    let (image, kernel) = (context.shape(x).to_vec(), context.shape(weights).to_vec());
+    let group = match kernel[2] {
+        channels if channels > 0 && image[3].is_multiple_of(channels) => (image[3] / channels).max(1),
+        _ => 1, // The graph says what does not fit.
+    };
+    let window = window(context, layout, [kernel[0], kernel[1]], [image[1], image[2]])?;
+    let op = Conv { strides: window.strides, dilations: window.dilations, pads: window.pads, group };
+    let y = context.emit(op.clone(), vec![x, weights])?;
+    context.blocks.convolved(x, y, &op, weights);
+    Ok(vec![layout.restore(context, y)?])
+}

@@ -1,0 +1,18 @@
+//! DivNoNan: the quotient, 0 where the divisor is 0; MulNoNan: the product, 0 where the second
+//! factor is.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{BinaryKind, Compare, CompareKind, Where};
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (x, y) = (context.input(0, "x")?, context.input(1, "y")?);
+    let kind = if context.op() == "DivNoNan" { BinaryKind::Div } else { BinaryKind::Mul };
+    let result = context.binary("result", kind, x, y)?;
+    let zero = context.scalar(0.0)?;
+    let is_zero = context.helper("is_zero", Compare { kind: CompareKind::Equal }, vec![y, zero])?;
+    Ok(vec![context.emit(Where, vec![is_zero, zero, result])?])
+}

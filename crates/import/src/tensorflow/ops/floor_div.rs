@@ -1,0 +1,21 @@
+//! FloorDiv: the quotient rounded down.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};
+use npukit_numeric::ElementType;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (x, y) = (context.input(0, "x")?, context.input(1, "y")?);
+    if context.element(x) == ElementType::F32 {
+        let quotient = context.binary("quotient", BinaryKind::Div, x, y)?;
+        return Ok(vec![context.emit(Unary { kind: UnaryKind::Floor }, vec![quotient])?]);
+    }
+    // Without its remainder, which has the divisor's sign, the dividend divides evenly.
+    let remainder = context.binary("remainder", BinaryKind::Mod, x, y)?;
+    let even = context.binary("even", BinaryKind::Sub, x, remainder)?;
+    Ok(vec![context.emit(Binary { kind: BinaryKind::Div }, vec![even, y])?])
+}

@@ -1,0 +1,14 @@
+//! LeakyRelu; the slope is 0.2 when not given.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::LeakyRelu;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "features")?;
+    let alpha = context.attributes.float("alpha", 0.2)?;
+    Ok(vec![context.emit(LeakyRelu { alpha }, vec![x])?])
+}

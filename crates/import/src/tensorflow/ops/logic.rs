@@ -1,0 +1,14 @@
+//! LogicalAnd and LogicalOr, with NumPy broadcasting.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Logic, LogicKind};
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let kind = if context.op() == "LogicalAnd" { LogicKind::And } else { LogicKind::Or };
+    let (x, y) = (context.input(0, "x")?, context.input(1, "y")?);
+    Ok(vec![context.emit(Logic { kind }, vec![x, y])?])
+}

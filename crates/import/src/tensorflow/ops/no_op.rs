@@ -1,0 +1,11 @@
+//! NoOp: order among side effects, which inference has none of.
+
+use npukit_graph::ValueId;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(_context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    Ok(Vec::new())
+}

@@ -1,0 +1,13 @@
+//! Pow, with NumPy broadcasting.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Pow;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let (x, y) = (context.input(0, "x")?, context.input(1, "y")?);
+    Ok(vec![context.emit(Pow, vec![x, y])?])
+}

@@ -1,0 +1,20 @@
+//! SelectV2, with NumPy broadcasting, and Select, whose condition may be one of each row.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::Where;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let mut condition = context.input(0, "condition")?;
+    let (yes, no) = (context.input(1, "t")?, context.input(2, "e")?);
+    let rank = context.shape(yes).len();
+    if let (true, &[rows]) = (context.op() == "Select" && rank > 1, context.shape(condition)) {
+        let mut shape = vec![1; rank];
+        shape[0] = rows;
+        condition = context.reshaped("condition", condition, shape)?;
+    }
+    Ok(vec![context.emit(Where, vec![condition, yes, no])?])
+}

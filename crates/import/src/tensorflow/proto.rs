@@ -1,0 +1,165 @@
+//! The protobuf messages of a frozen TensorFlow graph, declared by hand for the fields we read.
+//!
+//! The root is [`GraphDef`]. Fields that are absent here are skipped by the decoder. Functions
+//! and other values we refuse are kept as undecoded bytes, so that decoding never recurses with
+//! the file. Source: `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`,
+//! `tensor_shape.proto` and `types.proto` of TensorFlow 2.15.
+
+use std::collections::BTreeMap;
+
+/// A graph: nodes in any order.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GraphDef {
+    /// The nodes.
+    #[prost(message, repeated, tag = "1")]
+    pub node: Vec<NodeDef>,
+}
+
+/// One operator applied to results of others.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct NodeDef {
+    /// Name of the node, unique in the graph.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// The operator.
+    #[prost(string, tag = "2")]
+    pub op: String,
+    /// Operands: `node` or `node:1` for a result, then `^node` for one that must only come first.
+    #[prost(string, repeated, tag = "3")]
+    pub input: Vec<String>,
+    /// Attributes by name; those at their defaults may be left out.
+    #[prost(btree_map = "string, message", tag = "5")]
+    pub attr: BTreeMap<String, AttrValue>,
+}
+
+/// The value of an attribute.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct AttrValue {
+    /// The value; absent for an empty message.
+    #[prost(oneof = "Attr", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
+    pub value: Option<Attr>,
+}
+
+/// The kinds of values.
+#[derive(Clone, PartialEq, prost::Oneof)]
+pub enum Attr {
+    /// Several values of one kind.
+    #[prost(message, tag = "1")]
+    List(ListValue),
+    /// A string.
+    #[prost(bytes = "vec", tag = "2")]
+    S(Vec<u8>),
+    /// An integer.
+    #[prost(int64, tag = "3")]
+    I(i64),
+    /// A float.
+    #[prost(float, tag = "4")]
+    F(f32),
+    /// A truth value.
+    #[prost(bool, tag = "5")]
+    B(bool),
+    /// An element type: a code of [`data_type`].
+    #[prost(int32, tag = "6")]
+    Type(i32),
+    /// A shape.
+    #[prost(message, tag = "7")]
+    Shape(TensorShapeProto),
+    /// A tensor.
+    #[prost(message, tag = "8")]
+    Tensor(TensorProto),
+    /// A parameter of the function around the node; only inside functions.
+    #[prost(string, tag = "9")]
+    Placeholder(String),
+    /// A function, undecoded.
+    #[prost(bytes = "vec", tag = "10")]
+    Func(Vec<u8>),
+}
+
+/// Several values of one kind.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ListValue {
+    /// Strings.
+    #[prost(bytes = "vec", repeated, tag = "2")]
+    pub s: Vec<Vec<u8>>,
+    /// Integers.
+    #[prost(int64, repeated, tag = "3")]
+    pub i: Vec<i64>,
+    /// Floats.
+    #[prost(float, repeated, tag = "4")]
+    pub f: Vec<f32>,
+}
+
+/// A tensor: element type, shape, and elements as bytes or in the list of their type.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TensorProto {
+    /// Element type: a code of [`data_type`].
+    #[prost(int32, tag = "1")]
+    pub dtype: i32,
+    /// The shape; absent for a scalar.
+    #[prost(message, optional, tag = "2")]
+    pub tensor_shape: Option<TensorShapeProto>,
+    /// All elements as little-endian bytes; when empty, a list below holds them.
+    #[prost(bytes = "vec", tag = "4")]
+    pub tensor_content: Vec<u8>,
+    /// Elements of DT_FLOAT. In all lists the last element stands for those that are missing.
+    #[prost(float, repeated, tag = "5")]
+    pub float_val: Vec<f32>,
+    /// Elements of DT_DOUBLE.
+    #[prost(double, repeated, tag = "6")]
+    pub double_val: Vec<f64>,
+    /// Elements of DT_INT32, DT_INT16, DT_UINT16, DT_INT8, DT_UINT8.
+    #[prost(int32, repeated, tag = "7")]
+    pub int_val: Vec<i32>,
+    /// Elements of DT_INT64.
+    #[prost(int64, repeated, tag = "10")]
+    pub int64_val: Vec<i64>,
+    /// Elements of DT_BOOL.
+    #[prost(bool, repeated, tag = "11")]
+    pub bool_val: Vec<bool>,
+    /// Elements of DT_HALF and DT_BFLOAT16: their bits.
+    #[prost(int32, repeated, tag = "13")]
+    pub half_val: Vec<i32>,
+    /// Elements of DT_UINT32.
+    #[prost(uint32, repeated, tag = "16")]
+    pub uint32_val: Vec<u32>,
+    /// Elements of DT_UINT64.
+    #[prost(uint64, repeated, tag = "17")]
+    pub uint64_val: Vec<u64>,
+}
+
+/// A shape, some of whose dimensions may be unknown.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TensorShapeProto {
+    /// Outermost axis first.
+    #[prost(message, repeated, tag = "2")]
+    pub dim: Vec<Dim>,
+    /// Not even the number of axes is known.
+    #[prost(bool, tag = "3")]
+    pub unknown_rank: bool,
+}
+
+/// One dimension (`TensorShapeProto.Dim`).
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Dim {
+    /// The size; -1 when unknown.
+    #[prost(int64, tag = "1")]
+    pub size: i64,
+}
+
+/// Codes of element types.
+#[allow(missing_docs, reason = "the names are those of TensorFlow's enumeration, without `DT_`")]
+pub mod data_type {
+    pub const FLOAT: i32 = 1;
+    pub const DOUBLE: i32 = 2;
+    pub const INT32: i32 = 3;
+    pub const UINT8: i32 = 4;
+    pub const INT16: i32 = 5;
+    pub const INT8: i32 = 6;
+    pub const INT64: i32 = 9;
+    pub const BOOL: i32 = 10;
+    pub const BFLOAT16: i32 = 14;
+    pub const UINT16: i32 = 17;
+    pub const HALF: i32 = 19;
+    pub const UINT32: i32 = 22;
+    pub const UINT64: i32 = 23;
+}
