@@ -113,6 +113,7 @@ operators! {
     slice::Slice,
     softmax::Softmax,
     split::Split,
+    tile::Tile,
     transpose::Transpose,
     trilu::Trilu,
     unary::Unary,

@@ -34,6 +34,7 @@ fn is_unchanged(graph: &Graph, node: &Node) -> bool {
         // Cropping at one end and growing at the other keeps the shape, not the elements.
         Op::Pad(pad) => pad.pads.iter().all(|pads| *pads == [0, 0]),
         Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
+        Op::Tile(_) => true,
         Op::Concat(_) => node.inputs.len() == 1,
         Op::Split(split) => split.sizes.len() == 1,
         Op::Slice(slice) => slice.ranges.iter().all(|range| range.step == 1 || range.length == 1),

@@ -1,7 +1,7 @@
 //! Operators that move elements.
 
 use npukit_graph::OpError;
-use npukit_graph::op::{Concat, Gather, Pad, PadMode, Reshape, Slice, SliceRange, Split, Transpose};
+use npukit_graph::op::{Concat, Gather, Pad, PadMode, Reshape, Slice, SliceRange, Split, Tile, Transpose};
 use npukit_graph::{Op, Operator};
 
 use crate::support::{f32s, floats, i64s, iota, refuse, run};
@@ -76,6 +76,20 @@ fn padding_of_all_kinds() {
     assert!(matches!(refuse(pad(-4, 0, PadMode::Edge), &[&x]), OpError::Padding { .. }));
     assert!(matches!(refuse(pad(isize::MAX, isize::MAX, PadMode::Edge), &[&x]), OpError::TooLarge { .. }));
     assert!(matches!(refuse(pad(isize::MIN, isize::MIN, PadMode::Edge), &[&x]), OpError::Padding { .. }));
+}
+
+#[test]
+fn tiling_repeats_axes() {
+    let x = iota(&[2, 1, 2]);
+    let tiled = run(Tile { repeats: vec![1, 2, 1] }, &[&x]);
+    assert_eq!(tiled, f32s(&[2, 2, 2], &[0.0, 1.0, 0.0, 1.0, 2.0, 3.0, 2.0, 3.0]));
+    let tiled = run(Tile { repeats: vec![2, 1, 2] }, &[&x]);
+    let once = [0.0, 1.0, 0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
+    assert_eq!(tiled, f32s(&[4, 1, 4], &[once, once].concat()));
+    assert_eq!(run(Tile { repeats: vec![0, 1, 1] }, &[&x]), f32s(&[0, 1, 2], &[]));
+    assert!(matches!(refuse(Tile { repeats: vec![2] }, &[&x]), OpError::Size { expected: 3, found: 1, .. }));
+    let endless = Tile { repeats: vec![usize::MAX; 3] };
+    assert!(matches!(refuse(endless, &[&x]), OpError::TooLarge { .. }));
 }
 
 #[test]

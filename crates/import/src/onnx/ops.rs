@@ -34,6 +34,7 @@ operators! {
     constant_of_shape: "ConstantOfShape";
     conv: "Conv";
     conv_transpose: "ConvTranspose";
+    depth_to_space: "DepthToSpace", "SpaceToDepth";
     dropout: "Dropout";
     flatten: "Flatten";
     gather: "Gather";
@@ -67,6 +68,7 @@ operators! {
     softmax: "LogSoftmax", "Softmax";
     split: "Split";
     squeeze: "Squeeze";
+    tile: "Expand", "Tile";
     transpose: "Transpose";
     trilu: "Trilu";
     unary: "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf",

@@ -28,6 +28,7 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         Op::Slice(op) => rearrange::slice(builder, i, op),
         Op::Pad(op) => rearrange::pad(builder, i, op),
         Op::Reshape(op) => rearrange::reshape(builder, i, op),
+        Op::Tile(_) => rearrange::tile(builder, i),
         Op::Transpose(op) => rearrange::transpose(builder, i, op),
         Op::Resize(op) if resize::is_nearest(op) => resize::nearest(builder, i, op),
         Op::Softmax(op) => softmax::lower(builder, i, op),

@@ -1,4 +1,5 @@
-//! Operators that only move elements: Reshape, Transpose, Concat, Split, Slice, Pad, and broadcasts.
+//! Operators that only move elements: Reshape, Transpose, Concat, Split, Slice, Pad, Tile, and
+//! broadcasts.
 //!
 //! Where whole vectors move, the result is a view of them. Where lanes move, the vectors in question
 //! are products with matrices of zeros and ones, which are exact.
@@ -152,6 +153,20 @@ pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Re
         Some((&view, at))
     })?;
     builder.set_view(node.outputs[0], padded);
+    Ok(Lowered::Views)
+}
+
+/// Tile: the same vectors again.
+pub fn tile(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = builder.view(node.inputs[0])?.clone();
+    let strides = strides(&view.shape);
+    let shape = builder.graph.shape(node.outputs[0]).to_vec();
+    let tiled = gather(builder, i, &shape, |element| {
+        let along = |(axis, index): (usize, usize)| index % view.shape[axis] * strides[axis];
+        Some((&view, indices(element, &shape).enumerate().map(along).sum()))
+    })?;
+    builder.set_view(node.outputs[0], tiled);
     Ok(Lowered::Views)
 }
 
