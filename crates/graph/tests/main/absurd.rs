@@ -4,7 +4,8 @@ use npukit_graph::op::{
     ArgMax, AveragePool, Concat, Conv, ConvTranspose, Coordinates, Crop, Gather, Gemm, GroupNormalization,
     InstanceNormalization, LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool,
     NearestMode, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Reshape, Resize, ResizeMode,
-    RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Transpose, Trilu, Where, Window,
+    RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Tile, Transpose, Trilu, Where,
+    Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -80,6 +81,7 @@ fn any_op() -> impl Strategy<Value = Op> {
         (prop::collection::vec([signed(), signed()], 0..5), mode)
             .prop_map(|(pads, mode)| Pad { pads, mode }.into()),
         sizes().prop_map(|shape| Reshape { shape }.into()),
+        sizes().prop_map(|repeats| Tile { repeats }.into()),
         sizes().prop_map(|perm| Transpose { perm }.into()),
         (size(), sizes()).prop_map(|(axis, sizes)| Split { axis, sizes }.into()),
         prop::collection::vec(range, 0..4).prop_map(|ranges| Slice { ranges }.into()),
