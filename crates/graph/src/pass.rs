@@ -4,7 +4,9 @@
 //! Inputs and outputs of the graph keep their names, order and shapes. Values and nodes may be
 //! numbered anew.
 
+mod affine;
 mod edit;
+mod matching;
 
 use crate::graph::GraphError;
 use crate::ir::Graph;
@@ -69,7 +71,10 @@ passes! {
     flatten_weights,
     transpose_sinking,
     gemm_form,
+    activation_forms,
+    normalization_forms,
     batch_norm_folding,
+    affine_merging,
     pad_merging,
     trivial_transposes,
 }

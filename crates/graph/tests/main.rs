@@ -11,6 +11,8 @@ mod conv_transpose;
 mod elementwise;
 #[path = "main/evaluation.rs"]
 mod evaluation;
+#[path = "main/forms.rs"]
+mod forms;
 #[path = "main/movement.rs"]
 mod movement;
 #[path = "main/normalizations.rs"]

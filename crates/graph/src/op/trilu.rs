@@ -42,10 +42,10 @@ impl Operator for Trilu {
     /// Where the matrices stay matrices.
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
         let rank = perm.len();
-        match perm.get(rank.checked_sub(2)?..)? {
-            &[rows, columns] if [rows, columns] == [rank - 2, rank - 1] => Some(self.clone().into()),
+        match *perm.get(rank.checked_sub(2)?..)? {
+            [rows, columns] if [rows, columns] == [rank - 2, rank - 1] => Some(self.clone().into()),
             // The transposed matrix has the other triangle.
-            &[rows, columns] if [rows, columns] == [rank - 1, rank - 2] => {
+            [rows, columns] if [rows, columns] == [rank - 1, rank - 2] => {
                 Some(Self { upper: !self.upper, offset: self.offset.saturating_neg() }.into())
             }
             _ => None,

@@ -1,54 +1,64 @@
-//! Batch normalisation into the weights before it.
+//! Batch normalisation, whole or as the arithmetic it consists of, into the weights before it.
 
+use super::affine::Affine;
 use super::edit::{add_floats, floats, has_single_use};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
-use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
+use crate::op::{Binary, BinaryKind, Gemm, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "batch-norm-folding",
-    description: "folds batch normalisation into the constant weights of the Conv, Gemm or MatMul before it",
+    description: "folds factors and addends by channel (batch normalisation, Mul, Add and alike) into the constant weights of the Conv, Gemm or MatMul before",
     run,
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let mut changed = false;
     let mut index = 0;
+    let mut links = (graph.producers(), graph.consumers());
     while index < graph.nodes.len() {
-        match factors(graph, &graph.nodes[index]) {
-            Some(factors) if fold(graph, index, &factors)? => changed = true,
-            _ => index += 1,
+        match foldable(graph, &links, index) {
+            Some((producer, affine)) => {
+                fold(graph, index, producer, &affine)?;
+                links = (graph.producers(), graph.consumers());
+                changed = true;
+            }
+            None => index += 1,
         }
     }
     Ok(changed)
 }
 
-/// The factor and addend of each channel; `None` when they are not constant and finite.
-fn factors(graph: &Graph, node: &Node) -> Option<Vec<[f64; 2]>> {
-    let Op::BatchNormalization(op) = &node.op else { return None };
-    let &[_, scale, bias, mean, var] = node.inputs.as_slice() else { return None };
-    let [scale, bias] = [floats(graph, scale)?, floats(graph, bias)?];
-    let [mean, var] = [floats(graph, mean)?, floats(graph, var)?];
-    let factors = BatchNormalization::factors(op, scale, bias, mean, var);
-    factors.iter().flatten().all(|factor| factor.is_finite()).then_some(factors)
+/// The producer that the node at `index` can be folded into, and its factors and addends.
+fn foldable(
+    graph: &Graph,
+    (producers, consumers): &(Vec<Option<NodeId>>, Vec<Vec<NodeId>>),
+    index: usize,
+) -> Option<(NodeId, Affine)> {
+    let affine = Affine::of(graph, &graph.nodes[index])?;
+    let producer = producers[affine.operand.0 as usize]?;
+    // A MatMul has no addend: an addition stays behind it.
+    let stays = matches!(graph.node(producer).op, Op::MatMul(_)) && affine.only_adds();
+    let takes = has_single_use(graph, consumers, affine.operand) && takes_factors(graph, producer);
+    (takes && !stays).then_some((producer, affine))
 }
 
-/// Folds the normalisation at `index` into its producer. Says whether it could.
-fn fold(graph: &mut Graph, index: usize, factors: &[[f64; 2]]) -> Result<bool, PassError> {
-    let operand = graph.nodes[index].inputs[0];
-    let Some(producer) = graph.producers()[operand.0 as usize] else { return Ok(false) };
-    if !has_single_use(graph, &graph.consumers(), operand) || !takes_factors(graph, producer) {
-        return Ok(false);
-    }
+/// Folds the factors and addends of the node at `index` into its producer.
+fn fold(graph: &mut Graph, index: usize, producer: NodeId, affine: &Affine) -> Result<(), PassError> {
+    let Affine { operand, factors } = affine;
+    let is_matmul = matches!(graph.node(producer).op, Op::MatMul(_));
     scale_weights(graph, producer, factors)?;
-    if matches!(graph.node(producer).op, Op::MatMul(_)) {
-        // A MatMul has no addend: the normalisation becomes an addition.
+    if is_matmul && affine.only_multiplies() {
+        graph.nodes[producer.0 as usize].outputs = graph.nodes.remove(index).outputs;
+        return Ok(());
+    }
+    if is_matmul {
         let offsets = offsets(None, factors);
         let name = graph.nodes[index].name.clone();
         let offsets = add_floats(graph, &format!("{name}_offset"), vec![factors.len()], offsets)?;
         let node = &mut graph.nodes[index];
-        (node.op, node.inputs) = (Binary { kind: BinaryKind::Add }.into(), vec![operand, offsets]);
-        return Ok(true);
+        (node.op, node.inputs) = (Binary { kind: BinaryKind::Add }.into(), vec![*operand, offsets]);
+        return Ok(());
     }
     let bias = graph.node(producer).inputs.get(2).copied();
     let base = bias.map_or(format!("{}_bias", graph.node(producer).name), |id| graph.value(id).name.clone());
@@ -59,7 +69,7 @@ fn fold(graph: &mut Graph, index: usize, factors: &[[f64; 2]]) -> Result<bool, P
     node.outputs = outputs;
     node.inputs.truncate(2);
     node.inputs.push(offsets);
-    Ok(true)
+    Ok(())
 }
 
 /// Whether the node has constant weights whose last axis is the channel.
