@@ -281,7 +281,7 @@ pub enum Reason {
         unit: &'static str,
     },
     /// An element type outside those of the graph.
-    #[error("element type {name} is not supported (float32, int64, int32 and bool are)")]
+    #[error("element type {name} is not supported (numbers and truth values are)")]
     ElementType {
         /// Name of the type, or its code.
         name: String,

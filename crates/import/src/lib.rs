@@ -5,6 +5,7 @@
 //! a file's outermost frame. A folder for each format holds its messages and operators.
 
 mod builder;
+mod elements;
 mod error;
 mod format;
 mod frame;
@@ -12,6 +13,7 @@ mod node;
 pub mod onnx;
 mod options;
 mod order;
+mod range;
 mod shape;
 mod slice;
 pub mod tensorflow;

@@ -1,11 +1,10 @@
 //! Tensors of a file to [`Tensor`]: dimensions and sizes are checked before anything is held.
 
-mod elements;
-
-use npukit_numeric::{ElementType, Tensor};
+use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::error::Reason;
 use super::proto::TensorProto;
+use crate::elements::{from_raw, from_words, packed, typed};
 pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, tensor};
 
 /// Element types by code of the file; the names of those that are not read.
@@ -62,7 +61,36 @@ pub(super) fn read(proto: &TensorProto) -> Result<Tensor, Reason> {
     let element = element_type(proto.data_type)?;
     let shape = shape(&proto.dims)?;
     match &proto.raw_data {
-        Some(raw) => elements::from_raw(element, shape, raw),
-        None => elements::from_typed(element, shape, proto),
+        Some(raw) => from_raw(element, shape, raw),
+        None => from_typed(element, shape, proto),
+    }
+}
+
+/// The tensor in the field that the standard provides for the type.
+fn from_typed(element: ElementType, shape: Vec<usize>, proto: &TensorProto) -> Result<Tensor, Reason> {
+    let count = shape.iter().product::<usize>();
+    let narrow = matches!(element.bits(), 2 | 4);
+    let (found, expected) = match element {
+        ElementType::F32 => (proto.float_data.len(), count),
+        ElementType::F64 => (proto.double_data.len(), count),
+        ElementType::I64 => (proto.int64_data.len(), count),
+        ElementType::U64 | ElementType::U32 => (proto.uint64_data.len(), count),
+        // Their bytes, each a number.
+        _ if narrow => (proto.int32_data.len(), (count * element.bits()).div_ceil(8)),
+        _ => (proto.int32_data.len(), count),
+    };
+    if found != expected {
+        return Err(Reason::DataSize { shape, expected, found, unit: "elements" });
+    }
+    match element {
+        ElementType::F32 => typed(element, shape, TensorData::F32(proto.float_data.clone())),
+        ElementType::F64 => from_words(element, shape, proto.double_data.iter().map(|v| v.to_bits())),
+        ElementType::I64 => typed(element, shape, TensorData::I64(proto.int64_data.clone())),
+        ElementType::U64 | ElementType::U32 => from_words(element, shape, proto.uint64_data.iter().copied()),
+        _ if narrow => {
+            let bytes: Vec<u8> = proto.int32_data.iter().map(|&value| value as u8).collect();
+            from_words(element, shape, packed(&bytes, element.bits(), count))
+        }
+        _ => from_words(element, shape, proto.int32_data.iter().map(|&value| value as u32 as u64)),
     }
 }

@@ -58,6 +58,7 @@ operators! {
     placeholder: "Placeholder", "PlaceholderV2", "PlaceholderWithDefault";
     pool: "AvgPool", "MaxPool";
     pow: "Pow";
+    range: "Range";
     reduce: "All", "Any", "Max", "Mean", "Min", "Prod", "Sum";
     relu: "Relu", "Relu6";
     reshape: "Reshape";

@@ -58,15 +58,15 @@ pub enum Attr {
     /// A truth value.
     #[prost(bool, tag = "5")]
     B(bool),
-    /// An element type: a code of [`data_type`].
+    /// An element type: a code of TensorFlow's `DataType`.
     #[prost(int32, tag = "6")]
     Type(i32),
     /// A shape.
     #[prost(message, tag = "7")]
     Shape(TensorShapeProto),
     /// A tensor.
-    #[prost(message, tag = "8")]
-    Tensor(TensorProto),
+    #[prost(message, boxed, tag = "8")]
+    Tensor(Box<TensorProto>),
     /// A parameter of the function around the node; only inside functions.
     #[prost(string, tag = "9")]
     Placeholder(String),
@@ -92,7 +92,7 @@ pub struct ListValue {
 /// A tensor: element type, shape, and elements as bytes or in the list of their type.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorProto {
-    /// Element type: a code of [`data_type`].
+    /// Element type: a code of TensorFlow's `DataType`.
     #[prost(int32, tag = "1")]
     pub dtype: i32,
     /// The shape; absent for a scalar.
@@ -125,6 +125,9 @@ pub struct TensorProto {
     /// Elements of DT_UINT64.
     #[prost(uint64, repeated, tag = "17")]
     pub uint64_val: Vec<u64>,
+    /// Elements of DT_FLOAT8_E5M2 and DT_FLOAT8_E4M3FN: their bits.
+    #[prost(bytes = "vec", tag = "18")]
+    pub float8_val: Vec<u8>,
 }
 
 /// A shape, some of whose dimensions may be unknown.
@@ -144,22 +147,4 @@ pub struct Dim {
     /// The size; -1 when unknown.
     #[prost(int64, tag = "1")]
     pub size: i64,
-}
-
-/// Codes of element types.
-#[allow(missing_docs, reason = "the names are those of TensorFlow's enumeration, without `DT_`")]
-pub mod data_type {
-    pub const FLOAT: i32 = 1;
-    pub const DOUBLE: i32 = 2;
-    pub const INT32: i32 = 3;
-    pub const UINT8: i32 = 4;
-    pub const INT16: i32 = 5;
-    pub const INT8: i32 = 6;
-    pub const INT64: i32 = 9;
-    pub const BOOL: i32 = 10;
-    pub const BFLOAT16: i32 = 14;
-    pub const UINT16: i32 = 17;
-    pub const HALF: i32 = 19;
-    pub const UINT32: i32 = 22;
-    pub const UINT64: i32 = 23;
 }

@@ -1,50 +1,53 @@
 //! Tensors of a file to [`Tensor`]: dimensions and sizes are checked before anything is held.
 
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{ElementType, Tensor};
 
 use super::error::Reason;
-use super::proto::{TensorProto, TensorShapeProto, data_type};
-use crate::shape::{shape, tensor};
+use super::proto::{TensorProto, TensorShapeProto};
+use crate::elements::{from_raw, from_words};
+use crate::shape::shape;
 
-/// Names of the element types, by code.
-const NAMES: [&str; 24] = [
-    "invalid",
-    "float32",
-    "float64",
-    "int32",
-    "uint8",
-    "int16",
-    "int8",
-    "string",
-    "complex64",
-    "int64",
-    "bool",
-    "qint8",
-    "quint8",
-    "qint32",
-    "bfloat16",
-    "qint16",
-    "quint16",
-    "uint16",
-    "complex128",
-    "float16",
-    "resource",
-    "variant",
-    "uint32",
-    "uint64",
+/// Element types by code of the file; the names of those that are not read.
+const CODES: [Result<ElementType, &str>; 31] = [
+    Err("invalid"),
+    Ok(ElementType::F32),
+    Ok(ElementType::F64),
+    Ok(ElementType::I32),
+    Ok(ElementType::U8),
+    Ok(ElementType::I16),
+    Ok(ElementType::I8),
+    Err("string"),
+    Err("complex64"),
+    Ok(ElementType::I64),
+    Ok(ElementType::Bool),
+    Err("qint8"),
+    Err("quint8"),
+    Err("qint32"),
+    Ok(ElementType::BF16),
+    Err("qint16"),
+    Err("quint16"),
+    Ok(ElementType::U16),
+    Err("complex128"),
+    Ok(ElementType::F16),
+    Err("resource"),
+    Err("variant"),
+    Ok(ElementType::U32),
+    Ok(ElementType::U64),
+    Ok(ElementType::F8E5M2),
+    Ok(ElementType::F8E4M3FN),
+    Err("27"),
+    Err("28"),
+    Err("29"),
+    Err("int4"),
+    Err("uint4"),
 ];
 
 /// The element type behind a code of the file.
 pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
-    match code {
-        data_type::FLOAT => Ok(ElementType::F32),
-        data_type::INT32 => Ok(ElementType::I32),
-        data_type::INT64 => Ok(ElementType::I64),
-        data_type::BOOL => Ok(ElementType::Bool),
-        _ => {
-            let name = usize::try_from(code).ok().and_then(|code| NAMES.get(code));
-            Err(Reason::ElementType { name: name.map_or(format!("{code}"), |&name| name.to_owned()) })
-        }
+    match usize::try_from(code).ok().and_then(|code| CODES.get(code)) {
+        Some(Ok(element)) => Ok(*element),
+        Some(Err(name)) => Err(Reason::ElementType { name: (*name).to_owned() }),
+        None => Err(Reason::ElementType { name: code.to_string() }),
     }
 }
 
@@ -71,70 +74,77 @@ pub(super) fn read(
 ) -> Result<Tensor, Reason> {
     let (element, shape) = (element_type(proto.dtype)?, dimensions(proto)?);
     if !proto.tensor_content.is_empty() {
-        return from_content(element, shape, &proto.tensor_content);
+        return from_raw(element, shape, &proto.tensor_content);
     }
-    let (count, listed) = (shape.iter().product::<usize>(), listed(element, proto));
+    let list = List::of(element, proto);
+    let (count, listed) = (shape.iter().product::<usize>(), list.len());
     if listed > count {
         return Err(Reason::DataSize { shape, expected: count, found: listed, unit: "elements" });
     }
     if listed < count {
         reserve(&shape)?;
     }
-    tensor(shape, from_list(element, proto, count))
+    from_words(element, shape, list.filled(count))
 }
 
-/// The tensor behind little-endian bytes, which must be as many as the shape needs.
-fn from_content(element: ElementType, shape: Vec<usize>, content: &[u8]) -> Result<Tensor, Reason> {
-    let bits = match element {
-        ElementType::F32 | ElementType::I32 => 32,
-        ElementType::I64 => 64,
-        ElementType::Bool => 8,
-    };
-    let expected = shape.iter().product::<usize>() * (bits / 8);
-    if content.len() != expected {
-        return Err(Reason::DataSize { shape, expected, found: content.len(), unit: "bytes" });
+/// The list of a tensor's elements that its type has.
+enum List<'a> {
+    Floats(&'a [f32]),
+    Doubles(&'a [f64]),
+    Ints(&'a [i32]),
+    Longs(&'a [i64]),
+    Unsigned(&'a [u32]),
+    UnsignedLongs(&'a [u64]),
+    Truth(&'a [bool]),
+    Bytes(&'a [u8]),
+}
+
+impl<'a> List<'a> {
+    fn of(element: ElementType, proto: &'a TensorProto) -> Self {
+        match element {
+            ElementType::F32 => Self::Floats(&proto.float_val),
+            ElementType::F64 => Self::Doubles(&proto.double_val),
+            ElementType::I64 => Self::Longs(&proto.int64_val),
+            ElementType::U32 => Self::Unsigned(&proto.uint32_val),
+            ElementType::U64 => Self::UnsignedLongs(&proto.uint64_val),
+            ElementType::Bool => Self::Truth(&proto.bool_val),
+            ElementType::F16 | ElementType::BF16 => Self::Ints(&proto.half_val),
+            ElementType::F8E5M2 | ElementType::F8E4M3FN => Self::Bytes(&proto.float8_val),
+            _ => Self::Ints(&proto.int_val),
+        }
     }
-    let data = match bits {
-        64 => of_words(element, content.as_chunks().0.iter().map(|&bytes| u64::from_le_bytes(bytes))),
-        32 => of_words(element, content.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b).into())),
-        _ => of_words(element, content.iter().map(|&byte| byte.into())),
-    };
-    tensor(shape, data)
-}
 
-/// The elements whose bits are the lower ones of words.
-fn of_words(element: ElementType, words: impl Iterator<Item = u64>) -> TensorData {
-    match element {
-        ElementType::F32 => TensorData::F32(words.map(|word| f32::from_bits(word as u32)).collect()),
-        ElementType::I64 => TensorData::I64(words.map(|word| word as i64).collect()),
-        ElementType::Bool => TensorData::Bool(words.map(|word| word != 0).collect()),
-        ElementType::I32 => TensorData::I32(words.map(|word| word as i32).collect()),
+    fn len(&self) -> usize {
+        match self {
+            Self::Floats(list) => list.len(),
+            Self::Doubles(list) => list.len(),
+            Self::Ints(list) => list.len(),
+            Self::Longs(list) => list.len(),
+            Self::Unsigned(list) => list.len(),
+            Self::UnsignedLongs(list) => list.len(),
+            Self::Truth(list) => list.len(),
+            Self::Bytes(list) => list.len(),
+        }
     }
-}
 
-/// How many elements the list of the type spells out.
-fn listed(element: ElementType, proto: &TensorProto) -> usize {
-    match element {
-        ElementType::F32 => proto.float_val.len(),
-        ElementType::I64 => proto.int64_val.len(),
-        ElementType::I32 => proto.int_val.len(),
-        ElementType::Bool => proto.bool_val.len(),
+    /// The bits of the element at `index` of the list.
+    fn word(&self, index: usize) -> Option<u64> {
+        match self {
+            Self::Floats(list) => list.get(index).map(|value| value.to_bits().into()),
+            Self::Doubles(list) => list.get(index).map(|value| value.to_bits()),
+            Self::Ints(list) => list.get(index).map(|&value| value as u64),
+            Self::Longs(list) => list.get(index).map(|&value| value as u64),
+            Self::Unsigned(list) => list.get(index).map(|&value| value.into()),
+            Self::UnsignedLongs(list) => list.get(index).copied(),
+            Self::Truth(list) => list.get(index).map(|&value| value.into()),
+            Self::Bytes(list) => list.get(index).map(|&value| value.into()),
+        }
     }
-}
 
-/// `count` elements from the list of the type.
-fn from_list(element: ElementType, proto: &TensorProto, count: usize) -> TensorData {
-    match element {
-        ElementType::F32 => of_words(element, filled(&proto.float_val, count, |v| v.to_bits().into())),
-        ElementType::I64 => of_words(element, filled(&proto.int64_val, count, |v| v as u64)),
-        ElementType::I32 => of_words(element, filled(&proto.int_val, count, |v| v as u64)),
-        ElementType::Bool => of_words(element, filled(&proto.bool_val, count, u64::from)),
+    /// The bits of `count` elements: those of the list, the last of which is repeated; zeros
+    /// when there is none.
+    fn filled(&self, count: usize) -> impl Iterator<Item = u64> {
+        let last = self.len().checked_sub(1).and_then(|last| self.word(last)).unwrap_or(0);
+        (0..count).map(move |index| self.word(index).unwrap_or(last))
     }
-}
-
-/// The bits of `count` elements: those of the list, the last of which is repeated; zeros when
-/// there is none.
-fn filled<T: Copy>(list: &[T], count: usize, bits: fn(T) -> u64) -> impl Iterator<Item = u64> {
-    let last = list.last().map_or(0, |&value| bits(value));
-    list.iter().map(move |&value| bits(value)).chain(std::iter::repeat(last)).take(count)
 }

@@ -146,8 +146,8 @@ fn tensors_are_checked_against_their_data() {
 
 #[test]
 fn tensors_we_do_not_read_are_named() {
-    let half = TensorProto { data_type: 10, ..float_tensor("c", &[1], &[1.0]) };
-    assert_eq!(with_tensor(half).reason(), Reason::ElementType { name: "float16".to_owned() });
+    let text = TensorProto { data_type: 8, ..float_tensor("c", &[1], &[1.0]) };
+    assert_eq!(with_tensor(text).reason(), Reason::ElementType { name: "string".to_owned() });
     let unknown = TensorProto { data_type: -3, ..float_tensor("c", &[1], &[1.0]) };
     assert_eq!(with_tensor(unknown).reason(), Reason::ElementType { name: "-3".to_owned() });
     let location = StringStringEntryProto { key: "location".to_owned(), value: "../weights".to_owned() };

@@ -1,76 +1,13 @@
 //! Range, a constant: its length must be known.
 
 use npukit_graph::ValueId;
-use npukit_numeric::{Tensor, TensorData};
 
-use super::super::context::{Context, described};
+use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::tensor;
+use crate::range::range;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     context.attributes.without_effect("stash_type"); // we compute in 32-bit floats
-    let [start, limit, delta] =
-        [number(context, 0, "start")?, number(context, 1, "limit")?, number(context, 2, "delta")?];
-    let data = match (start.data(), limit.data(), delta.data()) {
-        (TensorData::F32(start), TensorData::F32(limit), TensorData::F32(delta)) => {
-            TensorData::F32(floats(context, start[0], limit[0], delta[0])?)
-        }
-        (TensorData::I64(start), TensorData::I64(limit), TensorData::I64(delta)) => {
-            TensorData::I64(integers(context, start[0], limit[0], delta[0])?)
-        }
-        (TensorData::I32(start), TensorData::I32(limit), TensorData::I32(delta)) => {
-            let values = integers(context, start[0].into(), limit[0].into(), delta[0].into())?;
-            TensorData::I32(values.into_iter().map(|value| value as i32).collect())
-        }
-        _ => {
-            let found = format!("{}, {}, {}", described(&start), described(&limit), described(&delta));
-            let legal = "numbers of one type".to_owned();
-            return Err(Reason::OperandValue { operand: "start, limit, delta", found, legal });
-        }
-    };
-    let values = tensor::tensor(vec![data.len()], data)?;
-    Ok(vec![context.make_constant(values)])
-}
-
-/// A constant operand of one element.
-fn number(
-    context: &mut Context<'_>,
-    index: usize,
-    operand: &'static str,
-) -> Result<std::sync::Arc<Tensor>, Reason> {
-    let id = context.input(index, operand)?;
-    let tensor = context.constant(id, operand)?;
-    if tensor.data().len() == 1 {
-        return Ok(tensor);
-    }
-    Err(Reason::OperandValue { operand, found: described(&tensor), legal: "one number".to_owned() })
-}
-
-fn floats(context: &mut Context<'_>, start: f32, limit: f32, delta: f32) -> Result<Vec<f32>, Reason> {
-    let count = ((f64::from(limit) - f64::from(start)) / f64::from(delta)).ceil();
-    let count = length(context, count, format!("{start} to {limit} by {delta}"))?;
-    Ok((0..count).map(|i| start + i as f32 * delta).collect())
-}
-
-fn integers(context: &mut Context<'_>, start: i64, limit: i64, delta: i64) -> Result<Vec<i64>, Reason> {
-    let distance = i128::from(limit) - i128::from(start);
-    let count = match delta {
-        0 => f64::NAN,
-        // Rounded up, whatever the signs.
-        _ => -(-distance).div_euclid(delta.into()) as f64,
-    };
-    let count = length(context, count, format!("{start} to {limit} by {delta}"))?;
-    Ok((0..count as i64).map(|i| start.wrapping_add(i.wrapping_mul(delta))).collect())
-}
-
-/// The number of elements, once there is room for them.
-fn length(context: &mut Context<'_>, count: f64, found: String) -> Result<usize, Reason> {
-    if count.is_nan() || count > tensor::MAX_ELEMENTS as f64 {
-        let legal = format!("a step that is not 0, and at most {} elements", tensor::MAX_ELEMENTS);
-        return Err(Reason::OperandValue { operand: "start, limit, delta", found, legal });
-    }
-    let count = count.max(0.0) as usize;
-    context.reserve(&[count])?;
-    Ok(count)
+    Ok(vec![range(context)?])
 }

@@ -21,5 +21,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Ok(vec![context.emit(op, vec![x])?]);
     }
     let positions = context.helper("positions", op, vec![x])?;
-    Ok(vec![context.emit(Cast { to }, vec![positions])?])
+    Ok(vec![context.emit(Cast::new(to), vec![positions])?])
 }

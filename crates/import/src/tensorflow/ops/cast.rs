@@ -12,5 +12,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let x = context.input(0, "x")?;
     context.attributes.without_effect("Truncate"); // of floats narrower than ours
     let to = context.attributes.element_type("DstT")?.ok_or(Reason::AttributeMissing { name: "DstT" })?;
-    Ok(vec![context.emit(Cast { to: element_type(to)? }, vec![x])?])
+    Ok(vec![context.emit(Cast::new(element_type(to)?), vec![x])?])
 }

@@ -1,11 +1,12 @@
 //! Fill, ZerosLike and OnesLike: one value repeated.
 
 use npukit_graph::ValueId;
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 
 use super::super::context::{Context, described};
 use super::super::error::Reason;
-use crate::shape::{shape, tensor};
+use crate::elements::{repeated, typed};
+use crate::shape::shape;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -18,36 +19,24 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         }
         name => {
             let x = context.input(0, "x")?;
-            let value = f32::from(u8::from(name == "OnesLike"));
-            (context.shape(x).to_vec(), number(context.element(x), value)?)
+            (context.shape(x).to_vec(), number(context.element(x), name == "OnesLike")?)
         }
     };
     context.reserve(&shape)?;
-    let filled = tensor(shape.clone(), repeated(&value, shape.iter().product())?)?;
+    let Some(filled) = repeated(&value, shape)? else {
+        let (found, legal) = (described(&value), "one element".to_owned());
+        return Err(Reason::OperandValue { operand: "value", found, legal });
+    };
     Ok(vec![context.make_constant(filled)])
 }
 
 /// `value`, a 0 or 1, as an element of the type.
-fn number(element: ElementType, value: f32) -> Result<Tensor, Reason> {
-    let data = match element {
-        ElementType::F32 => TensorData::F32(vec![value]),
-        ElementType::I64 => TensorData::I64(vec![value as i64]),
-        ElementType::I32 => TensorData::I32(vec![value as i32]),
-        ElementType::Bool => TensorData::Bool(vec![value != 0.0]),
+fn number(element: ElementType, value: bool) -> Result<Tensor, Reason> {
+    let data = match element.storage() {
+        Storage::F32 => TensorData::F32(vec![f32::from(u8::from(value))]),
+        Storage::I64 => TensorData::I64(vec![value.into()]),
+        Storage::I32 => TensorData::I32(vec![value.into()]),
+        Storage::Bool => TensorData::Bool(vec![value]),
     };
-    tensor(Vec::new(), data)
-}
-
-/// The only element of `value`, `count` times.
-fn repeated(value: &Tensor, count: usize) -> Result<TensorData, Reason> {
-    match value.data() {
-        TensorData::F32(values) if values.len() == 1 => Ok(TensorData::F32(values.repeat(count))),
-        TensorData::I64(values) if values.len() == 1 => Ok(TensorData::I64(values.repeat(count))),
-        TensorData::I32(values) if values.len() == 1 => Ok(TensorData::I32(values.repeat(count))),
-        TensorData::Bool(values) if values.len() == 1 => Ok(TensorData::Bool(values.repeat(count))),
-        _ => {
-            let (found, legal) = (described(value), "one element".to_owned());
-            Err(Reason::OperandValue { operand: "value", found, legal })
-        }
-    }
+    typed(element, Vec::new(), data)
 }

@@ -2,7 +2,6 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Binary, BinaryKind, Unary, UnaryKind};
-use npukit_numeric::ElementType;
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -10,7 +9,7 @@ use super::super::error::Reason;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, y) = (context.input(0, "x")?, context.input(1, "y")?);
-    if context.element(x) == ElementType::F32 {
+    if context.element(x).is_float() {
         let quotient = context.binary("quotient", BinaryKind::Div, x, y)?;
         return Ok(vec![context.emit(Unary { kind: UnaryKind::Floor }, vec![quotient])?]);
     }

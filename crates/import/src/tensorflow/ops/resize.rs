@@ -22,7 +22,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     if mode == ResizeMode::Linear && context.element(x) != ElementType::F32 {
         // The result is of floats whatever the image is of.
-        x = context.helper("floats", Cast { to: ElementType::F32 }, vec![x])?;
+        x = context.helper("floats", Cast::new(ElementType::F32), vec![x])?;
     }
     let scale = |axis: usize| size[axis] as f32 / context.shape(x)[axis + 1].max(1) as f32;
     let scales = [scale(0), scale(1)];

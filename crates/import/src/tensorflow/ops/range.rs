@@ -1,0 +1,12 @@
+//! Range, a constant: its length must be known.
+
+use npukit_graph::ValueId;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use crate::range::range;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    Ok(vec![range(context)?])
+}
