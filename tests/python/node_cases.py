@@ -130,10 +130,10 @@ def prepare(case, inputs):
     for value in graph.input:
         if value.type.tensor_type.elem_type in UNNAMED:
             arrays[value.name] = arrays[value.name].astype(np.float32)
-            enter(graph, node, value)
+            enter(graph, value)
     for value in graph.output:
         if value.type.tensor_type.elem_type in UNNAMED:
-            leave(graph, node, value)
+            leave(graph, value)
     return model, arrays
 
 
@@ -145,19 +145,19 @@ def parameters(node, model):
     return [name for name, operand in zip(node.input, formal) if name and operand in wanted]
 
 
-def enter(graph, node, value):
-    """Puts a Cast from float32 between an input and the node."""
+def enter(graph, value):
+    """Puts a Cast from float32 between an input and the node, which comes last."""
     kind, inside = value.type.tensor_type.elem_type, f"{value.name}/cast"
     saturate = {"saturate": 0} if TensorProto.DataType.Name(kind).startswith("FLOAT8") else {}
     graph.node.insert(0, helper.make_node("Cast", [value.name], [inside], to=kind, **saturate))
     value.type.tensor_type.elem_type = TensorProto.FLOAT
+    node = graph.node[-1]
     operands = [inside if name == value.name else name for name in node.input]
-    node = next(node for node in graph.node if node.output[0] != inside)
     del node.input[:]
     node.input.extend(operands)
 
 
-def leave(graph, node, value):
+def leave(graph, value):
     """Puts a Cast to float32 between the node and an output."""
     inside = f"{value.name}/cast"
     node = next(node for node in graph.node if value.name in node.output)

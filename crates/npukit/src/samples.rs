@@ -54,11 +54,18 @@ impl Stack {
     /// All samples in one tensor.
     fn stacked(&self) -> Result<Tensor, Error> {
         let shape = self.stacked_shape();
-        Tensor::new(shape.clone(), joined(&self.samples)).map_err(|data| self.misfit(data.len(), &shape))
+        let tensor = Tensor::new(shape.clone(), joined(&self.samples));
+        let tensor = tensor.map_err(|data| self.misfit(data.len(), &shape))?;
+        // The samples are of the type already, so that nothing can be refused.
+        let element = self.samples.first().map_or(tensor.element(), Tensor::element);
+        tensor.with_element(element).map_err(|error| self.failed(error.to_string()))
     }
 
     fn misfit(&self, values: usize, shape: &[usize]) -> Error {
-        let reason = format!("{values} values do not have shape {shape:?}");
+        self.failed(format!("{values} values do not have shape {shape:?}"))
+    }
+
+    fn failed(&self, reason: String) -> Error {
         Error::Output { name: self.name.clone(), reason }
     }
 
@@ -155,6 +162,7 @@ fn npz_of_raw(stacks: &[Stack]) -> Result<Vec<u8>, Error> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::ElementType;
     use npukit_numeric::npy::read_npz;
 
     use super::*;
@@ -173,11 +181,12 @@ mod tests {
 
     #[test]
     fn outputs_are_written_as_they_are() {
-        let scalar = |value| Tensor::new(Vec::new(), TensorData::I64(vec![value])).unwrap();
+        let typed = |tensor: Tensor| tensor.with_element(ElementType::U32).unwrap();
+        let scalar = |value| typed(Tensor::new(Vec::new(), TensorData::I64(vec![value])).unwrap());
         let stack = |samples| Stack { name: "n".into(), shape: Vec::new(), samples, raw: Vec::new() };
         let written = |stack| read_npz("n", &npz(&[stack], false).unwrap()).unwrap();
         assert_eq!(written(stack(vec![scalar(7)])), [("n".to_owned(), scalar(7))]);
-        let both = Tensor::new(vec![2], TensorData::I64(vec![7, 8])).unwrap();
+        let both = typed(Tensor::new(vec![2], TensorData::I64(vec![7, 8])).unwrap());
         assert_eq!(written(stack(vec![scalar(7), scalar(8)])), [("n".to_owned(), both)]);
     }
 

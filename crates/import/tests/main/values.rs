@@ -140,3 +140,20 @@ fn cast_converts() {
     let cast = node("Cast", &["x"], &["y"]).int("to", data_type::INT64.into());
     assert_eq!(unary(9, &[2], cast, vec![]).run(&[floats(&[2], &[1.75, -1.75])]).1, [1.0, -1.0]);
 }
+
+#[test]
+fn ranges_are_rounded_up_in_either_direction() {
+    for ([start, limit, delta], expected) in [
+        ([1, 5, 2], &[1.0, 3.0][..]),
+        ([1, 6, 2], &[1.0, 3.0, 5.0]),
+        ([10, 6, -3], &[10.0, 7.0]),
+        ([10, 4, -3], &[10.0, 7.0]),
+        ([1, 5, -2], &[]),
+        ([5, 1, 2], &[]),
+    ] {
+        let mut model = Model::new(11).node(node("Range", &["s", "l", "d"], &["y"])).output("y");
+        let operands = [("s", start), ("l", limit), ("d", delta)];
+        model.graph().initializer = operands.map(|(name, value)| int_tensor(name, &[], &[value])).to_vec();
+        assert_eq!(model.run(&[]), (vec![expected.len()], expected.to_vec()), "{start} {limit} {delta}");
+    }
+}

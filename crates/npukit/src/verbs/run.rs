@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use npukit_graph::{Graph, evaluate};
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Compiled, HostStepReport, RunResult, Saturation, Saturations};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -122,7 +123,7 @@ fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
 /// The float evaluator's outputs in the order of the program's, for samples that may be rows of vectors.
 fn float_of(graph: &Graph, compiled: &dyn Compiled, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
     let in_model_shape = |sample: &Sample| -> Sample {
-        let tensor = |(name, tensor): &(String, npukit_numeric::Tensor)| {
+        let tensor = |(name, tensor): &(String, Tensor)| {
             (name.clone(), compiled.to_model(name, tensor).unwrap_or_else(|| tensor.clone()))
         };
         sample.iter().map(tensor).collect()
@@ -139,8 +140,12 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) 
     let done = AtomicUsize::new(0);
     progress(0, samples.len());
     let one = |sample: &Sample| {
-        let by_name = |&id| sample.iter().find(|(name, _)| *name == graph.value(id).name);
-        let tensors: Vec<_> = graph.inputs.iter().filter_map(by_name).map(|(_, t)| t.clone()).collect();
+        let by_name = |&id| {
+            let value = graph.value(id);
+            let (_, tensor) = sample.iter().find(|(name, _)| *name == value.name)?;
+            Some(as_float(tensor, value.info.element))
+        };
+        let tensors: Vec<_> = graph.inputs.iter().filter_map(by_name).collect();
         let outputs = evaluate(graph, &tensors);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
         outputs
@@ -156,4 +161,28 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) 
         }
     };
     Ok(graph.outputs.iter().enumerate().map(stack).collect())
+}
+
+/// The tensor, rounded to `element` when both are floats: NumPy's are doubles unless told otherwise.
+fn as_float(tensor: &Tensor, element: ElementType) -> Tensor {
+    let both = tensor.element().is_float() && element.is_float();
+    let rounded = both.then(|| tensor.clone().with_element(element).ok()).flatten();
+    rounded.unwrap_or_else(|| tensor.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::TensorData;
+
+    use super::*;
+
+    #[test]
+    fn floats_become_the_inputs_floats_and_integers_stay() {
+        let doubles = Tensor::from_f32(vec![1], vec![0.1]).unwrap().with_element(ElementType::F64).unwrap();
+        assert_eq!(as_float(&doubles, ElementType::F32), Tensor::from_f32(vec![1], vec![0.1]).unwrap());
+        assert_eq!(as_float(&doubles, ElementType::BF16).as_f32(), Some(&[0.100_097_656][..]));
+        let integers = Tensor::new(vec![1], TensorData::I64(vec![1])).unwrap();
+        assert_eq!(as_float(&integers, ElementType::F32), integers);
+    }
 }
