@@ -9,6 +9,7 @@
 mod attributes;
 mod channels;
 mod context;
+mod equation;
 mod image;
 mod importer;
 mod interface;

@@ -36,6 +36,7 @@ operators! {
     conv_transpose: "ConvTranspose";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     dropout: "Dropout";
+    einsum: "Einsum";
     flatten: "Flatten";
     gather: "Gather";
     gemm: "Gemm";
