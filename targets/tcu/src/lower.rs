@@ -12,6 +12,7 @@
 mod arena;
 pub mod backend;
 pub mod error;
+mod formula;
 pub mod hir;
 pub mod layers;
 pub mod lir;

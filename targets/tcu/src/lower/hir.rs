@@ -83,13 +83,8 @@ pub enum Step {
         /// The other operand is the left one.
         swapped: bool,
     },
-    /// `op(grid, alpha * grid)` with `op` Max or Min.
-    LeakyRelu {
-        /// Max for slopes up to 1, Min above.
-        op: SimdOp,
-        /// The slope in all lanes.
-        alpha: VecRef,
-    },
+    /// A formula for each vector of the grid.
+    Formula(Formula),
     /// The largest vector of each window, lane by lane.
     MaxPool(Windows),
     /// The sum of each window, multiplied by the window's scale.
@@ -99,13 +94,8 @@ pub enum Step {
         /// One over the divisor in all lanes, per window.
         scales: Vec<VecRef>,
     },
-    /// The sum of each window's vectors times their weights.
-    WeightedSum {
-        /// The windows.
-        windows: Windows,
-        /// One weight in all lanes per vector of a window, in the order of the windows.
-        weights: Vec<VecRef>,
-    },
+    /// The sum of each window's vectors times their weights, lane by lane.
+    WeightedSum(WeightedSum),
     /// Stores the grid.
     Save {
         /// Where to.
@@ -121,7 +111,7 @@ impl Step {
         match self {
             Self::MaxPool(windows)
             | Self::AveragePool { windows, .. }
-            | Self::WeightedSum { windows, .. } => Some(windows),
+            | Self::WeightedSum(WeightedSum { windows, .. }) => Some(windows),
             _ => None,
         }
     }
@@ -134,6 +124,58 @@ pub enum ChannelOperand {
     Zero,
     /// One vector per block, or one for all blocks.
     Blocks(Vec<VecRef>),
+}
+
+/// What the ALUs do to one vector of the grid after the other: the register takes `first`, then the
+/// result of each operation; that of the last one goes back to the grid.
+#[derive(Clone, Debug)]
+pub struct Formula {
+    /// What the register begins with.
+    pub first: Operand,
+    /// Operations, at least one.
+    pub operations: Vec<Operation>,
+}
+
+impl Formula {
+    /// All operands, in the order of their use.
+    pub fn operands(&self) -> impl Iterator<Item = &Operand> {
+        std::iter::once(&self.first).chain(self.operations.iter().map(|operation| &operation.operand))
+    }
+}
+
+/// `op(operand, register)`, or with the operands swapped.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Operation.
+    pub op: SimdOp,
+    /// The operand that is not the register.
+    pub operand: Operand,
+    /// The register is the left operand.
+    pub swapped: bool,
+}
+
+/// An operand of a [`Formula`].
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// The grid's vector.
+    Grid,
+    /// One vector per block, or one for all blocks.
+    Blocks(Vec<VecRef>),
+    /// One vector per vector of the grid.
+    Vectors(Vec<VecRef>),
+}
+
+/// For each window: a bias, and the sum of its vectors times a weight each, in the order of the weights.
+#[derive(Clone, Debug, Default)]
+pub struct WeightedSum {
+    /// The windows.
+    pub windows: Windows,
+    /// Which of the weights each vector of a window meets, in the order of the windows.
+    pub which: Vec<u32>,
+    /// The weights: each one vector per block, or one for all blocks.
+    pub weights: Vec<Vec<VecRef>>,
+    /// What sums begin with: one vector per block; zero when empty.
+    pub bias: Vec<VecRef>,
 }
 
 /// Sets of pixels of the grid before the step, one per pixel of the grid after it.
@@ -183,8 +225,6 @@ impl Windows {
 /// the term's weights for that block.
 #[derive(Clone, Debug)]
 pub struct MatMul {
-    /// Object that holds the weights.
-    pub weights: ObjectId,
     /// One entry per tap and block of input channels.
     pub terms: Vec<Term>,
     /// Weights of term `t` for block `o` at `o * terms.len() + t`; `None` where all are zero.
@@ -193,8 +233,13 @@ pub struct MatMul {
 
 impl MatMul {
     /// The weights of `term` for `block`.
-    pub fn set(&self, term: usize, block: usize) -> Option<WeightSet> {
-        self.sets[block * self.terms.len() + term]
+    pub fn set(&self, term: usize, block: usize) -> Option<&WeightSet> {
+        self.sets[block * self.terms.len() + term].as_ref()
+    }
+
+    /// The objects that hold weights; the same one may come several times.
+    pub fn weights(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.sets.iter().flatten().flat_map(WeightSet::first_rows).map(|row| row.object)
     }
 }
 
@@ -206,14 +251,43 @@ pub struct Term {
     pub inputs: Vec<VecRef>,
 }
 
-/// One array full of weights: `array_size` rows from `first_row` on, with a bias row before them
-/// when `has_bias`.
-#[derive(Clone, Copy, Debug)]
+/// One array full of weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightSet {
-    /// First vector in the weights' object.
-    pub first_row: u32,
-    /// The first row is the bias.
-    pub has_bias: bool,
+    /// Where its rows are.
+    pub rows: Rows,
+    /// The bias that comes with them.
+    pub bias: Bias,
+}
+
+impl WeightSet {
+    /// The rows, of a constant only the first.
+    fn first_rows(&self) -> &[VecRef] {
+        match &self.rows {
+            Rows::Constant(first) => std::slice::from_ref(first),
+            Rows::Variable(rows) => rows,
+        }
+    }
+}
+
+/// The vectors that go into the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// `array_size` rows of a constant, from this vector on; the bias is the row before them.
+    Constant(VecRef),
+    /// Vectors of variables, at most `array_size`; rows after them are zero. There is no bias.
+    Variable(Vec<VecRef>),
+}
+
+/// What a set of weights adds to its sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bias {
+    /// Nothing.
+    None,
+    /// A bias, to the sums of pixels that have an input.
+    Present,
+    /// A bias, to the sums of all pixels.
+    All,
 }
 
 /// Builds the layers of a graph.
@@ -261,7 +335,7 @@ impl Model {
         match step {
             Step::MatMul(matmul) => {
                 let sets = matmul.sets.iter().flatten().count();
-                let weights = self.name(matmul.weights);
+                let weights = matmul.weights().next().map_or("nothing", |object| self.name(object));
                 format!("matmul {weights}: {} terms, {sets} weight sets", matmul.terms.len())
             }
             Step::Load(vectors) => format!("load {}", self.print_vectors(vectors)),
@@ -276,14 +350,28 @@ impl Model {
                 };
                 format!("{op:?} by channel with {operand}{}", if *swapped { ", swapped" } else { "" })
             }
-            Step::LeakyRelu { op, alpha } => format!("leaky relu {op:?} {}", self.name(alpha.object)),
+            Step::Formula(formula) => self.print_formula(formula),
             Step::MaxPool(windows) => format!("max pool, {} windows", windows.len()),
             Step::AveragePool { windows, .. } => format!("average pool, {} windows", windows.len()),
-            Step::WeightedSum { windows, .. } => format!("weighted sum, {} windows", windows.len()),
+            Step::WeightedSum(sum) => {
+                format!("weighted sum, {} windows, {} weights", sum.windows.len(), sum.weights.len())
+            }
             Step::Save { object, pixel_major } => {
                 format!("save {}{}", self.name(*object), if *pixel_major { " pixel-major" } else { "" })
             }
         }
+    }
+
+    fn print_formula(&self, formula: &Formula) -> String {
+        let operand = |operand: &Operand| match operand {
+            Operand::Grid => "grid".to_owned(),
+            Operand::Blocks(vectors) | Operand::Vectors(vectors) => self.print_vectors(vectors),
+        };
+        let mut text = format!("formula {}", operand(&formula.first));
+        for Operation { op, operand: other, swapped } in &formula.operations {
+            let _ = write!(text, ", {op:?} {}{}", operand(other), if *swapped { " swapped" } else { "" });
+        }
+        text
     }
 
     fn print_vectors(&self, vectors: &[VecRef]) -> String {

@@ -129,25 +129,39 @@ impl Lir {
         if self.array == Some(key) {
             return;
         }
+        self.push_rows(rows);
+        if !has_bias {
+            self.push_zero_rows(1);
+        }
+        self.array = Some(key);
+    }
+
+    /// Fills the array with the rows at `rows` (ascending), `zeroes` rows of zeros after them, and no bias.
+    pub fn load_rows(&mut self, rows: impl IntoIterator<Item = u64>, zeroes: u64) {
+        if zeroes > 0 {
+            self.push_zero_rows(zeroes);
+        }
+        self.push_rows(rows);
+        self.push_zero_rows(1);
+        self.array = None;
+    }
+
+    fn push_rows(&mut self, rows: impl IntoIterator<Item = u64>) {
         let runs = roll(rows.into_iter().enumerate().map(|(i, row)| (row, i as u64)), &self.config);
         // The highest row goes in first.
         for run in runs.iter().rev() {
             self.push(Op::LoadWeights { zeroes: false, local: run.local, size: run.size });
         }
-        if !has_bias {
-            self.push_zero_row();
-        }
-        self.array = Some(key);
     }
 
     /// Puts a zero bias into the array; nothing can be said of its other rows.
     pub fn load_zero_bias(&mut self) {
-        self.push_zero_row();
+        self.push_zero_rows(1);
         self.array = None;
     }
 
-    fn push_zero_row(&mut self) {
-        self.push(Op::LoadWeights { zeroes: true, local: Strided::default(), size: 1 });
+    fn push_zero_rows(&mut self, size: u64) {
+        self.push(Op::LoadWeights { zeroes: true, local: Strided::default(), size });
     }
 
     /// One SIMD instruction in place or not.
@@ -166,6 +180,8 @@ impl Lir {
 
 /// Register 1 takes the input.
 pub const TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 1 };
+/// The output is register 1.
+pub const FROM_REGISTER: SimdSub = SimdSub { op: SimdOp::Move, left: 1, right: 1, destination: 0 };
 /// Register 1 becomes zero.
 pub const ZERO_TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 1 };
 /// The output is zero.
@@ -180,5 +196,5 @@ pub const fn with_register(op: SimdOp, swapped: bool) -> SimdSub {
 
 /// `op(input, register 1)` to register 1.
 pub const fn into_register(op: SimdOp) -> SimdSub {
-    SimdSub { op, left: 0, right: 1, destination: 1 }
+    SimdSub { destination: 1, ..with_register(op, false) }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use npukit_lower::{Lifetime, place};
 
 use super::error::{LowerError, Memory};
-use super::hir::{ChannelOperand, Layer, Model, Step};
+use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
 use super::object::{ObjectId, ObjectKind, VecRef};
 use crate::config::Config;
 use crate::program::Usage;
@@ -228,13 +228,17 @@ fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
         match step {
             Step::MatMul(matmul) => {
                 matmul.terms.iter().for_each(|term| vectors(&term.inputs));
-                vectors(&[VecRef { object: matmul.weights, index: 0 }]);
+                matmul.weights().for_each(|object| vectors(&[VecRef { object, index: 0 }]));
             }
             Step::Load(list) | Step::AddVectors(list) | Step::Binary { vectors: list, .. } => vectors(list),
             Step::ChannelWise { operand: ChannelOperand::Blocks(list), .. } => vectors(list),
             Step::ChannelWise { .. } | Step::MaxPool(_) => {}
-            Step::LeakyRelu { alpha, .. } => vectors(&[*alpha]),
-            Step::AveragePool { scales: list, .. } | Step::WeightedSum { weights: list, .. } => vectors(list),
+            Step::Formula(formula) => formula.operands().for_each(|operand| match operand {
+                Operand::Grid => {}
+                Operand::Blocks(list) | Operand::Vectors(list) => vectors(list),
+            }),
+            Step::AveragePool { scales: list, .. } => vectors(list),
+            Step::WeightedSum(sum) => sum.weights.iter().chain([&sum.bias]).for_each(|list| vectors(list)),
             Step::Save { object, .. } => vectors(&[VecRef { object: *object, index: 0 }]),
         }
     }

@@ -4,6 +4,7 @@
 mod activation;
 mod binary;
 mod conv;
+mod depthwise;
 mod matmul;
 mod normalization;
 mod pool;
@@ -20,7 +21,10 @@ use super::view::View;
 /// Lowers node `i` as the first of a chain, or as views.
 pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
     match &builder.graph.nodes[i].op {
-        Op::Conv(op) => conv::lower(builder, i, op),
+        Op::Conv(op) => match depthwise::lower(builder, i, op)? {
+            Some(chain) => Ok(Lowered::Chain(chain)),
+            None => conv::lower(builder, i, op),
+        },
         Op::Gemm(op) => matmul::lower_gemm(builder, i, op),
         Op::MatMul(_) => matmul::lower(builder, i),
         Op::Concat(op) => rearrange::concat(builder, i, op),
@@ -40,6 +44,7 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
 /// after the value was saved.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
     match &builder.graph.nodes[i].op {
+        Op::Conv(op) => depthwise::follow(builder, chain, i, op),
         Op::BatchNormalization(op) => normalization::follow(builder, chain, i, op),
         Op::Binary(op) => binary::follow(builder, chain, i, op),
         Op::Relu(_) => activation::relu(builder, chain),
@@ -59,10 +64,7 @@ fn load_and_follow(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         node.inputs.iter().copied().filter(|&value| builder.graph.constant(value).is_none()).collect();
     operands.sort_by_key(|&value| std::cmp::Reverse(builder.graph.shape(value).iter().product::<usize>()));
     for value in operands {
-        let mut chain = load(builder, i, value)?;
-        if follow(builder, &mut chain, i)? {
-            chain.value = node.outputs[0];
-            chain.saved = false;
+        if let Some(chain) = load_and(builder, i, value, follow)? {
             return Ok(Lowered::Chain(chain));
         }
     }
@@ -76,6 +78,19 @@ fn load_and_follow(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         format!("{} has no form on the array", node.op.name()),
         "move it to the end of the model, or replace it by operators the target has (see `npu check`)",
     ))
+}
+
+/// A chain that loads `value` and lets node `i` follow by `follow`; `None` when it cannot.
+fn load_and(
+    builder: &mut Builder,
+    i: usize,
+    value: ValueId,
+    follow: impl Fn(&mut Builder, &mut Chain, usize) -> Result<bool, Reject>,
+) -> Result<Option<Chain>, Reject> {
+    let mut chain = load(builder, i, value)?;
+    let followed = follow(builder, &mut chain, i)?;
+    (chain.value, chain.saved) = (builder.graph.nodes[i].outputs[0], false);
+    Ok(followed.then_some(chain))
 }
 
 /// A chain whose grid is `value`, loaded from memory in its natural packing.

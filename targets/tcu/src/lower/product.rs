@@ -1,8 +1,8 @@
 //! A matrix product within a tile: loads inputs and weights, in chunks when they do not fit at once.
 
-use super::hir::{MatMul, WeightSet};
+use super::hir::{Bias, MatMul, Rows, WeightSet};
 use super::lir::{Run, roll};
-use super::object::{ObjectId, Span, VecRef, merge, spans};
+use super::object::{Span, VecRef, merge, spans};
 use super::tile::{Tile, TileError};
 use crate::op::{Op, Strided};
 
@@ -11,10 +11,18 @@ impl Tile<'_> {
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
         let mut product =
             Product { matmul, written: Written::new(self.blocks.len(), self.grid.pixels.len()) };
-        let terms: Vec<usize> = (0..matmul.terms.len()).collect();
+        let terms: Vec<usize> = (0..matmul.terms.len()).filter(|&term| self.concerns(matmul, term)).collect();
         self.terms(&mut product, &terms)?;
         self.fill_unwritten(&product);
         Ok(())
+    }
+
+    /// Whether a term has an input, or a bias for pixels without one, in this tile.
+    fn concerns(&self, matmul: &MatMul, term: usize) -> bool {
+        let inputs = &matmul.terms[term].inputs;
+        let all = |block| matmul.set(term, block).is_some_and(|set| set.bias == Bias::All);
+        self.grid.pixels.iter().any(|&pixel| !inputs[pixel as usize].is_zero())
+            || self.blocks.clone().any(all)
     }
 
     /// Does terms at once when their inputs and weights fit, otherwise one half after the other.
@@ -49,12 +57,16 @@ impl Tile<'_> {
             .blocks
             .clone()
             .flat_map(move |block| terms.iter().filter_map(move |&term| matmul.set(term, block)));
-        sets.map(|set| self.rows(matmul.weights, set))
+        sets.flat_map(|set| match &set.rows {
+            Rows::Constant(first) => vec![self.rows_from(*first, set.bias)],
+            Rows::Variable(rows) => spans(rows.iter().copied()),
+        })
     }
 
-    fn rows(&self, object: ObjectId, set: WeightSet) -> Span {
-        let rows = self.context.config.array_size as u32 + u32::from(set.has_bias);
-        Span { object, start: set.first_row, end: set.first_row + rows }
+    /// A constant's rows for one array full of weights.
+    fn rows_from(&self, first: VecRef, bias: Bias) -> Span {
+        let rows = self.context.config.array_size as u32 + u32::from(bias != Bias::None);
+        Span { object: first.object, start: first.index, end: first.index + rows }
     }
 
     fn compute(&mut self, product: &mut Product, terms: &[usize]) {
@@ -63,17 +75,30 @@ impl Tile<'_> {
         for (b, block) in self.blocks.clone().enumerate() {
             for (&term, met) in terms.iter().zip(&met) {
                 let Some(set) = matmul.set(term, block) else { continue };
-                if met.inputs.is_empty() && !set.has_bias {
+                if met.inputs.is_empty() && set.bias != Bias::All {
                     continue;
                 }
-                let Span { object, start, end } = self.rows(matmul.weights, set);
-                let rows: Vec<u64> = self.local((start..end).map(|index| VecRef { object, index })).collect();
-                let key = (u64::from(matmul.weights.0) << 32) | u64::from(set.first_row);
-                self.state.lir.load_weights(key, rows, set.has_bias);
+                self.load_weights(set);
                 self.multiply(product, b, met);
-                if set.has_bias {
+                if set.bias == Bias::All {
                     self.multiply_zeroes(product, b, &met.padding);
                 }
+            }
+        }
+    }
+
+    fn load_weights(&mut self, set: &WeightSet) {
+        match &set.rows {
+            Rows::Constant(first) => {
+                let Span { object, start, end } = self.rows_from(*first, set.bias);
+                let rows: Vec<u64> = self.local((start..end).map(|index| VecRef { object, index })).collect();
+                let key = (u64::from(object.0) << 32) | u64::from(start);
+                self.state.lir.load_weights(key, rows, set.bias != Bias::None);
+            }
+            Rows::Variable(rows) => {
+                let zeroes = self.context.config.array_size - rows.len();
+                let rows: Vec<u64> = self.local(rows.iter().copied()).collect();
+                self.state.lir.load_rows(rows, zeroes as u64);
             }
         }
     }

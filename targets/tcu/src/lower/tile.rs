@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::arena::{Arena, Full, Placed};
 use super::hir::{ChannelOperand, Layer, Model, Step};
-use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, into_register, with_register};
+use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
 use super::memory::{Home, Plan};
 use super::object::{ObjectId, Span, VecRef, spans};
 use crate::config::Config;
@@ -131,7 +131,7 @@ impl Tile<'_> {
             Step::AddVectors(vectors) => self.move_in(DataMoveKind::LocalToAccumulatorAccumulate, vectors),
             Step::Binary { op, vectors, swapped } => self.binary(*op, vectors, *swapped),
             Step::ChannelWise { op, operand, swapped } => self.channel_wise(*op, operand, *swapped),
-            Step::LeakyRelu { op, alpha } => self.leaky_relu(*op, *alpha),
+            Step::Formula(formula) => self.formula(formula),
             Step::MaxPool(windows) => {
                 let before = self.next_grid(grids)?;
                 self.max_pool(windows, &before);
@@ -141,9 +141,9 @@ impl Tile<'_> {
                 let before = self.next_grid(grids)?;
                 self.average_pool(windows, scales, &before)
             }
-            Step::WeightedSum { windows, weights } => {
+            Step::WeightedSum(sum) => {
                 let before = self.next_grid(grids)?;
-                self.weighted_sum(windows, weights, &before)
+                self.weighted_sum(sum, &before)
             }
             Step::Save { object, pixel_major } => self.save(*object, *pixel_major),
         }
@@ -215,7 +215,7 @@ impl Tile<'_> {
     }
 
     /// The vector of a list (pixel by pixel, block by block) for each accumulator of the grid.
-    fn of_grid<'v>(&self, vectors: &'v [VecRef]) -> impl Iterator<Item = VecRef> + use<'v, '_> {
+    pub fn of_grid<'v>(&self, vectors: &'v [VecRef]) -> impl Iterator<Item = VecRef> + use<'v, '_> {
         let all = self.layer.blocks;
         let pixels = &self.grid.pixels;
         self.blocks
@@ -272,16 +272,6 @@ impl Tile<'_> {
                 self.state.lir.simd(TO_REGISTER, Some(base + block as u64), None);
             }
             self.state.lir.simd(sub, Some(accumulator), Some((accumulator, false)));
-        }
-        Ok(())
-    }
-
-    fn leaky_relu(&mut self, op: SimdOp, alpha: VecRef) -> Result<(), TileError> {
-        let alpha = self.bring(&[alpha])?;
-        for accumulator in self.accumulators() {
-            self.state.lir.simd(TO_REGISTER, Some(alpha), None);
-            self.state.lir.simd(into_register(SimdOp::Multiply), Some(accumulator), None);
-            self.state.lir.simd(with_register(op, false), Some(accumulator), Some((accumulator, false)));
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::hir::Windows;
-use super::lir::{Lir, THROUGH, TO_REGISTER, ZERO, into_register, with_register};
+use super::hir::{WeightedSum, Windows};
+use super::lir::{FROM_REGISTER, Lir, THROUGH, TO_REGISTER, ZERO, into_register, with_register};
 use super::object::VecRef;
 use super::tile::{Grid, Tile, TileError};
 use crate::op::SimdOp;
@@ -60,36 +60,59 @@ impl Tile<'_> {
     }
 
     /// As the step says; products are added weight by weight, so that each weight goes to the register once.
-    pub fn weighted_sum(
-        &mut self,
-        windows: &Windows,
-        weights: &[VecRef],
-        before: &Grid,
-    ) -> Result<(), TileError> {
-        let used =
-            self.grid.pixels.iter().flat_map(|&p| &weights[windows.range(p as usize)]).copied().collect();
-        let places = self.bring_distinct(used)?;
-        let mut by_weight: HashMap<VecRef, Vec<(u64, u64)>> = HashMap::new();
-        self.for_each_window(windows, before, |to, pixel, sources| {
-            for (&weight, &source) in weights[windows.range(pixel)].iter().zip(sources) {
-                by_weight.entry(weight).or_default().push((source, to));
+    pub fn weighted_sum(&mut self, sum: &WeightedSum, before: &Grid) -> Result<(), TileError> {
+        let mut uses: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sum.weights.len() * self.blocks.len()];
+        let per_block = self.grid.pixels.len() as u64;
+        self.for_each_window(&sum.windows, before, |to, pixel, sources| {
+            let block = ((to - self.grid.base) / per_block) as usize;
+            for (&weight, &source) in sum.which[sum.windows.range(pixel)].iter().zip(sources) {
+                uses[weight as usize * self.blocks.len() + block].push((source, to));
             }
         });
-        let mut order: Vec<VecRef> = by_weight.keys().copied().collect();
-        order.sort_unstable();
-        let mut written = vec![false; self.accumulators().count()];
-        for weight in order {
-            self.state.lir.simd(TO_REGISTER, Some(places[&weight]), None);
-            for &(source, to) in &by_weight[&weight] {
+        // Before the weights, which take the same accumulators.
+        let mut written = self.begin_sums(sum)?;
+        let vectors = self.weight_vectors(sum, &uses);
+        let places = self.bring_distinct(vectors.iter().flatten().copied().collect())?;
+        let mut register = None;
+        for (weight, uses) in vectors.iter().zip(&uses) {
+            let Some(weight) = weight else { continue };
+            if register.replace(*weight) != Some(*weight) {
+                self.state.lir.simd(TO_REGISTER, Some(places[weight]), None);
+            }
+            for &(source, to) in uses {
                 let accumulate = std::mem::replace(&mut written[(to - self.grid.base) as usize], true);
-                self.state.lir.simd(
-                    with_register(SimdOp::Multiply, false),
-                    Some(source),
-                    Some((to, accumulate)),
-                );
+                let product = with_register(SimdOp::Multiply, false);
+                self.state.lir.simd(product, Some(source), Some((to, accumulate)));
             }
         }
+        let unwritten = self.accumulators().zip(written).filter(|&(_, written)| !written);
+        unwritten.for_each(|(to, _)| self.state.lir.simd(ZERO, None, Some((to, false))));
         Ok(())
+    }
+
+    /// The vector of each weight for each block of the tile; `None` where it is not used.
+    fn weight_vectors(&self, sum: &WeightedSum, uses: &[Vec<(u64, u64)>]) -> Vec<Option<VecRef>> {
+        let pairs = sum.weights.iter().flat_map(|weight| {
+            self.blocks.clone().map(move |block| if weight.len() == 1 { weight[0] } else { weight[block] })
+        });
+        pairs.zip(uses).map(|(vector, uses)| (!uses.is_empty()).then_some(vector)).collect()
+    }
+
+    /// Gives every sum its bias; says which sums have one.
+    fn begin_sums(&mut self, sum: &WeightedSum) -> Result<Vec<bool>, TileError> {
+        let sums = self.accumulators().count();
+        if sum.bias.is_empty() {
+            return Ok(vec![false; sums]);
+        }
+        let bias = self.bring(&sum.bias[self.blocks.clone()])?;
+        for (block, bias) in (0..self.blocks.len()).zip(bias..) {
+            self.state.lir.simd(TO_REGISTER, Some(bias), None);
+            for i in 0..self.grid.pixels.len() {
+                let to = self.accumulator(block, i);
+                self.state.lir.simd(FROM_REGISTER, None, Some((to, false)));
+            }
+        }
+        Ok(vec![true; sums])
     }
 
     fn bring_distinct(&mut self, mut vectors: Vec<VecRef>) -> Result<HashMap<VecRef, u64>, TileError> {

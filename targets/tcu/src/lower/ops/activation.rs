@@ -2,7 +2,7 @@
 
 use npukit_graph::op;
 
-use crate::lower::hir::{ChannelOperand, Step};
+use crate::lower::hir::{ChannelOperand, Formula, Operand, Operation, Step};
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::op::SimdOp;
 
@@ -44,17 +44,38 @@ pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result
     Ok(true)
 }
 
-/// `max(x, alpha x)` for slopes from 0 to 1, `min(x, alpha x)` above.
+/// `x` with negative elements times `alpha`.
 pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRelu) -> Result<bool, Reject> {
     needs_register(builder)?;
     let alpha = leaky.alpha;
-    if alpha.is_nan() || alpha < 0.0 {
-        return Err(Reject::new(
-            format!("a negative slope ({alpha}) has no form on the SIMD unit"),
-            "use a slope of 0 or more",
-        ));
-    }
-    let op = if alpha <= 1.0 { SimdOp::Max } else { SimdOp::Min };
-    chain.steps.push(Step::LeakyRelu { op, alpha: builder.objects.splat(alpha) });
+    let slopes = |builder: &mut Builder, shift: f32| vec![builder.objects.splat(alpha + shift)];
+    let step = sloped(builder, &[alpha], |builder, shift| Ok(Operand::Blocks(slopes(builder, shift))))?;
+    chain.steps.push(step);
     Ok(true)
+}
+
+/// `max(x, slope x)` where no slope is above 1, `min(x, slope x)` where none is below, and
+/// `x + (slope - 1) min(x, 0)` elsewhere. `operand` gives the slopes plus a number.
+fn sloped(
+    builder: &mut Builder,
+    slopes: &[f32],
+    operand: impl Fn(&mut Builder, f32) -> Result<Operand, Reject>,
+) -> Result<Step, Reject> {
+    let below = slopes.iter().all(|&slope| slope <= 1.0);
+    let above = slopes.iter().all(|&slope| slope >= 1.0);
+    let formula = if below || above {
+        let first = operand(builder, 0.0)?;
+        let closing = if below { SimdOp::Max } else { SimdOp::Min };
+        Formula { first, operations: vec![on_grid(SimdOp::Multiply), on_grid(closing)] }
+    } else {
+        let zero = Operand::Blocks(vec![builder.objects.splat(0.0)]);
+        let slopes = Operation { op: SimdOp::Multiply, operand: operand(builder, -1.0)?, swapped: false };
+        Formula { first: zero, operations: vec![on_grid(SimdOp::Min), slopes, on_grid(SimdOp::Add)] }
+    };
+    Ok(Step::Formula(formula))
+}
+
+/// `op(grid, register)`.
+pub fn on_grid(op: SimdOp) -> Operation {
+    Operation { op, operand: Operand::Grid, swapped: false }
 }

@@ -69,7 +69,13 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered
     }))
 }
 
-fn constant(
+/// Whether the weights of node `i`, and its bias, are constants of floats.
+pub fn has_weights(builder: &Builder, i: usize) -> bool {
+    builder.graph.nodes[i].inputs[1..].iter().all(|&value| constant(builder, value, "weights").is_ok())
+}
+
+/// A constant of floats.
+pub fn constant(
     builder: &Builder,
     value: ValueId,
     what: &str,

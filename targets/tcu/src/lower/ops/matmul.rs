@@ -6,7 +6,7 @@ use npukit_numeric::Tensor;
 
 use super::natural_view;
 use crate::lower::Order;
-use crate::lower::hir::{MatMul, Step, Term, WeightSet};
+use crate::lower::hir::{Bias, MatMul, Rows, Step, Term, WeightSet};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::object::VecRef;
 use crate::lower::view::View;
@@ -101,7 +101,8 @@ pub fn step(
     let n = builder.array_size();
     let blocks = product.channels.div_ceil(n);
     let mut data = Vec::new();
-    let mut sets = Vec::with_capacity(blocks * product.terms.len());
+    // First row and bias of each set.
+    let mut sets: Vec<Option<(usize, Bias)>> = Vec::with_capacity(blocks * product.terms.len());
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);
         let mut matrices: Vec<Option<Vec<i32>>> = Vec::with_capacity(product.terms.len());
@@ -113,32 +114,62 @@ pub fn step(
             matrices.push(matrix);
             builder.require_constants(rows as u64)?;
         }
-        let bias_term = bias.as_ref().map(|_| bias_term(builder.order, product, &matrices));
+        let biases = match bias {
+            Some(_) => bias_terms(builder.order, product, &matrices),
+            None => Vec::new(),
+        };
         for (term, rows) in matrices.into_iter().enumerate() {
-            let has_bias = bias_term == Some(term);
-            let rows = if has_bias { Some(rows.unwrap_or_else(|| vec![0; n * n])) } else { rows };
+            let kind = biases.iter().find(|&&(with, _)| with == term).map_or(Bias::None, |&(_, kind)| kind);
+            let rows = if kind == Bias::None { rows } else { Some(rows.unwrap_or_else(|| vec![0; n * n])) };
             sets.push(rows.map(|rows| {
-                let first_row = (data.len() / n) as u32;
-                data.extend(bias.iter().filter(|_| has_bias).flatten());
+                let first_row = data.len() / n;
+                data.extend(bias.iter().filter(|_| kind != Bias::None).flatten());
                 data.extend(rows);
-                WeightSet { first_row, has_bias }
+                (first_row, kind)
             }));
         }
     }
-    let weights = builder.objects.add_constant(product.name.clone(), data);
+    let object = builder.objects.add_constant(product.name.clone(), data);
+    let set = |(first_row, bias)| WeightSet {
+        rows: Rows::Constant(VecRef { object, index: first_row as u32 }),
+        bias,
+    };
+    let sets = sets.into_iter().map(|found| found.map(set)).collect();
     let terms = product.terms.iter().map(|term| Term { inputs: term.inputs.clone() }).collect();
-    Ok(Step::MatMul(MatMul { weights, terms, sets }))
+    Ok(Step::MatMul(MatMul { terms, sets }))
 }
 
-/// The term a block's bias enters with. A term that no padding touches needs no extra instruction.
-fn bias_term(order: Order, product: &Product, matrices: &[Option<Vec<i32>>]) -> usize {
+/// The terms a block's bias enters with. One that no padding touches needs no extra instruction, nor
+/// do several that share the pixels out among them.
+fn bias_terms(order: Order, product: &Product, matrices: &[Option<Vec<i32>>]) -> Vec<(usize, Bias)> {
     if order == Order::Upstream {
-        return product.upstream_bias_term;
+        return vec![(product.upstream_bias_term, Bias::All)];
     }
     let present = |term: &usize| matrices[*term].is_some();
     let whole = |term: &usize| product.terms[*term].inputs.iter().all(|input| !input.is_zero());
     let all = 0..matrices.len();
-    all.clone().find(|t| present(t) && whole(t)).or_else(|| all.clone().find(present)).unwrap_or(0)
+    if let Some(whole) = all.clone().find(|t| present(t) && whole(t)) {
+        return vec![(whole, Bias::All)];
+    }
+    let first = all.clone().find(present).unwrap_or(0);
+    shared_out(product, all.filter(present)).unwrap_or_else(|| vec![(first, Bias::All)])
+}
+
+/// Terms of which each pixel has exactly one, taken from `terms` as they come; `None` without such.
+fn shared_out(product: &Product, terms: impl Iterator<Item = usize>) -> Option<Vec<(usize, Bias)>> {
+    let pixels = product.terms.first()?.inputs.len();
+    let (mut taken, mut left) = (vec![false; pixels], pixels);
+    let mut chosen = Vec::new();
+    for term in terms {
+        let inputs = &product.terms[term].inputs;
+        let has_input = || inputs.iter().enumerate().filter(|(_, input)| !input.is_zero()).map(|(i, _)| i);
+        if has_input().any(|i| taken[i]) {
+            continue;
+        }
+        has_input().for_each(|i| (taken[i], left) = (true, left - 1));
+        chosen.push((term, Bias::Present));
+    }
+    (left == 0).then_some(chosen)
 }
 
 fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize) -> Option<Vec<i32>> {

@@ -5,8 +5,9 @@ use npukit_graph::op::{self, ResizeMode, Sample};
 use super::activation::needs_register;
 use super::pool::may_take_windows;
 use super::rearrange;
-use crate::lower::hir::{Step, Windows};
+use crate::lower::hir::{Step, WeightedSum, Windows};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
+use crate::lower::object::VecRef;
 
 /// Whether the samples are elements.
 pub fn is_nearest(resize: &op::Resize) -> bool {
@@ -53,19 +54,29 @@ pub fn linear(
     let most = most.into_iter().map(|taps| taps.unwrap_or_default());
     builder.require_uses(most.chain(output[..3].iter().copied()))?;
     let mut windows = Windows::default();
-    let mut weights = Vec::new();
+    let mut met = Vec::new();
     for image in 0..output[0] {
         for row in &rows {
             for column in &columns {
                 let corners = corners(row, column);
                 windows.push(corners.iter().map(|&(y, x, _)| ((image * input[1] + y) * input[2] + x) as u32));
-                weights.extend(corners.iter().map(|&(_, _, weight)| builder.objects.splat(weight)));
+                met.extend(corners.iter().map(|&(_, _, weight)| builder.objects.splat(weight)));
             }
         }
     }
     chain.pixels = windows.len();
-    chain.steps.push(Step::WeightedSum { windows, weights });
+    chain.steps.push(Step::WeightedSum(weighted_sum(windows, &met)));
     Ok(true)
+}
+
+/// A sum of windows whose vectors meet the weights `met`, each in all lanes.
+pub fn weighted_sum(windows: Windows, met: &[VecRef]) -> WeightedSum {
+    let mut weights = met.to_vec();
+    weights.sort_unstable();
+    weights.dedup();
+    let which = met.iter().map(|weight| weights.partition_point(|other| other < weight) as u32).collect();
+    let weights = weights.into_iter().map(|weight| vec![weight]).collect();
+    WeightedSum { windows, which, weights, bias: Vec::new() }
 }
 
 /// Row, column and weight of the corners.

@@ -1,0 +1,174 @@
+//! Depthwise convolution: on the SIMD unit, a channel in each lane, where that is fewer cycles than a
+//! product with square matrices that are zero off their diagonals.
+//!
+//! The array takes as long for a diagonal matrix as for a full one, but needs no input in the
+//! accumulators. The SIMD unit takes as many cycles for each tap, and does not have to load a square of
+//! weights for each: it wins where images are small, or where the input is in the accumulators already.
+
+use npukit_graph::op;
+
+use super::conv::{constant, has_weights};
+use super::load_and;
+use super::pool::may_take_windows;
+use crate::lower::Order;
+use crate::lower::hir::{MatMul, Step, WeightedSum, Windows};
+use crate::lower::layers::{Builder, Chain, Reject};
+
+/// Loads the image and convolves it on the SIMD unit; `None` when the array is to do it.
+pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Option<Chain>, Reject> {
+    if Shapes::of(builder, i, conv).is_none() {
+        return Ok(None);
+    }
+    let image = builder.graph.nodes[i].inputs[0];
+    load_and(builder, i, image, |builder, chain, i| follow(builder, chain, i, conv))
+}
+
+/// Convolves the grid on the SIMD unit; `false` when the array does it in fewer cycles, or nothing else can.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, conv: &op::Conv) -> Result<bool, Reject> {
+    let node = &builder.graph.nodes[i];
+    let Some(shapes) = Shapes::of(builder, i, conv) else { return Ok(false) };
+    if chain.value != node.inputs[0] || chain.channels != shapes.channels || !may_take_windows(chain) {
+        return Ok(false);
+    }
+    builder.require_uses([shapes.kernel[0], shapes.kernel[1], shapes.pixels(), shapes.blocks])?;
+    let (windows, which) = shapes.windows(conv);
+    if shapes.simd_cycles(builder, chain, which.len()) >= shapes.array_cycles(builder, chain, which.len()) {
+        return Ok(false);
+    }
+    let weights = constant(builder, node.inputs[1], "weights")?;
+    let (elements, channels) = (weights.as_f32().unwrap_or_default(), shapes.channels);
+    let name = builder.graph.value(node.inputs[1]).name.clone();
+    let taps = shapes.kernel[0] * shapes.kernel[1];
+    let vectors = builder.constant_vectors(name, taps, channels, |tap, c| elements[tap * channels + c])?;
+    let weights = vectors.chunks(shapes.blocks).map(<[_]>::to_vec).collect();
+    let bias = match node.inputs.get(2) {
+        Some(&value) => {
+            let (name, bias) = (builder.graph.value(value).name.clone(), constant(builder, value, "bias")?);
+            let elements = bias.as_f32().unwrap_or_default();
+            builder.constant_vectors(name, 1, channels, |_, c| elements[c])?
+        }
+        None => Vec::new(),
+    };
+    chain.macs += (which.len() * channels) as u64;
+    chain.pixels = windows.len();
+    chain.steps.push(Step::WeightedSum(WeightedSum { windows, which, weights, bias }));
+    Ok(true)
+}
+
+/// Sizes of a depthwise convolution.
+struct Shapes {
+    /// `[n, h, w]`.
+    input: [usize; 3],
+    /// `[n, h, w]`.
+    output: [usize; 3],
+    kernel: [usize; 2],
+    /// Rows that the kernel reaches over, and rows from one window to the next.
+    reach: usize,
+    stride: usize,
+    channels: usize,
+    blocks: usize,
+}
+
+impl Shapes {
+    /// `None` for another convolution, or where the SIMD unit cannot do it.
+    fn of(builder: &Builder, i: usize, conv: &op::Conv) -> Option<Self> {
+        let node = &builder.graph.nodes[i];
+        let image = |value| match builder.graph.shape(value) {
+            &[images, rows, columns, channels] => Some(([images, rows, columns], channels)),
+            _ => None,
+        };
+        let ((input, channels), (output, filters)) = (image(node.inputs[0])?, image(node.outputs[0])?);
+        let weights = builder.graph.shape(node.inputs[1]);
+        let depthwise = conv.group == channels && conv.group == filters && channels > 1;
+        let possible = builder.config.simd_registers_depth > 0 && builder.order == Order::Default;
+        if !depthwise || !possible || !has_weights(builder, i) || weights.len() != 4 {
+            return None;
+        }
+        Some(Self {
+            input,
+            output,
+            kernel: [weights[0], weights[1]],
+            reach: (weights[0] - 1) * conv.dilations[0] + 1,
+            stride: conv.strides[0],
+            channels,
+            blocks: channels.div_ceil(builder.array_size()),
+        })
+    }
+
+    fn pixels(&self) -> usize {
+        self.output.iter().product()
+    }
+
+    /// The pixels under each window, and the tap that each meets.
+    fn windows(&self, conv: &op::Conv) -> (Windows, Vec<u32>) {
+        let ([_, height, width], [images, rows, columns]) = (self.input, self.output);
+        let window = conv.window(self.kernel);
+        let (mut windows, mut which) = (Windows::default(), Vec::new());
+        for image in 0..images {
+            for row in 0..rows {
+                let down = window.span(0, row, height);
+                for column in 0..columns {
+                    let right = window.span(1, column, width);
+                    let pairs = || {
+                        let along = |(i, ky): (usize, usize)| {
+                            let y = image * height + down.first + i * conv.dilations[0];
+                            let tap = move |(j, kx): (usize, usize)| {
+                                (y * width + right.first + j * conv.dilations[1], ky * self.kernel[1] + kx)
+                            };
+                            right.taps.clone().enumerate().map(tap)
+                        };
+                        down.taps.clone().enumerate().flat_map(along)
+                    };
+                    windows.push(pairs().map(|(pixel, _)| pixel as u32));
+                    which.extend(pairs().map(|(_, tap)| tap as u32));
+                }
+            }
+        }
+        (windows, which)
+    }
+
+    /// Cycles for all blocks, by the published estimator, of a product with diagonal matrices; `uses`
+    /// counts the pixels under all taps.
+    fn array_cycles(&self, builder: &Builder, chain: &Chain, uses: usize) -> u64 {
+        let n = builder.array_size();
+        let taps = self.kernel[0] * self.kernel[1];
+        let inputs: usize = self.input.iter().product();
+        let tiles = self.pixels().div_ceil(builder.config.accumulator_depth.max(1) as usize);
+        // Weights come to local memory once, go to the array for each tile, and the array fills.
+        let weights = taps * n + tiles * taps * (n + 1 + n);
+        // A value in the accumulators is stored first, and comes back.
+        let made = if is_loaded(chain) { 0 } else { inputs * (cycles_before(chain) + 3) };
+        (self.blocks * (weights + uses + made)) as u64
+    }
+
+    /// The same on the SIMD unit; as many as there can be when not even a row of windows fits.
+    fn simd_cycles(&self, builder: &Builder, chain: &Chain, uses: usize) -> u64 {
+        let taps = self.kernel[0] * self.kernel[1];
+        let [images, height, width] = self.input;
+        let below = |rows: usize| ((rows - 1) * self.stride + self.reach).min(height);
+        let room = builder.config.accumulator_depth as usize;
+        let fits = |rows: &usize| rows * self.output[2] + below(*rows) * width + taps < room;
+        let Some(rows) = (1..=self.output[1]).rev().find(fits) else { return u64::MAX };
+        let tiles = images * self.output[1].div_ceil(rows);
+        // Rows that two tiles read are made twice.
+        let made = tiles * below(rows) * width * cycles_before(chain);
+        let weights = taps + tiles * 2 * (taps + 1);
+        (self.blocks * (weights + self.pixels() + uses + made)) as u64
+    }
+}
+
+/// Whether the grid was only loaded: the array takes it from local memory.
+fn is_loaded(chain: &Chain) -> bool {
+    matches!(chain.steps.as_slice(), [Step::Load(_)])
+}
+
+/// Cycles that a vector of the chain's grid takes.
+fn cycles_before(chain: &Chain) -> usize {
+    let cycles = |step: &Step| match step {
+        Step::MatMul(MatMul { terms, .. }) => terms.len(),
+        Step::Binary { .. } => 3,
+        Step::Formula(formula) => formula.operands().count(),
+        _ => 1,
+    };
+    chain.steps.iter().map(cycles).sum()
+}
