@@ -3,7 +3,7 @@
 //! What a layer loads or saves stays until its place is needed for something else, so that the next
 //! tile, or the next layer, finds it there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use super::memory::{Home, Plan};
@@ -12,7 +12,6 @@ use super::object::{ObjectId, Span, VecRef};
 /// Vectors of an object in the arena.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    start: u32,
     end: u32,
     local: u64,
     /// When it was last asked for.
@@ -39,7 +38,10 @@ pub struct Full {
 #[derive(Clone, Debug)]
 pub struct Arena {
     range: Range<u64>,
-    entries: BTreeMap<ObjectId, Vec<Entry>>,
+    /// By object and first vector.
+    entries: BTreeMap<(ObjectId, u32), Entry>,
+    /// Entries in the order in which they were asked for; the last mention of an entry counts.
+    asked: VecDeque<(u64, ObjectId, u32)>,
     /// Free ranges, sorted, never adjacent.
     free: Vec<Range<u64>>,
     clock: u64,
@@ -53,8 +55,8 @@ impl Arena {
     /// An empty arena over the addresses `range`.
     pub fn new(range: Range<u64>) -> Self {
         let highest = range.start;
-        let mut arena =
-            Self { range, entries: BTreeMap::new(), free: Vec::new(), clock: 0, aggregate: 0, highest };
+        let (entries, asked) = (BTreeMap::new(), VecDeque::new());
+        let mut arena = Self { range, entries, asked, free: Vec::new(), clock: 0, aggregate: 0, highest };
         arena.clear();
         arena
     }
@@ -67,6 +69,7 @@ impl Arena {
     /// Forgets everything.
     fn clear(&mut self) {
         self.entries.clear();
+        self.asked.clear();
         self.free = if self.range.is_empty() { Vec::new() } else { vec![self.range.clone()] };
     }
 
@@ -77,10 +80,9 @@ impl Arena {
         if let Home::Local(local) = plan.home(object) {
             return Some(Placed { span: Span { object, start: 0, end: u32::MAX }, local });
         }
-        let entries = self.entries.get(&object)?;
-        let after = entries.partition_point(|entry| entry.start <= vector.index);
-        let entry = entries[..after].last().filter(|entry| vector.index < entry.end)?;
-        Some(Placed { span: Span { object, start: entry.start, end: entry.end }, local: entry.local })
+        let before = self.entries.range((object, 0)..=(object, vector.index));
+        let (&(_, start), entry) = before.last().filter(|(_, entry)| vector.index < entry.end)?;
+        Some(Placed { span: Span { object, start, end: entry.end }, local: entry.local })
     }
 
     /// Makes room for `spans` (sorted, apart), none of which lives in local memory, and says which
@@ -92,6 +94,7 @@ impl Arena {
         }
         self.clock += 1;
         let missing: Vec<Span> = spans.iter().flat_map(|&span| self.touch(span)).collect();
+        self.compact();
         if let Some(placed) = self.place(&missing) {
             return Ok(placed);
         }
@@ -113,17 +116,17 @@ impl Arena {
 
     /// Marks what is there of a span as needed now; gives the rest.
     fn touch(&mut self, span: Span) -> Vec<Span> {
-        let clock = self.clock;
         let mut missing = Vec::new();
         let mut next = span.start;
-        let entries = self.entries.get_mut(&span.object).map(Vec::as_mut_slice).unwrap_or_default();
-        let first = entries.partition_point(|entry| entry.end <= span.start);
-        for entry in entries[first..].iter_mut().take_while(|entry| entry.start < span.end) {
-            if next < entry.start {
-                missing.push(Span { start: next, end: entry.start, ..span });
+        let first = self.first_meeting(span);
+        for (&(object, start), entry) in self.entries.range_mut((span.object, first)..(span.object, span.end))
+        {
+            if next < start {
+                missing.push(Span { start: next, end: start, ..span });
             }
             next = entry.end;
-            entry.stamp = clock;
+            entry.stamp = self.clock;
+            self.asked.push_back((self.clock, object, start));
         }
         if next < span.end {
             missing.push(Span { start: next, ..span });
@@ -131,25 +134,27 @@ impl Arena {
         missing
     }
 
+    /// Where the first entry that reaches into `span`, or behind its start, begins.
+    fn first_meeting(&self, span: Span) -> u32 {
+        let before = self.entries.range((span.object, 0)..(span.object, span.start)).next_back();
+        before.filter(|(_, entry)| span.start < entry.end).map_or(span.start, |(&(_, start), _)| start)
+    }
+
     /// Drops entries that hold any of `spans`, which are of one object.
     fn forget(&mut self, spans: &[Span]) {
         let Some((first, last)) = spans.first().zip(spans.last()) else { return };
-        let Some(entries) = self.entries.get_mut(&first.object) else { return };
-        let (keep, dropped) =
-            entries.iter().partition(|entry| entry.end <= first.start || last.end <= entry.start);
-        *entries = keep;
-        let dropped: Vec<Entry> = dropped;
-        dropped.into_iter().for_each(|entry| self.release(entry));
+        let range = (first.object, self.first_meeting(*first))..(first.object, last.end);
+        let dropped: Vec<(ObjectId, u32)> = self.entries.range(range).map(|(&key, _)| key).collect();
+        dropped.into_iter().for_each(|key| self.drop_entry(key));
     }
 
     fn place(&mut self, spans: &[Span]) -> Option<Vec<Placed>> {
         let mut placed = Vec::new();
         for &span in spans {
             let local = self.allocate(span.length())?;
-            let entry = Entry { start: span.start, end: span.end, local, stamp: self.clock };
-            let entries = self.entries.entry(span.object).or_default();
-            let at = entries.partition_point(|other| other.start < entry.start);
-            entries.insert(at, entry);
+            let entry = Entry { end: span.end, local, stamp: self.clock };
+            self.entries.insert((span.object, span.start), entry);
+            self.asked.push_back((self.clock, span.object, span.start));
             placed.push(Placed { span, local });
         }
         Some(placed)
@@ -172,23 +177,42 @@ impl Arena {
         }
     }
 
+    /// Gives up all that was last asked for longest ago; `None` when that is now.
     fn evict_oldest(&mut self) -> Option<()> {
-        let stamps = self.entries.values().flatten().map(|entry| entry.stamp);
-        let oldest = stamps.min().filter(|&stamp| stamp < self.clock)?;
-        let mut dropped = Vec::new();
-        self.entries.retain(|_, entries| {
-            dropped.extend(entries.iter().copied().filter(|entry| entry.stamp == oldest));
-            entries.retain(|entry| entry.stamp != oldest);
-            !entries.is_empty()
-        });
-        for entry in dropped {
-            self.release(entry);
+        self.skip_outdated();
+        let &(oldest, ..) = self.asked.front().filter(|&&(stamp, ..)| stamp < self.clock)?;
+        while let Some((_, object, start)) = self.asked.pop_front_if(|&mut (stamp, ..)| stamp == oldest) {
+            if self.is_current(oldest, object, start) {
+                self.drop_entry((object, start));
+            }
         }
         Some(())
     }
 
-    fn release(&mut self, entry: Entry) {
-        let freed = entry.local..entry.local + u64::from(entry.end - entry.start);
+    /// Drops mentions of entries that are gone or were asked for later again.
+    fn skip_outdated(&mut self) {
+        while self.asked.front().is_some_and(|&(stamp, object, start)| !self.is_current(stamp, object, start))
+        {
+            self.asked.pop_front();
+        }
+    }
+
+    /// Keeps the list of mentions about as long as that of entries.
+    fn compact(&mut self) {
+        if self.asked.len() > 64 + 2 * self.entries.len() {
+            let mut asked = std::mem::take(&mut self.asked);
+            asked.retain(|&(stamp, object, start)| self.is_current(stamp, object, start));
+            self.asked = asked;
+        }
+    }
+
+    fn is_current(&self, stamp: u64, object: ObjectId, start: u32) -> bool {
+        self.entries.get(&(object, start)).is_some_and(|entry| entry.stamp == stamp)
+    }
+
+    fn drop_entry(&mut self, key: (ObjectId, u32)) {
+        let Some(entry) = self.entries.remove(&key) else { return };
+        let freed = entry.local..entry.local + u64::from(entry.end - key.1);
         let at = self.free.partition_point(|free| free.start < freed.start);
         self.free.insert(at, freed);
         if at + 1 < self.free.len() && self.free[at].end == self.free[at + 1].start {

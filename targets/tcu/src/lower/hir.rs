@@ -85,8 +85,13 @@ pub enum Step {
     },
     /// A formula for each vector of the grid.
     Formula(Formula),
-    /// The largest vector of each window, lane by lane.
-    MaxPool(Windows),
+    /// The vectors of each window, combined lane by lane in the order of the window.
+    Reduce {
+        /// Operation; its operands may be swapped.
+        op: SimdOp,
+        /// The windows, none empty.
+        windows: Windows,
+    },
     /// The sum of each window, multiplied by the window's scale.
     AveragePool {
         /// The windows.
@@ -109,7 +114,7 @@ impl Step {
     /// The windows, of a step that makes a new grid of windows of the one before.
     pub fn windows(&self) -> Option<&Windows> {
         match self {
-            Self::MaxPool(windows)
+            Self::Reduce { windows, .. }
             | Self::AveragePool { windows, .. }
             | Self::WeightedSum(WeightedSum { windows, .. }) => Some(windows),
             _ => None,
@@ -351,7 +356,7 @@ impl Model {
                 format!("{op:?} by channel with {operand}{}", if *swapped { ", swapped" } else { "" })
             }
             Step::Formula(formula) => self.print_formula(formula),
-            Step::MaxPool(windows) => format!("max pool, {} windows", windows.len()),
+            Step::Reduce { op, windows } => format!("{op:?}, {} windows", windows.len()),
             Step::AveragePool { windows, .. } => format!("average pool, {} windows", windows.len()),
             Step::WeightedSum(sum) => {
                 format!("weighted sum, {} windows, {} weights", sum.windows.len(), sum.weights.len())

@@ -232,7 +232,7 @@ fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
             }
             Step::Load(list) | Step::AddVectors(list) | Step::Binary { vectors: list, .. } => vectors(list),
             Step::ChannelWise { operand: ChannelOperand::Blocks(list), .. } => vectors(list),
-            Step::ChannelWise { .. } | Step::MaxPool(_) => {}
+            Step::ChannelWise { .. } | Step::Reduce { .. } => {}
             Step::Formula(formula) => formula.operands().for_each(|operand| match operand {
                 Operand::Grid => {}
                 Operand::Blocks(list) | Operand::Vectors(list) => vectors(list),

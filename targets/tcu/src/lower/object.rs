@@ -1,6 +1,7 @@
 //! Objects: runs of vectors that live in a memory, and references to single vectors of them.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use npukit_numeric::NumberFormat;
 
@@ -103,6 +104,8 @@ pub struct Objects {
     array_size: usize,
     list: Vec<Object>,
     splats: HashMap<i32, ObjectId>,
+    /// Constants by the hash of their data.
+    constants: HashMap<u64, Vec<ObjectId>>,
     saturated: u64,
     constant_vectors: u64,
 }
@@ -115,6 +118,7 @@ impl Objects {
             array_size,
             list: Vec::new(),
             splats: HashMap::new(),
+            constants: HashMap::new(),
             saturated: 0,
             constant_vectors: 0,
         }
@@ -155,8 +159,21 @@ impl Objects {
         self.push(Object { name, kind, vectors: vectors as u32, data: Vec::new() })
     }
 
-    /// Adds a constant; `data` holds whole vectors.
+    /// Adds a constant; `data` holds whole vectors. Constants of the same data are one object.
     pub fn add_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
+        let mut hasher = DefaultHasher::new();
+        data.hash(&mut hasher);
+        let hash = hasher.finish();
+        let alike = self.constants.get(&hash).into_iter().flatten();
+        if let Some(known) = alike.copied().find(|&id| self.get(id).data == data) {
+            return known;
+        }
+        let id = self.new_constant(name, data);
+        self.constants.entry(hash).or_default().push(id);
+        id
+    }
+
+    fn new_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
         let vectors = (data.len() / self.array_size) as u32;
         self.constant_vectors += u64::from(vectors);
         self.push(Object { name, kind: ObjectKind::Constant, vectors, data })

@@ -3,14 +3,20 @@
 
 mod activation;
 mod binary;
+mod choice;
 mod conv;
+mod conv_transpose;
 mod depthwise;
 mod matmul;
 mod normalization;
 mod pool;
+mod power;
 mod rearrange;
+mod reduce;
 mod resize;
 mod softmax;
+mod unary;
+mod variable_matmul;
 
 use npukit_graph::{Op, Operator, ValueId};
 
@@ -25,11 +31,19 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
             Some(chain) => Ok(Lowered::Chain(chain)),
             None => conv::lower(builder, i, op),
         },
+        Op::ConvTranspose(op) => conv_transpose::lower(builder, i, op),
         Op::Gemm(op) => matmul::lower_gemm(builder, i, op),
         Op::MatMul(_) => matmul::lower(builder, i),
         Op::Concat(op) => rearrange::concat(builder, i, op),
         Op::Split(op) => rearrange::split(builder, i, op),
         Op::Slice(op) => rearrange::slice(builder, i, op),
+        Op::Gather(op) => rearrange::gather_indices(builder, i, op.axis),
+        Op::Trilu(op) => choice::trilu(builder, i, op),
+        Op::Where(_) => choice::lower_where(builder, i),
+        Op::Reduce(op) => match reduce::lower(builder, i, op)? {
+            Some(lowered) => Ok(lowered),
+            None => load_and_follow(builder, i),
+        },
         Op::Pad(op) => rearrange::pad(builder, i, op),
         Op::Reshape(op) => rearrange::reshape(builder, i, op),
         Op::Tile(_) => rearrange::tile(builder, i),
@@ -49,6 +63,10 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool
         Op::Binary(op) => binary::follow(builder, chain, i, op),
         Op::Relu(_) => activation::relu(builder, chain),
         Op::LeakyRelu(op) => activation::leaky_relu(builder, chain, op),
+        Op::PRelu(_) => activation::prelu(builder, chain, i),
+        Op::Unary(op) => unary::follow(builder, chain, op),
+        Op::Pow(_) => power::follow(builder, chain, i),
+        Op::Reduce(op) => reduce::follow(builder, chain, i, op),
         Op::Clip(op) => activation::clip(builder, chain, op),
         Op::MaxPool(op) => pool::max(builder, chain, i, op),
         Op::AveragePool(op) => pool::average(builder, chain, i, op),

@@ -9,9 +9,10 @@ use crate::op::{Op, Strided};
 impl Tile<'_> {
     /// Fills the grid.
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
-        let mut product =
-            Product { matmul, written: Written::new(self.blocks.len(), self.grid.pixels.len()) };
-        let terms: Vec<usize> = (0..matmul.terms.len()).filter(|&term| self.concerns(matmul, term)).collect();
+        let written = Written::new(self.blocks.len(), self.grid.pixels.len());
+        let mut product = Product { matmul, written };
+        let terms = (0..matmul.terms.len()).filter(|&term| self.concerns(matmul, term));
+        let terms: Vec<Needed> = terms.map(|term| self.needed(matmul, term)).collect();
         self.terms(&mut product, &terms)?;
         self.fill_unwritten(&product);
         Ok(())
@@ -26,10 +27,9 @@ impl Tile<'_> {
     }
 
     /// Does terms at once when their inputs and weights fit, otherwise one half after the other.
-    fn terms(&mut self, product: &mut Product<'_>, terms: &[usize]) -> Result<(), TileError> {
-        let mut needed = self.inputs(product.matmul, terms);
-        needed.extend(self.weights(product.matmul, terms));
-        match (self.load(&merge(needed)), terms) {
+    fn terms(&mut self, product: &mut Product<'_>, terms: &[Needed]) -> Result<(), TileError> {
+        let spans = terms.iter().flat_map(|needed| needed.spans.iter().copied());
+        match (self.load(&merge(spans.collect())), terms) {
             (Ok(()), _) => {
                 self.compute(product, terms);
                 Ok(())
@@ -43,24 +43,17 @@ impl Tile<'_> {
         }
     }
 
-    fn inputs(&self, matmul: &MatMul, terms: &[usize]) -> Vec<Span> {
-        let pixels = &self.grid.pixels;
-        let of_term = |term: &usize| {
-            let all = &matmul.terms[*term].inputs;
-            pixels.iter().map(move |&pixel| all[pixel as usize])
-        };
-        spans(terms.iter().flat_map(of_term))
-    }
-
-    fn weights(&self, matmul: &MatMul, terms: &[usize]) -> impl Iterator<Item = Span> {
-        let sets = self
-            .blocks
-            .clone()
-            .flat_map(move |block| terms.iter().filter_map(move |&term| matmul.set(term, block)));
-        sets.flat_map(|set| match &set.rows {
-            Rows::Constant(first) => vec![self.rows_from(*first, set.bias)],
-            Rows::Variable(rows) => spans(rows.iter().copied()),
-        })
+    /// The inputs and weights of a term for this tile.
+    fn needed(&self, matmul: &MatMul, term: usize) -> Needed {
+        let inputs = &matmul.terms[term].inputs;
+        let mut needed = spans(self.grid.pixels.iter().map(|&pixel| inputs[pixel as usize]));
+        for set in self.blocks.clone().filter_map(|block| matmul.set(term, block)) {
+            match &set.rows {
+                Rows::Constant(first) => needed.push(self.rows_from(*first, set.bias)),
+                Rows::Variable(rows) => needed.extend(spans(rows.iter().copied())),
+            }
+        }
+        Needed { term, spans: needed }
     }
 
     /// A constant's rows for one array full of weights.
@@ -69,12 +62,12 @@ impl Tile<'_> {
         Span { object: first.object, start: first.index, end: first.index + rows }
     }
 
-    fn compute(&mut self, product: &mut Product, terms: &[usize]) {
+    fn compute(&mut self, product: &mut Product, terms: &[Needed]) {
         let matmul = product.matmul;
-        let met: Vec<Met> = terms.iter().map(|&term| self.meet(&matmul.terms[term].inputs)).collect();
+        let met: Vec<Met> = terms.iter().map(|needed| self.meet(&matmul.terms[needed.term].inputs)).collect();
         for (b, block) in self.blocks.clone().enumerate() {
-            for (&term, met) in terms.iter().zip(&met) {
-                let Some(set) = matmul.set(term, block) else { continue };
+            for (needed, met) in terms.iter().zip(&met) {
+                let Some(set) = matmul.set(needed.term, block) else { continue };
                 if met.inputs.is_empty() && set.bias != Bias::All {
                     continue;
                 }
@@ -188,6 +181,12 @@ impl Tile<'_> {
 struct Product<'a> {
     matmul: &'a MatMul,
     written: Written,
+}
+
+/// A term, and the vectors it needs in local memory.
+struct Needed {
+    term: usize,
+    spans: Vec<Span>,
 }
 
 /// How a term meets the tile.

@@ -132,9 +132,9 @@ impl Tile<'_> {
             Step::Binary { op, vectors, swapped } => self.binary(*op, vectors, *swapped),
             Step::ChannelWise { op, operand, swapped } => self.channel_wise(*op, operand, *swapped),
             Step::Formula(formula) => self.formula(formula),
-            Step::MaxPool(windows) => {
+            Step::Reduce { op, windows } => {
                 let before = self.next_grid(grids)?;
-                self.max_pool(windows, &before);
+                self.reduce(*op, windows, &before);
                 Ok(())
             }
             Step::AveragePool { windows, scales } => {

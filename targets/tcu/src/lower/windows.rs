@@ -24,12 +24,12 @@ impl Tile<'_> {
         }
     }
 
-    /// [`Step::MaxPool`](super::hir::Step).
-    pub fn max_pool(&mut self, windows: &Windows, before: &Grid) {
+    /// [`Step::Reduce`](super::hir::Step).
+    pub fn reduce(&mut self, op: SimdOp, windows: &Windows, before: &Grid) {
         let mut list = Vec::new();
         self.for_each_window(windows, before, |to, _, sources| list.push((to, sources.to_vec())));
         for (to, sources) in list {
-            reduce(&mut self.state.lir, SimdOp::Max, &sources, to);
+            reduce(&mut self.state.lir, op, &sources, to);
         }
     }
 

@@ -3,6 +3,8 @@
 
 #[path = "lower/edges.rs"]
 mod edges;
+#[path = "lower/operators.rs"]
+mod operators;
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu,

@@ -1,7 +1,8 @@
-//! Relu, LeakyRelu and Clip on values in the accumulators.
+//! Relu, LeakyRelu, PRelu and Clip on values in the accumulators.
 
 use npukit_graph::op;
 
+use super::binary;
 use crate::lower::hir::{ChannelOperand, Formula, Operand, Operation, Step};
 use crate::lower::layers::{Builder, Chain, Reject};
 use crate::op::SimdOp;
@@ -18,7 +19,7 @@ pub fn needs_register(builder: &Builder) -> Result<(), Reject> {
 }
 
 /// `op(grid, value)` with `value` in all lanes.
-fn with_scalar(builder: &mut Builder, op: SimdOp, value: f32) -> Step {
+pub fn with_scalar(builder: &mut Builder, op: SimdOp, value: f32) -> Step {
     let operand = match value {
         0.0 => ChannelOperand::Zero,
         _ => ChannelOperand::Blocks(vec![builder.objects.splat(value)]),
@@ -44,12 +45,38 @@ pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result
     Ok(true)
 }
 
-/// `x` with negative elements times `alpha`.
+/// `x` where positive, `alpha x` elsewhere.
 pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRelu) -> Result<bool, Reject> {
     needs_register(builder)?;
     let alpha = leaky.alpha;
-    let slopes = |builder: &mut Builder, shift: f32| vec![builder.objects.splat(alpha + shift)];
-    let step = sloped(builder, &[alpha], |builder, shift| Ok(Operand::Blocks(slopes(builder, shift))))?;
+    let operand =
+        |builder: &mut Builder, shift| Ok(Operand::Blocks(vec![builder.objects.splat(alpha + shift)]));
+    let step = sloped(builder, &[alpha], operand)?;
+    chain.steps.push(step);
+    Ok(true)
+}
+
+/// `x` where positive, `slope x` elsewhere, with a slope per channel, or per element.
+pub fn prelu(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    let node = &builder.graph.nodes[i];
+    if chain.value != node.inputs[0] {
+        return Ok(false);
+    }
+    let name = builder.graph.value(node.inputs[1]).name.clone();
+    let tensor = builder.graph.constant(node.inputs[1]).cloned();
+    let Some((slopes, own)) = tensor.as_ref().and_then(|tensor| tensor.as_f32().zip(Some(tensor.shape())))
+    else {
+        return Err(Reject::new(
+            format!("its slope `{name}` is not a constant of floats"),
+            "make it a constant",
+        ));
+    };
+    let shape = builder.graph.shape(chain.value);
+    let step = sloped(builder, slopes, |builder, shift| {
+        let shifted: Vec<f32> = slopes.iter().map(|slope| slope + shift).collect();
+        binary::constant(builder, chain, shape, name.clone(), (&shifted, own)).map(Operand::from)
+    })?;
     chain.steps.push(step);
     Ok(true)
 }
@@ -63,16 +90,19 @@ fn sloped(
 ) -> Result<Step, Reject> {
     let below = slopes.iter().all(|&slope| slope <= 1.0);
     let above = slopes.iter().all(|&slope| slope >= 1.0);
-    let formula = if below || above {
+    if below || above {
         let first = operand(builder, 0.0)?;
         let closing = if below { SimdOp::Max } else { SimdOp::Min };
-        Formula { first, operations: vec![on_grid(SimdOp::Multiply), on_grid(closing)] }
-    } else {
-        let zero = Operand::Blocks(vec![builder.objects.splat(0.0)]);
-        let slopes = Operation { op: SimdOp::Multiply, operand: operand(builder, -1.0)?, swapped: false };
-        Formula { first: zero, operations: vec![on_grid(SimdOp::Min), slopes, on_grid(SimdOp::Add)] }
-    };
-    Ok(Step::Formula(formula))
+        return Ok(formula(first, [on_grid(SimdOp::Multiply), on_grid(closing)]));
+    }
+    let zero = Operand::Blocks(vec![builder.objects.splat(0.0)]);
+    let slopes = Operation { op: SimdOp::Multiply, operand: operand(builder, -1.0)?, swapped: false };
+    Ok(formula(zero, [on_grid(SimdOp::Min), slopes, on_grid(SimdOp::Add)]))
+}
+
+/// A formula as a step.
+pub fn formula(first: Operand, operations: impl IntoIterator<Item = Operation>) -> Step {
+    Step::Formula(Formula { first, operations: operations.into_iter().collect() })
 }
 
 /// `op(grid, register)`.

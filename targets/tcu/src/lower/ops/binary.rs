@@ -1,24 +1,34 @@
-//! Add, Sub and Mul of a value in the accumulators with a constant or a value in memory.
+//! Add, Sub, Mul, Max and Min of a value in the accumulators with a constant or a value in memory, and
+//! Div by a constant.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{self, BinaryKind};
-use npukit_numeric::Tensor;
 
 use super::activation::needs_register;
 use super::matmul::per_channel;
+use super::unary::needs_lookup;
 use super::{loaded, rearrange};
-use crate::lower::hir::{ChannelOperand, Step};
+use crate::lower::hir::{ChannelOperand, Operand, Step};
 use crate::lower::layers::{Builder, Chain, Reject, no_floats};
 use crate::lower::object::VecRef;
 use crate::lower::view::View;
 use crate::op::SimdOp;
 
 /// The operand that is not in the accumulators.
-enum Other {
+pub enum Other {
     /// One vector per block, or one for all.
     Blocks(Vec<VecRef>),
     /// One vector per vector of the grid.
     Vectors(Vec<VecRef>),
+}
+
+impl From<Other> for Operand {
+    fn from(other: Other) -> Self {
+        match other {
+            Other::Blocks(vectors) => Self::Blocks(vectors),
+            Other::Vectors(vectors) => Self::Vectors(vectors),
+        }
+    }
 }
 
 /// Combines the grid with the node's other operand.
@@ -48,22 +58,13 @@ pub fn lower(builder: &mut Builder, i: usize, binary: &op::Binary) -> Result<Opt
 }
 
 fn combine(builder: &mut Builder, chain: &mut Chain, i: usize, binary: &op::Binary) -> Result<bool, Reject> {
-    let op = match binary.kind {
-        BinaryKind::Add => SimdOp::Add,
-        BinaryKind::Sub => SimdOp::Subtract,
-        BinaryKind::Mul => SimdOp::Multiply,
-        _ => {
-            return Err(Reject::new(
-                format!("{:?} has no form on the SIMD unit", binary.kind),
-                "multiply by the reciprocal constant instead",
-            ));
-        }
-    };
+    let op = operation(builder, i, binary.kind)?;
     needs_register(builder)?;
     let node = &builder.graph.nodes[i];
     let swapped = node.inputs[0] != chain.value;
     let value = node.inputs[usize::from(!swapped)];
-    let Some(other) = other(builder, chain, i, value)? else { return Ok(false) };
+    let reciprocal = binary.kind == BinaryKind::Div;
+    let Some(other) = other(builder, chain, i, value, reciprocal)? else { return Ok(false) };
     chain.steps.push(match other {
         Other::Blocks(vectors) => Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped },
         Other::Vectors(vectors) if op == SimdOp::Add => Step::AddVectors(vectors),
@@ -72,11 +73,38 @@ fn combine(builder: &mut Builder, chain: &mut Chain, i: usize, binary: &op::Bina
     Ok(true)
 }
 
-/// The operand `value` as the grid needs it; `None` when it is not in memory.
-fn other(builder: &mut Builder, chain: &Chain, i: usize, value: ValueId) -> Result<Option<Other>, Reject> {
+/// The SIMD unit's operation; a division by a constant multiplies by its reciprocal.
+fn operation(builder: &Builder, i: usize, kind: BinaryKind) -> Result<SimdOp, Reject> {
+    let divisor = builder.graph.nodes[i].inputs[1];
+    Ok(match kind {
+        BinaryKind::Add => SimdOp::Add,
+        BinaryKind::Sub => SimdOp::Subtract,
+        BinaryKind::Mul => SimdOp::Multiply,
+        BinaryKind::Max => SimdOp::Max,
+        BinaryKind::Min => SimdOp::Min,
+        BinaryKind::Div if builder.graph.constant(divisor).is_some() => SimdOp::Multiply,
+        BinaryKind::Div => return Err(needs_lookup("division by what is no constant")),
+        BinaryKind::Mod | BinaryKind::Fmod => return Err(needs_lookup("remainder")),
+    })
+}
+
+/// The operand `value`, or one over it, as the grid needs it; `None` when it is not in memory.
+fn other(
+    builder: &mut Builder,
+    chain: &Chain,
+    i: usize,
+    value: ValueId,
+    reciprocal: bool,
+) -> Result<Option<Other>, Reject> {
     let shape = builder.graph.shape(builder.graph.nodes[i].outputs[0]).to_vec();
     if let Some(tensor) = builder.graph.constant(value).cloned() {
-        return constant(builder, chain, &shape, value, &tensor).map(Some);
+        let name = builder.graph.value(value).name.clone();
+        let elements = tensor.as_f32().ok_or_else(|| no_floats(&name, tensor.element()))?;
+        if !reciprocal {
+            return constant(builder, chain, &shape, name, (elements, tensor.shape())).map(Some);
+        }
+        let inverse: Vec<f32> = elements.iter().map(|x| 1.0 / x).collect();
+        return constant(builder, chain, &shape, name, (&inverse, tensor.shape())).map(Some);
     }
     let Ok(view) = builder.view(value).cloned() else { return Ok(None) };
     if view.shape == shape && view.channels == chain.channels {
@@ -104,24 +132,23 @@ fn broadcast_pixels(builder: &mut Builder, chain: &Chain, shape: &[usize], view:
     Other::Vectors(vectors.map(|(p, b)| view.vectors[source(p) * blocks + b]).collect())
 }
 
-fn constant(
+/// Constant elements of a shape that broadcasts to `shape`, as the grid needs them.
+pub fn constant(
     builder: &mut Builder,
     chain: &Chain,
     shape: &[usize],
-    value: ValueId,
-    tensor: &Tensor,
+    name: String,
+    (elements, own): (&[f32], &[usize]),
 ) -> Result<Other, Reject> {
-    let name = builder.graph.value(value).name.clone();
-    let elements = tensor.as_f32().ok_or_else(|| no_floats(&name, tensor.element()))?;
     if let &[scalar] = elements {
         return Ok(Other::Blocks(vec![builder.objects.splat(scalar)]));
     }
     let natural = shape.last() == Some(&chain.channels);
-    if let Some(channel) = per_channel(tensor, chain.channels).filter(|_| natural) {
+    if let Some(channel) = per_channel(elements, own, chain.channels).filter(|_| natural) {
         let vectors = builder.constant_vectors(name, 1, chain.channels, |_, c| channel[c])?;
         return Ok(Other::Blocks(vectors));
     }
-    let element = |p: usize, c: usize| elements[broadcast(p * chain.channels + c, shape, tensor.shape())];
+    let element = |p: usize, c: usize| elements[broadcast(p * chain.channels + c, shape, own)];
     Ok(Other::Vectors(builder.constant_vectors(name, chain.pixels, chain.channels, element)?))
 }
 

@@ -9,9 +9,26 @@ use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::object::VecRef;
 use crate::lower::view::View;
 
-/// Lowers a convolution with constant weights. Groups become blocks of a matrix that is zero
-/// elsewhere; array loads that are zero altogether are left out.
+/// What tells one kind of convolution from the other.
+pub struct Taps<'a> {
+    /// Number of groups the channels are divided into.
+    pub group: usize,
+    /// For an axis, an index of the result and one of the kernel: the index of the operand that meets
+    /// them, which may lie behind its end; `None` for padding before it, or between its elements.
+    pub source: &'a dyn Fn(usize, usize, usize) -> Option<usize>,
+}
+
+/// Lowers a convolution with constant weights.
 pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered, Reject> {
+    let source = |axis: usize, out: usize, tap: usize| {
+        (out * conv.strides[axis] + tap * conv.dilations[axis]).checked_sub(conv.pads[axis])
+    };
+    product(builder, i, &Taps { group: conv.group, source: &source })
+}
+
+/// A product with one term per tap and block of input channels. Groups become blocks of a matrix
+/// that is zero elsewhere; array loads that are zero altogether are left out.
+pub fn product(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
     let weights = constant(builder, node.inputs[1], "weights")?;
     let bias = match node.inputs.get(2) {
@@ -90,18 +107,10 @@ pub fn constant(
     })
 }
 
-/// For every output pixel, the input pixel that tap (`ky`, `kx`) meets; `None` in the padding.
-fn tap_pixels(
-    conv: &op::Conv,
-    input: &[usize],
-    output: &[usize],
-    ky: usize,
-    kx: usize,
-) -> Vec<Option<usize>> {
-    let along = |axis: usize, out: usize, k: usize| {
-        let position = out * conv.strides[axis] + k * conv.dilations[axis];
-        position.checked_sub(conv.pads[axis]).filter(|&at| at < input[axis + 1])
-    };
+/// For every output pixel, the input pixel that tap (`ky`, `kx`) meets; `None` where there is none.
+fn tap_pixels(conv: &Taps, input: &[usize], output: &[usize], ky: usize, kx: usize) -> Vec<Option<usize>> {
+    let along =
+        |axis: usize, out: usize, k: usize| (conv.source)(axis, out, k).filter(|&at| at < input[axis + 1]);
     let mut pixels = Vec::with_capacity(output[..3].iter().product());
     for image in 0..output[0] {
         for y in 0..output[1] {

@@ -1,15 +1,20 @@
-//! Gemm and MatMul with constant weights, and the matrix-product step that convolutions share.
+//! Gemm and MatMul with constant weights on the right, and the matrix-product step that convolutions share.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{Op, ValueId, op};
 use npukit_numeric::Tensor;
 
-use super::natural_view;
+use super::activation::with_scalar;
+use super::{natural_view, variable_matmul};
 use crate::lower::Order;
-use crate::lower::hir::{Bias, MatMul, Rows, Step, Term, WeightSet};
+use crate::lower::hir::{Bias, ChannelOperand, MatMul, Rows, Step, Term, WeightSet};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::object::VecRef;
 use crate::lower::view::View;
+use crate::op::SimdOp;
 
 /// What a matrix product is made of, before its weights are laid out.
 pub struct Product<'a> {
@@ -32,22 +37,39 @@ impl Product<'_> {
     }
 }
 
-/// Lowers `A * B + C` with constant `B` and `C`.
+/// Lowers `A * B + C` with constant `C`.
 pub fn lower_gemm(builder: &mut Builder, i: usize, gemm: &op::Gemm) -> Result<Lowered, Reject> {
-    if gemm.trans_a || gemm.trans_b || gemm.alpha != 1.0 || gemm.beta != 1.0 {
+    let node = &builder.graph.nodes[i];
+    let factor = if builder.graph.constant(node.inputs[1]).is_some() { 1.0 } else { gemm.alpha };
+    if gemm.trans_a || gemm.trans_b || gemm.alpha != factor || gemm.beta != 1.0 {
         return Err(Reject::new(
-            "factors or transpositions of Gemm remain because an operand they apply to is not constant",
-            "make B and C constants, and alpha and beta 1",
+            "it has factors or transpositions that simplification folds into its operands",
+            "simplify the graph before (`npukit_graph::pass::simplify`)",
         ));
     }
-    lower(builder, i)
+    if builder.graph.constant(node.inputs[1]).is_some() {
+        return lower(builder, i);
+    }
+    let Lowered::Chain(mut chain) = variable_matmul::lower(builder, i)? else { return Ok(Lowered::Views) };
+    if factor != 1.0 {
+        chain.steps.push(with_scalar(builder, SimdOp::Multiply, factor));
+    }
+    if let Some(&value) = node.inputs.get(2) {
+        let addend = constant_bias(builder, value, chain.channels)?;
+        let name = builder.graph.value(value).name.clone();
+        let vectors = builder.constant_vectors(name, 1, chain.channels, |_, c| addend[c])?;
+        let operand = ChannelOperand::Blocks(vectors);
+        chain.steps.push(Step::ChannelWise { op: SimdOp::Add, operand, swapped: false });
+    }
+    Ok(Lowered::Chain(chain))
 }
 
-/// Lowers a product with constant weights on the right.
+/// Lowers a product, with constant weights on the right or without.
 pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
     let node = &builder.graph.nodes[i];
-    let weights = constant_matrix(builder, node.inputs[1])?;
-    let (rows, columns) = (weights.shape()[0], weights.shape()[1]);
+    let Some((weights, [rows, columns])) = constant_matrix(builder, node.inputs[1]) else {
+        return variable_matmul::lower(builder, i);
+    };
     let mut bias = match node.inputs.get(2) {
         Some(&value) => Some(constant_bias(builder, value, columns)?),
         None => None,
@@ -103,6 +125,8 @@ pub fn step(
     let mut data = Vec::new();
     // First row and bias of each set.
     let mut sets: Vec<Option<(usize, Bias)>> = Vec::with_capacity(blocks * product.terms.len());
+    // First rows of array fulls without a bias, by hash: equal ones are stored once.
+    let mut known: HashMap<u64, usize> = HashMap::new();
     for block in 0..blocks {
         let bias = bias_row(builder, product.bias, block);
         let mut matrices: Vec<Option<Vec<i32>>> = Vec::with_capacity(product.terms.len());
@@ -122,10 +146,16 @@ pub fn step(
             let kind = biases.iter().find(|&&(with, _)| with == term).map_or(Bias::None, |&(_, kind)| kind);
             let rows = if kind == Bias::None { rows } else { Some(rows.unwrap_or_else(|| vec![0; n * n])) };
             sets.push(rows.map(|rows| {
-                let first_row = data.len() / n;
-                data.extend(bias.iter().filter(|_| kind != Bias::None).flatten());
-                data.extend(rows);
-                (first_row, kind)
+                let mut first = data.len();
+                if kind == Bias::None {
+                    first = *known.entry(hash(&rows)).or_insert(first);
+                }
+                if first == data.len() || data[first..first + n * n] != rows {
+                    first = data.len();
+                    data.extend(bias.iter().filter(|_| kind != Bias::None).flatten());
+                    data.extend(rows);
+                }
+                (first / n, kind)
             }));
         }
     }
@@ -137,6 +167,12 @@ pub fn step(
     let sets = sets.into_iter().map(|found| found.map(set)).collect();
     let terms = product.terms.iter().map(|term| Term { inputs: term.inputs.clone() }).collect();
     Ok(Step::MatMul(MatMul { terms, sets }))
+}
+
+fn hash(rows: &[i32]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    rows.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The terms a block's bias enters with. One that no padding touches needs no extra instruction, nor
@@ -197,25 +233,20 @@ fn matrix(
     rows.iter().any(|&raw| raw != 0).then_some(rows)
 }
 
-fn constant_matrix(builder: &Builder, value: ValueId) -> Result<std::sync::Arc<Tensor>, Reject> {
-    let name = &builder.graph.value(value).name;
-    let tensor = builder.graph.constant(value).ok_or_else(|| {
-        Reject::new(
-            format!("the right operand `{name}` is not a constant: the array multiplies by weights"),
-            "swap the operands if the left one is constant",
-        )
-    })?;
-    if tensor.shape().len() != 2 || tensor.as_f32().is_none() {
-        return Err(Reject::new(
-            format!("the weights `{name}` have shape {:?}, not [rows, columns] of floats", tensor.shape()),
-            "split the product into one per matrix",
-        ));
-    }
-    Ok(tensor.clone())
+/// A constant of one matrix, or of a vector as its only column, with its rows and columns.
+fn constant_matrix(builder: &Builder, value: ValueId) -> Option<(std::sync::Arc<Tensor>, [usize; 2])> {
+    let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some())?;
+    let sizes = match tensor.shape() {
+        &[rows] => [rows, 1],
+        [batch @ .., rows, columns] if batch.iter().all(|&size| size == 1) => [*rows, *columns],
+        _ => return None,
+    };
+    Some((tensor.clone(), sizes))
 }
 
 fn constant_bias(builder: &Builder, value: ValueId, columns: usize) -> Result<Vec<f32>, Reject> {
-    let constant = builder.graph.constant(value).and_then(|tensor| per_channel(tensor, columns));
+    let constant = builder.graph.constant(value);
+    let constant = constant.and_then(|tensor| per_channel(tensor.as_f32()?, tensor.shape(), columns));
     constant.ok_or_else(|| {
         let name = &builder.graph.value(value).name;
         Reject::new(
@@ -225,13 +256,11 @@ fn constant_bias(builder: &Builder, value: ValueId, columns: usize) -> Result<Ve
     })
 }
 
-/// The elements when `tensor` has one per channel, or one for all.
-pub fn per_channel(tensor: &Tensor, channels: usize) -> Option<Vec<f32>> {
-    let elements = tensor.as_f32()?;
-    let last = tensor.shape().last().copied().unwrap_or(1);
-    match elements.len() {
-        1 => Some(vec![elements[0]; channels]),
-        len if len == channels && last == channels => Some(elements.to_vec()),
+/// The elements of a tensor of `shape` that has one per channel, or one for all.
+pub fn per_channel(elements: &[f32], shape: &[usize], channels: usize) -> Option<Vec<f32>> {
+    match elements {
+        &[only] => Some(vec![only; channels]),
+        _ if elements.len() == channels && shape.last() == Some(&channels) => Some(elements.to_vec()),
         _ => None,
     }
 }
@@ -249,7 +278,8 @@ fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(
     }
     let other = *node.inputs.iter().find(|&&input| input != value)?;
     let same_shape = builder.graph.shape(node.outputs[0]) == builder.graph.shape(value);
-    let constant = per_channel(builder.graph.constant(other)?, columns)?;
+    let tensor = builder.graph.constant(other)?;
+    let constant = per_channel(tensor.as_f32()?, tensor.shape(), columns)?;
     same_shape.then_some((reader, constant))
 }
 

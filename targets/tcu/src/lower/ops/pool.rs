@@ -25,7 +25,7 @@ pub fn max(builder: &mut Builder, chain: &mut Chain, i: usize, pool: &op::MaxPoo
         return reduce_in_memory(builder, chain, &windows, Absent::First, larger);
     }
     chain.pixels = windows.len();
-    chain.steps.push(Step::MaxPool(windows));
+    chain.steps.push(Step::Reduce { op: SimdOp::Max, windows });
     Ok(true)
 }
 
@@ -83,13 +83,13 @@ fn windows(builder: &Builder, chain: &Chain, i: usize, window: &Window) -> Resul
 }
 
 /// Whether not even one window, its result and its scale fit the accumulators.
-fn exceed_accumulators(builder: &Builder, windows: &Windows) -> bool {
+pub fn exceed_accumulators(builder: &Builder, windows: &Windows) -> bool {
     windows.longest() as u64 + 2 > builder.config.accumulator_depth
 }
 
 /// What stands for the vectors that a window has fewer than the largest one.
 #[derive(Clone, Copy, PartialEq)]
-enum Absent {
+pub enum Absent {
     /// Zero, which changes no sum.
     Zero,
     /// The window's first vector, which changes no maximum.
@@ -99,7 +99,7 @@ enum Absent {
 /// Replaces a load of the image by a load of each window's first vector, to which a step for each
 /// further vector adds that. In the order of the window: results round and saturate as they would in
 /// the accumulators. `false` when the chain holds more than the load.
-fn reduce_in_memory(
+pub fn reduce_in_memory(
     builder: &mut Builder,
     chain: &mut Chain,
     windows: &Windows,
@@ -124,7 +124,7 @@ fn reduce_in_memory(
 }
 
 /// Multiplies each pixel by its scale.
-fn scaling(scales: &[VecRef], blocks: usize) -> Step {
+pub fn scaling(scales: &[VecRef], blocks: usize) -> Step {
     let op = SimdOp::Multiply;
     match scales {
         [first, rest @ ..] if rest.iter().all(|scale| scale == first) => {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{self, PadMode};
+use npukit_numeric::{Tensor, TensorData};
 
 use super::binary::broadcast;
 use super::matmul::{self, Product};
@@ -121,6 +122,41 @@ pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lower
     })?;
     builder.set_view(node.outputs[0], part);
     Ok(Lowered::Views)
+}
+
+/// Gather by constant indices.
+pub fn gather_indices(builder: &mut Builder, i: usize, axis: usize) -> Result<Lowered, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = builder.view(node.inputs[0])?.clone();
+    let size = view.shape[axis];
+    let indices = builder.graph.constant(node.inputs[1]).and_then(|tensor| positions(tensor, size));
+    let picked = indices.ok_or_else(|| {
+        Reject::new(
+            "its indices are not constants within the axis, and the array has no addresses of its own",
+            "make the indices constants, or cut the model before it",
+        )
+    })?;
+    let shape = builder.graph.shape(node.outputs[0]).to_vec();
+    let inner: usize = view.shape[axis + 1..].iter().product();
+    let taken = gather(builder, i, &shape, |element| {
+        let (rest, within) = (element / inner, element % inner);
+        let (outer, index) = (rest / picked.len(), picked[rest % picked.len()]);
+        Some((&view, (outer * size + index) * inner + within))
+    })?;
+    builder.set_view(node.outputs[0], taken);
+    Ok(Lowered::Views)
+}
+
+/// Indices as positions on an axis of `size` elements; negative ones count from its end.
+fn positions(indices: &Tensor, size: usize) -> Option<Vec<usize>> {
+    let indices: Vec<i64> = match indices.data() {
+        TensorData::I64(all) => all.clone(),
+        TensorData::I32(all) => all.iter().map(|&index| i64::from(index)).collect(),
+        _ => return None,
+    };
+    let position = |index: i64| if index < 0 { index.saturating_add(size as i64) } else { index };
+    let inside = |index: i64| usize::try_from(position(index)).ok().filter(|&position| position < size);
+    indices.into_iter().map(inside).collect()
 }
 
 /// Pad: zeros are stored nowhere; another value is one constant vector; the other modes take
@@ -311,7 +347,8 @@ fn mix(
     Ok(())
 }
 
-fn strides(shape: &[usize]) -> Vec<usize> {
+/// How far apart elements are along each axis.
+pub fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis];
@@ -320,7 +357,7 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 }
 
 /// The indices of element `element`, outermost axis first.
-fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> + '_ {
+pub fn indices(element: usize, shape: &[usize]) -> impl Iterator<Item = usize> + '_ {
     let mut inner: usize = shape.iter().product();
     shape.iter().map(move |&size| {
         inner /= size.max(1);

@@ -49,7 +49,9 @@ pub fn linear(
         return Ok(false);
     }
     let [rows, columns] = [0, 1].map(|axis| resize.samples(axis, input[axis + 1]));
-    stays_inside([&rows, &columns])?;
+    if resize.extrapolation() != 0.0 {
+        stays_inside([&rows, &columns])?;
+    }
     let most = [&rows, &columns].map(|samples| samples.iter().map(|sample| sample.taps.len()).max());
     let most = most.into_iter().map(|taps| taps.unwrap_or_default());
     builder.require_uses(most.chain(output[..3].iter().copied()))?;
@@ -92,6 +94,6 @@ fn stays_inside(samples: [&[Sample]; 2]) -> Result<(), Reject> {
     }
     Err(Reject::new(
         "it resamples a part that reaches beyond the image",
-        "crop within the image; with mode nearest the array can extrapolate by 0",
+        "crop within the image, or extrapolate by 0",
     ))
 }

@@ -14,7 +14,7 @@ fn add() -> Binary {
 }
 
 /// The nodes that `check` names, after making sure that `compile` names the same.
-fn refused(mut net: Net, outputs: &[ValueId], config: &Config) -> Vec<String> {
+pub fn refused(mut net: Net, outputs: &[ValueId], config: &Config) -> Vec<String> {
     net.graph.outputs = outputs.to_vec();
     let problems = lower::check(&net.graph, config);
     let error = lower::compile(&net.graph, config, &Options::default()).unwrap_err();
@@ -325,7 +325,7 @@ fn fixed_point_stays_within_its_roundings() {
     }
 }
 
-fn any_config() -> impl proptest::strategy::Strategy<Value = Config> {
+pub fn any_config() -> impl proptest::strategy::Strategy<Value = Config> {
     let sizes = prop::sample::select(vec![1usize, 2, 3, 4, 5, 8, 17]);
     let memories = (1u64..200, 1u64..80, 0usize..3, 1usize..5, 1usize..5, 1usize..3);
     proptest::strategy::Strategy::prop_map(

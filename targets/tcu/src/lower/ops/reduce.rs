@@ -1,0 +1,183 @@
+//! Reduce: windows of pixels on the SIMD unit; sums over channels as a product with ones.
+
+use npukit_graph::op::{self, ReduceKind};
+
+use super::activation::{formula, needs_register, on_grid};
+use super::matmul::{self, Product};
+use super::pool::{Absent, exceed_accumulators, may_take_windows, reduce_in_memory, scaling};
+use super::rearrange::{gather, indices, strides};
+use super::unary::needs_lookup;
+use super::{loaded, natural_view};
+use crate::lower::hir::{ChannelOperand, Operand, Step, Term, Windows};
+use crate::lower::layers::{Builder, Chain, Lowered, Reject};
+use crate::op::SimdOp;
+
+/// Starts a chain for a reduction that takes in the innermost axis; `None` for others.
+pub fn lower(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<Option<Lowered>, Reject> {
+    needs_register(builder)?;
+    operation(reduce.kind)?;
+    let input = builder.graph.nodes[i].inputs[0];
+    let axes = builder.graph.shape(input).len();
+    if axes == 0 || !reduce.axes.contains(&(axes - 1)) {
+        return Ok(None);
+    }
+    match reduce.kind {
+        ReduceKind::Sum | ReduceKind::Mean => {
+            sum_channels(builder, i, reduce).map(|chain| Some(Lowered::Chain(chain)))
+        }
+        _ => reduce_lanes(builder, i, reduce).map(|chain| Some(Lowered::Chain(chain))),
+    }
+}
+
+/// Reduces pixels of the grid; `false` when channels are reduced, or the grid must be stored first.
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    i: usize,
+    reduce: &op::Reduce,
+) -> Result<bool, Reject> {
+    needs_register(builder)?;
+    operation(reduce.kind)?;
+    let shape = builder.graph.shape(builder.graph.nodes[i].inputs[0]);
+    let Some((&channels, outer)) = shape.split_last() else { return Ok(false) };
+    if reduce.axes.contains(&outer.len()) || channels != chain.channels {
+        return Ok(false);
+    }
+    let windows = windows(outer, &reduce.axes);
+    reduce_windows(builder, chain, reduce.kind, windows)
+}
+
+/// How two elements become one.
+fn operation(kind: ReduceKind) -> Result<SimdOp, Reject> {
+    Ok(match kind {
+        ReduceKind::Sum | ReduceKind::Mean | ReduceKind::L1 | ReduceKind::SumSquare => SimdOp::Add,
+        ReduceKind::Prod => SimdOp::Multiply,
+        ReduceKind::Max => SimdOp::Max,
+        ReduceKind::Min => SimdOp::Min,
+        ReduceKind::L2 => return Err(needs_lookup("square root, which ReduceL2 ends with")),
+        ReduceKind::LogSum | ReduceKind::LogSumExp => {
+            return Err(needs_lookup("logarithm, which this reduction ends with"));
+        }
+    })
+}
+
+/// For each pixel that remains, those that become it.
+fn windows(shape: &[usize], axes: &[usize]) -> Windows {
+    let stays = |axis: &usize| !axes.contains(axis);
+    let strides = strides(shape);
+    // Offsets of all combinations of indices along some axes.
+    let offsets = |wanted: &dyn Fn(&usize) -> bool| -> Vec<usize> {
+        let axes: Vec<usize> = (0..shape.len()).filter(wanted).collect();
+        let sizes: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
+        let offset =
+            |element| indices(element, &sizes).zip(&axes).map(|(index, &axis)| index * strides[axis]).sum();
+        (0..sizes.iter().product()).map(offset).collect()
+    };
+    let (remaining, reduced) = (offsets(&stays), offsets(&|axis| !stays(axis)));
+    let mut windows = Windows::default();
+    for first in remaining {
+        windows.push(reduced.iter().map(|offset| (first + offset) as u32));
+    }
+    windows
+}
+
+/// Replaces the grid by one vector per window.
+fn reduce_windows(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    kind: ReduceKind,
+    windows: Windows,
+) -> Result<bool, Reject> {
+    if !may_take_windows(chain) {
+        return Ok(false);
+    }
+    builder.require_uses([windows.longest(), windows.len()])?;
+    let op = operation(kind)?;
+    let scale = (kind == ReduceKind::Mean).then(|| builder.objects.splat(1.0 / windows.longest() as f32));
+    let before = each(kind);
+    if exceed_accumulators(builder, &windows) {
+        if before.is_some() {
+            return Err(Reject::new(
+                format!("it reduces {} vectors at once, more than the accumulators hold", windows.longest()),
+                "reduce one axis after the other",
+            ));
+        }
+        let further = |vectors| match op {
+            SimdOp::Add => Step::AddVectors(vectors),
+            op => Step::Binary { op, vectors, swapped: false },
+        };
+        let followed = reduce_in_memory(builder, chain, &windows, Absent::Zero, further)?;
+        chain.steps.extend(scale.filter(|_| followed).map(|scale| scaling(&[scale], 1)));
+        return Ok(followed);
+    }
+    chain.steps.extend(before);
+    chain.pixels = windows.len();
+    chain.steps.push(match scale {
+        Some(scale) => Step::AveragePool { scales: vec![scale; windows.len()], windows },
+        None => Step::Reduce { op, windows },
+    });
+    Ok(true)
+}
+
+/// What happens to each element before.
+fn each(kind: ReduceKind) -> Option<Step> {
+    match kind {
+        ReduceKind::L1 => {
+            Some(Step::ChannelWise { op: SimdOp::Abs, operand: ChannelOperand::Zero, swapped: false })
+        }
+        ReduceKind::SumSquare => Some(formula(Operand::Grid, [on_grid(SimdOp::Multiply)])),
+        _ => None,
+    }
+}
+
+/// One product with ones for each vector of a group: its sum comes out as a single channel.
+fn sum_channels(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<Chain, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = natural_view(builder, i, node.inputs[0])?;
+    let (n, blocks, channels) = (builder.array_size(), view.blocks(builder.array_size()), view.channels);
+    let windows = windows(&view.shape[..view.shape.len() - 1], &reduce.axes);
+    let (pixels, longest) = (windows.len(), windows.longest());
+    builder.require_uses([longest, blocks, pixels])?;
+    let input = |term: usize, pixel: usize| {
+        view.vectors[windows.get(pixel)[term / blocks] as usize * blocks + term % blocks]
+    };
+    let terms =
+        (0..longest * blocks).map(|term| Term { inputs: (0..pixels).map(|p| input(term, p)).collect() });
+    let product = Product::of_selections(format!("{}/ones", node.name), terms.collect(), 1);
+    let one = |term: usize, lane: usize, _| f32::from(u8::from(term % blocks * n + lane < channels));
+    let mut steps = vec![matmul::step(builder, &product, one)?];
+    if reduce.kind == ReduceKind::Mean {
+        let scale = builder.objects.splat(1.0 / (longest * channels) as f32);
+        steps.push(scaling(&[scale], 1));
+    }
+    let macs = (pixels * longest * channels) as u64;
+    Ok(Chain { nodes: vec![i], value: node.outputs[0], pixels, channels: 1, macs, steps, saved: false })
+}
+
+/// Turns the tensor so that the axes to be reduced are pixels, then reduces those.
+fn reduce_lanes(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<Chain, Reject> {
+    let node = &builder.graph.nodes[i];
+    let view = builder.view(node.inputs[0])?.clone();
+    let stays = (0..view.shape.len()).filter(|axis| !reduce.axes.contains(axis));
+    let order: Vec<usize> = reduce.axes.iter().copied().chain(stays).collect();
+    let strides = strides(&view.shape);
+    let mut shape: Vec<usize> = order.iter().map(|&axis| view.shape[axis]).collect();
+    if reduce.axes.len() == view.shape.len() {
+        // Nothing stays: one channel.
+        shape.push(1);
+    }
+    let turned = gather(builder, i, &shape, |element| {
+        Some((&view, indices(element, &shape).zip(&order).map(|(index, &axis)| index * strides[axis]).sum()))
+    })?;
+    let mut chain = loaded(builder, i, node.inputs[0], turned);
+    let first: Vec<usize> = (0..reduce.axes.len()).collect();
+    let windows = windows(&shape[..shape.len() - 1], &first);
+    if !reduce_windows(builder, &mut chain, reduce.kind, windows)? {
+        return Err(Reject::new(
+            "its windows do not fit the accumulators",
+            "reduce one axis after the other",
+        ));
+    }
+    (chain.value, chain.saved) = (node.outputs[0], false);
+    Ok(chain)
+}
