@@ -92,8 +92,8 @@ impl Pad {
     }
 
     /// For each element of a padded axis, the element of the operand that it copies; `None` where
-    /// the constant stands. The pads are possible.
-    fn sources(&self, size: usize, [before, after]: [isize; 2]) -> Vec<Option<usize>> {
+    /// the constant stands. `size` and pads are those of an axis that [`Operator::infer`] accepts.
+    pub fn sources(&self, size: usize, [before, after]: [isize; 2]) -> Vec<Option<usize>> {
         let (first, kept) = (crop(before), size - crop(before) - crop(after));
         let last = kept.saturating_sub(1);
         let (before, after) = (grow(before), grow(after));

@@ -176,10 +176,12 @@ pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Re
         vectors: vec![vector],
     });
     let n = builder.array_size();
+    let axes = view.shape.iter().zip(&pad.pads);
+    let sources: Vec<Vec<Option<usize>>> = axes.map(|(&size, &pads)| pad.sources(size, pads)).collect();
     let padded = gather(builder, i, &shape, |element| {
         let mut at = 0;
         for (axis, index) in indices(element, &shape).enumerate() {
-            match source(index as isize - pad.pads[axis][0], view.shape[axis], pad.mode) {
+            match sources[axis][index] {
                 Some(position) => at += position * strides[axis],
                 None => {
                     return filling.as_ref().map(|filling| (filling, element % natural_channels(&shape) % n));
@@ -204,27 +206,6 @@ pub fn tile(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
     })?;
     builder.set_view(node.outputs[0], tiled);
     Ok(Lowered::Views)
-}
-
-/// The element of an axis that stands at `position`, which may lie outside; `None` for the filling.
-fn source(position: isize, size: usize, mode: PadMode) -> Option<usize> {
-    let last = size as isize - 1;
-    let inside = match mode {
-        _ if (0..=last).contains(&position) => position,
-        PadMode::Constant(_) => return None,
-        PadMode::Edge => position.clamp(0, last),
-        PadMode::Reflect if last == 0 => 0,
-        PadMode::Reflect => {
-            let folded = position.rem_euclid(2 * last);
-            folded.min(2 * last - folded)
-        }
-        PadMode::Symmetric => {
-            let folded = position.rem_euclid(2 * (last + 1));
-            folded.min(2 * last + 1 - folded)
-        }
-        PadMode::Wrap => position.rem_euclid(last + 1),
-    };
-    usize::try_from(inside).ok()
 }
 
 /// The same elements in the packing the innermost axis asks for.

@@ -10,6 +10,7 @@ use super::unary::needs_lookup;
 use super::{loaded, natural_view};
 use crate::lower::hir::{ChannelOperand, Operand, Step, Term, Windows};
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
+use crate::lower::object::{ObjectKind, VecRef};
 use crate::op::SimdOp;
 
 /// Starts a chain for a reduction that takes in the innermost axis; `None` for others.
@@ -96,11 +97,10 @@ fn reduce_windows(
     let scale = (kind == ReduceKind::Mean).then(|| builder.objects.splat(1.0 / windows.longest() as f32));
     let before = each(kind);
     if exceed_accumulators(builder, &windows) {
-        if before.is_some() {
-            return Err(Reject::new(
-                format!("it reduces {} vectors at once, more than the accumulators hold", windows.longest()),
-                "reduce one axis after the other",
-            ));
+        if let Some(before) = before
+            && !store(builder, chain, before)
+        {
+            return Ok(false);
         }
         let further = |vectors| match op {
             SimdOp::Add => Step::AddVectors(vectors),
@@ -117,6 +117,24 @@ fn reduce_windows(
         None => Step::Reduce { op, windows },
     });
     Ok(true)
+}
+
+/// Applies a step to a loaded grid and stores it, for the chain to load anew; `false` when the chain
+/// holds more than the load.
+fn store(builder: &mut Builder, chain: &mut Chain, step: Step) -> bool {
+    let [Step::Load(_)] = chain.steps.as_slice() else { return false };
+    let (pixels, channels) = (chain.pixels, chain.channels);
+    let blocks = channels.div_ceil(builder.array_size()).max(1);
+    let name = chain.nodes.first().map_or("", |&i| &builder.graph.nodes[i].name);
+    let object = builder.objects.add(format!("{name}/each"), ObjectKind::Variable, pixels * blocks);
+    let mut steps = std::mem::take(&mut chain.steps);
+    steps.extend([step, Step::Save { object, pixel_major: true }]);
+    let Chain { nodes, value, .. } = &*chain;
+    let layer = Chain { nodes: nodes.clone(), value: *value, pixels, channels, macs: 0, steps, saved: true };
+    builder.push_layer(layer);
+    let vectors = (0..(pixels * blocks) as u32).map(|index| VecRef { object, index });
+    chain.steps = vec![Step::Load(vectors.collect())];
+    true
 }
 
 /// What happens to each element before.

@@ -245,8 +245,8 @@ fn reductions_of_any_axes() {
 
 #[test]
 fn reductions_of_more_than_the_accumulators() {
-    use ReduceKind::{Max, Mean, Min, Prod, Sum};
-    for kind in [Sum, Mean, Max, Min, Prod] {
+    use ReduceKind::{L1, Max, Mean, Min, Prod, Sum, SumSquare};
+    for kind in [Sum, Mean, Max, Min, Prod, L1, SumSquare] {
         let mut net = Net::new();
         let x = net.input(&[2, 6, 6, 5]);
         let pixels = net.node(Reduce { kind, axes: vec![1, 2], keep_dims: true }, &[x]);
