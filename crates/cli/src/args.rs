@@ -81,6 +81,30 @@ pub struct LoweringArgs {
     pub order: Option<String>,
 }
 
+/// How a model's numeric range is chosen.
+#[derive(Debug, Args)]
+pub struct CalibrationArgs {
+    /// Typical inputs: weights and values between layers are scaled by powers of two so that what
+    /// these reach fits the number format. Without them nothing is scaled
+    #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
+    pub calibrate: Vec<String>,
+    /// When to scale
+    #[arg(long, value_enum, default_value_t)]
+    pub rescale: Rescale,
+}
+
+/// When layers are scaled by powers of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Rescale {
+    /// When that saturates less on the inputs of --calibrate, and is no further from float there
+    #[default]
+    Auto,
+    /// Wherever something does not fit
+    Always,
+    /// Not at all
+    Never,
+}
+
 /// A model for a target.
 #[derive(Debug, Args)]
 pub struct ModelSourceArgs {
@@ -120,6 +144,9 @@ pub struct CompileArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: ModelSourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
     /// Folder for the files
     #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
     pub output: Option<PathBuf>,
@@ -134,6 +161,9 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
     /// Inputs: `.npy`, `.npz` or the target's CSV; several samples follow each other along the first axis
     #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1.., required = true)]
     pub inputs: Vec<String>,
@@ -143,6 +173,23 @@ pub struct RunArgs {
     /// Write the machine's integers
     #[arg(long, requires = "output")]
     pub raw: bool,
+    /// Compare every layer of a model with float, and tell where the two part ways
+    ///
+    /// A layer's own error is the machine's result against the layer in float on the machine's own
+    /// operands; the chain's is against the whole network in float. They part ways at the first
+    /// layer that saturates, or where an element's own error is larger than rounding explains:
+    /// half a step for each constant and each product, carried through the layer's operators.
+    /// Lookups and the like have no such bound: they part by saturation alone. What is suggested was
+    /// tried on these inputs.
+    #[arg(long)]
+    pub compare: bool,
+    /// `.npz` file for every tensor of a model
+    ///
+    /// `machine/NAME` is what the machine has for the value NAME: inputs, results of layers, outputs.
+    /// With --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in
+    /// float on the machine's operands. All are real values in the model's scale.
+    #[arg(long, value_name = "DUMP.npz")]
+    pub dump: Option<PathBuf>,
 }
 
 /// `npu eval`
@@ -167,6 +214,9 @@ pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: SourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
 }
 
 /// `npu check`

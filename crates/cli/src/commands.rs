@@ -11,14 +11,17 @@ mod layers;
 mod run;
 mod targets;
 mod time;
+mod truth;
 
 use std::collections::BTreeMap;
 
 use npukit::verbs::Source;
-use npukit::{Context, InputFile, ModelOptions};
+use npukit::{Calibration, Context, InputFile, ModelOptions, RescaleMode};
 
 use crate::answer::Answer;
-use crate::args::{Cli, Command, LoweringArgs, ModelArgs, ModelSourceArgs, Resize, SourceArgs};
+use crate::args::{
+    CalibrationArgs, Cli, Command, LoweringArgs, ModelArgs, ModelSourceArgs, Rescale, Resize, SourceArgs,
+};
 use crate::disk::Disk;
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -70,12 +73,22 @@ fn lowering_options(args: &LoweringArgs) -> BTreeMap<String, String> {
     given.collect()
 }
 
-fn source(args: &SourceArgs) -> Source {
+fn calibration(args: &CalibrationArgs) -> Calibration {
+    let mode = match args.rescale {
+        Rescale::Auto => RescaleMode::Auto,
+        Rescale::Always => RescaleMode::Always,
+        Rescale::Never => RescaleMode::Never,
+    };
+    Calibration { inputs: input_files(&args.calibrate), mode }
+}
+
+fn source(args: &SourceArgs, calibrating: &CalibrationArgs) -> Source {
     Source {
         path: args.path.clone(),
         target: args.target.clone(),
         options: lowering_options(&args.lowering),
         model: model_options(&args.model),
+        calibration: calibration(calibrating),
     }
 }
 
@@ -85,6 +98,7 @@ fn model_source(args: &ModelSourceArgs) -> Source {
         target: Some(args.target.clone()),
         options: lowering_options(&args.lowering),
         model: model_options(&args.reading),
+        calibration: Calibration::default(),
     }
 }
 

@@ -22,9 +22,12 @@ mod graph;
 mod ir;
 mod macs;
 pub mod op;
+mod part;
 pub mod pass;
 mod print;
 mod product;
+pub mod rescale;
+mod rounding;
 pub mod shape;
 mod special;
 
@@ -32,3 +35,4 @@ pub use eval::{EvalError, evaluate, evaluate_all, evaluate_with};
 pub use graph::GraphError;
 pub use ir::{Graph, Node, NodeId, Value, ValueId, ValueInfo};
 pub use op::{Op, OpError, Operator};
+pub use rounding::rounding_bounds;

@@ -29,6 +29,8 @@ mod products;
 mod random;
 #[path = "main/reductions.rs"]
 mod reductions;
+#[path = "main/rescale.rs"]
+mod rescale;
 #[path = "main/resize.rs"]
 mod resize;
 #[path = "main/support.rs"]

@@ -38,6 +38,9 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
+    /// A rescaling is demanded, and nothing says how large values become.
+    #[error("`--rescale always` needs `--calibrate` with inputs that are typical")]
+    NoCalibration,
     /// An instruction, stage or form that does not exist.
     #[error("there is no {what} `{name}`")]
     #[diagnostic(help("there are {known}"))]
@@ -108,6 +111,13 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Target(#[from] TargetError),
+    /// A program that keeps its layers' results computes something else.
+    #[error("keeping the results of layers changes output `{output}`")]
+    #[diagnostic(help("this is a fault of the target's compiler, and none of the model: please report it"))]
+    KeptDiffers {
+        /// The output.
+        output: String,
+    },
     /// Outputs cannot be written as arrays.
     #[error("cannot write array `{name}`: {reason}")]
     Output {
@@ -126,6 +136,7 @@ impl Error {
             | Self::NoTarget
             | Self::NeedlessTarget { .. }
             | Self::NeedlessOption { .. }
+            | Self::NoCalibration
             | Self::UnknownName { .. } => true,
             Self::Port(error) => error.is_usage(),
             Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,

@@ -9,18 +9,23 @@
 mod error;
 mod inputs;
 mod model;
+mod rescale;
 mod samples;
 mod targets;
+mod truth;
 pub mod verbs;
 
 pub use error::Error;
 pub use inputs::InputFile;
 pub use model::ModelOptions;
 pub use npukit_target::{ArtifactFile, ReadError, Reader, TargetError};
+pub use rescale::{Calibration, Mode as RescaleMode};
 pub use targets::{default_target, resolve, target, targets};
 
 /// What reports are made of.
 pub mod report {
+    pub use crate::rescale::{LayerExponent, Measured, Report as RescaleReport};
+    pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use npukit_target::{
         HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Saturation, TimeReport,
     };

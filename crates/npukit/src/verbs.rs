@@ -13,10 +13,13 @@ pub mod time;
 
 use std::collections::BTreeMap;
 
-use npukit_target::{CompileOptions, Compiled, Instance, Reader};
+use npukit_target::{CompileOptions, Compiled, Instance};
 
+use crate::Context;
 use crate::error::Error;
+use crate::inputs;
 use crate::model::{self, Model, ModelOptions};
+use crate::rescale::{self, Calibration, Chosen, Exponents, Mode, Trial};
 use crate::targets::{artifact_target, resolve};
 
 pub use crate::samples::{Comparison, OutputReport};
@@ -32,20 +35,34 @@ pub struct Source {
     pub options: BTreeMap<String, String>,
     /// For a model: how it is read.
     pub model: ModelOptions,
+    /// For a model: samples by which its numeric range is chosen.
+    pub calibration: Calibration,
 }
 
-/// A program, and the model it was made from.
+/// A program, and what it was made from.
 struct Program {
     compiled: Box<dyn Compiled>,
-    model: Option<Model>,
+    origin: Option<Origin>,
+}
+
+/// What a program was made from.
+pub(crate) struct Origin {
+    pub instance: Box<dyn Instance>,
+    /// Its `simplified` graph is the one compiled, rescaled where that was chosen.
+    pub model: Model,
+    pub options: CompileOptions,
+    /// Of the compiled graph's values.
+    pub exponents: Exponents,
+    /// What came of the calibration, if there was one.
+    pub rescaling: Option<rescale::Report>,
 }
 
 impl Source {
     /// The program: compiled, or loaded.
-    fn program(&self, reader: &dyn Reader) -> Result<Program, Error> {
+    fn program(&self, context: Context<'_>) -> Result<Program, Error> {
         let Some(target) = artifact_target(&self.path) else {
-            let (model, compiled) = self.compile(reader)?;
-            return Ok(Program { compiled, model: Some(model) });
+            let (origin, compiled) = self.compile(context)?;
+            return Ok(Program { compiled, origin: Some(origin) });
         };
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
@@ -57,18 +74,61 @@ impl Source {
         if self.model != ModelOptions::default() {
             return needless("`--batch`, `--input-shape`, `--outputs` or `--resize`");
         }
-        Ok(Program { compiled: target.load(&self.path, reader)?, model: None })
+        if self.calibration != Calibration::default() {
+            return needless("`--calibrate` or `--rescale`");
+        }
+        Ok(Program { compiled: target.load(&self.path, context.reader)?, origin: None })
     }
 
-    /// The model, and the program made from it.
-    fn compile(&self, reader: &dyn Reader) -> Result<(Model, Box<dyn Compiled>), Error> {
-        let instance = self.instance(reader)?;
-        let model = model::load(&self.path, &self.model, reader)?;
-        let compiled = instance.compile(&model.simplified, &self.compile_options(&model.file_name))?;
-        Ok((model, compiled))
+    /// The program made from the model, rescaled when the calibration says so, and what it is made from.
+    fn compile(&self, context: Context<'_>) -> Result<(Origin, Box<dyn Compiled>), Error> {
+        let mut origin = self.load(context)?;
+        let compiled = origin.instance.compile(&origin.model.simplified, &origin.options)?;
+        let chosen = self.calibrate(&mut origin, &*compiled, context)?;
+        let Some(Chosen { graph, exponents, compiled }) = chosen else { return Ok((origin, compiled)) };
+        (origin.model.simplified, origin.exponents) = (graph, exponents);
+        Ok((origin, compiled))
     }
 
-    fn instance(&self, reader: &dyn Reader) -> Result<Box<dyn Instance>, Error> {
+    /// The model for its instance, as it enters the target.
+    fn origin(&self, context: Context<'_>) -> Result<Origin, Error> {
+        if self.calibration == Calibration::default() {
+            return self.load(context);
+        }
+        Ok(self.compile(context)?.0)
+    }
+
+    /// The model for its instance, not rescaled.
+    fn load(&self, context: Context<'_>) -> Result<Origin, Error> {
+        let instance = self.instance(context.reader)?;
+        let model = model::load(&self.path, &self.model, context.reader)?;
+        let options = self.compile_options(&model.file_name);
+        Ok(Origin { instance, model, options, exponents: Exponents::new(), rescaling: None })
+    }
+
+    /// The rescaled program, when there are samples and they ask for one.
+    fn calibrate(
+        &self,
+        origin: &mut Origin,
+        plain: &dyn Compiled,
+        context: Context<'_>,
+    ) -> Result<Option<Chosen>, Error> {
+        let Calibration { inputs, mode } = &self.calibration;
+        match (inputs.is_empty(), mode) {
+            (true, Mode::Always) => return Err(Error::NoCalibration),
+            (true, _) | (_, Mode::Never) => return Ok(None),
+            _ => {}
+        }
+        let Origin { instance, model, options, .. } = &*origin;
+        let samples = inputs::samples(inputs, &model::ports(&model.graph), context.reader, None)?;
+        let (samples, progress) = (&samples[..], context.progress);
+        let trial = Trial { instance: &**instance, model, options, samples, progress };
+        let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
+        origin.rescaling = Some(report);
+        Ok(chosen)
+    }
+
+    fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {
         resolve(self.target.as_deref().ok_or(Error::NoTarget)?, reader)
     }
 

@@ -5,5 +5,7 @@
 mod broken;
 #[path = "main/memory.rs"]
 mod memory;
+#[path = "main/truth.rs"]
+mod truth;
 #[path = "main/verbs.rs"]
 mod verbs;

@@ -107,4 +107,37 @@ impl NumberFormat {
             Self::Float32 => f32::from_bits(raw as u32),
         }
     }
+
+    /// The largest real value that does not saturate, on either side of zero.
+    pub fn largest(self) -> f64 {
+        match self {
+            Self::Fixed(format) => format.max() as f64 / format.one() as f64,
+            Self::Float32 => f64::from(f32::MAX),
+        }
+    }
+
+    /// The distance of neighbouring values; none when it depends on the value.
+    pub fn step(self) -> Option<f64> {
+        match self {
+            Self::Fixed(format) => Some(1.0 / format.one() as f64),
+            Self::Float32 => None,
+        }
+    }
+
+    /// The real value nearest to `f` that the format holds: to a raw value and back.
+    pub fn round(self, f: f32) -> f32 {
+        self.raw_to_f32(self.raw_from_f32(f))
+    }
+}
+
+/// The format as one writes it down: `fixed point, 16 bits, 8 of them fraction`.
+impl std::fmt::Display for NumberFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fixed(FixedFormat { width, binary_point }) => {
+                write!(f, "fixed point, {width} bits, {binary_point} of them fraction")
+            }
+            Self::Float32 => f.write_str("32-bit float"),
+        }
+    }
 }

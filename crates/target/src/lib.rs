@@ -15,7 +15,7 @@ mod vectors;
 
 pub use error::TargetError;
 pub use port::{Port, PortError};
-pub use program::{ArtifactFile, Compiled, Inputs, Output, RunResult};
+pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
 pub use read::{ReadError, Reader, folder, sibling};
 pub use report::{
     HostStepReport, KindTime, LayerTime, MemoryReport, Problem, ProgramReport, Saturation, Saturations,

@@ -38,6 +38,16 @@ pub struct RunResult {
     pub saturations: Saturations,
 }
 
+/// A layer: what a program computes in one go, and leaves in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// As in [`ProgramReport::layers`].
+    pub name: String,
+    /// Names of the values of the graph that it ends in: they are in memory, whole, when it is done.
+    /// Empty for one that only moves vectors about.
+    pub results: Vec<String>,
+}
+
 /// A program for an instance.
 pub trait Compiled: Send + Sync {
     /// What it is.
@@ -48,6 +58,15 @@ pub trait Compiled: Send + Sync {
 
     /// What it gives.
     fn outputs(&self) -> Vec<Port>;
+
+    /// Its layers in order, with the values of the compiled graph that they end in; empty when it
+    /// does not know (it was read from files).
+    ///
+    /// A layer's results may be made outputs of the graph as well: the program then computes the
+    /// same values, and gives these out.
+    fn layers(&self) -> Vec<Layer> {
+        Vec::new()
+    }
 
     /// The files its drivers load, the manifest first.
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
+use npukit_numeric::NumberFormat;
 
 use serde::Serialize;
 
@@ -109,6 +110,18 @@ pub trait Instance: Send + Sync {
 
     /// Parameters, by name.
     fn config(&self) -> serde_json::Value;
+
+    /// The format of the numbers in its memories; none when there is no one format to name.
+    fn number_format(&self) -> Option<NumberFormat> {
+        None
+    }
+
+    /// The same instance with number formats whose range is wider, the narrowest of them first.
+    ///
+    /// What saturates on this instance may fit one of those.
+    fn wider(&self) -> Vec<Box<dyn Instance>> {
+        Vec::new()
+    }
 
     /// Its instruction set.
     fn isa(&self) -> Result<IsaSpec, TargetError> {

@@ -78,6 +78,8 @@ pub struct Compiled {
     pub strategy: Strategy,
     /// Constants that saturated when they were converted to the number format.
     pub saturated_constants: u64,
+    /// For each layer of the program, the names of the graph's values that it saves.
+    pub results: Vec<Vec<String>>,
 }
 
 /// Compiles a simplified graph (see `npukit_graph::pass`) for an instance.
@@ -87,9 +89,19 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let model = hir::build(graph, config, options.order)?;
     let (strategy, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
     let saturated_constants = model.objects.saturated_constants();
+    let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
-    Ok(Compiled { program, strategy, saturated_constants })
+    Ok(Compiled { program, strategy, saturated_constants, results })
+}
+
+/// The values of `graph` that `layer` saves whole: their objects bear their names.
+fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
+    let saved = layer.steps.iter().filter_map(|step| match step {
+        hir::Step::Save { object, .. } => Some(&model.objects.get(*object).name),
+        _ => None,
+    });
+    saved.filter(|name| graph.find_value(name).is_some()).cloned().collect()
 }
 
 /// The nodes that stand in the way of compiling `graph`; empty when none does.

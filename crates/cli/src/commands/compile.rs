@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use npukit::verbs::Source;
 use npukit::verbs::compile::{Report, compile, emit};
 use serde_json::json;
 
 use super::layers::{choices, cycles, host_steps};
-use super::{model_source, without_bar};
+use super::truth::rescaling;
+use super::{calibration, model_source, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -14,13 +16,14 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, table, thousands};
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.source);
+    let calibration = calibration(&args.calibration);
+    let source = Source { calibration, ..model_source(&args.source) };
     if let Some(stage) = &args.emit {
         let text = without_bar(|context| emit(&source, stage, context))?;
         let json = json!({ "stage": stage, "text": text });
         return Ok(Answer::new(text, &json));
     }
-    let (mut report, files) = without_bar(|context| compile(&source, context))?;
+    let (mut report, files) = with_bar("samples", |context| compile(&source, context))?;
     let folder = args.output.clone().unwrap_or_default();
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
     let contents: Vec<(PathBuf, &[u8])> =
@@ -53,6 +56,7 @@ fn text(report: &Report) -> String {
         Column::Right("depth"),
     ];
     text += &format!("\n{}\n", table(&columns, rows));
+    text += &rescaling(report.rescaling.as_ref());
     text += &host_steps(&report.host_steps);
     text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));

@@ -3,6 +3,7 @@
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::layers::{choices, host_steps, outputs, saturations};
+use super::truth::{rescaling, truth};
 use super::{input_files, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
@@ -11,11 +12,17 @@ use crate::failure::Failure;
 use crate::table::{facts, percent, thousands};
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
-    let request = Request { source: source(&args.source), inputs: input_files(&args.inputs), raw: args.raw };
-    let (report, npz) = with_bar("samples", |context| run_verb(&request, context))?;
-    if let Some(path) = &args.output {
-        write_all(&[(path.clone(), &npz)])?;
-    }
+    let request = Request {
+        source: source(&args.source, &args.calibration),
+        inputs: input_files(&args.inputs),
+        raw: args.raw,
+        compare: args.compare,
+        dump: args.dump.is_some(),
+    };
+    let (report, files) = with_bar("samples", |context| run_verb(&request, context))?;
+    let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
+    let dump = args.dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
+    write_all(&outputs.chain(dump).collect::<Vec<_>>())?;
     Ok(Answer::new(text(&report), &report))
 }
 
@@ -39,6 +46,8 @@ fn text(report: &Report) -> String {
     lines.push(("seconds", format!("{:.3}", report.seconds)));
     let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs));
     text += &saturations(&report.saturations_by_layer);
+    text += &rescaling(report.rescaling.as_ref());
+    text += &truth(report.truth.as_ref());
     text += &host_steps(&report.host_steps);
     text
 }

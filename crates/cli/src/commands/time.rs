@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, percent, table, thousands};
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
-    let report = without_bar(|context| time(&source(&args.source), context))?;
+    let report = without_bar(|context| time(&source(&args.source, &args.calibration), context))?;
     Ok(Answer::new(text(&report), &report))
 }
 

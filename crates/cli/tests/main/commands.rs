@@ -71,6 +71,24 @@ fn a_compiled_model_runs_and_times_as_the_model_does() {
 }
 
 #[test]
+fn layers_are_compared_and_written() {
+    let npu = Npu::new();
+    let run = ["run", DIGITS, "--target", "tcu:pynqz1", "--input", IMAGES, "--compare", "--dump", "all.npz"];
+    let report = npu.json(0, &run);
+    has_keys(&report, &["truth.layers", "truth.suggestions", "truth.programs"]);
+    let keys =
+        ["name", "operators", "own_max_abs_error", "own_rms_error", "chain_max_abs_error", "saturations"];
+    has_keys(&report["truth"]["layers"][0], &keys);
+    assert!(report["truth"]["parts_at"].is_null() && npu.path("all.npz").exists());
+    let (text, _) = npu.text(0, &run);
+    assert!(text.contains("rounding explains") && text.contains("all differences are explained"), "{text}");
+    let calibrated = ["compile", DIGITS, "--target", "tcu:pynqz1", "--calibrate", IMAGES, "-o", "out"];
+    let report = npu.json(0, &calibrated);
+    assert_eq!(report["rescaling"]["applied"], false);
+    assert_eq!(report["rescaling"]["reason"], "nothing saturates");
+}
+
+#[test]
 fn eval_is_the_float_model() {
     let npu = Npu::new();
     let report = npu.json(0, &["eval", DIGITS, "--input", IMAGES, "--output", "float.npz"]);

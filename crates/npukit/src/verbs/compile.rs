@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Source;
 use crate::error::Error;
-use crate::{Context, model};
+use crate::{Context, rescale};
 
 /// What was compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +35,9 @@ pub struct Report {
     pub choices: BTreeMap<String, String>,
     /// Constants that did not fit the number format.
     pub saturated_constants: Option<u64>,
+    /// What came of the calibration, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescaling: Option<rescale::Report>,
     /// What its user should know of.
     pub warnings: Vec<String>,
     /// Of the whole compilation, reading included.
@@ -44,7 +47,7 @@ pub struct Report {
 /// Compiles; the caller writes the files and puts their paths into the report's `artifacts`.
 pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
-    let (_, compiled) = source.compile(context.reader)?;
+    let (origin, compiled) = source.compile(context)?;
     let files = compiled.files()?;
     let (program, time) = (compiled.report(), compiled.time()?);
     let report = Report {
@@ -59,6 +62,7 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
         layers: program.layers.len(),
         choices: program.choices,
         saturated_constants: program.saturated_constants,
+        rescaling: origin.rescaling,
         warnings: program.warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
@@ -72,9 +76,10 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
     if stage != "graph" && !instance.stages().contains(&stage) {
         return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known: known() });
     }
-    let model = model::load(&source.path, &source.model, context.reader)?;
+    let origin = source.origin(context)?;
+    let graph = &origin.model.simplified;
     if stage == "graph" {
-        return Ok(model.simplified.to_string());
+        return Ok(graph.to_string());
     }
-    Ok(instance.emit(&model.simplified, &source.compile_options(&model.file_name), stage)?)
+    Ok(origin.instance.emit(graph, &origin.options, stage)?)
 }

@@ -14,7 +14,9 @@ use super::{Program, Source};
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample};
 use crate::samples::{Comparison, OutputReport, Stack, compare, npz};
-use crate::{Context, Progress};
+use crate::targets::artifact_target;
+use crate::truth::{self, Run, Wanted, truth};
+use crate::{Context, Progress, rescale};
 
 /// What to run, on what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,10 @@ pub struct Request {
     pub inputs: Vec<InputFile>,
     /// Gives the machine's integers instead of real values.
     pub raw: bool,
+    /// Compares every layer with float.
+    pub compare: bool,
+    /// Gives every tensor.
+    pub dump: bool,
 }
 
 /// What was run.
@@ -49,24 +55,61 @@ pub struct Report {
     pub saturated_inputs: u64,
     /// Those of them that are results, by layer.
     pub saturations_by_layer: Vec<Saturation>,
+    /// What came of the calibration, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescaling: Option<rescale::Report>,
+    /// Every layer beside float, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truth: Option<truth::Report>,
     /// Steps done by the host.
     pub host_steps: Vec<HostStepReport>,
     /// Of everything.
     pub seconds: f64,
 }
 
-/// Runs all samples; also gives the `.npz` of the outputs.
-pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
+/// Files of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// `.npz` of the outputs.
+    pub outputs: Vec<u8>,
+    /// `.npz` of every tensor, when asked for. `machine/NAME` is the value `NAME` of the compiled graph as the
+    /// machine has it; with a comparison, `float/NAME` is that of the whole network in float, and
+    /// `layer/NAME` that of its layer in float on the machine's operands. All in the model's scale.
+    pub dump: Option<Vec<u8>>,
+}
+
+/// Runs all samples; also gives the files.
+pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
-    let Program { compiled, model } = request.source.program(context.reader)?;
+    let wanted = Wanted { compare: request.compare, dump: request.dump };
+    if wanted != Wanted::default() && artifact_target(&request.source.path).is_some() {
+        let (path, option) = (request.source.path.clone(), "`--compare` or `--dump`");
+        return Err(Error::NeedlessOption { path, option });
+    }
+    let Program { compiled, origin } = request.source.program(context)?;
     let compiled = &*compiled;
     let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
     let samples = inputs::samples(&request.inputs, &compiled.inputs(), context.reader, Some(&read_text))?;
     let (stacks, saturations) = machine(compiled, &samples, context.progress)?;
-    let comparison = match &model {
-        Some(model) => Some(compare(&stacks, &float_of(&model.graph, compiled, &samples)?)),
-        None => None,
-    };
+    let mut files = Files { outputs: npz(&stacks, request.raw)?, dump: None };
+    let (mut comparison, mut layers) = (None, None);
+    if let Some(origin) = &origin {
+        let model_samples = in_model_shape(compiled, &samples);
+        let found = compare(&stacks, &float_of(&origin.model.graph, compiled, &model_samples)?);
+        comparison = Some(found);
+        if wanted != Wanted::default() {
+            let run = Run {
+                origin,
+                compiled,
+                samples: &samples,
+                model_samples: &model_samples,
+                stacks: &stacks,
+                comparison: found,
+                saturations: &saturations,
+            };
+            (layers, files.dump) = truth(&run, wanted, context)?;
+        }
+    }
     let program = compiled.report();
     let report = Report {
         name: program.name,
@@ -78,10 +121,12 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>),
         saturations: saturations.total(),
         saturated_inputs: saturations.inputs,
         saturations_by_layer: saturations.layers,
+        rescaling: origin.and_then(|origin| origin.rescaling),
+        truth: layers,
         host_steps: program.host_steps,
         seconds: start.elapsed().as_secs_f64(),
     };
-    Ok((report, npz(&stacks, request.raw)?))
+    Ok((report, files))
 }
 
 /// All samples on the machine, over the host's cores.
@@ -120,19 +165,30 @@ fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
     stacks
 }
 
-/// The float evaluator's outputs in the order of the program's, for samples that may be rows of vectors.
-fn float_of(graph: &Graph, compiled: &dyn Compiled, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
-    let in_model_shape = |sample: &Sample| -> Sample {
-        let tensor = |(name, tensor): &(String, Tensor)| {
-            (name.clone(), compiled.to_model(name, tensor).unwrap_or_else(|| tensor.clone()))
-        };
-        sample.iter().map(tensor).collect()
+/// Samples that may be rows of vectors, in the model's shapes.
+fn in_model_shape(compiled: &dyn Compiled, samples: &[Sample]) -> Vec<Sample> {
+    let tensor = |(name, tensor): &(String, Tensor)| {
+        (name.clone(), compiled.to_model(name, tensor).unwrap_or_else(|| tensor.clone()))
     };
-    let samples: Vec<Sample> = samples.iter().map(in_model_shape).collect();
-    let mut stacks = float(graph, &samples, &|_, _| ())?;
+    samples.iter().map(|sample| sample.iter().map(tensor).collect()).collect()
+}
+
+/// The float evaluator's outputs in the order of the program's.
+fn float_of(graph: &Graph, compiled: &dyn Compiled, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
+    let mut stacks = float(graph, samples, &|_, _| ())?;
     let order: Vec<String> = compiled.outputs().into_iter().map(|port| port.name).collect();
     stacks.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
     Ok(stacks)
+}
+
+/// The tensors of a sample in the order of the graph's inputs.
+pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Vec<Tensor> {
+    let by_name = |&id| {
+        let value = graph.value(id);
+        let (_, tensor) = sample.iter().find(|(name, _)| *name == value.name)?;
+        Some(as_float(tensor, value.info.element))
+    };
+    graph.inputs.iter().filter_map(by_name).collect()
 }
 
 /// All samples through the float evaluator, over the host's cores.
@@ -140,13 +196,7 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) 
     let done = AtomicUsize::new(0);
     progress(0, samples.len());
     let one = |sample: &Sample| {
-        let by_name = |&id| {
-            let value = graph.value(id);
-            let (_, tensor) = sample.iter().find(|(name, _)| *name == value.name)?;
-            Some(as_float(tensor, value.info.element))
-        };
-        let tensors: Vec<_> = graph.inputs.iter().filter_map(by_name).collect();
-        let outputs = evaluate(graph, &tensors);
+        let outputs = evaluate(graph, &tensors(graph, sample));
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
         outputs
     };

@@ -25,7 +25,7 @@ pub struct Report {
 
 /// Times a program.
 pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    let compiled = source.program(context.reader)?.compiled;
+    let compiled = source.program(context)?.compiled;
     let program = compiled.report();
     Ok(Report {
         name: program.name,

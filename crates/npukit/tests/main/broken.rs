@@ -55,7 +55,7 @@ fn run_artifact(files: &Memory, input: &str) -> Result<(), Error> {
     let source = Source { path: MANIFEST.into(), ..Source::default() };
     time(&source, files.context())?;
     let inputs = vec![InputFile::parse(input)];
-    run(&Request { source, inputs, raw: true }, files.context()).map(|_| ())
+    run(&Request { source, inputs, raw: true, ..Request::default() }, files.context()).map(|_| ())
 }
 
 proptest! {
@@ -93,7 +93,7 @@ proptest! {
     fn models(damage in damage()) {
         let files = damaged("digits.onnx", damage);
         let inputs = vec![InputFile::parse("x.npy")];
-        let request = Request { source: digits("tcu"), inputs, raw: false };
+        let request = Request { source: digits("tcu"), inputs, ..Request::default() };
         if let Err(error) = run(&request, files.context()) {
             prop_assert!(!error.to_string().is_empty());
         }
@@ -138,7 +138,7 @@ proptest! {
             Err(error) => prop_assert!(error.to_string().contains("a.tarch"), "{}", error),
             Ok(_) => {
                 let inputs = vec![InputFile::parse("x.npy")];
-                let request = Request { source: digits("tcu:a.tarch"), inputs, raw: false };
+                let request = Request { source: digits("tcu:a.tarch"), inputs, ..Request::default() };
                 let _ = run(&request, files.context());
             }
         }

@@ -11,7 +11,7 @@ use npukit_target::Config;
 use crate::memory::{Memory, digits};
 
 fn request(source: Source, input: &str) -> Request {
-    Request { source, inputs: vec![InputFile::parse(input)], raw: false }
+    Request { source, inputs: vec![InputFile::parse(input)], raw: false, ..Request::default() }
 }
 
 #[test]
@@ -33,8 +33,8 @@ fn rows_of_vectors_are_the_same_inputs() {
 fn real_outputs_are_the_integers_times_the_smallest_step() {
     let files = Memory::with_digits();
     let source = Source { path: "digits_onnx_pynqz1.tmodel".into(), ..Source::default() };
-    let real = run(&request(source.clone(), "x.npy"), files.context()).unwrap().1;
-    let raw = run(&Request { raw: true, ..request(source, "x.npy") }, files.context()).unwrap().1;
+    let real = run(&request(source.clone(), "x.npy"), files.context()).unwrap().1.outputs;
+    let raw = run(&Request { raw: true, ..request(source, "x.npy") }, files.context()).unwrap().1.outputs;
     let real = read_npz("real", &real).unwrap().remove(0).1;
     let raw = read_npz("raw", &raw).unwrap().remove(0).1;
     assert_eq!((real.shape(), raw.shape()), (&[3, 10][..], &[3, 10][..]));

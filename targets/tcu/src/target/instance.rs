@@ -2,12 +2,13 @@
 
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
+use npukit_numeric::NumberFormat;
 use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
 
 use super::program::TcuProgram;
 use crate::artifact::artifact_name;
 use crate::codec::{decode_program_lenient, encode_program};
-use crate::config::Config;
+use crate::config::{Config, DataType};
 use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Order, Strategy};
@@ -32,6 +33,16 @@ impl Instance for TcuInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn number_format(&self) -> Option<NumberFormat> {
+        Some(self.config.data_type.format())
+    }
+
+    fn wider(&self) -> Vec<Box<dyn Instance>> {
+        let range = |data_type: DataType| data_type.format().largest();
+        let wider = DataType::ALL.into_iter().filter(|&other| range(other) > range(self.config.data_type));
+        wider.map(|data_type| Box::new(self.with_data_type(data_type)) as Box<dyn Instance>).collect()
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
@@ -97,6 +108,12 @@ impl Instance for TcuInstance {
 }
 
 impl TcuInstance {
+    /// The same with another number format, which its name tells.
+    fn with_data_type(&self, data_type: DataType) -> Self {
+        let name = format!("{} with data_type {}", self.name, data_type.name());
+        Self { name, config: Config { data_type, ..self.config.clone() } }
+    }
+
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
         let name = artifact_name(&options.model_name, &self.name);
         let mut lowering = lower::Options { name: Some(name), ..lower::Options::default() };

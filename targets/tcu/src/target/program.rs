@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, MemoryReport, Port, ProgramReport, RunResult, Saturation,
-    Saturations, TargetError, TimeReport,
+    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport, RunResult,
+    Saturation, Saturations, TargetError, TimeReport,
 };
 
 use crate::program::{Binding, HostStep, MemoryUse, Program};
@@ -23,6 +23,8 @@ pub(super) struct TcuProgram {
     /// What the compiler chose.
     choices: BTreeMap<String, String>,
     saturated_constants: Option<u64>,
+    /// The values of the graph that each layer saves; empty for a program read from files.
+    results: Vec<Vec<String>>,
 }
 
 /// What the C driver takes at most (specification 6.2).
@@ -34,14 +36,15 @@ const DRIVER_PROBE: u64 = 2;
 impl TcuProgram {
     /// A program read from files.
     pub fn loaded(program: Program, board: Option<String>) -> Self {
-        Self { program, board, choices: BTreeMap::new(), saturated_constants: None }
+        Self { program, board, choices: BTreeMap::new(), saturated_constants: None, results: Vec::new() }
     }
 
     /// A program just made.
     pub fn compiled(compiled: lower::Compiled, board: String) -> Self {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
-        Self { program: compiled.program, board: Some(board), choices, saturated_constants }
+        let lower::Compiled { program, results, .. } = compiled;
+        Self { program, board: Some(board), choices, saturated_constants, results }
     }
 
     fn target(&self) -> String {
@@ -124,6 +127,11 @@ impl Compiled for TcuProgram {
 
     fn outputs(&self) -> Vec<Port> {
         self.program.outputs.iter().map(|binding| self.port(binding)).collect()
+    }
+
+    fn layers(&self) -> Vec<Layer> {
+        let layers = self.program.layers.iter().zip(&self.results);
+        layers.map(|(layer, results)| Layer { name: layer.name.clone(), results: results.clone() }).collect()
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {

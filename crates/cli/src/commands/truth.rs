@@ -1,0 +1,100 @@
+//! What `--calibrate` and `--compare` found, as text.
+
+use npukit::report::{LayerTruth, RescaleReport, TruthReport};
+
+use crate::table::{Column, facts, table, thousands};
+
+/// What came of a calibration; nothing when there was none.
+pub fn rescaling(report: Option<&RescaleReport>) -> String {
+    let Some(report) = report else { return String::new() };
+    let did = if report.applied { "applied" } else { "not applied" };
+    let mut lines = vec![("rescaling by powers of two", format!("{did}: {}", report.reason))];
+    lines.push(("calibration samples", report.samples.to_string()));
+    if let Some(margin) = report.margin {
+        lines.push(("range that fits", format!("{margin} times that of the samples")));
+    }
+    let mut text = format!("\n{}", facts(lines));
+    let measured = |name: &str, measured: &npukit::report::Measured| {
+        vec![
+            name.to_owned(),
+            thousands(measured.saturations),
+            measured.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands),
+            format!("{:.6}", measured.comparison.max_abs_error),
+            format!("{:.6}", measured.comparison.rms_error),
+        ]
+    };
+    let rows = std::iter::once(measured("before", &report.before));
+    let rows = rows.chain(report.after.iter().map(|after| measured("after", after)));
+    let columns = [
+        Column::Left("rescaling"),
+        Column::Right("results saturated"),
+        Column::Right("constants saturated"),
+        Column::Right("largest difference"),
+        Column::Right("RMS difference"),
+    ];
+    text += &format!("\n{}", table(&columns, rows));
+    if !report.layers.is_empty() {
+        let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
+        text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
+    }
+    text
+}
+
+/// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.
+pub fn truth(report: Option<&TruthReport>) -> String {
+    let Some(report) = report else { return String::new() };
+    let columns = [
+        Column::Left("layer"),
+        Column::Left("operators"),
+        Column::Right("own error, largest"),
+        Column::Right("RMS"),
+        Column::Right("rounding explains"),
+        Column::Right("chain's error, largest"),
+        Column::Right("RMS"),
+        Column::Right("saturated"),
+        Column::Right("range"),
+        Column::Right("in float"),
+        Column::Left(""),
+    ];
+    let parts = report.parts_at.as_ref();
+    let marked = |layer: &LayerTruth| parts.filter(|parting| !parting.input && parting.at == layer.name);
+    let mut first = true;
+    let row = |layer: &LayerTruth| {
+        let mark = marked(layer).filter(|_| std::mem::take(&mut first));
+        row(layer, mark.map_or(String::new(), |parting| format!("parts here: {}", parting.why)))
+    };
+    let mut text = format!("\n{}", table(&columns, report.layers.iter().map(row).collect::<Vec<_>>()));
+    match parts {
+        Some(parting) if parting.input => {
+            text += &format!("parts from float at input `{}`: {}\n", parting.at, parting.why)
+        }
+        Some(_) => {}
+        None => text += "all differences are explained by rounding\n",
+    }
+    text.extend(report.suggestions.iter().map(|suggestion| format!("suggestion: {suggestion}\n")));
+    text
+}
+
+fn row(layer: &LayerTruth, mark: String) -> Vec<String> {
+    let unknown = || "-".to_owned();
+    let figures = layer.figures.as_ref();
+    let number = |figure: fn(&npukit::report::Figures) -> f64| {
+        figures.map_or_else(unknown, |figures| format!("{:.6}", figure(figures)))
+    };
+    let range = |low: f64, high: f64| format!("{low:.4} .. {high:.4}");
+    vec![
+        layer.name.clone(),
+        layer.operators.join("+"),
+        number(|figures| figures.own_max_abs_error),
+        number(|figures| figures.own_rms_error),
+        figures
+            .and_then(|figures| figures.rounding_bound)
+            .map_or_else(unknown, |bound| format!("{bound:.6}")),
+        number(|figures| figures.chain_max_abs_error),
+        number(|figures| figures.chain_rms_error),
+        thousands(layer.saturations),
+        figures.map_or_else(unknown, |figures| range(figures.minimum, figures.maximum)),
+        figures.map_or_else(unknown, |figures| range(figures.float_minimum, figures.float_maximum)),
+        mark,
+    ]
+}

@@ -1,0 +1,75 @@
+//! Powers of two between layers, so that values fit a number format: [`rescale`].
+//!
+//! A value `v` gets an exponent `s`; what is stored is `v / 2^s`. Operators with constant weights
+//! change the exponent for nothing, by weights and bias multiplied by powers of two; operators for
+//! which `f(c x) = c f(x)` keep it, so that their operands and results form a class with one
+//! exponent; before any other operator, and at the outputs, a multiplication by a power of two takes
+//! it back. The exponents are the smallest with which every value and constant fits. In real
+//! arithmetic the network computes what it did before, and so it does in `f32` as long as no number
+//! becomes subnormal.
+//!
+//! | module | is |
+//! |---|---|
+//! | `ranges` | how large each value becomes, from samples |
+//! | `roles` | what becomes of an operator's results when its operands are scaled: a line per operator |
+//! | `solve` | classes and their exponents |
+//! | `rewrite` | the new graph |
+
+mod ranges;
+mod rewrite;
+mod roles;
+mod solve;
+
+use crate::ir::Graph;
+use crate::pass::PassError;
+
+pub use ranges::Ranges;
+
+/// What has to fit, and into what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Largest magnitude the number format holds.
+    pub largest: f64,
+    /// Its smallest positive value.
+    pub step: f64,
+    /// How many times the largest magnitude seen must fit, for inputs nobody has seen, and for sums
+    /// that are larger on the way than at their end; at least 1. Constants are known, and need none.
+    pub margin: f64,
+}
+
+/// A rescaled graph.
+#[derive(Clone, Debug)]
+pub struct Rescaled {
+    /// The graph; inputs and outputs are as they were.
+    pub graph: Graph,
+    /// Names of its values that are stored divided by `2^exponent`, with the exponent, where it is not 0.
+    pub exponents: Vec<(String, i32)>,
+}
+
+/// Chooses exponents for the values of a valid graph and rewrites it. `None` when nothing needs one, or
+/// no exponents of a reasonable size do.
+///
+/// Errors: [`PassError`], which would be a fault of ours.
+pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option<Rescaled>, PassError> {
+    match solve::exponents(graph, ranges, limits) {
+        Some(exponents) if exponents.iter().any(|&exponent| exponent != 0) => {
+            rewrite::rewrite(graph, exponents, limits).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The smallest exponent, at least 0, with which `magnitude` is at most `largest`.
+fn exponent_of(magnitude: f64, largest: f64) -> i32 {
+    floor_log2(largest, magnitude).map_or(0, |room| (-room).max(0))
+}
+
+/// The largest `k` with `magnitude * 2^k <= largest`; `None` when any would do.
+fn floor_log2(largest: f64, magnitude: f64) -> Option<i32> {
+    (magnitude > 0.0 && magnitude.is_finite()).then(|| {
+        let guess = (largest / magnitude).log2().floor() as i32;
+        // The logarithm rounds; one step either way is enough.
+        let fits = |k: i32| magnitude * 2f64.powi(k) <= largest;
+        (guess - 1..=guess + 1).rev().find(|&k| fits(k)).unwrap_or(guess - 1)
+    })
+}

@@ -1,0 +1,222 @@
+//! The graph with its values divided by the powers of two that were chosen.
+
+use std::collections::{HashMap, HashSet};
+
+use npukit_numeric::Tensor;
+
+use super::roles::{Role, is_float, role, scaled, scaled_operands};
+use super::{Limits, Rescaled};
+use crate::ir::{Graph, Node, Value, ValueId};
+use crate::op::{Binary, BinaryKind, Op, OpError};
+use crate::pass::PassError;
+
+/// Rewrites `graph` so that value `v` is stored divided by `2^exponents[v]`.
+pub(super) fn rewrite(graph: &Graph, exponents: Vec<i32>, limits: &Limits) -> Result<Rescaled, PassError> {
+    let mut rewriter = Rewriter::new(graph, exponents, limits);
+    for node in &graph.nodes {
+        rewriter.node(node)?;
+    }
+    rewriter.restore_outputs()?;
+    let Rewriter { graph, exponents, .. } = rewriter;
+    graph.validate()?;
+    let scaled = graph.values.iter().zip(&exponents).filter(|(_, exponent)| **exponent != 0);
+    let exponents = scaled.map(|(value, &exponent)| (value.name.clone(), exponent)).collect();
+    Ok(Rescaled { graph, exponents })
+}
+
+struct Rewriter {
+    /// The values of the old graph and new ones; nodes as far as they are rewritten.
+    graph: Graph,
+    /// Exponent of each value.
+    exponents: Vec<i32>,
+    /// Values by what they hold and with which exponent.
+    copies: HashMap<(ValueId, i32), ValueId>,
+    names: HashSet<String>,
+    /// Exponents of the powers of two that the number format holds.
+    powers: [i32; 2],
+}
+
+impl Rewriter {
+    fn new(graph: &Graph, exponents: Vec<i32>, limits: &Limits) -> Self {
+        let names = graph.values.iter().map(|value| value.name.clone()).collect();
+        // At least by two at a time, lest it should never end.
+        let powers =
+            [(limits.step.log2().ceil() as i32).min(-1), (limits.largest.log2().floor() as i32).max(1)];
+        let graph = Graph { nodes: Vec::new(), ..graph.clone() };
+        Self { graph, exponents, copies: HashMap::new(), names, powers }
+    }
+
+    fn exponent(&self, id: ValueId) -> i32 {
+        self.exponents[id.0 as usize]
+    }
+
+    fn name(&mut self, base: &str) -> String {
+        let numbered = (2u32..).map(|number| format!("{base}_{number}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        let name = names.find(|name| !self.names.contains(name)).unwrap_or_default();
+        self.names.insert(name.clone());
+        name
+    }
+
+    fn node(&mut self, node: &Node) -> Result<(), PassError> {
+        let Some(&result) = node.outputs.first() else { return Ok(()) };
+        let mut new = node.clone();
+        match role(&self.graph, node) {
+            Role::Real => self.operands(&mut new, 0)?,
+            Role::Homogeneous => {
+                let exponent = self.exponent(result);
+                self.operands(&mut new, exponent)?;
+                new.op = scaled(&node.op, power(-exponent));
+            }
+            Role::Linear { x } => self.linear(&mut new, x, result)?,
+            Role::Product => return self.product(new, result),
+        }
+        self.graph.nodes.push(new);
+        Ok(())
+    }
+
+    /// Brings all floats that the node reads to `exponent`.
+    fn operands(&mut self, node: &mut Node, exponent: i32) -> Result<(), PassError> {
+        let scaled = scaled_operands(&node.op);
+        for operand in node.inputs.iter_mut().take(scaled) {
+            if is_float(&self.graph, *operand) {
+                *operand = self.with_exponent(*operand, exponent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value with another exponent: a scaled constant, or a multiplication by a power of two.
+    fn with_exponent(&mut self, value: ValueId, exponent: i32) -> Result<ValueId, PassError> {
+        let own = self.exponent(value);
+        if own == exponent {
+            return Ok(value);
+        }
+        if let Some(&copy) = self.copies.get(&(value, exponent)) {
+            return Ok(copy);
+        }
+        let copy = if self.graph.constant(value).is_some() {
+            self.scaled_constant(value, -exponent)?
+        } else {
+            let base = format!("{}/2^{exponent}", self.graph.value(value).name);
+            let name = self.name(&base);
+            let copy = self.new_value(name, value, exponent);
+            self.multiply(value, copy)?;
+            copy
+        };
+        self.copies.insert((value, exponent), copy);
+        Ok(copy)
+    }
+
+    /// A value of the same kind.
+    fn new_value(&mut self, name: String, like: ValueId, exponent: i32) -> ValueId {
+        let info = self.graph.value(like).info.clone();
+        self.exponents.push(exponent);
+        self.graph.add_value(Value { name, info, constant: None })
+    }
+
+    /// Nodes that compute `to` from `from`, which holds the same with another exponent. A power of two
+    /// that the number format does not hold is taken in parts.
+    fn multiply(&mut self, from: ValueId, to: ValueId) -> Result<(), PassError> {
+        let (mut at, target) = (from, self.exponent(to));
+        loop {
+            let rest = self.exponent(at) - target;
+            let part = rest.clamp(self.powers[0], self.powers[1]);
+            let next = if part == rest {
+                to
+            } else {
+                let name = format!("{}/part", self.graph.value(to).name);
+                let name = self.name(&name);
+                self.new_value(name, to, self.exponent(at) - part)
+            };
+            let factor = self.constant(format!("2^{part}"), Vec::new(), vec![power(part)])?;
+            let name = self.graph.value(next).name.clone();
+            let op: Op = Binary { kind: BinaryKind::Mul }.into();
+            self.graph.nodes.push(Node { name, op, inputs: vec![at, factor], outputs: vec![next] });
+            if part == rest {
+                return Ok(());
+            }
+            at = next;
+        }
+    }
+
+    fn constant(&mut self, base: String, shape: Vec<usize>, data: Vec<f32>) -> Result<ValueId, PassError> {
+        let name = self.name(&base);
+        let (expected, found) = (shape.iter().product(), data.len());
+        let tensor = Tensor::from_f32(shape, data).map_err(|_| PassError::Op {
+            node: name.clone(),
+            error: OpError::Size { op: "constant", what: "number of elements", expected, found },
+        })?;
+        self.exponents.push(0);
+        Ok(self.graph.add_constant(name, tensor))
+    }
+
+    /// The constant times `2^exponent`.
+    fn scaled_constant(&mut self, id: ValueId, exponent: i32) -> Result<ValueId, PassError> {
+        let value = self.graph.value(id);
+        let (name, shape) = (value.name.clone(), value.info.shape.clone());
+        let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32()).unwrap_or_default();
+        // In double precision no power on the way is out of range.
+        let factor = 2f64.powi(exponent);
+        let scaled = values.iter().map(|&x| (f64::from(x) * factor) as f32).collect();
+        if exponent == 0 { Ok(id) } else { self.constant(name, shape, scaled) }
+    }
+
+    /// Weights take the difference of the exponents, what is added that of the result.
+    fn linear(&mut self, node: &mut Node, x: usize, result: ValueId) -> Result<(), PassError> {
+        let (from, to) = (self.exponent(node.inputs[x]), self.exponent(result));
+        let factors: Vec<i32> = match &node.op {
+            // scale, bias, mean, variance
+            Op::BatchNormalization(_) => vec![0, from - to, -to, -from, 0],
+            Op::Binary(Binary { kind: BinaryKind::Div }) => vec![0, to - from],
+            _ if x == 0 => vec![0, from - to, -to],
+            _ => vec![from - to, 0, -to],
+        };
+        for (operand, &exponent) in node.inputs.iter_mut().zip(&factors) {
+            if exponent != 0 {
+                *operand = self.scaled_constant(*operand, exponent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The sum of the operands' exponents, and the result's own after or before the product.
+    fn product(&mut self, mut node: Node, result: ValueId) -> Result<(), PassError> {
+        let &[x, y] = node.inputs.as_slice() else { return Ok(()) };
+        let (sum, wanted) = (self.exponent(x) + self.exponent(y), self.exponent(result));
+        if sum <= wanted {
+            node.inputs[0] = self.with_exponent(x, self.exponent(x) + wanted - sum)?;
+            self.graph.nodes.push(node);
+            return Ok(());
+        }
+        let name = format!("{}/2^{sum}", self.graph.value(result).name);
+        let name = self.name(&name);
+        let product = self.new_value(name, result, sum);
+        node.outputs = vec![product];
+        self.graph.nodes.push(node);
+        self.multiply(product, result)
+    }
+
+    /// Gives the outputs' names to values as they were.
+    fn restore_outputs(&mut self) -> Result<(), PassError> {
+        for place in 0..self.graph.outputs.len() {
+            let stored = self.graph.outputs[place];
+            if self.exponent(stored) == 0 {
+                continue;
+            }
+            let name = self.graph.value(stored).name.clone();
+            let inner = self.name(&format!("{name}/2^{}", self.exponent(stored)));
+            self.graph.values[stored.0 as usize].name = inner;
+            let output = self.new_value(name, stored, 0);
+            self.multiply(stored, output)?;
+            let outputs = self.graph.outputs.iter_mut();
+            outputs.filter(|other| **other == stored).for_each(|other| *other = output);
+        }
+        Ok(())
+    }
+}
+
+/// `2^exponent`.
+fn power(exponent: i32) -> f32 {
+    2f64.powi(exponent) as f32
+}

@@ -1,0 +1,98 @@
+//! What becomes of an operator's results when its operands are divided by powers of two.
+
+use npukit_numeric::ElementType;
+
+use crate::ir::{Graph, Node, ValueId};
+use crate::op::{BinaryKind, Clip, Op, Pad, PadMode, ReduceKind, UnaryKind};
+
+/// How an operator takes scaled operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It takes and gives real values.
+    Real,
+    /// All its floats, operands and results, have one exponent: `f(c x) = c f(x)`.
+    Homogeneous,
+    /// Operand `x` has an exponent, the result another: the constants beside it make up for that.
+    Linear {
+        /// Which operand is no constant.
+        x: usize,
+    },
+    /// The result's exponent is the sum of those of the two operands.
+    Product,
+}
+
+/// The role of a node. An operator that is not in the list takes real values.
+pub(super) fn role(graph: &Graph, node: &Node) -> Role {
+    let results_are_floats = node.outputs.iter().all(|&id| is_float(graph, id));
+    if !results_are_floats {
+        return Role::Real;
+    }
+    match &node.op {
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::BatchNormalization(_) => linear(graph, node),
+        Op::Gemm(_) | Op::MatMul(_) => product(graph, node),
+        Op::Binary(binary) => match binary.kind {
+            BinaryKind::Add | BinaryKind::Sub | BinaryKind::Max | BinaryKind::Min => Role::Homogeneous,
+            BinaryKind::Mul => product(graph, node),
+            BinaryKind::Div => linear(graph, node),
+            _ => Role::Real,
+        },
+        Op::Clip(_) | Op::LeakyRelu(_) | Op::Relu(_) => Role::Homogeneous,
+        Op::AveragePool(_) | Op::MaxPool(_) | Op::Resize(_) => Role::Homogeneous,
+        Op::Concat(_) | Op::Gather(_) | Op::Pad(_) | Op::Reshape(_) | Op::Slice(_) | Op::Split(_) => {
+            Role::Homogeneous
+        }
+        Op::Tile(_) | Op::Transpose(_) | Op::Trilu(_) | Op::Where(_) => Role::Homogeneous,
+        Op::PRelu(_) => match linear(graph, node) {
+            Role::Linear { .. } => Role::Homogeneous,
+            other => other,
+        },
+        Op::Reduce(reduce) => match reduce.kind {
+            ReduceKind::Mean | ReduceKind::Sum | ReduceKind::Max | ReduceKind::Min => Role::Homogeneous,
+            ReduceKind::L1 | ReduceKind::L2 => Role::Homogeneous,
+            _ => Role::Real,
+        },
+        Op::Unary(unary) if matches!(unary.kind, UnaryKind::Neg | UnaryKind::Abs) => Role::Homogeneous,
+        _ => Role::Real,
+    }
+}
+
+/// The operator that does to operands times `factor` what `op` does to the operands. For homogeneous ones.
+pub(super) fn scaled(op: &Op, factor: f32) -> Op {
+    match op {
+        Op::Clip(clip) => Clip { min: clip.min * factor, max: clip.max * factor }.into(),
+        Op::Pad(Pad { pads, mode: PadMode::Constant(value) }) => {
+            Pad { pads: pads.clone(), mode: PadMode::Constant(value * factor) }.into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// How many operands of a homogeneous operator are scaled; a slope is not.
+pub(super) fn scaled_operands(op: &Op) -> usize {
+    if matches!(op, Op::PRelu(_)) { 1 } else { usize::MAX }
+}
+
+/// Whether the value is made of floats.
+pub(super) fn is_float(graph: &Graph, id: ValueId) -> bool {
+    graph.value(id).info.element == ElementType::F32
+}
+
+/// The first operand is a value, all others are constants.
+fn linear(graph: &Graph, node: &Node) -> Role {
+    let constant = |id: &ValueId| graph.constant(*id).is_some();
+    match node.inputs.split_first() {
+        Some((x, others)) if !constant(x) && others.iter().all(constant) => Role::Linear { x: 0 },
+        _ => Role::Real,
+    }
+}
+
+/// One of the first two operands is a constant, or none is; an addend is constant in either case.
+fn product(graph: &Graph, node: &Node) -> Role {
+    let constant = |index: usize| node.inputs.get(index).is_none_or(|&id| graph.constant(id).is_some());
+    match (constant(0), constant(1), constant(2)) {
+        (false, true, true) => Role::Linear { x: 0 },
+        (true, false, true) => Role::Linear { x: 1 },
+        (false, false, true) if node.inputs.len() == 2 => Role::Product,
+        _ => Role::Real,
+    }
+}

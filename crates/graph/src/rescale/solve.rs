@@ -1,0 +1,182 @@
+//! Classes of values with one exponent, and the smallest exponents with which all fits.
+
+use super::ranges::{Ranges, magnitude};
+use super::roles::{Role, is_float, role};
+use super::{Limits, exponent_of, floor_log2};
+use crate::ir::{Graph, Node, ValueId};
+use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
+
+/// Beyond this something is wrong with the model, or with a sample.
+const MOST: i32 = 30;
+
+/// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MOST`].
+pub(super) fn exponents(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
+    let problem = Problem::new(graph, ranges, limits);
+    // A product whose operands belong to its own class cannot have their sum as exponent: its result
+    // is taken back by a multiplication then.
+    let solved = problem.solve(true).or_else(|| problem.solve(false))?;
+    let of_value = |(id, class): (usize, usize)| if problem.is_real[id] { 0 } else { solved[class] };
+    Some(problem.classes.iter().copied().enumerate().map(of_value).collect())
+}
+
+/// `exponent(result) >= exponent(x) - room`, and for products `+ exponent(y)`.
+struct Constraint {
+    result: usize,
+    x: ValueId,
+    y: Option<ValueId>,
+    room: i32,
+}
+
+struct Problem {
+    /// Values that keep their scale: inputs, constants, integers, results of operators that give real values.
+    is_real: Vec<bool>,
+    /// Class of each value.
+    classes: Vec<usize>,
+    /// Smallest exponent of each class.
+    least: Vec<i32>,
+    constraints: Vec<Constraint>,
+}
+
+impl Problem {
+    fn new(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Self {
+        let is_real = real_values(graph);
+        let classes = classes(graph, &is_real);
+        let mut problem = Self { is_real, least: vec![0; classes.len()], classes, constraints: Vec::new() };
+        problem.add_ranges(graph, ranges, limits);
+        graph.nodes.iter().for_each(|node| problem.add_node(graph, node, limits.largest));
+        problem
+    }
+
+    fn require(&mut self, value: ValueId, exponent: i32) {
+        let class = self.classes[value.0 as usize];
+        self.least[class] = self.least[class].max(exponent);
+    }
+
+    /// What is read must fit. An output nobody else reads is stored as it is: scaling would not help.
+    fn add_ranges(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
+        let consumers = graph.consumers();
+        for (id, readers) in consumers.iter().enumerate() {
+            let value = ValueId(id as u32);
+            if !self.is_real[id] && !readers.is_empty() {
+                self.require(value, exponent_of(f64::from(ranges.of(value)) * limits.margin, limits.largest));
+            }
+        }
+    }
+
+    fn add_node(&mut self, graph: &Graph, node: &Node, largest: f64) {
+        let Some(&result) = node.outputs.first() else { return };
+        let class = self.classes[result.0 as usize];
+        match role(graph, node) {
+            Role::Real => {}
+            Role::Homogeneous => {
+                let constants = node.inputs.iter().filter_map(|&id| graph.constant(id));
+                let most = constants.map(|tensor| magnitude(tensor)).fold(0.0, f32::max);
+                self.require(result, exponent_of(f64::from(most), largest));
+            }
+            Role::Linear { x } => {
+                let [weights, addend] = constants(graph, node, x);
+                self.require(result, exponent_of(addend, largest));
+                if let Some(room) = floor_log2(largest, weights) {
+                    self.constraints.push(Constraint { result: class, x: node.inputs[x], y: None, room });
+                }
+            }
+            Role::Product => {
+                let &[x, y] = node.inputs.as_slice() else { return };
+                self.constraints.push(Constraint { result: class, x, y: Some(y), room: 0 });
+            }
+        }
+    }
+
+    /// Raises exponents until all constraints hold, or one passes [`MOST`].
+    fn solve(&self, with_products: bool) -> Option<Vec<i32>> {
+        let mut exponents = self.least.clone();
+        let of = |exponents: &[i32], value: ValueId| {
+            let id = value.0 as usize;
+            if self.is_real[id] { 0 } else { exponents[self.classes[id]] }
+        };
+        loop {
+            let mut changed = false;
+            for Constraint { result, x, y, room } in &self.constraints {
+                if y.is_some() && !with_products {
+                    continue;
+                }
+                let least = of(&exponents, *x) + y.map_or(0, |y| of(&exponents, y)) - room;
+                if exponents[*result] < least {
+                    (exponents[*result], changed) = (least, true);
+                }
+            }
+            // Each round raises something, and nothing rises far: this ends.
+            if exponents.iter().any(|&exponent| exponent > MOST) {
+                return None;
+            }
+            if !changed {
+                return Some(exponents);
+            }
+        }
+    }
+}
+
+fn real_values(graph: &Graph) -> Vec<bool> {
+    let mut real: Vec<bool> = (0..graph.values.len() as u32)
+        .map(|id| graph.constant(ValueId(id)).is_some() || !is_float(graph, ValueId(id)))
+        .collect();
+    graph.inputs.iter().for_each(|input| real[input.0 as usize] = true);
+    for node in graph.nodes.iter().filter(|node| role(graph, node) == Role::Real) {
+        node.outputs.iter().for_each(|output| real[output.0 as usize] = true);
+    }
+    real
+}
+
+/// For each value a representative of its class.
+fn classes(graph: &Graph, is_real: &[bool]) -> Vec<usize> {
+    let mut parents: Vec<usize> = (0..graph.values.len()).collect();
+    for node in graph.nodes.iter().filter(|node| role(graph, node) == Role::Homogeneous) {
+        let members = node.inputs.iter().chain(&node.outputs).map(|id| id.0 as usize);
+        let mut members = members.filter(|&id| !is_real[id]);
+        if let Some(first) = members.next() {
+            for other in members {
+                let (a, b) = (root(&mut parents, first), root(&mut parents, other));
+                parents[a] = b;
+            }
+        }
+    }
+    (0..parents.len()).map(|id| root(&mut parents, id)).collect()
+}
+
+fn root(parents: &mut [usize], mut id: usize) -> usize {
+    while parents[id] != id {
+        parents[id] = parents[parents[id]];
+        id = parents[id];
+    }
+    id
+}
+
+/// The largest magnitudes of what a linear node multiplies by, and of what it adds.
+fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
+    let most = |index: usize| {
+        let tensor = node.inputs.get(index).and_then(|&id| graph.constant(id));
+        tensor.map_or(0.0, |tensor| f64::from(magnitude(tensor)))
+    };
+    match &node.op {
+        Op::BatchNormalization(op) => normalisation(graph, node, op),
+        Op::Binary(Binary { kind: BinaryKind::Div }) => {
+            let divisors = node.inputs.get(1).and_then(|&id| graph.constant(id)?.as_f32());
+            let factors = divisors.unwrap_or_default().iter().map(|d| f64::from(d.abs()).recip());
+            [factors.filter(|factor| factor.is_finite()).fold(0.0, f64::max), 0.0]
+        }
+        Op::Gemm(Gemm { alpha, beta, .. }) => {
+            [most(1 - x) * f64::from(alpha.abs()).max(1.0), most(2) * f64::from(beta.abs()).max(1.0)]
+        }
+        _ => [most(1 - x), most(2)],
+    }
+}
+
+fn normalisation(graph: &Graph, node: &Node, op: &BatchNormalization) -> [f64; 2] {
+    let floats = |index: usize| {
+        node.inputs.get(index).and_then(|&id| graph.constant(id)?.as_f32()).unwrap_or_default()
+    };
+    let factors = op.factors(floats(1), floats(2), floats(3), floats(4));
+    let most =
+        |part: usize| factors.iter().map(|f| f[part].abs()).filter(|f| f.is_finite()).fold(0.0, f64::max);
+    [most(0), most(1)]
+}

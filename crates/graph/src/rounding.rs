@@ -1,0 +1,117 @@
+//! How far rounding alone can take results from the exact ones: [`rounding_bounds`].
+//!
+//! A machine that computes a graph in a fixed-point format rounds its constants and the result of
+//! every multiply-accumulate to the nearest multiple of a step. The bounds here follow from that
+//! alone, element by element; what is beyond them is saturation, an approximation or a fault.
+
+mod rules;
+
+use std::sync::Arc;
+
+use npukit_numeric::Tensor;
+
+use crate::eval::{EvalError, evaluate_all};
+use crate::ir::{Graph, Node, ValueId};
+use crate::op::{BinaryKind, Op, Operator, ReduceKind, ResizeMode, UnaryKind};
+use rules::{Operand, Results};
+
+/// For each output of `graph`, how far each of its elements may be from what
+/// [`evaluate`](crate::evaluate) gives when constants, products and multiply-accumulates are rounded
+/// to the nearest multiple of `step`, and `inputs` are exact. Sums without a product are exact.
+/// `None` where an operator on the way has no rule: it may be an approximation.
+///
+/// Errors: those of [`evaluate`](crate::evaluate).
+pub fn rounding_bounds(
+    graph: &Graph,
+    inputs: &[Tensor],
+    step: f32,
+) -> Result<Vec<Option<Tensor>>, EvalError> {
+    let mut bounds = Bounds::new(graph, evaluate_all(graph, inputs)?, step / 2.0);
+    for node in &graph.nodes {
+        let failed = |error| EvalError::Node { node: node.name.clone(), op: node.op.name(), error };
+        let errors = bounds.of(node).map_err(failed)?;
+        for (&output, error) in node.outputs.iter().zip(errors.into_iter().flatten()) {
+            bounds.errors[output.0 as usize] = Some(error);
+        }
+    }
+    Ok(graph.outputs.iter().map(|id| bounds.errors[id.0 as usize].clone()).collect())
+}
+
+/// Values and their bounds so far.
+struct Bounds {
+    values: Vec<Option<Arc<Tensor>>>,
+    errors: Vec<Option<Tensor>>,
+    /// Half a step: the most that a rounding does.
+    half: f32,
+}
+
+impl Bounds {
+    /// Inputs are exact, constants rounded.
+    fn new(graph: &Graph, values: Vec<Option<Arc<Tensor>>>, half: f32) -> Self {
+        let error = |(id, tensor): (usize, &Option<Arc<Tensor>>)| {
+            let known = graph.values[id].constant.is_some() || graph.inputs.contains(&ValueId(id as u32));
+            let most = if graph.values[id].constant.is_some() { half } else { 0.0 };
+            let tensor = tensor.as_ref().filter(|_| known)?;
+            rules::map(tensor, |x| if x == 0.0 || x.is_infinite() { 0.0 } else { most })
+        };
+        let errors = values.iter().enumerate().map(error).collect();
+        Self { values, errors, half }
+    }
+
+    /// The operands of a node; `None` when the bound of one is not known.
+    fn operands(&self, node: &Node) -> Option<Vec<Operand<'_>>> {
+        let operand = |id: &ValueId| {
+            let value = self.values.get(id.0 as usize)?.as_deref()?;
+            let error = self.errors[id.0 as usize].as_ref();
+            (error.is_some() || value.as_f32().is_none()).then_some(Operand { value, error })
+        };
+        node.inputs.iter().map(operand).collect()
+    }
+
+    /// Elements that make up one of the result.
+    fn terms(&self, node: &Node) -> f32 {
+        let elements = |id: Option<&ValueId>| {
+            let value = id.and_then(|id| self.values.get(id.0 as usize)?.as_deref());
+            value.map_or(1, |tensor| tensor.data().len().max(1))
+        };
+        (elements(node.inputs.first()) / elements(node.outputs.first())) as f32
+    }
+
+    fn of(&self, node: &Node) -> Results {
+        let (op, half) = (&node.op, self.half);
+        let Some(operands) = self.operands(node) else { return Ok(None) };
+        let monotone =
+            |factors: f32, roundings: f32| rules::monotone(op, &operands, factors * half, roundings * half);
+        match op {
+            Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul(_) | Op::Gemm(_) => {
+                rules::product(op, &operands, half)
+            }
+            Op::BatchNormalization(op) => Ok(rules::normalisation(op, &operands, half)),
+            Op::Binary(binary) => match binary.kind {
+                BinaryKind::Add | BinaryKind::Sub => rules::sum(&operands),
+                BinaryKind::Mul => rules::multiplication(&operands, half),
+                BinaryKind::Max | BinaryKind::Min => monotone(0.0, 0.0),
+                _ => Ok(None),
+            },
+            Op::LeakyRelu(_) => monotone(1.0, 1.0),
+            Op::AveragePool(pool) => {
+                let taps = (pool.window.kernel[0] * pool.window.kernel[1]) as f32;
+                monotone(taps, taps)
+            }
+            Op::Resize(resize) if resize.mode == ResizeMode::Linear => monotone(4.0, 4.0),
+            // The bounds are constants, and rounded.
+            Op::Clip(_) => monotone(0.0, 1.0),
+            Op::Pad(_) => monotone(0.0, 1.0),
+            Op::Relu(_) | Op::MaxPool(_) | Op::Resize(_) | Op::Concat(_) | Op::Split(_) => monotone(0.0, 0.0),
+            Op::Reduce(reduce) => match reduce.kind {
+                ReduceKind::Mean => monotone(self.terms(node), self.terms(node)),
+                ReduceKind::Sum | ReduceKind::Max | ReduceKind::Min => monotone(0.0, 0.0),
+                _ => Ok(None),
+            },
+            Op::Tile(_) | Op::Trilu(_) => monotone(0.0, 0.0),
+            Op::Slice(_) | Op::Gather(_) | Op::Reshape(_) | Op::Transpose(_) => monotone(0.0, 0.0),
+            Op::Unary(unary) if matches!(unary.kind, UnaryKind::Neg | UnaryKind::Abs) => monotone(0.0, 0.0),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Rules of operators: bounds of results from operands and their bounds.
+
+use npukit_numeric::Tensor;
+
+use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op, OpError, Operator};
+
+/// Unit of rounding of the evaluator's own `f32`: it is not exact either.
+const F32: f32 = 1.0 / (1 << 24) as f32;
+
+/// An operand and how far its elements may be off; integers are exact.
+#[derive(Clone, Copy)]
+pub(super) struct Operand<'a> {
+    pub value: &'a Tensor,
+    pub error: Option<&'a Tensor>,
+}
+
+/// Bounds of the results of a node; `None` where there is no rule.
+pub(super) type Results = Result<Option<Vec<Tensor>>, OpError>;
+
+/// A function of each element; `None` of integers.
+pub(super) fn map(tensor: &Tensor, function: impl Fn(f32) -> f32) -> Option<Tensor> {
+    let values = tensor.as_f32()?.iter().map(|&x| function(x)).collect();
+    Tensor::from_f32(tensor.shape().to_vec(), values).ok()
+}
+
+/// A function of two elements at the same place; `None` of integers and of different shapes.
+fn zip(left: &Tensor, right: &Tensor, function: impl Fn(f32, f32) -> f32) -> Option<Tensor> {
+    let values = left.as_f32()?.iter().zip(right.as_f32()?).map(|(&l, &r)| function(l, r)).collect();
+    Tensor::from_f32(left.shape().to_vec(), values).ok()
+}
+
+impl Operand<'_> {
+    /// Largest magnitudes: `|x| + e`.
+    fn reach(&self) -> Option<Tensor> {
+        zip(self.value, self.error?, |x, e| x.abs() + e)
+    }
+
+    /// The operand moved by its bound, up or down; integers stay.
+    fn moved(&self, sign: f32) -> Tensor {
+        let moved = self.error.and_then(|error| zip(self.value, error, |x, e| x + sign * e));
+        moved.unwrap_or_else(|| self.value.clone())
+    }
+}
+
+/// An operator that rises with every element of its operands: both ends are tried. To that come
+/// `factor` times the largest magnitude, for constants it multiplies by, and `rounding`.
+pub(super) fn monotone(op: &Op, operands: &[Operand<'_>], factor: f32, rounding: f32) -> Results {
+    let at = |sign: f32| {
+        let moved: Vec<Tensor> = operands.iter().map(|operand| operand.moved(sign)).collect();
+        op.eval(&moved.iter().collect::<Vec<_>>())
+    };
+    let (low, exact, high) = (at(-1.0)?, at(0.0)?, at(1.0)?);
+    let floats = operands.iter().filter_map(|operand| operand.value.as_f32()).flatten();
+    let largest = floats.map(|x| x.abs()).filter(|x| x.is_finite()).fold(0.0, f32::max);
+    let more = factor * largest + rounding;
+    let bound = |(exact, (low, high)): (&Tensor, (&Tensor, &Tensor))| {
+        // Infinities stand for what is beside an image; they do not move.
+        let below = zip(exact, low, |y, low| if y.is_finite() { (y - low).abs() } else { 0.0 })?;
+        let above = zip(exact, high, |y, high| if y.is_finite() { (high - y).abs() } else { 0.0 })?;
+        let own = map(exact, |y| if y.is_finite() { more + 2.0 * F32 * y.abs() } else { 0.0 })?;
+        zip(&zip(&below, &above, f32::max)?, &own, |ends, own| ends + own)
+    };
+    Ok(exact.iter().zip(low.iter().zip(&high)).map(bound).collect())
+}
+
+/// A sum of products of the first two operands, to which the third is added.
+///
+/// `|x w - x' w'| <= (|x| + ex) ew + ex |w|`, and each of `n` additions rounds.
+pub(super) fn product(op: &Op, operands: &[Operand<'_>], half: f32) -> Results {
+    let (linear, [alpha, beta]) = without_addend(op);
+    let [x, weights, addend @ ..] = operands else { return Ok(None) };
+    let terms = terms(op, x.value, weights.value);
+    let slack = (terms + 2.0) * F32;
+    let (Some(reach), Some(x_error), Some(weights_error)) = (x.reach(), x.error, weights.error) else {
+        return Ok(None);
+    };
+    let Some(uncertain) = zip(weights.value, weights_error, |w, e| e + slack * w.abs()) else {
+        return Ok(None);
+    };
+    let mut bound = only(linear.eval(&[&reach, &uncertain])?);
+    if x_error.as_f32().is_some_and(|errors| errors.iter().any(|&e| e > 0.0)) {
+        let Some(magnitudes) = map(weights.value, f32::abs) else { return Ok(None) };
+        let carried = only(linear.eval(&[x_error, &magnitudes])?);
+        bound = bound.zip(carried).and_then(|(a, b)| zip(&a, &b, |a, b| a + b));
+    }
+    // A factor on the weights is rounded with them.
+    let mut bound = bound.and_then(|b| map(&b, |b| alpha.max(1.0) * b + (terms + 2.0) * half));
+    if let (Some(error), Some(product)) = (addend.first().and_then(|addend| addend.error), &bound) {
+        let error = map(error, |e| beta.max(1.0) * e);
+        bound = match error {
+            Some(error) => only(ADD.eval(&[product, &error])?),
+            None => None,
+        };
+    }
+    Ok(bound.map(|bound| vec![bound]))
+}
+
+const ADD: Binary = Binary { kind: BinaryKind::Add };
+const MUL: Binary = Binary { kind: BinaryKind::Mul };
+
+/// The operator on two operands, and the magnitudes of what it multiplies the product and the addend by.
+fn without_addend(op: &Op) -> (Op, [f32; 2]) {
+    match op {
+        Op::Gemm(gemm) => {
+            (Gemm { alpha: 1.0, beta: 0.0, ..gemm.clone() }.into(), [gemm.alpha.abs(), gemm.beta.abs()])
+        }
+        other => (other.clone(), [1.0, 1.0]),
+    }
+}
+
+/// Products in a sum, at most.
+fn terms(op: &Op, x: &Tensor, weights: &Tensor) -> f32 {
+    let columns = |shape: &[usize]| shape.last().copied().unwrap_or(1).max(1);
+    let terms = match op {
+        Op::Conv(_) | Op::ConvTranspose(_) => {
+            weights.as_f32().map_or(1, <[f32]>::len) / columns(weights.shape())
+        }
+        Op::Gemm(gemm) if gemm.trans_a => x.shape().first().copied().unwrap_or(1),
+        _ => columns(x.shape()),
+    };
+    terms as f32
+}
+
+fn only(results: Vec<Tensor>) -> Option<Tensor> {
+    results.into_iter().next()
+}
+
+/// A sum or difference is exact.
+pub(super) fn sum(operands: &[Operand<'_>]) -> Results {
+    let [left, right] = operands else { return Ok(None) };
+    let (Some(left_error), Some(right_error)) = (left.error, right.error) else { return Ok(None) };
+    let (Some(a), Some(b)) = (left.reach(), right.reach()) else { return Ok(None) };
+    let (own, errors) = (only(ADD.eval(&[&a, &b])?), only(ADD.eval(&[left_error, right_error])?));
+    Ok(own.zip(errors).and_then(|(own, errors)| zip(&own, &errors, |y, e| e + F32 * y)).map(|b| vec![b]))
+}
+
+/// `|a b - a' b'| <= (|a| + ea) eb + ea |b|`, and the product rounds.
+pub(super) fn multiplication(operands: &[Operand<'_>], half: f32) -> Results {
+    let [left, right] = operands else { return Ok(None) };
+    let (Some(left_error), Some(right_error)) = (left.error, right.error) else { return Ok(None) };
+    let (Some(a), Some(b)) = (left.reach(), right.reach()) else { return Ok(None) };
+    let parts = [[&a, right_error], [left_error, &b], [&a, &b]];
+    let [Some(first), Some(second), Some(own)] = parts.map(|part| MUL.eval(&part).ok().and_then(only)) else {
+        return Ok(None);
+    };
+    let errors = zip(&first, &second, |a, b| a + b + half);
+    Ok(errors.and_then(|errors| zip(&errors, &own, |e, y| e + F32 * y)).map(|bound| vec![bound]))
+}
+
+/// A factor and an addend for each channel, both rounded, and so is their product with `x`.
+pub(super) fn normalisation(
+    op: &BatchNormalization,
+    operands: &[Operand<'_>],
+    half: f32,
+) -> Option<Vec<Tensor>> {
+    let [x, parameters @ ..] = operands else { return None };
+    let parameters: Vec<&[f32]> = parameters.iter().filter_map(|operand| operand.value.as_f32()).collect();
+    let &[scale, bias, mean, var] = &parameters[..] else { return None };
+    let factors = op.factors(scale, bias, mean, var);
+    let (values, errors) = (x.value.as_f32()?, x.error?.as_f32()?);
+    let bound = |((&x, &e), [factor, addend]): ((&f32, &f32), &[f64; 2])| {
+        let (factor, addend) = (factor.abs() as f32, addend.abs() as f32);
+        (x.abs() + e) * (half + 8.0 * F32 * factor) + e * factor + 2.0 * half + 8.0 * F32 * addend
+    };
+    let bounds = values.iter().zip(errors).zip(factors.iter().cycle()).map(bound).collect();
+    Tensor::from_f32(x.value.shape().to_vec(), bounds).ok().map(|bound| vec![bound])
+}

@@ -1,0 +1,205 @@
+//! Rescaling changes no result, and makes things fit; rounding stays within its bounds; parts of graphs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use npukit_graph::op::{Binary, BinaryKind, Conv, Relu, Softmax, Unary, UnaryKind};
+use npukit_graph::rescale::{Limits, Ranges, Rescaled, rescale};
+use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all, pass, rounding_bounds};
+use npukit_numeric::{ElementType, Tensor};
+use proptest::prelude::*;
+
+use crate::random::random_graph;
+use crate::support::{f32s, floats, noise};
+
+fn inputs(graph: &Graph, seed: u64) -> Vec<Tensor> {
+    graph.inputs.iter().map(|&id| noise(graph.shape(id), seed)).collect()
+}
+
+fn rescaled(graph: &Graph, sample: &[Tensor], limits: &Limits) -> Option<Rescaled> {
+    let mut ranges = Ranges::new(graph);
+    ranges.observe(graph, sample).unwrap();
+    rescale(graph, &ranges, limits).unwrap()
+}
+
+/// Bit patterns, all NaNs being one.
+fn bits(tensor: &Tensor) -> Vec<u32> {
+    floats(tensor).iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+fn node(graph: &mut Graph, op: impl Into<Op>, inputs: &[ValueId], name: &str) -> ValueId {
+    graph.add_node(name, op.into(), inputs.to_vec(), &[name]).unwrap()[0]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn rescaling_changes_no_bit(
+        choices in prop::collection::vec(any::<u32>(), 4..90),
+        largest in prop::sample::select(vec![0.0625f64, 0.25, 1.0, 4.0]),
+        margin in prop::sample::select(vec![1.0f64, 1.5, 4.0]),
+        simplified in any::<bool>(),
+    ) {
+        let mut graph = random_graph(choices);
+        if simplified {
+            pass::simplify(&mut graph).unwrap();
+        }
+        let sample = inputs(&graph, 7);
+        let limits = Limits { largest, step: largest / 256.0, margin };
+        let Some(found) = rescaled(&graph, &sample, &limits) else { return Ok(()) };
+        for inputs in [sample, inputs(&graph, 8)] {
+            let before = evaluate(&graph, &inputs).unwrap();
+            let after = evaluate(&found.graph, &inputs).unwrap();
+            for (before, after) in before.iter().zip(&after) {
+                prop_assert_eq!(bits(before), bits(after));
+            }
+        }
+        let names = |graph: &Graph| -> Vec<String> {
+            graph.inputs.iter().chain(&graph.outputs).map(|&id| graph.value(id).name.clone()).collect()
+        };
+        prop_assert_eq!(names(&graph), names(&found.graph));
+    }
+
+    #[test]
+    fn rounded_constants_stay_within_the_bounds(
+        choices in prop::collection::vec(any::<u32>(), 4..60),
+        step in prop::sample::select(vec![1.0f32 / 16.0, 1.0 / 256.0, 1.0 / 65536.0]),
+    ) {
+        let mut graph = random_graph(choices);
+        pass::simplify(&mut graph).unwrap();
+        let sample = inputs(&graph, 3);
+        let bounds = rounding_bounds(&graph, &sample, step).unwrap();
+        let exact = evaluate(&graph, &sample).unwrap();
+        // Weights and addends of products are what a machine stores; a divisor it does not.
+        let mut rounded = graph.clone();
+        for node in &graph.nodes {
+            if matches!(node.op, Op::BatchNormalization(_)) {
+                continue;
+            }
+            for id in &node.inputs {
+                let value = &mut rounded.values[id.0 as usize];
+                let Some(values) = graph.constant(*id).and_then(|tensor| tensor.as_f32()) else { continue };
+                let values: Vec<f32> = values.iter().map(|x| (x / step).round() * step).collect();
+                value.constant = Some(Arc::new(f32s(&value.info.shape, &values)));
+            }
+        }
+        let found = evaluate(&rounded, &sample).unwrap();
+        for ((exact, found), bound) in exact.iter().zip(&found).zip(&bounds) {
+            let Some(bound) = bound else { continue };
+            for ((y, z), bound) in floats(exact).iter().zip(floats(found)).zip(floats(bound)) {
+                prop_assert!((y - z).abs() <= *bound || y == z, "{} is {} off, bound {}", y, (y - z).abs(), bound);
+            }
+        }
+    }
+}
+
+/// A convolution by 1, whose weights are `weights` and whose addends are `bias`.
+fn conv(graph: &mut Graph, x: ValueId, weights: f32, bias: f32, name: &str) -> ValueId {
+    let weights = graph.add_constant(format!("{name}_w"), f32s(&[1, 1, 1, 1], &[weights]));
+    let bias = graph.add_constant(format!("{name}_b"), f32s(&[1], &[bias]));
+    let op = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
+    node(graph, op, &[x, weights, bias], name)
+}
+
+fn image(graph: &mut Graph) -> ValueId {
+    graph.add_input("x", ValueInfo { shape: vec![1, 2, 2, 1], element: ElementType::F32 })
+}
+
+const FP16BP8: Limits = Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0 };
+
+fn exponent(found: &Rescaled, name: &str) -> i32 {
+    found.exponents.iter().find(|(value, _)| value == name).map_or(0, |(_, exponent)| *exponent)
+}
+
+#[test]
+fn weights_alone_carry_the_scale_through_a_chain() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 100.0, 3.0, "a");
+    let r = node(&mut graph, Relu, &[a], "r");
+    let b = conv(&mut graph, r, 0.01, 0.5, "b");
+    graph.outputs = vec![b];
+    let found = rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[9.0, -9.0, 1.0, 0.0])], &FP16BP8).unwrap();
+    // 903 needs three bits beyond 128; the last convolution gives them back.
+    assert_eq!((exponent(&found, "a"), exponent(&found, "r"), exponent(&found, "b")), (3, 3, 0));
+    assert_eq!(found.graph.nodes.len(), 3, "no node is added");
+    let weights = |node: usize, operand: usize| {
+        floats(found.graph.constant(found.graph.nodes[node].inputs[operand]).unwrap())[0]
+    };
+    assert_eq!((weights(0, 1), weights(0, 2)), (12.5, 0.375));
+    assert_eq!((weights(2, 1), weights(2, 2)), (0.08, 0.5));
+}
+
+#[test]
+fn weights_that_would_not_fit_hand_the_scale_on() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 100.0, 0.0, "a");
+    let b = conv(&mut graph, a, 60.0, 0.0, "b");
+    let c = conv(&mut graph, b, 0.001, 0.0, "c");
+    graph.outputs = vec![c];
+    let found = rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[9.0, 0.0, 0.0, 0.0])], &FP16BP8).unwrap();
+    // 54000 asks for nine bits at `b`.
+    assert_eq!((exponent(&found, "a"), exponent(&found, "b"), exponent(&found, "c")), (3, 9, 0));
+    // Weights beyond the format saturate at any range of values.
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 1000.0, 0.0, "a");
+    let b = conv(&mut graph, a, 0.5, 0.0, "b");
+    graph.outputs = vec![b];
+    let found = rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[0.001; 4])], &FP16BP8).unwrap();
+    assert_eq!(exponent(&found, "a"), 3);
+}
+
+#[test]
+fn what_is_no_power_of_its_operand_gets_real_values() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 100.0, 0.0, "a");
+    let s = node(&mut graph, Softmax { axis: 1, axis_end: 3 }, &[a], "s");
+    let m = node(&mut graph, Binary { kind: BinaryKind::Mul }, &[a, s], "m");
+    graph.outputs = vec![m];
+    let sample = f32s(&[1, 2, 2, 1], &[9.0, 8.75, 1.0, 0.0]);
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &FP16BP8).unwrap();
+    assert_eq!(exponent(&found, "a"), 3);
+    let scaled_back = found.graph.nodes.iter().filter(|node| matches!(node.op, Op::Binary(_))).count();
+    assert_eq!(scaled_back, 3, "before the Softmax, the product itself, and the output");
+    let [before, after] =
+        [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+    assert_eq!(bits(&before[0]), bits(&after[0]));
+}
+
+#[test]
+fn what_fits_stays() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 10.0, 0.0, "a");
+    let r = node(&mut graph, Unary { kind: UnaryKind::Tanh }, &[a], "r");
+    graph.outputs = vec![r];
+    assert!(rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[9.0; 4])], &FP16BP8).is_none());
+    assert!(rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[f32::NAN; 4])], &FP16BP8).is_none());
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let b = conv(&mut graph, x, 1.0, 0.0, "b");
+    graph.outputs = vec![b];
+    // An output alone that does not fit cannot be helped.
+    assert!(rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[900.0; 4])], &FP16BP8).is_none());
+}
+
+#[test]
+fn a_part_computes_what_the_whole_does() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 2.0, 1.0, "a");
+    let b = conv(&mut graph, a, 3.0, 1.0, "b");
+    let c = node(&mut graph, Binary { kind: BinaryKind::Add }, &[a, b], "c");
+    graph.outputs = vec![c];
+    let all = evaluate_all(&graph, &[f32s(&[1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0])]).unwrap();
+    let part = graph.part(&HashSet::from([x, a, c]), &[c]);
+    assert_eq!((&part.inputs, part.nodes.len()), (&vec![a], 2));
+    part.validate().unwrap();
+    let given = Tensor::clone(all[a.0 as usize].as_ref().unwrap());
+    let found = evaluate(&part, &[given]).unwrap();
+    assert_eq!(&found[0], &**all[c.0 as usize].as_ref().unwrap());
+}
