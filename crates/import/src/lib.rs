@@ -5,7 +5,9 @@
 //! a file's outermost frame. A folder for each format holds its messages and operators.
 
 mod builder;
+mod einsum;
 mod elements;
+mod equation;
 mod error;
 mod format;
 mod frame;

@@ -9,7 +9,6 @@
 mod attributes;
 mod channels;
 mod context;
-mod equation;
 mod image;
 mod importer;
 mod interface;

@@ -30,6 +30,7 @@ operators! {
     bias_add: "BiasAdd", "BiasAddV1";
     binary: "Add", "AddV2", "Div", "FloorMod", "Maximum", "Minimum", "Mod", "Mul", "RealDiv", "Sub",
         "TruncateDiv", "TruncateMod";
+    broadcast_to: "BroadcastTo";
     cast: "Cast";
     clip: "ClipByValue";
     compare: "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual";
@@ -41,6 +42,7 @@ operators! {
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     depthwise_conv: "DepthwiseConv2dNative";
     div_no_nan: "DivNoNan", "MulNoNan";
+    einsum: "Einsum";
     expand_dims: "ExpandDims";
     fill: "Fill", "OnesLike", "ZerosLike";
     floor_div: "FloorDiv";

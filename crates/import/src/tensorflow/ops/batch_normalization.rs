@@ -1,9 +1,9 @@
-//! FusedBatchNorm, V1 to V3, in inference form.
+//! FusedBatchNorm, V1 to V3: by given statistics, or by those of the operand itself, in which
+//! form Keras writes LayerNormalization.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::BatchNormalization;
+use npukit_graph::op::{BatchNormalization, Binary, BinaryKind, Reduce, ReduceKind, UnaryKind};
 
-use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::image::Layout;
@@ -12,16 +12,38 @@ use super::super::image::Layout;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let layout = Layout::of(context)?;
     let epsilon = context.attributes.float("epsilon", 1e-4)?;
-    context.attributes.without_effect("exponential_avg_factor"); // of training
-    if context.attributes.flag("is_training", true)? {
-        return Err(unsupported("is_training", true, "false; freeze the network for inference"));
-    }
+    context.attributes.without_effect("exponential_avg_factor"); // of the running statistics
     let x = context.input(0, "x")?;
-    let mut operands = vec![layout.to_nhwc(context, x, "x")?];
-    for (index, name) in (1..).zip(["scale", "offset", "mean", "variance"]) {
-        operands.push(context.input(index, name)?);
-    }
-    let y = context.emit(BatchNormalization { epsilon }, operands)?;
+    let x = layout.to_nhwc(context, x, "x")?;
+    let (scale, offset) = (context.input(1, "scale")?, context.input(2, "offset")?);
+    let (mean, variance) = (context.optional(3), context.optional(4));
+    let y = if context.attributes.flag("is_training", true)? {
+        by_own_statistics(context, x, epsilon, [scale, offset])?
+    } else {
+        let mean = mean.ok_or(Reason::OperandMissing { operand: "mean" })?;
+        let variance = variance.ok_or(Reason::OperandMissing { operand: "variance" })?;
+        context.emit(BatchNormalization { epsilon }, vec![x, scale, offset, mean, variance])?
+    };
     // What else it gives is for training.
     Ok(vec![layout.restore(context, y)?])
+}
+
+/// `x` with the mean and variance of each channel taken from all of `x`.
+fn by_own_statistics(
+    context: &mut Context<'_>,
+    x: ValueId,
+    epsilon: f32,
+    [scale, offset]: [ValueId; 2],
+) -> Result<ValueId, Reason> {
+    let mean_of = || Reduce { kind: ReduceKind::Mean, axes: vec![0, 1, 2], keep_dims: true };
+    let mean = context.helper("mean", mean_of(), vec![x])?;
+    let centred = context.binary("centred", BinaryKind::Sub, x, mean)?;
+    let squares = context.binary("squares", BinaryKind::Mul, centred, centred)?;
+    let variance = context.helper("variance", mean_of(), vec![squares])?;
+    let epsilon = context.scalar(epsilon)?;
+    let variance = context.binary("above_zero", BinaryKind::Add, variance, epsilon)?;
+    let deviation = context.unary("deviation", UnaryKind::Sqrt, variance)?;
+    let normal = context.binary("normal", BinaryKind::Div, centred, deviation)?;
+    let scaled = context.binary("scaled", BinaryKind::Mul, normal, scale)?;
+    context.emit(Binary { kind: BinaryKind::Add }, vec![scaled, offset])
 }

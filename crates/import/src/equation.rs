@@ -1,10 +1,10 @@
 //! The equation of an Einsum, as `bij,bjk->bik`: [`Equation`].
 
-use super::error::Reason;
+use crate::error::Reason;
 
 /// An axis of an operand or the result: a letter, or one of those that an ellipsis stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Label {
+pub(crate) enum Label {
     /// Axis of the ellipsis, counted from its last one.
     Ellipsis(usize),
     /// A letter.
@@ -13,18 +13,18 @@ pub(super) enum Label {
 
 /// The axes of the operands and the result.
 #[derive(Debug, PartialEq)]
-pub(super) struct Equation {
+pub(crate) struct Equation {
     /// A label for each axis, per operand.
-    pub(super) operands: Vec<Vec<Label>>,
+    pub(crate) operands: Vec<Vec<Label>>,
     /// A label for each axis of the result, none twice.
-    pub(super) result: Vec<Label>,
+    pub(crate) result: Vec<Label>,
 }
 
 impl Equation {
     /// Reads an equation for operands with the given numbers of axes.
     ///
     /// Errors: [`Reason::AttributeValue`] that says what is wrong with it.
-    pub(super) fn parse(text: &str, ranks: &[usize]) -> Result<Self, Reason> {
+    pub(crate) fn parse(text: &str, ranks: &[usize]) -> Result<Self, Reason> {
         let wrong = |legal: String| {
             let shown: String = text.chars().take(80).collect();
             Reason::AttributeValue { name: "equation", found: format!("{shown:?}"), legal }
