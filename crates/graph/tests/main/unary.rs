@@ -54,6 +54,7 @@ fn print_their_parameters() {
 /// Values of ONNX Runtime 1.31.1 at the elements of `X`, in
 /// a model of one node per operator, opset 24 (Swish: onnx's reference evaluator).
 #[test]
+#[allow(clippy::approx_constant, reason = "values as ONNX Runtime prints them")]
 fn functions_are_those_of_onnx_runtime() {
     let cases: &[(UnaryKind, [f32; 6])] = &[
         (UnaryKind::Neg, [3.0, 1.0, 0.25, -0.0, -0.5, -2.0]),

@@ -1,11 +1,11 @@
 //! Dropout in inference: the operand itself, and a mask that keeps everything.
 
 use npukit_graph::ValueId;
-use npukit_numeric::TensorData;
+use npukit_numeric::{ElementType, TensorData};
 
 use super::super::context::{Context, described};
 use super::super::error::Reason;
-use super::super::tensor::tensor;
+use crate::elements::typed;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -28,12 +28,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.reserve(&shape)?;
     let count = shape.iter().product();
     // Truth values since opset 10, numbers of the operand's type before.
-    let mask = if context.opset < 10 {
-        TensorData::F32(vec![1.0; count])
-    } else {
-        TensorData::Bool(vec![true; count])
+    let mask = match context.opset {
+        ..10 => typed(context.element(x), shape, TensorData::F32(vec![1.0; count]))?,
+        _ => typed(ElementType::Bool, shape, TensorData::Bool(vec![true; count]))?,
     };
-    Ok(vec![x, context.make_constant(tensor(shape, mask)?)])
+    Ok(vec![x, context.make_constant(mask)])
 }
 
 fn is_zero(context: &Context<'_>, ratio: Option<ValueId>) -> bool {

@@ -6,7 +6,7 @@ use npukit_numeric::TensorData;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::tensor::tensor;
+use crate::elements::typed;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -36,7 +36,8 @@ fn statistics(
     let centred = context.helper("centred", Binary { kind: BinaryKind::Sub }, vec![x, mean])?;
     let squares = context.helper("squares", Binary { kind: BinaryKind::Mul }, vec![centred, centred])?;
     let variance = context.helper("variance", average, vec![squares])?;
-    let epsilon = context.make_constant(tensor(Vec::new(), TensorData::F32(vec![epsilon]))?);
+    let epsilon = typed(context.element(x), Vec::new(), TensorData::F32(vec![epsilon]))?;
+    let epsilon = context.make_constant(epsilon);
     let sum = context.helper("sum", Binary { kind: BinaryKind::Add }, vec![variance, epsilon])?;
     let deviation = context.helper("deviation", Unary { kind: UnaryKind::Sqrt }, vec![sum])?;
     let inverse = context.helper("inverse", Unary { kind: UnaryKind::Reciprocal }, vec![deviation])?;

@@ -6,7 +6,7 @@ use npukit_numeric::TensorData;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::tensor::tensor;
+use crate::elements::typed;
 
 /// Translates one node: a chain of operators of two operands, the first ones first.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -24,7 +24,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         result = context.emit(Binary { kind }, vec![result, operand])?;
     }
     if operator == "Mean" && count > 1 {
-        let divisor = context.make_constant(tensor(Vec::new(), TensorData::F32(vec![count as f32]))?);
+        let divisor = typed(context.element(result), Vec::new(), TensorData::F32(vec![count as f32]))?;
+        let divisor = context.make_constant(divisor);
         result = context.emit(Binary { kind: BinaryKind::Div }, vec![result, divisor])?;
     }
     Ok(vec![result])
