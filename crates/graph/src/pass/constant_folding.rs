@@ -15,14 +15,16 @@ pub(super) const PASS: Pass = Pass {
     run,
 };
 
-/// Results of more elements than this are only computed ahead when they do not take more room
-/// than their operands: a small file must not unfold into gigabytes.
-const MOST_ELEMENTS: usize = 1 << 24;
+/// Elements up to which the constants of a graph may grow: a small file must not unfold without
+/// end. The largest networks that people compile have half as many weights.
+const ROOM: usize = 1 << 28;
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
-    let before = graph.nodes.len();
+    let held = graph.values.iter().filter_map(|value| value.constant.as_ref());
+    let held: usize = held.map(|constant| constant.data().len()).sum();
+    let (before, mut room) = (graph.nodes.len(), ROOM.saturating_sub(held));
     for node in std::mem::take(&mut graph.nodes) {
-        match fold(graph, &node) {
+        match fold(graph, &node, &mut room) {
             Some(results) => {
                 for (output, result) in node.outputs.iter().zip(results) {
                     graph.values[output.0 as usize].constant = Some(Arc::new(result));
@@ -35,15 +37,15 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
 }
 
 /// The results of a node of constants. A node that fails on its constants, as by dividing by
-/// zero, is left for the evaluator to complain of.
-fn fold(graph: &Graph, node: &Node) -> Option<Vec<Tensor>> {
+/// zero, is left for the evaluator to complain of; so is one that does not fit into `room`.
+fn fold(graph: &Graph, node: &Node, room: &mut usize) -> Option<Vec<Tensor>> {
     let operands: Vec<&Tensor> =
         node.inputs.iter().map(|&id| graph.constant(id).map(Arc::as_ref)).collect::<Option<_>>()?;
     let held: usize = operands.iter().map(|operand| operand.data().len()).sum();
     let sizes = node.outputs.iter().map(|&id| elements(graph.shape(id)).ok());
     let made: usize = sizes.sum::<Option<usize>>()?;
-    if made > held.max(MOST_ELEMENTS) {
-        return None;
-    }
-    node.op.eval(&operands).ok()
+    let left = room.checked_sub(made.saturating_sub(held))?;
+    let results = node.op.eval(&operands).ok()?;
+    *room = left;
+    Some(results)
 }

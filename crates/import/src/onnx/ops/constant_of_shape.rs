@@ -1,6 +1,8 @@
-//! ConstantOfShape: one value repeated; float zero when not given.
+//! ConstantOfShape: one value repeated; float zero when not given. What is too large to be made
+//! while reading stays a repetition, which the evaluator or the compiler makes when it needs it.
 
 use npukit_graph::ValueId;
+use npukit_graph::op::Tile;
 use npukit_numeric::TensorData;
 
 use super::super::context::Context;
@@ -17,10 +19,12 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         Some(proto) => tensor::read(proto)?,
         None => tensor::tensor(vec![1], TensorData::F32(vec![0.0]))?,
     };
-    context.reserve(&shape)?;
-    let Some(filled) = repeated(&value, shape)? else {
+    let at_once = context.reserve(&shape).is_ok();
+    let made = if at_once { shape.clone() } else { vec![1; shape.len()] };
+    let Some(filled) = repeated(&value, made)? else {
         let (found, legal) = (described(&value), "a tensor of one element".to_owned());
         return Err(Reason::AttributeValue { name: "value", found, legal });
     };
-    Ok(vec![context.make_constant(filled)])
+    let filled = context.make_constant(filled);
+    if at_once { Ok(vec![filled]) } else { Ok(vec![context.emit(Tile { repeats: shape }, vec![filled])?]) }
 }
