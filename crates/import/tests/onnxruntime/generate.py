@@ -7,7 +7,8 @@
 Each case is `NAME.onnx` and `NAME.npz`, which holds `in.*` and `out.*` by value name. Operators
 and attributes are drawn at random over all opsets. Left out is where ONNX Runtime departs from
 the standard: Resize whose sizes stay although a scale is not 1 (it copies), SAME padding with
-dilation (it ignores the dilation) or with a kernel smaller than the stride (it crops).
+dilation (it ignores the dilation) or with a kernel smaller than the stride (it crops), reductions over no
+axes of SumSquare and the like (it copies, the standard squares).
 """
 
 import pathlib
@@ -18,7 +19,7 @@ import numpy as np
 import onnxruntime
 from onnx import helper, numpy_helper
 
-OPSETS = [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]
+OPSETS = [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]
 
 
 class Draw(random.Random):
@@ -240,8 +241,172 @@ def resize(draw, opset):
     return "Resize", attributes, x, constants, ["x", "r", "e", "n"], 1
 
 
+def unary(draw, opset):
+    kinds = [(op, {}) for op in ["Abs", "Neg", "Exp", "Floor", "Ceil", "Reciprocal", "Sigmoid", "Softplus", "Softsign",
+                                 "Tanh", "Sin", "Cos", "Atan"]]
+    kinds += [("Elu", {"alpha": 1.5}), ("Elu", {}), ("HardSigmoid", {}), ("HardSigmoid", {"alpha": 0.3, "beta": 0.4}),
+              ("Selu", {}), ("Selu", {"alpha": 1.5, "gamma": 2.0})]
+    if opset >= 9:
+        kinds += [("Erf", {}), ("Sign", {}), ("Sinh", {}), ("Cosh", {}), ("Asinh", {})]
+    if opset >= 10:
+        kinds += [("ThresholdedRelu", {}), ("ThresholdedRelu", {"alpha": 0.3})]
+    if opset >= 11:
+        kinds.append(("Round", {}))
+    if opset >= 12:
+        kinds += [("Celu", {}), ("Celu", {"alpha": 2.0})]
+    if opset >= 14:
+        kinds.append(("HardSwish", {}))
+    if opset >= 18:
+        kinds.append(("Mish", {}))
+    if opset >= 20:
+        kinds += [("Gelu", {}), ("Gelu", {"approximate": "tanh"})]
+    op, attributes = draw.choice(kinds)
+    return op, attributes, {"x": draw.floats(2, 5)}, {}, ["x"], 1
+
+
+def positive(draw, opset):
+    return draw.choice(["Sqrt", "Log"]), {}, {"x": np.abs(draw.floats(7)) + np.float32(0.1)}, {}, ["x"], 1
+
+
+def variadic(draw, opset):
+    op = draw.choice(["Max", "Min", "Sum", "Mean"])
+    shapes = draw.choice([[(2, 3)], [(2, 3), (3,)], [(2, 1), (1, 3), ()], [(3, 2, 2), (2,), (3, 1, 1), (2, 2)]])
+    inputs = {f"x{index}": draw.floats(*shape) for index, shape in enumerate(shapes)}
+    return op, {}, inputs, {}, [*inputs], 1
+
+
+def compare(draw, opset):
+    kinds = ["Greater", "Less"] + (["GreaterOrEqual", "LessOrEqual"] if opset >= 12 else [])
+    if draw.chance(0.3):
+        x, z = int64(draw.ints(6, -2, 2)), int64(draw.ints(6, -2, 2))
+        return "Equal" if opset < 9 else draw.choice([*kinds, "Equal"]), {}, {"x": x, "z": z}, {}, ["x", "z"], 1
+    return draw.choice(kinds), {}, {"x": draw.floats(2, 3), "z": draw.floats(3)}, {}, ["x", "z"], 1
+
+
+def logic(draw, opset):
+    x, z = np.array(draw.ints(4, 0, 1), bool).reshape(2, 2), np.array(draw.ints(2, 0, 1), bool)
+    return draw.choice(["And", "Or", "Xor"]), {}, {"x": x, "z": z}, {}, ["x", "z"], 1
+
+
+def where(draw, opset):
+    condition = np.array(draw.ints(3, 0, 1), bool)
+    return "Where", {}, {"c": condition, "x": draw.floats(2, 3), "z": draw.floats(2, 1)}, {}, ["c", "x", "z"], 1
+
+
+def power(draw, opset):
+    if draw.chance(0.4):
+        return "Pow", {}, {"x": draw.floats(2, 3)}, {"e": np.float32(draw.choice([2, 3, 0]))}, ["x", "e"], 1
+    if opset >= 12 and draw.chance(0.5):
+        return "Pow", {}, {"x": draw.floats(2, 3)}, {"e": int64([2, 3, -1])}, ["x", "e"], 1
+    return "Pow", {}, {"x": np.abs(draw.floats(2, 3)), "e": draw.floats(3)}, {}, ["x", "e"], 1
+
+
+def remainder(draw, opset):
+    x, z = int64(draw.ints(6, -9, 9)), int64([draw.choice([-4, -3, 2, 5]) for _ in range(6)])
+    if draw.chance(0.3):
+        return "Mod", {"fmod": 1}, {"x": draw.floats(4), "z": draw.floats(4)}, {}, ["x", "z"], 1
+    return "Mod", draw.choice([{}, {"fmod": 1}]), {"x": x, "z": z}, {}, ["x", "z"], 1
+
+
+def prelu(draw, opset):
+    slope = draw.choice([(3, 1, 1), (1,), (1, 3, 1, 1), (4,)])
+    return "PRelu", {}, {"x": draw.floats(2, 3, 2, 4)}, {"s": draw.floats(*slope)}, ["x", "s"], 1
+
+
+def clip_computed(draw, opset):
+    if opset < 12:
+        return None
+    if draw.chance(0.5):
+        inputs = {"x": int64(draw.ints(5, -9, 9)), "a": np.int64(-2), "b": np.int64(3)}
+    else:
+        inputs = {"x": draw.floats(5), "a": np.float32(-0.5), "b": np.float32(0.25)}
+    operands = draw.choice([["x", "a", "b"], ["x", "", "b"], ["x", "a"]])
+    return "Clip", {}, {name: inputs[name] for name in operands if name}, {}, operands, 1
+
+
+def log_softmax(draw, opset):
+    case = softmax(draw, opset)
+    return ("LogSoftmax", *case[1:])
+
+
+def reduce(draw, opset):
+    op = draw.choice(["Mean", "Sum", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp", "LogSum"])
+    x = draw.floats(2, 3, 4)
+    x = np.abs(x) if op == "LogSum" else x
+    axes = draw.choice([None, [0], [1, 2], [2], [0, 2], [-1] if opset >= 11 else [1]])
+    attributes = {"keepdims": draw.randint(0, 1)}
+    if opset < (13 if op == "Sum" else 18):
+        attributes |= {} if axes is None else {"axes": axes}
+        return "Reduce" + op, attributes, {"x": x}, {}, ["x"], 1
+    if axes is None:
+        # ONNX Runtime copies for SumSquare and the like, which the standard still squares.
+        attributes |= {"noop_with_empty_axes": 1} if op in ("Mean", "Sum", "Max") and draw.chance(0.5) else {}
+        return "Reduce" + op, attributes, {"x": x}, {}, ["x"], 1
+    return "Reduce" + op, attributes, {"x": x}, {"a": int64(axes)}, ["x", "a"], 1
+
+
+def arg_max(draw, opset):
+    attributes = {"axis": draw.randint(-2 if opset >= 11 else 0, 1), "keepdims": draw.randint(0, 1)}
+    if opset >= 12:
+        attributes["select_last_index"] = draw.randint(0, 1)
+    x = np.array(draw.ints(12, 0, 3), np.float32).reshape(3, 4)
+    return draw.choice(["ArgMax", "ArgMin"]), attributes, {"x": x}, {}, ["x"], 1
+
+
+def instance_normalization(draw, opset):
+    x = draw.floats(2, 3, *draw.ints(draw.randint(1, 2), 2, 4))
+    constants = {"s": draw.floats(3), "b": draw.floats(3)}
+    return "InstanceNormalization", {"epsilon": 0.1}, {"x": x}, constants, ["x", "s", "b"], 1
+
+
+def group_normalization(draw, opset):
+    if opset < 18:
+        return None
+    count = 2 if opset < 21 else 4
+    constants = {"s": draw.floats(count), "b": draw.floats(count)}
+    x = {"x": draw.floats(2, 4, 3, 2)}
+    return "GroupNormalization", {"epsilon": 0.1, "num_groups": 2}, x, constants, ["x", "s", "b"], 1
+
+
+def layer_normalization(draw, opset):
+    if opset < 17:
+        return None
+    shape, axis = draw.ints(3, 2, 4), draw.randint(-3, 2)
+    constants = {"s": draw.floats(*shape[axis:]), "b": draw.floats(*shape[axis:])}
+    operands = ["x", "s", "b"] if draw.chance(0.7) else ["x", "s"]
+    attributes = {"axis": axis, "epsilon": 0.1}
+    return "LayerNormalization", attributes, {"x": draw.floats(*shape)}, constants, operands, draw.choice([1, 3])
+
+
+def lrn(draw, opset):
+    attributes = {"size": draw.choice([1, 3, 5]), "alpha": 0.5, "beta": 0.75, "bias": 2.0}
+    return "LRN", attributes, {"x": draw.floats(1, 4, 2, 3)}, {}, ["x"], 1
+
+
+def lp_normalization(draw, opset):
+    attributes = {"axis": draw.randint(-2, 1), "p": draw.randint(1, 2)}
+    return "LpNormalization", attributes, {"x": draw.floats(3, 4)}, {}, ["x"], 1
+
+
+def trilu(draw, opset):
+    if opset < 14:
+        return None
+    constants = {"k": int64(draw.randint(-4, 4))}
+    return "Trilu", {"upper": draw.randint(0, 1)}, {"x": draw.floats(2, 3, 4)}, constants, ["x", "k"], 1
+
+
+def range_(draw, opset):
+    constants = draw.choice([
+        {"s": int64(3), "l": int64(draw.randint(-9, 9)), "d": int64(draw.choice([-3, -1, 1, 2]))},
+        {"s": np.float32(0.5), "l": np.float32(draw.gauss(0, 3)), "d": np.float32(draw.choice([-0.7, 0.3, 1]))},
+    ])
+    return None if opset < 11 else ("Range", {}, {}, constants, ["s", "l", "d"], 1)
+
+
 KINDS = [conv, pool, global_pool, batch_normalization, gemm, matmul, binary, activation, clip, softmax, pad,
-         slice_, split, concat, gather, reshape, flatten, squeeze, transpose, resize]
+         slice_, split, concat, gather, reshape, flatten, squeeze, transpose, resize, unary, unary, positive, variadic, compare,
+         logic, where, power, remainder, prelu, clip_computed, log_softmax, reduce, reduce, arg_max,
+         instance_normalization, group_normalization, layer_normalization, lrn, lp_normalization, trilu, range_]
 
 
 def write(case, opset, path):
