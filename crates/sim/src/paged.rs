@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 /// A memory of vectors that may be far larger than the host's: pages appear when written to.
 ///
-/// Addresses count vectors; vectors never written are zero. Ranges are the caller's to check.
+/// Addresses count vectors from an origin that can be moved; vectors never written are zero. Ranges
+/// are the caller's to check.
 #[derive(Clone, Debug)]
 pub struct Paged<T> {
     lanes: usize,
+    /// Where vector 0 begins: whole vectors, and scalars beyond.
+    origin: (u64, usize),
     pages: HashMap<u64, Box<[T]>>,
 }
 
@@ -17,7 +20,13 @@ const PAGE: u64 = 64;
 impl<T: Copy + Default> Paged<T> {
     /// An empty memory of vectors of `lanes` scalars; `lanes` is at least 1.
     pub fn new(lanes: usize) -> Self {
-        Self { lanes, pages: HashMap::new() }
+        Self { lanes, origin: (0, 0), pages: HashMap::new() }
+    }
+
+    /// Vector 0 is from now on what begins at scalar `scalars` of the memory. Nothing is moved.
+    pub fn set_origin(&mut self, scalars: u64) {
+        let lanes = self.lanes as u64;
+        self.origin = (scalars / lanes, (scalars % lanes) as usize);
     }
 
     /// Reads whole vectors from `address` on into `out`.
@@ -48,15 +57,22 @@ impl<T: Copy + Default> Paged<T> {
         address: u64,
         len: usize,
     ) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> + use<T> {
-        let lanes = self.lanes;
+        let (lanes, size) = (self.lanes, PAGE as usize * self.lanes);
+        let (vectors, scalars) = self.origin;
+        let first = address + vectors;
+        let mut page = first / PAGE;
+        // Where the next scalar is in its page; beyond its end only at the start.
+        let mut offset = (first % PAGE) as usize * lanes + scalars;
         let mut done = 0;
         std::iter::from_fn(move || {
-            let vector = address + (done / lanes) as u64;
-            let room = (PAGE - vector % PAGE) as usize * lanes;
-            let end = len.min(done + room);
-            let part = done..end;
+            if offset >= size {
+                (page, offset) = (page + 1, offset - size);
+            }
+            let end = len.min(done + size - offset);
+            let part = (page, offset, done..end);
+            offset += end - done;
             done = end;
-            (!part.is_empty()).then_some((vector / PAGE, (vector % PAGE) as usize * lanes, part))
+            (!part.2.is_empty()).then_some(part)
         })
     }
 }
@@ -81,5 +97,23 @@ mod tests {
         assert_eq!(far, [0, 0, 0, 7, 8, 9]);
         // Vectors 59 to 258 touch pages 0 to 4.
         assert_eq!(memory.pages.len(), 6);
+    }
+
+    #[test]
+    fn the_origin_moves_what_addresses_mean() {
+        let mut memory = Paged::<i32>::new(3);
+        let values: Vec<i32> = (1..=3 * 130).collect();
+        memory.set_origin(3 * 62 + 2);
+        memory.write(1, &values);
+        let read = |memory: &Paged<i32>, address, vectors: usize| {
+            let mut out = vec![-1; 3 * vectors];
+            memory.read(address, &mut out);
+            out
+        };
+        assert_eq!(read(&memory, 1, 130), values);
+        memory.set_origin(0);
+        // Scalar 3 * 63 + 2 is the first.
+        assert_eq!(read(&memory, 63, 2), [0, 0, 1, 2, 3, 4]);
+        assert_eq!(read(&memory, 193, 1), [389, 390, 0]);
     }
 }

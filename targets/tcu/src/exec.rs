@@ -31,7 +31,7 @@ pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) ->
             return simd(state, config, read, write, sub);
         }
         Op::LoadLut { local, table, size } => load_lut(state, local, table, size),
-        Op::Configure { register, value } => configure(state, register, value),
+        Op::Configure { register, value } => configure(state, config, register, value),
     }
     Ok(())
 }
@@ -238,9 +238,15 @@ fn load_lut<F: Number>(state: &mut State<F>, local: Strided, table: u64, size: u
     state.tables.load(table, entries);
 }
 
-/// Writes a configuration register; on the program counter it does not count itself.
-fn configure<F: Number>(state: &mut State<F>, register: u8, value: u32) {
-    state.configuration.set(register, value);
+/// Writes a configuration register: on the program counter it does not count itself, and an offset
+/// moves the window on its bank.
+fn configure<F: Number>(state: &mut State<F>, config: &Config, register: u8, value: u32) {
+    let State { configuration, dram0, dram1, .. } = state;
+    configuration.configure(register, value);
+    // Units of 64 KiB are whole scalars, if not whole vectors.
+    let scalars = |memory| u64::from(configuration.offset_bytes(memory)) / config.data_type.size_bytes() as u64;
+    dram0.set_origin(scalars(Memory::Dram0));
+    dram1.set_origin(scalars(Memory::Dram1));
 }
 
 /// Copies raw scalars out of a memory.

@@ -6,11 +6,12 @@ use thiserror::Error;
 
 use crate::check::{check, depth};
 use crate::config::{Config, DataType};
+use crate::configuration::Configuration;
 use crate::exec;
 use crate::fault::{FaultKind, Memory};
 use crate::op::Op;
 use crate::program::Layer;
-use crate::state::{Configuration, MachineError, State};
+use crate::state::{MachineError, State};
 
 /// A read or write from outside that a memory cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -62,6 +63,9 @@ pub struct LayerSaturations {
 /// Raw scalars go in and out as `i32`: the sign-extended integer of a fixed format (of which only
 /// the low bits are taken), or the bits of a float. After a fault everything before the instruction
 /// at fault has been executed; a Lookup at fault may have written some of its registers.
+///
+/// A DRAM bank is seen through a window of its depth that begins at the bank's offset register, by
+/// the program and from outside alike, as drivers and hardware do; the banks never overlap.
 pub struct Machine {
     config: Config,
     core: Box<dyn Core + Send>,

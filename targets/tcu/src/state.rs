@@ -8,6 +8,7 @@ use npukit_sim::{Flat, Paged, TooLarge};
 use thiserror::Error;
 
 use crate::config::Config;
+use crate::configuration::Configuration;
 use crate::fault::Memory;
 use crate::lut::Tables;
 
@@ -44,45 +45,6 @@ pub enum MachineError {
         /// Largest number of scalars.
         limit: usize,
     },
-}
-
-/// Configuration registers, at their reset values.
-///
-/// The machine keeps them and counts instructions in the program counter; nothing it computes
-/// depends on them. Source: the TCU specification, 9.8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Configuration([u32; 16]);
-
-impl Configuration {
-    const TIMEOUT: usize = 0x8;
-    const TRACEPOINT: usize = 0x9;
-    const PROGRAM_COUNTER: usize = 0xA;
-
-    /// After a reset.
-    pub(crate) fn new() -> Self {
-        let mut values = [0; 16];
-        values[Self::TIMEOUT] = 100;
-        values[Self::TRACEPOINT] = u32::MAX;
-        Self(values)
-    }
-
-    /// The value of register `register`; none beyond 15.
-    pub fn get(&self, register: u8) -> Option<u32> {
-        self.0.get(usize::from(register)).copied()
-    }
-
-    /// Writes a register, if it exists.
-    pub(crate) fn set(&mut self, register: u8, value: u32) {
-        if let Some(place) = self.0.get_mut(usize::from(register)) {
-            *place = value;
-        }
-    }
-
-    /// Counts an instruction.
-    pub(crate) fn count(&mut self) {
-        let counter = &mut self.0[Self::PROGRAM_COUNTER];
-        *counter = counter.wrapping_add(1);
-    }
 }
 
 /// The state of an instance.
@@ -126,7 +88,7 @@ impl<F: Number> State<F> {
             accumulators: flat::<F>(Memory::Accumulators, config.accumulator_depth, lanes)?,
             weights: ArrayWeights::new(lanes, lanes),
             registers: vec![zero; config.simd_registers_depth * lanes],
-            configuration: Configuration::new(),
+            configuration: Configuration::default(),
             tables: Tables::default(),
             saturations: Saturations::default(),
             results: vec![zero; CHUNK as usize * lanes],

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::check::check;
 use crate::config::Config;
+use crate::configuration::Register;
 use crate::fault::FaultKind;
 use crate::op::{Op, SimdOp, Strided};
 
@@ -129,7 +130,7 @@ fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
 }
 
 fn configure(i: usize, register: u8, value: u32, problems: &mut Vec<Problem>) {
-    if !matches!(register, 0 | 1 | 4 | 5 | 8..=11) {
+    if Register::from_code(register).is_none() {
         let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
         problems.push(Problem::warning(i, reason, "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB"));
     }

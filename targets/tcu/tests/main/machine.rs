@@ -6,7 +6,7 @@ use npukit_sim::Fault;
 use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::program::Layer;
 use npukit_tcu::{
-    AccessError, Config, DataType, FaultKind, Machine, MachineError, Memory, Severity, validate,
+    AccessError, Config, DataType, FaultKind, Machine, MachineError, Memory, Register, Severity, validate,
 };
 use proptest::prelude::*;
 
@@ -154,16 +154,42 @@ fn access_from_outside_is_checked() {
 
 #[test]
 fn configuration_registers_keep_their_values() {
+    use Register::{Dram0Offset, ProgramCounter, Timeout, Tracepoint};
     let mut machine = Machine::new(&config()).unwrap();
-    let get = |machine: &Machine, register| machine.configuration().get(register).unwrap();
-    assert_eq!([0x0, 0x8, 0x9, 0xA].map(|r| get(&machine, r)), [0, 100, u32::MAX, 0]);
+    let get = |machine: &Machine, register| machine.configuration().get(register);
+    let all = [Dram0Offset, Timeout, Tracepoint, ProgramCounter];
+    assert_eq!(all.map(|register| get(&machine, register)), [0, 100, u32::MAX, 0]);
     let program = [Op::NoOp, Op::Configure { register: 0x0, value: 0x1234 }, Op::NoOp];
     machine.run(&program, &mut |_| ()).unwrap();
-    assert_eq!((get(&machine, 0x0), get(&machine, 0xA)), (0x1234, 3));
+    // Offsets are in units of 64 KiB.
+    assert_eq!((get(&machine, Dram0Offset), get(&machine, ProgramCounter)), (0x1234_0000, 3));
     // Writing the program counter does not count itself.
     machine.run(&[Op::Configure { register: 0xA, value: 10 }, Op::NoOp], &mut |_| ()).unwrap();
-    assert_eq!(get(&machine, 0xA), 11);
-    assert_eq!(machine.configuration().get(16), None);
+    assert_eq!(get(&machine, ProgramCounter), 11);
+}
+
+#[test]
+fn offsets_move_the_windows_on_the_banks() {
+    // 64 KiB are no whole number of vectors of three.
+    for (data_type, lanes) in [(DataType::Fp16Bp8, 2), (DataType::Fp18Bp10, 3), (DataType::Fp32Bp16, 4)] {
+        let mut machine = Machine::new(&small(data_type, lanes)).unwrap();
+        let offset = |register, value| Op::Configure { register, value };
+        let vector: Vec<i32> = (1..=lanes as i32).collect();
+        machine.step(&offset(0x4, 1)).unwrap();
+        machine.write_dram1(0, &vector).unwrap();
+        let to_local = Op::DataMove { kind: DataMoveKind::Dram1ToLocal, local: at(0), other: at(0), size: 1 };
+        machine.step(&to_local).unwrap();
+        assert_eq!(machine.read_local(0, 1).unwrap(), vector, "through the same window");
+        // The other bank and the old window are elsewhere.
+        assert_eq!(machine.read_dram0(0, 1).unwrap(), vec![0; lanes]);
+        machine.step(&offset(0x4, 0)).unwrap();
+        machine.step(&to_local).unwrap();
+        assert_eq!(machine.read_local(0, 1).unwrap(), vec![0; lanes]);
+        // Only 16 of the 28 bits are offset.
+        machine.step(&offset(0x4, 0x5_0001)).unwrap();
+        assert_eq!(machine.read_dram1(0, 1).unwrap(), vector);
+        assert_eq!(machine.configuration().get(Register::Dram1Offset), 65536);
+    }
 }
 
 #[test]
