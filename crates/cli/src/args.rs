@@ -217,6 +217,47 @@ pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub board: BoardArgs,
+    /// Whose cycles to report: `model` (the default; as the hardware takes them) or `estimator` (as published)
+    #[arg(long, value_name = "MODEL")]
+    pub clock: Option<String>,
+    /// Report from a file of the hardware's performance samples instead
+    #[arg(long, value_name = "FILE", conflicts_with = "clock")]
+    pub from_samples: Option<String>,
+    /// Write the performance samples that the hardware would give, 64-bit words as its driver finds them
+    #[arg(long, value_name = "FILE")]
+    pub samples: Option<PathBuf>,
+    /// Cycles from a performance sample to the next, 1000 when not given
+    #[arg(long, value_name = "CYCLES")]
+    pub sample_interval: Option<String>,
+    /// Write whole blocks of so many performance samples
+    #[arg(long, value_name = "SAMPLES", requires = "samples")]
+    pub sample_block: Option<String>,
+    /// Write what each unit does when, as a Chrome trace for <https://ui.perfetto.dev>
+    #[arg(long, value_name = "OUT.json")]
+    pub trace: Option<PathBuf>,
+    /// Write the cycles of each instruction
+    #[arg(long, value_name = "OUT.csv")]
+    pub by_instruction: Option<PathBuf>,
+}
+
+/// A board other than the preset's.
+#[derive(Debug, Args)]
+pub struct BoardArgs {
+    /// Clock; memory keeps its latency in nanoseconds
+    #[arg(long, value_name = "MHZ")]
+    pub clock_mhz: Option<String>,
+    /// Cycles until memory answers
+    #[arg(long, value_name = "CYCLES")]
+    pub latency: Option<String>,
+    /// Cycles until memory answers writes, if other than for reads
+    #[arg(long, value_name = "CYCLES")]
+    pub write_latency: Option<String>,
+    /// Width of the data bus of each DRAM bank
+    #[arg(long, value_name = "BITS")]
+    pub axi_bits: Option<String>,
 }
 
 /// `npu check`

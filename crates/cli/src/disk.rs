@@ -1,7 +1,8 @@
-//! The file system: [`Disk`] reads for the library, [`write_all`] writes whole files or none.
+//! The file system: [`Disk`] reads for the library, [`write_all`] writes whole files or none, [`Staged`]
+//! one that is too long for memory.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use npukit::{ReadError, Reader};
@@ -61,15 +62,48 @@ pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
 }
 
 fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = beside(path)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// An empty file beside the place of another one, whose folder is made.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
     if path.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut file = builder().tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    Ok(file)
+    builder().tempfile_in(folder)
+}
+
+/// A file that is written as its content comes, and takes its place when it is complete.
+pub struct Staged {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+}
+
+impl Staged {
+    /// A file for `path`.
+    pub fn new(path: &Path) -> Result<Self, Failure> {
+        let file = beside(path).map_err(|source| failure(path, source))?;
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+    }
+
+    /// Takes the content.
+    pub fn writer(&mut self) -> &mut dyn Write {
+        &mut self.file
+    }
+
+    /// The content is complete.
+    pub fn finish(self) -> Result<(), Failure> {
+        let Self { path, file } = self;
+        let file = file.into_inner().map_err(|error| failure(&path, error.into_error()))?;
+        file.as_file().sync_all().map_err(|source| failure(&path, source))?;
+        file.persist(&path).map_err(|error| failure(&path, error.error))?;
+        Ok(())
+    }
 }
 
 /// Temporary files are private unless told otherwise; results are as open as the user's mask allows.

@@ -118,6 +118,9 @@ pub enum Error {
         /// The output.
         output: String,
     },
+    /// Something that is written as it comes cannot be.
+    #[error("cannot write")]
+    Write(#[source] std::io::Error),
     /// Outputs cannot be written as arrays.
     #[error("cannot write array `{name}`: {reason}")]
     Output {

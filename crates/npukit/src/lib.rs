@@ -27,7 +27,8 @@ pub mod report {
     pub use crate::rescale::{LayerExponent, Measured, Report as RescaleReport};
     pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use npukit_target::{
-        HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Saturation, TimeReport,
+        FlagTime, HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Roofline, Saturation,
+        TimeReport, UnitTime,
     };
 }
 

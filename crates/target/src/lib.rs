@@ -11,15 +11,16 @@ mod program;
 mod read;
 mod report;
 mod target;
+mod time;
 mod vectors;
 
 pub use error::TargetError;
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
 pub use read::{ReadError, Reader, folder, sibling};
-pub use report::{
-    HostStepReport, KindTime, LayerTime, MemoryReport, Problem, ProgramReport, Saturation, Saturations,
-    TimeReport,
-};
+pub use report::{HostStepReport, MemoryReport, Problem, ProgramReport, Saturation, Saturations};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};
+pub use time::{
+    Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,
+};
 pub use vectors::{Case, Outcome};

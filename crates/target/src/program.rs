@@ -1,10 +1,13 @@
 //! [`Compiled`]: a program for an instance, to be written, run and timed.
 
+use std::io::Write;
+
 use npukit_numeric::Tensor;
 
 use crate::error::TargetError;
 use crate::port::Port;
-use crate::report::{ProgramReport, Saturations, TimeReport};
+use crate::report::{ProgramReport, Saturations};
+use crate::time::{TimeOptions, TimeReport};
 
 /// Inputs of one sample, by name. A tensor has the port's `shape`, or its `vectors`.
 pub type Inputs = [(String, Tensor)];
@@ -79,8 +82,28 @@ pub trait Compiled: Send + Sync {
     }
 
     /// Says how long it takes.
-    fn time(&self) -> Result<TimeReport, TargetError> {
+    fn time(&self, _options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Err(self.unsupported("time"))
+    }
+
+    /// As [`Self::time`], from what the hardware's sampling unit gave; `name` is the file's, for errors.
+    fn time_samples(
+        &self,
+        _name: &str,
+        _bytes: &[u8],
+        _options: &TimeOptions,
+    ) -> Result<TimeReport, TargetError> {
+        Err(self.unsupported("time --from-samples"))
+    }
+
+    /// Writes what the hardware's sampling unit would give.
+    fn samples(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
+        Err(self.unsupported("time --samples"))
+    }
+
+    /// Writes what each unit does when, as a Chrome trace.
+    fn trace(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
+        Err(self.unsupported("time --trace"))
     }
 
     /// A sample of input `port` in the model's shape, for one given as rows of vectors.

@@ -66,63 +66,6 @@ pub struct ProgramReport {
     pub warnings: Vec<String>,
 }
 
-/// Where time goes, by layer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LayerTime {
-    /// Names of the nodes.
-    pub name: String,
-    /// Instructions.
-    pub instructions: usize,
-    /// Cycles.
-    pub cycles: u64,
-    /// Share of all cycles, 0 to 1.
-    pub share: f64,
-    /// Multiply-accumulates of the model.
-    pub macs: u64,
-    /// Share of the array's multipliers that did the model's work, 0 to 1.
-    pub utilisation: f64,
-}
-
-/// Where time goes, by kind of instruction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct KindTime {
-    /// Mnemonic, with the variant.
-    pub kind: String,
-    /// Instructions.
-    pub instructions: usize,
-    /// Vectors they handle.
-    pub vectors: u64,
-    /// Cycles.
-    pub cycles: u64,
-}
-
-/// How long a program takes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TimeReport {
-    /// Cycles by cost model.
-    pub cycles: BTreeMap<String, u64>,
-    /// The cost model behind `milliseconds`, `utilisation`, `layers` and `kinds`.
-    pub model: String,
-    /// What the cost models assume, a sentence each.
-    pub assumptions: Vec<String>,
-    /// At `clock_mhz`; none when the clock is not known.
-    pub milliseconds: Option<f64>,
-    /// Clock of the board.
-    pub clock_mhz: Option<f64>,
-    /// Where the clock is from.
-    pub clock_source: Option<String>,
-    /// Share of the array's multipliers that did the model's work; none when the work is not known.
-    pub utilisation: Option<f64>,
-    /// Share of the cycles in which the array was given a vector.
-    pub array_busy: f64,
-    /// Energy in the cost model's own unit.
-    pub energy: u64,
-    /// By layer; empty when the artifact does not say.
-    pub layers: Vec<LayerTime>,
-    /// By kind of instruction.
-    pub kinds: Vec<KindTime>,
-}
-
 /// Results at a layer that did not fit the number format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Saturation {

@@ -16,25 +16,42 @@
 //! now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
 //!
 //! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
-//! `array`, `accumulator`, `alu`, `host`, `dram`.
+//! `array`, `accumulator`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
+//! waited for is in `slice` and `stall`.
+//!
+//! Of the configuration registers the timeout, the tracepoint, the program counter and the sample interval
+//! matter here. Offsets do not: they are whole pages, which bursts do not cross in any case.
 
 mod accumulator;
 mod alu;
 mod array;
 mod dram;
+mod hang;
 mod host;
 mod machine;
 mod queue;
 mod router;
+mod sampler;
+mod signal;
 mod slice;
+mod stall;
 mod timeline;
+mod unit;
+mod watch;
 
-use machine::Machine;
+pub use hang::{Hang, StuckForm};
+use machine::{Held, Machine, Stuck};
+use sampler::Sampler;
+pub use signal::Signal;
 pub use slice::Slice;
-pub use timeline::{Busy, Hang, LastEvents, StuckForm, Timeline, Traffic, Unit};
+pub use stall::{Stall, Stalls};
+pub use timeline::{Busy, LastEvents, Timeline, Traffic};
+pub use unit::Unit;
 
 use crate::config::Config;
+use crate::configuration::Register;
 use crate::op::Op;
+use crate::samples::Sample;
 
 /// What the clock needs to know of the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +121,7 @@ impl Clock {
         Ok(Self { machine: Machine::new(config, params, beats) })
     }
 
-    /// When the instructions of `ops` are accepted and what else happens last, from reset on.
+    /// When the instructions of `ops` are accepted and what else happens, from reset on.
     ///
     /// Stops at the first instruction that the decoder can never hand on.
     pub fn run(&self, ops: &[Op]) -> Timeline {
@@ -113,22 +130,98 @@ impl Clock {
 
     /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
     pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
-        let mut machine = self.machine.clone();
-        let mut timeline = Timeline { accept: Vec::with_capacity(ops.len()), ..Timeline::default() };
+        let mut run = Run::new(self.machine.clone());
+        let mut instructions = ops.iter().enumerate();
+        while let Some((index, op)) = instructions.next()
+            && run.step(index, op).is_some()
+        {
+            run.machine.spans().slices(index).for_each(&mut *observer);
+        }
+        run.finish(ops)
+    }
+
+    /// As [`Self::run`]; gives `sink` the sampling unit's words, first those of the interval given and,
+    /// when the program configures another one, then of that. After the program, samples go on until
+    /// there are whole blocks of `block`; after a hang they end.
+    pub fn run_sampled(
+        &self,
+        ops: &[Op],
+        interval: u16,
+        block: u32,
+        sink: &mut dyn FnMut(Sample),
+    ) -> Timeline {
+        let mut run = Run::new(self.machine.clone());
+        run.machine.configure(Register::SampleInterval, interval.into());
+        run.machine.watch();
+        let mut sampler = Sampler::new(sink);
         for (index, op) in ops.iter().enumerate() {
-            match machine.step(op) {
-                Ok(held) => {
-                    timeline.accepted(held);
-                    machine.spans().slices(index).for_each(&mut *observer);
-                }
-                Err(unit) => {
-                    timeline.hang = Some(Hang::new(ops, index, unit));
-                    break;
-                }
+            let Some(held) = run.advance(index, op) else { return run.finish(ops) };
+            sampler.held(&mut run.machine, held);
+            run.machine.obey(op);
+            sampler.obeyed(&run.machine, held.until);
+        }
+        let mut machine = run.machine.clone();
+        let timeline = run.finish(ops);
+        sampler.idle(&mut machine, timeline.total, block.max(1).into());
+        timeline
+    }
+}
+
+/// A run under way.
+struct Run {
+    machine: Machine,
+    timeline: Timeline,
+    /// The instruction that is never accepted.
+    stuck: Option<(usize, Stuck)>,
+}
+
+impl Run {
+    fn new(machine: Machine) -> Self {
+        Self { machine, timeline: Timeline::default(), stuck: None }
+    }
+
+    /// Runs the next instruction; none when it is never accepted.
+    fn step(&mut self, index: usize, op: &Op) -> Option<()> {
+        self.advance(index, op)?;
+        self.machine.obey(op);
+        Some(())
+    }
+
+    /// The same, up to where the decoder obeys it.
+    fn advance(&mut self, index: usize, op: &Op) -> Option<Held> {
+        match self.machine.step(op) {
+            Ok(held) => {
+                self.timeline.accepted(held);
+                self.signals(index, held);
+                Some(held)
+            }
+            Err(stuck) => {
+                self.stuck = Some((index, stuck));
+                None
             }
         }
-        machine.finish(&mut timeline);
-        timeline
+    }
+
+    /// The flags while the decoder held an instruction.
+    fn signals(&mut self, index: usize, held: Held) {
+        let configuration = self.machine.configuration();
+        let timeout = u64::from(configuration.get(Register::Timeout));
+        if held.waited() >= timeout {
+            self.timeline.timeout.high(index, held.from + timeout, held.until);
+        }
+        if configuration.at_tracepoint() {
+            self.timeline.tracepoint.high(index, held.from, held.until);
+        }
+    }
+
+    fn finish(mut self, ops: &[Op]) -> Timeline {
+        self.machine.finish(&mut self.timeline);
+        if let Some((index, Stuck { from, unit })) = self.stuck {
+            let timeout = u64::from(self.machine.configuration().get(Register::Timeout));
+            self.timeline.timeout.for_ever(index, from + timeout);
+            self.timeline.hang = Some(Hang::new(ops, index, unit));
+        }
+        self.timeline
     }
 }
 

@@ -24,6 +24,7 @@ pub mod machine;
 pub mod op;
 pub mod program;
 pub mod run;
+pub mod samples;
 pub mod state;
 pub mod target;
 pub mod timing;

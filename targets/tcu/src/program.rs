@@ -107,6 +107,9 @@ pub struct MemoryUse {
     pub accumulators: Usage,
 }
 
+/// Name of the instructions that are of no layer, in reports.
+pub const OUTSIDE: &str = "(outside all layers)";
+
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -130,4 +133,33 @@ pub struct Program {
     pub layers: Vec<Layer>,
     /// Memory use, when compiled here.
     pub memory: MemoryUse,
+}
+
+impl Program {
+    /// By instruction, the place of its layer in [`Self::layers`], of the last one if there are several;
+    /// the number of layers when it is of none.
+    pub fn layer_of_each(&self) -> Vec<usize> {
+        let total = self.instructions.len();
+        let mut layers = vec![self.layers.len(); total];
+        for (place, &Layer { first, count, .. }) in self.layers.iter().enumerate() {
+            let end = first.saturating_add(count).min(total);
+            layers[first.min(end)..end].fill(place);
+        }
+        layers
+    }
+
+    /// Where an instruction is, for messages: its index, its bytes, its kind, and its layer if known.
+    pub fn place(&self, instruction: usize) -> String {
+        let kind = self.instructions.get(instruction).map_or("no instruction", crate::timing::kind);
+        let offset = instruction * self.config.layout().instruction_bytes();
+        let layer = self.layers.iter().rev().find(|layer| {
+            instruction.checked_sub(layer.first).is_some_and(|index| index < layer.count)
+        });
+        let name = match layer {
+            Some(layer) => format!(", of layer `{}`", layer.name),
+            None if self.layers.is_empty() => String::new(),
+            None => format!(", of layer `{OUTSIDE}`"),
+        };
+        format!("instruction {instruction} (byte {offset:#x}), {kind}{name},")
+    }
 }

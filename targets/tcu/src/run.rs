@@ -7,7 +7,7 @@ use npukit_sim::Fault;
 
 use crate::fault::FaultKind;
 use crate::machine::{AccessError, Machine};
-use crate::program::{Binding, Program};
+use crate::program::{Binding, OUTSIDE, Program};
 use crate::state::MachineError;
 use crate::timing::kind;
 
@@ -98,7 +98,7 @@ pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError>
     let mut counts = vec![Saturations::default(); names.len()];
     machine
         .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], &mut |_| ())
-        .map_err(|fault| place(program, &names, &owner, fault))?;
+        .map_err(|fault| place(program, fault))?;
     Ok(Finished { machine, saturations: names.into_iter().zip(counts).collect() })
 }
 
@@ -156,26 +156,11 @@ fn groups_by_kind(program: &Program) -> (Vec<String>, Vec<usize>) {
 }
 
 fn groups_by_layer(program: &Program) -> (Vec<String>, Vec<usize>) {
-    let mut names: Vec<String> = program.layers.iter().map(|layer| layer.name.clone()).collect();
-    let total = program.instructions.len();
-    let mut owner = vec![names.len(); total];
-    for (i, layer) in program.layers.iter().enumerate() {
-        let end = layer.first.saturating_add(layer.count).min(total);
-        owner[layer.first.min(end)..end].fill(i);
-    }
-    names.push("(outside all layers)".to_owned());
-    (names, owner)
+    let layers = program.layers.iter().map(|layer| layer.name.clone());
+    (layers.chain([OUTSIDE.to_owned()]).collect(), program.layer_of_each())
 }
 
-fn place(program: &Program, names: &[String], owner: &[usize], source: Fault<FaultKind>) -> RunError {
-    let i = source.instruction;
-    let kind = program.instructions.get(i).map_or("no instruction", kind);
-    let group = owner.get(i).and_then(|&group| names.get(group));
-    let layer = match group {
-        Some(name) if !program.layers.is_empty() => format!(", of layer `{name}`"),
-        _ => String::new(),
-    };
-    let offset = i * program.config.layout().instruction_bytes();
-    let place = format!("instruction {i} (byte {offset:#x}), {kind}{layer}, cannot be executed");
+fn place(program: &Program, source: Fault<FaultKind>) -> RunError {
+    let place = format!("{} cannot be executed", program.place(source.instruction));
     RunError::Fault { place, hint: source.kind.hint(), source }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use npukit::report::{HostStepReport, LayerTime, Saturation};
+use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation};
 use npukit::verbs::OutputReport;
 
 use crate::table::{Column, percent, table, thousands};
@@ -21,6 +21,7 @@ pub fn layers(layers: &[LayerTime]) -> String {
             percent(layer.share),
             thousands(layer.macs),
             percent(layer.utilisation),
+            above(&layer.roofline),
         ]
     };
     let columns = [
@@ -30,8 +31,17 @@ pub fn layers(layers: &[LayerTime]) -> String {
         Column::Right("share"),
         Column::Right("MACs"),
         Column::Right("utilisation"),
+        Column::Right("above its bound"),
     ];
     format!("\n{}", table(&columns, layers.iter().map(row)))
+}
+
+/// How far above the roofline, and which side of it.
+pub fn above(roofline: &Roofline) -> String {
+    match roofline.distance {
+        Some(distance) => format!("{distance:.2} x {}", roofline.bound.name()),
+        None => "no bound".to_owned(),
+    }
 }
 
 /// Cycles by cost model, as facts.

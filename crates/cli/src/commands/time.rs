@@ -1,45 +1,132 @@
 //! `npu time`
 
-use npukit::report::KindTime;
-use npukit::verbs::time::{Report, time};
+use std::collections::BTreeMap;
 
-use super::layers::{cycles, latency, layers};
+use npukit::report::{FlagTime, KindTime, UnitTime};
+use npukit::verbs::time::{Report, Request, Sinks, time};
+
+use super::layers::{above, cycles, latency, layers};
 use super::{source, without_bar};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
+use crate::disk::Staged;
 use crate::failure::Failure;
 use crate::table::{Column, facts, percent, table, thousands};
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
-    let report = without_bar(|context| time(&source(&args.source, &args.calibration), context))?;
-    Ok(Answer::new(text(&report), &report))
+    let request = Request {
+        source: source(&args.source, &args.calibration),
+        options: options(args),
+        from_samples: args.from_samples.clone(),
+    };
+    let paths = [&args.trace, &args.samples, &args.by_instruction];
+    let staged = paths.map(|path| path.as_deref().map(Staged::new).transpose());
+    let [mut trace, mut samples, mut instructions] = collect(staged)?;
+    let sinks = Sinks {
+        trace: trace.as_mut().map(Staged::writer),
+        samples: samples.as_mut().map(Staged::writer),
+        instructions: instructions.as_mut().map(Staged::writer),
+    };
+    let report = without_bar(|context| time(&request, sinks, context))?;
+    let files = [trace, samples, instructions].into_iter().flatten();
+    files.map(Staged::finish).collect::<Result<Vec<_>, _>>()?;
+    let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
+    Ok(Answer::new(text(&report) + &written.collect::<String>(), &report))
+}
+
+/// All of them, or the first failure.
+fn collect<T>(results: [Result<T, Failure>; 3]) -> Result<[T; 3], Failure> {
+    let [a, b, c] = results;
+    Ok([a?, b?, c?])
+}
+
+/// The target's options that are given.
+fn options(args: &TimeArgs) -> BTreeMap<String, String> {
+    let board = &args.board;
+    let given = [
+        ("clock", &args.clock),
+        ("clock-mhz", &board.clock_mhz),
+        ("latency", &board.latency),
+        ("write-latency", &board.write_latency),
+        ("axi-bits", &board.axi_bits),
+        ("sample-interval", &args.sample_interval),
+        ("sample-block", &args.sample_block),
+    ];
+    given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
 }
 
 fn text(report: &Report) -> String {
     let time = &report.time;
     let unknown = || "unknown: the artifact does not say".to_owned();
+    let roofline = &time.roofline;
+    let bounds = format!(
+        "{} (at least {} by compute, {} by memory)",
+        above(roofline),
+        thousands(roofline.compute),
+        thousands(roofline.memory)
+    );
     let lines = facts([
         ("program", report.name.clone()),
         ("target", report.target.clone()),
         ("instructions", thousands(report.instructions as u64)),
         ("cycles", cycles(&time.cycles)),
+        ("below", format!("by the {}", time.model)),
         ("latency", latency(time.milliseconds, time.clock_mhz, time.clock_source.as_deref())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
         ("utilisation", time.utilisation.map_or_else(unknown, percent)),
         ("array busy", percent(time.array_busy)),
+        ("roofline", bounds),
         ("energy", format!("{} units", thousands(time.energy))),
     ]);
+    let mut text = lines + &layers(&time.layers) + &kinds(&time.kinds) + &units(&time.units);
+    text.extend(time.flags.iter().map(flag));
+    text += "\n";
+    text.extend(time.assumptions.iter().map(|line| format!("{line}\n")));
+    text
+}
+
+/// Where the cycles go, by kind of instruction.
+fn kinds(kinds: &[KindTime]) -> String {
     let row = |kind: &KindTime| {
         let numbers = [kind.instructions as u64, kind.vectors, kind.cycles];
-        std::iter::once(kind.kind.clone()).chain(numbers.map(thousands)).collect()
+        let mut row = vec![kind.kind.clone()];
+        row.extend(numbers.map(thousands));
+        row.push(percent(kind.share));
+        row
     };
     let columns = [
         Column::Left("instruction"),
         Column::Right("number"),
         Column::Right("vectors"),
         Column::Right("cycles"),
+        Column::Right("share"),
     ];
-    let assumptions: String = time.assumptions.iter().map(|line| format!("{line}\n")).collect();
-    let kinds = table(&columns, time.kinds.iter().map(row));
-    format!("{lines}{}\n{kinds}\n{assumptions}", layers(&time.layers))
+    format!("\n{}", table(&columns, kinds.iter().map(row)))
+}
+
+/// What units did and what they waited for, a line for each; nothing when the cost model has none.
+fn units(units: &[UnitTime]) -> String {
+    if units.is_empty() {
+        return String::new();
+    }
+    let row = |unit: &UnitTime| {
+        let waits = unit.waits.iter().map(|wait| format!("{} {}", thousands(wait.cycles), wait.on));
+        let waits = waits.collect::<Vec<_>>().join(", ");
+        vec![unit.unit.clone(), thousands(unit.busy), percent(unit.share), waits]
+    };
+    let columns = [
+        Column::Left("unit"),
+        Column::Right("busy cycles"),
+        Column::Right("share"),
+        Column::Left("waited with work to do, cycles for"),
+    ];
+    format!("\n{}", table(&columns, units.iter().map(row)))
+}
+
+fn flag(flag: &FlagTime) -> String {
+    let FlagTime { flag, times, cycles, first_instruction, first_cycle } = flag;
+    let (times, cycles) = (thousands(*times), thousands(*cycles));
+    format!(
+        "\n{flag}: {times} times, {cycles} cycles, first at instruction {first_instruction} in cycle {first_cycle}\n"
+    )
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use npukit_target::{ArtifactFile, HostStepReport, MemoryReport};
+use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
 use serde::Serialize;
 
 use super::Source;
@@ -49,7 +49,7 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
     let start = Instant::now();
     let (origin, compiled) = source.compile(context)?;
     let files = compiled.files()?;
-    let (program, time) = (compiled.report(), compiled.time()?);
+    let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
     let report = Report {
         name: program.name,
         target: program.target,

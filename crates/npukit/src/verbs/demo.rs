@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_numeric::npy::read_npy;
-use npukit_target::{CompileOptions, LayerTime, PortError, Saturation};
+use npukit_target::{CompileOptions, LayerTime, PortError, Saturation, TimeOptions};
 use serde::Serialize;
 
 use super::run::{float, machine};
@@ -75,7 +75,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let (samples, labels) = held_out(&model)?;
     let (ours, saturations) = machine(&*compiled, &samples, context.progress)?;
     let reference = float(&model.graph, &samples, &|_, _| ())?;
-    let (program, time) = (compiled.report(), compiled.time()?);
+    let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
     Ok(Report {
         model: model.graph.name,
         target: program.target,

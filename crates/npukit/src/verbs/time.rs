@@ -1,11 +1,36 @@
 //! `npu time`: how long a program takes, and where the time goes.
 
-use npukit_target::TimeReport;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use npukit_target::{InstructionTime, TimeOptions, TimeReport};
 use serde::Serialize;
 
 use super::Source;
 use crate::Context;
 use crate::error::Error;
+
+/// What to time, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The program.
+    pub source: Source,
+    /// The target's own options, by name.
+    pub options: BTreeMap<String, String>,
+    /// A file of what the hardware's sampling unit gave, to report instead of what we compute.
+    pub from_samples: Option<String>,
+}
+
+/// Where to write what is too long for a report.
+#[derive(Default)]
+pub struct Sinks<'a> {
+    /// Takes a Chrome trace of what each unit does when.
+    pub trace: Option<&'a mut dyn Write>,
+    /// Takes what the hardware's sampling unit would give.
+    pub samples: Option<&'a mut dyn Write>,
+    /// Takes the cycles of each instruction, as CSV.
+    pub instructions: Option<&'a mut dyn Write>,
+}
 
 /// How long a program takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -24,14 +49,59 @@ pub struct Report {
 }
 
 /// Times a program.
-pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    let compiled = source.program(context)?.compiled;
+pub fn time(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
+    let compiled = request.source.program(context)?.compiled;
+    let options = TimeOptions { options: request.options.clone() };
+    let time = match &request.from_samples {
+        Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
+        None => compiled.time(&options)?,
+    };
+    if let Some(out) = sinks.trace {
+        compiled.trace(&options, out)?;
+    }
+    if let Some(out) = sinks.samples {
+        compiled.samples(&options, out)?;
+    }
+    if let Some(out) = sinks.instructions {
+        write_instructions(&time, out).map_err(Error::Write)?;
+    }
     let program = compiled.report();
     Ok(Report {
         name: program.name,
         target: program.target,
         instructions: program.instructions,
         macs: program.macs,
-        time: compiled.time()?,
+        time,
     })
+}
+
+/// A line for each instruction: its index, layer, kind and cycles.
+fn write_instructions(time: &TimeReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "instruction,layer,kind,cycles")?;
+    for (index, &InstructionTime { layer, kind, cycles }) in time.instructions.iter().enumerate() {
+        let layer = layer.and_then(|place| time.layers.get(place)).map_or("", |layer| &layer.name);
+        let kind = time.kinds.get(kind).map_or("", |kind| &kind.kind);
+        writeln!(out, "{index},{},{kind},{cycles}", quoted(layer))?;
+    }
+    Ok(())
+}
+
+/// A field of a CSV file, in quotes where it needs them.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must() {
+        assert_eq!(quoted("conv+relu"), "conv+relu");
+        assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
 }

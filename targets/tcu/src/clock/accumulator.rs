@@ -6,6 +6,8 @@
 
 use super::alu::{Alu, needs_input};
 use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
+use super::stall::{Stall, Stalls};
+use super::watch::Watch;
 use crate::op::{SimdOp, SimdSub};
 
 /// A SIMD instruction's flags.
@@ -50,6 +52,9 @@ pub(super) struct Accumulator {
     /// Vectors read, written and computed.
     pub(super) accesses: u64,
     pub(super) operations: u64,
+    pub(super) stalls: Stalls,
+    /// Of commands for single vectors.
+    watch: Watch,
 }
 
 impl Accumulator {
@@ -72,7 +77,14 @@ impl Accumulator {
             alu: Alu::default(),
             accesses: 0,
             operations: 0,
+            stalls: Stalls::default(),
+            watch: Watch::default(),
         }
+    }
+
+    /// The handshake by which commands for single vectors reach it.
+    pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
+        (&mut self.watch, self.vectors.room())
     }
 
     /// The last write; 0 when there was none.
@@ -83,7 +95,9 @@ impl Accumulator {
     /// A command for a vector of an instruction queued at `queued`: when it leaves the instruction,
     /// and from when on it is at the stage.
     fn reach(&mut self, queued: Cycle) -> (Cycle, Cycle) {
+        let room = self.vectors.room();
         let entered = self.vectors.enter(queued);
+        self.watch.saw(queued, entered, room);
         (entered, self.stage.max(entered + 1))
     }
 
@@ -248,6 +262,7 @@ impl Accumulator {
         let select = self.input_select.enter(stage);
         let ready = ready.max(source).max(select);
         let written = ready.max(started + 2);
+        self.stalls.add(Stall::AccumulatorForAlu, ready, written);
         self.alu_select.leave(written);
         self.write(written, accumulate);
         if started < NEVER {

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::queue::{Cycle, NEVER, Pass, Queue};
+use super::queue::{Cycle, Pass, Queue};
+use super::stall::{Stall, Stalls};
+use super::watch::Watch;
 
 /// Rows enter one a cycle, in order; a result comes 2N-1 cycles after its row; weights wait until
 /// all results are out.
@@ -24,10 +26,9 @@ pub(super) struct Array {
     /// Rows computed and shifted.
     pub(super) computed_rows: u64,
     pub(super) weight_rows: u64,
-    /// Cycles a row was there and the accumulators did not wait for a result.
-    pub(super) blocked: u64,
-    /// Cycles weights were there and results were on their way.
-    pub(super) draining: u64,
+    pub(super) stalls: Stalls,
+    /// Of single rows.
+    watch: Watch,
 }
 
 impl Array {
@@ -42,23 +43,31 @@ impl Array {
             loaded: 0,
             computed_rows: 0,
             weight_rows: 0,
-            blocked: 0,
-            draining: 0,
+            stalls: Stalls::default(),
+            watch: Watch::default(),
         }
+    }
+
+    /// The handshake by which single rows reach it.
+    pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
+        (&mut self.watch, self.rows.room())
     }
 
     /// The control of a row of an instruction queued at `queued`: when it leaves the instruction,
     /// and from when on it is at the array.
     pub(super) fn expand(&mut self, queued: Cycle) -> (Cycle, Cycle) {
+        let room = self.rows.room();
         let entered = self.rows.enter(queued);
+        self.watch.saw(queued, entered, room);
         (entered, entered + 1)
     }
 
-    /// A row of weights that is there from `offered` on is shifted in.
-    pub(super) fn load(&mut self, offered: Cycle) -> Cycle {
-        let offered = offered.max(self.last + 1);
+    /// A row of weights whose control is there from `control` on and whose data from `data` on is
+    /// shifted in.
+    pub(super) fn load(&mut self, control: Cycle, data: Cycle) -> Cycle {
+        let offered = self.offered(control, data);
         let at = offered.max(self.drained);
-        self.draining += waited(offered, at);
+        self.stalls.add(Stall::ArrayForResults, offered, at);
         self.rows.leave(at);
         self.last = at;
         self.loaded = at;
@@ -66,16 +75,23 @@ impl Array {
         at
     }
 
-    /// A row that is there from `offered` on enters, and its result, which is taken from `taken`
-    /// on, leaves: when. A row enters only in cycles in which the accumulators wait for a result,
-    /// be it that of a row before.
-    pub(super) fn compute(&mut self, offered: Cycle, taken: Cycle) -> (Cycle, Cycle) {
-        let offered = offered.max(self.last + 1);
+    /// When a row could enter that is there from `control` and `data` on.
+    fn offered(&mut self, control: Cycle, data: Cycle) -> Cycle {
+        let free = control.max(self.last + 1);
+        self.stalls.add(Stall::ArrayForData, free, data);
+        free.max(data)
+    }
+
+    /// A row that is there from `control` and `data` on enters, and its result, which is taken from
+    /// `taken` on, leaves: when. A row enters only in cycles in which the accumulators wait for a
+    /// result, be it that of a row before.
+    pub(super) fn compute(&mut self, control: Cycle, data: Cycle, taken: Cycle) -> (Cycle, Cycle) {
+        let offered = self.offered(control, data);
         while self.windows.front().is_some_and(|&(_, end)| end < offered) {
             self.windows.pop_front();
         }
         let at = offered.max(self.windows.front().map_or(taken, |&(start, _)| start));
-        self.blocked += waited(offered, at);
+        self.stalls.add(Stall::ArrayForAccumulators, offered, at);
         let result = taken.max(at + self.latency);
         match self.windows.back_mut() {
             Some((_, end)) if taken <= *end + 1 => *end = result,
@@ -87,9 +103,4 @@ impl Array {
         self.computed_rows += 1;
         (at, result)
     }
-}
-
-/// Cycles between both, of which those without an end do not count.
-const fn waited(offered: Cycle, at: Cycle) -> u64 {
-    if at < NEVER { at - offered } else { 0 }
 }

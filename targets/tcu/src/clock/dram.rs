@@ -9,6 +9,8 @@ mod writes;
 
 use super::ClockParams;
 use super::queue::{Cycle, Queue, Slot};
+use super::stall::Stalls;
+use super::watch::Watch;
 use reads::Reads;
 use writes::Writes;
 
@@ -51,6 +53,9 @@ pub(super) struct Bank {
     converter: Cycle,
     reads: Reads,
     writes: Writes,
+    pub(super) stalls: Stalls,
+    /// Of its requests.
+    watch: Watch,
 }
 
 impl Bank {
@@ -64,7 +69,22 @@ impl Bank {
             converter: 0,
             reads: Reads::default(),
             writes: Writes::default(),
+            stalls: Stalls::default(),
+            watch: Watch::default(),
         }
+    }
+
+    /// The handshake by which requests reach it.
+    pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
+        (&mut self.watch, self.requests.room())
+    }
+
+    /// A request made from `made` on: when it is on its way.
+    fn request(&mut self, made: Cycle) -> Cycle {
+        let room = self.requests.room();
+        let entered = self.requests.enter(made);
+        self.watch.saw(made, entered, room);
+        entered
     }
 
     /// The last beat written; 0 when there was none.

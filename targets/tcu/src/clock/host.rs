@@ -1,6 +1,8 @@
 //! Local memory's port B and the router between it and both banks: [`Host`].
 
 use super::queue::{Cycle, NEVER, ReadPort, Slot};
+use super::stall::{Stall, Stalls};
+use super::watch::Watch;
 
 /// One transfer at a time; every vector passes the router.
 #[derive(Clone, Debug, Default)]
@@ -15,9 +17,17 @@ pub(super) struct Host {
     pub(super) written: Cycle,
     /// Vectors moved.
     pub(super) vectors: u64,
+    pub(super) stalls: Stalls,
+    /// Of port B's addresses.
+    watch: Watch,
 }
 
 impl Host {
+    /// The handshake by which addresses reach port B.
+    pub(super) fn watch(&mut self) -> (&mut Watch, Cycle) {
+        (&mut self.watch, self.port_b.room())
+    }
+
     /// A transfer offered from `head` on: when its routing is taken.
     pub(super) fn begin(&mut self, head: Cycle) -> Cycle {
         self.first = NEVER;
@@ -31,7 +41,12 @@ impl Host {
 
     /// The next vector of local memory is read for a transfer at the decoder since `head`: when.
     pub(super) fn read(&mut self, head: Cycle) -> Cycle {
-        self.port_b.read(head)
+        let free = self.port_b.free().max(head);
+        let room = self.port_b.room();
+        let at = self.port_b.read(head);
+        self.stalls.add(Stall::LocalBForDram, free, at);
+        self.watch.saw(head, at, room);
+        at
     }
 
     /// From when on the vector read last can pass.
@@ -46,9 +61,12 @@ impl Host {
         self.vectors += 1;
     }
 
-    /// A vector that is there from `offered` on is written.
-    pub(super) fn write(&mut self, offered: Cycle) -> Cycle {
-        let at = offered.max(self.routed + 1).max(self.port_b.free());
+    /// A vector that is there from `offered` on is written, for a transfer at the decoder since `head`.
+    pub(super) fn write(&mut self, head: Cycle, offered: Cycle) -> Cycle {
+        let free = head.max(self.routed + 1).max(self.port_b.free());
+        let at = offered.max(free);
+        self.stalls.add(Stall::LocalBForDram, free, at);
+        self.watch.saw(head, at, free);
         self.port_b.write(at);
         self.route(at);
         self.written = at;

@@ -8,12 +8,17 @@ use super::host::Host;
 use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Router, To};
 use super::slice::Spans;
-use super::timeline::{Busy, LastEvents, Timeline, Traffic, Unit};
+use super::stall::{Stall, Stalls};
+use super::timeline::{Busy, LastEvents, Timeline, Traffic};
+use super::unit::Unit;
+use super::watch::Watch;
 use crate::config::Config;
+use crate::configuration::{Configuration, Register};
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::samples::Port;
 
 /// The first cycle in which the decoder has an instruction.
-const FIRST: Cycle = 2;
+pub(super) const FIRST: Cycle = 2;
 
 /// All units, and when the decoder can look at its next instruction.
 #[derive(Clone, Debug)]
@@ -27,8 +32,13 @@ pub(super) struct Machine {
     port_a: ReadPort,
     /// The last write of port A.
     local_written: Cycle,
+    /// Accesses of port A.
+    local_a_accesses: u64,
+    local_a_watch: Watch,
     host: Host,
     banks: [Bank; 2],
+    stalls: Stalls,
+    configuration: Configuration,
     /// When the units worked on the last instruction.
     spans: Spans,
 }
@@ -36,12 +46,28 @@ pub(super) struct Machine {
 /// How long the decoder held an instruction, and for whom.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
+    /// When it came.
+    pub(super) from: Cycle,
     /// When its last part was taken.
     pub(super) until: Cycle,
-    /// Cycles beyond the first.
-    pub(super) waited: u64,
     /// Who took the last part.
     pub(super) by: Unit,
+}
+
+impl Held {
+    /// Cycles beyond the first.
+    pub(super) const fn waited(self) -> u64 {
+        self.until - self.from
+    }
+}
+
+/// An instruction that is never accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stuck {
+    /// When it came.
+    pub(super) from: Cycle,
+    /// Who never takes its part.
+    pub(super) unit: Unit,
 }
 
 /// When the parts of an instruction were taken: the last one and who took it.
@@ -73,14 +99,18 @@ impl Machine {
             accumulator: Accumulator::new(2 * n),
             port_a: ReadPort::default(),
             local_written: 0,
+            local_a_accesses: 0,
+            local_a_watch: Watch::default(),
             host: Host::default(),
             banks: [Bank::new(params, beats_per_vector), Bank::new(params, beats_per_vector)],
+            stalls: Stalls::default(),
+            configuration: Configuration::default(),
             spans: Spans::NONE,
         }
     }
 
-    /// The next instruction. The error is the unit that never takes its part.
-    pub(super) fn step(&mut self, op: &Op) -> Result<Held, Unit> {
+    /// The next instruction, which the decoder does not obey yet.
+    pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
         self.spans = Spans::NONE;
         let accept = match *op {
             Op::MatMul { accumulate, zeroes, size, .. } => {
@@ -99,12 +129,86 @@ impl Machine {
             | Op::Unassigned { .. } => Accept::new(self.head, Unit::Decoder),
         };
         if accept.at >= NEVER {
-            return Err(accept.unit);
+            return Err(Stuck { from: self.head, unit: accept.unit });
         }
-        let waited = accept.at - self.head;
-        self.spans.set(Unit::Decoder, self.head, accept.at);
-        self.head = accept.at + 1;
-        Ok(Held { until: accept.at, waited, by: accept.unit })
+        let held = Held { from: self.head, until: accept.at, by: accept.unit };
+        self.spans.set(Unit::Decoder, held.from, held.until);
+        self.head = held.until + 1;
+        Ok(held)
+    }
+
+    /// The decoder obeys an instruction in the cycle it is done with it.
+    pub(super) fn obey(&mut self, op: &Op) {
+        self.configuration.count();
+        if let Op::Configure { register, value } = *op {
+            self.configuration.configure(register, value);
+        }
+    }
+
+    /// The configuration registers.
+    pub(super) const fn configuration(&self) -> &Configuration {
+        &self.configuration
+    }
+
+    /// Writes a configuration register before the start.
+    pub(super) fn configure(&mut self, register: Register, value: u32) {
+        self.configuration.configure(register as u8, value);
+    }
+
+    /// The sample interval.
+    pub(super) const fn interval(&self) -> Cycle {
+        self.configuration.get(Register::SampleInterval) as Cycle
+    }
+
+    /// Handshakes are watched from now on.
+    pub(super) fn watch(&mut self) {
+        for port in Port::ALL {
+            if let Some((watch, _)) = self.watched(port) {
+                watch.switch_on();
+            }
+        }
+    }
+
+    /// Valid and ready of a handshake with a unit, in a cycle of which all is known.
+    pub(super) fn handshake(&mut self, port: Port, at: Cycle) -> Option<(bool, bool)> {
+        let (watch, room) = self.watched(port)?;
+        Some(watch.at(at, room))
+    }
+
+    /// A handshake, and from when on there is room for the next thing.
+    fn watched(&mut self, port: Port) -> Option<(&mut Watch, Cycle)> {
+        Some(match port {
+            Port::Array => self.array.watch(),
+            Port::Accumulator => self.accumulator.watch(),
+            Port::Dataflow => self.router.watch(),
+            Port::Dram1 => self.banks[1].watch(),
+            Port::Dram0 => self.banks[0].watch(),
+            Port::LocalB => self.host.watch(),
+            Port::LocalA => (&mut self.local_a_watch, self.port_a.room()),
+            Port::Instruction => return None,
+        })
+    }
+
+    /// The next vector of local memory is read through port A.
+    fn read_local(&mut self) -> Cycle {
+        let free = self.port_a.free().max(self.head);
+        let room = self.port_a.room();
+        let at = self.port_a.read(self.head);
+        self.stalls.add(Stall::LocalANotTaken, free, at);
+        self.local_a_watch.saw(self.head, at, room);
+        self.local_a_accesses += 1;
+        at
+    }
+
+    /// A vector that is there from `offered` on is written through port A.
+    fn write_local(&mut self, offered: Cycle) -> Cycle {
+        let free = self.port_a.free().max(self.head);
+        let at = offered.max(free);
+        self.stalls.add(Stall::LocalAForAccumulators, free, at);
+        self.local_a_watch.saw(self.head, at, free);
+        self.port_a.write(at);
+        self.local_a_accesses += 1;
+        at
     }
 
     /// When the units worked on the last instruction.
@@ -123,13 +227,16 @@ impl Machine {
         let results = self.accumulator.commands.enter(self.head);
         let (mut read, mut last, mut first) = (self.head, [0; 4], None);
         for _ in 0..size {
-            let (row_expanded, mut offered) = self.array.expand(rows);
+            let (row_expanded, control) = self.array.expand(rows);
+            let mut data = 0;
             if !zeroes {
-                read = self.port_a.read(self.head);
-                offered = offered.max(self.port_a.datum()).max(routed.source);
+                read = self.read_local();
+                data = self.port_a.datum().max(routed.source);
             }
             let (result_expanded, taken) = self.accumulator.take(results, accumulate);
-            let (entered, result) = self.array.compute(offered, taken.max(routed.target));
+            let taken = taken.max(routed.target);
+            let (entered, result) = self.array.compute(control, data, taken);
+            self.stalls.add(Stall::AccumulatorForArray, taken, result);
             self.accumulator.write(result, accumulate);
             if !zeroes {
                 self.port_a.leave(entered);
@@ -173,11 +280,11 @@ impl Machine {
         for _ in 0..size {
             let (expanded, row) = self.array.expand(queued);
             if let Some(source) = source {
-                read = self.port_a.read(self.head);
-                loaded = self.array.load(row.max(self.port_a.datum()).max(source));
+                read = self.read_local();
+                loaded = self.array.load(row, self.port_a.datum().max(source));
                 self.port_a.leave(loaded);
             } else {
-                loaded = self.array.load(row);
+                loaded = self.array.load(row, 0);
             }
             last = expanded;
             first.get_or_insert([read, loaded]);
@@ -208,10 +315,10 @@ impl Machine {
     fn data_move(&mut self, kind: DataMoveKind, other: Strided, size: u64) -> Accept {
         let span = Span { address: other.address, size, stride_log2: other.stride_log2 };
         match kind {
-            DataMoveKind::Dram0ToLocal => self.dram(0, Unit::Dram0, Bank::read, span),
-            DataMoveKind::LocalToDram0 => self.dram(0, Unit::Dram0, Bank::write, span),
-            DataMoveKind::Dram1ToLocal => self.dram(1, Unit::Dram1, Bank::read, span),
-            DataMoveKind::LocalToDram1 => self.dram(1, Unit::Dram1, Bank::write, span),
+            DataMoveKind::Dram0ToLocal => self.dram(0, Unit::Dram0Read, Bank::read, span),
+            DataMoveKind::LocalToDram0 => self.dram(0, Unit::Dram0Write, Bank::write, span),
+            DataMoveKind::Dram1ToLocal => self.dram(1, Unit::Dram1Read, Bank::read, span),
+            DataMoveKind::LocalToDram1 => self.dram(1, Unit::Dram1Write, Bank::write, span),
             DataMoveKind::AccumulatorToLocal => self.move_out(size),
             DataMoveKind::LocalToAccumulator => self.move_in(size, false),
             DataMoveKind::LocalToAccumulatorAccumulate => self.move_in(size, true),
@@ -228,9 +335,9 @@ impl Machine {
         let routed = self.host.begin(self.head);
         let taken = transfer(&mut self.banks[bank], self.head, routed, span, &mut self.host);
         self.host.end();
-        self.spans.set(Unit::HostRouter, self.host.first(), self.host.last());
+        self.spans.set(Unit::LocalB, self.host.first(), self.host.last());
         self.spans.set(unit, taken.first_beat, taken.last_beat);
-        Accept::new(taken.port_b, unit).and(routed, Unit::HostRouter).and(taken.request, unit)
+        Accept::new(taken.port_b, unit).and(routed, Unit::LocalB).and(taken.request, unit)
     }
 
     /// From local memory to the accumulators.
@@ -239,9 +346,11 @@ impl Machine {
         let commands = self.accumulator.commands.enter(self.head);
         let (mut read, mut last, mut written, mut first) = (self.head, commands, routed.source, None);
         for _ in 0..size {
-            read = self.port_a.read(self.head);
+            read = self.read_local();
             let (expanded, taken) = self.accumulator.take(commands, accumulate);
-            written = taken.max(self.port_a.datum()).max(routed.source).max(routed.target);
+            let taken = taken.max(routed.target);
+            written = taken.max(self.port_a.datum()).max(routed.source);
+            self.stalls.add(Stall::AccumulatorForLocal, taken, written);
             self.accumulator.write(written, accumulate);
             self.port_a.leave(written);
             last = expanded;
@@ -262,9 +371,8 @@ impl Machine {
         let (mut written, mut last, mut first) = (self.head, commands, None);
         for _ in 0..size {
             let (expanded, given) = self.accumulator.give(commands);
-            written = given.max(routed.target).max(self.head).max(self.port_a.free());
+            written = self.write_local(given.max(routed.target));
             self.accumulator.gave(written);
-            self.port_a.write(written);
             last = expanded;
             first.get_or_insert(written);
         }
@@ -294,9 +402,11 @@ impl Machine {
             accumulator_accesses: self.accumulator.accesses,
             simd_operations: self.accumulator.operations,
             dram_vectors: self.host.vectors,
-            array_blocked: self.array.blocked,
-            array_draining: self.array.draining,
+            local_a_accesses: self.local_a_accesses,
         };
+        let units = [&self.array.stalls, &self.accumulator.stalls, &self.host.stalls];
+        timeline.stalls = units.into_iter().fold(self.stalls, Stalls::and);
+        timeline.dram_stalls = [dram0.stalls, dram1.stalls];
         timeline.traffic = [Traffic::new(dram0.traffic()), Traffic::new(dram1.traffic())];
         let accepted = timeline.accept.last().map_or(0, |at| at + 1);
         timeline.total = timeline.last.latest().max(accepted);

@@ -90,8 +90,13 @@ pub(super) struct Queue {
 impl Queue {
     /// When a thing offered from `offered` on enters; it may leave one cycle later.
     pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
-        self.entered = offered.max(self.left[0] + 1).max(self.entered + 1);
+        self.entered = offered.max(self.room()).max(self.entered + 1);
         self.entered
+    }
+
+    /// From when on there is room for the next thing.
+    pub(super) const fn room(&self) -> Cycle {
+        self.left[0] + 1
     }
 
     /// The thing that entered last leaves.
@@ -140,6 +145,11 @@ impl ReadPort {
     /// The last access.
     pub(super) const fn last(&self) -> Cycle {
         self.accessed
+    }
+
+    /// When a read could happen at the earliest.
+    pub(super) fn room(mut self) -> Cycle {
+        self.read(0)
     }
 
     /// When a write can happen at the earliest.

@@ -1,6 +1,7 @@
 //! Where the data of local memory's port A and of the accumulators go: [`Router`].
 
 use super::queue::{Cycle, Pass, Slot};
+use super::watch::Watch;
 
 /// Takes one instruction at a time and hands it to the selectors it concerns.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Router {
     /// What the last instruction uses.
     reads: bool,
     to: To,
+    /// Of the queue with the router behind it.
+    watch: Watch,
 }
 
 /// Where an instruction's data end.
@@ -47,7 +50,13 @@ impl Router {
             local_writes: Slot::default(),
             reads: false,
             to: To::Array,
+            watch: Watch::default(),
         }
+    }
+
+    /// The handshake by which instructions reach it.
+    pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
+        (&mut self.watch, self.free)
     }
 
     /// Takes an instruction that the decoder has from `head` on and that reads local memory or not.
@@ -61,6 +70,7 @@ impl Router {
             To::Local => self.local_writes.enter(reached),
         };
         let handed_on = source.max(target);
+        self.watch.saw(queued, handed_on, self.free);
         self.instructions.leave(handed_on);
         self.free = handed_on + 1;
         (self.reads, self.to) = (reads, to);

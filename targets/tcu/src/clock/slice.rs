@@ -1,16 +1,16 @@
 //! What each unit did when: [`Slice`].
 
 use super::queue::{Cycle, NEVER};
-use super::timeline::Unit;
+use super::unit::Unit;
 
 /// A unit at work on an instruction. On one unit, slices come in order and do not overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// Index of the instruction.
     pub instruction: usize,
-    /// The unit. The decoder holds the instruction, port A and, as [`Unit::HostRouter`], port B have
-    /// accesses, the array takes rows, the accumulators are accessed, the ALUs start an operation, a
-    /// bank has beats on its bus. The router has no slices.
+    /// The unit. The decoder holds the instruction, ports A and B have accesses, the array takes rows,
+    /// the accumulators are accessed, the ALUs start an operation, a bank has beats on its bus. The
+    /// router has no slices.
     pub unit: Unit,
     /// The first cycle.
     pub start: u64,

@@ -1,65 +1,10 @@
 //! What a [`super::Clock`] found: [`Timeline`].
 
-use std::fmt;
-
-use super::alu::needs_input;
-use super::machine::Held;
-use crate::op::{Op, SimdOp};
-
-/// The units of the machine. The decoder waits for all but the ALUs, which belong to the accumulators.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Unit {
-    /// The decoder itself.
-    #[default]
-    Decoder,
-    /// Local memory's port A: array, weights and accumulator moves.
-    LocalA,
-    /// The router between local memory, array and accumulators.
-    Router,
-    /// The systolic array.
-    Array,
-    /// The accumulators.
-    Accumulator,
-    /// The ALUs behind the accumulators.
-    Alu,
-    /// The router between local memory's port B and the banks.
-    HostRouter,
-    /// DRAM0.
-    Dram0,
-    /// DRAM1.
-    Dram1,
-}
-
-impl Unit {
-    /// Every unit.
-    pub const ALL: [Self; 9] = [
-        Self::Decoder,
-        Self::LocalA,
-        Self::Router,
-        Self::Array,
-        Self::Accumulator,
-        Self::Alu,
-        Self::HostRouter,
-        Self::Dram0,
-        Self::Dram1,
-    ];
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Decoder => "decoder",
-            Self::LocalA => "local memory port A",
-            Self::Router => "router",
-            Self::Array => "array",
-            Self::Accumulator => "accumulators",
-            Self::Alu => "ALUs",
-            Self::HostRouter => "host router",
-            Self::Dram0 => "DRAM0",
-            Self::Dram1 => "DRAM1",
-        })
-    }
-}
+use super::hang::Hang;
+use super::machine::{FIRST, Held};
+use super::signal::Signal;
+use super::stall::Stalls;
+use super::unit::Unit;
 
 /// The cycles of the last events of each kind; 0 when there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,10 +41,8 @@ pub struct Busy {
     pub simd_operations: u64,
     /// Vectors moved between local memory and DRAM.
     pub dram_vectors: u64,
-    /// Cycles in which a row was at the array and the accumulators did not wait for a result.
-    pub array_blocked: u64,
-    /// Cycles in which weights were at the array and results were still on their way.
-    pub array_draining: u64,
+    /// Vectors read and written through local memory's port A.
+    pub local_a_accesses: u64,
 }
 
 /// What crossed the bus of a bank.
@@ -121,67 +64,6 @@ impl Traffic {
     }
 }
 
-/// A SIMD form that the hardware never completes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StuckForm {
-    /// Neither source is the input, so what was read is never consumed.
-    InputUnused,
-    /// A source is the input, and nothing is read.
-    InputMissing,
-    /// NoOp with a flag moves data that no router was told of.
-    NoOpMoves,
-}
-
-impl fmt::Display for StuckForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InputUnused => "it reads an input that no source takes",
-            Self::InputMissing => {
-                "a source, which may be an ignored right one, is the input, and nothing is read"
-            }
-            Self::NoOpMoves => "a NoOp with the read or write flag waits for data that nothing routes",
-        })
-    }
-}
-
-/// The form of an instruction that leaves a unit waiting for ever.
-fn stuck_form(op: &Op) -> Option<StuckForm> {
-    let Op::Simd { read, write, sub, .. } = *op else { return None };
-    match sub.op {
-        SimdOp::NoOp => (read || write).then_some(StuckForm::NoOpMoves),
-        _ if read && !needs_input(sub) => Some(StuckForm::InputUnused),
-        _ if !read && needs_input(sub) => Some(StuckForm::InputMissing),
-        _ => None,
-    }
-}
-
-/// The decoder waits for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("instruction {instruction} is never accepted: its part for the {unit} is never taken{}", cause(.stuck))]
-pub struct Hang {
-    /// The instruction at the decoder.
-    pub instruction: usize,
-    /// The unit that does not take its part.
-    pub unit: Unit,
-    /// The first instruction that leaves a unit waiting for ever, and why.
-    pub stuck: Option<(usize, StuckForm)>,
-}
-
-impl Hang {
-    /// Instruction `instruction` of `ops` waits for `unit` for ever.
-    pub(super) fn new(ops: &[Op], instruction: usize, unit: Unit) -> Self {
-        let before = ops.iter().take(instruction + 1).enumerate();
-        let stuck = before.filter_map(|(index, op)| Some((index, stuck_form(op)?))).next();
-        Self { instruction, unit, stuck }
-    }
-}
-
-fn cause(stuck: &Option<(usize, StuckForm)>) -> String {
-    stuck.map_or_else(String::new, |(index, form)| {
-        format!(", because instruction {index} (SIMD) is never completed: {form}")
-    })
-}
-
 /// When a program's instructions were accepted, and what else happened.
 ///
 /// Cycles count from the first beat of the instruction stream.
@@ -199,6 +81,14 @@ pub struct Timeline {
     pub traffic: [Traffic; 2],
     /// By [`Unit::ALL`], cycles beyond the first that the decoder held an instruction for that unit.
     pub waits: [u64; Unit::ALL.len()],
+    /// What units waited for, DRAM apart.
+    pub stalls: Stalls,
+    /// What DRAM0 and DRAM1 waited for.
+    pub dram_stalls: [Stalls; 2],
+    /// The timeout flag.
+    pub timeout: Signal,
+    /// The tracepoint flag.
+    pub tracepoint: Signal,
     /// Where the program hangs, if it does.
     pub hang: Option<Hang>,
 }
@@ -208,7 +98,57 @@ impl Timeline {
     pub(super) fn accepted(&mut self, held: Held) {
         self.accept.push(held.until);
         if let Some(sum) = self.waits.get_mut(held.by as usize) {
-            *sum += held.waited;
+            *sum += held.waited();
+        }
+    }
+
+    /// Cycles of each instruction: those since the one before it was accepted. The first one has the
+    /// cycles before it was there, the last one those in which units still finish their work, so that
+    /// the sum is [`Self::total`].
+    pub fn cycles(&self) -> impl Iterator<Item = u64> {
+        let last = self.accept.len().saturating_sub(1);
+        let mut before = 0;
+        self.accept.iter().enumerate().map(move |(i, accept)| {
+            let end = if i == last { self.total.max(accept + 1) } else { accept + 1 };
+            let cycles = end - before;
+            before = end;
+            cycles
+        })
+    }
+
+    /// Cycles before the first instruction was there.
+    pub fn starting(&self) -> u64 {
+        if self.accept.is_empty() { 0 } else { FIRST }
+    }
+
+    /// Cycles after the last instruction was accepted.
+    pub fn finishing(&self) -> u64 {
+        self.accept.last().map_or(0, |accept| self.total.saturating_sub(accept + 1))
+    }
+
+    /// Who waited for what how long, the decoder apart.
+    pub fn stalls(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
+        let [dram0, dram1] = &self.dram_stalls;
+        let dram0 = dram0.list_of_bank(Unit::Dram0Read, Unit::Dram0Write);
+        let dram1 = dram1.list_of_bank(Unit::Dram1Read, Unit::Dram1Write);
+        self.stalls.list().chain(dram0).chain(dram1)
+    }
+
+    /// Cycles in which a unit did work.
+    pub fn busy(&self, unit: Unit) -> u64 {
+        let [dram0, dram1] = &self.traffic;
+        match unit {
+            Unit::Decoder => self.accept.len() as u64,
+            Unit::LocalA => self.busy.local_a_accesses,
+            Unit::Router => 0,
+            Unit::Array => self.busy.array_rows + self.busy.weight_rows,
+            Unit::Accumulator => self.busy.accumulator_accesses,
+            Unit::Alu => self.busy.simd_operations,
+            Unit::LocalB => self.busy.dram_vectors,
+            Unit::Dram0Read => dram0.read_beats,
+            Unit::Dram0Write => dram0.write_beats,
+            Unit::Dram1Read => dram1.read_beats,
+            Unit::Dram1Write => dram1.write_beats,
         }
     }
 }

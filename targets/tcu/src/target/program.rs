@@ -1,14 +1,19 @@
 //! [`TcuProgram`]: a program to write, run and time.
 
+mod breakdown;
+mod export;
+mod settings;
 mod tensors;
 mod time;
+mod timeline;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport, RunResult,
-    Saturation, Saturations, TargetError, TimeReport,
+    Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use crate::program::{Binding, HostStep, MemoryUse, Program};
@@ -151,8 +156,25 @@ impl Compiled for TcuProgram {
         })
     }
 
-    fn time(&self) -> Result<TimeReport, TargetError> {
-        Ok(self.time_report())
+    fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        self.time_report(options)
+    }
+
+    fn time_samples(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        options: &TimeOptions,
+    ) -> Result<TimeReport, TargetError> {
+        self.samples_report(name, bytes, options)
+    }
+
+    fn samples(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        self.write_samples(options, out)
+    }
+
+    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        self.write_trace(options, out)
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {

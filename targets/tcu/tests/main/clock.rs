@@ -2,7 +2,7 @@
 //! measurement. The measurements themselves are checked by `conform`.
 
 use npukit_tcu::Config;
-use npukit_tcu::clock::{Clock, ClockError, ClockParams, Slice, StuckForm, Timeline, Unit};
+use npukit_tcu::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
 use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn weights_wait_for_the_last_result() {
     // Rows 3 to 18, results until 33, weights 34 to 42.
     assert_eq!(timeline.last.weight_load, 42);
     assert_eq!(timeline.busy.weight_rows, 9);
-    assert!(timeline.busy.array_draining >= 15, "{:?}", timeline.busy);
+    assert!(timeline.stalls.of(Stall::ArrayForResults) >= 15, "{:?}", timeline.stalls);
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn slices_say_who_worked_when() {
         (0, Unit::Array, 3, 18),
         (0, Unit::Accumulator, 18, 33),
         (1, Unit::Decoder, 18, 26),
-        (1, Unit::HostRouter, 23, 26),
-        (1, Unit::Dram0, 21, 24),
+        (1, Unit::LocalB, 23, 26),
+        (1, Unit::Dram0Read, 21, 24),
     ];
     assert_eq!(shown, expected);
 }

@@ -2,6 +2,7 @@
 
 use super::super::host::Host;
 use super::super::queue::{Cycle, NEVER, Pair, Queue};
+use super::super::stall::Stall;
 use super::{Bank, Burst, Span, Taken};
 
 /// Queues of the read channels, and the last events.
@@ -39,33 +40,37 @@ impl Bank {
         self.reads.first_beat = NEVER;
         for burst in self.bursts(span) {
             if burst.opens {
-                queued = self.requests.enter(queued);
+                queued = self.request(queued);
             }
             // A response passes two queues, then the count of writes under way drops.
             let responded = self.writes.response + 3;
-            let asked = self.reads.addresses.enter((queued + 1).max(self.converter).max(responded));
+            let ready = (queued + 1).max(self.converter);
+            self.stalls.add(Stall::Responses, ready, responded);
+            let asked = self.reads.addresses.enter(ready.max(responded));
             self.converter = asked + 1;
             if burst.closes {
                 self.requests.leave(asked);
             }
-            self.read_burst(burst, asked, head.max(routed), host);
+            self.read_burst(burst, asked, (head, routed), host);
         }
         self.instruction.leave(queued);
         let Reads { first_beat, beat: last_beat, .. } = self.reads;
         Taken { request, port_b: host.written, first_beat, last_beat }
     }
 
-    /// A burst whose address left the converter at `asked`; `ready` is when local memory is.
-    fn read_burst(&mut self, burst: Burst, asked: Cycle, ready: Cycle, host: &mut Host) {
+    /// A burst whose address left the converter at `asked`; local memory takes vectors from `local` on.
+    fn read_burst(&mut self, burst: Burst, asked: Cycle, local: (Cycle, Cycle), host: &mut Host) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
+        self.stalls.add(Stall::ReadsUnderWay, sent, known);
         let (mut done, mut left_in_vector) = (0, self.beats_per_vector);
         loop {
             let part = self.part(burst, done);
             self.reads.bursts += 1;
             let mut earliest = (sent + self.params.read_latency).max(known);
+            self.stalls.add(Stall::Latency, sent.max(known).max(self.reads.beat + 1), earliest);
             for _ in 0..part {
-                self.read_beat(earliest, &mut left_in_vector, ready, host);
+                self.read_beat(earliest, &mut left_in_vector, local, host);
                 earliest = 0;
             }
             done += part;
@@ -82,7 +87,13 @@ impl Bank {
     }
 
     /// A beat that is on the bus from `earliest` on; the last of a vector takes it to local memory.
-    fn read_beat(&mut self, earliest: Cycle, left_in_vector: &mut u64, ready: Cycle, host: &mut Host) {
+    fn read_beat(
+        &mut self,
+        earliest: Cycle,
+        left_in_vector: &mut u64,
+        (head, routed): (Cycle, Cycle),
+        host: &mut Host,
+    ) {
         let reads = &mut self.reads;
         reads.beats += 1;
         reads.beat = reads.data.enter(earliest.max(reads.beat + 1));
@@ -91,7 +102,7 @@ impl Bank {
         reads.first_beat = reads.first_beat.min(reads.beat);
         *left_in_vector -= 1;
         if self.beats_per_vector == 1 {
-            reads.vector = host.write((moved + 1).max(ready));
+            reads.vector = host.write(head, (moved + 1).max(routed));
             reads.words.leave(reads.vector);
             *left_in_vector = 1;
             return;
@@ -99,7 +110,7 @@ impl Bank {
         reads.word = (moved + 1).max(reads.word + 1).max(reads.vector);
         reads.words.leave(reads.word);
         if *left_in_vector == 0 {
-            reads.vector = host.write((reads.word + 1).max(ready));
+            reads.vector = host.write(head, (reads.word + 1).max(routed));
             *left_in_vector = self.beats_per_vector;
         }
     }

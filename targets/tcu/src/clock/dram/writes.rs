@@ -2,6 +2,7 @@
 
 use super::super::host::Host;
 use super::super::queue::{Cycle, NEVER, Pair, Queue};
+use super::super::stall::Stall;
 use super::{Bank, Burst, Span, Taken};
 
 /// Queues of the write channels, and the last events.
@@ -40,7 +41,7 @@ impl Bank {
         let mut port_b = 0;
         for burst in self.bursts(span) {
             if burst.opens {
-                queued = self.requests.enter(queued);
+                queued = self.request(queued);
             }
             let at = (queued + 1).max(self.converter);
             let asked = self.writes.addresses.enter(at);
@@ -77,6 +78,7 @@ impl Bank {
                     left_in_part = self.part(burst, done);
                     known = self.writes.data_bookkeeping.enter(address);
                     responds = self.writes.response_bookkeeping.enter(address);
+                    self.stalls.add(Stall::WritesUnderWay, address, known.max(responds));
                     address = address.max(known).max(responds) + 1;
                     self.writes.bursts += 1;
                 }

@@ -1,103 +1,226 @@
-//! How long a program takes: by the published estimator, and by the clock of the hardware.
+//! How long a program takes and where the time goes: by the clock of the hardware, by the published
+//! estimator, or by performance samples.
 
 use std::collections::BTreeMap;
 
-use npukit_target::{KindTime, LayerTime, TimeReport};
+use npukit_target::{FlagTime, Roofline, TargetError, TimeOptions, TimeReport, UnitTime, Wait};
 
 use super::TcuProgram;
-use crate::board;
-use crate::clock::{Clock, ClockParams};
-use crate::config::Config;
-use crate::op::Op;
-use crate::program::{Layer, Program};
-use crate::timing::{Cost, Estimate, estimate, estimate_layers};
+use super::breakdown::{Breakdown, ratio};
+use super::settings::{CostModel, Settings};
+use super::timeline::TimeError;
+use crate::clock::{ClockParams, Signal, Timeline, Unit};
+use crate::program::Program;
+use crate::samples::{self, Port, Samples};
+use crate::timing::{Estimate, Estimator, estimate};
 
-/// The published estimator, and it as upstream prints it.
-const ESTIMATOR: &str = "estimator";
+/// The estimator's total as upstream prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
-/// The clock of the hardware.
-const MODEL: &str = "model";
-/// The longest program the clock is asked about, in the estimator's cycles: it looks at every vector,
-/// and a few damaged bytes can ask for 2^60.
-const MOST_CYCLES: u64 = 1 << 28;
+
+/// What a cost model knows beyond the cycles of each instruction.
+struct Measured {
+    cost_model: CostModel,
+    /// By instruction.
+    cycles: Vec<u64>,
+    array_busy: u64,
+    units: Vec<UnitTime>,
+    flags: Vec<FlagTime>,
+    assumptions: Vec<String>,
+}
 
 impl TcuProgram {
     /// How long it takes.
-    pub(super) fn time_report(&self) -> TimeReport {
-        let Program { config, instructions, .. } = &self.program;
-        let Estimate { cycles, undrained, energy, kinds } = estimate(config, instructions);
-        let clock = self.board.as_deref().and_then(board::clock);
-        let multiplied: u64 =
-            kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum();
-        let mut by_model =
-            BTreeMap::from([(ESTIMATOR.to_owned(), cycles), (ESTIMATOR_UNDRAINED.to_owned(), undrained)]);
-        let memory = board::memory(config, clock.map(|clock| clock.mhz));
-        if cycles <= MOST_CYCLES {
-            let model = hardware_cycles(config, memory, instructions);
-            by_model.extend(model.map(|cycles| (MODEL.to_owned(), cycles)));
-        }
-        TimeReport {
-            assumptions: assumptions(by_model.contains_key(MODEL), memory),
-            cycles: by_model,
-            model: ESTIMATOR.to_owned(),
-            milliseconds: clock.map(|clock| cycles as f64 / (clock.mhz * 1e3)),
-            clock_mhz: clock.map(|clock| clock.mhz),
-            clock_source: clock.map(|clock| clock.source.to_owned()),
-            utilisation: self.macs().map(|macs| self.utilisation(macs, cycles)),
-            array_busy: ratio(multiplied as f64, cycles as f64),
-            energy,
-            layers: self.layer_times(cycles),
-            kinds: kinds.into_iter().map(kind_time).collect(),
-        }
-    }
-
-    /// Share of the array's multiplications that `macs` are.
-    fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
-        let n = self.lanes() as f64;
-        ratio(macs as f64, n * n * cycles as f64)
-    }
-
-    fn layer_times(&self, total: u64) -> Vec<LayerTime> {
-        let Program { config, instructions, layers, .. } = &self.program;
-        let costs = estimate_layers(config, instructions, layers);
-        let time = |(layer, cost): (&Layer, Cost)| LayerTime {
-            name: layer.name.clone(),
-            instructions: layer.count,
-            cycles: cost.cycles,
-            share: ratio(cost.cycles as f64, total as f64),
-            macs: layer.macs,
-            utilisation: self.utilisation(layer.macs, cost.cycles),
+    ///
+    /// Errors: options that are not legal; with the clock, a program that hangs.
+    pub(super) fn time_report(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        let settings = self.settings(options)?;
+        let timeline = self.timeline(&settings);
+        let measured = match (settings.cost_model, &timeline) {
+            (CostModel::Model, Ok(timeline)) => modelled(timeline),
+            (CostModel::Model, Err(hang @ TimeError::Hang { .. })) => {
+                return Err(TargetError::failed(hang.clone()));
+            }
+            (CostModel::Model, Err(error)) => self.estimated(Some(error)),
+            _ => self.estimated(None),
         };
-        layers.iter().zip(costs).map(time).collect()
+        Ok(self.report_of(&settings, measured, timeline.ok()))
+    }
+
+    /// The same from performance samples of the hardware.
+    pub(super) fn samples_report(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        options: &TimeOptions,
+    ) -> Result<TimeReport, TargetError> {
+        let settings = Settings { cost_model: CostModel::Samples, ..self.settings(options)? };
+        let found = samples::read(self.program.instructions.len(), bytes)
+            .map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+        let timeline = self.timeline(&settings).ok();
+        Ok(self.report_of(&settings, sampled(&found, settings.sample_interval), timeline))
+    }
+
+    pub(super) fn settings(&self, options: &TimeOptions) -> Result<Settings, TargetError> {
+        Settings::new(&self.program.config, self.board.as_deref(), options)
+    }
+
+    /// By the estimator; `instead` is why it is asked and not the clock.
+    fn estimated(&self, instead: Option<&TimeError>) -> Measured {
+        let Program { config, instructions, .. } = &self.program;
+        let mut estimator = Estimator::new(config);
+        let told = instead.map(|error| format!("estimator, because there are no cycles by the model: {error}"));
+        Measured {
+            cost_model: CostModel::Estimator,
+            cycles: instructions.iter().map(|op| estimator.cost(op).cycles).collect(),
+            array_busy: self.rows(),
+            units: Vec::new(),
+            flags: Vec::new(),
+            assumptions: told.into_iter().collect(),
+        }
+    }
+
+    fn report_of(&self, settings: &Settings, measured: Measured, timeline: Option<Timeline>) -> TimeReport {
+        let Program { config, instructions, .. } = &self.program;
+        let Estimate { cycles: estimated, undrained, energy, .. } = estimate(config, instructions);
+        let total = measured.cycles.iter().fold(0, |sum: u64, cycles| sum.saturating_add(*cycles));
+        let mut by_model = BTreeMap::from([
+            (CostModel::Estimator.name().to_owned(), estimated),
+            (ESTIMATOR_UNDRAINED.to_owned(), undrained),
+            (measured.cost_model.name().to_owned(), total),
+        ]);
+        by_model.extend(timeline.map(|timeline| (CostModel::Model.name().to_owned(), timeline.total)));
+        let modelled = by_model.contains_key(CostModel::Model.name());
+        let beats = if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
+        let breakdown = Breakdown::new(&self.program, &measured.cycles, beats);
+        let (compute, memory) = breakdown.bounds(self.macs());
+        TimeReport {
+            assumptions: assumptions(settings, modelled, measured.assumptions),
+            cycles: by_model,
+            model: measured.cost_model.name().to_owned(),
+            milliseconds: settings.clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
+            clock_mhz: settings.clock_mhz,
+            clock_source: settings.clock_source.clone(),
+            utilisation: self.macs().map(|macs| breakdown.utilisation(macs, total)),
+            array_busy: ratio(measured.array_busy as f64, total as f64),
+            roofline: Roofline::new(compute, memory, total),
+            energy,
+            layers: breakdown.layers(),
+            kinds: breakdown.kinds(),
+            instructions: breakdown.instructions(),
+            units: measured.units,
+            flags: measured.flags,
+        }
+    }
+
+    /// Beats of a vector on the bus of a bank.
+    fn beats(&self, memory: ClockParams) -> Option<u64> {
+        let config = &self.program.config;
+        let bits = config.array_size as u64 * config.data_type.size_bytes() as u64 * 8;
+        bits.checked_div(memory.axi_bits.into())
+    }
+
+    /// Rows given to the array.
+    fn rows(&self) -> u64 {
+        let kinds = estimate(&self.program.config, &self.program.instructions).kinds;
+        kinds.iter().filter(|(kind, _)| kind.starts_with("MatMul")).map(|(_, cost)| cost.vectors).sum()
     }
 }
 
-/// Cycles of the hardware; none where it could not be built, or hangs.
-fn hardware_cycles(config: &Config, memory: ClockParams, ops: &[Op]) -> Option<u64> {
-    let timeline = Clock::new(config, memory).ok()?.run(ops);
-    timeline.hang.is_none().then_some(timeline.total)
+/// By the clock.
+fn modelled(timeline: &Timeline) -> Measured {
+    let flags = [
+        ("timeout: the decoder held an instruction longer than its register says", &timeline.timeout),
+        ("tracepoint: the program counter equals its register", &timeline.tracepoint),
+    ];
+    Measured {
+        cost_model: CostModel::Model,
+        cycles: timeline.cycles().collect(),
+        array_busy: timeline.busy.array_rows,
+        units: units(timeline),
+        flags: flags.into_iter().filter_map(|(name, signal)| flag(name, signal)).collect(),
+        assumptions: vec![
+            "model: a cycle is of the instruction the decoder holds in it; those in which units finish \
+             their work are of the last instruction"
+                .to_owned(),
+        ],
+    }
 }
 
-fn assumptions(modelled: bool, memory: ClockParams) -> Vec<String> {
-    let ClockParams { read_latency, axi_bits, .. } = memory;
+fn flag(name: &str, signal: &Signal) -> Option<FlagTime> {
+    let (first_instruction, first_cycle) = signal.first?;
+    let Signal { times, cycles, .. } = *signal;
+    Some(FlagTime { flag: name.to_owned(), times, cycles, first_instruction, first_cycle })
+}
+
+/// What units did; those that nothing uses are left out.
+fn units(timeline: &Timeline) -> Vec<UnitTime> {
+    let of = |unit: Unit| {
+        let mut waits = if unit == Unit::Decoder { decoder_waits(timeline) } else { Vec::new() };
+        let stalls = timeline.stalls().filter(|(of, ..)| *of == unit);
+        waits.extend(stalls.map(|(_, on, cycles)| Wait { on: on.to_owned(), cycles }));
+        unit_time(unit.name(), timeline.busy(unit), timeline.total, waits)
+    };
+    Unit::ALL.into_iter().map(of).filter(|unit| unit.busy > 0 || !unit.waits.is_empty()).collect()
+}
+
+fn unit_time(name: &str, busy: u64, total: u64, mut waits: Vec<Wait>) -> UnitTime {
+    waits.retain(|wait| wait.cycles > 0);
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
+    UnitTime { unit: name.to_owned(), busy, share: ratio(busy as f64, total as f64), waits }
+}
+
+/// All cycles in which the decoder does not hand on an instruction.
+fn decoder_waits(timeline: &Timeline) -> Vec<Wait> {
+    let units = Unit::ALL.into_iter().zip(timeline.waits).map(|(unit, cycles)| (unit.name(), cycles));
+    let ends = [
+        ("the first instruction", timeline.starting()),
+        ("nothing more: units finish their work", timeline.finishing()),
+    ];
+    units.chain(ends).map(|(on, cycles)| Wait { on: on.to_owned(), cycles }).collect()
+}
+
+/// By performance samples, of which each stands for `interval` cycles.
+fn sampled(found: &Samples, interval: u16) -> Measured {
+    let interval = u64::from(interval);
+    let total = found.inside() * interval;
+    let unit = |(port, counts): (Port, samples::PortSamples)| {
+        let waits = vec![Wait { on: "what is offered to be taken".to_owned(), cycles: counts.waiting * interval }];
+        unit_time(port.name(), counts.taken * interval, total, waits)
+    };
+    let array = found.ports[Port::Array as usize].taken;
+    Measured {
+        cost_model: CostModel::Samples,
+        cycles: found.instructions.iter().map(|count| count * interval).collect(),
+        array_busy: array * interval,
+        units: Port::ALL.into_iter().zip(found.ports).map(unit).collect(),
+        flags: Vec::new(),
+        assumptions: vec![format!(
+            "samples: each of the {} samples of the program stands for {interval} cycles, {} are of what is \
+             before and after it; units count vectors handed to them, weights too",
+            found.inside(),
+            found.outside
+        )],
+    }
+}
+
+fn assumptions(settings: &Settings, modelled: bool, more: Vec<String>) -> Vec<String> {
     let estimator = "estimator: a cycle per vector moved, memory answers at once".to_owned();
-    let model = format!(
-        "model: memory answers after {read_latency} cycles on a bus of {axi_bits} bits, as the published \
-         ResNet-20 measurement on the ZCU104 implies"
-    );
-    std::iter::once(estimator).chain(modelled.then_some(model)).collect()
+    let model = modelled.then(|| memory_assumption(settings));
+    let roofline = "roofline: compute is MACs over multipliers (vectors multiplied, where MACs are not \
+                    known), memory the traffic of the busier DRAM bank, all of it by the estimator";
+    std::iter::once(estimator).chain(model).chain(more).chain([roofline.to_owned()]).collect()
 }
 
-fn kind_time((kind, cost): (&'static str, Cost)) -> KindTime {
-    KindTime {
-        kind: kind.to_owned(),
-        instructions: cost.instructions,
-        vectors: cost.vectors,
-        cycles: cost.cycles,
+fn memory_assumption(settings: &Settings) -> String {
+    let ClockParams { read_latency, write_response_latency, axi_bits } = settings.memory;
+    if settings.memory_given {
+        return format!(
+            "model: memory answers reads after {read_latency} and writes after {write_response_latency} \
+             cycles on a bus of {axi_bits} bits a bank, as asked"
+        );
     }
-}
-
-/// A share; 0 of nothing.
-fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+    format!(
+        "model: memory answers after {read_latency} cycles on a bus of {axi_bits} bits a bank, as the published \
+         ResNet-20 measurement on the ZCU104 implies (18 cycles at 100 MHz)"
+    )
 }

@@ -1,0 +1,104 @@
+//! What units wait for while they have work: [`Stall`].
+
+use super::queue::{Cycle, NEVER};
+use super::unit::Unit;
+
+/// A unit that has work waits for something. Of waits for several things, the last one counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// A read of local memory's port A waits for room: what it reads is not taken.
+    LocalANotTaken,
+    /// A write of local memory's port A waits for the accumulators to give.
+    LocalAForAccumulators,
+    /// A row waits for its data from local memory.
+    ArrayForData,
+    /// A row waits until the accumulators take results.
+    ArrayForAccumulators,
+    /// Weights wait for the results of rows before them.
+    ArrayForResults,
+    /// A write to the accumulators waits for the array's result.
+    AccumulatorForArray,
+    /// A write to the accumulators waits for local memory's data.
+    AccumulatorForLocal,
+    /// A write to the accumulators waits for the ALUs' result.
+    AccumulatorForAlu,
+    /// Local memory's port B waits for DRAM, to give or to take.
+    LocalBForDram,
+    /// A read waits for memory to answer.
+    Latency,
+    /// A read waits for the responses to the writes before it.
+    Responses,
+    /// A read waits because as many are under way as can be.
+    ReadsUnderWay,
+    /// A write waits because as many are under way as can be.
+    WritesUnderWay,
+}
+
+impl Stall {
+    /// How many there are of one bank.
+    const KINDS: usize = Self::WritesUnderWay as usize + 1;
+
+    /// Those of units that are there once, then those of a bank.
+    const ALL: [(Self, Unit, &'static str); 9] = [
+        (Self::LocalANotTaken, Unit::LocalA, "array or accumulators to take data"),
+        (Self::LocalAForAccumulators, Unit::LocalA, "accumulators to give data"),
+        (Self::ArrayForData, Unit::Array, "data from local memory"),
+        (Self::ArrayForAccumulators, Unit::Array, "accumulators to take results"),
+        (Self::ArrayForResults, Unit::Array, "its own results, before new weights"),
+        (Self::AccumulatorForArray, Unit::Accumulator, "results from the array"),
+        (Self::AccumulatorForLocal, Unit::Accumulator, "data from local memory"),
+        (Self::AccumulatorForAlu, Unit::Accumulator, "results from the ALUs"),
+        (Self::LocalBForDram, Unit::LocalB, "DRAM to give or take data"),
+    ];
+
+    const OF_A_BANK: [(Self, &'static str); 4] = [
+        (Self::Latency, "memory to answer"),
+        (Self::Responses, "responses to writes"),
+        (Self::ReadsUnderWay, "bursts under way"),
+        (Self::WritesUnderWay, "bursts under way"),
+    ];
+}
+
+/// Cycles of each kind of stall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls([u64; Stall::KINDS]);
+
+impl Stalls {
+    /// What could have been at `from` was at `to`. Waits without an end do not count.
+    #[inline]
+    pub(super) fn add(&mut self, stall: Stall, from: Cycle, to: Cycle) {
+        if to > from && to < NEVER {
+            self.0[stall as usize] += to - from;
+        }
+    }
+
+    /// Cycles of a kind.
+    pub const fn of(&self, stall: Stall) -> u64 {
+        self.0[stall as usize]
+    }
+
+    /// Both together.
+    pub(super) fn and(mut self, other: &Self) -> Self {
+        for (mine, other) in self.0.iter_mut().zip(other.0) {
+            *mine += other;
+        }
+        self
+    }
+
+    /// Who waited for what how long, as a stall of units there is one of.
+    pub(super) fn list(&self) -> impl Iterator<Item = (Unit, &'static str, u64)> {
+        Stall::ALL.into_iter().map(|(stall, unit, on)| (unit, on, self.of(stall)))
+    }
+
+    /// The same of a bank whose units are `read` and `write`.
+    pub(super) fn list_of_bank(
+        &self,
+        read: Unit,
+        write: Unit,
+    ) -> impl Iterator<Item = (Unit, &'static str, u64)> {
+        Stall::OF_A_BANK.into_iter().map(move |(stall, on)| {
+            let unit = if stall == Stall::WritesUnderWay { write } else { read };
+            (unit, on, self.of(stall))
+        })
+    }
+}

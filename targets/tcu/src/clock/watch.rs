@@ -1,0 +1,49 @@
+//! What was seen of a handshake between the decoder and a unit: [`Watch`].
+
+use std::collections::VecDeque;
+
+use super::queue::Cycle;
+
+/// Something offered and taken.
+#[derive(Clone, Copy, Debug)]
+struct Handshake {
+    /// It is there from then on, if what was before it is gone.
+    offered: Cycle,
+    taken: Cycle,
+    /// There is room for it from then on.
+    room: Cycle,
+}
+
+/// Remembers the handshakes that lie ahead of the samples taken; nothing while it is off.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    on: bool,
+    ahead: VecDeque<Handshake>,
+}
+
+impl Watch {
+    pub(super) const fn switch_on(&mut self) {
+        self.on = true;
+    }
+
+    /// Something offered from `offered` on is taken at `taken`; there was room for it from `room` on.
+    #[inline]
+    pub(super) fn saw(&mut self, offered: Cycle, taken: Cycle, room: Cycle) {
+        if self.on {
+            self.ahead.push_back(Handshake { offered, taken, room });
+        }
+    }
+
+    /// Valid and ready in cycle `at`, of which all is known; with nothing ahead there is room from
+    /// `room` on. To be asked in order.
+    pub(super) fn at(&mut self, at: Cycle, room: Cycle) -> (bool, bool) {
+        while self.ahead.front().is_some_and(|handshake| handshake.taken < at) {
+            self.ahead.pop_front();
+        }
+        match self.ahead.front() {
+            Some(next) if next.offered <= at => (true, next.taken == at),
+            Some(next) => (false, next.room <= at),
+            None => (false, room <= at),
+        }
+    }
+}
