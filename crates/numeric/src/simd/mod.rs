@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 mod fused;
 mod literal;
+#[cfg(target_arch = "x86_64")]
+mod paired;
 mod path;
 mod portable;
 mod product;

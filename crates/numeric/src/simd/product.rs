@@ -6,6 +6,8 @@
 #[cfg(target_arch = "x86_64")]
 use super::fused;
 #[cfg(target_arch = "x86_64")]
+use super::paired;
+#[cfg(target_arch = "x86_64")]
 use super::vector::{Avx2, Avx512, Lane, Vector};
 use super::{ArrayWeights, Path, literal, portable};
 use crate::number::Number;
@@ -104,6 +106,7 @@ fn rows_avx512<F: Number>(
 ) {
     type V<F> = <<F as Number>::Sum as Lane>::Avx512;
     match V::<F>::LANES {
+        16 if paired::fits(weights.size()) => paired::rows::<F, V<F>>(proof, weights, x, y, saturations),
         // Half-empty vectors; and shorter ones do not mix well with any of these.
         16 if weights.outputs() <= 8 => rows_avx2(narrow, weights, x, y, saturations),
         16 => fused::rows::<F, V<F>, 8, 1, 16>(proof, weights, x, y, saturations),

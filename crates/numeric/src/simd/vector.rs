@@ -122,12 +122,58 @@ vector!(F32x16, __m512, f32, 16, Avx512, _mm512_loadu_ps, _mm512_set1_ps, _mm512
 vector!(F64x8, __m512d, f64, 8, Avx512, _mm512_loadu_pd, _mm512_set1_pd, _mm512_storeu_pd,
     _mm512_fmadd_pd, _mm512_mul_pd, _mm512_add_pd, _mm512_or_pd);
 
+/// A vector that two rows share, a half each.
+pub trait Halves: Vector {
+    /// The first lanes of `from`, as many as a half has, in both halves. Panics when there are not enough.
+    fn load_twice(proof: Self::Proof, from: &[Self::Scalar]) -> Self;
+    /// Lane `lane` of each half in all lanes of that half. Lanes are counted modulo those of a half.
+    fn splat_halves(self, lane: usize) -> Self;
+}
+
+#[allow(unsafe_code, reason = "processor features; whoever holds a proof or a vector has them")]
+impl Halves for F32x16 {
+    #[inline(always)]
+    fn load_twice(_: Avx512, from: &[f32]) -> Self {
+        let from = &from[..8];
+        // SAFETY: the slice has that many scalars; the proof vouches for the processor.
+        Self(unsafe { _mm512_broadcast_f32x8(_mm256_loadu_ps(from.as_ptr())) })
+    }
+    #[inline(always)]
+    fn splat_halves(self, lane: usize) -> Self {
+        let (first, second) = ((lane % 8) as i32, (lane % 8 + 8) as i32);
+        // SAFETY: making `self` took a proof.
+        Self(unsafe {
+            let lanes = _mm512_mask_set1_epi32(_mm512_set1_epi32(first), 0xFF00, second);
+            _mm512_permutexvar_ps(lanes, self.0)
+        })
+    }
+}
+
+#[allow(unsafe_code, reason = "processor features; whoever holds a proof or a vector has them")]
+impl Halves for F64x8 {
+    #[inline(always)]
+    fn load_twice(_: Avx512, from: &[f64]) -> Self {
+        let from = &from[..4];
+        // SAFETY: the slice has that many scalars; the proof vouches for the processor.
+        Self(unsafe { _mm512_broadcast_f64x4(_mm256_loadu_pd(from.as_ptr())) })
+    }
+    #[inline(always)]
+    fn splat_halves(self, lane: usize) -> Self {
+        let (first, second) = ((lane % 4) as i64, (lane % 4 + 4) as i64);
+        // SAFETY: making `self` took a proof.
+        Self(unsafe {
+            let lanes = _mm512_mask_set1_epi64(_mm512_set1_epi64(first), 0xF0, second);
+            _mm512_permutexvar_pd(lanes, self.0)
+        })
+    }
+}
+
 /// A float that comes in vectors.
 pub trait Lane: Copy + Default {
     /// As many as AVX2 has in a register.
     type Avx2: Vector<Scalar = Self, Proof = Avx2>;
     /// As many as AVX-512 has in a register.
-    type Avx512: Vector<Scalar = Self, Proof = Avx512>;
+    type Avx512: Halves<Scalar = Self, Proof = Avx512>;
 }
 
 impl Lane for f32 {

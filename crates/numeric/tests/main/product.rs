@@ -134,10 +134,12 @@ fn all_small_weights() {
 /// Arrays of the sizes that kernels know, and more inputs than they take at a time.
 #[test]
 fn sizes() {
-    for (inputs, outputs) in [(8, 8), (16, 16), (32, 32), (4, 4), (12, 12), (64, 8), (65, 16), (200, 33)] {
-        for spread in [50, 3000] {
+    for (inputs, outputs) in
+        [(8, 8), (16, 16), (32, 32), (4, 4), (5, 7), (8, 3), (12, 12), (64, 8), (65, 16), (200, 33)]
+    {
+        for (spread, gap) in [(50, 3), (3000, 3), (50, 0), (3000, 0)] {
             let values = (0..997).map(|i| (i * 7919 % 2003 - 1001) * spread / 1001).collect();
-            let case = Case { inputs, outputs, rows: 21, gap: 3, values };
+            let case = Case { inputs, outputs, rows: 21, gap, values };
             agrees::<Fixed<i8, 8, 4>>(&case);
             agrees::<Fixed<i16, 16, 8>>(&case);
             agrees::<Fixed<i32, 18, 10>>(&case);

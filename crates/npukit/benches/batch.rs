@@ -1,0 +1,38 @@
+//! A batch of images through the public ResNet-20 program on the zcu104, by the number of cores.
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use npukit::verbs::Source;
+use npukit::verbs::run::{Request, run};
+use npukit::{Context, InputFile, ReadError};
+
+fn main() {
+    divan::main();
+}
+
+/// The ten images, several times.
+const TIMES: usize = 4;
+const IMAGES: usize = 10 * TIMES;
+
+/// Items are images.
+#[divan::bench(args = [1, 2], sample_count = 10, sample_size = 1)]
+fn resnet20_on_zcu104(bencher: Bencher<'_, '_>, cores: usize) {
+    let root = std::env::var("NPUKIT_SHARED")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").to_owned());
+    let folder = format!("{root}/golden/tcu/programs/resnet20v2_zcu104");
+    let Ok(images) = std::fs::read(format!("{folder}/cifar_10x32.csv")) else { return };
+    let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(cores).build() else { return };
+    let images = images.repeat(TIMES);
+    let reader = move |path: &str| match path {
+        "images.csv" => Ok(images.clone()),
+        _ => std::fs::read(path)
+            .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() }),
+    };
+    let path = format!("{folder}/resnet20v2_cifar_onnx_zcu104.tmodel");
+    let source = Source { path, ..Source::default() };
+    let request = Request { source, inputs: vec![InputFile::parse("images.csv")], raw: true };
+    let context = Context { reader: &reader, progress: &|_, _| () };
+    bencher
+        .counter(ItemsCount::new(IMAGES))
+        .bench_local(|| pool.install(|| run(&request, context).map(|(report, _)| report.samples)));
+}
