@@ -26,7 +26,7 @@ pub enum Command {
     /// Compute a model in float alone
     Eval(EvalArgs),
     /// Tell how long a model or an artifact takes, and where the time goes
-    Time(TimeArgs),
+    Time(Box<TimeArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
     /// Check golden vectors, all that are found in the paths

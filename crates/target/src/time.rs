@@ -146,6 +146,8 @@ pub struct TimeReport {
     pub model: String,
     /// What the cost models assume, a sentence each.
     pub assumptions: Vec<String>,
+    /// How the figures are to be read, a sentence each.
+    pub notes: Vec<String>,
     /// At `clock_mhz`; none when the clock is not known.
     pub milliseconds: Option<f64>,
     /// Clock of the board.

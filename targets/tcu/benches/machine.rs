@@ -50,6 +50,39 @@ fn clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, latency: u64) {
     bencher.counter(ItemsCount::new(cycles)).bench_local(|| clock.run(&ops));
 }
 
+/// The clock while it is observed, as for a trace, and sampled every so many cycles. Items are simulated
+/// cycles.
+#[divan::bench(args = [0, 1000, 1])]
+fn observed_clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>, interval: u16) {
+    let Some(config) = Config::preset("zcu104") else { return };
+    let Some((ops, _)) = resnet20(&config) else { return };
+    let Ok(clock) = Clock::new(&config, ClockParams::with_latency(18)) else { return };
+    let cycles = clock.run(&ops).total;
+    bencher.counter(ItemsCount::new(cycles)).bench_local(|| match interval {
+        0 => clock.run_observed(&ops, &mut |slice| {
+            divan::black_box(slice);
+        }),
+        _ => clock.run_sampled(&ops, interval, 1, &mut |sample| {
+            divan::black_box(sample);
+        }),
+    });
+}
+
+/// Values and cycles, of a fresh machine. Items are simulated cycles.
+#[divan::bench]
+fn values_and_clock_of_resnet20_on_zcu104(bencher: Bencher<'_, '_>) {
+    let Some(config) = Config::preset("zcu104") else { return };
+    let Some((ops, constants)) = resnet20(&config) else { return };
+    let Ok(clock) = Clock::new(&config, ClockParams::with_latency(18)) else { return };
+    let cycles = clock.run(&ops).total;
+    bencher.counter(ItemsCount::new(cycles)).bench_local(|| {
+        let mut machine = Machine::new(&config).ok()?;
+        machine.write_dram1(0, &constants).ok()?;
+        machine.run(&ops, &mut |_| ()).ok()?;
+        Some(clock.run(&ops))
+    });
+}
+
 fn on_16_lanes(bencher: Bencher<'_, '_>, op: Op, items: usize) {
     let Some(config) = Config::preset("ultra96v2") else { return };
     let Ok(mut machine) = Machine::new(&config) else { return };

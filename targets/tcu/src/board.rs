@@ -40,7 +40,7 @@ const CLOCKS: [(&str, Clock); 6] = [
     ),
 ];
 
-/// Cycles from the address of a read to its data at 100 MHz: with them the hardware's clock gives the
+/// Cycles from the address of a read to its data, and from written data to the response, at 100 MHz: with them the hardware's clock gives the
 /// published 7.49 ms of ResNet-20 on the ZCU104. Source: the TCU specification, 9, and its notes.
 const LATENCY_AT_100_MHZ: f64 = 18.0;
 

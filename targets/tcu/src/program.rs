@@ -152,9 +152,11 @@ impl Program {
     pub fn place(&self, instruction: usize) -> String {
         let kind = self.instructions.get(instruction).map_or("no instruction", crate::timing::kind);
         let offset = instruction * self.config.layout().instruction_bytes();
-        let layer = self.layers.iter().rev().find(|layer| {
-            instruction.checked_sub(layer.first).is_some_and(|index| index < layer.count)
-        });
+        let layer = self
+            .layers
+            .iter()
+            .rev()
+            .find(|layer| instruction.checked_sub(layer.first).is_some_and(|index| index < layer.count));
         let name = match layer {
             Some(layer) => format!(", of layer `{}`", layer.name),
             None if self.layers.is_empty() => String::new(),

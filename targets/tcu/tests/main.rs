@@ -1,6 +1,6 @@
 //! All tests of the TCU that need more than one module.
 #![allow(clippy::unwrap_used, reason = "tests")]
-#![allow(clippy::print_stderr, reason = "tests say what they skip")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests say what they skip and measure")]
 
 #[path = "main/artifact.rs"]
 mod artifact;
@@ -32,3 +32,5 @@ mod published;
 mod sequences;
 #[path = "main/shared.rs"]
 mod shared;
+#[path = "main/time.rs"]
+mod time;

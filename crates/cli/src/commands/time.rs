@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit::report::{FlagTime, KindTime, UnitTime};
-use npukit::verbs::time::{Report, Request, Sinks, time};
+use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use super::layers::{above, cycles, latency, layers};
 use super::{source, without_bar};
@@ -27,7 +27,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         samples: samples.as_mut().map(Staged::writer),
         instructions: instructions.as_mut().map(Staged::writer),
     };
-    let report = without_bar(|context| time(&request, sinks, context))?;
+    let report = without_bar(|context| time_with(&request, sinks, context))?;
     let files = [trace, samples, instructions].into_iter().flatten();
     files.map(Staged::finish).collect::<Result<Vec<_>, _>>()?;
     let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
@@ -81,7 +81,7 @@ fn text(report: &Report) -> String {
     let mut text = lines + &layers(&time.layers) + &kinds(&time.kinds) + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
     text += "\n";
-    text.extend(time.assumptions.iter().map(|line| format!("{line}\n")));
+    text.extend(time.assumptions.iter().chain(&time.notes).map(|line| format!("{line}\n")));
     text
 }
 
@@ -127,6 +127,7 @@ fn flag(flag: &FlagTime) -> String {
     let FlagTime { flag, times, cycles, first_instruction, first_cycle } = flag;
     let (times, cycles) = (thousands(*times), thousands(*cycles));
     format!(
-        "\n{flag}: {times} times, {cycles} cycles, first at instruction {first_instruction} in cycle {first_cycle}\n"
+        "\n{flag}: rises {times} x, high for {cycles} cycles, first at instruction {first_instruction} in cycle \
+         {first_cycle}\n"
     )
 }

@@ -29,7 +29,7 @@ fn demo_classifies_as_float_does() {
     );
     let layers = report["layers"].as_array().unwrap();
     let sum: u64 = layers.iter().map(|layer| layer["cycles"].as_u64().unwrap()).sum();
-    assert_eq!(sum, report["cycles"]["estimator"].as_u64().unwrap(), "layers cover the program");
+    assert_eq!(sum, report["cycles"]["model"].as_u64().unwrap(), "layers cover the program");
     let (table, error) = npu.text(0, &["demo", "--target", "tcu:ultra96v2"]);
     assert!(table.contains("accuracy, fixed point") && table.contains("tcu:ultra96v2"), "{table}");
     assert_eq!(error, "", "no progress bar in a pipe");
@@ -86,6 +86,43 @@ fn layers_are_compared_and_written() {
     let report = npu.json(0, &calibrated);
     assert_eq!(report["rescaling"]["applied"], false);
     assert_eq!(report["rescaling"]["reason"], "nothing saturates");
+}
+
+#[test]
+fn time_tells_where_cycles_go_and_writes_it_down() {
+    let npu = Npu::new();
+    npu.json(0, &["compile", DIGITS, "--target", "tcu:pynqz1", "-o", "out"]);
+    let artifact = "out/digits_onnx_pynqz1.tmodel";
+    let files = ["--trace", "t.json", "--samples", "s.bin", "--by-instruction", "i.csv"];
+    let report = npu.json(0, &[&["time", artifact, "--sample-interval", "10"], &files[..]].concat());
+    has_keys(&report, &["model", "cycles.model", "cycles.estimator", "layers", "kinds", "units", "flags"]);
+    has_keys(&report, &["roofline.compute", "roofline.memory", "roofline.bound", "roofline.distance"]);
+    assert_eq!(report["model"], "model");
+    let total = report["cycles"]["model"].as_u64().unwrap();
+    let sum = |list: &Value| list.as_array().unwrap().iter().map(|row| row["cycles"].as_u64().unwrap()).sum();
+    assert_eq!([sum(&report["layers"]), sum(&report["kinds"]), total], [total; 3]);
+
+    let trace: Value = serde_json::from_slice(&std::fs::read(npu.path("t.json")).unwrap()).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() as u64 > report["instructions"].as_u64().unwrap());
+    let lines = std::fs::read_to_string(npu.path("i.csv")).unwrap();
+    assert!(lines.starts_with("instruction,layer,kind,cycles\n0,/conv1"), "{lines:.80}");
+    assert_eq!(lines.lines().count() as u64, report["instructions"].as_u64().unwrap() + 1);
+
+    let from = ["time", artifact, "--from-samples", "s.bin", "--sample-interval", "10"];
+    let sampled = npu.json(0, &from);
+    assert_eq!(sampled["model"], "samples");
+    assert!(sampled["cycles"]["samples"].as_u64().unwrap().abs_diff(total) <= 20, "{sampled:#}");
+    assert_eq!(sampled["layers"].as_array().unwrap().len(), report["layers"].as_array().unwrap().len());
+
+    let words = std::fs::read(npu.path("s.bin")).unwrap();
+    npu.write("cut.bin", &words[..words.len() - 3]);
+    let (_, error) = npu.text(1, &["time", artifact, "--from-samples", "cut.bin"]);
+    assert!(error.contains("cut.bin: byte") && error.contains("cut off"), "{error}");
+    let (_, error) = npu.text(2, &["time", artifact, "--axi-bits", "100", "--trace", "none.json"]);
+    assert!(error.contains("axi-bits=100"), "{error}");
+    assert!(!npu.path("none.json").exists(), "nothing half done is left");
+    let (table, _) = npu.text(0, &["time", artifact, "--clock", "estimator"]);
+    assert!(table.contains("by the estimator") && table.contains("above its bound"), "{table}");
 }
 
 #[test]

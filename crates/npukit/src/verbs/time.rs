@@ -48,8 +48,14 @@ pub struct Report {
     pub time: TimeReport,
 }
 
-/// Times a program.
-pub fn time(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
+/// Times a program, on its board and by the hardware's cycles.
+pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
+    let request = Request { source: source.clone(), ..Request::default() };
+    time_with(&request, Sinks::default(), context)
+}
+
+/// Times a program as asked, and fills what is to be filled.
+pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let compiled = request.source.program(context)?.compiled;
     let options = TimeOptions { options: request.options.clone() };
     let time = match &request.from_samples {

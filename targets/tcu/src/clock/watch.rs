@@ -40,10 +40,12 @@ impl Watch {
         while self.ahead.front().is_some_and(|handshake| handshake.taken < at) {
             self.ahead.pop_front();
         }
+        // Nothing happens in cycle 0: what is free in the next one is free already.
+        let free = |room| room <= at.max(1);
         match self.ahead.front() {
             Some(next) if next.offered <= at => (true, next.taken == at),
-            Some(next) => (false, next.room <= at),
-            None => (false, room <= at),
+            Some(next) => (false, free(next.room)),
+            None => (false, free(room)),
         }
     }
 }

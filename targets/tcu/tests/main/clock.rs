@@ -106,7 +106,8 @@ fn what_needs_no_accumulators_passes_a_stuck_form() {
     assert_eq!(clock("speech_robot", 1).run(&ops).hang, None);
 }
 
-fn any_op() -> impl Strategy<Value = Op> {
+/// Any instruction that does not hang.
+pub fn any_op() -> impl Strategy<Value = Op> {
     let strided =
         || (0_u64..2000, 0_u32..4).prop_map(|(address, stride_log2)| Strided { address, stride_log2 });
     let size = || 1_u64..40;
@@ -144,6 +145,15 @@ proptest! {
         prop_assert_eq!(whole.hang, None);
         prop_assert_eq!(&whole.accept[..part.accept.len()], &part.accept[..]);
         prop_assert!(whole.accept.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn offsets_take_no_time(ops in prop::collection::vec(any_op(), 1..40), offset in 0_u32..1 << 28) {
+        let with = |value| {
+            let set = [0x0, 0x4].map(|register| Op::Configure { register, value });
+            clock("zcu104", 18).run(&[&set[..], &ops].concat())
+        };
+        prop_assert_eq!(with(0), with(offset));
     }
 
     #[test]

@@ -62,13 +62,15 @@ impl Bank {
     fn read_burst(&mut self, burst: Burst, asked: Cycle, local: (Cycle, Cycle), host: &mut Host) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
-        self.stalls.add(Stall::ReadsUnderWay, sent, known);
+        // The bus stands still from then on.
+        let idle = (asked + 1).max(self.reads.beat + 1);
+        self.stalls.add(Stall::ReadsUnderWay, idle, known);
         let (mut done, mut left_in_vector) = (0, self.beats_per_vector);
         loop {
             let part = self.part(burst, done);
             self.reads.bursts += 1;
             let mut earliest = (sent + self.params.read_latency).max(known);
-            self.stalls.add(Stall::Latency, sent.max(known).max(self.reads.beat + 1), earliest);
+            self.stalls.add(Stall::Latency, known.max(idle).max(self.reads.beat + 1), earliest);
             for _ in 0..part {
                 self.read_beat(earliest, &mut left_in_vector, local, host);
                 earliest = 0;

@@ -78,7 +78,9 @@ impl Bank {
                     left_in_part = self.part(burst, done);
                     known = self.writes.data_bookkeeping.enter(address);
                     responds = self.writes.response_bookkeeping.enter(address);
-                    self.stalls.add(Stall::WritesUnderWay, address, known.max(responds));
+                    // The bus stands still from then on.
+                    let idle = (asked + 1).max(self.writes.beat + 1);
+                    self.stalls.add(Stall::WritesUnderWay, idle, known);
                     address = address.max(known).max(responds) + 1;
                     self.writes.bursts += 1;
                 }

@@ -29,11 +29,7 @@ struct Details<'a> {
 impl TcuProgram {
     /// Writes what each unit does when: a track of layers, then one for each unit, on which there is a
     /// slice for each instruction the unit works for. The decoder works for all.
-    pub(super) fn write_trace(
-        &self,
-        options: &TimeOptions,
-        out: &mut dyn Write,
-    ) -> Result<(), TargetError> {
+    pub(super) fn write_trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
         let settings = self.settings(options)?;
         let clock = self.clock(&settings).map_err(TargetError::failed)?;
         let mut tracks = Tracks::new(&self.program, out, settings.clock_mhz).map_err(TargetError::failed)?;
@@ -53,14 +49,16 @@ impl TcuProgram {
         let settings = self.settings(options)?;
         let clock = self.clock(&settings).map_err(TargetError::failed)?;
         let counter = Op::Configure { register: Register::ProgramCounter as u8, value: DRIVER_SHIFT };
-        let ops: Vec<Op> = std::iter::once(counter).chain(self.program.instructions.iter().copied()).collect();
+        let ops: Vec<Op> =
+            std::iter::once(counter).chain(self.program.instructions.iter().copied()).collect();
         let mut written = Ok(());
         let mut write = |sample: Sample| {
             if written.is_ok() {
                 written = out.write_all(&sample.word().to_le_bytes());
             }
         };
-        let mut timeline = clock.run_sampled(&ops, settings.sample_interval, settings.sample_block, &mut write);
+        let mut timeline =
+            clock.run_sampled(&ops, settings.sample_interval, settings.sample_block, &mut write);
         written.map_err(TargetError::failed)?;
         if let Some(hang) = &mut timeline.hang {
             hang.move_back(DRIVER_SHIFT as usize);
@@ -118,7 +116,8 @@ impl<'a> Tracks<'a> {
         let Work { instruction, start, end, .. } = work;
         let name = self.program.instructions.get(instruction).map_or("", kind);
         let layer = self.layer_of_each.get(instruction).and_then(|place| self.layer(*place));
-        let details = Details { layer, instruction: Some(instruction), cycle: start, cycles: end + 1 - start };
+        let details =
+            Details { layer, instruction: Some(instruction), cycle: start, cycles: end + 1 - start };
         self.trace.slice(track, &Slice { name, start, end, details })
     }
 

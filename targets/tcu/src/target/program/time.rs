@@ -17,6 +17,9 @@ use crate::timing::{Estimate, Estimator, estimate};
 /// The estimator's total as upstream prints it.
 const ESTIMATOR_UNDRAINED: &str = "estimator_undrained";
 
+const ROOFLINE: &str = "roofline: compute is MACs over multipliers (vectors multiplied, where MACs are not \
+                        known), memory the traffic of the busier DRAM bank, or all of it by the estimator";
+
 /// What a cost model knows beyond the cycles of each instruction.
 struct Measured {
     cost_model: CostModel,
@@ -25,7 +28,8 @@ struct Measured {
     array_busy: u64,
     units: Vec<UnitTime>,
     flags: Vec<FlagTime>,
-    assumptions: Vec<String>,
+    /// How the figures are to be read.
+    notes: Vec<String>,
 }
 
 impl TcuProgram {
@@ -68,14 +72,15 @@ impl TcuProgram {
     fn estimated(&self, instead: Option<&TimeError>) -> Measured {
         let Program { config, instructions, .. } = &self.program;
         let mut estimator = Estimator::new(config);
-        let told = instead.map(|error| format!("estimator, because there are no cycles by the model: {error}"));
+        let told = instead
+            .map(|error| format!("estimator: asked because there are no cycles by the model: {error}"));
         Measured {
             cost_model: CostModel::Estimator,
             cycles: instructions.iter().map(|op| estimator.cost(op).cycles).collect(),
             array_busy: self.rows(),
             units: Vec::new(),
             flags: Vec::new(),
-            assumptions: told.into_iter().collect(),
+            notes: told.into_iter().collect(),
         }
     }
 
@@ -90,11 +95,13 @@ impl TcuProgram {
         ]);
         by_model.extend(timeline.map(|timeline| (CostModel::Model.name().to_owned(), timeline.total)));
         let modelled = by_model.contains_key(CostModel::Model.name());
-        let beats = if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
+        let beats =
+            if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
         let breakdown = Breakdown::new(&self.program, &measured.cycles, beats);
         let (compute, memory) = breakdown.bounds(self.macs());
         TimeReport {
-            assumptions: assumptions(settings, modelled, measured.assumptions),
+            assumptions: assumptions(settings, modelled),
+            notes: measured.notes.into_iter().chain([ROOFLINE.to_owned()]).collect(),
             cycles: by_model,
             model: measured.cost_model.name().to_owned(),
             milliseconds: settings.clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
@@ -138,7 +145,7 @@ fn modelled(timeline: &Timeline) -> Measured {
         array_busy: timeline.busy.array_rows,
         units: units(timeline),
         flags: flags.into_iter().filter_map(|(name, signal)| flag(name, signal)).collect(),
-        assumptions: vec![
+        notes: vec![
             "model: a cycle is of the instruction the decoder holds in it; those in which units finish \
              their work are of the last instruction"
                 .to_owned(),
@@ -184,7 +191,8 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
     let interval = u64::from(interval);
     let total = found.inside() * interval;
     let unit = |(port, counts): (Port, samples::PortSamples)| {
-        let waits = vec![Wait { on: "what is offered to be taken".to_owned(), cycles: counts.waiting * interval }];
+        let waits =
+            vec![Wait { on: "what is offered to be taken".to_owned(), cycles: counts.waiting * interval }];
         unit_time(port.name(), counts.taken * interval, total, waits)
     };
     let array = found.ports[Port::Array as usize].taken;
@@ -194,7 +202,7 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
         array_busy: array * interval,
         units: Port::ALL.into_iter().zip(found.ports).map(unit).collect(),
         flags: Vec::new(),
-        assumptions: vec![format!(
+        notes: vec![format!(
             "samples: each of the {} samples of the program stands for {interval} cycles, {} are of what is \
              before and after it; units count vectors handed to them, weights too",
             found.inside(),
@@ -203,12 +211,10 @@ fn sampled(found: &Samples, interval: u16) -> Measured {
     }
 }
 
-fn assumptions(settings: &Settings, modelled: bool, more: Vec<String>) -> Vec<String> {
+fn assumptions(settings: &Settings, modelled: bool) -> Vec<String> {
     let estimator = "estimator: a cycle per vector moved, memory answers at once".to_owned();
     let model = modelled.then(|| memory_assumption(settings));
-    let roofline = "roofline: compute is MACs over multipliers (vectors multiplied, where MACs are not \
-                    known), memory the traffic of the busier DRAM bank, all of it by the estimator";
-    std::iter::once(estimator).chain(model).chain(more).chain([roofline.to_owned()]).collect()
+    std::iter::once(estimator).chain(model).collect()
 }
 
 fn memory_assumption(settings: &Settings) -> String {

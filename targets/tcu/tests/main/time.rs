@@ -1,0 +1,409 @@
+//! Where the cycles go: that everything adds up, that traces are valid and samples come back, and that
+//! what is damaged or hangs is said so.
+
+use std::collections::BTreeMap;
+
+use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions, TimeReport};
+use npukit_tcu::artifact::write;
+use npukit_tcu::op::{DataMoveKind, SimdOp, SimdSub, Strided};
+use npukit_tcu::program::{Layer, MemoryUse, Program};
+use npukit_tcu::samples::{self, Port, Sample, SamplesError};
+use npukit_tcu::{Config, Op, Tcu};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::clock::any_op;
+use crate::shared::shared;
+
+fn options(given: &[(&str, &str)]) -> TimeOptions {
+    TimeOptions { options: given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect() }
+}
+
+/// A program as it comes from its files. Layers are given by their numbers of instructions; what they
+/// do not cover is of none.
+fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Compiled> {
+    let mut first = 0;
+    let layer = |(i, &count): (usize, &usize)| {
+        first += count;
+        Layer { name: format!("layer \"{i}\""), first: first - count, count, macs: 1000 * i as u64 }
+    };
+    let program = Program {
+        name: format!("net_{preset}"),
+        config: Config::preset(preset).unwrap(),
+        instructions,
+        constants: Vec::new(),
+        load_consts_to_local: false,
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        host_steps: Vec::new(),
+        layers: layers.iter().enumerate().map(layer).collect(),
+        memory: MemoryUse::default(),
+    };
+    let files: BTreeMap<_, _> = write(&program).unwrap().into_iter().map(|f| (f.name, f.bytes)).collect();
+    let manifest = files.keys().find(|name| name.ends_with(".tmodel")).unwrap().clone();
+    let reader = move |name: &str| {
+        let absent = || ReadError::Unreadable { path: name.to_owned(), reason: "absent".to_owned() };
+        files.get(name).cloned().ok_or_else(absent)
+    };
+    Tcu.load(&manifest, &reader).unwrap()
+}
+
+/// A published program; none without the shared folder.
+fn published(path: &str) -> Option<Box<dyn Compiled>> {
+    let path = shared("golden/tcu/programs")?.join(path);
+    let reader = |path: &str| {
+        std::fs::read(path)
+            .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() })
+    };
+    Some(Tcu.load(path.to_str().unwrap(), &reader).unwrap())
+}
+
+const RESNET20: &str = "resnet20v2_zcu104/resnet20v2_cifar_onnx_zcu104.tmodel";
+const SPEECH: &str = "speech_commands/speech_commands_onnx_speech_robot.tmodel";
+
+fn time(program: &dyn Compiled, given: &[(&str, &str)]) -> TimeReport {
+    program.time(&options(given)).unwrap()
+}
+
+/// Layers, kinds and instructions add up to the whole, and the decoder's time does.
+fn check_sums(report: &TimeReport) {
+    let total = report.cycles[&report.model];
+    assert_eq!(report.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), total);
+    assert_eq!(report.instructions.iter().map(|instruction| instruction.cycles).sum::<u64>(), total);
+    if !report.layers.is_empty() {
+        assert_eq!(report.layers.iter().map(|layer| layer.cycles).sum::<u64>(), total);
+        let instructions: usize = report.layers.iter().map(|layer| layer.instructions).sum();
+        assert_eq!(instructions, report.instructions.len());
+    }
+    for unit in &report.units {
+        let spent = unit.busy + unit.waits.iter().map(|wait| wait.cycles).sum::<u64>();
+        assert!(spent <= total, "{unit:?} of {total}");
+        assert!(unit.unit != "decoder" || spent == total || report.model == "samples", "{unit:?} of {total}");
+    }
+}
+
+fn few_ops() -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec(any_op(), 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn everything_adds_up(ops in few_ops(), preset in 0_usize..3, latency in 0_u64..40, clock in any::<bool>()) {
+        let preset = ["zcu104", "ultra96v2", "speech_robot"][preset];
+        let half = ops.len() / 2;
+        let clock = if clock { "model" } else { "estimator" };
+        for layers in [&[][..], &[half], &[half, ops.len() - half]] {
+            let report =
+                time(&*program(preset, ops.clone(), layers), &[("latency", &latency.to_string()), ("clock", clock)]);
+            prop_assert_eq!(&report.model, clock);
+            check_sums(&report);
+        }
+    }
+
+    #[test]
+    fn a_sample_a_cycle_is_the_model(ops in few_ops(), latency in 1_u64..40) {
+        let program = program("zcu104", ops, &[]);
+        let latency = latency.to_string();
+        let given = [("latency", &latency[..]), ("sample-interval", "1")];
+        let mut words = Vec::new();
+        program.samples(&options(&given), &mut words).unwrap();
+        let report = program.time_samples("s", &words, &options(&given)).unwrap();
+        check_sums(&report);
+        let model = time(&*program, &given);
+        // The driver's Configure takes a cycle more, and what comes after the program is not of it.
+        let cycles = |report: &TimeReport| report.instructions.iter().map(|i| i.cycles).collect::<Vec<_>>();
+        let (from_samples, modelled) = (cycles(&report), cycles(&model));
+        let inner = 1..modelled.len().max(2) - 1;
+        prop_assert_eq!(&from_samples[inner.clone()], &modelled[inner]);
+        if modelled.len() > 1 {
+            prop_assert_eq!(from_samples[0] + 2, modelled[0], "two cycles until it is there");
+        }
+    }
+}
+
+#[test]
+fn the_published_board_result_comes_out() {
+    let Some(program) = published(RESNET20) else { return };
+    let report = time(&*program, &[]);
+    check_sums(&report);
+    assert_eq!((report.model.as_str(), report.cycles["model"]), ("model", 750_526));
+    let measured = 7.49;
+    let milliseconds = report.milliseconds.unwrap();
+    println!(
+        "published board result {measured} ms at {} MHz (zcu104): {milliseconds:.3} ms at latency 18",
+        report.clock_mhz.unwrap()
+    );
+    assert!((milliseconds / measured - 1.0).abs() <= 0.01, "{milliseconds}");
+    let said = report.assumptions.join("\n");
+    assert!(said.contains("18 cycles") && said.contains("128 bits") && said.contains("ZCU104"), "{said}");
+    // The clock scales the latency: it is a time.
+    let fast = time(&*program, &[("clock-mhz", "200")]);
+    assert_eq!(fast.cycles, time(&*program, &[("latency", "36")]).cycles);
+    assert!(fast.assumptions.join("\n").contains("36 cycles"), "{:?}", fast.assumptions);
+}
+
+#[test]
+fn latency_and_bus_are_options() {
+    let Some(program) = published(RESNET20) else { return };
+    let cycles = |given: &[(&str, &str)]| time(&*program, given).cycles["model"];
+    // The simulated hardware's, and with responses to writes after a cycle.
+    for (latency, expected) in [("1", 652_140), ("10", 676_150), ("20", 769_120), ("28", 843_496)] {
+        assert_eq!(cycles(&[("latency", latency)]), expected);
+    }
+    assert_eq!(cycles(&[("latency", "28"), ("write-latency", "1")]), 802_618);
+    assert!(cycles(&[("axi-bits", "512")]) < cycles(&[]));
+    let estimated = time(&*program, &[("clock", "estimator")]);
+    assert_eq!((estimated.cycles["estimator"], estimated.cycles["model"]), (293_590, 750_526));
+    assert_eq!(estimated.milliseconds, Some(2.9359));
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let program = program("pynqz1", vec![Op::NoOp], &[]);
+    for (key, value, told) in [
+        ("clock", "sundial", "`model` and `estimator`"),
+        ("clock-mhz", "0", "above 0"),
+        ("clock-mhz", "NaN", "above 0"),
+        ("latency", "-1", "from 0 to 65535"),
+        ("axi-bits", "100", "8 bits times a power of two"),
+        ("axi-bits", "256", "a vector of 128 bits on a bus of 256 bits"),
+        ("sample-interval", "0", "from 1 to 65535"),
+        ("sample-interval", "65536", "from 1 to 65535"),
+        ("sample-block", "0", "from 1"),
+        ("colour", "red", "no such option"),
+    ] {
+        let error = program.time(&options(&[(key, value)])).unwrap_err();
+        assert!(matches!(error, TargetError::Option { .. }), "{error}");
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
+
+const AT: Strided = Strided { address: 0, stride_log2: 0 };
+
+fn simd(read: bool) -> Op {
+    let sub = SimdSub { op: SimdOp::Max, left: 0, right: 1, destination: 0 };
+    Op::Simd { read, write: true, accumulate: false, write_address: 0, read_address: 0, sub }
+}
+
+#[test]
+fn a_hang_is_an_error_with_its_reason() {
+    let mut ops = vec![Op::Configure { register: 0x8, value: 7 }, simd(false)];
+    ops.extend(vec![simd(true); 40]);
+    let program = program("speech_robot", ops, &[42]);
+    let failed = |result: Result<(), TargetError>| result.unwrap_err().to_string();
+    let told = failed(program.time(&options(&[])).map(|_| ()));
+    for part in [
+        "instruction 19 (byte 0x98), SIMD, of layer `layer \"0\"`",
+        "accumulators",
+        "instruction 1 (SIMD)",
+        "timeout flag rises in cycle",
+        "--clock estimator",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert_eq!(failed(program.trace(&options(&[]), &mut Vec::new())), told);
+    let sampled = failed(program.samples(&options(&[]), &mut Vec::new()));
+    assert!(sampled.contains("instruction 19") && sampled.contains("instruction 1 (SIMD)"), "{sampled}");
+    assert!(!time(&*program, &[("clock", "estimator")]).cycles.contains_key("model"));
+}
+
+#[test]
+fn absurd_programs_are_estimated_and_that_is_said() {
+    let config = Config::preset("zcu104").unwrap();
+    let long = Op::DataMove {
+        kind: DataMoveKind::Dram0ToLocal,
+        local: AT,
+        other: AT,
+        size: config.local_depth.min(config.dram0_depth),
+    };
+    let program = program("zcu104", vec![long; 20_000], &[]);
+    let report = time(&*program, &[("clock", "model")]);
+    assert_eq!(report.model, "estimator");
+    assert!(report.notes.iter().any(|line| line.contains("327680000 cycles")), "{:?}", report.notes);
+    assert!(program.trace(&options(&[]), &mut Vec::new()).is_err());
+}
+
+#[test]
+fn flags_say_when_they_rise() {
+    let long = Op::MatMul { accumulate: false, zeroes: false, local: AT, accumulator: AT, size: 300 };
+    let register = |register, value| Op::Configure { register, value };
+    let ops = vec![register(0x8, 200), register(0x9, 4), Op::NoOp, long, Op::NoOp, long, Op::NoOp];
+    let report = time(&*program("zcu104", ops, &[]), &[]);
+    let [timeout, tracepoint] = &report.flags[..] else { panic!("{:?}", report.flags) };
+    assert!(timeout.flag.starts_with("timeout") && tracepoint.flag.starts_with("tracepoint"));
+    // Instruction 3 comes in cycle 5 and is held for 300 cycles.
+    assert_eq!((timeout.times, timeout.first_instruction, timeout.first_cycle), (2, 3, 205));
+    assert_eq!((tracepoint.times, tracepoint.cycles, tracepoint.first_instruction), (1, 1, 4));
+}
+
+/// The slices of each track by its name: start and end in nanoseconds, and the instruction.
+type Tracks = BTreeMap<String, Vec<(u64, u64, Option<u64>)>>;
+
+fn tracks(trace: &[u8]) -> Tracks {
+    let trace: Value = serde_json::from_slice(trace).unwrap();
+    let (mut names, mut tracks) = (BTreeMap::new(), Tracks::new());
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let track = event["tid"].as_u64().unwrap();
+        let nanoseconds = |key: &str| (event[key].as_f64().unwrap() * 1000.0).round() as u64;
+        match (event["ph"].as_str().unwrap(), event["name"].as_str().unwrap()) {
+            ("M", "thread_name") => {
+                names.insert(track, event["args"]["name"].as_str().unwrap().to_owned());
+            }
+            ("M", _) => {}
+            ("X", _) => {
+                let start = nanoseconds("ts");
+                let slice = (start, start + nanoseconds("dur"), event["args"]["instruction"].as_u64());
+                tracks.entry(names[&track].clone()).or_default().push(slice);
+            }
+            (kind, _) => panic!("an event `{kind}`"),
+        }
+    }
+    tracks
+}
+
+/// Slices of a track come in order and do not overlap; the decoder has one for each instruction.
+fn check_tracks(tracks: &Tracks, instructions: u64) {
+    for (name, slices) in tracks {
+        assert!(slices.iter().all(|slice| slice.0 < slice.1), "{name}");
+        assert!(slices.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{name}");
+    }
+    let decoded: Vec<_> = tracks["decoder"].iter().map(|slice| slice.2.unwrap()).collect();
+    assert!(decoded.into_iter().eq(0..instructions));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn traces_are_valid(ops in few_ops(), mhz in 1_u32..400) {
+        let half = ops.len() / 2;
+        let program = program("zcu104", ops.clone(), &[half, ops.len() - half]);
+        let mut trace = Vec::new();
+        program.trace(&options(&[("clock-mhz", &mhz.to_string())]), &mut trace).unwrap();
+        let tracks = tracks(&trace);
+        check_tracks(&tracks, ops.len() as u64);
+        prop_assert_eq!(tracks["layers"].len(), if half == 0 { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn a_published_programs_trace_is_valid() {
+    let Some(program) = published(SPEECH) else { return };
+    let mut trace = Vec::new();
+    program.trace(&options(&[]), &mut trace).unwrap();
+    let tracks = tracks(&trace);
+    check_tracks(&tracks, program.report().instructions as u64);
+    assert!(tracks["array"].len() > 10_000 && tracks["DRAM1 read"].len() == 58, "{:?}", tracks.keys());
+}
+
+#[test]
+fn slices_carry_their_layers_names() {
+    let program = program("zcu104", vec![Op::NoOp, simd(true), simd(true)], &[1, 2]);
+    let mut trace = Vec::new();
+    program.trace(&options(&[]), &mut trace).unwrap();
+    let trace: Value = serde_json::from_slice(&trace).unwrap();
+    let slices = trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    let shown: Vec<_> = slices.map(|event| (event["name"].clone(), event["args"]["layer"].clone())).collect();
+    assert!(shown.contains(&("NoOp".into(), "layer \"0\"".into())), "{shown:?}");
+    assert!(shown.contains(&("SIMD".into(), "layer \"1\"".into())), "{shown:?}");
+    assert!(shown.contains(&("layer \"1\"".into(), Value::Null)), "{shown:?}");
+}
+
+fn bytes(samples: &[Sample]) -> Vec<u8> {
+    samples.iter().flat_map(|sample| sample.word().to_le_bytes()).collect()
+}
+
+#[test]
+fn words_have_the_documents_bits() {
+    let sample = Sample::new(0xDEAD_BEEF).with(Port::Array, true, false).with(Port::Instruction, true, true);
+    assert_eq!(sample.word(), 0x0000_C001_DEAD_BEEF);
+    for (place, port) in Port::ALL.into_iter().enumerate() {
+        assert_eq!(Sample::new(0).with(port, true, false).word(), 1 << (32 + 2 * place), "{}", port.name());
+        assert_eq!(Sample::new(0).with(port, false, true).word(), 2 << (32 + 2 * place), "{}", port.name());
+    }
+    assert_eq!(Sample::from_word(1 << 48), None);
+}
+
+#[test]
+fn samples_of_a_program_are_what_its_decoder_does() {
+    let ops =
+        vec![Op::NoOp, Op::MatMul { accumulate: false, zeroes: false, local: AT, accumulator: AT, size: 4 }];
+    let program = program("speech_robot", ops, &[]);
+    let mut words = Vec::new();
+    let given = options(&[("sample-interval", "1"), ("sample-block", "8")]);
+    program.samples(&given, &mut words).unwrap();
+    assert_eq!(words.len() % (8 * 8), 0, "whole blocks");
+    let samples: Vec<_> = words
+        .chunks(8)
+        .map(|word| Sample::from_word(u64::from_le_bytes(word.try_into().unwrap())).unwrap())
+        .collect();
+    // Nothing for two cycles, then the driver's Configure, the NoOp, and the MatMul of four rows.
+    let counters: Vec<_> = samples.iter().take(9).map(|sample| sample.program_counter()).collect();
+    assert_eq!(counters, [0, 0, 0, 1, 2, 2, 2, 2, 3]);
+    let shown = |port| {
+        let flag = |sample: &Sample| (u8::from(sample.valid(port)), u8::from(sample.ready(port)));
+        samples.iter().take(9).map(flag).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        shown(Port::Instruction),
+        [(0, 1), (0, 1), (1, 1), (1, 1), (1, 0), (1, 0), (1, 0), (1, 1), (0, 1)]
+    );
+    assert_eq!(shown(Port::LocalA)[4..8], [(1, 1); 4], "an address a cycle");
+    assert_eq!(shown(Port::Array)[4..8], [(1, 1); 4], "a row a cycle");
+    assert_eq!(shown(Port::Dram0), vec![(0, 1); 9], "idle");
+}
+
+#[test]
+fn the_program_may_set_the_interval() {
+    let interval = |value| vec![Op::Configure { register: 0xB, value }];
+    let pause = vec![Op::NoOp; 9];
+    let counters = |ops: Vec<Op>| -> Vec<u32> {
+        let mut words = Vec::new();
+        let given = options(&[("sample-interval", "1000")]);
+        program("speech_robot", ops, &[]).samples(&given, &mut words).unwrap();
+        words.chunks(8).map(|word| u32::from_le_bytes(word[..4].try_into().unwrap())).collect()
+    };
+    // One at the start; the hardware counts on to the thousandth cycle, which does not come.
+    assert_eq!(counters([interval(3), pause.clone()].concat()), [0]);
+    // Off and on again: the first is in the cycle after, and the program counter counts from 1.
+    assert_eq!(counters([interval(0), interval(3), pause].concat()), [0, 3, 6, 9, 12]);
+}
+
+#[test]
+fn a_buffer_begins_where_the_counter_falls() {
+    let counters = |counters: &[u32]| bytes(&counters.iter().map(|at| Sample::new(*at)).collect::<Vec<_>>());
+    let found = samples::read(3, &counters(&[7, 9, 0, 1, 1, 3, 4, 9])).unwrap();
+    assert_eq!((found.instructions, found.outside), (vec![2, 0, 1], 5));
+    let found = samples::read(3, &counters(&[1, 2, 2])).unwrap();
+    assert_eq!((found.instructions, found.outside), (vec![1, 2, 0], 0));
+}
+
+#[test]
+fn damaged_buffers_are_refused_with_the_place() {
+    let good = bytes(&[Sample::new(1), Sample::new(2)]);
+    assert_eq!(samples::read(2, &good[..13]), Err(SamplesError::Partial { offset: 8, bytes: 5 }));
+    assert_eq!(samples::read(2, &[]), Err(SamplesError::Empty));
+    let mut bad = good.clone();
+    bad[15] = 0xFF;
+    assert_eq!(
+        samples::read(2, &bad),
+        Err(SamplesError::NoSample { offset: 8, word: 0xFF00_0000_0000_0002 })
+    );
+    let elsewhere = bytes(&[Sample::new(9), Sample::new(8)]);
+    let expected = SamplesError::Elsewhere { offset: 8, samples: 1, instructions: 2 };
+    assert_eq!(samples::read(2, &elsewhere), Err(expected));
+    let program = program("pynqz1", vec![Op::NoOp; 2], &[]);
+    let told = program.time_samples("x.bin", &bad, &options(&[])).unwrap_err().to_string();
+    assert!(told.starts_with("x.bin: byte 0x8: 0xff00000000000002 is no sample"), "{told}");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(found) = samples::read(5, &bytes) {
+            prop_assert_eq!(found.inside() + found.outside, bytes.len() as u64 / 8);
+        }
+    }
+}
