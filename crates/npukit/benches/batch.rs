@@ -30,7 +30,8 @@ fn resnet20_on_zcu104(bencher: Bencher<'_, '_>, cores: usize) {
     };
     let path = format!("{folder}/resnet20v2_cifar_onnx_zcu104.tmodel");
     let source = Source { path, ..Source::default() };
-    let request = Request { source, inputs: vec![InputFile::parse("images.csv")], raw: true };
+    let request =
+        Request { source, inputs: vec![InputFile::parse("images.csv")], raw: true, ..Request::default() };
     let context = Context { reader: &reader, progress: &|_, _| () };
     bencher
         .counter(ItemsCount::new(IMAGES))
