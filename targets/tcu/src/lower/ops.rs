@@ -13,12 +13,13 @@ mod pool;
 mod power;
 mod rearrange;
 mod reduce;
+pub mod refusal;
 mod resize;
 mod softmax;
 mod unary;
 mod variable_matmul;
 
-use npukit_graph::{Op, Operator, ValueId};
+use npukit_graph::{Op, ValueId};
 
 use super::hir::Step;
 use super::layers::{Builder, Chain, Lowered, Reject};
@@ -92,10 +93,7 @@ fn load_and_follow(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         (chain.value, chain.saved) = (node.outputs[0], false);
         return Ok(Lowered::Chain(chain));
     }
-    Err(Reject::new(
-        format!("{} has no form on the array", node.op.name()),
-        "move it to the end of the model, or replace it by operators the target has (see `npu check`)",
-    ))
+    Err(refusal::of(&node.op))
 }
 
 /// A chain that loads `value` and lets node `i` follow by `follow`; `None` when it cannot.

@@ -5,6 +5,7 @@ use npukit_graph::{Op, ValueId};
 use npukit_numeric::ElementType;
 
 use super::{Builder, Reject};
+use crate::lower::ops;
 use crate::lower::view::natural_channels;
 
 /// The most vectors a tensor may take.
@@ -33,6 +34,12 @@ impl Builder<'_> {
         // Parts without elements do not change what they are joined to.
         let joins = matches!(node.op, Op::Concat(_));
         node.inputs.iter().filter(|_| !joins).try_for_each(|&operand| self.require_elements(operand))?;
+        let floats = |&result: &ValueId| self.graph.value(result).info.element == ElementType::F32;
+        if let Some(reject) = ops::refusal::of_other_types(&node.op)
+            && !node.outputs.iter().all(floats)
+        {
+            return Err(reject);
+        }
         node.outputs.iter().try_for_each(|&result| self.require_tensor(result))
     }
 
@@ -108,6 +115,6 @@ impl Builder<'_> {
 pub fn no_floats(name: &str, element: ElementType) -> Reject {
     Reject::new(
         format!("`{name}` is not a tensor of floats but of {element:?}"),
-        "fold it into a constant, or make it a float",
+        "make it a float, or end the model before it and let the host do the rest",
     )
 }

@@ -4,7 +4,8 @@
 use super::edges::{any_config, refused};
 use super::*;
 use npukit_graph::op::{
-    ConvTranspose, Gather, PRelu, Pow, Reduce, ReduceKind, Trilu, Unary, UnaryKind, Where,
+    ArgMax, Compare, CompareKind, ConvTranspose, Gather, PRelu, Pow, Reduce, ReduceKind, Trilu, Unary,
+    UnaryKind, Where,
 };
 use npukit_numeric::TensorData;
 
@@ -396,6 +397,18 @@ fn every_node_without_a_form_is_named_with_the_extension_that_helps() {
     assert_eq!(problems.len(), 6, "{problems:?}");
     assert!(problems.iter().all(|problem| problem.hint.contains("lookup_tables")), "{problems:?}");
     assert_eq!(refused(net, &[norm], &config(4, 128, 64)).len(), 6);
+}
+
+#[test]
+fn results_that_are_no_floats_are_explained() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 4, 4, 6]);
+    let best = net.node(ArgMax { smallest: false, axis: 3, keep_dims: false, select_last: false }, &[x]);
+    let less = net.node(Compare { kind: CompareKind::Less }, &[x, x]);
+    net.graph.outputs = vec![best, less];
+    let problems = lower::check(&net.graph, &config(4, 128, 64));
+    assert!(problems[0].reason.contains("not where it is"), "{problems:?}");
+    assert!(problems[1].reason.contains("truth values"), "{problems:?}");
 }
 
 /// Adds one node of kind `kind` that reads `x`, and perhaps `other`.
