@@ -101,6 +101,7 @@ operators! {
     lrn::Lrn,
     matmul::MatMul,
     max_pool::MaxPool,
+    max_pool_indices::MaxPoolIndices,
     pad::Pad,
     pow::Pow,
     prelu::PRelu,

@@ -158,6 +158,83 @@ fn a_residual_network_keeps_no_transposition_but_that_of_its_input() {
     assert_eq!(graph.shape(gemm.inputs[2]), [10]);
 }
 
+/// A network of nodes that take the result of the one before, and constants of ones.
+fn chain(shape: &[usize], steps: Vec<(Op, Vec<&[usize]>)>) -> Graph {
+    let mut graph = Graph::default();
+    let info = ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
+    let mut x = graph.add_input("x", info);
+    for (i, (op, constants)) in steps.into_iter().enumerate() {
+        let constants = constants.into_iter().enumerate();
+        let constants = constants.map(|(j, shape)| graph.add_constant(format!("c{i}_{j}"), noise(shape, 3)));
+        let inputs = [vec![x], constants.collect()].concat();
+        x = graph.add_node(format!("n{i}"), op, inputs, &[&format!("v{i}")]).unwrap()[0];
+    }
+    graph.outputs.push(x);
+    graph
+}
+
+fn transpose(perm: &[usize]) -> (Op, Vec<&'static [usize]>) {
+    (Transpose { perm: perm.to_vec() }.into(), vec![])
+}
+
+fn reshape(shape: &[usize]) -> (Op, Vec<&'static [usize]>) {
+    (Reshape { shape: shape.to_vec() }.into(), vec![])
+}
+
+/// Two convolutions of images of 6 channels with something in NCHW between them, and what is
+/// left of it.
+fn between_convolutions(steps: Vec<(Op, Vec<&'static [usize]>)>) -> (Graph, Graph) {
+    let conv = || -> (Op, Vec<&'static [usize]>) { (conv([0; 4]).into(), vec![&[1, 1, 6, 6]]) };
+    let steps =
+        [vec![conv(), transpose(&[0, 3, 1, 2])], steps, vec![transpose(&[0, 2, 3, 1]), conv()]].concat();
+    let before = chain(&[2, 4, 5, 6], steps);
+    let mut after = before.clone();
+    simplify(&mut after).unwrap();
+    assert_same(&before, &after, "simplify");
+    (before, after)
+}
+
+#[test]
+fn a_channel_shuffle_is_one_transposition() {
+    let shuffle = || vec![reshape(&[2, 2, 3, 4, 5]), transpose(&[0, 2, 1, 3, 4]), reshape(&[2, 6, 4, 5])];
+    let (before, after) = between_convolutions(shuffle());
+    assert_eq!((count(&before, "Transpose"), count(&after, "Transpose")), (3, 1));
+    // Channels that are mixed with rows need a transposition on each side.
+    let (_, after) =
+        between_convolutions(vec![reshape(&[2, 8, 3, 5]), transpose(&[0, 2, 1, 3]), reshape(&[2, 6, 4, 5])]);
+    assert_eq!(count(&after, "Transpose"), 3);
+}
+
+#[test]
+fn reshapes_between_one_dimensional_convolutions_go() {
+    let ncw = || transpose(&[0, 2, 1]);
+    let conv = || -> (Op, Vec<&'static [usize]>) { (conv([0, 1, 0, 1]).into(), vec![&[1, 3, 4, 4]]) };
+    let norm = (BatchNormalization { epsilon: 2.0 }.into(), vec![&[4usize][..]; 4]);
+    let add = (Binary { kind: BinaryKind::Add }.into(), vec![&[4usize][..]]);
+    let steps = vec![
+        ncw(),
+        reshape(&[2, 1, 8, 4]),
+        conv(),
+        reshape(&[2, 8, 4]),
+        norm,
+        ncw(),
+        (Relu.into(), vec![]),
+        ncw(),
+        add,
+        reshape(&[2, 1, 8, 4]),
+        conv(),
+        reshape(&[2, 8, 4]),
+        ncw(),
+    ];
+    let before = chain(&[2, 4, 8], steps);
+    let mut after = before.clone();
+    simplify(&mut after).unwrap();
+    assert_same(&before, &after, "simplify");
+    let (reshapes, transposes) = (count(&after, "Reshape"), count(&after, "Transpose"));
+    // One of each before the first convolution and behind the last one.
+    assert_eq!((reshapes, transposes, count(&after, "BatchNormalization")), (2, 2, 0), "{after}");
+}
+
 #[test]
 fn transpositions_that_only_move_ones_become_reshapes() {
     let (mut sketch, x) = Sketch::new(&[1, 1, 6, 6]);

@@ -1,9 +1,9 @@
 //! MaxPool and AveragePool against the definition and by hand.
 
-use npukit_graph::op::{AveragePool, MaxPool, Window};
+use npukit_graph::op::{AveragePool, MaxPool, MaxPoolIndices, Window};
 use proptest::prelude::*;
 
-use crate::support::{distance, f32s, floats, iota, noise, run};
+use crate::support::{distance, f32s, floats, i64s, iota, noise, run};
 
 /// The elements under each window, by the definition, with the number of taps that lie on the
 /// image or its padding.
@@ -56,6 +56,24 @@ proptest! {
         let result = run(AveragePool { window, count_include_pad }, &[&x]);
         prop_assert!(distance(&result, &f32s(&shape, &all.iter().map(mean).collect::<Vec<_>>())) < 1e-6);
     }
+}
+
+/// The values of onnx's cases `test_maxpool_with_argmax_2d_precomputed_{pads,strides}`, and the
+/// channels that they lack.
+#[test]
+fn maxima_lie_where_the_standard_counts_them() {
+    let x = iota(&[1, 5, 5, 1]);
+    let padded = Window { pads: [2; 4], ..Window::plain([5, 5], [1, 1]) };
+    let indices = run(MaxPoolIndices { window: padded, column_major: false }, &[&x]);
+    assert_eq!(indices.as_i64().unwrap()[..10], [12, 13, 14, 14, 14, 17, 18, 19, 19, 19]);
+    let strided = Window::plain([2, 2], [2, 2]);
+    let indices = run(MaxPoolIndices { window: strided, column_major: true }, &[&x]);
+    assert_eq!(indices, i64s(&[1, 2, 2, 1], &[6, 16, 8, 18]));
+    // Two images of two channels: the first of equals, and all lower than any other float.
+    let x = f32s(&[2, 1, 2, 2], &[1.0, 2.0, 1.0, 3.0, 4.0, f32::NEG_INFINITY, 5.0, f32::NEG_INFINITY]);
+    let window = Window::plain([1, 2], [1, 1]);
+    let indices = run(MaxPoolIndices { window, column_major: false }, &[&x]);
+    assert_eq!(indices, i64s(&[2, 1, 1, 2], &[0, 3, 5, 6]));
 }
 
 #[test]
