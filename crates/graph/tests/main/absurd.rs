@@ -3,9 +3,9 @@
 use npukit_graph::op::{
     ArgMax, AveragePool, Concat, Conv, ConvTranspose, Coordinates, Crop, Gather, Gemm, GroupNormalization,
     InstanceNormalization, LayerNormalization, LogSoftmax, LpNormalization, Lrn, MatMul, MaxPool,
-    NearestMode, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Reshape, Resize, ResizeMode,
-    RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Tile, Transpose, Trilu, Where,
-    Window,
+    MaxPoolIndices, NearestMode, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Reshape, Resize,
+    ResizeMode, RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Tile, Transpose, Trilu,
+    Where, Window,
 };
 use npukit_graph::{Op, Operator, Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -55,6 +55,8 @@ fn any_op() -> impl Strategy<Value = Op> {
     let resize = ([size(), size()], any::<[f32; 2]>(), resize_mode, coordinates);
     prop_oneof![
         window().prop_map(|window| MaxPool { window }.into()),
+        (window(), any::<bool>())
+            .prop_map(|(window, column_major)| MaxPoolIndices { window, column_major }.into()),
         (window(), any::<bool>()).prop_map(|(window, count_include_pad)| AveragePool {
             window,
             count_include_pad
