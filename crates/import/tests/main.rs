@@ -10,6 +10,8 @@ mod einsums;
 mod errors;
 #[path = "main/generated.rs"]
 mod generated;
+#[path = "main/graph_def.rs"]
+mod graph_def;
 #[path = "main/graphs.rs"]
 mod graphs;
 #[path = "main/images.rs"]
@@ -18,9 +20,15 @@ mod images;
 mod model;
 #[path = "main/networks.rs"]
 mod networks;
+#[path = "main/operators.rs"]
+mod operators;
 #[path = "main/resizes.rs"]
 mod resizes;
 #[path = "main/shapes.rs"]
 mod shapes;
+#[path = "main/tensorflow.rs"]
+mod tensorflow;
+#[path = "main/tensorflow_bad.rs"]
+mod tensorflow_bad;
 #[path = "main/values.rs"]
 mod values;

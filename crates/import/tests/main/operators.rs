@@ -1,0 +1,136 @@
+//! The forms that operators take over the opsets, and what is refused of them by name. Results are
+//! worked out by hand from the operators' definitions.
+
+use npukit_import::Reason;
+use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
+
+use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary};
+
+/// The values of the node's only output for `x` of shape `[2, 2]`.
+fn run(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> (Vec<usize>, Vec<f32>) {
+    unary(opset, &[2, 2], node, constants).run(&[floats(&[2, 2], &[1.0, -2.0, 3.0, 4.0])])
+}
+
+fn refused(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> Reason {
+    unary(opset, &[2, 2], node, constants).reason()
+}
+
+#[test]
+fn axes_of_reductions_are_attributes_then_operands() {
+    let sum = |inputs: &[&str]| node("ReduceSum", inputs, &["y"]).int("keepdims", 0);
+    let axes = || vec![int_tensor("a", &[1], &[-1])];
+    assert_eq!(run(11, sum(&["x"]).ints("axes", &[-1]), vec![]), (vec![2], vec![-1.0, 7.0]));
+    assert_eq!(run(13, sum(&["x", "a"]), axes()), (vec![2], vec![-1.0, 7.0]));
+    assert_eq!(run(13, sum(&["x"]), vec![]), (vec![], vec![6.0]));
+    let mean = |inputs: &[&str]| node("ReduceMean", inputs, &["y"]);
+    assert_eq!(run(17, mean(&["x"]).ints("axes", &[0]), vec![]), (vec![1, 2], vec![2.0, 1.0]));
+    assert_eq!(run(18, mean(&["x", "a"]), axes()), (vec![2, 1], vec![-0.5, 3.5]));
+    let each = node("ReduceSumSquare", &["x"], &["y"]).int("noop_with_empty_axes", 1);
+    assert_eq!(run(18, each, vec![]), (vec![2, 2], vec![1.0, 4.0, 9.0, 16.0]));
+    let twice = refused(11, sum(&["x"]).ints("axes", &[1, -1]), vec![]);
+    assert!(matches!(twice, Reason::AttributeValue { name: "axes", .. }), "{twice}");
+}
+
+#[test]
+fn any_number_of_operands() {
+    let row = || vec![float_tensor("r", &[2], &[0.0, 6.0])];
+    let of = |op: &str| node(op, &["x", "r", "x"], &["y"]);
+    assert_eq!(run(8, of("Sum"), row()).1, [2.0, 2.0, 6.0, 14.0]);
+    assert_eq!(run(13, of("Max"), row()).1, [1.0, 6.0, 3.0, 6.0]);
+    assert_eq!(run(13, of("Min"), row()).1, [0.0, -2.0, 0.0, 4.0]);
+    let mean = node("Mean", &["x", "r"], &["y"]);
+    assert_eq!(run(13, mean, row()).1, [0.5, 2.0, 1.5, 5.0]);
+    assert_eq!(run(13, node("Mean", &["x"], &["y"]), vec![]).1, [1.0, -2.0, 3.0, 4.0]);
+}
+
+#[test]
+fn bounds_of_clip_may_be_computed() {
+    let model = Model::new(13)
+        .input("x", &[3])
+        .input("low", &[1])
+        .floats("high", &[], &[2.0])
+        .node(node("Clip", &["x", "low", "high"], &["y"]))
+        .output("y");
+    let inputs = [floats(&[3], &[-5.0, 0.5, 9.0]), floats(&[1], &[-1.0])];
+    assert_eq!(model.run(&inputs), (vec![3], vec![-1.0, 0.5, 2.0]));
+    // Too wide for a bound in single precision, so exact all the same.
+    let wide = vec![int_tensor("i", &[2], &[1 << 40, 3]), int_tensor("high", &[], &[(1 << 40) - 1])];
+    let clip = node("Clip", &["i", "", "high"], &["y"]);
+    let graph = Model::new(13).input("x", &[1]).node(clip).output("y");
+    let mut graph = graph;
+    graph.graph().initializer = wide;
+    let graph = graph.import().unwrap();
+    let clipped = graph.constant(graph.outputs[0]).unwrap();
+    assert_eq!(clipped.as_i64(), Some(&[(1i64 << 40) - 1, 3][..]));
+}
+
+#[test]
+fn softmax_flattens_before_opset_13() {
+    let x = floats(&[1, 2, 2], &[0.0; 4]);
+    let run = |opset, axis| {
+        let node = node("LogSoftmax", &["x"], &["y"]).int("axis", axis);
+        unary(opset, &[1, 2, 2], node, vec![]).run(std::slice::from_ref(&x)).1[0]
+    };
+    assert_eq!(run(11, 1), -4f32.ln());
+    assert_eq!(run(13, 1), -2f32.ln());
+}
+
+#[test]
+fn group_normalisation_has_parameters_by_group_before_opset_21() {
+    let normalise = |opset, count: usize| {
+        let constants = vec![
+            float_tensor("s", &[count as i64], &vec![2.0; count]),
+            float_tensor("b", &[count as i64], &vec![1.0; count]),
+        ];
+        let node =
+            node("GroupNormalization", &["x", "s", "b"], &["y"]).int("num_groups", 2).float("epsilon", 0.0);
+        unary(opset, &[1, 4, 1], node, constants).run(&[floats(&[1, 4, 1], &[0.0, 2.0, 5.0, 7.0])]).1
+    };
+    assert_eq!(normalise(18, 2), [-1.0, 3.0, -1.0, 3.0]);
+    assert_eq!(normalise(21, 4), [-1.0, 3.0, -1.0, 3.0]);
+}
+
+#[test]
+fn statistics_of_layer_normalisation() {
+    let outputs = ["y", "mean", "inverse"];
+    for (output, expected) in [("mean", vec![-0.5, 3.5]), ("inverse", vec![1.0 / 1.5, 1.0 / 0.5])] {
+        let layer = node("LayerNormalization", &["x", "s"], &outputs).float("epsilon", 0.0);
+        let model =
+            Model::new(17).input("x", &[2, 2]).floats("s", &[2], &[1.0, 1.0]).node(layer).output(output);
+        assert_eq!(model.run(&[floats(&[2, 2], &[1.0, -2.0, 3.0, 4.0])]), (vec![2, 1], expected));
+    }
+}
+
+#[test]
+fn training_is_refused_by_name() {
+    let truth = |name: &str| {
+        let data = vec![1];
+        TensorProto {
+            data_type: data_type::BOOL,
+            name: name.to_owned(),
+            int32_data: data,
+            ..TensorProto::default()
+        }
+    };
+    let ratio = |value| float_tensor("r", &[], &[value]);
+    let dropout = || node("Dropout", &["x", "r", "t"], &["y"]);
+    let reason = refused(13, dropout(), vec![ratio(0.5), truth("t")]);
+    assert!(matches!(reason, Reason::OperandValue { operand: "training_mode", .. }), "{reason}");
+    assert_eq!(run(13, dropout(), vec![ratio(0.0), truth("t")]).1, [1.0, -2.0, 3.0, 4.0]);
+    let mask = Model::new(13).input("x", &[2]).node(node("Dropout", &["x"], &["y", "m"])).output("m");
+    assert_eq!(mask.run(&[floats(&[2], &[0.0, 5.0])]), (vec![2], vec![1.0, 1.0]));
+}
+
+#[test]
+fn attributes_out_of_range() {
+    let reason = refused(13, node("LRN", &["x"], &["y"]).int("size", 0), vec![]);
+    assert!(matches!(reason, Reason::AttributeValue { name: "size", .. }), "{reason}");
+    let reason = refused(20, node("Gelu", &["x"], &["y"]).string("approximate", "fast"), vec![]);
+    assert!(matches!(reason, Reason::AttributeValue { name: "approximate", .. }), "{reason}");
+    let reason = refused(22, node("LpNormalization", &["x"], &["y"]).int("p", 3), vec![]);
+    assert!(matches!(reason, Reason::AttributeValue { name: "p", .. }), "{reason}");
+    let constants =
+        vec![int_tensor("s", &[], &[0]), int_tensor("l", &[], &[i64::MAX]), int_tensor("d", &[], &[1])];
+    let reason = refused(13, node("Range", &["s", "l", "d"], &["y"]), constants);
+    assert!(matches!(reason, Reason::OperandValue { .. }), "{reason}");
+}
