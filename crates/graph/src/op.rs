@@ -5,6 +5,7 @@ mod error;
 mod normalization;
 mod operands;
 mod pooling;
+mod quantization;
 mod window;
 
 use npukit_numeric::Tensor;
@@ -89,6 +90,7 @@ operators! {
     concat::Concat,
     conv::Conv,
     conv_transpose::ConvTranspose,
+    dequantize_linear::DequantizeLinear,
     gather::Gather,
     gemm::Gemm,
     group_normalization::GroupNormalization,
@@ -105,6 +107,7 @@ operators! {
     pad::Pad,
     pow::Pow,
     prelu::PRelu,
+    quantize_linear::QuantizeLinear,
     reduce::Reduce,
     relu::Relu,
     reshape::Reshape,

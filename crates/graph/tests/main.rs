@@ -35,6 +35,8 @@ mod rescale;
 mod resize;
 #[path = "main/support.rs"]
 mod support;
+#[path = "main/types.rs"]
+mod types;
 #[path = "main/unary.rs"]
 mod unary;
 #[path = "main/whole_graph.rs"]

@@ -166,7 +166,7 @@ pub(super) fn of_inferred_types(
 }
 
 /// The tensor as a value of no name. Only integers can decide a shape: they alone are copied.
-fn as_value(tensor: &Tensor) -> Value {
+pub(super) fn as_value(tensor: &Tensor) -> Value {
     let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
     let decides = matches!(tensor.element(), ElementType::I64 | ElementType::I32);
     Value { name: String::new(), info, constant: decides.then(|| Arc::new(tensor.clone())) }

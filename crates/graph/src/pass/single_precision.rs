@@ -6,7 +6,7 @@ use npukit_numeric::{ElementType, Tensor};
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, Value};
-use crate::op::Op;
+use crate::op::{Cast, DequantizeLinear, Op, QuantizeLinear};
 
 pub(super) const PASS: Pass = Pass {
     name: "single-precision",
@@ -21,9 +21,11 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         widen_constant(value);
     }
     for node in &mut graph.nodes {
-        if let Op::Cast(cast) = &mut node.op {
-            changed |= widen(&mut cast.to);
-        }
+        changed |= match &mut node.op {
+            Op::Cast(Cast { to, .. }) | Op::DequantizeLinear(DequantizeLinear { to, .. }) => widen(to),
+            Op::QuantizeLinear(QuantizeLinear { precision, .. }) => widen(precision),
+            _ => false,
+        };
     }
     Ok(changed)
 }

@@ -26,7 +26,7 @@ operators! {
     average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
     binary: "Add", "Sub", "Mul", "Div", "Mod";
-    cast: "Cast";
+    cast: "Cast", "CastLike";
     clip: "Clip";
     compare: "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual";
     concat: "Concat";
@@ -35,6 +35,7 @@ operators! {
     conv: "Conv";
     conv_transpose: "ConvTranspose";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
+    dequantize_linear: "DequantizeLinear";
     dropout: "Dropout";
     einsum: "Einsum";
     flatten: "Flatten";
@@ -55,6 +56,7 @@ operators! {
     pad: "Pad";
     pow: "Pow";
     prelu: "PRelu";
+    quantize_linear: "QuantizeLinear";
     range: "Range";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
         "ReduceProd", "ReduceSum", "ReduceSumSquare";

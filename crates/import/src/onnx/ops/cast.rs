@@ -1,8 +1,10 @@
-//! Cast.
+//! Cast, to a type by its code, and CastLike, to the type of another value.
 
 use npukit_graph::ValueId;
 use npukit_graph::op::Cast;
+use npukit_numeric::Rounding;
 
+use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
 use super::super::tensor::element_type;
@@ -10,10 +12,19 @@ use super::super::tensor::element_type;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
-    let to = context.attributes.int("to")?.ok_or(Reason::AttributeMissing { name: "to" })?;
-    // Both speak of 8-bit floats only.
-    context.attributes.without_effect("saturate");
-    context.attributes.without_effect("round_mode");
-    let to = element_type(i32::try_from(to).unwrap_or(i32::MAX))?;
-    Ok(vec![context.emit(Cast::new(to), vec![x])?])
+    let to = if context.op_type() == "CastLike" {
+        let like = context.input(1, "target_type")?;
+        context.element(like)
+    } else {
+        let code = context.attributes.int("to")?.ok_or(Reason::AttributeMissing { name: "to" })?;
+        element_type(i32::try_from(code).unwrap_or(i32::MAX))?
+    };
+    let saturate = context.attributes.flag("saturate", true)?;
+    let rounding = match context.attributes.string("round_mode")?.as_deref() {
+        None | Some("up") => Rounding::Up,
+        Some("down") => Rounding::Down,
+        Some("nearest") => Rounding::Nearest,
+        Some(other) => return Err(unsupported("round_mode", other, "up, down or nearest")),
+    };
+    Ok(vec![context.emit(Cast { to, saturate, rounding }, vec![x])?])
 }

@@ -1,0 +1,54 @@
+//! Quantised numbers to real ones.
+
+use npukit_numeric::{ElementType, Tensor, TensorData};
+
+use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
+use super::quantization::{Granularity, QUANTIZED, reals, scale_types};
+use super::{OpError, Operator};
+use crate::ir::{Value, ValueInfo};
+
+/// `(x - zero point) * scale`. Operands: `x`, `scale` and, optional, `zero point` of the type of
+/// `x` and the shape of `scale`, which is as for [`QuantizeLinear`](super::QuantizeLinear).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DequantizeLinear {
+    /// Type of the result, a float.
+    pub to: ElementType,
+    /// The axis that scales differ on, from 0; of no meaning where there is one scale.
+    pub axis: usize,
+    /// Places on the axis that share a scale; 0 when scales are not in blocks.
+    pub block: usize,
+}
+
+impl Operator for DequantizeLinear {
+    fn name(&self) -> &'static str {
+        "DequantizeLinear"
+    }
+
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 2, 3)?;
+        let element = operands.element(0, "operand", &[QUANTIZED, &[ElementType::I32]].concat())?;
+        operands.element(1, "scale", &scale_types())?;
+        if operands.len() == 3 {
+            operands.element(2, "zero point", &[element])?;
+        }
+        if !FLOATS.contains(&self.to) {
+            let (op, found, legal) = (self.name(), self.to, FLOATS.to_vec());
+            return Err(OpError::ElementType { op, operand: "result", found, legal });
+        }
+        Granularity::new(self, &operands, self.axis, self.block)?;
+        Ok(vec![ValueInfo { shape: operands.shape(0).to_vec(), element: self.to }])
+    }
+
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let granularity = Granularity::of(self, inputs, self.axis, self.block)?;
+        let (x, scale) = (reals(tensor(self, inputs, 0)?), reals(tensor(self, inputs, 1)?));
+        let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| reals(zero));
+        let real = |(position, x): (usize, &f64)| {
+            let index = granularity.index(position);
+            (x - zero[index]) as f32 * scale[index] as f32
+        };
+        let data = TensorData::F32(x.iter().enumerate().map(real).collect());
+        Ok(vec![build(self, &infos[0].shape, data)?])
+    }
+}

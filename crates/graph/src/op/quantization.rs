@@ -1,0 +1,126 @@
+//! What QuantizeLinear and DequantizeLinear share: which scale is for which element.
+
+use npukit_numeric::{ElementType, Tensor, TensorData};
+
+use super::operands::{FLOATS, Operands, as_value};
+use super::{OpError, Operator};
+use crate::ir::Value;
+
+/// Types of quantised values: integers of at most 16 bits, floats of at most 8.
+pub(super) const QUANTIZED: &[ElementType] = &[
+    ElementType::I8,
+    ElementType::U8,
+    ElementType::I16,
+    ElementType::U16,
+    ElementType::I4,
+    ElementType::U4,
+    ElementType::I2,
+    ElementType::U2,
+    ElementType::F8E4M3FN,
+    ElementType::F8E4M3FNUZ,
+    ElementType::F8E5M2,
+    ElementType::F8E5M2FNUZ,
+    ElementType::F6E2M3,
+    ElementType::F6E3M2,
+    ElementType::F4E2M1,
+];
+
+/// Types of scales.
+pub(super) fn scale_types() -> Vec<ElementType> {
+    [FLOATS, &[ElementType::F8E8M0]].concat()
+}
+
+/// The scale of each element of a tensor, by position: one for all, one for each place on an axis,
+/// or one for each block of places on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Granularity {
+    /// Size of the axis.
+    size: usize,
+    /// Elements from one place on the axis to the next.
+    inner: usize,
+    /// Places that share a scale.
+    block: usize,
+    /// Scales along the axis.
+    blocks: usize,
+    /// Whether the axes before and behind have scales of their own.
+    blocked: bool,
+}
+
+impl Granularity {
+    /// How a scale (operand 1) and a zero point (operand 2) belong to operand 0. `block` is the
+    /// number of places on `axis` that share a scale, 0 when scales are not in blocks.
+    ///
+    /// Errors: shapes that do not fit together; an axis that is not there.
+    pub(super) fn new(
+        op: &dyn Operator,
+        operands: &Operands<'_>,
+        axis: usize,
+        block: usize,
+    ) -> Result<Self, OpError> {
+        let (x, scale) = (operands.shape(0), operands.shape(1));
+        let misfit = |left: &[usize], right: &[usize]| OpError::Shapes {
+            op: op.name(),
+            left: left.to_vec(),
+            right: right.to_vec(),
+        };
+        // One scale in an axis of its own is for all, as exporters write it.
+        let single = |shape: &[usize]| block == 0 && matches!(shape, [] | [1]);
+        if operands.len() == 3 {
+            let zero_point = operands.shape(2);
+            if zero_point != scale && !(single(scale) && single(zero_point)) {
+                return Err(misfit(scale, zero_point));
+            }
+        }
+        if single(scale) {
+            return Ok(Self { size: 1, inner: 1, block: 1, blocks: 1, blocked: false });
+        }
+        operands.axis(0, axis)?;
+        let inner = x[axis + 1..].iter().product();
+        if block == 0 {
+            let plain = Self { size: x[axis], inner, block: 1, blocks: x[axis], blocked: false };
+            return if *scale == [x[axis]] { Ok(plain) } else { Err(misfit(x, scale)) };
+        }
+        let fits =
+            |(i, &size): (usize, &usize)| scale[i] == if i == axis { x[axis].div_ceil(block) } else { size };
+        if scale.len() != x.len() || !x.iter().enumerate().all(fits) {
+            return Err(misfit(x, scale));
+        }
+        Ok(Self { size: x[axis], inner, block, blocks: scale[axis], blocked: true })
+    }
+
+    /// As [`Granularity::new`], of tensors.
+    pub(super) fn of(
+        op: &dyn Operator,
+        inputs: &[&Tensor],
+        axis: usize,
+        block: usize,
+    ) -> Result<Self, OpError> {
+        let values: Vec<Value> = inputs.iter().map(|&tensor| as_value(tensor)).collect();
+        Self::new(op, &Operands::new(op, &values.iter().collect::<Vec<_>>(), 2, 3)?, axis, block)
+    }
+
+    /// Index of the scale for the element at `position`.
+    pub(super) fn index(&self, position: usize) -> usize {
+        let place = position / self.inner % self.size / self.block;
+        if !self.blocked {
+            return place;
+        }
+        let outer = position / self.inner / self.size;
+        (outer * self.blocks + place) * self.inner + position % self.inner
+    }
+}
+
+/// The elements as real numbers; integers of 32 bits and less, as all quantised ones are, exactly.
+pub(super) fn reals(tensor: &Tensor) -> Vec<f64> {
+    match tensor.data() {
+        TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
+        TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),
+        TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
+        TensorData::Bool(values) => values.iter().map(|&value| u8::from(value).into()).collect(),
+    }
+}
+
+/// A real number as one of the float type `element`.
+pub(super) fn rounded(value: f32, element: ElementType) -> f32 {
+    element.small_float().map_or(value, |format| format.round(value, false))
+}

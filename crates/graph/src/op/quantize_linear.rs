@@ -1,0 +1,81 @@
+//! Real numbers to quantised ones.
+
+use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
+
+use super::cast::{Cast, round};
+use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
+use super::quantization::{Granularity, QUANTIZED, reals, rounded, scale_types};
+use super::{OpError, Operator};
+use crate::ir::{Value, ValueInfo};
+
+/// `saturate(round(x / scale) + zero point)`, rounding from the middle to even numbers. Operands:
+/// `x`, `scale` and, optional, `zero point` of the result's type and the scale's shape.
+///
+/// The scale has one element, or one for each place on `axis`, or, in blocks, the shape of `x`
+/// but for `axis`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantizeLinear {
+    /// Type of the result.
+    pub to: ElementType,
+    /// The axis that scales differ on, from 0; of no meaning where there is one scale.
+    pub axis: usize,
+    /// Places on the axis that share a scale; 0 when scales are not in blocks.
+    pub block: usize,
+    /// Whether what is beyond the range of an 8-bit float becomes its last value, rather than
+    /// infinity or NaN; integers always do.
+    pub saturate: bool,
+    /// The float type that the quotient is rounded to.
+    pub precision: ElementType,
+}
+
+impl Operator for QuantizeLinear {
+    fn name(&self) -> &'static str {
+        "QuantizeLinear"
+    }
+
+    fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
+        let operands = Operands::new(self, inputs, 2, 3)?;
+        operands.element(0, "operand", &[FLOATS, &[ElementType::I32]].concat())?;
+        operands.element(1, "scale", &scale_types())?;
+        if !QUANTIZED.contains(&self.to) {
+            let (op, found, legal) = (self.name(), self.to, QUANTIZED.to_vec());
+            return Err(OpError::ElementType { op, operand: "result", found, legal });
+        }
+        if operands.len() == 3 {
+            operands.element(2, "zero point", &[self.to])?;
+        }
+        Granularity::new(self, &operands, self.axis, self.block)?;
+        Ok(vec![ValueInfo { shape: operands.shape(0).to_vec(), element: self.to }])
+    }
+
+    fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
+        let infos = infer_tensors(self, inputs)?;
+        let granularity = Granularity::of(self, inputs, self.axis, self.block)?;
+        let (x, scale) = (reals(tensor(self, inputs, 0)?), reals(tensor(self, inputs, 1)?));
+        let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| reals(zero));
+        let quantized = x.iter().enumerate().map(|(position, x)| {
+            let index = granularity.index(position);
+            self.quantize((*x as f32) / (scale[index] as f32), zero[index])
+        });
+        let data = match self.to.storage() {
+            Storage::F32 => TensorData::F32(quantized.collect()),
+            _ => TensorData::I32(quantized.map(|value| value as i32).collect()),
+        };
+        Ok(vec![build(self, &infos[0].shape, data)?])
+    }
+}
+
+impl QuantizeLinear {
+    /// A quotient and its zero point as a value of the result's type.
+    fn quantize(&self, quotient: f32, zero: f64) -> f32 {
+        let quotient = rounded(quotient, self.precision);
+        match self.to.integer_range() {
+            // 16 bits at most: all that is not beyond the range is exact.
+            Some((least, largest)) => {
+                let whole = f64::from(quotient).round_ties_even() + zero;
+                whole.clamp(least as f64, largest as f64) as f32
+            }
+            None => round(quotient + zero as f32, &Cast { saturate: self.saturate, ..Cast::new(self.to) }),
+        }
+    }
+}
