@@ -12,6 +12,9 @@ use crate::error::Reason;
 /// Longest integer operand read: two entries per axis of the largest rank.
 pub(crate) const MAX_INTEGERS: usize = 2 * crate::shape::MAX_RANK;
 
+/// What a result costs, its name and shape, in elements of constants.
+const ELEMENTS_PER_RESULT: usize = 64;
+
 /// A node being translated: its name in the graph and its operands, which are values already.
 pub(crate) struct NodeBuilder<'a> {
     builder: &'a mut Builder,
@@ -160,6 +163,11 @@ impl<'a> NodeBuilder<'a> {
     /// Asks for room for a constant of `shape`, before it is made or looked through.
     pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         self.builder.reserve(shape)
+    }
+
+    /// Asks for room for `count` results of the node, where a number in the file says how many.
+    pub(crate) fn reserve_results(&mut self, count: usize) -> Result<(), Reason> {
+        self.builder.reserve(&[count, ELEMENTS_PER_RESULT])
     }
 
     /// The value with its axes permuted; consumers of one value share the result.

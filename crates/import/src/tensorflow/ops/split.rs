@@ -16,7 +16,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let shape = context.shape(x).to_vec();
     let axis = context.axis_operand(axis, "split_dim", shape.len())?;
     let sizes = if context.op() == "Split" {
-        equal(shape[axis], count)?
+        equal(context, shape[axis], count)?
     } else {
         let stated = context.required_integers(1, "size_splits")?;
         given(&stated, shape[axis], count)?
@@ -25,9 +25,10 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 }
 
 /// `count` equal parts of an axis of `size`.
-fn equal(size: usize, count: i64) -> Result<Vec<usize>, Reason> {
+fn equal(context: &mut Context<'_>, size: usize, count: i64) -> Result<Vec<usize>, Reason> {
     match usize::try_from(count) {
         Ok(count) if (1..=size).contains(&count) && size.is_multiple_of(count) => {
+            context.reserve_results(count)?;
             Ok(vec![size / count; count])
         }
         _ => Err(unsupported("num_split", count, format!("a divisor of {size}, the size of the axis"))),

@@ -19,8 +19,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     {
         return Err(unsupported("num", stated, format!("{count}, the size of axis {axis}")));
     }
-    // A result for each element: they count as what folding makes.
-    context.reserve(&[count])?;
+    context.reserve_results(count)?;
     let parts = context.emit_all(Split { axis, sizes: vec![1; count] }, vec![x])?;
     parts.into_iter().map(|part| context.emit(Reshape { shape: shape.clone() }, vec![part])).collect()
 }
