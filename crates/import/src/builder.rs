@@ -129,6 +129,7 @@ fn folds(op: &Op) -> bool {
             | Op::Gemm(_)
             | Op::MatMul(_)
             | Op::MaxPool(_)
+            | Op::MaxPoolIndices(_)
             | Op::AveragePool(_)
             | Op::Softmax(_)
             | Op::LogSoftmax(_)

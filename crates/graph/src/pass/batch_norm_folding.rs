@@ -8,7 +8,7 @@ use crate::op::{Binary, BinaryKind, Gemm, Op};
 
 pub(super) const PASS: Pass = Pass {
     name: "batch-norm-folding",
-    description: "folds factors and addends by channel (batch normalisation, Mul, Add and alike) into the constant weights of the Conv, Gemm or MatMul before",
+    description: "folds factors and addends by channel (batch normalisation, Mul, Add and alike) into the constant weights of the Conv, ConvTranspose, Gemm or MatMul before",
     run,
 };
 
@@ -79,7 +79,7 @@ fn takes_factors(graph: &Graph, node: NodeId) -> bool {
     let by_channel = |id: &ValueId| constant(id) && graph.shape(*id).len() == 1;
     let weights = node.inputs.get(1);
     match &node.op {
-        Op::Conv(_) => weights.is_some_and(constant) && node.inputs.get(2).is_none_or(by_channel),
+        Op::Conv(_) | Op::ConvTranspose(_) => weights.is_some_and(constant) && node.inputs.get(2).is_none_or(by_channel),
         Op::Gemm(gemm) => {
             *gemm == Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false }
                 && weights.is_some_and(constant)

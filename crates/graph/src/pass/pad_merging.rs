@@ -2,11 +2,11 @@
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, ValueId};
-use crate::op::{AveragePool, Conv, MaxPool, Op, PadMode, Window};
+use crate::op::{AveragePool, Conv, ConvTranspose, MaxPool, Op, PadMode, Window};
 
 pub(super) const PASS: Pass = Pass {
     name: "pad-merging",
-    description: "merges padding of rows and columns into the Conv or pooling behind it, where that is exact",
+    description: "merges padding of rows and columns into the Conv, ConvTranspose or pooling behind it, where that is exact",
     run,
 };
 
@@ -63,6 +63,12 @@ fn merged(graph: &Graph, node: &Node, padding: &Padding) -> Option<Op> {
         Op::Conv(conv) if padding.fill == 0.0 => {
             let merged = Conv { pads: padding.add_to(conv.pads), ..conv.clone() };
             Some(merged.into())
+        }
+        // Rows of zeros add nothing: a row less of padding is a stride more of what is cut off.
+        Op::ConvTranspose(conv) if padding.fill == 0.0 && !padding.image(graph).contains(&0) => {
+            let less = |side: usize| conv.pads[side].checked_sub(padding.pads[side].checked_mul(conv.strides[side % 2])?);
+            let pads = [less(0)?, less(1)?, less(2)?, less(3)?];
+            Some(ConvTranspose { pads, ..conv.clone() }.into())
         }
         Op::MaxPool(pool) => {
             let window = widened(graph, node, &pool.window, padding)?;

@@ -1,8 +1,8 @@
 //! Passes keep what a graph computes, and do what they are for.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, Gemm, LeakyRelu, MatMul, MaxPool, Pad,
-    PadMode, Relu, Reshape, Transpose, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, ConvTranspose, Gemm, LeakyRelu, MatMul,
+    MaxPool, Pad, PadMode, Relu, Reshape, Transpose, Window,
 };
 use npukit_graph::pass::{PassError, passes, simplify};
 use npukit_graph::{Graph, Op, Operator, ValueId, ValueInfo, evaluate};
@@ -307,7 +307,7 @@ fn padded(mode: PadMode, rectified: bool, op: impl Into<Op>) -> Graph {
     let x = if rectified { sketch.node(Relu, &[x]) } else { sketch.node(LeakyRelu { alpha: 0.5 }, &[x]) };
     let y = sketch.node(Pad { pads: vec![[0, 0], [1, 1], [1, 1], [0, 0]], mode }, &[x]);
     let op = op.into();
-    let weights = matches!(op, Op::Conv(_)).then(|| sketch.constant(&[3, 3, 1, 1]));
+    let weights = matches!(op, Op::Conv(_) | Op::ConvTranspose(_)).then(|| sketch.constant(&[3, 3, 1, 1]));
     let inputs: Vec<ValueId> = std::iter::once(y).chain(weights).collect();
     let y = sketch.node(op, &inputs);
     sketch.simplified(y)
@@ -320,6 +320,10 @@ fn padding_merges_where_that_is_exact() {
     let mean = || AveragePool { window: Window::plain([3, 3], [1, 1]), count_include_pad: false };
     assert_eq!(count(&padded(zeros, false, conv([0; 4])), "Pad"), 0);
     assert_eq!(count(&padded(PadMode::Edge, false, conv([0; 4])), "Pad"), 1);
+    let (strides, output_padding) = ([2, 3], [1, 0]);
+    let transposed = |pads| ConvTranspose { strides, dilations: [1, 1], pads, output_padding, group: 1 };
+    assert_eq!(count(&padded(zeros, false, transposed([2, 3, 2, 4])), "Pad"), 0);
+    assert_eq!(count(&padded(zeros, false, transposed([2, 2, 2, 3])), "Pad"), 1);
     assert_eq!(count(&padded(lowest, false, max()), "Pad"), 0);
     assert_eq!(count(&padded(zeros, true, max()), "Pad"), 0);
     assert_eq!(count(&padded(zeros, false, max()), "Pad"), 1);

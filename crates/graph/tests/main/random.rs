@@ -2,10 +2,10 @@
 //! every operator that wants NHWC.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Compare, CompareKind, Concat, Conv, Gemm,
-    InstanceNormalization, LayerNormalization, LeakyRelu, Lrn, MatMul, MaxPool, PRelu, Pad, PadMode, Reduce,
-    ReduceKind, Relu, Reshape, Resize, RmsNormalization, Slice, SliceRange, Softmax, Split, Transpose, Unary,
-    UnaryKind, Where, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Compare, CompareKind, Concat, Conv,
+    ConvTranspose, Gemm, InstanceNormalization, LayerNormalization, LeakyRelu, Lrn, MatMul, MaxPool, PRelu,
+    Pad, PadMode, Reduce, ReduceKind, Relu, Reshape, Resize, RmsNormalization, Slice, SliceRange, Softmax,
+    Split, Transpose, Unary, UnaryKind, Where, Window,
 };
 use npukit_graph::op::{Coordinates, ResizeMode};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo};
@@ -141,6 +141,11 @@ impl Builder {
         let (weights, bias) = (self.random(&[k, k, inner, co]), self.random(&[co]));
         let strides = [1 + self.next(2), 1];
         let others = if self.next(2) == 0 { vec![weights] } else { vec![weights, bias] };
+        if h * w < 200 && self.next(4) == 0 {
+            let pads = [pads[0], pads[1], 0, 0].map(|pad| pad.min(k - 1));
+            let op = ConvTranspose { strides, dilations: [1, 1], pads, output_padding: [1, 0], group };
+            return self.wrapped(op, x, &others);
+        }
         self.wrapped(Conv { strides, dilations: [1, 1], pads, group }, x, &others)
     }
 

@@ -62,6 +62,11 @@ impl<'a> Context<'a> {
         self.node.output.len()
     }
 
+    /// Whether the node names its result `index`.
+    pub(super) fn is_wanted(&self, index: usize) -> bool {
+        self.node.output.get(index).is_some_and(|name| !name.is_empty())
+    }
+
     /// Integers that are an attribute before opset `since` and operand `index` from there on.
     pub(super) fn integers_since(
         &mut self,

@@ -7,13 +7,16 @@ use super::context::Context;
 use super::error::Reason;
 use super::image::{Image, Windows, ceil_mode, image_sizes};
 
-/// Translates a node that pools windows of its first operand, by the operator that `make` gives
+/// Pools windows of `x`, which the node's attributes describe, by the operator that `make` gives
 /// for windows over an image.
 ///
 /// Three axes are pooled one after the other, the image first: a maximum of maxima is the maximum,
 /// and a mean of means the mean, as its divisor is the product of the axes' divisors.
-pub(super) fn pool(context: &mut Context<'_>, make: impl Fn(Window) -> Op) -> Result<ValueId, Reason> {
-    let x = context.input(0, "X")?;
+pub(super) fn pool(
+    context: &mut Context<'_>,
+    x: ValueId,
+    make: impl Fn(Window) -> Op,
+) -> Result<ValueId, Reason> {
     let shape = context.shape(x).to_vec();
     let windows = Windows::new(context, image_sizes(&shape), None, 0)?;
     let ceil_mode = ceil_mode(context)?;

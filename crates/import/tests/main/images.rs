@@ -123,13 +123,58 @@ fn ceil_mode_counts_unless_the_padding_states_the_size() {
 }
 
 #[test]
-fn positions_of_maxima_are_refused_when_used() {
-    let pool =
-        || node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 1]).int("storage_order", 0);
-    assert_eq!(unary(10, &[1, 1, 1, 1], pool(), vec![]).run(&[ones(&[1, 1, 1, 1])]).1, [1.0]);
-    let reason = unary(10, &[1, 1, 1, 1], pool(), vec![]).output("where").reason();
-    // The output that fails because of it is not a problem of its own.
-    assert_eq!(reason, Reason::Output { index: 1, name: "where".to_owned() });
+fn positions_of_maxima_are_the_second_result() {
+    let pool = |order: i64| {
+        let pool = node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 2]);
+        let mut model = unary(10, &[1, 1, 2, 3], pool.int("storage_order", order), vec![]).output("where");
+        model.graph().output.remove(0);
+        model.run(&[floats(&[1, 1, 2, 3], &[1.0, 2.0, 0.0, 7.0, 8.0, 9.0])]).1
+    };
+    assert_eq!(pool(0), [1.0, 1.0, 4.0, 5.0]);
+    assert_eq!(pool(1), [2.0, 2.0, 3.0, 5.0]);
+    // Three axes are pooled one after the other, which loses the positions.
+    let pool = node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 1, 1]);
+    let model = unary(10, &[1, 1, 1, 1, 1], pool, vec![]);
+    assert_eq!(model.run(&[ones(&[1, 1, 1, 1, 1])]).1, [1.0]);
+    assert_eq!(model.output("where").reason(), Reason::Output { index: 1, name: "where".to_owned() });
+}
+
+#[test]
+fn signals_are_images_of_one_row() {
+    let node = node("Conv", &["x", "w"], &["y"]).ints("strides", &[2]).ints("pads", &[1, 0]);
+    let model = conv(&[1, 1, 5], &[1, 1, 2], node);
+    assert_eq!(model.run(&[counting(&[1, 1, 5])]), (vec![1, 1, 3], vec![0.0, 3.0, 7.0]));
+    let graph = model.import().unwrap();
+    let conv = graph.nodes.iter().find(|node| matches!(node.op, Op::Conv(_))).unwrap();
+    assert_eq!(graph.shape(conv.inputs[1]), [1, 2, 1, 1]);
+}
+
+#[test]
+fn negative_pads_crop() {
+    let node = node("Conv", &["x", "w"], &["y"]).ints("pads", &[-1, 1]);
+    let model = conv(&[1, 1, 4], &[1, 1, 2], node);
+    assert_eq!(model.run(&[counting(&[1, 1, 4])]).1, [3.0, 5.0, 3.0]);
+}
+
+/// The rules of the standard, as ONNX Runtime applies them.
+#[test]
+fn transposed_convolutions_pad_by_size_or_rule() {
+    let run = |node: NodeProto| {
+        let node = node.ints("strides", &[2]);
+        conv(&[1, 1, 2], &[1, 1, 3], node).run(&[floats(&[1, 1, 2], &[1.0, 10.0])]).1
+    };
+    let node = || node("ConvTranspose", &["x", "w"], &["y"]);
+    assert_eq!(run(node()), [1.0, 1.0, 11.0, 10.0, 10.0]);
+    assert_eq!(run(node().ints("pads", &[1, 2])), [1.0, 11.0]);
+    assert_eq!(run(node().ints("output_padding", &[1])), [1.0, 1.0, 11.0, 10.0, 10.0, 0.0]);
+    assert_eq!(run(node().ints("output_shape", &[7])), [1.0, 1.0, 11.0, 10.0, 10.0, 0.0, 0.0]);
+    let same = |rule: &str| run(node().string("auto_pad", rule));
+    assert_eq!(
+        (same("SAME_UPPER"), same("SAME_LOWER")),
+        (vec![1.0, 1.0, 11.0, 10.0], vec![1.0, 11.0, 10.0, 10.0])
+    );
+    assert_eq!(run(node().ints("output_shape", &[4])), [1.0, 11.0, 10.0, 10.0]);
+    assert_eq!(run(node().ints("output_shape", &[2])), [11.0, 10.0]);
 }
 
 #[test]

@@ -6,9 +6,13 @@
 
 Each case is `NAME.onnx` and `NAME.npz`, which holds `in.*` and `out.*` by value name. Operators
 and attributes are drawn at random over all opsets. Left out is where ONNX Runtime departs from
-the standard: Resize whose sizes stay although a scale is not 1 (it copies), SAME padding with
-dilation (it ignores the dilation) or with a kernel smaller than the stride (it crops), reductions over no
-axes of SumSquare and the like (it copies, the standard squares).
+the standard:
+
+- Resize whose sizes stay although a scale is not 1, an axis is cropped or an index maps to the next
+  one (it copies); aligned corners of a size that is rounded down (it takes the rounded size);
+- SAME padding with dilation (it ignores the dilation) or with a kernel smaller than the stride (it
+  crops; ConvTranspose makes less than the size times the stride);
+- reductions over no axes of SumSquare and the like (it copies, the standard squares).
 """
 
 import pathlib
@@ -48,11 +52,12 @@ def int64(values):
 def window(draw, attributes):
     """Adds strides and padding; whether ONNX Runtime follows the standard, and does with dilation."""
     kernel = attributes["kernel_shape"]
-    strides = draw.ints(2, 1, 3)
+    axes = len(kernel)
+    strides = draw.ints(axes, 1, 3)
     attributes["strides"] = strides
     rule = draw.choice(["explicit", "none", "VALID", "SAME_UPPER", "SAME_LOWER"])
     if rule == "explicit":
-        attributes["pads"] = [draw.randint(0, kernel[i % 2] - 1) for i in range(4)]
+        attributes["pads"] = [draw.randint(0, kernel[i % axes] - 1) for i in range(2 * axes)]
     elif rule != "none":
         attributes["auto_pad"] = rule
     same = rule.startswith("SAME")
@@ -60,35 +65,80 @@ def window(draw, attributes):
 
 
 def conv(draw, opset):
-    group = draw.choice([1, 1, 2])
+    group, axes = draw.choice([1, 1, 2]), draw.choice([1, 2, 2])
     channels, filters = group * draw.randint(1, 3), group * draw.randint(1, 3)
-    attributes = {"kernel_shape": draw.ints(2, 1, 4), "group": group}
+    attributes = {"kernel_shape": draw.ints(axes, 1, 4), "group": group}
     good, may_dilate = window(draw, attributes)
     if may_dilate and draw.chance(0.4):
-        attributes["dilations"] = draw.ints(2, 1, 2)
+        attributes["dilations"] = draw.ints(axes, 1, 2)
     constants = {"w": draw.floats(filters, channels // group, *attributes["kernel_shape"])}
     if draw.chance(0.5):
         constants["b"] = draw.floats(filters)
-    x = draw.floats(draw.randint(1, 2), channels, *draw.ints(2, 7, 12))
+    x = draw.floats(draw.randint(1, 2), channels, *draw.ints(axes, 7, 12))
     return ("Conv", attributes, {"x": x}, constants, ["x", *constants], 1) if good else None
 
 
+def conv_computed(draw, opset):
+    """Weights that are computed, too."""
+    case = conv(draw, opset)
+    return case and (case[0], case[1], {**case[2], **case[3]}, {}, *case[4:])
+
+
+def conv_transpose(draw, opset):
+    group, axes = draw.choice([1, 1, 2, 3]), draw.choice([1, 2, 2])
+    channels = group * draw.randint(1, 3)
+    kernel, strides = draw.ints(axes, 1, 4), draw.ints(axes, 1, 3)
+    attributes = {"kernel_shape": kernel, "strides": strides, "group": group}
+    dilations = draw.ints(axes, 1, 2) if draw.chance(0.4) else [1] * axes
+    if draw.chance(0.5):
+        attributes["dilations"] = dilations
+    else:
+        dilations = [1] * axes
+    size = draw.ints(axes, 2, 6)
+    extra = [draw.randint(0, max(s, d) - 1) for s, d in zip(strides, dilations)]
+    if draw.chance(0.4):
+        attributes["output_padding"] = extra
+    else:
+        extra = [0] * axes
+    full = [(n - 1) * s + (k - 1) * d + 1 + e for n, s, k, d, e in zip(size, strides, kernel, dilations, extra)]
+    rule = draw.choice(["none", "pads", "VALID", "SAME_UPPER", "SAME_LOWER", "shape", "shape"])
+    if rule == "pads":
+        attributes["pads"] = [draw.randint(0, min(2, full[i % axes] // 3)) for i in range(2 * axes)]
+    elif rule == "shape":
+        attributes["output_shape"] = [draw.randint(max(1, n - 3), n) for n in full]
+        if draw.chance(0.5):
+            attributes["auto_pad"] = draw.choice(["SAME_UPPER", "SAME_LOWER"])
+    elif rule != "none":
+        attributes["auto_pad"] = rule
+    if rule.startswith("SAME") and any(whole < n * s for whole, n, s in zip(full, size, strides)):
+        return None
+    constants = {"w": draw.floats(channels, draw.randint(1, 3), *kernel)}
+    if draw.chance(0.5):
+        constants["b"] = draw.floats(constants["w"].shape[1] * group)
+    x = draw.floats(draw.randint(1, 2), channels, *size)
+    return "ConvTranspose", attributes, {"x": x}, constants, ["x", *constants], 1
+
+
 def pool(draw, opset):
-    op = draw.choice(["MaxPool", "AveragePool"])
-    attributes = {"kernel_shape": draw.ints(2, 1, 4)}
+    op, axes = draw.choice(["MaxPool", "AveragePool"]), draw.choice([1, 2, 2, 3])
+    attributes = {"kernel_shape": draw.ints(axes, 1, 4)}
     good, may_dilate = window(draw, attributes)
     if opset >= 10 and draw.chance(0.5):
         attributes["ceil_mode"] = 1
     if op == "AveragePool" and draw.chance(0.5):
         attributes["count_include_pad"] = 1
     if may_dilate and opset >= (10 if op == "MaxPool" else 19) and draw.chance(0.3):
-        attributes["dilations"] = draw.ints(2, 1, 2)
-    x = draw.floats(1, draw.randint(1, 3), *draw.ints(2, 7, 12))
-    return (op, attributes, {"x": x}, {}, ["x"], 1) if good else None
+        attributes["dilations"] = draw.ints(axes, 1, 2)
+    x = draw.floats(draw.randint(1, 2), draw.randint(1, 3), *draw.ints(axes, 7, 10))
+    results = 2 if op == "MaxPool" and axes < 3 and opset >= 8 and draw.chance(0.4) else 1
+    if results == 2:
+        attributes["storage_order"] = draw.randint(0, 1)
+    return (op, attributes, {"x": x}, {}, ["x"], results) if good else None
 
 
 def global_pool(draw, opset):
-    return "GlobalAveragePool", {}, {"x": draw.floats(2, 3, *draw.ints(2, 1, 6))}, {}, ["x"], 1
+    op, axes = draw.choice(["GlobalAveragePool", "GlobalMaxPool"]), draw.randint(1, 3)
+    return op, {}, {"x": draw.floats(2, 3, *draw.ints(axes, 1, 6))}, {}, ["x"], 1
 
 
 def batch_normalization(draw, opset):
@@ -108,8 +158,12 @@ def gemm(draw, opset):
 
 
 def matmul(draw, opset):
-    left, right = draw.choice([((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((1, 2, 3), (5, 3, 4)), ((3,), (3, 4))])
-    return "MatMul", {}, {"x": draw.floats(*left)}, {"w": draw.floats(*right)}, ["x", "w"], 1
+    left, right = draw.choice([((2, 3), (3, 4)), ((5, 2, 3), (3, 4)), ((1, 2, 3), (5, 3, 4)), ((3,), (3, 4)),
+                               ((2, 3), (5, 3, 4)), ((2, 1, 2, 3), (5, 3, 4)), ((5, 2, 3), (3,)), ((3,), (3,))])
+    operands = {"x": draw.floats(*left), "w": draw.floats(*right)}
+    constant = draw.choice([[], ["x"], ["w"]])
+    inputs = {name: value for name, value in operands.items() if name not in constant}
+    return "MatMul", {}, inputs, {name: operands[name] for name in constant}, ["x", "w"], 1
 
 
 def binary(draw, opset):
@@ -143,7 +197,8 @@ def softmax(draw, opset):
 
 
 def pad(draw, opset):
-    shape, mode = draw.ints(draw.randint(1, 4), 2, 5), draw.choice(["constant", "reflect", "edge"])
+    modes = ["constant", "reflect", "edge"] + (["wrap"] if opset >= 19 else [])
+    shape, mode = draw.ints(draw.randint(1, 4), 2, 5), draw.choice(modes)
     most = 1 if mode == "reflect" else 3
     pads = draw.ints(2 * len(shape), -1 if mode == "constant" else 0, most)
     x = {"x": draw.floats(*shape)}
@@ -216,7 +271,7 @@ def transpose(draw, opset):
 
 
 def resize(draw, opset):
-    size = draw.ints(2, 3, 7)
+    size = draw.ints(draw.choice([1, 2, 2]), 3, 7)
     scales = [draw.choice([0.5, 0.75, 1.0, 1.5, 2.0, 3.0]) for _ in size]
     if opset < 10:
         scales = [max(scale, 1.0) for scale in scales]
@@ -230,15 +285,82 @@ def resize(draw, opset):
     if opset < 11:
         op = "Upsample" if opset == 9 else "Resize"
         return op, attributes, x, {"s": all_scales}, ["x", "s"], 1
-    attributes["coordinate_transformation_mode"] = draw.choice(
-        ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
-    )
+    coordinates = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
+    coordinates += ["tf_half_pixel_for_nn"] if opset < 13 and attributes["mode"] == "nearest" else []
+    coordinates += ["half_pixel_symmetric"] if opset >= 19 else []
+    coordinates = attributes["coordinate_transformation_mode"] = draw.choice(coordinates)
     attributes["nearest_mode"] = draw.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+    if coordinates == "tf_half_pixel_for_nn":
+        attributes["nearest_mode"] = draw.choice(["floor", "round_prefer_floor"])
+    if opset >= 18 and attributes["mode"] == "linear" and coordinates == "half_pixel" and draw.chance(0.5):
+        attributes["antialias"] = 1
     empty = np.zeros(0, np.float32)
-    if draw.chance(0.5):
+    # The standard and ONNX Runtime differ where aligned corners meet sizes that are rounded down.
+    whole = all((n * scale).is_integer() for n, scale in zip(size, scales))
+    if draw.chance(0.5) and (whole or coordinates != "align_corners"):
         return "Resize", attributes, x, {"r": empty, "s": all_scales}, ["x", "r", "s"], 1
-    constants = {"r": empty, "e": empty, "n": int64([1, 2, *draw.ints(2, 1, 10)])}
+    wanted = draw.ints(len(size), 1, 10)
+    if opset >= 18 and draw.chance(0.5):
+        axes = draw.sample(range(len(size)), len(size))
+        attributes["axes"] = [2 + axis for axis in axes]
+        policies = ["stretch", "not_larger", "not_smaller"] if coordinates != "align_corners" else ["stretch"]
+        attributes["keep_aspect_ratio_policy"] = draw.choice(policies)
+        constants = {"r": empty, "e": empty, "n": int64([wanted[axis] for axis in axes])}
+    else:
+        constants = {"r": empty, "e": empty, "n": int64([1, 2, *wanted])}
     return "Resize", attributes, x, constants, ["x", "r", "e", "n"], 1
+
+
+def crop_and_resize(draw, opset):
+    if opset < 11:
+        return None
+    size, ends = draw.ints(2, 3, 7), [draw.uniform(-0.3, 1.3) for _ in range(4)]
+    roi = np.array([0, 0, *ends[:2], 1, 1, *ends[2:]], np.float32)
+    attributes = {"mode": draw.choice(["nearest", "linear"]), "extrapolation_value": 3.5,
+                  "coordinate_transformation_mode": "tf_crop_and_resize"}
+    wanted = draw.ints(2, 1, 8)
+    if any(to == n for to, n in zip(wanted, size)):
+        return None
+    constants = {"r": roi, "e": np.zeros(0, np.float32), "n": int64([1, 2, *wanted])}
+    return "Resize", attributes, {"x": draw.floats(1, 2, *size)}, constants, ["x", "r", "e", "n"], 1
+
+
+def blocks(draw, opset):
+    block, sizes = draw.randint(1, 3), draw.ints(3, 1, 3)
+    attributes = {"blocksize": block}
+    if draw.chance(0.5):
+        x = draw.floats(2, sizes[0], sizes[1] * block, sizes[2] * block)
+        return "SpaceToDepth", attributes, {"x": x}, {}, ["x"], 1
+    if opset >= 11 and draw.chance(0.7):
+        attributes["mode"] = draw.choice(["DCR", "CRD"])
+    return "DepthToSpace", attributes, {"x": draw.floats(2, sizes[0] * block * block, *sizes[1:])}, {}, ["x"], 1
+
+
+def tile(draw, opset):
+    shape = draw.ints(draw.randint(1, 4), 1, 3)
+    repeats = draw.ints(len(shape), 0 if draw.chance(0.1) else 1, 3)
+    return "Tile", {}, {"x": draw.floats(*shape)}, {"r": int64(repeats)}, ["x", "r"], 1
+
+
+def expand(draw, opset):
+    shapes = [((3, 1), (2, 3, 4)), ((1, 3), (2, 1, 3)), ((2, 3), (3,)), ((2, 3), (1, 1)), ((), (2, 2)), ((1,), (0,))]
+    shape, target = draw.choice(shapes)
+    return ("Expand", {}, {"x": draw.floats(*shape)}, {"s": int64(target)}, ["x", "s"], 1) if opset >= 8 else None
+
+
+def einsum(draw, opset):
+    if opset < 12:
+        return None
+    equation = draw.choice(["ij,jk->ik", "bij,bjk->bik", "bij,bkj->bik", "bhqd,bhkd->bhqk", "bqhd,bkhd->bhqk", "bsd,dh->bsh",
+                            "ij->ji", "ij->", "ijk->j", "ii->i", "bii->bi", "i,j->ij", "i,i->", "bi,bi->b", "bi,bi->ib",
+                            "ij,jk", "...ij,...jk->...ik", "...ij,jk->...ik", "...i->...", "i...->...i", "ij,jk,kl->il",
+                            "bchw,bkhw->bck", "nkctv,kvw->nctw", "ij,k->jk"])
+    size = {letter: draw.randint(1, 4) for letter in "bcdhijklnqstvw"}
+    open_axes = draw.ints(draw.randint(0, 2), 1, 3)
+    terms = equation.split("->")[0].split(",")
+    shapes = [[n for part in term.replace("...", ".") for n in (open_axes if part == "." else [size[part]])] for term in terms]
+    inputs = {f"x{index}": draw.floats(*shape) for index, shape in enumerate(shapes)}
+    return "Einsum", {"equation": equation}, inputs, {}, [*inputs], 1
 
 
 def unary(draw, opset):
@@ -403,7 +525,8 @@ def range_(draw, opset):
     return None if opset < 11 else ("Range", {}, {}, constants, ["s", "l", "d"], 1)
 
 
-KINDS = [conv, pool, global_pool, batch_normalization, gemm, matmul, binary, activation, clip, softmax, pad,
+KINDS = [conv, conv, conv_computed, conv_transpose, conv_transpose, pool, pool, global_pool, resize,
+         crop_and_resize, blocks, tile, expand, einsum, batch_normalization, gemm, matmul, binary, activation, clip, softmax, pad,
          slice_, split, concat, gather, reshape, flatten, squeeze, transpose, resize, unary, unary, positive, variadic, compare,
          logic, where, power, remainder, prelu, clip_computed, log_softmax, reduce, reduce, arg_max,
          instance_normalization, group_normalization, layer_normalization, lrn, lp_normalization, trilu, range_]

@@ -9,6 +9,7 @@ use super::super::pool::pool;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "X")?;
     let count_include_pad = context.attributes.flag("count_include_pad", false)?;
-    Ok(vec![pool(context, |window| AveragePool { window, count_include_pad }.into())?])
+    Ok(vec![pool(context, x, |window| AveragePool { window, count_include_pad }.into())?])
 }

@@ -54,7 +54,7 @@ fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) ->
         };
         let (pads, missing) = match wanted {
             // What the result has beyond the last kernel holds the bias alone.
-            Some(wanted) => (same_pads(&rule, (all - wanted).max(0)), (wanted - all).max(0)),
+            Some(wanted) => (halves(&rule, (all - wanted).max(0)), (wanted - all).max(0)),
             None if rule == "VALID" => ([0; 2], 0),
             None => ([pads[axis], pads[axis + axes]], 0),
         };
@@ -62,6 +62,11 @@ fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) ->
         output_padding.push((extra[axis] + missing) as usize);
     }
     Ok(output_padding)
+}
+
+/// What is cut off in two halves: the odd element at the beginning unless the rule is SAME_UPPER.
+fn halves(rule: &str, total: i64) -> [i64; 2] {
+    same_pads(if rule == "SAME_UPPER" { rule } else { "SAME_LOWER" }, total)
 }
 
 /// The size of the result before anything is cut off or added.

@@ -1,7 +1,8 @@
 //! MaxPool over one to three axes; the positions of the maxima over one or two.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{MaxPool, Window};
+use npukit_graph::op::{Cast, MaxPool, MaxPoolIndices};
+use npukit_numeric::ElementType;
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -9,6 +10,18 @@ use super::super::pool::pool;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    context.attributes.without_effect("storage_order"); // of the positions
-    Ok(vec![pool(context, |window: Window| MaxPool { window }.into())?])
+    let x = context.input(0, "X")?;
+    let element = context.element(x);
+    // Floats hold all integers of 8 bits: their maximum is the same.
+    let is_byte = matches!(element, ElementType::I8 | ElementType::U8);
+    let x = if is_byte { context.helper("floats", Cast::new(ElementType::F32), vec![x])? } else { x };
+    let y = pool(context, x, |window| MaxPool { window }.into())?;
+    let y = if is_byte { context.helper("bytes", Cast::new(element), vec![y])? } else { y };
+    let column_major = context.attributes.flag("storage_order", false)?;
+    // Three axes are pooled one after the other, which loses the positions.
+    if !context.is_wanted(1) || context.shape(x).len() > 4 {
+        return Ok(vec![y]);
+    }
+    let indices = pool(context, x, |window| MaxPoolIndices { window, column_major }.into())?;
+    Ok(vec![y, indices])
 }
