@@ -285,9 +285,14 @@ impl Graph {
         }
     }
 
+    /// The multiply-accumulates of each node, as [`Graph::macs`] counts them.
+    pub fn macs_by_node(&self) -> impl Iterator<Item = u64> + '_ {
+        self.nodes.iter().map(|node| crate::macs::of_node(self, node))
+    }
+
     /// The multiply-accumulates of one evaluation: Conv, with taps on padding left out,
     /// ConvTranspose, with what is cut off left out, Gemm and MatMul.
     pub fn macs(&self) -> u64 {
-        self.nodes.iter().map(|node| crate::macs::of_node(self, node)).fold(0, u64::saturating_add)
+        self.macs_by_node().fold(0, u64::saturating_add)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
+//! | rewrite | `rewrite` | graph → graph that takes fewer cycles |
 //! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
 //! | HIR | [`hir`], built by `ops` (one file per operator family) | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod object;
 mod ops;
 mod product;
+mod rewrite;
 pub mod schedule;
 mod tile;
 pub mod view;

@@ -11,6 +11,7 @@ use super::Order;
 use super::error::LowerError;
 use super::layers::Builder;
 use super::object::{ObjectId, ObjectKind, Objects, VecRef};
+use super::rewrite::rewrite;
 use crate::config::Config;
 use crate::op::SimdOp;
 use crate::program::{HostStep, Layout};
@@ -299,7 +300,12 @@ pub enum Bias {
 ///
 /// Errors: [`LowerError::Unsupported`] with every node that stands in the way.
 pub fn build(graph: &Graph, config: &Config, order: Order) -> Result<Model, LowerError> {
-    Builder::new(graph, config, order).build()
+    let macs = graph.nodes.iter().map(|node| node.name.clone()).zip(graph.macs_by_node()).collect();
+    let rewritten = match order {
+        Order::Default => rewrite(graph, config),
+        Order::Upstream => None,
+    };
+    Builder::new(rewritten.as_ref().unwrap_or(graph), macs, config, order).build()
 }
 
 impl Layer {

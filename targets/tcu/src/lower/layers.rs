@@ -90,6 +90,8 @@ pub struct Builder<'g> {
     pub config: &'g Config,
     /// Where biases enter.
     pub order: Order,
+    /// Multiply-accumulates of the model's nodes by name.
+    macs: HashMap<String, u64>,
     /// Objects so far.
     pub objects: Objects,
     layers: Vec<Layer>,
@@ -107,8 +109,8 @@ pub struct Builder<'g> {
 }
 
 impl<'g> Builder<'g> {
-    /// A builder for `graph`.
-    pub fn new(graph: &'g Graph, config: &'g Config, order: Order) -> Self {
+    /// A builder for `graph`; `macs` are the multiply-accumulates of the model's nodes, by name.
+    pub fn new(graph: &'g Graph, macs: HashMap<String, u64>, config: &'g Config, order: Order) -> Self {
         let mut readers: HashMap<ValueId, Vec<usize>> = HashMap::new();
         let mut producers = HashMap::new();
         for (i, node) in graph.nodes.iter().enumerate() {
@@ -121,6 +123,7 @@ impl<'g> Builder<'g> {
             graph,
             config,
             order,
+            macs,
             objects: Objects::new(config.data_type.format(), config.array_size),
             layers: Vec::new(),
             views: HashMap::new(),
@@ -196,6 +199,11 @@ impl<'g> Builder<'g> {
     /// Whether `value` is an output of the graph.
     pub fn is_output(&self, value: ValueId) -> bool {
         self.outputs.contains(&value)
+    }
+
+    /// Multiply-accumulates of node `i` in the model.
+    pub fn macs(&self, i: usize) -> u64 {
+        self.macs.get(&self.node(i).name).copied().unwrap_or(0)
     }
 
     /// Adds a step of the host.

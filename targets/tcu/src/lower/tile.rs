@@ -8,7 +8,7 @@ use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
 use super::memory::{Home, Plan};
 use super::object::{ObjectId, Span, VecRef, spans};
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, SimdOp, Strided};
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
 /// Why a tile does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -256,24 +256,47 @@ impl Tile<'_> {
 
     fn channel_wise(&mut self, op: SimdOp, operand: &ChannelOperand, swapped: bool) -> Result<(), TileError> {
         let sub = with_register(op, swapped);
-        let per_block = self.grid.pixels.len();
         let operands = match operand {
-            ChannelOperand::Zero => Vec::new(),
+            ChannelOperand::Zero => {
+                self.state.lir.simd(ZERO_TO_REGISTER, None, None);
+                let all: Vec<u64> = self.accumulators().collect();
+                self.in_place(sub, all);
+                return Ok(());
+            }
             ChannelOperand::Blocks(vectors) if vectors.len() == 1 => vectors.clone(),
             ChannelOperand::Blocks(vectors) => vectors[self.blocks.clone()].to_vec(),
         };
         let base = self.bring(&operands)?;
-        if operands.is_empty() {
-            self.state.lir.simd(ZERO_TO_REGISTER, None, None);
-        }
-        for (i, accumulator) in self.accumulators().enumerate() {
-            let (block, first) = (i / per_block, i % per_block == 0);
-            if first && (block as u64) < operands.len() as u64 {
-                self.state.lir.simd(TO_REGISTER, Some(base + block as u64), None);
+        let per_operand = self.grid.pixels.len() * self.blocks.len() / operands.len();
+        for (i, (&vector, place)) in operands.iter().zip(base..).enumerate() {
+            if self.changes_nothing(op, vector) {
+                continue;
             }
-            self.state.lir.simd(sub, Some(accumulator), Some((accumulator, false)));
+            self.state.lir.simd(TO_REGISTER, Some(place), None);
+            let grid = self.accumulators().skip(i * per_operand).take(per_operand).collect();
+            self.in_place(sub, grid);
         }
         Ok(())
+    }
+
+    /// The same operation on each of these accumulators.
+    fn in_place(&mut self, sub: SimdSub, accumulators: Vec<u64>) {
+        for accumulator in accumulators {
+            self.state.lir.simd(sub, Some(accumulator), Some((accumulator, false)));
+        }
+    }
+
+    /// Whether `op` with the constant `vector` leaves every value as it is.
+    fn changes_nothing(&self, op: SimdOp, vector: VecRef) -> bool {
+        let neutral = match op {
+            SimdOp::Multiply => self.context.config.data_type.format().raw_from_f32(1.0),
+            SimdOp::Add => 0,
+            _ => return false,
+        };
+        let n = self.context.config.array_size;
+        let data = &self.context.model.objects.get(vector.object).data;
+        let lanes = data.get(vector.index as usize * n..(vector.index as usize + 1) * n);
+        lanes.is_some_and(|lanes| lanes.iter().all(|&raw| raw == neutral))
     }
 
     fn save(&mut self, object: ObjectId, pixel_major: bool) -> Result<(), TileError> {

@@ -47,12 +47,9 @@ pub fn product(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Lowered, 
     let blocks = view.blocks(builder.array_size());
     builder.require_uses([kernel_h, kernel_w, blocks].into_iter().chain(output[..3].iter().copied()))?;
     let mut taps = Vec::new();
-    let mut valid = 0;
     for ky in 0..kernel_h {
         for kx in 0..kernel_w {
-            let pixels = tap_pixels(conv, &view.shape, output, ky, kx);
-            valid += pixels.iter().flatten().count();
-            taps.push(pixels);
+            taps.push(tap_pixels(conv, &view.shape, output, ky, kx));
         }
     }
     let n = builder.array_size();
@@ -73,7 +70,7 @@ pub fn product(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Lowered, 
         }
     })?;
     let pixels = output[..3].iter().product();
-    let macs = (valid * group_in * channels) as u64;
+    let macs = builder.macs(i);
     let value = node.outputs[0];
     Ok(Lowered::Chain(Chain {
         nodes: vec![i],

@@ -98,7 +98,7 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         let row = term / blocks * view.channels + in_pixel;
         if in_pixel < view.channels { elements[row * columns + channel] } else { 0.0 }
     })?;
-    let macs = (pixels * rows * columns) as u64;
+    let macs = builder.macs(i);
     Ok(Lowered::Chain(Chain {
         nodes,
         value,

@@ -1,0 +1,51 @@
+//! Rewrites of the graph for the array, before it is lowered: [`rewrite`].
+//!
+//! Passes of `npukit_graph` keep what a graph computes and are good for every target. These keep it
+//! too, in real numbers, but pay on this machine only: they depend on the vectors' length, on what a SIMD
+//! pass costs beside a product, and on the number format. One file each, and a line in [`rewrite`].
+
+mod pixel_groups;
+mod thresholds;
+
+use npukit_graph::{Graph, NodeId, ValueId};
+use npukit_numeric::Tensor;
+
+use crate::config::Config;
+
+/// A graph that computes the same and takes fewer cycles. Nodes and outputs keep their names; a value
+/// inside may have another shape, of as many elements in the same order. `None` for a graph that is not
+/// valid.
+pub fn rewrite(graph: &Graph, config: &Config) -> Option<Graph> {
+    graph.validate().ok()?;
+    let mut graph = graph.clone();
+    thresholds::rewrite(&mut graph, config);
+    pixel_groups::rewrite(&mut graph, config);
+    graph.remove_dead();
+    graph.validate().ok().map(|()| graph)
+}
+
+/// The floats of a constant.
+fn floats(graph: &Graph, id: ValueId) -> Option<&[f32]> {
+    graph.constant(id)?.as_f32()
+}
+
+/// Adds a constant, called `base` or alike; `data` has the elements of `shape`.
+fn add_floats(graph: &mut Graph, base: &str, shape: Vec<usize>, data: Vec<f32>) -> Option<ValueId> {
+    let tensor = Tensor::from_f32(shape, data).ok()?;
+    let name = graph.fresh_name(base);
+    Some(graph.add_constant(name, tensor))
+}
+
+/// The name of the value `id`, for what is made from it.
+fn name_of(graph: &Graph, id: ValueId) -> String {
+    graph.value(id).name.clone()
+}
+
+/// Puts other operands into a node.
+fn set_operand(graph: &mut Graph, node: NodeId, operand: usize, value: ValueId) {
+    let inputs = &mut graph.nodes[node.0 as usize].inputs;
+    match inputs.get_mut(operand) {
+        Some(slot) => *slot = value,
+        None => inputs.push(value),
+    }
+}

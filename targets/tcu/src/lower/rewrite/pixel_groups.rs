@@ -1,0 +1,287 @@
+//! Neighbouring pixels of few channels share a vector.
+//!
+//! A vector has N lanes; a pixel of 16 channels on an array of 32 leaves half of them idle, in every
+//! product, SIMD pass and move. Read as `[n, h, w / r, r c]`, a tensor holds the same elements in the same
+//! order, r pixels a vector. A convolution between tensors read that way is a convolution again,
+//! with weights that are zero between pixels no tap joins: array loads that are all zero are left out.
+//!
+//! Values that share a grid (sums, rectifications) are grouped alike: a *class*. Which classes are grouped, and by
+//! how much, is decided by counting array rows, weight loads and vectors.
+
+mod convolution;
+
+use std::collections::{BTreeMap, HashMap};
+
+use npukit_graph::{Graph, Node, Op, Operator, ValueId};
+
+use super::floats;
+use crate::config::Config;
+use convolution::Grouped;
+
+/// Group sizes tried.
+const SIZES: [usize; 3] = [2, 4, 8];
+
+/// Cycles a vector costs beside products: a SIMD pass and a move.
+const VECTOR_COST: u64 = 4;
+
+/// Groups pixels where that saves cycles.
+pub fn rewrite(graph: &mut Graph, config: &Config) {
+    let classes = Classes::of(graph);
+    if !classes.any_partial_vector(graph, config.array_size) {
+        return;
+    }
+    let mut search =
+        Search { graph, classes: &classes, array_size: config.array_size, known: HashMap::new() };
+    let Some(sizes) = search.best() else { return };
+    apply(graph, &classes, &sizes);
+}
+
+/// Values that are grouped alike.
+struct Classes {
+    /// Class of each value; `None` for values that are no images.
+    of_value: Vec<Option<usize>>,
+    /// Columns of a class's images, channels included in the search only when all values agree on them; 0 for a class that
+    /// must stay as it is.
+    columns: Vec<usize>,
+}
+
+impl Classes {
+    fn of(graph: &Graph) -> Self {
+        let mut sets = Sets((0..graph.values.len()).collect());
+        let mut fixed: Vec<ValueId> = graph.inputs.iter().chain(&graph.outputs).copied().collect();
+        for node in &graph.nodes {
+            match Role::of(graph, node) {
+                Role::Product => {}
+                Role::Pointwise(others) => others.iter().for_each(|&other| sets.join(node.outputs[0], other)),
+                Role::Other => {
+                    fixed.extend(activations(graph, &node.inputs).chain(node.outputs.iter().copied()))
+                }
+            }
+        }
+        let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut columns = Vec::new();
+        let of_value: Vec<Option<usize>> = (0..graph.values.len())
+            .map(|value| {
+                let id = ValueId(value as u32);
+                if graph.constant(id).is_some() {
+                    return None;
+                }
+                let class = *numbers.entry(sets.find(value)).or_insert_with(|| {
+                    columns.push(image_columns(graph, id));
+                    columns.len() - 1
+                });
+                if image_columns(graph, id) != columns[class] {
+                    columns[class] = 0;
+                }
+                Some(class)
+            })
+            .collect();
+        for id in fixed {
+            if let Some(class) = of_value[id.0 as usize] {
+                columns[class] = 0;
+            }
+        }
+        Self { of_value, columns }
+    }
+
+    /// The group size of a value.
+    fn size(&self, value: ValueId, sizes: &[usize]) -> usize {
+        self.of_value[value.0 as usize].map_or(1, |class| sizes[class])
+    }
+
+    /// Whether some image that may be grouped leaves lanes idle.
+    fn any_partial_vector(&self, graph: &Graph, array_size: usize) -> bool {
+        self.of_value.iter().enumerate().any(|(value, class)| {
+            let channels = graph.shape(ValueId(value as u32)).last().copied().unwrap_or(0);
+            class.is_some_and(|class| self.columns[class] > 1) && !channels.is_multiple_of(array_size)
+        })
+    }
+}
+
+/// Columns of an image `[n, h, w, c]`; 0 for other tensors.
+fn image_columns(graph: &Graph, value: ValueId) -> usize {
+    match graph.shape(value) {
+        &[_, _, columns, _] => columns,
+        _ => 0,
+    }
+}
+
+fn activations<'g>(graph: &'g Graph, values: &'g [ValueId]) -> impl Iterator<Item = ValueId> + 'g {
+    values.iter().copied().filter(|&value| graph.constant(value).is_none())
+}
+
+/// What a node makes of groups.
+enum Role {
+    /// A convolution: operand and result are grouped independently.
+    Product,
+    /// The result is grouped like these operands.
+    Pointwise(Vec<ValueId>),
+    /// Images are taken as they are.
+    Other,
+}
+
+impl Role {
+    fn of(graph: &Graph, node: &Node) -> Self {
+        match &node.op {
+            Op::Conv(conv)
+                if conv.group == 1 && node.inputs[1..].iter().all(|&id| floats(graph, id).is_some()) =>
+            {
+                Self::Product
+            }
+            Op::Binary(_) => Self::of_broadcast(graph, node),
+            Op::BatchNormalization(_) if node.inputs[1..].iter().all(|&id| per_channel(graph, id)) => {
+                Self::Pointwise(vec![node.inputs[0]])
+            }
+            op if op.is_pointwise() && node.inputs.len() == 1 && node.outputs.len() == 1 => {
+                Self::Pointwise(vec![node.inputs[0]])
+            }
+            _ => Self::Other,
+        }
+    }
+
+    /// Operands as large as the result, and constants that are one number or one per channel.
+    fn of_broadcast(graph: &Graph, node: &Node) -> Self {
+        let shape = graph.shape(node.outputs[0]);
+        let by_channel = |id: ValueId| {
+            let own = graph.shape(id);
+            let outer = own.len().saturating_sub(1);
+            let channels = own.last().copied().unwrap_or(1);
+            own[..outer].iter().all(|&size| size == 1) && (channels == 1 || Some(&channels) == shape.last())
+        };
+        let fits = |&id: &ValueId| match floats(graph, id) {
+            Some(_) => by_channel(id),
+            None => graph.constant(id).is_none() && graph.shape(id) == shape,
+        };
+        if !node.inputs.iter().all(fits) {
+            return Self::Other;
+        }
+        Self::Pointwise(activations(graph, &node.inputs).collect())
+    }
+}
+
+/// Whether a value is a constant of several elements along one axis.
+fn per_channel(graph: &Graph, id: ValueId) -> bool {
+    floats(graph, id).is_some_and(|data| data.len() > 1) && graph.shape(id).len() == 1
+}
+
+/// Disjoint sets of values.
+struct Sets(Vec<usize>);
+
+impl Sets {
+    fn find(&mut self, mut value: usize) -> usize {
+        while self.0[value] != value {
+            self.0[value] = self.0[self.0[value]];
+            value = self.0[value];
+        }
+        value
+    }
+
+    fn join(&mut self, a: ValueId, b: ValueId) {
+        let (a, b) = (self.find(a.0 as usize), self.find(b.0 as usize));
+        self.0[a] = b;
+    }
+}
+
+/// Looks for the group sizes that cost least.
+struct Search<'a> {
+    graph: &'a Graph,
+    classes: &'a Classes,
+    array_size: usize,
+    /// Cost of a convolution by node and group sizes; `None` where there is none.
+    known: HashMap<(usize, usize, usize), Option<u64>>,
+}
+
+impl Search<'_> {
+    /// The sizes of all classes, when some group pays. First all classes of as many columns together, since a
+    /// class rarely pays alone; then each.
+    fn best(&mut self) -> Option<Vec<usize>> {
+        let mut sizes = vec![1; self.classes.columns.len()];
+        let ungrouped = self.cost(&sizes)?;
+        let mut cost = ungrouped;
+        let mut widths: Vec<usize> =
+            self.classes.columns.iter().copied().filter(|&columns| columns > 1).collect();
+        widths.sort_unstable();
+        widths.dedup();
+        let together = widths.into_iter().map(|width| {
+            let same = |&class: &usize| self.classes.columns[class] == width;
+            (0..sizes.len()).filter(same).collect::<Vec<usize>>()
+        });
+        let alone =
+            (0..sizes.len()).filter(|&class| self.classes.columns[class] > 1).map(|class| vec![class]);
+        for members in together.chain(alone).collect::<Vec<_>>() {
+            for size in [1].into_iter().chain(SIZES) {
+                let fits = |&class: &usize| self.classes.columns[class].is_multiple_of(size);
+                if !members.iter().all(fits) {
+                    continue;
+                }
+                let mut candidate = sizes.clone();
+                members.iter().for_each(|&class| candidate[class] = size);
+                if let Some(cheaper) = self.cost(&candidate).filter(|&other| other < cost) {
+                    (cost, sizes) = (cheaper, candidate);
+                }
+            }
+        }
+        (cost < ungrouped).then_some(sizes)
+    }
+
+    fn cost(&mut self, sizes: &[usize]) -> Option<u64> {
+        let mut cost = 0;
+        for (index, node) in self.graph.nodes.iter().enumerate() {
+            let Role::Product = Role::of(self.graph, node) else { continue };
+            let from = self.classes.size(node.inputs[0], sizes);
+            let to = self.classes.size(node.outputs[0], sizes);
+            let (graph, array_size) = (self.graph, self.array_size);
+            let product = self.known.entry((index, from, to));
+            let product =
+                product.or_insert_with(|| Some(Grouped::new(graph, node, from, to)?.cost(array_size)));
+            cost += (*product)? + self.vectors(node.outputs[0], to) * VECTOR_COST;
+        }
+        Some(cost)
+    }
+
+    fn vectors(&self, value: ValueId, size: usize) -> u64 {
+        let shape = self.graph.shape(value);
+        let channels = shape[shape.len() - 1];
+        let pixels: usize = shape[..shape.len() - 1].iter().product();
+        (pixels / size * (channels * size).div_ceil(self.array_size)) as u64
+    }
+}
+
+/// Reads the classes' values in groups.
+fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
+    for index in 0..graph.nodes.len() {
+        let node = graph.nodes[index].clone();
+        match Role::of(graph, &node) {
+            Role::Product => {
+                let (from, to) = (classes.size(node.inputs[0], sizes), classes.size(node.outputs[0], sizes));
+                if let Some(grouped) = Grouped::new(graph, &node, from, to).filter(|_| (from, to) != (1, 1)) {
+                    let node = grouped.node(graph);
+                    graph.nodes[index] = node;
+                }
+            }
+            Role::Pointwise(_) => {
+                let size = classes.size(node.outputs[0], sizes);
+                for (operand, &id) in node.inputs.iter().enumerate() {
+                    if let Some(repeated) = repeated(graph, id, size) {
+                        graph.nodes[index].inputs[operand] = repeated;
+                    }
+                }
+            }
+            Role::Other => {}
+        }
+    }
+    // The shapes last: roles are read off them.
+    for (value, class) in graph.values.iter_mut().zip(&classes.of_value) {
+        let size = class.map_or(1, |class| sizes[class]);
+        if let ([_, _, columns, channels], true) = (value.info.shape.as_mut_slice(), size > 1) {
+            (*columns, *channels) = (*columns / size, *channels * size);
+        }
+    }
+}
+
+/// A constant of one element per channel, once per pixel of a group.
+fn repeated(graph: &mut Graph, id: ValueId, size: usize) -> Option<ValueId> {
+    let data = floats(graph, id).filter(|data| data.len() > 1 && size > 1)?.repeat(size);
+    let name = graph.value(id).name.clone();
+    super::add_floats(graph, &name, vec![data.len()], data)
+}

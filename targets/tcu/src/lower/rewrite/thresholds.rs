@@ -1,0 +1,277 @@
+//! Normalisation and rectification in one SIMD pass instead of three.
+//!
+//! Where factors are positive, `relu(f x + o) = f (max(x, t) - t)` with the threshold `t = -o / f`. If only
+//! products read it, whose windows stay on the image, they take `f` into their weights and `-f t` into
+//! their bias.
+//!
+//! In a fixed format the products' new weights round anew. Thresholds and weights are rounded here, and
+//! the bias is made from the rounded ones, so that a channel below its threshold still adds exactly
+//! nothing. A factor far below one would leave weights few bits: vectors with such channels are multiplied
+//! by them first (a second pass, over these vectors only), and the weights keep theirs.
+
+use npukit_graph::op::{Binary, BinaryKind, Gemm};
+use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
+use npukit_numeric::NumberFormat;
+
+use super::{add_floats, floats, name_of, set_operand};
+use crate::config::Config;
+
+/// The largest root mean square of `1 / f` over the channels of a vector that the weights bear: they lose
+/// a bit of precision at most.
+const MOST_LOSS: f64 = 2.0;
+
+/// Rewrites every pair of BatchNormalization and Relu that allows it.
+pub fn rewrite(graph: &mut Graph, config: &Config) {
+    let (format, lanes) = (config.data_type.format(), config.array_size);
+    let mut index = 0;
+    while index < graph.nodes.len() {
+        if let Some(pair) = Pair::at(graph, index, format, lanes)
+            && pair.apply(graph, format).is_some()
+        {
+            continue;
+        }
+        index += 1;
+    }
+}
+
+/// What becomes of a channel.
+#[derive(Clone, Copy)]
+enum Channel {
+    /// `factor (max(before x, threshold) - threshold)`; the threshold is a number of the format.
+    Threshold { before: f64, factor: f64, threshold: f32 },
+    /// Below its threshold, or multiplied by zero, whatever the format can hold: this constant.
+    Constant(f64),
+    /// `factor (before x) + addend`: above its threshold whatever the format can hold.
+    Linear { before: f64, factor: f64, addend: f64 },
+}
+
+impl Channel {
+    /// What the operand is multiplied by before the maximum.
+    fn before(self) -> f64 {
+        match self {
+            Self::Threshold { before, .. } | Self::Linear { before, .. } => before,
+            Self::Constant(_) => 1.0,
+        }
+    }
+
+    /// What it is compared with.
+    fn threshold(self, format: NumberFormat) -> f32 {
+        match self {
+            Self::Threshold { threshold, .. } => threshold,
+            Self::Constant(_) => 0.0,
+            Self::Linear { .. } => range(format).0,
+        }
+    }
+}
+
+/// A normalisation, the rectification that alone reads it, and the products that read that.
+struct Pair {
+    norm: usize,
+    relu: usize,
+    channels: Vec<Channel>,
+    /// New weights and bias of each reader.
+    readers: Vec<Reader>,
+}
+
+/// A product that takes up factors and offsets.
+struct Reader {
+    node: NodeId,
+    weights: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl Pair {
+    fn at(graph: &Graph, norm: usize, format: NumberFormat, lanes: usize) -> Option<Self> {
+        let consumers = graph.consumers();
+        let only_reader = |value: ValueId| match consumers[value.0 as usize].as_slice() {
+            &[reader] if !graph.is_output(value) => Some(reader),
+            _ => None,
+        };
+        let node = &graph.nodes[norm];
+        let factors = factors(graph, node)?;
+        let relu = only_reader(node.outputs[0])?;
+        let Op::Relu(_) = graph.node(relu).op else { return None };
+        let vectors = factors.chunks(lanes.max(1)).map(|vector| channels(vector, format));
+        let channels = vectors.collect::<Option<Vec<_>>>()?.concat();
+        let rectified = graph.node(relu).outputs[0];
+        let products = products(graph, &consumers[rectified.0 as usize], rectified)?;
+        let reader = |node| Reader::new(graph, node, &channels, format);
+        let readers = products.into_iter().map(reader).collect::<Option<_>>()?;
+        Some(Self { norm, relu: relu.0 as usize, channels, readers })
+    }
+
+    fn apply(self, graph: &mut Graph, format: NumberFormat) -> Option<()> {
+        let name = format!("{}+{}", graph.nodes[self.norm].name, graph.nodes[self.relu].name);
+        let thresholds: Vec<f32> = self.channels.iter().map(|channel| channel.threshold(format)).collect();
+        let thresholds = add_floats(graph, &format!("{name}/threshold"), vec![thresholds.len()], thresholds)?;
+        let before: Vec<f32> = self.channels.iter().map(|channel| channel.before() as f32).collect();
+        let multiplied = before.iter().any(|&factor| factor != 1.0);
+        let before = add_floats(graph, &format!("{name}/factor"), vec![before.len()], before)?;
+        for Reader { node, weights, bias } in self.readers {
+            let old = graph.node(node).inputs[1];
+            let shape = graph.shape(old).to_vec();
+            let base = name_of(graph, old);
+            let weights = add_floats(graph, &base, shape, weights)?;
+            let bias = add_floats(graph, &format!("{base}/bias"), vec![bias.len()], bias)?;
+            set_operand(graph, node, 1, weights);
+            set_operand(graph, node, 2, bias);
+            if let Op::MatMul(_) = graph.node(node).op {
+                let plain = Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false };
+                graph.nodes[node.0 as usize].op = plain.into();
+            }
+        }
+        let norm = &mut graph.nodes[self.norm];
+        let (x, normalised) = (norm.inputs[0], norm.outputs[0]);
+        (norm.op, norm.inputs) = (Binary { kind: BinaryKind::Mul }.into(), vec![x, before]);
+        let relu = &mut graph.nodes[self.relu];
+        let operand = if multiplied { normalised } else { x };
+        (relu.op, relu.inputs) = (Binary { kind: BinaryKind::Max }.into(), vec![operand, thresholds]);
+        if !multiplied {
+            relu.name = name;
+            graph.nodes.remove(self.norm);
+        }
+        Some(())
+    }
+}
+
+/// Factor and addend of each channel of a normalisation by constants.
+fn factors(graph: &Graph, node: &Node) -> Option<Vec<[f64; 2]>> {
+    let Op::BatchNormalization(op) = &node.op else { return None };
+    let &[_, scale, bias, mean, variance] = node.inputs.as_slice() else { return None };
+    let [scale, bias] = [floats(graph, scale)?, floats(graph, bias)?];
+    let [mean, variance] = [floats(graph, mean)?, floats(graph, variance)?];
+    Some(op.factors(scale, bias, mean, variance))
+}
+
+/// The channels of a vector.
+fn channels(factors: &[[f64; 2]], format: NumberFormat) -> Option<Vec<Channel>> {
+    let squares = factors.iter().filter(|[factor, _]| *factor > 0.0).map(|[factor, _]| factor.powi(-2));
+    let loss = (squares.sum::<f64>() / factors.len().max(1) as f64).sqrt();
+    factors.iter().map(|&factors| channel(factors, loss > MOST_LOSS, format)).collect()
+}
+
+/// A channel whose factor, if it is small, the weights bear or, with `first`, the operand.
+fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Option<Channel> {
+    if factor == 0.0 {
+        return addend.is_finite().then_some(Channel::Constant(addend.max(0.0)));
+    }
+    if !(factor > 0.0 && factor.is_finite() && addend.is_finite()) {
+        return None;
+    }
+    let before = if first { rounded(factor.min(1.0) as f32, format).into() } else { 1.0 };
+    if before == 0.0 {
+        return Some(Channel::Constant(addend.max(0.0)));
+    }
+    let factor = factor / before;
+    let (lowest, highest) = range(format);
+    let threshold = (-addend / factor) as f32;
+    Some(if threshold < lowest {
+        Channel::Linear { before, factor, addend }
+    } else if threshold > highest {
+        Channel::Constant(0.0)
+    } else {
+        Channel::Threshold { before, factor, threshold: rounded(threshold, format) }
+    })
+}
+
+/// The products that read `value`; `None` when something else does. A mean could be one of them, but its
+/// sums of values that are not cut off at zero would saturate.
+fn products(graph: &Graph, readers: &[NodeId], value: ValueId) -> Option<Vec<NodeId>> {
+    let multiplied = |reader: &NodeId| {
+        let inputs = &graph.node(*reader).inputs;
+        inputs[0] == value && !inputs[1..].contains(&value)
+    };
+    let only_products = !graph.is_output(value) && !readers.is_empty() && readers.iter().all(multiplied);
+    only_products.then(|| readers.to_vec())
+}
+
+impl Reader {
+    fn new(graph: &Graph, id: NodeId, channels: &[Channel], format: NumberFormat) -> Option<Self> {
+        let node = graph.node(id);
+        let (inputs, outputs) = Self::sizes(graph, node)?;
+        if inputs != channels.len() {
+            return None;
+        }
+        let old = floats(graph, *node.inputs.get(1)?)?;
+        let mut bias: Vec<f64> = match node.inputs.get(2) {
+            Some(&bias) => floats(graph, bias)?.iter().map(|&b| f64::from(b)).collect(),
+            None => vec![0.0; outputs],
+        };
+        if bias.len() != outputs {
+            return None;
+        }
+        let mut weights = Vec::with_capacity(old.len());
+        for (row, old) in old.chunks_exact(outputs).enumerate() {
+            for (&weight, bias) in old.iter().zip(&mut bias) {
+                let (new, offset) = transformed(weight, channels[row % inputs], format)?;
+                weights.push(new);
+                *bias += offset;
+            }
+        }
+        let bias = bias.into_iter().map(|b| b as f32).collect();
+        Some(Self { node: id, weights, bias })
+    }
+
+    /// Input and output channels of a product whose weights are rows of input channels.
+    fn sizes(graph: &Graph, node: &Node) -> Option<(usize, usize)> {
+        let weights = graph.shape(*node.inputs.get(1)?);
+        match &node.op {
+            Op::Conv(conv) if conv.group == 1 && conv.pads == [0; 4] => Some((weights[2], weights[3])),
+            Op::Gemm(gemm) => {
+                let plain = !gemm.trans_a && !gemm.trans_b && gemm.alpha == 1.0 && gemm.beta == 1.0;
+                plain.then(|| (weights[0], weights[1]))
+            }
+            Op::MatMul(_) if weights.len() == 2 && graph.shape(node.inputs[0]).len() == 2 => {
+                Some((weights[0], weights[1]))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The new weight of a channel's old one, and what it adds to the bias; `None` beyond the format's range.
+fn transformed(weight: f32, channel: Channel, format: NumberFormat) -> Option<(f32, f64)> {
+    let scaled = |factor: f64| {
+        let new = (f64::from(weight) * factor) as f32;
+        let (lowest, highest) = range(format);
+        (lowest..=highest).contains(&new).then(|| rounded(new, format))
+    };
+    Some(match channel {
+        Channel::Constant(value) => (0.0, f64::from(weight) * value),
+        Channel::Linear { factor, addend, .. } => (scaled(factor)?, f64::from(weight) * addend),
+        Channel::Threshold { factor, threshold, .. } => {
+            let new = scaled(factor)?;
+            (new, -f64::from(new) * f64::from(threshold))
+        }
+    })
+}
+
+/// The least and the largest number of the format.
+fn range(format: NumberFormat) -> (f32, f32) {
+    match format {
+        NumberFormat::Fixed(fixed) => (fixed.to_f32(fixed.min()), fixed.to_f32(fixed.max())),
+        NumberFormat::Float32 => (f32::MIN, f32::MAX),
+    }
+}
+
+/// The number of the format that `value` becomes.
+fn rounded(value: f32, format: NumberFormat) -> f32 {
+    format.raw_to_f32(format.raw_from_f32(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_of_zero_makes_a_constant() {
+        let Some(Channel::Constant(value)) = channel([0.0, 2.5], false, NumberFormat::Float32) else {
+            panic!("a threshold for a channel that is constant");
+        };
+        assert_eq!(value, 2.5);
+        assert!(
+            channel([-1.0, 0.0], false, NumberFormat::Float32).is_none(),
+            "a negative factor turns the order"
+        );
+    }
+}
