@@ -193,7 +193,12 @@ impl<'g> Builder<'g> {
 
     /// The node that makes `value`; none makes inputs and constants.
     pub fn producer(&self, value: ValueId) -> Option<&'g Node> {
-        self.producers.get(&value).map(|&i| self.node(i))
+        self.producer_index(value).map(|i| self.node(i))
+    }
+
+    /// Its index.
+    pub fn producer_index(&self, value: ValueId) -> Option<usize> {
+        self.producers.get(&value).copied()
     }
 
     /// Whether `value` is an output of the graph.

@@ -1,9 +1,15 @@
-//! Conv: one term per kernel tap and block of input channels.
+//! Conv: one term per kernel tap and block of input channels. The sum of two convolutions that nobody
+//! else reads is one product with the terms of both.
 
-use npukit_graph::{ValueId, op};
+use std::sync::Arc;
+
+use npukit_graph::op::BinaryKind;
+use npukit_graph::{Op, ValueId, op};
+use npukit_numeric::Tensor;
 
 use super::matmul::{self, Product};
 use super::natural_view;
+use crate::lower::Order;
 use crate::lower::hir::Term;
 use crate::lower::layers::{Builder, Chain, Lowered, Reject};
 use crate::lower::object::VecRef;
@@ -20,67 +26,148 @@ pub struct Taps<'a> {
 
 /// Lowers a convolution with constant weights.
 pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered, Reject> {
-    let source = |axis: usize, out: usize, tap: usize| {
-        (out * conv.strides[axis] + tap * conv.dilations[axis]).checked_sub(conv.pads[axis])
-    };
-    product(builder, i, &Taps { group: conv.group, source: &source })
+    match addend(builder, i) {
+        // Lowered together with the other one.
+        Some(Addend { node, .. }) if node > i => Ok(Lowered::Views),
+        Some(Addend { node, conv: other, sum }) => {
+            let summands = [Summand::of_conv(builder, node, &other)?, Summand::of_conv(builder, i, conv)?];
+            chain(builder, &summands, vec![node, i, sum])
+        }
+        None => {
+            let only = Summand::of_conv(builder, i, conv)?;
+            chain(builder, &[only], vec![i])
+        }
+    }
 }
 
 /// A product with one term per tap and block of input channels. Groups become blocks of a matrix
 /// that is zero elsewhere; array loads that are zero altogether are left out.
 pub fn product(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let weights = constant(builder, node.inputs[1], "weights")?;
-    let bias = match node.inputs.get(2) {
-        Some(&value) => Some(constant(builder, value, "bias")?),
-        None => None,
+    let only = Summand::new(builder, i, conv)?;
+    chain(builder, &[only], vec![i])
+}
+
+/// A convolution whose result is added to another's.
+struct Addend {
+    node: usize,
+    conv: op::Conv,
+    /// The node that adds them.
+    sum: usize,
+}
+
+/// The convolution that node `i` is added to, when they can be one product.
+fn addend(builder: &Builder, i: usize) -> Option<Addend> {
+    let nodes = &builder.graph.nodes;
+    let dense = |node: usize| match &nodes[node].op {
+        Op::Conv(conv) if conv.group == 1 && has_weights(builder, node) => Some(conv.clone()),
+        _ => None,
     };
-    let shape = builder.graph.value(node.inputs[1]).info.shape.clone();
-    let &[kernel_h, kernel_w, group_in, channels] = shape.as_slice() else {
-        return Err(Reject::new(
-            format!("weights of shape {shape:?} are not those of an image"),
-            "use a 2-D convolution",
-        ));
-    };
-    let view = natural_view(builder, i, node.inputs[0])?;
-    let output = builder.graph.shape(node.outputs[0]);
-    let blocks = view.blocks(builder.array_size());
-    builder.require_uses([kernel_h, kernel_w, blocks].into_iter().chain(output[..3].iter().copied()))?;
-    let mut taps = Vec::new();
-    for ky in 0..kernel_h {
-        for kx in 0..kernel_w {
-            taps.push(tap_pixels(conv, &view.shape, output, ky, kx));
-        }
+    dense(i)?;
+    let own = nodes[i].outputs[0];
+    let sum = builder.only_reader(own)?;
+    let Op::Binary(op::Binary { kind: BinaryKind::Add }) = nodes[sum].op else { return None };
+    let other = *nodes[sum].inputs.iter().find(|&&input| input != own)?;
+    let node = builder.producer_index(other)?;
+    let conv = dense(node)?;
+    let alone = builder.only_reader(other) == Some(sum);
+    let alike = builder.graph.shape(own) == builder.graph.shape(other);
+    (builder.order == Order::Default && alone && alike).then_some(Addend { node, conv, sum })
+}
+
+/// A convolution before its weights are laid out.
+struct Summand {
+    name: String,
+    terms: Vec<Term>,
+    weights: Arc<Tensor>,
+    bias: Option<Arc<Tensor>>,
+    /// Blocks of the operand.
+    blocks: usize,
+    /// Input and output channels of a group.
+    group: [usize; 2],
+    channels: usize,
+    array_size: usize,
+}
+
+impl Summand {
+    fn of_conv(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Self, Reject> {
+        let source = |axis: usize, out: usize, tap: usize| {
+            (out * conv.strides[axis] + tap * conv.dilations[axis]).checked_sub(conv.pads[axis])
+        };
+        Self::new(builder, i, &Taps { group: conv.group, source: &source })
     }
-    let n = builder.array_size();
-    let product = Product {
-        name: builder.graph.value(node.inputs[1]).name.clone(),
-        terms: terms(&view, &taps, blocks),
-        channels,
-        bias: bias.as_ref().and_then(|tensor| tensor.as_f32()),
-        upstream_bias_term: blocks - 1,
-    };
-    let elements = weights.as_f32().unwrap_or_default();
-    let group_out = channels / conv.group;
-    let step = matmul::step(builder, &product, |term, lane, channel| {
-        let (tap, input) = (term / blocks, term % blocks * n + lane);
+
+    fn new(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Self, Reject> {
+        let node = &builder.graph.nodes[i];
+        let weights = constant(builder, node.inputs[1], "weights")?;
+        let bias = match node.inputs.get(2) {
+            Some(&value) => Some(constant(builder, value, "bias")?),
+            None => None,
+        };
+        let &[kernel_h, kernel_w, group_in, channels] = weights.shape() else {
+            return Err(Reject::new(
+                format!("weights of shape {:?} are not those of an image", weights.shape()),
+                "use a 2-D convolution",
+            ));
+        };
+        let view = natural_view(builder, i, node.inputs[0])?;
+        let output = builder.graph.shape(node.outputs[0]);
+        let array_size = builder.array_size();
+        let blocks = view.blocks(array_size);
+        builder.require_uses([kernel_h, kernel_w, blocks].into_iter().chain(output[..3].iter().copied()))?;
+        let mut taps = Vec::new();
+        for ky in 0..kernel_h {
+            for kx in 0..kernel_w {
+                taps.push(tap_pixels(conv, &view.shape, output, ky, kx));
+            }
+        }
+        let name = builder.graph.value(node.inputs[1]).name.clone();
+        let (terms, group) = (terms(&view, &taps, blocks), [group_in, channels / conv.group]);
+        Ok(Self { name, terms, weights, bias, blocks, group, channels, array_size })
+    }
+
+    /// From lane `lane` of term `term` to output channel `channel`.
+    fn weight(&self, term: usize, lane: usize, channel: usize) -> f32 {
+        let (tap, input) = (term / self.blocks, term % self.blocks * self.array_size + lane);
+        let [group_in, group_out] = self.group;
         match input.checked_sub(channel / group_out * group_in) {
-            Some(input) if input < group_in => elements[(tap * group_in + input) * channels + channel],
+            Some(input) if input < group_in => {
+                let elements = self.weights.as_f32().unwrap_or_default();
+                elements[(tap * group_in + input) * self.channels + channel]
+            }
             _ => 0.0,
         }
+    }
+}
+
+/// The product of all terms, as the start of a chain.
+fn chain(builder: &mut Builder, summands: &[Summand], nodes: Vec<usize>) -> Result<Lowered, Reject> {
+    let ([first, others @ ..], Some(&last)) = (summands, nodes.last()) else { return Ok(Lowered::Views) };
+    let names: Vec<&str> = summands.iter().map(|summand| summand.name.as_str()).collect();
+    let bias = bias(summands);
+    let terms = summands.iter().flat_map(|s| s.terms.iter().map(|term| Term { inputs: term.inputs.clone() }));
+    let product = Product {
+        name: names.join("+"),
+        terms: terms.collect(),
+        channels: first.channels,
+        bias: bias.as_deref(),
+        upstream_bias_term: first.blocks - 1,
+    };
+    let step = matmul::step(builder, &product, |term, lane, channel| match term.checked_sub(first.terms.len()) {
+        None => first.weight(term, lane, channel),
+        Some(term) => others.first().map_or(0.0, |other| other.weight(term, lane, channel)),
     })?;
-    let pixels = output[..3].iter().product();
-    let macs = builder.macs(i);
-    let value = node.outputs[0];
-    Ok(Lowered::Chain(Chain {
-        nodes: vec![i],
-        value,
-        pixels,
-        channels,
-        macs,
-        steps: vec![step],
-        saved: false,
-    }))
+    let value = builder.graph.nodes[last].outputs[0];
+    let pixels = builder.graph.shape(value)[..3].iter().product();
+    let macs = nodes.iter().map(|&node| builder.macs(node)).sum();
+    let channels = first.channels;
+    Ok(Lowered::Chain(Chain { nodes, value, pixels, channels, macs, steps: vec![step], saved: false }))
+}
+
+/// The sum of all biases.
+fn bias(summands: &[Summand]) -> Option<Vec<f32>> {
+    let mut biases = summands.iter().filter_map(|summand| summand.bias.as_ref()?.as_f32());
+    let first = biases.next()?.to_vec();
+    Some(biases.fold(first, |sum, bias| sum.iter().zip(bias).map(|(a, b)| a + b).collect()))
 }
 
 /// Whether the weights of node `i`, and its bias, are constants of floats.
@@ -93,7 +180,7 @@ pub fn constant(
     builder: &Builder,
     value: ValueId,
     what: &str,
-) -> Result<std::sync::Arc<npukit_numeric::Tensor>, Reject> {
+) -> Result<Arc<Tensor>, Reject> {
     let name = &builder.graph.value(value).name;
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some());
     tensor.cloned().ok_or_else(|| {
