@@ -152,10 +152,11 @@ fn chain(builder: &mut Builder, summands: &[Summand], nodes: Vec<usize>) -> Resu
         bias: bias.as_deref(),
         upstream_bias_term: first.blocks - 1,
     };
-    let step = matmul::step(builder, &product, |term, lane, channel| match term.checked_sub(first.terms.len()) {
-        None => first.weight(term, lane, channel),
-        Some(term) => others.first().map_or(0.0, |other| other.weight(term, lane, channel)),
-    })?;
+    let step =
+        matmul::step(builder, &product, |term, lane, channel| match term.checked_sub(first.terms.len()) {
+            None => first.weight(term, lane, channel),
+            Some(term) => others.first().map_or(0.0, |other| other.weight(term, lane, channel)),
+        })?;
     let value = builder.graph.nodes[last].outputs[0];
     let pixels = builder.graph.shape(value)[..3].iter().product();
     let macs = nodes.iter().map(|&node| builder.macs(node)).sum();
@@ -176,11 +177,7 @@ pub fn has_weights(builder: &Builder, i: usize) -> bool {
 }
 
 /// A constant of floats.
-pub fn constant(
-    builder: &Builder,
-    value: ValueId,
-    what: &str,
-) -> Result<Arc<Tensor>, Reject> {
+pub fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>, Reject> {
     let name = &builder.graph.value(value).name;
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some());
     tensor.cloned().ok_or_else(|| {
