@@ -20,7 +20,6 @@ pub fn rewrite(graph: &Graph, config: &Config) -> Option<Graph> {
     let mut graph = graph.clone();
     thresholds::rewrite(&mut graph, config);
     pixel_groups::rewrite(&mut graph, config);
-    graph.remove_dead();
     graph.validate().ok().map(|()| graph)
 }
 

@@ -5,6 +5,8 @@
 mod edges;
 #[path = "lower/operators.rs"]
 mod operators;
+#[path = "lower/rewrites.rs"]
+mod rewrites;
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu,

@@ -1,0 +1,98 @@
+//! Rewrites of the graph: they happen (fewer instructions than without), and change nothing but rounding.
+
+use super::*;
+
+/// A residual block in which normalisations precede convolutions, of images of `channels` in groups.
+fn residual(net: &mut Net, channels: usize, factors: [f32; 4]) -> Vec<ValueId> {
+    let x = net.input(&[2, 6, 8, 3]);
+    let first = net.conv(x, [3, 3], channels, dense(3));
+    let relu = net.node(Relu, &[first]);
+    let inner = net.conv(relu, [3, 3], channels, dense(3));
+    let inner = net.node(Relu, &[inner]);
+    let strided = Conv { strides: [2, 2], ..dense(1) };
+    let shortcut = net.conv(relu, [1, 1], 16, strided.clone());
+    let main = net.conv(inner, [3, 3], 16, Conv { strides: [2, 2], ..dense(3) });
+    let sum = net.node(Binary { kind: BinaryKind::Add }, &[shortcut, main]);
+    let relu = normalised(net, sum, factors);
+    let narrow = net.conv(relu, [1, 1], channels, dense(1));
+    let wide = net.conv(narrow, [1, 1], 16, dense(1));
+    vec![net.node(Binary { kind: BinaryKind::Add }, &[wide, sum])]
+}
+
+/// BatchNormalization and Relu, with factors from a short list in turn.
+fn normalised(net: &mut Net, x: ValueId, factors: [f32; 4]) -> ValueId {
+    let channels = net.graph.shape(x)[3];
+    let scale = net.constant_of(&[channels], factors.into_iter().cycle().take(channels).collect());
+    let bias = net.constant(&[channels]);
+    let mean = net.constant(&[channels]);
+    let variance = net.constant_of(&[channels], vec![1.0; channels]);
+    let norm = net.node(BatchNormalization { epsilon: 0.0 }, &[x, scale, bias, mean, variance]);
+    net.node(Relu, &[norm])
+}
+
+/// Factors that weights bear, some that need a pass, zero, and a negative one that stays a normalisation.
+const FACTORS: [[f32; 4]; 4] =
+    [[1.0, 2.0, 0.75, 3.0], [0.01, 1.0, 4.0, 0.1], [0.0, 1.5, 0.0, 2.0], [1.0, -1.0, 0.5, 2.0]];
+
+#[test]
+fn residual_blocks_keep_their_values() {
+    for (n, channels) in [(8, 4), (8, 2), (16, 4), (4, 4), (3, 5), (1, 2)] {
+        for factors in FACTORS {
+            let mut net = Net::new();
+            let outputs = residual(&mut net, channels, factors);
+            net.check(&outputs, &config(n, 4096, 2048));
+            let mut net = Net::new();
+            let outputs = residual(&mut net, channels, factors);
+            net.try_check(&outputs, &config(n, 96, 64));
+        }
+    }
+}
+
+#[test]
+fn residual_blocks_keep_their_values_in_fixed_point() {
+    for factors in FACTORS {
+        let mut net = Net::new();
+        let outputs = residual(&mut net, 4, factors);
+        let config = Config { data_type: DataType::Fp16Bp8, ..config(16, 4096, 2048) };
+        net.check_within(&outputs, &config, |_| 24.0 / 256.0);
+    }
+}
+
+/// SIMD instructions and array rows of the program of a graph.
+fn work(net: &Net, order: Order) -> (usize, u64) {
+    let options = Options { order, ..Options::default() };
+    let program = lower::compile(&net.graph, &config(16, 4096, 2048), &options).unwrap().program;
+    let simd = program.instructions.iter().filter(|op| matches!(op, npukit_tcu::Op::Simd { .. })).count();
+    let rows = program.instructions.iter().map(|op| match op {
+        npukit_tcu::Op::MatMul { size, .. } => *size,
+        _ => 0,
+    });
+    (simd, rows.sum())
+}
+
+#[test]
+fn a_normalisation_before_products_costs_one_pass() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 8, 8, 16]);
+    let relu = normalised(&mut net, x, FACTORS[0]);
+    let y = net.conv(relu, [1, 1], 16, dense(1));
+    net.graph.outputs = vec![y];
+    // One pass over 64 vectors and a register to fill; upstream's order takes three.
+    assert_eq!(work(&net, Order::Default).0, 65);
+    assert_eq!(work(&net, Order::Upstream).0, 3 * 64 + 3);
+}
+
+#[test]
+fn four_pixels_of_four_channels_share_a_vector() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 8, 8, 4]);
+    let first = net.conv(x, [1, 1], 4, dense(1));
+    let first = net.node(Relu, &[first]);
+    let second = net.conv(first, [1, 1], 4, dense(1));
+    let last = net.conv(second, [1, 1], 4, dense(1));
+    net.graph.outputs = vec![last];
+    let (simd, rows) = work(&net, Order::Default);
+    assert_eq!(simd, 16 + 1, "a quarter of 64 vectors");
+    // Input and output keep their layout: the first and the last product take 64 rows.
+    assert!(rows < 3 * 64, "{rows} rows");
+}
