@@ -71,7 +71,7 @@ impl Stack {
 
     /// For the report.
     pub fn report(&self) -> OutputReport {
-        let argmax = self.samples.iter().map(|sample| argmax(sample)).collect();
+        let argmax = self.samples.iter().map(argmax).collect();
         OutputReport { name: self.name.clone(), shape: self.stacked_shape(), argmax }
     }
 }

@@ -134,11 +134,11 @@ pub(crate) fn truth(
 
 /// Each layer as a part of the graph.
 fn parts(run: &Run<'_>, kept: &Kept) -> Vec<Option<Part>> {
-    let graph = &run.origin.model.simplified;
+    let graph = &kept.graph;
     let seen: HashSet<ValueId> = kept.names().filter_map(|name| graph.find_value(name)).collect();
     let known: HashSet<ValueId> = seen.iter().chain(&graph.inputs).copied().collect();
     let layers = run.compiled.layers();
-    layers.iter().map(|layer| Part::new(run.origin, layer, &seen, &known)).collect()
+    layers.iter().map(|layer| Part::new(run.origin, graph, layer, &seen, &known)).collect()
 }
 
 /// Runs one sample.
@@ -149,7 +149,7 @@ fn look(
     wanted: Wanted,
     index: usize,
 ) -> Result<Look, Error> {
-    let (graph, sample) = (&run.origin.model.simplified, &run.model_samples[index]);
+    let (graph, sample) = (&kept.graph, &run.model_samples[index]);
     let machine = kept.run(run, index)?;
     let mut chain: BTreeMap<String, Tensor> = BTreeMap::new();
     if wanted.compare {

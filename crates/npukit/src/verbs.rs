@@ -133,6 +133,6 @@ impl Source {
     }
 
     fn compile_options(&self, model_name: &str) -> CompileOptions {
-        CompileOptions { model_name: model_name.to_owned(), options: self.options.clone() }
+        CompileOptions { model_name: model_name.to_owned(), options: self.options.clone(), prepared: false }
     }
 }

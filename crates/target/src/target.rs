@@ -46,6 +46,8 @@ pub struct CompileOptions {
     pub model_name: String,
     /// The target's own options, by name.
     pub options: BTreeMap<String, String>,
+    /// The graph comes from [`Instance::prepare`] and is to be lowered as it is.
+    pub prepared: bool,
 }
 
 /// A program made from text.
@@ -131,6 +133,12 @@ pub trait Instance: Send + Sync {
     /// Every node that cannot be lowered.
     fn check(&self, _graph: &Graph) -> Result<Vec<Problem>, TargetError> {
         Err(self.unsupported("check"))
+    }
+
+    /// The graph that `compile` lowers in place of `graph`: it may compute the same in fewer cycles. Who
+    /// wants to look at the values of a program finds them in this one.
+    fn prepare(&self, graph: &Graph, _options: &CompileOptions) -> Result<Graph, TargetError> {
+        Ok(graph.clone())
     }
 
     /// Compiles a model.

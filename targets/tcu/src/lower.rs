@@ -56,6 +56,8 @@ pub struct Options {
     pub strategy: Option<Strategy>,
     /// Where the bias enters.
     pub order: Order,
+    /// The graph comes from [`prepare`] and is to be lowered as it is.
+    pub prepared: bool,
 }
 
 /// The printable forms of every stage.
@@ -88,13 +90,18 @@ pub struct Compiled {
 ///
 /// Errors: every node that cannot be lowered, or the memory a layer does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
-    let model = hir::build(graph, config, options.order)?;
+    let model = hir::build(graph, config, options)?;
     let (strategy, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
     let saturated_constants = model.objects.saturated_constants();
     let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
     Ok(Compiled { program, strategy, saturated_constants, results })
+}
+
+/// The graph that [`compile`] lowers in place of `graph`: it computes the same in fewer cycles.
+pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
+    rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
 /// The values of `graph` that `layer` saves whole: their objects bear their names.
@@ -110,7 +117,7 @@ fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<St
 ///
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
-    match hir::build(graph, config, Order::Default) {
+    match hir::build(graph, config, &Options::default()) {
         Err(LowerError::Unsupported { problems }) => problems,
         _ => Vec::new(),
     }
@@ -120,7 +127,7 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 ///
 /// Errors: as [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
-    let model = hir::build(graph, config, options.order)?;
+    let model = hir::build(graph, config, options)?;
     let (_, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
     Ok(Stages {
         layers: model.print_layers(),

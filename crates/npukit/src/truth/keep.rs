@@ -12,6 +12,8 @@ use crate::verbs::Origin;
 
 /// One program or, when the memories do not hold all results at once, several.
 pub(super) struct Kept {
+    /// The graph they compute.
+    pub graph: Graph,
     programs: Vec<Box<dyn Compiled>>,
     /// Outputs and layers' results that some program gives.
     names: BTreeSet<String>,
@@ -21,19 +23,22 @@ impl Kept {
     /// Compiles the graph with its layers' results as outputs. A result that no program can keep
     /// even alone is left out.
     pub fn new(origin: &Origin, compiled: &dyn Compiled) -> Result<Self, Error> {
-        let graph = &origin.model.simplified;
-        let mut options = origin.options.clone();
+        let graph = origin.instance.prepare(&origin.model.simplified, &origin.options)?;
+        let mut plain = origin.options.clone();
+        plain.prepared = true;
+        let mut options = plain.clone();
         // The choices made once need not be made again.
         options.options.extend(compiled.report().choices);
         let outputs = graph.outputs.iter().map(|&id| graph.value(id).name.clone());
-        let mut kept = Self { programs: Vec::new(), names: outputs.collect() };
+        let names = outputs.collect();
         let mut wanted: Vec<ValueId> = Vec::new();
         for name in compiled.layers().iter().flat_map(|layer| &layer.results) {
             let known =
                 graph.find_value(name).filter(|id| !graph.outputs.contains(id) && !wanted.contains(id));
             wanted.extend(known.filter(|&id| graph.constant(id).is_none()));
         }
-        kept.add(&*origin.instance, graph, [&options, &origin.options], &wanted);
+        let mut kept = Self { graph: graph.clone(), programs: Vec::new(), names };
+        kept.add(&*origin.instance, &graph, [&options, &plain], &wanted);
         Ok(kept)
     }
 

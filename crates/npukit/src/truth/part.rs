@@ -65,11 +65,11 @@ impl Part {
     /// when none is.
     pub fn new(
         origin: &Origin,
+        graph: &Graph,
         layer: &Layer,
         seen: &HashSet<ValueId>,
         known: &HashSet<ValueId>,
     ) -> Option<Self> {
-        let graph = &origin.model.simplified;
         let ids = layer.results.iter().filter_map(|name| graph.find_value(name));
         let ids: Vec<ValueId> = ids.filter(|id| seen.contains(id)).collect();
         // Its own results are no operands of it.

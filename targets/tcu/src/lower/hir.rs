@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use npukit_graph::Graph;
 
-use super::Order;
+use super::Options;
 use super::error::LowerError;
 use super::layers::Builder;
 use super::object::{ObjectId, ObjectKind, Objects, VecRef};
@@ -299,13 +299,10 @@ pub enum Bias {
 /// Builds the layers of a graph.
 ///
 /// Errors: [`LowerError::Unsupported`] with every node that stands in the way.
-pub fn build(graph: &Graph, config: &Config, order: Order) -> Result<Model, LowerError> {
+pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
     let macs = graph.nodes.iter().map(|node| node.name.clone()).zip(graph.macs_by_node()).collect();
-    let rewritten = match order {
-        Order::Default => rewrite(graph, config),
-        Order::Upstream => None,
-    };
-    Builder::new(rewritten.as_ref().unwrap_or(graph), macs, config, order).build()
+    let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
+    Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()
 }
 
 impl Layer {

@@ -10,12 +10,16 @@ mod thresholds;
 use npukit_graph::{Graph, NodeId, ValueId};
 use npukit_numeric::Tensor;
 
+use super::Order;
 use crate::config::Config;
 
 /// A graph that computes the same and takes fewer cycles. Nodes and outputs keep their names; a value
 /// inside may have another shape, of as many elements in the same order. `None` for a graph that is not
-/// valid.
-pub fn rewrite(graph: &Graph, config: &Config) -> Option<Graph> {
+/// valid, and for upstream's order, whose results depend on every step.
+pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
+    if order == Order::Upstream {
+        return None;
+    }
     graph.validate().ok()?;
     let mut graph = graph.clone();
     thresholds::rewrite(&mut graph, config);

@@ -53,6 +53,10 @@ impl Instance for TcuInstance {
         Ok(lower::check(graph, &self.config).into_iter().map(problem).collect())
     }
 
+    fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
+        Ok(lower::prepare(graph, &self.config, self.options(options)?.order))
+    }
+
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let options = self.options(options)?;
         let compiled = lower::compile(graph, &self.config, &options).map_err(lower_error)?;
@@ -116,7 +120,8 @@ impl TcuInstance {
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
         let name = artifact_name(&options.model_name, &self.name);
-        let mut lowering = lower::Options { name: Some(name), ..lower::Options::default() };
+        let prepared = options.prepared;
+        let mut lowering = lower::Options { name: Some(name), prepared, ..lower::Options::default() };
         for (key, value) in &options.options {
             match key.as_str() {
                 "strategy" => lowering.strategy = Some(strategy(value)?),

@@ -122,7 +122,7 @@ impl Net {
         let mut fitting = 0;
         for strategy in Strategy::ALL {
             for order in [Order::Default, Order::Upstream] {
-                let options = Options { strategy: Some(strategy), order, name: None };
+                let options = Options { strategy: Some(strategy), order, ..Options::default() };
                 match lower::compile(&self.graph, config, &options) {
                     Ok(compiled) => {
                         fitting += 1;

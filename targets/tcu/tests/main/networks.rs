@@ -100,7 +100,7 @@ fn resnet20_in_upstreams_order_equals_the_published_program() {
     let every = Strategy::ALL.map(|strategy| ("zcu104_uram", Some(strategy)));
     for (board, strategy) in every.into_iter().chain([("zcu104", None)]) {
         let config = Config::preset(board).unwrap();
-        let options = Options { strategy, order: Order::Upstream, name: None };
+        let options = Options { strategy, order: Order::Upstream, ..Options::default() };
         let compiled = lower::compile(&graph, &config, &options).unwrap();
         let mut machine = machine(&compiled.program);
         let published = golden["runs"].as_array().unwrap();
