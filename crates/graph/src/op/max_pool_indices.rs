@@ -57,8 +57,8 @@ impl MaxPoolIndices {
             for x in (0..columns.taps.len()).map(|tap| columns.first + tap * self.window.dilations[1]) {
                 let value = data[((image * height + y) * width + x) * channels + channel];
                 let within = if self.column_major { x * height + y } else { y * width + x };
-                // Written so that a NaN passes, as in MaxPool.
-                if best.is_none_or(|(most, _)| !(value <= most)) {
+                // A NaN passes, as in MaxPool.
+                if best.is_none_or(|(most, _)| value > most || value.is_nan()) {
                     best = Some((value, (image * channels + channel) * height * width + within));
                 }
             }

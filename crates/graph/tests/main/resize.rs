@@ -69,7 +69,7 @@ fn half_pixels_stay_symmetric() {
         assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-5), "{found:?}");
     };
     close(symmetric(2, 0.6, &[1.0, 2.0, 3.0, 4.0]), &[5.0 / 3.0, 10.0 / 3.0]);
-    close(symmetric(5, 2.94, &[1.0, 2.0]), &[1.0, 1.15986395, 1.5, 1.84013605, 2.0]);
+    close(symmetric(5, 2.94, &[1.0, 2.0]), &[1.0, 1.159_864, 1.5, 1.840_136, 2.0]);
 }
 
 /// Weights fall to 0 at a distance of 2; beyond the border stands the border's element.
