@@ -10,14 +10,13 @@ value, so that most of them answer 0.001 to everything. Each is therefore judged
 - with seeded weights in place of the equal ones, up to the operand of its closing Softmax, on
   seeded input, against ONNX Runtime.
 
-Then `npu check` either finds the model fit for the target, and `npu compile` must compile it, or
-names every node that stands in the way; which operators may, says REFUSED.
+Then `npu compile` compiles the model for the target, or `npu check` names every node that stands
+in the way; which operators may, says REFUSED.
 """
 
 import argparse
 import pathlib
 import sys
-import time
 
 import numpy as np
 import onnx
@@ -83,15 +82,16 @@ def seeded(model, generator):
 
 
 def user_of(name, consumers):
-    """The node that takes a weight, and at which place; through an Unsqueeze, as some put one."""
+    """The node that takes a weight, and at which place; some are reshaped on the way."""
     user, operand = consumers[name]
-    return user_of(user.output[0], consumers) if user.op_type == "Unsqueeze" else (user, operand)
+    reshaped = user.op_type in ("Unsqueeze", "Reshape")
+    return user_of(user.output[0], consumers) if reshaped else (user, operand)
 
 
 def draw(user, operand, shape, generator):
     """Weights under which activations neither vanish nor grow without end."""
     if user.op_type in ("Conv", "Gemm") and operand == 1:
-        inputs = np.prod(shape[1:])
+        inputs = np.prod(shape[1:]) if user.op_type == "Conv" else shape[-1]
         return (generator.standard_normal(shape) * np.sqrt(2 / inputs)).astype(np.float32)
     if user.op_type in ("Conv", "Gemm", "Add") or (user.op_type == "BatchNormalization" and operand in (2, 3)):
         return (0.1 * generator.standard_normal(shape)).astype(np.float32)
@@ -144,24 +144,30 @@ def evaluate(npu, name, problems):
 def compile_or_explain(npu, name, target, problems):
     """What becomes of a model on a target, in words."""
     path = FOLDER / f"light_{name}.onnx"
-    start = time.monotonic()
     try:
-        report = npu.run("check", path, "--target", target)
-    except Refusal as refusal:
-        report = refusal.report or {"supported": False, "problems": []}
-    if report["supported"]:
         compiled = npu.run("compile", path, "--target", target, "--output", npu.folder / name)
-        steps = ", ".join(step["op"] for step in compiled["host_steps"]) or "none"
-        cycles = compiled["cycles"]["estimator"]
-        return f"compiled: {cycles:,} cycles, host steps: {steps}; {time.monotonic() - start:.0f} s"
-    operators = {problem["op"] for problem in report["problems"]}
-    for problem in report["problems"]:
+    except Refusal:
+        return explain(npu, name, target, problems)
+    steps = ", ".join(step["op"] for step in compiled["host_steps"]) or "none"
+    return f"compiled in {compiled['seconds']:.1f} s: {compiled['cycles']['estimator']:,} cycles, host steps: {steps}"
+
+
+def explain(npu, name, target, problems):
+    """What `npu check` says of a model that is not compiled."""
+    try:
+        npu.run("check", FOLDER / f"light_{name}.onnx", "--target", target)
+        problems.append(f"{name}: not compiled, though `npu check` finds nothing in the way")
+        return "not compiled"
+    except Refusal as refusal:
+        found = (refusal.report or {}).get("problems", [])
+    for problem in found:
         if not (problem["node"] and problem["reason"] and problem["hint"]):
             problems.append(f"{name}: a refusal that does not explain itself: {problem}")
+    operators = {problem["op"] for problem in found}
     if not operators or not operators <= REFUSED[name]:
         problems.append(f"{name}: refused for {sorted(operators)}, expected only {sorted(REFUSED[name])}")
-    first = report["problems"][0] if report["problems"] else {"op": "?", "reason": "no reason"}
-    return f"refused: {len(report['problems'])} problems, as {first['op']}: {first['reason']}"
+    first = found[0] if found else {"op": "?", "reason": "no reason", "hint": "none"}
+    return f"refused for {len(found)} nodes, as {first['op']}: {first['reason']} (help: {first['hint']})"
 
 
 def main():
