@@ -1,7 +1,10 @@
 """Models as programs: what `npu compile` and `npu run` make of a model, against `npu eval`.
 
-Main function: `judge`. The error granted is that of the number format, see `format_error`.
+Main function: `judge`. The error granted is that of the number format, see `format_error`. Models
+are compiled with `--calibrate`, so that values have the range that their inputs ask for.
 """
+
+import numpy as np
 
 import format_error
 from npu import Crash, Refusal
@@ -24,17 +27,19 @@ def predict(reference, inputs):
     return list(format_error.predict(reference, samples, STEP, LARGEST).values())
 
 
-def judge(npu, path, inputs, predicted, target, *options):
+def judge(npu, path, inputs, predicted, target, *reading):
     """Compiles a model's file and runs the program; gives what to print and whether all is well.
 
-    `options` are for reading the model; `predicted` comes from `predict`.
+    `reading` are options for reading the model; `predicted` comes from `predict`.
     """
-    folder = npu.folder / "program"
+    folder, calibration = npu.folder / "program", npu.folder / "calibration.npz"
+    np.savez(calibration, **inputs)
+    options = [*reading, "--target", target, "--calibrate", calibration]
     try:
-        compiled = npu.run("compile", path, "--target", target, "--output", folder, *options)
+        compiled = npu.run("compile", path, "--output", folder, *options)
         manifest = next(file for file in compiled["artifacts"] if file.endswith(".tmodel"))
         found, report = npu.outputs("run", manifest, inputs)
-        wanted, _ = npu.outputs("eval", path, inputs, *options)
+        wanted, _ = npu.outputs("eval", path, inputs, *reading)
     except (Refusal, Crash) as error:
         return f"{type(error).__name__.lower()}: {error}", False
     texts, good = [f"{compiled['cycles']['estimator']:,} cycles, {report['saturations']} saturated"], True
