@@ -202,11 +202,12 @@ def keras_layers():
         "dropout": (lambda: k.Dropout(0.5), (4, 3)),
     }
     listed = [keras(f"keras_{name}", make, shape) for name, (make, shape) in listed.items()]
-    activations = "elu exponential gelu hard_sigmoid linear log_softmax mish relu relu6 selu sigmoid silu softmax softplus softsign tanh".split()
+    activations = """
+        elu exponential gelu hard_sigmoid linear log_softmax mish relu selu sigmoid softmax softplus
+        softsign swish tanh
+    """.split()
     listed += [
-        keras(f"keras_{name}", lambda name=name: k.Activation(name), (5, 4))
-        for name in activations
-        if hasattr(tf.keras.activations, name) or name == "relu6" and False
+        keras(f"keras_{name}", lambda name=name: k.Activation(name), (5, 4)) for name in activations
     ]
     attention = lambda x: k.Dot(axes=2)([x, x])
     listed.append(plain("keras_dot", attention, floats(2, 5, 3), open_batch=True))

@@ -15,6 +15,7 @@ mod node;
 pub mod onnx;
 mod options;
 mod order;
+mod padding;
 mod range;
 mod shape;
 mod slice;

@@ -1,9 +1,9 @@
 //! ONNX files to graphs: [`read`].
 //!
 //! A file is decoded by [`proto`], its nodes are put in order (`order`), and each is translated
-//! by the handler of its operator, one file in `ops/` per operator. The graph is built by
-//! [`builder`](crate), which computes at once what depends on constants only: the shape arithmetic that
-//! exporters leave in a model is gone when the import ends. Every defect of a model is
+//! by the handler of its operator, one file in `ops/` per operator. The graph's builder computes at
+//! once what depends on constants only: the shape arithmetic that exporters leave in a model is
+//! gone when the import ends. Every defect of a model is
 //! collected into one [`ImportError`].
 
 mod attributes;

@@ -9,6 +9,7 @@ use npukit_graph::op::{Reshape, Transpose, Window};
 use super::attributes::unsupported;
 use super::context::Context;
 use super::error::Reason;
+use crate::padding;
 
 /// Largest stride, dilation, kernel or pad: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
@@ -185,10 +186,8 @@ fn auto_pads(rule: &str, size: usize, window: &WindowAxis) -> Result<[i64; 2], R
     if rule == "VALID" {
         return Ok([0; 2]);
     }
-    let extent = (window.kernel - 1) * window.dilation + 1;
-    let outputs = size.div_ceil(window.stride);
-    let covered = outputs.saturating_sub(1) * window.stride + extent;
-    Ok(same_pads(rule, covered.saturating_sub(size) as i64))
+    let reach = (window.kernel - 1) * window.dilation + 1;
+    Ok(same_pads(rule, padding::same(size, reach, window.stride) as i64))
 }
 
 /// `total` elements of padding in two halves: the odd one at the beginning for SAME_LOWER.

@@ -6,6 +6,7 @@ use npukit_graph::op::{Transpose, Window};
 use super::attributes::unsupported;
 use super::context::Context;
 use super::error::Reason;
+use crate::padding;
 
 /// Largest stride, dilation, kernel or pad: keeps every size computed from them in 64 bits.
 const MAX_WINDOW: i64 = 1 << 24;
@@ -157,9 +158,7 @@ fn same_pads(window: &Window, image: [usize; 2]) -> [usize; 4] {
     let mut pads = [0; 4];
     for axis in 0..2 {
         let reach = window.kernel[axis].saturating_sub(1) * window.dilations[axis] + 1;
-        let outputs = image[axis].div_ceil(window.strides[axis]);
-        let covered = outputs.saturating_sub(1) * window.strides[axis] + reach;
-        let total = covered.saturating_sub(image[axis]);
+        let total = padding::same(image[axis], reach, window.strides[axis]);
         pads[axis] = total / 2;
         pads[axis + 2] = total - total / 2;
     }

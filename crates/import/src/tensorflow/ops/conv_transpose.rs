@@ -2,7 +2,7 @@
 //! the result's size to the operand's.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::ConvTranspose;
+use npukit_graph::op::{ConvTranspose, Window};
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -32,7 +32,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 }
 
 /// The transposed convolution from an image `from` to one of `size`.
-fn transposed(window: &npukit_graph::op::Window, size: [usize; 2], from: [usize; 2]) -> ConvTranspose {
+fn transposed(window: &Window, size: [usize; 2], from: [usize; 2]) -> ConvTranspose {
     let (strides, dilations) = (window.strides, window.dilations);
     let mut op = ConvTranspose { strides, dilations, pads: window.pads, output_padding: [0; 2], group: 1 };
     for axis in 0..2 {

@@ -1,7 +1,7 @@
 //! Mean, Sum, Max, Min, Prod, All and Any over axes; the mean of whole images is an AveragePool.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{AveragePool, Reduce, ReduceKind, Window};
+use npukit_graph::op::{AveragePool, Reduce, ReduceKind, Reshape, Window};
 
 use super::super::context::Context;
 use super::super::error::Reason;
@@ -45,5 +45,5 @@ fn image_mean(
     }
     let mean = context.helper("mean", op, vec![x])?;
     let shape = vec![shape[0], shape[3]];
-    Ok(vec![context.emit(npukit_graph::op::Reshape { shape }, vec![mean])?])
+    Ok(vec![context.emit(Reshape { shape }, vec![mean])?])
 }

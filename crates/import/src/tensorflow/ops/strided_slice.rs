@@ -62,8 +62,6 @@ impl Spec {
             let found = [begin.len(), end.len(), strides.len()];
             return Err(unsupported("begin, end, strides", found, "one of each per index"));
         }
-        let masks = [begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask];
-        let [begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask] = masks;
         Ok(Self { begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask })
     }
 
