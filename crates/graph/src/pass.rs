@@ -72,6 +72,7 @@ passes! {
     flatten_weights,
     transpose_sinking,
     reshape_sinking,
+    softmax_last,
     gemm_form,
     activation_forms,
     normalization_forms,

@@ -2,7 +2,7 @@
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Conv, ConvTranspose, Gemm, LeakyRelu, MatMul,
-    MaxPool, Pad, PadMode, Relu, Reshape, Transpose, Window,
+    MaxPool, Pad, PadMode, Relu, Reshape, Softmax, Transpose, Window,
 };
 use npukit_graph::pass::{PassError, passes, simplify};
 use npukit_graph::{Graph, Op, Operator, ValueId, ValueInfo, evaluate};
@@ -233,6 +233,28 @@ fn reshapes_between_one_dimensional_convolutions_go() {
     let (reshapes, transposes) = (count(&after, "Reshape"), count(&after, "Transpose"));
     // One of each before the first convolution and behind the last one.
     assert_eq!((reshapes, transposes, count(&after, "BatchNormalization")), (2, 2, 0), "{after}");
+}
+
+#[test]
+fn a_closing_softmax_stays_last() {
+    let softmax = |axis, axis_end| (Softmax { axis, axis_end }.into(), vec![]);
+    let names = |from: &[usize], axes: [usize; 2], to: &[usize]| {
+        let before = chain(from, vec![softmax(axes[0], axes[1]), reshape(to)]);
+        let mut after = before.clone();
+        simplify(&mut after).unwrap();
+        assert_same(&before, &after, "softmax");
+        after.nodes.iter().map(|node| node.op.to_string()).collect::<Vec<_>>()
+    };
+    for (from, axes, to, axis, axis_end) in [
+        (&[1, 1, 1, 6][..], [1, 4], &[1, 6, 1, 1][..], 1, 2),
+        (&[2, 3, 4], [1, 2], &[1, 2, 3, 2, 2], 2, 3),
+        (&[2, 3, 4], [1, 3], &[2, 2, 6], 1, 3),
+    ] {
+        assert_eq!(names(from, axes, to)[1], format!("Softmax {{ axis: {axis}, axis_end: {axis_end} }}"));
+    }
+    // The axes do not stay together.
+    assert!(names(&[2, 3, 4], [1, 2], &[6, 4])[0].starts_with("Softmax"));
+    assert!(names(&[2, 3, 4], [2, 3], &[3, 8])[0].starts_with("Softmax"));
 }
 
 #[test]
