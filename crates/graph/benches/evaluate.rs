@@ -2,7 +2,7 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use npukit_graph::op::{Conv, Relu, Transpose};
+use npukit_graph::op::{Conv, ConvTranspose, Relu, Transpose};
 use npukit_graph::pass::simplify;
 use npukit_graph::{Graph, Op, Operator, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -23,6 +23,16 @@ fn conv_3x3(bencher: Bencher, (size, channels): (usize, usize)) {
     let op: Op = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 }.into();
     let (x, weights) = (tensor(&[1, size, size, channels]), tensor(&[3, 3, channels, channels]));
     let macs = size * size * 9 * channels * channels;
+    bencher.counter(ItemsCount::new(macs)).bench(|| op.eval(black_box(&[&x, &weights])));
+}
+
+/// A transposed 4x4 convolution in steps of 2, as decoders double an image with.
+#[divan::bench(args = [(16, 64), (32, 16)])]
+fn conv_transpose_4x4(bencher: Bencher, (size, channels): (usize, usize)) {
+    let (strides, pads) = ([2, 2], [1; 4]);
+    let op: Op = ConvTranspose { strides, dilations: [1, 1], pads, output_padding: [0; 2], group: 1 }.into();
+    let (x, weights) = (tensor(&[1, size, size, channels]), tensor(&[4, 4, channels, channels]));
+    let macs = size * size * 16 * channels * channels;
     bencher.counter(ItemsCount::new(macs)).bench(|| op.eval(black_box(&[&x, &weights])));
 }
 

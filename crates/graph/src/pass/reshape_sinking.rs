@@ -15,6 +15,9 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    if !graph.nodes.iter().any(|node| matches!(node.op, Op::Reshape(_))) {
+        return Ok(false);
+    }
     let (producers, consumers) = (graph.producers(), graph.consumers());
     for index in 0..graph.nodes.len() {
         if let Some(inputs) = operands_before(graph, &producers, &consumers, index) {

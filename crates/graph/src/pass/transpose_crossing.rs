@@ -18,6 +18,9 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    if !graph.nodes.iter().any(|node| matches!(node.op, Op::Reshape(_))) {
+        return Ok(false);
+    }
     let (producers, consumers) = (graph.producers(), graph.consumers());
     for second in graph.node_ids() {
         if let Some(chain) = Chain::ending_at(graph, &producers, &consumers, second)
