@@ -49,6 +49,9 @@ pub struct ModelArgs {
     /// Size of dimensions the model leaves open
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: u32,
+    /// Size of a dimension that the model leaves open and names, as `batch=8`
+    #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
+    pub sizes: Vec<(String, usize)>,
     /// Shape of an input instead of the model's, as `x=1,3,32,32`
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
@@ -339,6 +342,15 @@ pub enum PageFormat {
     Json,
 }
 
+/// `batch=8`
+fn dimension(text: &str) -> Result<(String, usize), String> {
+    // Exporters call dimensions `a=b` at times: the last sign counts.
+    let (name, size) = text.rsplit_once('=').ok_or("must be NAME=SIZE, as `batch=8`")?;
+    let size =
+        size.trim().parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))?;
+    Ok((name.to_owned(), size))
+}
+
 /// `x=1,3,32,32`
 fn input_shape(text: &str) -> Result<(String, Vec<usize>), String> {
     let (name, sizes) = text.split_once('=').ok_or("must be NAME=SIZES, as `x=1,3,32,32`")?;
@@ -363,5 +375,8 @@ mod tests {
     fn shapes_are_parsed() {
         assert_eq!(input_shape("x=1, 3,8"), Ok(("x".to_owned(), vec![1, 3, 8])));
         assert!(input_shape("x").is_err() && input_shape("x=1,a").is_err());
+        assert_eq!(dimension("batch=8"), Ok(("batch".to_owned(), 8)));
+        assert_eq!(dimension("n//2=x=4"), Ok(("n//2=x".to_owned(), 4)));
+        assert!(dimension("batch").is_err() && dimension("batch=-1").is_err());
     }
 }

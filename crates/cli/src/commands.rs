@@ -61,6 +61,7 @@ fn without_bar<T>(verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>) ->
 fn model_options(args: &ModelArgs) -> ModelOptions {
     ModelOptions {
         batch: args.batch as usize,
+        sizes: args.sizes.iter().cloned().collect(),
         input_shapes: args.input_shapes.iter().cloned().collect(),
         outputs: args.outputs.clone(),
         resize_half_pixel: args.resize == Resize::HalfPixel,

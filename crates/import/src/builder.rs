@@ -108,6 +108,11 @@ impl Builder {
         sizes.fold(0, usize::saturating_add)
     }
 
+    /// Adds to the budget: more of the model came in, in a file beside it.
+    pub(crate) fn allow(&mut self, elements: usize) {
+        self.budget = self.budget.saturating_add(elements);
+    }
+
     /// Takes `elements` from the budget. Errors: too many.
     pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         let elements = shape.iter().product::<usize>();

@@ -252,6 +252,14 @@ pub enum Reason {
         /// Largest size read.
         limit: usize,
     },
+    /// A dimension's name stands for two sizes.
+    #[error("dimension {name:?} is {} by one option and {} by another", sizes[0], sizes[1])]
+    DimensionName {
+        /// Its name.
+        name: String,
+        /// The sizes.
+        sizes: [usize; 2],
+    },
     /// More axes than we read.
     #[error("the rank is {rank}; at most {limit} is supported")]
     Rank {
@@ -286,11 +294,13 @@ pub enum Reason {
         /// Name of the type, or its code.
         name: String,
     },
-    /// The elements are in another file.
-    #[error("the elements are in another file ({location:?}); external data is not supported")]
+    /// The elements are in another file, and cannot be read there.
+    #[error("the elements are in another file, {location:?}: {reason}")]
     ExternalData {
         /// The file the model names.
         location: String,
+        /// What is wrong.
+        reason: String,
     },
     /// A sparse or segmented tensor.
     #[error("{kind} tensors are not supported")]
@@ -326,12 +336,15 @@ impl Reason {
             Self::Shape(_) => {
                 "check the input shapes given as options against those the model was trained for"
             }
+            Self::DimensionName { .. } => {
+                "a name means one size everywhere: give the inputs that have it fitting shapes"
+            }
             Self::NoShape | Self::Dimension { .. } => "give the shape of the input as an option",
             Self::Rank { .. } | Self::TooLarge { .. } => "check the input shapes given as options",
             Self::DataSize { .. } => "the file is damaged; export it again",
             Self::ElementType { .. } => "export the model in float32",
             Self::ExternalData { .. } => {
-                "save the model as one file (onnx.save with save_as_external_data=False)"
+                "put the file beside the model, or save the model as one (onnx.save with save_as_external_data=False)"
             }
             Self::TensorKind { .. } => "export with dense tensors",
         }

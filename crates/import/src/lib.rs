@@ -36,3 +36,17 @@ pub fn read(bytes: &[u8], name: &str, format: Format, options: &Options) -> Resu
         Format::TensorFlow => tensorflow::read(bytes, name, options),
     }
 }
+
+/// As [`read`], of a model that may have files beside it, as [`onnx::read_with_files`].
+pub fn read_with_files(
+    bytes: &[u8],
+    name: &str,
+    format: Format,
+    options: &Options,
+    files: &onnx::ReadFile<'_>,
+) -> Result<Graph, ImportError> {
+    match format {
+        Format::Onnx => onnx::read_with_files(bytes, name, options, files),
+        Format::TensorFlow => tensorflow::read(bytes, name, options),
+    }
+}

@@ -9,6 +9,7 @@
 mod attributes;
 mod channels;
 mod context;
+mod external;
 mod image;
 mod importer;
 mod interface;
@@ -24,6 +25,8 @@ pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 pub use crate::options::Options;
 use crate::{builder, error, frame, order};
+use external::External;
+pub use external::ReadFile;
 use proto::ModelProto;
 
 /// Oldest and newest file format read. Version 3 came with opset numbers.
@@ -40,10 +43,21 @@ const OPSETS: (i64, i64) = (7, 28);
 /// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
 /// and memory stay in proportion to them.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, ImportError> {
+    read_with_files(bytes, name, options, &|_| Err("no files beside the model are given".to_owned()))
+}
+
+/// As [`read`], of a model some of whose elements are in files beside it, which `files` gives;
+/// memory then also stays in proportion to those.
+pub fn read_with_files(
+    bytes: &[u8],
+    name: &str,
+    options: &Options,
+    files: &ReadFile<'_>,
+) -> Result<Graph, ImportError> {
     let model = decode(bytes)?;
     let opset = check_versions(&model)?;
     let graph = model.graph.unwrap_or_default();
-    importer::import(&graph, name, opset, options, bytes.len())
+    importer::import(&graph, name, opset, options, &External::new(files), bytes.len())
 }
 
 /// Names of the operators that can be imported, in alphabetical order.

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 pub struct Options {
     /// Size of dimensions that the model leaves open (the batch, as a rule).
     pub dimension: usize,
+    /// Sizes of dimensions that the model leaves open and gives a name, by that name; a name means
+    /// one size wherever it stands. TensorFlow's dimensions have no names.
+    pub sizes: BTreeMap<String, usize>,
     /// Shapes of inputs by name, instead of what the model says.
     pub shapes: BTreeMap<String, Vec<usize>>,
     /// Names of the values wanted; empty for the model's own outputs. Nodes that none of them
@@ -20,6 +23,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { dimension: 1, shapes: BTreeMap::new(), outputs: Vec::new(), resize_half_pixel: false }
+        let (sizes, shapes) = (BTreeMap::new(), BTreeMap::new());
+        Self { dimension: 1, sizes, shapes, outputs: Vec::new(), resize_half_pixel: false }
     }
 }

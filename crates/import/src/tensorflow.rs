@@ -35,6 +35,13 @@ use proto::GraphDef;
 /// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
 /// and memory stay in proportion to them.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, ImportError> {
+    if let Some(name) = options.sizes.keys().next() {
+        return Err(ImportError::UnknownName {
+            kind: "dimension",
+            name: name.clone(),
+            available: Vec::new(),
+        });
+    }
     let proto = decode(bytes)?;
     importer::import(&proto, name, options, bytes.len())
 }

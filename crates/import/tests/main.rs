@@ -30,5 +30,7 @@ mod shapes;
 mod tensorflow;
 #[path = "main/tensorflow_bad.rs"]
 mod tensorflow_bad;
+#[path = "main/tensors.rs"]
+mod tensors;
 #[path = "main/values.rs"]
 mod values;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::{Graph, pass};
 use npukit_import::{Format, Options};
-use npukit_target::{Port, Reader};
+use npukit_target::{Port, Reader, folder};
 
 use crate::error::Error;
 use crate::targets::{artifact_extensions, has_extension};
@@ -14,6 +14,8 @@ use crate::targets::{artifact_extensions, has_extension};
 pub struct ModelOptions {
     /// Size of dimensions the model leaves open.
     pub batch: usize,
+    /// Sizes of dimensions the model leaves open and gives a name, by that name.
+    pub sizes: BTreeMap<String, usize>,
     /// Shapes of inputs by name, instead of the model's.
     pub input_shapes: BTreeMap<String, Vec<usize>>,
     /// Names of the values wanted; empty for the model's own outputs.
@@ -24,7 +26,8 @@ pub struct ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        Self { batch: 1, input_shapes: BTreeMap::new(), outputs: Vec::new(), resize_half_pixel: false }
+        let (sizes, input_shapes) = (BTreeMap::new(), BTreeMap::new());
+        Self { batch: 1, sizes, input_shapes, outputs: Vec::new(), resize_half_pixel: false }
     }
 }
 
@@ -42,24 +45,33 @@ pub(crate) struct Model {
 pub(crate) fn load(path: &str, options: &ModelOptions, reader: &dyn Reader) -> Result<Model, Error> {
     let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
     match reader.read(path) {
-        Ok(bytes) => parse(path, &bytes, options),
+        Ok(bytes) => parse(path, &bytes, options, reader),
         Err(error) if is_known => Err(error.into()),
         Err(_) => Err(unknown(path)),
     }
 }
 
-/// The model in `bytes`; `path` names it.
-pub(crate) fn parse(path: &str, bytes: &[u8], options: &ModelOptions) -> Result<Model, Error> {
+/// The model in `bytes`; `path` names it. Files that it names are beside it.
+pub(crate) fn parse(
+    path: &str,
+    bytes: &[u8],
+    options: &ModelOptions,
+    reader: &dyn Reader,
+) -> Result<Model, Error> {
     let format = Format::of(path, bytes).ok_or_else(|| unknown(path))?;
     let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
     let options = Options {
         dimension: options.batch,
+        sizes: options.sizes.clone(),
         shapes: options.input_shapes.clone(),
         outputs: options.outputs.clone(),
         resize_half_pixel: options.resize_half_pixel,
     };
-    let graph = npukit_import::read(bytes, stem, format, &options)
+    let beside = |location: &str| {
+        reader.read(&format!("{}{location}", folder(path))).map_err(|error| error.to_string())
+    };
+    let graph = npukit_import::read_with_files(bytes, stem, format, &options, &beside)
         .map_err(|source| Error::Import { path: path.to_owned(), source: source.into() })?;
     let mut simplified = graph.clone();
     pass::simplify(&mut simplified)

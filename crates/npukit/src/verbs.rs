@@ -72,7 +72,7 @@ impl Source {
             return needless("`--strategy` or `--order`");
         }
         if self.model != ModelOptions::default() {
-            return needless("`--batch`, `--input-shape`, `--outputs` or `--resize`");
+            return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");
         }
         if self.calibration != Calibration::default() {
             return needless("`--calibrate` or `--rescale`");

@@ -8,6 +8,7 @@ use super::Options;
 use super::attributes::Attributes;
 use super::builder::Builder;
 use super::error::Reason;
+use super::external::External;
 use super::proto::NodeProto;
 pub(super) use crate::node::described;
 use crate::node::{MAX_INTEGERS, NodeBuilder};
@@ -20,6 +21,8 @@ pub(super) struct Context<'a> {
     pub(super) opset: i64,
     /// What the caller asked for.
     pub(super) options: &'a Options,
+    /// Files beside the model.
+    pub(super) external: &'a External<'a>,
     node: &'a NodeProto,
     builder: NodeBuilder<'a>,
 }
@@ -47,9 +50,17 @@ impl<'a> Context<'a> {
         operands: Vec<Option<ValueId>>,
         opset: i64,
         options: &'a Options,
+        external: &'a External<'a>,
     ) -> Result<Self, Reason> {
         let attributes = Attributes::new(node)?;
-        Ok(Self { attributes, opset, options, node, builder: NodeBuilder::new(builder, name, operands) })
+        Ok(Self {
+            attributes,
+            opset,
+            options,
+            external,
+            node,
+            builder: NodeBuilder::new(builder, name, operands),
+        })
     }
 
     /// The operator's name.

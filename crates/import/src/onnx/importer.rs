@@ -9,6 +9,7 @@ use super::Options;
 use super::builder::Builder;
 use super::context::Context;
 use super::error::{ImportError, NodeProblem, Reason};
+use super::external::External;
 use super::proto::{GraphProto, NodeProto, TensorProto};
 use super::{ops, order, tensor};
 use crate::builder::FOLDING_ROOM;
@@ -28,6 +29,7 @@ pub(super) struct Importer<'a> {
     pub(super) proto: &'a GraphProto,
     opset: i64,
     pub(super) options: &'a Options,
+    external: &'a External<'a>,
     pub(super) builder: Builder,
     pub(super) initializers: HashMap<&'a str, &'a TensorProto>,
     pub(super) producers: HashMap<&'a str, usize>,
@@ -41,12 +43,14 @@ pub(super) fn import(
     name: &str,
     opset: i64,
     options: &Options,
+    external: &External<'_>,
     size_bytes: usize,
 ) -> Result<Graph, ImportError> {
     let mut importer = Importer {
         proto,
         opset,
         options,
+        external,
         builder: Builder::new(name, reserved_names(proto), size_bytes.saturating_add(FOLDING_ROOM)),
         initializers: HashMap::new(),
         producers: HashMap::new(),
@@ -172,8 +176,13 @@ impl<'a> Importer<'a> {
             };
         }
         let binding = match self.initializers.get(name) {
-            Some(proto) => match tensor::read(proto) {
-                Ok(tensor) => Binding::Value(self.builder.graph.add_constant(name, tensor)),
+            Some(proto) => match tensor::read(proto, self.external) {
+                Ok(tensor) => {
+                    if !proto.external_data.is_empty() {
+                        self.builder.allow(tensor.data().len());
+                    }
+                    Binding::Value(self.builder.graph.add_constant(name, tensor))
+                }
                 Err(reason) => {
                     self.problem(name, "initializer", reason);
                     Binding::Failed
@@ -200,7 +209,8 @@ impl<'a> Importer<'a> {
         let handler = ops::handler(node).ok_or_else(|| unknown_operator(node))?;
         let mark = self.builder.graph.values.len();
         let name = name_of(node).to_owned();
-        let mut context = Context::new(&mut self.builder, node, name, operands, self.opset, self.options)?;
+        let mut context =
+            Context::new(&mut self.builder, node, name, operands, self.opset, self.options, self.external)?;
         let results = handler(&mut context)?;
         context.finish()?;
         let missing = node.output.iter().enumerate().skip(results.len());

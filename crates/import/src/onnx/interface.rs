@@ -1,6 +1,6 @@
 //! Inputs and outputs of a model: shapes from the options, names kept.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use npukit_graph::op::Reshape;
 use npukit_graph::{ValueId, ValueInfo};
@@ -8,8 +8,22 @@ use npukit_graph::{ValueId, ValueInfo};
 use super::builder::first;
 use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
-use super::proto::{TypeProto, ValueInfoProto};
+use super::proto::{DimensionProto, TensorTypeProto, TypeProto, ValueInfoProto};
 use super::tensor;
+
+/// The type of an input that is a tensor.
+fn tensor_type(input: &ValueInfoProto) -> Option<&TensorTypeProto> {
+    input.r#type.as_ref().and_then(|kind: &TypeProto| kind.tensor_type.as_ref())
+}
+
+/// Axis and name of the dimensions that have a name in place of a size.
+fn open_dimensions(input: &ValueInfoProto) -> impl Iterator<Item = (usize, &str)> {
+    let dims = tensor_type(input).and_then(|stated| stated.shape.as_ref()).map(|shape| shape.dim.iter());
+    dims.into_iter().flatten().enumerate().filter_map(|(axis, dim)| {
+        let name = dim.dim_param.as_deref().filter(|name| !name.is_empty() && dim.dim_value.is_none());
+        name.map(|name| (axis, name))
+    })
+}
 
 impl<'a> Importer<'a> {
     /// Adds the inputs that are not initialisers, in the model's order.
@@ -23,12 +37,13 @@ impl<'a> Importer<'a> {
                 return Err(ImportError::UnknownName { kind: "input", name: name.clone(), available });
             }
         }
+        let sizes = self.named_sizes(&inputs)?;
         for input in inputs {
             let taken = self.bindings.contains_key(input.name.as_str());
             if taken || self.producers.contains_key(input.name.as_str()) {
                 self.duplicate(&input.name, "input", &input.name);
             }
-            let binding = match self.input_info(input) {
+            let binding = match self.input_info(input, &sizes) {
                 Ok(info) => Binding::Value(self.builder.graph.add_input(&input.name, info)),
                 Err(reason) => {
                     self.problem(&input.name, "input", reason);
@@ -41,18 +56,49 @@ impl<'a> Importer<'a> {
     }
 
     /// Shape and type of an input: the model's, with the caller's sizes put in.
-    fn input_info(&self, input: &ValueInfoProto) -> Result<ValueInfo, Reason> {
-        let stated = input.r#type.as_ref().and_then(|kind: &TypeProto| kind.tensor_type.as_ref());
-        let stated = stated.ok_or(Reason::NoShape)?;
+    fn input_info(&self, input: &ValueInfoProto, sizes: &HashMap<&str, usize>) -> Result<ValueInfo, Reason> {
+        let stated = tensor_type(input).ok_or(Reason::NoShape)?;
         let element = tensor::element_type(stated.elem_type)?;
         if let Some(shape) = self.options.shapes.get(&input.name) {
             tensor::check_shape(shape)?;
             return Ok(ValueInfo { shape: shape.clone(), element });
         }
         let dims = &stated.shape.as_ref().ok_or(Reason::NoShape)?.dim;
-        let default = i64::try_from(self.options.dimension).unwrap_or(i64::MAX);
-        let sizes: Vec<i64> = dims.iter().map(|dim| dim.dim_value.unwrap_or(default)).collect();
-        Ok(ValueInfo { shape: tensor::shape(&sizes)?, element })
+        let size = |dim: &DimensionProto| {
+            let named = dim.dim_param.as_deref().and_then(|name| sizes.get(name));
+            let open = *named.unwrap_or(&self.options.dimension);
+            dim.dim_value.unwrap_or(i64::try_from(open).unwrap_or(i64::MAX))
+        };
+        Ok(ValueInfo { shape: tensor::shape(&dims.iter().map(size).collect::<Vec<_>>())?, element })
+    }
+
+    /// Sizes of dimensions by name: the caller's, and those that the caller's shapes of inputs say.
+    ///
+    /// Errors: a name in the options that no input has. Two sizes for one name are a problem of
+    /// the second input.
+    fn named_sizes(&mut self, inputs: &[&'a ValueInfoProto]) -> Result<HashMap<&'a str, usize>, ImportError> {
+        let mut sizes = HashMap::new();
+        let named = |input: &'a ValueInfoProto| open_dimensions(input).map(|(_, name)| name);
+        let names: BTreeSet<&str> = inputs.iter().copied().flat_map(named).collect();
+        for (name, &size) in &self.options.sizes {
+            let Some(known) = names.get(name.as_str()) else {
+                let available = names.iter().map(|&name| name.to_owned()).collect();
+                return Err(ImportError::UnknownName { kind: "dimension", name: name.clone(), available });
+            };
+            sizes.insert(*known, size);
+        }
+        for &input in inputs {
+            let Some(shape) = self.options.shapes.get(&input.name) else { continue };
+            for (axis, name) in open_dimensions(input) {
+                let Some(&size) = shape.get(axis) else { continue };
+                let other = *sizes.entry(name).or_insert(size);
+                if other != size {
+                    let name = name.to_owned();
+                    self.problem(&input.name, "input", Reason::DimensionName { name, sizes: [other, size] });
+                }
+            }
+        }
+        Ok(sizes)
     }
 
     /// Names of the outputs: the caller's, else the model's.

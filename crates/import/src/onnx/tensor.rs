@@ -3,6 +3,7 @@
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::error::Reason;
+use super::external::External;
 use super::proto::TensorProto;
 use crate::elements::{from_raw, from_words, packed, typed};
 pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, tensor};
@@ -49,17 +50,16 @@ pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     }
 }
 
-/// The tensor that a file holds.
-pub(super) fn read(proto: &TensorProto) -> Result<Tensor, Reason> {
-    if proto.data_location == 1 || !proto.external_data.is_empty() {
-        let location = proto.external_data.iter().find(|entry| entry.key == "location");
-        return Err(Reason::ExternalData { location: location.map(|e| e.value.clone()).unwrap_or_default() });
-    }
+/// The tensor that a file holds, or one beside it.
+pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tensor, Reason> {
     if proto.segment.is_some() {
         return Err(Reason::TensorKind { kind: "segmented" });
     }
     let element = element_type(proto.data_type)?;
     let shape = shape(&proto.dims)?;
+    if proto.data_location == 1 || !proto.external_data.is_empty() {
+        return external.with_bytes(proto, |raw| from_raw(element, shape, raw));
+    }
     match &proto.raw_data {
         Some(raw) => from_raw(element, shape, raw),
         None => from_typed(element, shape, proto),

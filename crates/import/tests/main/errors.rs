@@ -153,7 +153,8 @@ fn tensors_we_do_not_read_are_named() {
     let location = StringStringEntryProto { key: "location".to_owned(), value: "../weights".to_owned() };
     let external =
         TensorProto { external_data: vec![location], data_location: 1, ..float_tensor("c", &[1], &[]) };
-    assert_eq!(with_tensor(external).reason(), Reason::ExternalData { location: "../weights".to_owned() });
+    let (location, reason) = ("../weights".to_owned(), "the path leaves the model's folder".to_owned());
+    assert_eq!(with_tensor(external).reason(), Reason::ExternalData { location, reason });
     let segment = TensorProto { segment: Some(vec![]), ..float_tensor("c", &[1], &[1.0]) };
     assert_eq!(with_tensor(segment).reason(), Reason::TensorKind { kind: "segmented" });
     let mut sparse = unary(13, &[1], node("Add", &["x", "c"], &["y"]), vec![]);

@@ -68,7 +68,7 @@ pub struct Report {
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let instance = resolve(target.unwrap_or(default_target().name()), context.reader)?;
-    let model = model::parse("digits.onnx", MODEL, &ModelOptions::default())?;
+    let model = model::parse("digits.onnx", MODEL, &ModelOptions::default(), context.reader)?;
     let options = CompileOptions { model_name: model.file_name.clone(), ..CompileOptions::default() };
     let compiled = instance.compile(&model.simplified, &options)?;
     let compile_seconds = start.elapsed().as_secs_f64();

@@ -10,7 +10,7 @@ use super::super::tensor;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let value = if let Some(proto) = context.attributes.tensor("value")? {
-        tensor::read(proto)?
+        tensor::read(proto, context.external)?
     } else if let Some(value) = context.attributes.float("value_float")? {
         tensor::tensor(vec![], TensorData::F32(vec![value]))?
     } else if let Some(value) = context.attributes.int("value_int")? {

@@ -16,7 +16,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let missing = Reason::OperandMissing { operand: "input" };
     let shape = tensor::shape(&context.integers(0, "input")?.ok_or(missing)?)?;
     let value = match context.attributes.tensor("value")? {
-        Some(proto) => tensor::read(proto)?,
+        Some(proto) => tensor::read(proto, context.external)?,
         None => tensor::tensor(vec![1], TensorData::F32(vec![0.0]))?,
     };
     let at_once = context.reserve(&shape).is_ok();
