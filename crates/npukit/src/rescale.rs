@@ -224,13 +224,14 @@ impl Trial<'_> {
     /// How large the values of the compiled graph become.
     fn ranges(&self) -> Result<Ranges, Error> {
         let graph = &self.model.simplified;
-        let one = |sample: &Sample| {
-            let inputs: Vec<Tensor> = tensors(graph, sample);
+        let one = |sample: &Sample| -> Result<Ranges, Error> {
+            let inputs: Vec<Tensor> = tensors(graph, sample)?;
             let mut ranges = Ranges::new(graph);
-            ranges.observe(graph, &inputs).map(|()| ranges)
+            ranges.observe(graph, &inputs)?;
+            Ok(ranges)
         };
         let all = self.samples.par_iter().map(one);
-        Ok(all.try_reduce(|| Ranges::new(graph), |a, b| Ok(a.merge(&b)))?)
+        all.try_reduce(|| Ranges::new(graph), |a, b| Ok(a.merge(&b)))
     }
 }
 

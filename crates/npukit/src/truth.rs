@@ -153,7 +153,7 @@ fn look(
     let machine = kept.run(run, index)?;
     let mut chain: BTreeMap<String, Tensor> = BTreeMap::new();
     if wanted.compare {
-        let inputs = tensors(graph, sample);
+        let inputs = tensors(graph, sample)?;
         evaluate_with(graph, &inputs, |node, results| {
             for (&id, result) in node.outputs.iter().zip(results) {
                 let name = &graph.value(id).name;

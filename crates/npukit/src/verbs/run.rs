@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use npukit_graph::{Graph, evaluate};
-use npukit_numeric::{ElementType, Tensor};
-use npukit_target::{Compiled, HostStepReport, RunResult, Saturation, Saturations};
+use npukit_numeric::Tensor;
+use npukit_target::{Compiled, HostStepReport, PortError, RunResult, Saturation, Saturations};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Program, Source};
+use crate::convert::to_element;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample};
 use crate::samples::{Comparison, OutputReport, Stack, compare, npz};
@@ -181,12 +182,14 @@ fn float_of(graph: &Graph, compiled: &dyn Compiled, samples: &[Sample]) -> Resul
     Ok(stacks)
 }
 
-/// The tensors of a sample in the order of the graph's inputs.
-pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Vec<Tensor> {
+/// The tensors of a sample in the order of the graph's inputs, with elements of their types.
+///
+/// Errors: [`to_element`]'s.
+pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, PortError> {
     let by_name = |&id| {
         let value = graph.value(id);
-        let (_, tensor) = sample.iter().find(|(name, _)| *name == value.name)?;
-        Some(as_float(tensor, value.info.element))
+        let (name, tensor) = sample.iter().find(|(name, _)| *name == value.name)?;
+        Some(to_element(name, tensor, value.info.element))
     };
     graph.inputs.iter().filter_map(by_name).collect()
 }
@@ -196,11 +199,11 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) 
     let done = AtomicUsize::new(0);
     progress(0, samples.len());
     let one = |sample: &Sample| {
-        let outputs = evaluate(graph, &tensors(graph, sample));
+        let outputs = evaluate(graph, &tensors(graph, sample)?);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
-        outputs
+        Ok(outputs?)
     };
-    let results = samples.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let results = samples.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
     let stack = |(i, &id): (usize, &npukit_graph::ValueId)| {
         let value = graph.value(id);
         Stack {
@@ -211,28 +214,4 @@ pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) 
         }
     };
     Ok(graph.outputs.iter().enumerate().map(stack).collect())
-}
-
-/// The tensor, rounded to `element` when both are floats: NumPy's are doubles unless told otherwise.
-fn as_float(tensor: &Tensor, element: ElementType) -> Tensor {
-    let both = tensor.element().is_float() && element.is_float();
-    let rounded = both.then(|| tensor.clone().with_element(element).ok()).flatten();
-    rounded.unwrap_or_else(|| tensor.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_numeric::TensorData;
-
-    use super::*;
-
-    #[test]
-    fn floats_become_the_inputs_floats_and_integers_stay() {
-        let doubles = Tensor::from_f32(vec![1], vec![0.1]).unwrap().with_element(ElementType::F64).unwrap();
-        assert_eq!(as_float(&doubles, ElementType::F32), Tensor::from_f32(vec![1], vec![0.1]).unwrap());
-        assert_eq!(as_float(&doubles, ElementType::BF16).as_f32(), Some(&[0.100_097_656][..]));
-        let integers = Tensor::new(vec![1], TensorData::I64(vec![1])).unwrap();
-        assert_eq!(as_float(&integers, ElementType::F32), integers);
-    }
 }
