@@ -209,6 +209,9 @@ pub struct EvalArgs {
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz")]
     pub output: Option<PathBuf>,
+    /// Evaluate a model that takes far more time or memory than its size suggests, too
+    #[arg(long)]
+    pub no_limit: bool,
 }
 
 /// `npu time`

@@ -155,7 +155,7 @@ fn run_node(tensors: &Tensors<'_>, node: &Node) -> Result<Vec<Arc<Tensor>>, Eval
 
 /// For each value, the index of the last node that uses it, the number of nodes for outputs of
 /// the graph, `None` when nobody does.
-fn last_uses(graph: &Graph) -> Vec<Option<usize>> {
+pub(crate) fn last_uses(graph: &Graph) -> Vec<Option<usize>> {
     let mut last = vec![None; graph.values.len()];
     let mut note = |id: &ValueId, index| {
         if let Some(slot) = last.get_mut(id.0 as usize) {

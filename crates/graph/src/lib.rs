@@ -30,9 +30,11 @@ pub mod rescale;
 mod rounding;
 pub mod shape;
 mod special;
+mod work;
 
 pub use eval::{EvalError, evaluate, evaluate_all, evaluate_with};
 pub use graph::GraphError;
 pub use ir::{Graph, Node, NodeId, Value, ValueId, ValueInfo};
 pub use op::{Op, OpError, Operator};
 pub use rounding::rounding_bounds;
+pub use work::Work;

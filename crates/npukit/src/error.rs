@@ -107,6 +107,30 @@ pub enum Error {
     /// The reference evaluator failed.
     #[error("the float evaluator failed")]
     Eval(#[from] EvalError),
+    /// Evaluating takes far more time than the model's size suggests.
+    #[error("evaluating `{model}` takes {operations} operations, more than the {limit} that fit its size")]
+    #[diagnostic(help("node `{costliest}` takes most of them; --no-limit evaluates it all the same"))]
+    Operations {
+        /// The model.
+        model: String,
+        /// Elements computed and terms added up.
+        operations: u64,
+        /// Most of them for a model of the size.
+        limit: u64,
+        /// The node with most of them.
+        costliest: String,
+    },
+    /// Evaluating takes far more memory than the model's size suggests.
+    #[error("evaluating `{model}` takes {bytes} bytes at a time, more than the {limit} that fit its size")]
+    #[diagnostic(help("--no-limit evaluates it all the same"))]
+    Memory {
+        /// The model.
+        model: String,
+        /// Most bytes of results at a time.
+        bytes: u64,
+        /// Most of them for a model of the size.
+        limit: u64,
+    },
     /// The target failed.
     #[error(transparent)]
     #[diagnostic(transparent)]

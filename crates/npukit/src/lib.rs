@@ -6,6 +6,7 @@
 //!
 //! [`targets`] is the list; a new accelerator is a line in it.
 
+mod budget;
 mod convert;
 mod error;
 mod inputs;

@@ -15,6 +15,7 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         path: args.model.clone(),
         model: model_options(&args.reading),
         inputs: input_files(&args.inputs),
+        unlimited: args.no_limit,
     };
     let (report, npz) = with_bar("samples", |context| eval(&request, context))?;
     if let Some(path) = &args.output {

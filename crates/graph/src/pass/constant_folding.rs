@@ -8,6 +8,7 @@ use super::{Pass, PassError};
 use crate::ir::{Graph, Node};
 use crate::op::Operator;
 use crate::shape::elements;
+use crate::work::operations;
 
 pub(super) const PASS: Pass = Pass {
     name: "constant-folding",
@@ -19,10 +20,13 @@ pub(super) const PASS: Pass = Pass {
 /// end. The largest networks that people compile have half as many weights.
 const ROOM: usize = 1 << 28;
 
+/// Operations that folding may take: a product of large constants is left to the evaluator.
+const OPERATIONS: u64 = 1 << 33;
+
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let held = graph.values.iter().filter_map(|value| value.constant.as_ref());
     let held: usize = held.map(|constant| constant.data().len()).sum();
-    let (before, mut room) = (graph.nodes.len(), ROOM.saturating_sub(held));
+    let (before, mut room) = (graph.nodes.len(), Room { elements: ROOM.saturating_sub(held), operations: OPERATIONS });
     for node in std::mem::take(&mut graph.nodes) {
         match fold(graph, &node, &mut room) {
             Some(results) => {
@@ -36,15 +40,24 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(graph.nodes.len() != before)
 }
 
+/// What folding may still take.
+struct Room {
+    elements: usize,
+    operations: u64,
+}
+
 /// The results of a node of constants. A node that fails on its constants, as by dividing by
 /// zero, is left for the evaluator to complain of; so is one that does not fit into `room`.
-fn fold(graph: &Graph, node: &Node, room: &mut usize) -> Option<Vec<Tensor>> {
+fn fold(graph: &Graph, node: &Node, room: &mut Room) -> Option<Vec<Tensor>> {
     let operands: Vec<&Tensor> =
         node.inputs.iter().map(|&id| graph.constant(id).map(Arc::as_ref)).collect::<Option<_>>()?;
     let held: usize = operands.iter().map(|operand| operand.data().len()).sum();
     let sizes = node.outputs.iter().map(|&id| elements(graph.shape(id)).ok());
     let made: usize = sizes.sum::<Option<usize>>()?;
-    let left = room.checked_sub(made.saturating_sub(held))?;
+    let left = Room {
+        elements: room.elements.checked_sub(made.saturating_sub(held))?,
+        operations: room.operations.checked_sub(operations(graph, node))?,
+    };
     let results = node.op.eval(&operands).ok()?;
     *room = left;
     Some(results)

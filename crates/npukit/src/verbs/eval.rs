@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::run::float;
 use crate::Context;
+use crate::budget;
 use crate::error::Error;
 use crate::inputs::{self, InputFile};
 use crate::model::{self, ModelOptions};
@@ -20,6 +21,8 @@ pub struct Request {
     pub model: ModelOptions,
     /// Its inputs.
     pub inputs: Vec<InputFile>,
+    /// Evaluates a model that takes far more time or memory than its size suggests, too.
+    pub unlimited: bool,
 }
 
 /// What was evaluated.
@@ -39,6 +42,9 @@ pub struct Report {
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, context.reader)?;
+    if !request.unlimited {
+        budget::check(&model.graph.name, &model.graph)?;
+    }
     let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;
     let report = Report {

@@ -1,0 +1,89 @@
+//! What an evaluation takes: [`Work`], known before it begins.
+//!
+//! A small file can ask for more than any machine does: a few operators that each repeat the one
+//! before, or windows over what padding made. Whoever evaluates files of strangers looks here first.
+
+use crate::eval::last_uses;
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::macs;
+use crate::op::{Op, Window};
+
+/// What an evaluation takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Elements computed and, of products and windows, terms added up for them.
+    pub operations: u64,
+    /// The node with most of them.
+    pub costliest: Option<NodeId>,
+    /// Most bytes that results take at a time.
+    pub peak_bytes: u64,
+}
+
+impl Work {
+    /// What evaluating a valid graph takes; counts that do not fit are the largest there are.
+    pub fn of(graph: &Graph) -> Self {
+        let by_node: Vec<u64> = graph.nodes.iter().map(|node| operations(graph, node)).collect();
+        let costliest = graph.node_ids().zip(&by_node).max_by_key(|&(_, operations)| operations);
+        Self {
+            operations: by_node.iter().fold(0, |sum, &operations| sum.saturating_add(operations)),
+            costliest: costliest.map(|(id, _)| id),
+            peak_bytes: peak_bytes(graph),
+        }
+    }
+}
+
+/// The operations of one node.
+pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
+    let values = node.inputs.iter().chain(&node.outputs);
+    let moved = values.fold(0u64, |sum, &id| sum.saturating_add(elements(graph.shape(id))));
+    let shape = |ids: &[ValueId]| ids.first().map(|&id| graph.shape(id)).unwrap_or_default();
+    let (x, y) = (shape(&node.inputs), shape(&node.outputs));
+    let terms = match &node.op {
+        Op::MaxPool(pool) => taps(&pool.window, x, y),
+        Op::AveragePool(pool) => taps(&pool.window, x, y),
+        Op::Lrn(lrn) => elements(y).saturating_mul(lrn.size.min(*x.last().unwrap_or(&0)) as u64),
+        _ => macs::of_node(graph, node),
+    };
+    moved.saturating_add(terms)
+}
+
+/// Elements of `[n, h, w, c]` under all windows of the result.
+fn taps(window: &Window, x: &[usize], y: &[usize]) -> u64 {
+    let (&[_, height, width, _], &[images, rows, columns, channels]) = (x, y) else { return 0 };
+    let along = |axis: usize, count: usize, size: usize| -> u64 {
+        (0..count).map(|index| window.span(axis, index, size).taps.len() as u64).sum()
+    };
+    let positions = along(0, rows, height).saturating_mul(along(1, columns, width));
+    positions.saturating_mul(elements(&[images, channels]))
+}
+
+/// Most bytes of results alive at a time, when each goes after its last use.
+fn peak_bytes(graph: &Graph) -> u64 {
+    let bytes = |id: ValueId| {
+        let element = graph.value(id).info.element.storage().element();
+        elements(graph.shape(id)).saturating_mul(element.bits() as u64 / 8)
+    };
+    let last_use = last_uses(graph);
+    let mut given = vec![false; graph.values.len()];
+    graph.inputs.iter().for_each(|input| given[input.0 as usize] = true);
+    let (mut alive, mut peak) = (0u64, 0u64);
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let made = node.outputs.iter().fold(0u64, |sum, &id| sum.saturating_add(bytes(id)));
+        alive = alive.saturating_add(made);
+        peak = peak.max(alive);
+        let mut used = [&node.inputs[..], &node.outputs[..]].concat();
+        used.sort_unstable();
+        used.dedup();
+        let ends = |id: &ValueId| {
+            let computed = graph.constant(*id).is_none() && !given[id.0 as usize];
+            computed && last_use[id.0 as usize].is_none_or(|last| last <= index)
+        };
+        let gone = used.into_iter().filter(ends).fold(0u64, |sum, id| sum.saturating_add(bytes(id)));
+        alive = alive.saturating_sub(gone);
+    }
+    peak
+}
+
+fn elements(shape: &[usize]) -> u64 {
+    shape.iter().fold(1, |product, &size| product.saturating_mul(size as u64))
+}
