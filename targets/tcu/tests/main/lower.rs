@@ -9,9 +9,9 @@ mod operators;
 mod rewrites;
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Gemm, LeakyRelu,
-    MatMul, MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange,
-    Softmax, Split, Transpose, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Gemm,
+    LeakyRelu, MatMul, MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice,
+    SliceRange, Softmax, Split, Tile, Transpose, Window,
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, eval};
 use npukit_numeric::{ElementType, Tensor};
@@ -358,11 +358,20 @@ fn a_flattened_image_meets_its_weights() {
 fn resizing() {
     let modes = [
         ResizeMode::Linear,
+        ResizeMode::LinearAntialiased,
         ResizeMode::Nearest(NearestMode::Floor),
         ResizeMode::Nearest(NearestMode::RoundPreferFloor),
     ];
+    let part = Crop { roi: [[0.25, 0.75], [1.0, 0.0]], extrapolation: 0.5 };
     for mode in modes {
-        for coordinates in [Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::AlignCorners] {
+        for coordinates in [
+            Coordinates::HalfPixel,
+            Coordinates::HalfPixelSymmetric,
+            Coordinates::Asymmetric,
+            Coordinates::AlignCorners,
+            Coordinates::TfHalfPixelForNn,
+            Coordinates::TfCropAndResize(part),
+        ] {
             for size in [[3, 4], [9, 10], [5, 5]] {
                 let mut net = Net::new();
                 let x = net.input(&[1, 5, 5, 6]);
@@ -371,6 +380,36 @@ fn resizing() {
                 net.check(&[y], &config(4, 256, 128));
             }
         }
+    }
+}
+
+#[test]
+fn samples_beyond_the_image() {
+    let beyond = |extrapolation, mode| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 4, 4, 6]);
+        let coordinates = Coordinates::TfCropAndResize(Crop { roi: [[0.5, 1.5], [0.0, 1.0]], extrapolation });
+        let y = net.node(Resize { size: [4, 3], scales: [1.0, 0.75], mode, coordinates }, &[x]);
+        (net, y)
+    };
+    let nearest = ResizeMode::Nearest(NearestMode::Floor);
+    for mode in [nearest, ResizeMode::Linear] {
+        let (mut net, y) = beyond(0.0, mode);
+        net.check(&[y], &config(4, 256, 128));
+        let (mut net, y) = beyond(0.5, mode);
+        net.graph.outputs = vec![y];
+        let refused = lower::compile(&net.graph, &config(4, 256, 128), &Options::default());
+        assert!(refused.is_err_and(|error| format!("{error:?}").contains("beyond the image")));
+    }
+}
+
+#[test]
+fn repetition() {
+    for repeats in [vec![1, 2, 1, 1], vec![1, 1, 3, 2], vec![2, 1, 1, 3]] {
+        let mut net = Net::new();
+        let x = net.input(&[1, 2, 3, 3]);
+        let y = net.node(Tile { repeats }, &[x]);
+        net.check(&[y], &config(4, 256, 128));
     }
 }
 
