@@ -90,21 +90,32 @@ fn products_behind(
     (absorbed && !products.is_empty()).then_some(products)
 }
 
+/// Collects the products; says whether they are all that uses `rows`. A list of what is left to
+/// look at, as a model may have more point-wise operators in a row than calls fit on the stack.
 fn find_products(
     graph: &Graph,
     consumers: &[Vec<NodeId>],
     rows: ValueId,
     products: &mut Vec<NodeId>,
 ) -> bool {
-    !graph.is_output(rows)
-        && consumers[rows.0 as usize].iter().all(|&user| {
+    let mut left = vec![rows];
+    while let Some(rows) = left.pop() {
+        if graph.is_output(rows) {
+            return false;
+        }
+        for &user in &consumers[rows.0 as usize] {
             let node = graph.node(user);
             if node.op.is_pointwise() {
-                return find_products(graph, consumers, node.outputs[0], products);
+                left.push(node.outputs[0]);
+                continue;
             }
             products.push(user);
-            multiplies_by_constant(graph, node, rows)
-        })
+            if !multiplies_by_constant(graph, node, rows) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Whether the node multiplies `rows` from the right by a constant matrix.

@@ -373,3 +373,26 @@ fn an_invalid_graph_is_refused() {
     sketch.0.nodes.clear();
     assert!(matches!(simplify(&mut sketch.0), Err(PassError::Graph(_))));
 }
+
+/// More operators in a row than calls fit on a stack.
+#[test]
+fn deep_graphs_are_simplified() {
+    let mut graph = Graph::default();
+    let info = ValueInfo { shape: vec![1, 2, 2], element: ElementType::F32 };
+    let x = graph.add_input("x", info);
+    let mut add =
+        |name: String, op: Op, inputs: Vec<ValueId>| graph.add_node(&name, op, inputs, &[&name]).unwrap()[0];
+    let turned = add("turned".to_owned(), Transpose { perm: vec![0, 2, 1] }.into(), vec![x]);
+    let mut rows = add("rows".to_owned(), Reshape { shape: vec![1, 4] }.into(), vec![turned]);
+    for index in 0..100_000 {
+        rows = add(format!("relu{index}"), Relu.into(), vec![rows]);
+    }
+    let weights = graph.add_constant("weights", noise(&[4, 3], 3));
+    let y = graph.add_node("y", MatMul.into(), vec![rows, weights], &["y"]).unwrap()[0];
+    graph.outputs.push(y);
+    let before = graph.clone();
+    simplify(&mut graph).unwrap();
+    assert_eq!(count(&graph, "Transpose"), 0);
+    let inputs = inputs_of(&before);
+    assert_eq!(evaluate(&before, &inputs), evaluate(&graph, &inputs));
+}

@@ -1,6 +1,10 @@
 //! Truncated, damaged and random files: an error or a graph, never a panic.
 
-use npukit_import::onnx::{Options, read};
+use npukit_graph::op::Cast;
+use npukit_graph::{Graph, Operator, ValueInfo, Work, evaluate, pass};
+use npukit_import::onnx::proto::NodeProto;
+use npukit_import::onnx::{ImportError, Options, read};
+use npukit_numeric::{Tensor, TensorData};
 use proptest::prelude::*;
 
 use crate::model::{Model, With, float_tensor, node};
@@ -48,10 +52,32 @@ fn network() -> Vec<u8> {
     model.bytes()
 }
 
-/// Imports; an `Ok` must be a graph in order.
+/// Imports; an `Ok` must be a graph in order, which simplifies and, where that takes little, can
+/// be evaluated or says why not.
 fn import(bytes: &[u8]) {
-    if let Ok(graph) = read(bytes, "test", &Options::default()) {
-        graph.validate().unwrap();
+    let Ok(mut graph) = read(bytes, "test", &Options::default()) else { return };
+    graph.validate().unwrap();
+    evaluate_small(&graph);
+    pass::simplify(&mut graph).unwrap_or_else(|error| panic!("{error}\n{graph}"));
+    evaluate_small(&graph);
+}
+
+fn evaluate_small(graph: &Graph) {
+    let shapes = || graph.inputs.iter().map(|&id| &graph.value(id).info);
+    let count = |shape: &[usize]| shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+    let small = |limit: usize| shapes().all(|info| count(&info.shape).is_some_and(|count| count <= limit));
+    let work = Work::of(graph);
+    if work.operations > 1 << 20 || work.peak_bytes > 1 << 24 || !small(1 << 12) {
+        return;
+    }
+    let input = |info: &ValueInfo| {
+        let ones = TensorData::I64(vec![1; count(&info.shape)?]);
+        let ones = Tensor::new(info.shape.clone(), ones).ok()?;
+        Cast::new(info.element).eval(&[&ones]).ok()?.pop()
+    };
+    let inputs: Option<Vec<Tensor>> = shapes().map(input).collect();
+    if let Some(inputs) = inputs {
+        let _ = evaluate(graph, &inputs);
     }
 }
 
@@ -151,6 +177,97 @@ proptest! {
             };
         }
         import(&model.bytes());
+    }
+}
+
+/// Values of an adversarial graph; `x`, `w`, `i` and `q` are there, the others are made by nodes,
+/// or by none, or by the node that asks for them.
+const NAMES: [&str; 10] = ["x", "w", "i", "q", "a", "b", "c", "d", "e", "y"];
+
+/// A node of a random operator and random operands and results.
+fn any_node() -> impl Strategy<Value = NodeProto> {
+    let ops = vec![
+        "Add",
+        "Mul",
+        "MatMul",
+        "Gemm",
+        "Conv",
+        "ConvTranspose",
+        "Concat",
+        "Reshape",
+        "Expand",
+        "Tile",
+        "Transpose",
+        "Relu",
+        "Cast",
+        "QuantizeLinear",
+        "DequantizeLinear",
+        "MaxPool",
+        "AveragePool",
+        "LRN",
+        "ReduceSum",
+        "Gather",
+        "Shape",
+        "ConstantOfShape",
+        "Softmax",
+        "Resize",
+        "Pad",
+        "Identity",
+        "Einsum",
+        "Where",
+        "Range",
+        "Max",
+    ];
+    let name = || prop::sample::select(&NAMES[..]);
+    let attribute = prop::sample::select(vec![
+        "axis",
+        "to",
+        "perm",
+        "kernel_shape",
+        "group",
+        "pads",
+        "block_size",
+        "size",
+    ]);
+    let attributes =
+        prop::collection::vec((attribute, prop::collection::vec(number(), 1..4), any::<bool>()), 0..3);
+    (prop::sample::select(ops), prop::collection::vec(name(), 1..4), name(), attributes).prop_map(
+        |(op, inputs, output, attributes)| {
+            let mut result = node(op, &inputs, &[output]);
+            let mut given = Vec::new();
+            for (name, values, list) in attributes {
+                if !given.contains(&name) {
+                    result = if list { result.ints(name, &values) } else { result.int(name, values[0]) };
+                    given.push(name);
+                }
+            }
+            result
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Cycles, names of nothing, sizes that multiply: a graph, or an error that names a part.
+    #[test]
+    fn adversarial_graphs_are_read_or_refused_by_name(
+        nodes in prop::collection::vec(any_node(), 1..12),
+        dims in prop::collection::vec(size(), 0..5),
+        opset in 7i64..=28,
+    ) {
+        let mut model = Model::new(opset)
+            .input("x", &dims)
+            .floats("w", &[2, 2, 1, 1], &[0.5; 4])
+            .ints("i", &[2, 1 << 20])
+            .floats("q", &[], &[0.25])
+            .output("y");
+        model.graph().node.extend(nodes);
+        let bytes = model.bytes();
+        import(&bytes);
+        if let Err(ImportError::Problems { problems }) = read(&bytes, "test", &Options::default()) {
+            prop_assert!(problems.iter().all(|problem| !problem.node.is_empty() && !problem.op.is_empty()));
+        }
     }
 }
 
