@@ -2,7 +2,6 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{Pad, PadMode};
-use npukit_numeric::ElementType;
 
 use super::super::attributes::unsupported;
 use super::super::context::Context;
@@ -17,7 +16,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     } else {
         context.number(2, "constant_value")?
     };
-    if context.element(x) != ElementType::F32 {
+    if !context.element(x).is_float() {
         check_integer(value.unwrap_or(0.0))?;
     }
     let mode = match context.attributes.string("mode")?.as_deref() {
