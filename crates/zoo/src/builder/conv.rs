@@ -1,0 +1,90 @@
+//! Convolutions.
+
+use super::pool::Window;
+use super::{Builder, Value, integer};
+use crate::random::Random;
+use crate::spread::Spread;
+
+/// Deviation of biases, where values have one of 1.
+const BIAS: f64 = 0.1;
+
+/// A convolution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conv {
+    pub(crate) filters: usize,
+    pub(crate) window: Window,
+    pub(crate) groups: usize,
+    /// Has a bias; one without is followed by a normalisation.
+    pub(crate) bias: bool,
+}
+
+impl Conv {
+    /// With a bias.
+    pub(crate) const fn new(filters: usize, window: Window) -> Self {
+        Self { filters, window, groups: 1, bias: true }
+    }
+
+    pub(crate) const fn without_bias(self) -> Self {
+        Self { bias: false, ..self }
+    }
+
+    /// A filter for each of `channels`.
+    pub(crate) const fn depthwise(channels: usize, window: Window) -> Self {
+        Self { filters: channels, window, groups: channels, bias: true }
+    }
+}
+
+impl Builder {
+    /// Values of variance 1. With a bias their mean is 0: it takes away what the input's mean
+    /// makes of each filter. Without, a normalisation does.
+    pub(crate) fn conv(&mut self, x: &Value, conv: Conv) -> Value {
+        let Conv { filters, window, groups, bias } = conv;
+        let name = self.name("Conv");
+        let shape = window.shape(x, filters);
+        let channels = x.size(1) / groups;
+        let [kh, kw] = window.kernel;
+        let product = channels as u64 * shape.iter().take(2).product::<usize>() as u64;
+        self.count(product * window.taps(x), product * window.padded_taps(x));
+        let mut sums = vec![0.0; filters];
+        let draw = |random: &mut Random, _| drawn(random, channels * kh * kw, x.spread.variance, &mut sums);
+        let weights = self.weights(format!("{name}.weight"), &[filters, channels, kh, kw], draw);
+        let offsets: Vec<f64> = sums.iter().map(|sum| sum * x.spread.mean).collect();
+        let mut attributes = window.attributes();
+        attributes.push(integer("group", groups as i64));
+        if !bias {
+            let value = self.node(name, "Conv", &[&x.name, &weights], attributes, (shape, Spread::UNIT));
+            return Value { offsets, ..value };
+        }
+        let bias = self.bias(&name, &offsets);
+        self.node(name, "Conv", &[&x.name, &weights, &bias], attributes, (shape, Spread::UNIT))
+    }
+
+    /// A bias that takes away `offsets`, and adds a little of its own. Gives its name.
+    pub(super) fn bias(&mut self, node: &str, offsets: &[f64]) -> String {
+        let draw = |random: &mut Random, _| {
+            offsets.iter().map(|offset| (BIAS * random.normal() - offset) as f32).collect()
+        };
+        self.weights(format!("{node}.bias"), &[offsets.len()], draw)
+    }
+
+    pub(super) fn count(&mut self, macs: u64, padded_macs: u64) {
+        self.counts.macs += macs;
+        self.counts.padded_macs += padded_macs;
+        self.counts.layers += 1;
+    }
+}
+
+/// Filters of `fan_in` weights, one for each of `sums`, scaled so that each gives values of
+/// variance 1 from inputs of `variance` (He and others, 2015, with the input's variance followed
+/// rather than assumed). Fills the sums of their weights.
+pub(super) fn drawn(random: &mut Random, fan_in: usize, variance: f64, sums: &mut [f64]) -> Vec<f32> {
+    let mut weights = Vec::with_capacity(fan_in * sums.len());
+    for sum in sums {
+        let filter: Vec<f64> = (0..fan_in).map(|_| random.normal()).collect();
+        let squares: f64 = filter.iter().map(|weight| weight * weight).sum();
+        let scale = (squares * variance).sqrt().recip();
+        *sum = scale * filter.iter().sum::<f64>();
+        weights.extend(filter.iter().map(|weight| (scale * weight) as f32));
+    }
+    weights
+}

@@ -1,0 +1,14 @@
+//! Reference networks, as ONNX files with seeded weights: [`networks`], each a [`Network`].
+//!
+//! The shapes are those of the published networks; the weights are random, but such that
+//! activations stay near a deviation of one from layer to layer: they neither vanish nor saturate in 16
+//! bits. A network is a function over the builder in `networks/`, and a line in the list there.
+
+mod builder;
+mod network;
+mod networks;
+mod random;
+mod spread;
+
+pub use network::{Counts, Network};
+pub use networks::{network, networks};
