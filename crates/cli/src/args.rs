@@ -33,6 +33,8 @@ pub enum Command {
     Conform(ConformArgs),
     /// Run the embedded network over its held-out images
     Demo(DemoArgs),
+    /// List the reference networks, or write one of them as an ONNX file
+    Zoo(ZooArgs),
     /// Assemble a program
     Asm(AsmArgs),
     /// Disassemble a program
@@ -290,6 +292,20 @@ pub struct DemoArgs {
     /// `tcu:PRESET` or `tcu:path/to/file.tarch`
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
+}
+
+/// `npu zoo`
+#[derive(Debug, Args)]
+pub struct ZooArgs {
+    /// The network to write
+    #[arg(requires = "output")]
+    pub network: Option<String>,
+    /// `.onnx` file
+    #[arg(short, long, value_name = "OUT.onnx", requires = "network")]
+    pub output: Option<PathBuf>,
+    /// What the weights follow from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
 }
 
 /// `npu asm`

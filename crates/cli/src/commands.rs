@@ -12,6 +12,7 @@ mod run;
 mod targets;
 mod time;
 mod truth;
+mod zoo;
 
 use std::collections::BTreeMap;
 
@@ -39,6 +40,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),
         Command::Isa(args) => isa::run(args),
+        Command::Zoo(args) => zoo::run(args),
         Command::Targets => Ok(targets::run()),
     }
 }

@@ -11,3 +11,5 @@ mod filetests;
 mod npu;
 #[path = "main/python.rs"]
 mod python;
+#[path = "main/zoo.rs"]
+mod zoo;

@@ -10,6 +10,7 @@ pub mod isa;
 pub mod list;
 pub mod run;
 pub mod time;
+pub mod zoo;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,45 @@
+//! `npu zoo`
+
+use npukit::verbs::zoo::{Entry, list, zoo};
+
+use crate::answer::Answer;
+use crate::args::ZooArgs;
+use crate::disk::write_all;
+use crate::failure::Failure;
+use crate::table::{Column, table, thousands};
+
+pub fn run(args: &ZooArgs) -> Result<Answer, Failure> {
+    let (Some(name), Some(path)) = (&args.network, &args.output) else {
+        let entries = list();
+        return Ok(Answer::new(text(&entries), &entries));
+    };
+    let (mut report, bytes) = zoo(name, args.seed)?;
+    write_all(&[(path.clone(), &bytes)])?;
+    report.artifact = path.display().to_string();
+    let line = format!(
+        "wrote {}: {}, {} bytes\n",
+        report.artifact,
+        report.entry.summary,
+        thousands(bytes.len() as u64)
+    );
+    Ok(Answer::new(line, &report))
+}
+
+fn text(entries: &[Entry]) -> String {
+    let row = |entry: &Entry| {
+        let sizes: Vec<String> = entry.input.iter().map(ToString::to_string).collect();
+        let mut row = vec![entry.name.clone(), sizes.join("x")];
+        row.extend([entry.parameters, entry.macs, entry.layers].map(thousands));
+        row.push(entry.summary.clone());
+        row
+    };
+    let columns = [
+        Column::Left("network"),
+        Column::Left("input"),
+        Column::Right("parameters"),
+        Column::Right("MACs"),
+        Column::Right("layers"),
+        Column::Left("what it is"),
+    ];
+    table(&columns, entries.iter().map(row))
+}
