@@ -32,9 +32,6 @@ fn check(network: &Network) {
             node.name.starts_with("add_") && network.name == "decoder" && results[0].shape().len() == 4;
         let Some((rms, largest)) = size(&results[0]).filter(|_| !is_masked) else { return };
         let place = format!("{}: {} has rms {rms:.3} and reaches {largest:.3}", network.name, node.name);
-        if std::env::var_os("NPUKIT_SHOW").is_some() {
-            eprintln!("{place}");
-        }
         assert!(largest < LARGEST / 2.0, "{place}");
         assert!(rms > 16.0 * STEP, "{place}");
         layers += 1;
