@@ -3,7 +3,8 @@
 Main function: `predict`. It lets ONNX Runtime evaluate the network with what the format does put
 in, as far as arithmetic alone decides it and no particular compiler:
 
-- inputs and weights (batch normalisation folded) are rounded to the format;
+- inputs and weights are rounded to the format; so are scale and shift of a batch normalisation,
+  where it does not fold into a convolution;
 - every product of a convolution or matrix product is rounded before it is added: K of them make
   a normal error of K steps squared over 12 in variance;
 - an average is a sum times the rounded reciprocal of the window's size;
@@ -98,6 +99,8 @@ def perturbed(model, step, largest):
     round_weights(graph, arrays, step, largest)
     nodes = []
     for number, node in enumerate(graph.node):
+        if node.op_type == "BatchNormalization":
+            round_normalisation(graph, node, number, arrays, step, largest)
         factor, deviation = errors_of(node, shapes, arrays, step)
         nodes.append(node)
         if (factor, deviation) != (1, 0):
@@ -123,6 +126,18 @@ def round_weights(graph, arrays, step, largest):
         if tensor.name in rounded:
             array = quantised(arrays[tensor.name], step, largest)
             tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+
+
+def round_normalisation(graph, node, number, arrays, step, largest):
+    """Gives a batch normalisation the rounded scale and shift that its parameters come down to."""
+    scale, shift, mean, variance = (arrays[name] for name in node.input[1:5])
+    epsilon = attribute(node, "epsilon", 1e-5)
+    factor = scale / np.sqrt(variance + epsilon)
+    rounded = [quantised(array.astype(np.float32), step, largest) for array in (factor, shift - mean * factor)]
+    plain = [np.zeros_like(mean), np.full_like(variance, 1 - epsilon)]
+    for index, array in enumerate([*rounded, *plain], start=1):
+        node.input[index] = f"{node.output[0]}/{number}/parameter{index}"
+        graph.initializer.append(numpy_helper.from_array(array, node.input[index]))
 
 
 def errors_of(node, shapes, arrays, step):
