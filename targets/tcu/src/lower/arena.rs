@@ -1,7 +1,8 @@
 //! The arena: the part of local memory that layers load into, kept as a cache of vectors.
 //!
 //! What a layer loads or saves stays until its place is needed for something else, so that the next
-//! tile, or the next layer, finds it there.
+//! tile, or the next layer, finds it there. What was saved goes to DRAM only when it loses its place before
+//! its last reader.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -16,6 +17,8 @@ struct Entry {
     local: u64,
     /// When it was last asked for.
     stamp: u64,
+    /// DRAM does not hold it yet.
+    dirty: bool,
 }
 
 /// Vectors that have been given a place.
@@ -45,6 +48,8 @@ pub struct Arena {
     /// Free ranges, sorted, never adjacent.
     free: Vec<Range<u64>>,
     clock: u64,
+    /// What lost its place before DRAM held it.
+    evicted: Vec<Placed>,
     /// Sum of all places given.
     pub aggregate: u64,
     /// End of the highest place given.
@@ -56,7 +61,8 @@ impl Arena {
     pub fn new(range: Range<u64>) -> Self {
         let highest = range.start;
         let (entries, asked) = (BTreeMap::new(), VecDeque::new());
-        let mut arena = Self { range, entries, asked, free: Vec::new(), clock: 0, aggregate: 0, highest };
+        let (free, evicted) = (Vec::new(), Vec::new());
+        let mut arena = Self { range, entries, asked, free, clock: 0, evicted, aggregate: 0, highest };
         arena.clear();
         arena
     }
@@ -66,11 +72,36 @@ impl Arena {
         self.range.end.saturating_sub(self.range.start)
     }
 
-    /// Forgets everything.
+    /// Gives up everything.
     fn clear(&mut self) {
-        self.entries.clear();
+        for ((object, start), entry) in std::mem::take(&mut self.entries) {
+            self.evict(object, start, entry);
+        }
         self.asked.clear();
         self.free = if self.range.is_empty() { Vec::new() } else { vec![self.range.clone()] };
+    }
+
+    /// Gives up objects that no layer needs any more.
+    pub fn retire(&mut self, needed: impl Fn(ObjectId) -> bool) {
+        let dead: Vec<(ObjectId, u32)> =
+            self.entries.keys().copied().filter(|&(object, _)| !needed(object)).collect();
+        for key in dead {
+            if let Some(entry) = self.entries.get_mut(&key) {
+                entry.dirty = false;
+            }
+            self.drop_entry(key);
+        }
+    }
+
+    /// What has to be written to DRAM before anything else is put into local memory.
+    pub fn take_evicted(&mut self) -> Vec<Placed> {
+        std::mem::take(&mut self.evicted)
+    }
+
+    fn evict(&mut self, object: ObjectId, start: u32, entry: Entry) {
+        if entry.dirty {
+            self.evicted.push(Placed { span: Span { object, start, end: entry.end }, local: entry.local });
+        }
     }
 
     /// The local address of a vector that is there, with the span around it that is there in one
@@ -95,21 +126,27 @@ impl Arena {
         self.clock += 1;
         let missing: Vec<Span> = spans.iter().flat_map(|&span| self.touch(span)).collect();
         self.compact();
-        if let Some(placed) = self.place(&missing) {
+        if let Some(placed) = self.place(&missing, false) {
             return Ok(placed);
         }
         // What is free is in pieces too small: start over with nothing but what is needed now.
         self.clear();
-        self.place(spans).ok_or(Full { needed })
+        self.place(spans, false).ok_or(Full { needed })
     }
 
-    /// Gives new vectors (sorted spans of one object) a place, without anything to load.
-    pub fn reserve(&mut self, spans: &[Span]) -> Result<(), Full> {
+    /// Gives new vectors (sorted spans of one object) a place, without anything to load. With `dirty`
+    /// they are written to DRAM when they lose it.
+    pub fn reserve(&mut self, spans: &[Span], dirty: bool) -> Result<(), Full> {
+        let needed = spans.iter().map(Span::length).sum();
+        if needed > self.capacity() {
+            return Err(Full { needed });
+        }
         self.clock += 1;
-        self.forget(spans);
-        if self.place(spans).is_none() {
+        spans.iter().for_each(|&span| self.forget(span));
+        if self.place(spans, dirty).is_none() {
+            spans.iter().for_each(|&span| self.unplace(span));
             self.clear();
-            self.place(spans).ok_or_else(|| Full { needed: spans.iter().map(Span::length).sum() })?;
+            self.place(spans, dirty).ok_or(Full { needed })?;
         }
         Ok(())
     }
@@ -140,19 +177,25 @@ impl Arena {
         before.filter(|(_, entry)| span.start < entry.end).map_or(span.start, |(&(_, start), _)| start)
     }
 
-    /// Drops entries that hold any of `spans`, which are of one object.
-    fn forget(&mut self, spans: &[Span]) {
-        let Some((first, last)) = spans.first().zip(spans.last()) else { return };
-        let range = (first.object, self.first_meeting(*first))..(first.object, last.end);
+    /// Gives up entries that hold any of `span`.
+    fn forget(&mut self, span: Span) {
+        let range = (span.object, self.first_meeting(span))..(span.object, span.end);
         let dropped: Vec<(ObjectId, u32)> = self.entries.range(range).map(|(&key, _)| key).collect();
         dropped.into_iter().for_each(|key| self.drop_entry(key));
     }
 
-    fn place(&mut self, spans: &[Span]) -> Option<Vec<Placed>> {
+    /// Takes back a place that nothing was put into.
+    fn unplace(&mut self, span: Span) {
+        if let Some(entry) = self.entries.get_mut(&(span.object, span.start)) {
+            entry.dirty = false;
+        }
+    }
+
+    fn place(&mut self, spans: &[Span], dirty: bool) -> Option<Vec<Placed>> {
         let mut placed = Vec::new();
         for &span in spans {
             let local = self.allocate(span.length())?;
-            let entry = Entry { end: span.end, local, stamp: self.clock };
+            let entry = Entry { end: span.end, local, stamp: self.clock, dirty };
             self.entries.insert((span.object, span.start), entry);
             self.asked.push_back((self.clock, span.object, span.start));
             placed.push(Placed { span, local });
@@ -212,6 +255,7 @@ impl Arena {
 
     fn drop_entry(&mut self, key: (ObjectId, u32)) {
         let Some(entry) = self.entries.remove(&key) else { return };
+        self.evict(key.0, key.1, entry);
         let freed = entry.local..entry.local + u64::from(entry.end - key.1);
         let at = self.free.partition_point(|free| free.start < freed.start);
         self.free.insert(at, freed);
@@ -252,6 +296,18 @@ mod tests {
         arena.ensure(&span(2, 0..4)).expect("fits");
         assert_eq!(arena.ensure(&span(1, 0..4)), Ok(vec![]), "object 1 stayed");
         assert_eq!(arena.ensure(&span(0, 0..4)).expect("fits").len(), 1, "object 0 went");
+    }
+
+    #[test]
+    fn what_was_saved_is_written_when_it_goes() {
+        let mut arena = Arena::new(0..10);
+        arena.reserve(&span(0, 0..4), true).expect("fits");
+        arena.reserve(&span(1, 0..4), true).expect("fits");
+        arena.retire(|object| object != ObjectId(1));
+        arena.ensure(&span(2, 0..5)).expect("fits");
+        assert_eq!(arena.take_evicted(), [], "object 1 made room, and nobody needs it");
+        arena.ensure(&span(3, 0..5)).expect("fits");
+        assert_eq!(arena.take_evicted(), [Placed { span: span(0, 0..4)[0], local: 0 }]);
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub struct Plan {
     pub strategy: Strategy,
     /// Home of each object.
     homes: Vec<Home>,
+    /// The last layer that needs each object.
+    last_uses: Vec<Option<usize>>,
     /// Constants in the order of DRAM1.
     pub constants: Vec<ObjectId>,
     /// The part of local memory that layers load into.
@@ -146,7 +148,13 @@ impl Plan {
 
         let local = Usage { maximum: used, aggregate: local_constants + variables.aggregate };
         let dram1 = Usage { maximum: dram1, aggregate: dram1 };
-        Ok(Self { strategy, homes, constants, arena: used..depth, dram0, dram1, local })
+        let last_uses = uses.0.iter().map(|layers| layers.map(|(_, last)| last)).collect();
+        Ok(Self { strategy, homes, last_uses, constants, arena: used..depth, dram0, dram1, local })
+    }
+
+    /// Whether `layer` or one after it needs `object`.
+    pub fn is_needed(&self, object: ObjectId, layer: usize) -> bool {
+        self.last_uses[object.0 as usize].is_some_and(|last| last >= layer)
     }
 
     /// Where `object` lives.

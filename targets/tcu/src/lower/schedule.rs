@@ -83,8 +83,9 @@ fn schedule(
     let mut state = State { lir: Lir::new(config), arena, limits: Limits::default() };
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
-    for layer in &model.layers {
+    for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
+        state.arena.retire(|object| plan.is_needed(object, i));
         tilings.push(schedule_layer(&mut state, context, layer, budget)?);
         layers.push(first..state.lir.ops.len());
     }

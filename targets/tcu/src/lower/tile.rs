@@ -6,7 +6,7 @@ use super::arena::{Arena, Full, Placed};
 use super::hir::{ChannelOperand, Layer, Model, Step};
 use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
 use super::memory::{Home, Plan};
-use super::object::{ObjectId, Span, VecRef, spans};
+use super::object::{ObjectId, ObjectKind, Span, VecRef, spans};
 use crate::config::Config;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
@@ -186,7 +186,9 @@ impl Tile<'_> {
         let plan = self.context.plan;
         let away = |span: &Span| !matches!(plan.home(span.object), Home::Local(_));
         let needed: Vec<Span> = spans.iter().copied().filter(away).collect();
-        for Placed { span, local } in self.state.arena.ensure(&needed)? {
+        let missing = self.state.arena.ensure(&needed);
+        self.write_evicted();
+        for Placed { span, local } in missing? {
             let (kind, dram) = match plan.home(span.object) {
                 Home::Dram1(base) => (DataMoveKind::Dram1ToLocal, base),
                 Home::Dram0(base) | Home::Local(base) => (DataMoveKind::Dram0ToLocal, base),
@@ -197,6 +199,18 @@ impl Tile<'_> {
             self.state.lir.push(Op::DataMove { kind, local, other, size: span.length() });
         }
         Ok(())
+    }
+
+    /// Writes what lost its place in local memory, and is still needed, to DRAM0.
+    fn write_evicted(&mut self) {
+        for Placed { span, local } in self.state.arena.take_evicted() {
+            if let Home::Dram0(base) = self.context.plan.home(span.object) {
+                let other = Strided { address: base + u64::from(span.start), stride_log2: 0 };
+                let local = Strided { address: local, stride_log2: 0 };
+                let kind = DataMoveKind::LocalToDram0;
+                self.state.lir.push(Op::DataMove { kind, local, other, size: span.length() });
+            }
+        }
     }
 
     /// The local addresses of vectors that were loaded; consecutive ones are looked up once.
@@ -315,12 +329,16 @@ impl Tile<'_> {
         saved.sort_unstable();
         let (vectors, accumulators): (Vec<VecRef>, Vec<u64>) = saved.into_iter().unzip();
         let home = self.context.plan.home(object);
+        // What the host reads goes out at once, all else when local memory runs short.
+        let host_reads = self.context.model.objects.get(object).kind == ObjectKind::Output;
         if let Home::Dram0(_) = home {
-            self.state.arena.reserve(&spans(vectors.iter().copied()))?;
+            let reserved = self.state.arena.reserve(&spans(vectors.iter().copied()), !host_reads);
+            self.write_evicted();
+            reserved?;
         }
         let local: Vec<u64> = self.local(vectors.iter().copied()).collect();
         self.state.lir.move_pairs(DataMoveKind::AccumulatorToLocal, local.iter().copied().zip(accumulators));
-        if let Home::Dram0(base) = home {
+        if let (Home::Dram0(base), true) = (home, host_reads) {
             let dram = vectors.iter().map(|vector| base + u64::from(vector.index));
             self.state.lir.move_pairs(DataMoveKind::LocalToDram0, local.into_iter().zip(dram));
         }
