@@ -84,6 +84,9 @@ pub struct LoweringArgs {
     /// Order of the passes over an array, as `upstream`
     #[arg(long, value_name = "ORDER")]
     pub order: Option<String>,
+    /// Whose cycles the compiler minimises, as `model` (the hardware's, the default) or `estimator`
+    #[arg(long, value_name = "COST_MODEL")]
+    pub minimise: Option<String>,
 }
 
 /// How a model's numeric range is chosen.

@@ -70,7 +70,7 @@ impl Source {
         }
         let needless = |option| Err(Error::NeedlessOption { path: self.path.clone(), option });
         if !self.options.is_empty() {
-            return needless("`--strategy` or `--order`");
+            return needless("`--strategy`, `--order` or `--minimise`");
         }
         if self.model != ModelOptions::default() {
             return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");

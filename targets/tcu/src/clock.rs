@@ -121,6 +121,11 @@ impl Clock {
         Ok(Self { machine: Machine::new(config, params, beats) })
     }
 
+    /// A run that starts at reset, of which only the time is asked.
+    pub fn meter(&self) -> Meter {
+        Meter { machine: self.machine.clone() }
+    }
+
     /// When the instructions of `ops` are accepted and what else happens, from reset on.
     ///
     /// Stops at the first instruction that the decoder can never hand on.
@@ -164,6 +169,26 @@ impl Clock {
         let timeline = run.finish(ops);
         sampler.idle(&mut machine, timeline.total, block.max(1).into());
         timeline
+    }
+}
+
+/// A run of which only the time is asked: instructions are added one by one.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    machine: Machine,
+}
+
+impl Meter {
+    /// Adds an instruction. One that hangs adds nothing.
+    pub fn push(&mut self, op: &Op) {
+        if self.machine.step(op).is_ok() {
+            self.machine.obey(op);
+        }
+    }
+
+    /// The last event so far that counts, as in [`Timeline::total`].
+    pub fn cycles(&self) -> u64 {
+        self.machine.total()
     }
 }
 

@@ -6,12 +6,13 @@
 //! | layers | [`mod@layers`] | graph nodes → chains that stay in the accumulators |
 //! | HIR | [`hir`], built by `ops` (one file per operator family) | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
-//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the estimator |
+//! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock |
 //! | LIR | [`lir`] | runs of vectors → instructions |
 //! | program | [`backend`] | everything → [`Program`] |
 
 mod arena;
 pub mod backend;
+pub mod cost;
 pub mod error;
 mod formula;
 pub mod hir;
@@ -29,9 +30,11 @@ mod windows;
 
 use npukit_graph::Graph;
 
+pub use cost::Minimise;
 pub use error::{LowerError, Memory, Problem};
 pub use memory::Strategy;
 
+use crate::board;
 use crate::config::Config;
 use crate::program::Program;
 
@@ -52,10 +55,12 @@ pub enum Order {
 pub struct Options {
     /// Name of the program; the graph's when `None`.
     pub name: Option<String>,
-    /// Where variables and constants live; the cheapest by the estimator when `None`.
+    /// Where variables and constants live; the cheapest when `None`.
     pub strategy: Option<Strategy>,
     /// Where the bias enters.
     pub order: Order,
+    /// Whose cycles are minimised; when `None` those of the hardware's clock with a memory like the ZCU104's.
+    pub minimise: Option<Minimise>,
     /// The graph comes from [`prepare`] and is to be lowered as it is.
     pub prepared: bool,
 }
@@ -91,12 +96,17 @@ pub struct Compiled {
 /// Errors: every node that cannot be lowered, or the memory a layer does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
     let model = hir::build(graph, config, options)?;
-    let (strategy, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
+    let (strategy, scheduled) =
+        schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
     let saturated_constants = model.objects.saturated_constants();
     let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
     Ok(Compiled { program, strategy, saturated_constants, results })
+}
+
+fn minimise(config: &Config, options: &Options) -> Minimise {
+    options.minimise.unwrap_or_else(|| Minimise::Clock(board::memory(config, None)))
 }
 
 /// The graph that [`compile`] lowers in place of `graph`: it computes the same in fewer cycles.
@@ -128,7 +138,7 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 /// Errors: as [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
     let model = hir::build(graph, config, options)?;
-    let (_, scheduled) = schedule::cheapest(&model, config, options.strategy)?;
+    let (_, scheduled) = schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
     Ok(Stages {
         layers: model.print_layers(),
         hir: model.print_steps(),

@@ -385,17 +385,28 @@ impl Machine {
         Accept::new(written, Unit::LocalA).and(routed.queued, Unit::Router).and(commands, Unit::Accumulator)
     }
 
-    /// Enters the last events and the work done.
-    pub(super) fn finish(&self, timeline: &mut Timeline) {
+    /// The last events of each kind so far.
+    fn last_events(&self) -> LastEvents {
         let seen = |at: Cycle| if at < NEVER { at } else { 0 };
         let [dram0, dram1] = &self.banks;
-        timeline.last = LastEvents {
+        LastEvents {
             accumulator_write: self.accumulator.last_write(),
             local_write: seen(self.local_written).max(seen(self.host.written)),
             axi_write: seen(dram0.last_beat_written()).max(seen(dram1.last_beat_written())),
             weight_load: seen(self.array.loaded),
             write_response: seen(dram0.last_response()).max(seen(dram1.last_response())),
-        };
+        }
+    }
+
+    /// The last event so far that counts; [`Timeline::total`] when the program ends here.
+    pub(super) fn total(&self) -> u64 {
+        self.last_events().latest().max(self.head)
+    }
+
+    /// Enters the last events and the work done.
+    pub(super) fn finish(&self, timeline: &mut Timeline) {
+        let [dram0, dram1] = &self.banks;
+        timeline.last = self.last_events();
         timeline.busy = Busy {
             array_rows: self.array.computed_rows,
             weight_rows: self.array.weight_rows,

@@ -1,12 +1,13 @@
 //! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
 //!
 //! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every layer
-//! a few tilings are written out and costed with the published estimator.
+//! a few tilings are written out and costed with the clock, or the published estimator.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use super::arena::Arena;
+use super::cost::Minimise;
 use super::error::{LowerError, Memory, Problem};
 use super::hir::{Layer, Model};
 use super::lir::{Checkpoint, Lir};
@@ -24,7 +25,7 @@ pub struct Scheduled {
     pub plan: Plan,
     /// Instructions.
     pub ops: Vec<Op>,
-    /// Cycles by the published estimator, drained.
+    /// Cycles by what was minimised.
     pub cycles: u64,
     /// Instructions of each layer.
     pub layers: Vec<Range<usize>>,
@@ -54,14 +55,15 @@ pub fn cheapest(
     model: &Model,
     config: &Config,
     strategy: Option<Strategy>,
+    minimise: Minimise,
 ) -> Result<(Strategy, Scheduled), LowerError> {
     if let Some(strategy) = strategy {
-        return Ok((strategy, schedule(model, config, strategy, u64::MAX)?));
+        return Ok((strategy, schedule(model, config, strategy, minimise, u64::MAX)?));
     }
-    let mut best = schedule(model, config, Strategy::LocalIsolated, u64::MAX);
+    let mut best = schedule(model, config, Strategy::LocalIsolated, minimise, u64::MAX);
     for strategy in Strategy::ALL.into_iter().skip(1) {
         let budget = best.as_ref().map_or(u64::MAX, |best| best.cycles);
-        if let Ok(cheaper) = schedule(model, config, strategy, budget) {
+        if let Ok(cheaper) = schedule(model, config, strategy, minimise, budget) {
             best = Ok(cheaper);
         }
     }
@@ -75,12 +77,13 @@ fn schedule(
     model: &Model,
     config: &Config,
     strategy: Strategy,
+    minimise: Minimise,
     budget: u64,
 ) -> Result<Scheduled, LowerError> {
     let plan = Plan::new(model, config, strategy)?;
     let context = Context { model, plan: &plan, config };
     let arena = Arena::new(plan.arena.clone());
-    let mut state = State { lir: Lir::new(config), arena, limits: Limits::default() };
+    let mut state = State { lir: Lir::new(config, minimise), arena, limits: Limits::default() };
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
     for (i, layer) in model.layers.iter().enumerate() {
@@ -95,7 +98,8 @@ fn schedule(
         aggregate: plan.local.aggregate + arena.aggregate,
     };
     let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
-    let Lir { ops, cycles, .. } = lir;
+    let cycles = lir.cycles();
+    let ops = lir.ops;
     Ok(Scheduled { plan, ops, cycles, layers, tilings, local, accumulators, config: config.clone() })
 }
 
@@ -120,7 +124,7 @@ fn schedule_layer(
     for tilings in tilings(layer) {
         let mut fitting = 0;
         for tiling in tilings {
-            let budget = best.as_ref().map_or(budget, |best| best.after.cycles);
+            let budget = best.as_ref().map_or(budget, |best| best.after.cycles());
             match attempt(state, context, layer, tiling, budget) {
                 Ok(cheaper) => {
                     fitting += 1;
@@ -214,7 +218,7 @@ fn emit_layer(
     let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
         emit(state, context, layer, pixels.clone(), blocks.clone())?;
         let instructions = state.lir.ops.len();
-        if state.lir.cycles >= budget || instructions > MOST_INSTRUCTIONS {
+        if state.lir.cycles() >= budget || instructions > MOST_INSTRUCTIONS {
             return Err(TileError::Long { instructions });
         }
         Ok(())

@@ -7,11 +7,12 @@ use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance,
 
 use super::program::TcuProgram;
 use crate::artifact::artifact_name;
+use crate::board;
 use crate::codec::{decode_program_lenient, encode_program};
 use crate::config::{Config, DataType};
 use crate::isa::isa;
 use crate::listing::listing;
-use crate::lower::{self, LowerError, Order, Strategy};
+use crate::lower::{self, LowerError, Minimise, Order, Strategy};
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {
@@ -121,15 +122,35 @@ impl TcuInstance {
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
         let name = artifact_name(&options.model_name, &self.name);
         let prepared = options.prepared;
-        let mut lowering = lower::Options { name: Some(name), prepared, ..lower::Options::default() };
+        let minimise = Some(self.hardware());
+        let mut lowering =
+            lower::Options { name: Some(name), minimise, prepared, ..lower::Options::default() };
         for (key, value) in &options.options {
             match key.as_str() {
                 "strategy" => lowering.strategy = Some(strategy(value)?),
                 "order" => lowering.order = order(value)?,
-                _ => return Err(option(key, value, "the options of tcu are `strategy` and `order`")),
+                "minimise" => lowering.minimise = Some(self.minimise(value)?),
+                _ => {
+                    let legal = "the options of tcu are `strategy`, `order` and `minimise`";
+                    return Err(option(key, value, legal));
+                }
             }
         }
         Ok(lowering)
+    }
+
+    fn minimise(&self, value: &str) -> Result<Minimise, TargetError> {
+        match value {
+            "estimator" => Ok(Minimise::Estimator),
+            "model" => Ok(self.hardware()),
+            _ => Err(option("minimise", value, "must be `model` or `estimator`")),
+        }
+    }
+
+    /// The cycles of the board.
+    fn hardware(&self) -> Minimise {
+        let mhz = board::clock(&self.name).map(|clock| clock.mhz);
+        Minimise::Clock(board::memory(&self.config, mhz))
     }
 }
 
