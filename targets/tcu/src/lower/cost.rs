@@ -1,9 +1,7 @@
-//! What the compiler minimises: [`Cost`] follows a program instruction by instruction.
+//! What the compiler minimises: [`Minimise`].
 
 use crate::clock::{Clock, ClockParams, Meter};
 use crate::config::Config;
-use crate::op::Op;
-use crate::timing::Estimator;
 
 /// Whose cycles the compiler minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,44 +12,12 @@ pub enum Minimise {
     Clock(ClockParams),
 }
 
-/// The cycles of a program so far.
-#[derive(Clone, Debug)]
-pub enum Cost {
-    /// By the published estimator, drained.
-    Estimator {
-        /// Its state.
-        estimator: Estimator,
-        /// The sum.
-        cycles: u64,
-    },
-    /// By the hardware's clock.
-    Clock(Box<Meter>),
-}
-
-impl Cost {
-    /// Before the first instruction.
-    pub fn new(config: &Config, minimise: Minimise) -> Self {
-        if let Minimise::Clock(params) = minimise
-            && let Ok(clock) = Clock::new(config, params)
-        {
-            return Self::Clock(Box::new(clock.meter()));
-        }
-        Self::Estimator { estimator: Estimator::new(config), cycles: 0 }
-    }
-
-    /// Adds an instruction.
-    pub fn push(&mut self, op: &Op) {
+impl Minimise {
+    /// The clock to go by; none for the estimator.
+    pub fn meter(self, config: &Config) -> Option<Meter> {
         match self {
-            Self::Estimator { estimator, cycles } => *cycles += estimator.cost(op).cycles,
-            Self::Clock(meter) => meter.push(op),
-        }
-    }
-
-    /// Cycles so far.
-    pub fn cycles(&self) -> u64 {
-        match self {
-            Self::Estimator { cycles, .. } => *cycles,
-            Self::Clock(meter) => meter.cycles(),
+            Self::Estimator => None,
+            Self::Clock(params) => Clock::new(config, params).ok().map(|clock| clock.meter()),
         }
     }
 }

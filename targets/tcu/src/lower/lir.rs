@@ -1,8 +1,8 @@
-//! LIR: instructions, made from runs of vectors, with what they cost.
+//! LIR: instructions, made from runs of vectors, with their cost by the published estimator.
 
-use super::cost::{Cost, Minimise};
 use crate::config::Config;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::timing::Estimator;
 
 /// Pairs of vectors merged into one strided operand each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,9 @@ pub struct Lir {
     config: Config,
     /// The instructions.
     pub ops: Vec<Op>,
-    cost: Cost,
+    /// Cycles by the estimator, drained.
+    pub cycles: u64,
+    estimator: Estimator,
     array: Option<u64>,
 }
 
@@ -71,49 +73,46 @@ pub struct Lir {
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     length: usize,
-    cost: Cost,
+    /// Cycles so far.
+    pub cycles: u64,
+    estimator: Estimator,
     array: Option<u64>,
-}
-
-impl Checkpoint {
-    /// Cycles up to it.
-    pub fn cycles(&self) -> u64 {
-        self.cost.cycles()
-    }
 }
 
 impl Lir {
     /// An empty list.
-    pub fn new(config: &Config, minimise: Minimise) -> Self {
-        let cost = Cost::new(config, minimise);
-        Self { config: config.clone(), ops: Vec::new(), cost, array: None }
-    }
-
-    /// Cycles so far.
-    pub fn cycles(&self) -> u64 {
-        self.cost.cycles()
+    pub fn new(config: &Config) -> Self {
+        Self {
+            config: config.clone(),
+            ops: Vec::new(),
+            cycles: 0,
+            estimator: Estimator::new(config),
+            array: None,
+        }
     }
 
     /// The present state.
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { length: self.ops.len(), cost: self.cost.clone(), array: self.array }
+        let Self { ops, cycles, estimator, array, .. } = self;
+        Checkpoint { length: ops.len(), cycles: *cycles, estimator: estimator.clone(), array: *array }
     }
 
     /// Takes back all since `checkpoint`; returns the instructions taken back.
     pub fn rewind(&mut self, checkpoint: &Checkpoint) -> Vec<Op> {
-        (self.cost, self.array) = (checkpoint.cost.clone(), checkpoint.array);
+        (self.cycles, self.estimator, self.array) =
+            (checkpoint.cycles, checkpoint.estimator.clone(), checkpoint.array);
         self.ops.split_off(checkpoint.length)
     }
 
     /// Puts back instructions that [`Lir::rewind`] took, and the state after them.
     pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
         self.ops.extend(ops);
-        (self.cost, self.array) = (after.cost.clone(), after.array);
+        (self.cycles, self.estimator, self.array) = (after.cycles, after.estimator.clone(), after.array);
     }
 
     /// Adds an instruction.
     pub fn push(&mut self, op: Op) {
-        self.cost.push(&op);
+        self.cycles += self.estimator.cost(&op).cycles;
         self.ops.push(op);
     }
 

@@ -4,10 +4,11 @@
 //! too, in real numbers, but pay on this machine only: they depend on the vectors' length, on what a SIMD
 //! pass costs beside a product, and on the number format. One file each, and a line in [`rewrite`].
 
+mod normalised_sums;
 mod pixel_groups;
 mod thresholds;
 
-use npukit_graph::{Graph, NodeId, ValueId};
+use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::Tensor;
 
 use super::Order;
@@ -23,6 +24,7 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     graph.validate().ok()?;
     let mut graph = graph.clone();
     thresholds::rewrite(&mut graph, config);
+    normalised_sums::rewrite(&mut graph, config);
     pixel_groups::rewrite(&mut graph, config);
     graph.validate().ok().map(|()| graph)
 }
@@ -30,6 +32,15 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
 /// The floats of a constant.
 fn floats(graph: &Graph, id: ValueId) -> Option<&[f32]> {
     graph.constant(id)?.as_f32()
+}
+
+/// Factor and addend of each channel of a normalisation by constants.
+fn factors(graph: &Graph, node: &Node) -> Option<Vec<[f64; 2]>> {
+    let Op::BatchNormalization(op) = &node.op else { return None };
+    let &[_, scale, bias, mean, variance] = node.inputs.as_slice() else { return None };
+    let [scale, bias] = [floats(graph, scale)?, floats(graph, bias)?];
+    let [mean, variance] = [floats(graph, mean)?, floats(graph, variance)?];
+    Some(op.factors(scale, bias, mean, variance))
 }
 
 /// Adds a constant, called `base` or alike; `data` has the elements of `shape`.

@@ -1,7 +1,8 @@
 //! The schedule: layers cut into tiles that fit, each tiling tried and the cheapest kept.
 //!
 //! A tile is a range of pixels of the layer's last grid and a range of its blocks. For every layer
-//! a few tilings are written out and costed with the clock, or the published estimator.
+//! a few tilings are written out and costed with the published estimator, which is quick; the clock decides
+//! between the best of them.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -13,6 +14,7 @@ use super::hir::{Layer, Model};
 use super::lir::{Checkpoint, Lir};
 use super::memory::{Plan, Strategy};
 use super::tile::{Context, Limits, State, TileError, emit};
+use crate::clock::Meter;
 use crate::config::Config;
 use crate::listing::listing;
 use crate::op::Op;
@@ -83,13 +85,14 @@ fn schedule(
     let plan = Plan::new(model, config, strategy)?;
     let context = Context { model, plan: &plan, config };
     let arena = Arena::new(plan.arena.clone());
-    let mut state = State { lir: Lir::new(config, minimise), arena, limits: Limits::default() };
+    let mut state = State { lir: Lir::new(config), arena, limits: Limits::default() };
+    let mut meter = minimise.meter(config);
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
     for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
         state.arena.retire(|object| plan.is_needed(object, i));
-        tilings.push(schedule_layer(&mut state, context, layer, budget)?);
+        tilings.push(schedule_layer(&mut state, &mut meter, context, layer, budget)?);
         layers.push(first..state.lir.ops.len());
     }
     let State { lir, arena, limits } = state;
@@ -98,7 +101,7 @@ fn schedule(
         aggregate: plan.local.aggregate + arena.aggregate,
     };
     let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
-    let cycles = lir.cycles();
+    let cycles = meter.map_or(lir.cycles, |meter| meter.cycles());
     let ops = lir.ops;
     Ok(Scheduled { plan, ops, cycles, layers, tilings, local, accumulators, config: config.clone() })
 }
@@ -112,23 +115,62 @@ struct Attempt {
     limits: Limits,
 }
 
-/// Writes the layer out under each tiling and keeps the cheapest, if that ends before `budget`.
+/// Attempts that the clock decides between.
+const ATTEMPTS_TIMED: usize = 6;
+
+/// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
 fn schedule_layer(
     state: &mut State,
+    meter: &mut Option<Meter>,
     context: Context<'_>,
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
-    let mut best: Option<Attempt> = None;
+    let best = match meter {
+        None => attempts(state, context, layer, 1, budget)?.pop(),
+        Some(meter) => {
+            let timed =
+                attempts(state, context, layer, ATTEMPTS_TIMED, u64::MAX)?.into_iter().map(|attempt| {
+                    let mut after = meter.clone();
+                    attempt.ops.iter().for_each(|op| after.push(op));
+                    (after, attempt)
+                });
+            let quickest = timed.min_by_key(|(after, _)| after.cycles());
+            quickest.filter(|(after, _)| after.cycles() < budget).map(|(after, attempt)| {
+                *meter = after;
+                attempt
+            })
+        }
+    };
+    let Some(Attempt { tiling, ops, after, arena, limits }) = best else {
+        return Err(too_long(layer, state.lir.ops.len()));
+    };
+    state.lir.replay(ops, &after);
+    (state.arena, state.limits) = (arena, limits);
+    Ok(tiling)
+}
+
+/// The `count` cheapest ways of writing the layer by the estimator, of those that end before `budget`,
+/// cheapest first; at least one.
+fn attempts(
+    state: &mut State,
+    context: Context<'_>,
+    layer: &Layer,
+    count: usize,
+    budget: u64,
+) -> Result<Vec<Attempt>, LowerError> {
+    let mut best: Vec<Attempt> = Vec::new();
     let mut last_error = None;
     for tilings in tilings(layer) {
         let mut fitting = 0;
         for tiling in tilings {
-            let budget = best.as_ref().map_or(budget, |best| best.after.cycles());
-            match attempt(state, context, layer, tiling, budget) {
+            let worst = best.get(count - 1).map_or(budget, |worst| worst.after.cycles);
+            match attempt(state, context, layer, tiling, worst) {
                 Ok(cheaper) => {
                     fitting += 1;
-                    best = Some(cheaper);
+                    best.truncate(count - 1);
+                    let at = best.partition_point(|other| other.after.cycles <= cheaper.after.cycles);
+                    best.insert(at, cheaper);
                 }
                 Err(error @ TileError::Long { .. }) => {
                     fitting += 1;
@@ -142,12 +184,7 @@ fn schedule_layer(
             }
         }
     }
-    let Some(Attempt { tiling, ops, after, arena, limits }) = best else {
-        return Err(insufficient(layer, context, last_error));
-    };
-    state.lir.replay(ops, &after);
-    (state.arena, state.limits) = (arena, limits);
-    Ok(tiling)
+    if best.is_empty() { Err(insufficient(layer, context, last_error)) } else { Ok(best) }
 }
 
 /// Writes the layer out and takes it back.
@@ -218,7 +255,7 @@ fn emit_layer(
     let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
         emit(state, context, layer, pixels.clone(), blocks.clone())?;
         let instructions = state.lir.ops.len();
-        if state.lir.cycles() >= budget || instructions > MOST_INSTRUCTIONS {
+        if state.lir.cycles >= budget || instructions > MOST_INSTRUCTIONS {
             return Err(TileError::Long { instructions });
         }
         Ok(())

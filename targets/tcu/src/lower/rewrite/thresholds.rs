@@ -13,7 +13,7 @@ use npukit_graph::op::{Binary, BinaryKind, Gemm};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::NumberFormat;
 
-use super::{add_floats, floats, name_of, set_operand};
+use super::{add_floats, factors, floats, name_of, set_operand};
 use crate::config::Config;
 
 /// The largest root mean square of `1 / f` over the channels of a vector that the weights bear: they lose
@@ -132,15 +132,6 @@ impl Pair {
         }
         Some(())
     }
-}
-
-/// Factor and addend of each channel of a normalisation by constants.
-fn factors(graph: &Graph, node: &Node) -> Option<Vec<[f64; 2]>> {
-    let Op::BatchNormalization(op) = &node.op else { return None };
-    let &[_, scale, bias, mean, variance] = node.inputs.as_slice() else { return None };
-    let [scale, bias] = [floats(graph, scale)?, floats(graph, bias)?];
-    let [mean, variance] = [floats(graph, mean)?, floats(graph, variance)?];
-    Some(op.factors(scale, bias, mean, variance))
 }
 
 /// The channels of a vector.

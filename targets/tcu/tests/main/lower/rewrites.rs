@@ -108,3 +108,27 @@ fn four_pixels_of_four_channels_share_a_vector() {
     let (_, separate) = work(&net, Order::Upstream);
     assert!(rows * 2 < separate, "{rows} and {separate} rows");
 }
+
+#[test]
+fn a_normalised_sum_is_part_of_the_product() {
+    let build = |net: &mut Net| {
+        let x = net.input(&[1, 8, 8, 16]);
+        let y = net.node(Relu, &[x]);
+        let inner = even(net, y, 3, 16, dense(3));
+        let sum = net.node(Binary { kind: BinaryKind::Add }, &[x, inner]);
+        let last = normalised(net, sum, FACTORS[0]);
+        let pool =
+            Window { kernel: [8; 2], strides: [1; 2], dilations: [1; 2], pads: [0; 4], ceil_mode: false };
+        vec![net.node(AveragePool { window: pool, count_include_pad: false }, &[last])]
+    };
+    for n in [16, 4, 3] {
+        let mut net = Net::new();
+        let outputs = build(&mut net);
+        net.check(&outputs, &config(n, 4096, 2048));
+    }
+    let mut net = Net::new();
+    net.graph.outputs = build(&mut net);
+    let (default, upstream) = (work(&net, Order::Default).0, work(&net, Order::Upstream).0);
+    // A multiplication and an addition of 64 vectors less, and their registers.
+    assert_eq!(default + 2 * 64 + 2, upstream);
+}

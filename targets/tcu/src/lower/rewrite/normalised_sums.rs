@@ -1,0 +1,114 @@
+//! Normalisation of a sum as part of the product that makes it.
+//!
+//! `f (conv(x) + y) + o`, where nobody else reads the sum: the convolution takes up `f` and `o`, and `y` goes through a
+//! product with `f` on the diagonal, which shares the accumulators. A row of the array a vector takes the place of a move and
+//! two SIMD passes.
+
+use npukit_graph::op::{Binary, BinaryKind, Conv};
+use npukit_graph::{Graph, Node, NodeId, Op, Value, ValueId};
+
+use super::{add_floats, factors, floats, name_of, set_operand};
+use crate::config::Config;
+
+/// The largest root mean square of `1 / f`: the weights lose a bit of precision at most.
+const MOST_LOSS: f64 = 2.0;
+/// Cycles that two passes take a vector, and that loading a vector of weights takes.
+const PASSES_COST: usize = 8;
+const LOAD_COST: usize = 3;
+
+/// Rewrites every normalised sum of a convolution and something else.
+pub fn rewrite(graph: &mut Graph, config: &Config) {
+    let mut index = 0;
+    while index < graph.nodes.len() {
+        if let Some(sum) = Sum::at(graph, index, config.array_size) {
+            // One node goes, one comes.
+            let _ = sum.apply(graph, index);
+        }
+        index += 1;
+    }
+}
+
+/// A convolution and another value, added and normalised.
+struct Sum {
+    conv: NodeId,
+    add: NodeId,
+    other: ValueId,
+    factors: Vec<[f64; 2]>,
+}
+
+impl Sum {
+    fn at(graph: &Graph, norm: usize, array_size: usize) -> Option<Self> {
+        let factors = factors(graph, &graph.nodes[norm])?;
+        let loss: f64 = factors.iter().map(|[factor, _]| factor.powi(-2)).sum();
+        let exact = factors.iter().flatten().all(|factor| factor.is_finite());
+        if !exact || (loss / factors.len() as f64).sqrt() > MOST_LOSS {
+            return None;
+        }
+        let (producers, consumers) = (graph.producers(), graph.consumers());
+        let alone = |value: ValueId| consumers[value.0 as usize].len() == 1 && !graph.is_output(value);
+        let made = |value: ValueId| producers[value.0 as usize].filter(|_| alone(value));
+        let add = made(graph.nodes[norm].inputs[0])?;
+        let Op::Binary(Binary { kind: BinaryKind::Add }) = graph.node(add).op else { return None };
+        let &[a, b] = graph.node(add).inputs.as_slice() else { return None };
+        let conv = |value: ValueId| made(value).filter(|&node| is_dense(graph, node));
+        // A sum of two convolutions is one product already.
+        let (conv, other) = match (conv(a), conv(b)) {
+            (Some(conv), None) => (conv, b),
+            (None, Some(conv)) => (conv, a),
+            _ => return None,
+        };
+        let shape = graph.shape(graph.node(add).outputs[0]);
+        let alike = shape.len() == 4 && graph.shape(other) == shape && graph.constant(other).is_none();
+        let vectors = shape.iter().take(3).product::<usize>() * factors.len().div_ceil(array_size);
+        let pays = vectors * PASSES_COST > factors.len() * LOAD_COST;
+        (alike && pays).then_some(Self { conv, add, other, factors })
+    }
+
+    fn apply(self, graph: &mut Graph, norm: usize) -> Option<()> {
+        let channels = self.factors.len();
+        let weights = graph.node(self.conv).inputs[1];
+        let scaled = floats(graph, weights)?.iter().zip(self.factors.iter().cycle());
+        let scaled = scaled.map(|(&weight, [factor, _])| (f64::from(weight) * factor) as f32).collect();
+        let bias = graph.node(self.conv).inputs.get(2).and_then(|&bias| floats(graph, bias));
+        let bias = |c: usize| bias.and_then(|bias| bias.get(c)).map_or(0.0, |&b| f64::from(b));
+        let bias: Vec<f32> =
+            self.factors.iter().enumerate().map(|(c, [f, o])| (bias(c) * f + o) as f32).collect();
+        let mut diagonal = vec![0.0; channels * channels];
+        for (c, [factor, _]) in self.factors.iter().enumerate() {
+            diagonal[c * channels + c] = *factor as f32;
+        }
+        let (shape, base) = (graph.shape(weights).to_vec(), name_of(graph, weights));
+        let node_name = graph.nodes[norm].name.clone();
+        let scaled = add_floats(graph, &base, shape, scaled)?;
+        let bias = add_floats(graph, &format!("{base}/bias"), vec![channels], bias)?;
+        let diagonal =
+            add_floats(graph, &format!("{node_name}/scale"), vec![1, 1, channels, channels], diagonal)?;
+        set_operand(graph, self.conv, 1, scaled);
+        set_operand(graph, self.conv, 2, bias);
+        let info = graph.value(self.other).info.clone();
+        let name = graph.fresh_name(&format!("{node_name}/scaled"));
+        let through = graph.add_value(Value { name, info, constant: None });
+        let op = Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 }.into();
+        let add = graph.node(self.add);
+        let inputs = add.inputs.iter().map(|&input| if input == self.other { through } else { input });
+        let sum = Node {
+            name: add.name.clone(),
+            op: add.op.clone(),
+            inputs: inputs.collect(),
+            outputs: Vec::new(),
+        };
+        // The sum takes the place of its normalisation, the product with the diagonal that of the sum.
+        let outputs = std::mem::take(&mut graph.nodes[norm].outputs);
+        graph.nodes[norm] = Node { outputs, ..sum };
+        graph.nodes[self.add.0 as usize] =
+            Node { name: node_name, op, inputs: vec![self.other, diagonal], outputs: vec![through] };
+        Some(())
+    }
+}
+
+/// Whether a node is a convolution by constants that is not divided into groups.
+fn is_dense(graph: &Graph, node: NodeId) -> bool {
+    let node = graph.node(node);
+    let constant = |&id: &ValueId| floats(graph, id).is_some();
+    matches!(&node.op, Op::Conv(conv) if conv.group == 1) && node.inputs[1..].iter().all(constant)
+}
