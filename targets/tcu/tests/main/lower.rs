@@ -394,7 +394,7 @@ fn samples_beyond_the_image() {
     };
     let nearest = ResizeMode::Nearest(NearestMode::Floor);
     for mode in [nearest, ResizeMode::Linear] {
-        let (mut net, y) = beyond(0.0, mode);
+        let (net, y) = beyond(0.0, mode);
         net.check(&[y], &config(4, 256, 128));
         let (mut net, y) = beyond(0.5, mode);
         net.graph.outputs = vec![y];
