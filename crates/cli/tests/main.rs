@@ -1,5 +1,5 @@
 //! Tests of the `npu` command, run as a user runs it.
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 #[path = "main/bad_input.rs"]
 mod bad_input;
