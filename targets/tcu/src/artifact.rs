@@ -6,6 +6,7 @@
 //! it, as for published artifacts; inputs and outputs are then plain rows of vectors.
 
 mod error;
+mod host_op;
 mod layout;
 mod manifest;
 mod scalars;

@@ -117,6 +117,13 @@ impl<'a> Keys<'a> {
         number.ok_or_else(|| self.wrong(key, "a number from 0", value))
     }
 
+    /// A finite 32-bit float.
+    pub fn float(&self, key: &str) -> Result<f32, KeyError> {
+        let value = self.required(key)?;
+        let number = value.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
+        number.ok_or_else(|| self.wrong(key, "a 32-bit float", value))
+    }
+
     /// An array of natural numbers.
     pub fn numbers(&self, key: &str) -> Result<Vec<usize>, KeyError> {
         let number = |value: &Value| {

@@ -18,6 +18,8 @@ mod formula;
 pub mod hir;
 pub mod layers;
 pub mod lir;
+mod lookup;
+mod lookup_table;
 pub mod memory;
 pub mod object;
 mod ops;

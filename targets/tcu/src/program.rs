@@ -1,5 +1,6 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
+use npukit_graph::op::UnaryKind;
 use npukit_graph::{OpError, Operator, op};
 use npukit_numeric::Tensor;
 
@@ -51,23 +52,40 @@ pub struct HostStep {
     pub reason: String,
 }
 
-/// What a host step computes.
+/// What a host step computes: an operator of the graph, on an output in the model's shape, that keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostOp {
-    /// Softmax over the axes from `axis` up to `axis_end` (exclusive) of the output in the model's shape.
-    Softmax {
-        /// First axis summed over.
-        axis: usize,
-        /// One past the last axis summed over.
-        axis_end: usize,
-    },
+    /// Softmax.
+    Softmax(op::Softmax),
+    /// Its logarithm.
+    LogSoftmax(op::LogSoftmax),
+    /// A function of each element.
+    Unary(op::Unary),
+}
+
+impl From<UnaryKind> for HostOp {
+    fn from(kind: UnaryKind) -> Self {
+        Self::Unary(op::Unary { kind })
+    }
 }
 
 impl HostOp {
+    fn operator(&self) -> &dyn Operator {
+        match self {
+            Self::Softmax(op) => op,
+            Self::LogSoftmax(op) => op,
+            Self::Unary(op) => op,
+        }
+    }
+
+    /// The operator's name, as ONNX spells it.
+    pub fn name(&self) -> &'static str {
+        self.operator().name()
+    }
+
     /// The step's result, as the graph's evaluator computes it. Errors: axes the tensor does not have.
     pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
-        let Self::Softmax { axis, axis_end } = *self;
-        let results = op::Softmax { axis, axis_end }.eval(&[tensor])?;
+        let results = self.operator().eval(&[tensor])?;
         Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))
     }
 }

@@ -5,9 +5,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ArtifactError;
+use super::{ArtifactError, host_op};
 use crate::keys::{KeyError, Keys};
-use crate::program::{Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Program, Usage};
+use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage};
 
 /// The version of the format, in the key `version`.
 const VERSION: u64 = 1;
@@ -50,11 +50,12 @@ fn layout_to_json(binding: &Binding) -> Option<Value> {
 
 fn host_step_to_json(step: &HostStep) -> Value {
     let HostStep { node, output, op, reason } = step;
-    let HostOp::Softmax { axis, axis_end } = op;
-    json!({
-        "node": node, "output": output, "reason": reason,
-        "op": op.name(), "axis": axis, "axis_end": axis_end,
-    })
+    let mut map = host_op::to_json(op);
+    map.extend(
+        [("node", node), ("output", output), ("reason", reason)]
+            .map(|(key, text)| (key.to_owned(), json!(text))),
+    );
+    Value::Object(map)
 }
 
 fn layer_to_json(layer: &Layer) -> Value {
@@ -120,25 +121,15 @@ fn host_steps(keys: &Keys<'_>, outputs: &[Binding]) -> Result<Vec<HostStep>, Art
             Ok(HostStep {
                 node: entry.string("node")?.to_owned(),
                 output: output.to_owned(),
-                op: host_op(entry, binding)?,
+                op: host_op::from_keys(entry, rank(binding))?,
                 reason: entry.string("reason")?.to_owned(),
             })
         })
         .collect()
 }
 
-fn host_op(entry: &Keys<'_>, binding: &Binding) -> Result<HostOp, KeyError> {
-    let name = entry.string("op")?;
-    if name != HostOp::SOFTMAX {
-        return Err(entry.error("op", format!("is `{name}`, this npukit knows `{}`", HostOp::SOFTMAX)));
-    }
-    let rank = binding.layout.as_ref().map_or(0, |layout| layout.model_shape.len());
-    let (axis, axis_end) = (entry.number("axis")?, entry.number("axis_end")?);
-    if axis >= axis_end || axis_end > rank as u64 {
-        let reason = format!("is {axis_end} with axis {axis}, of an output of {rank} axes");
-        return Err(entry.error("axis_end", reason));
-    }
-    Ok(HostOp::Softmax { axis: axis as usize, axis_end: axis_end as usize })
+fn rank(binding: &Binding) -> usize {
+    binding.layout.as_ref().map_or(0, |layout| layout.model_shape.len())
 }
 
 fn layers(keys: &Keys<'_>, instructions: usize) -> Result<Vec<Layer>, ArtifactError> {
@@ -171,15 +162,4 @@ fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
 fn stale(entry: &Keys<'_>, key: &str) -> KeyError {
     let reason = "does not agree with the .tmodel beside it: compile the model again, or delete this file";
     entry.error(key, reason)
-}
-
-impl HostOp {
-    const SOFTMAX: &'static str = "Softmax";
-
-    /// The operator's name.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Softmax { .. } => Self::SOFTMAX,
-        }
-    }
 }

@@ -86,6 +86,8 @@ pub enum Step {
     },
     /// A formula for each vector of the grid.
     Formula(Formula),
+    /// A function of each element of the grid, by tables.
+    Lookup(Lookup),
     /// The vectors of each window, combined lane by lane in the order of the window.
     Reduce {
         /// Operation; its operands may be swapped.
@@ -158,6 +160,19 @@ pub struct Operation {
     pub operand: Operand,
     /// The register is the left operand.
     pub swapped: bool,
+}
+
+/// A function by lookup: around the closest key, a polynomial of the difference to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The constant with all tables: the keys, then each coefficient's, the constant one first.
+    pub object: ObjectId,
+    /// Vectors of each table.
+    pub vectors: u32,
+    /// Tables, the keys counted.
+    pub tables: u32,
+    /// Coefficients of the polynomial, at least one; further tables are loaded, but not used.
+    pub coefficients: usize,
 }
 
 /// An operand of a [`Formula`].
@@ -359,6 +374,12 @@ impl Model {
                 format!("{op:?} by channel with {operand}{}", if *swapped { ", swapped" } else { "" })
             }
             Step::Formula(formula) => self.print_formula(formula),
+            Step::Lookup(Lookup { object, vectors, coefficients, .. }) => {
+                format!(
+                    "lookup {}: keys in {vectors} vectors, {coefficients} coefficients",
+                    self.name(*object)
+                )
+            }
             Step::Reduce { op, windows } => format!("{op:?}, {} windows", windows.len()),
             Step::AveragePool { windows, .. } => format!("average pool, {} windows", windows.len()),
             Step::WeightedSum(sum) => {

@@ -15,7 +15,7 @@ pub use limits::no_floats;
 
 use super::Order;
 use super::error::{LowerError, Memory, Problem};
-use super::hir::{Layer, Model, Port, Step};
+use super::hir::{Layer, Lookup, Model, Port, Step};
 use super::object::{ObjectKind, Objects, VecRef};
 use super::ops;
 use super::view::{View, natural_channels};
@@ -103,6 +103,8 @@ pub struct Builder<'g> {
     host_reads: HashSet<ValueId>,
     done: Vec<bool>,
     host_steps: Vec<HostStep>,
+    /// Lookup tables made so far, by function.
+    pub tables: HashMap<String, Lookup>,
     problems: Vec<Problem>,
     /// The first node whose constants are too many for DRAM1.
     insufficient: Option<LowerError>,
@@ -133,6 +135,7 @@ impl<'g> Builder<'g> {
             host_reads: HashSet::new(),
             done: vec![false; graph.nodes.len()],
             host_steps: Vec::new(),
+            tables: HashMap::new(),
             problems: Vec::new(),
             insufficient: None,
         }
@@ -402,7 +405,8 @@ impl<'g> Builder<'g> {
                 continue;
             }
             while let Some(node) = self.producer(value) {
-                if !matches!(node.op, Op::Reshape(_) | Op::Transpose(_) | Op::Softmax(_)) {
+                let moves = matches!(node.op, Op::Reshape(_) | Op::Transpose(_));
+                if !moves && ops::host::of(&self, &node.op).is_none() {
                     break;
                 }
                 value = node.inputs[0];

@@ -57,7 +57,7 @@ fn step(from: u64, to: u64, codes: usize) -> Option<u32> {
     (step.is_power_of_two() && (step.trailing_zeros() as usize) < codes).then(|| step.trailing_zeros())
 }
 
-/// A list of instructions that knows its cost, and what the array holds.
+/// A list of instructions that knows its cost, and what the array and the lookup tables hold.
 #[derive(Debug)]
 pub struct Lir {
     config: Config,
@@ -67,6 +67,7 @@ pub struct Lir {
     pub cycles: u64,
     estimator: Estimator,
     array: Option<u64>,
+    tables: Option<u64>,
 }
 
 /// A state to return to.
@@ -77,6 +78,7 @@ pub struct Checkpoint {
     pub cycles: u64,
     estimator: Estimator,
     array: Option<u64>,
+    tables: Option<u64>,
 }
 
 impl Lir {
@@ -88,26 +90,33 @@ impl Lir {
             cycles: 0,
             estimator: Estimator::new(config),
             array: None,
+            tables: None,
         }
     }
 
     /// The present state.
     pub fn checkpoint(&self) -> Checkpoint {
-        let Self { ops, cycles, estimator, array, .. } = self;
-        Checkpoint { length: ops.len(), cycles: *cycles, estimator: estimator.clone(), array: *array }
+        let Self { ops, cycles, estimator, array, tables, .. } = self;
+        let (length, estimator) = (ops.len(), estimator.clone());
+        Checkpoint { length, cycles: *cycles, estimator, array: *array, tables: *tables }
     }
 
     /// Takes back all since `checkpoint`; returns the instructions taken back.
     pub fn rewind(&mut self, checkpoint: &Checkpoint) -> Vec<Op> {
-        (self.cycles, self.estimator, self.array) =
-            (checkpoint.cycles, checkpoint.estimator.clone(), checkpoint.array);
+        self.restore(checkpoint);
         self.ops.split_off(checkpoint.length)
     }
 
     /// Puts back instructions that [`Lir::rewind`] took, and the state after them.
     pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
         self.ops.extend(ops);
-        (self.cycles, self.estimator, self.array) = (after.cycles, after.estimator.clone(), after.array);
+        self.restore(after);
+    }
+
+    fn restore(&mut self, state: &Checkpoint) {
+        let Checkpoint { cycles, array, tables, .. } = *state;
+        (self.cycles, self.estimator, self.array, self.tables) =
+            (cycles, state.estimator.clone(), array, tables);
     }
 
     /// Adds an instruction.
@@ -164,6 +173,19 @@ impl Lir {
         self.push(Op::LoadWeights { zeroes: true, local: Strided::default(), size });
     }
 
+    /// Whether the lookup tables are those named `key`.
+    pub fn has_tables(&self, key: u64) -> bool {
+        self.tables == Some(key)
+    }
+
+    /// Loads lookup tables named `key` from their places, the keys' first, each of `size` vectors.
+    pub fn load_tables(&mut self, key: u64, places: Vec<u64>, size: u64) {
+        for (table, place) in (0..).zip(places) {
+            self.push(Op::LoadLut { local: strided(place), table, size });
+        }
+        self.tables = Some(key);
+    }
+
     /// One SIMD instruction in place or not.
     pub fn simd(&mut self, sub: SimdSub, read_address: Option<u64>, write: Option<(u64, bool)>) {
         let (write_address, accumulate) = write.unwrap_or_default();
@@ -197,4 +219,18 @@ pub const fn with_register(op: SimdOp, swapped: bool) -> SimdSub {
 /// `op(input, register 1)` to register 1.
 pub const fn into_register(op: SimdOp) -> SimdSub {
     SimdSub { destination: 1, ..with_register(op, false) }
+}
+
+/// The output is the input's difference to the closest key; registers from 1 on take the values.
+pub const LOOKUP: SimdSub = SimdSub { op: SimdOp::Lookup, left: 0, right: 0, destination: 0 };
+
+/// A step of Horner's rule: register `last` times the input, then plus register `next`. The result stays in
+/// register `last`; when `next` is 1 it is the output.
+pub const fn horner(next: usize, last: usize) -> [SimdSub; 2] {
+    let (next, last) = (next as u8, last as u8);
+    let destination = if next == 1 { 0 } else { last };
+    [
+        SimdSub { op: SimdOp::Multiply, left: 0, right: last, destination: last },
+        SimdSub { op: SimdOp::Add, left: next, right: last, destination },
+    ]
 }

@@ -245,6 +245,7 @@ fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
                 Operand::Grid => {}
                 Operand::Blocks(list) | Operand::Vectors(list) => vectors(list),
             }),
+            Step::Lookup(lookup) => vectors(&[VecRef { object: lookup.object, index: 0 }]),
             Step::AveragePool { scales: list, .. } => vectors(list),
             Step::WeightedSum(sum) => sum.weights.iter().chain([&sum.bias]).for_each(|list| vectors(list)),
             Step::Save { object, .. } => vectors(&[VecRef { object: *object, index: 0 }]),

@@ -7,6 +7,8 @@ mod choice;
 mod conv;
 mod conv_transpose;
 mod depthwise;
+pub mod host;
+mod lookup;
 mod matmul;
 mod normalization;
 mod pool;
@@ -15,7 +17,6 @@ mod rearrange;
 mod reduce;
 pub mod refusal;
 mod resize;
-mod softmax;
 mod unary;
 mod variable_matmul;
 
@@ -27,6 +28,11 @@ use super::view::View;
 
 /// Lowers node `i` as the first of a chain, or as views.
 pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    if let Some(op) = host::of(builder, &builder.graph.nodes[i].op)
+        && let Some(lowered) = host::lower(builder, i, op)?
+    {
+        return Ok(lowered);
+    }
     match &builder.graph.nodes[i].op {
         Op::Conv(op) => match depthwise::lower(builder, i, op)? {
             Some(chain) => Ok(Lowered::Chain(chain)),
@@ -50,7 +56,6 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         Op::Tile(_) => rearrange::tile(builder, i),
         Op::Transpose(op) => rearrange::transpose(builder, i, op),
         Op::Resize(op) if resize::is_nearest(op) => resize::nearest(builder, i, op),
-        Op::Softmax(op) => softmax::lower(builder, i, op),
         _ => load_and_follow(builder, i),
     }
 }
@@ -136,7 +141,7 @@ pub fn output_layout(builder: &Builder, output: ValueId) -> (ValueId, Vec<usize>
     let mut axes: Vec<usize> = (0..builder.graph.shape(output).len()).collect();
     while let Some(node) = builder.producer(value) {
         match &node.op {
-            Op::Softmax(_) => {}
+            op if host::of(builder, op).is_some() => {}
             Op::Transpose(op) if rearrange::closes_the_graph(builder, value) => {
                 let mut under = axes.clone();
                 for (j, &axis) in op.perm.iter().enumerate() {

@@ -4,6 +4,7 @@
 //! too, in real numbers, but pay on this machine only: they depend on the vectors' length, on what a SIMD
 //! pass costs beside a product, and on the number format. One file each, and a line in [`rewrite`].
 
+mod composites;
 mod normalised_sums;
 mod pixel_groups;
 mod thresholds;
@@ -16,13 +17,18 @@ use crate::config::Config;
 
 /// A graph that computes the same and takes fewer cycles. Nodes and outputs keep their names; a value
 /// inside may have another shape, of as many elements in the same order. `None` for a graph that is not
-/// valid, and for upstream's order, whose results depend on every step.
+/// valid, and for upstream's order without lookups (which upstream does not have): its results depend on
+/// every step.
 pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
-    if order == Order::Upstream {
+    if order == Order::Upstream && !config.has_lookup() {
         return None;
     }
     graph.validate().ok()?;
     let mut graph = graph.clone();
+    composites::rewrite(&mut graph, config);
+    if order == Order::Upstream {
+        return graph.validate().ok().map(|()| graph);
+    }
     thresholds::rewrite(&mut graph, config);
     normalised_sums::rewrite(&mut graph, config);
     pixel_groups::rewrite(&mut graph, config);

@@ -132,6 +132,7 @@ impl Tile<'_> {
             Step::Binary { op, vectors, swapped } => self.binary(*op, vectors, *swapped),
             Step::ChannelWise { op, operand, swapped } => self.channel_wise(*op, operand, *swapped),
             Step::Formula(formula) => self.formula(formula),
+            Step::Lookup(lookup) => self.lookup(lookup),
             Step::Reduce { op, windows } => {
                 let before = self.next_grid(grids)?;
                 self.reduce(*op, windows, &before);

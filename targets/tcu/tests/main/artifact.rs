@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use npukit_graph::op::{GeluForm, LogSoftmax, Softmax, UnaryKind};
 use npukit_target::ReadError;
 use npukit_tcu::artifact::{ArtifactError, read, write};
 use npukit_tcu::op::{DataMoveKind, Strided};
@@ -55,7 +56,7 @@ fn sample() -> Program {
         host_steps: vec![HostStep {
             node: "soft".into(),
             output: "y".into(),
-            op: HostOp::Softmax { axis: 1, axis_end: 2 },
+            op: HostOp::LogSoftmax(LogSoftmax { axis: 1, axis_end: 2 }),
             reason: "no exp".into(),
         }],
         layers: vec![Layer { name: "conv+relu".into(), first: 1, count: 2, macs: 7 }],
@@ -209,6 +210,41 @@ fn damage() -> impl Strategy<Value = (&'static str, usize, u8, bool)> {
         Just("net_pynqz1.npukit.json"),
     ];
     (file, any::<prop::sample::Index>().prop_map(|i| i.index(1 << 20)), any::<u8>(), any::<bool>())
+}
+
+/// Every operator a host step can have comes back, and none that it cannot.
+#[test]
+fn host_steps_come_back() {
+    let kinds = [
+        UnaryKind::Sigmoid,
+        UnaryKind::Erf,
+        UnaryKind::Swish { alpha: 0.1 },
+        UnaryKind::Gelu { form: GeluForm::Exact },
+        UnaryKind::Gelu { form: GeluForm::Tanh },
+        UnaryKind::Elu { alpha: 0.3 },
+        UnaryKind::Celu { alpha: 1e-7 },
+        UnaryKind::Selu { alpha: 1.673_263_2, gamma: 1.050_701 },
+    ];
+    let softmax = HostOp::Softmax(Softmax { axis: 0, axis_end: 2 });
+    for op in kinds.into_iter().map(HostOp::from).chain([softmax]) {
+        let mut program = sample();
+        program.host_steps[0].op = op;
+        assert_eq!(read_from(&files_of(&program), "net_pynqz1.tmodel").unwrap(), program);
+    }
+    for (from, to, key) in [
+        ("\"LogSoftmax\"", "\"Conv\"", "host_steps[0].op"),
+        ("\"LogSoftmax\"", "\"Elu\"", "host_steps[0].alpha"),
+        ("\"LogSoftmax\"", "\"Gelu\"", "host_steps[0].approximate"),
+        ("\"axis_end\":2", "\"axis_end\":3", "host_steps[0].axis_end"),
+    ] {
+        let mut files = files_of(&sample());
+        let sidecar = files.get_mut("net_pynqz1.npukit.json").unwrap();
+        let text = String::from_utf8(sidecar.clone()).unwrap();
+        assert!(text.contains(from), "{text}");
+        *sidecar = text.replace(from, to).into_bytes();
+        let error = read_from(&files, "net_pynqz1.tmodel").unwrap_err().to_string();
+        assert!(error.contains(key), "{error}");
+    }
 }
 
 proptest! {

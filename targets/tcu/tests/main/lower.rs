@@ -3,6 +3,8 @@
 
 #[path = "lower/edges.rs"]
 mod edges;
+#[path = "lower/lookups.rs"]
+mod lookups;
 #[path = "lower/operators.rs"]
 mod operators;
 #[path = "lower/rewrites.rs"]

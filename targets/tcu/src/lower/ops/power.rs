@@ -1,12 +1,14 @@
-//! Pow by a small integer: products of the value with itself.
+//! Pow: by a small integer, products of the value with itself; by another constant, a lookup.
 
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::TensorData;
 
 use super::activation::{formula, needs_register, on_grid};
+use super::lookup;
 use super::unary::needs_lookup;
 use crate::lower::hir::Operand;
 use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::lookup_table::Function;
 use crate::op::SimdOp;
 
 /// The highest power: each one more is a rounding more.
@@ -17,25 +19,33 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool
     needs_register(builder)?;
     let node = &builder.graph.nodes[i];
     let exponent = exponent(builder.graph, node.inputs[1])
-        .ok_or_else(|| needs_lookup("Pow of other exponents than 1 to 8"))?;
+        .ok_or_else(|| needs_lookup("Pow by an exponent that is no constant, the same for all elements"))?;
     if chain.value != node.inputs[0]
         || builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0])
     {
         return Ok(false);
     }
-    if exponent > 1 {
-        chain.steps.push(formula(Operand::Grid, (1..exponent).map(|_| on_grid(SimdOp::Multiply))));
+    let whole = (1..=MOST).find(|&k| exponent == k as f32);
+    match whole {
+        Some(1) => {}
+        Some(k) => chain.steps.push(formula(Operand::Grid, (1..k).map(|_| on_grid(SimdOp::Multiply)))),
+        None => {
+            let name = format!("Pow by {exponent}, which is none of 1 to {MOST}");
+            chain.steps.push(lookup::step(builder, Function::Power(exponent), &name)?);
+        }
     }
     Ok(true)
 }
 
-/// The exponent that all elements share, where it is an integer from 1 to [`MOST`].
-fn exponent(graph: &Graph, value: ValueId) -> Option<usize> {
+/// The exponent that all elements share.
+fn exponent(graph: &Graph, value: ValueId) -> Option<f32> {
     let tensor = graph.constant(value)?;
-    (1..=MOST).find(|&k| match tensor.data() {
-        TensorData::F32(all) => all.iter().all(|&x| x == k as f32),
-        TensorData::I64(all) => all.iter().all(|&x| x == k as i64),
-        TensorData::I32(all) => all.iter().all(|&x| x == k as i32),
-        _ => false,
-    })
+    let all: Vec<f32> = match tensor.data() {
+        TensorData::F32(all) => all.clone(),
+        TensorData::I64(all) => all.iter().map(|&x| x as f32).collect(),
+        TensorData::I32(all) => all.iter().map(|&x| x as f32).collect(),
+        TensorData::Bool(_) => return None,
+    };
+    let (&first, others) = all.split_first()?;
+    others.iter().all(|&x| x == first).then_some(first)
 }

@@ -15,6 +15,7 @@ pub fn of(op: &Op) -> Reject {
             needs_lookup("reciprocal square root, which this needs of the squares of each input")
         }
         Op::Lrn(_) => needs_lookup("power of a fraction, which this divides by"),
+        Op::Softmax(_) => needs_lookup("exponential, and what follows reads this Softmax"),
         Op::LogSoftmax(_) => needs_lookup("exponential and no logarithm"),
         _ => Reject::new(
             format!("{} has no form on the array for these operands", op.name()),

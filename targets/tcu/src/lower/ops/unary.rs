@@ -3,8 +3,10 @@
 use npukit_graph::op::{self, UnaryKind};
 
 use super::activation::{formula, needs_register, on_grid, with_scalar};
+use super::lookup;
 use crate::lower::hir::{ChannelOperand, Formula, Operand, Operation, Step};
 use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::lookup_table::Function;
 use crate::op::SimdOp;
 
 /// Applies the function to the grid.
@@ -20,7 +22,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, unary: &op::Unary) -> Re
         UnaryKind::HardSigmoid { alpha, beta } => hard_sigmoid(builder, alpha, beta),
         UnaryKind::HardSwish => vec![hard_swish(builder)],
         UnaryKind::ThresholdedRelu { alpha } => vec![thresholded_relu(builder, alpha)],
-        kind => return Err(needs_lookup(&format!("{kind:?}"))),
+        kind => vec![lookup::step(builder, Function::Unary(kind), &format!("{kind:?}"))?],
     };
     chain.steps.extend(steps);
     Ok(true)

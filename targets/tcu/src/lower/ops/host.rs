@@ -1,0 +1,95 @@
+//! Steps of the host: operators that the array has no form for, where only the host reads their results.
+
+use npukit_graph::op::{LogSoftmax, Softmax, UnaryKind};
+use npukit_graph::{Op, Operator, ValueId};
+
+use super::rearrange;
+use crate::lower::layers::{Builder, Lowered, Reject};
+use crate::program::{HostOp, HostStep};
+
+/// What the host computes in place of `op`; `None` for operators that the array does, or that the host
+/// does not do either.
+pub fn of(builder: &Builder, op: &Op) -> Option<HostOp> {
+    match op {
+        Op::Softmax(op) => Some(HostOp::Softmax(op.clone())),
+        Op::LogSoftmax(op) => Some(HostOp::LogSoftmax(op.clone())),
+        Op::Unary(op) if !builder.config.has_lookup() && !has_form(op.kind) => Some(HostOp::from(op.kind)),
+        _ => None,
+    }
+}
+
+/// Whether the SIMD unit computes the function without a lookup.
+fn has_form(kind: UnaryKind) -> bool {
+    matches!(
+        kind,
+        UnaryKind::Neg
+            | UnaryKind::Abs
+            | UnaryKind::Not
+            | UnaryKind::HardSigmoid { .. }
+            | UnaryKind::HardSwish
+            | UnaryKind::ThresholdedRelu { .. }
+    )
+}
+
+/// Makes a host step of node `i`; `None` when something on the array reads its result.
+pub fn lower(builder: &mut Builder, i: usize, op: HostOp) -> Result<Option<Lowered>, Reject> {
+    let node = &builder.graph.nodes[i];
+    let Some((output, perm)) = way_out(builder, node.outputs[0]) else { return Ok(None) };
+    let op = permuted(op, &perm)?;
+    builder.add_host_step(HostStep {
+        node: node.name.clone(),
+        output: builder.graph.value(output).name.clone(),
+        reason: format!("the array has no {}", node.op.name()),
+        op,
+    });
+    Ok(Some(Lowered::Views))
+}
+
+/// The output that `value` reaches through nothing but steps of the host and a closing Transpose, and
+/// where its axes go; `None` when anything else reads it.
+fn way_out(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<usize>)> {
+    let mut axes: Vec<usize> = (0..builder.graph.shape(value).len()).collect();
+    while !rearrange::closes_the_graph(builder, value) {
+        let node = &builder.graph.nodes[builder.only_reader(value)?];
+        match &node.op {
+            Op::Transpose(op) if rearrange::closes_the_graph(builder, node.outputs[0]) => {
+                let moved = axes.iter().map(|axis| op.perm.iter().position(|from| from == axis));
+                axes = moved.collect::<Option<_>>()?;
+            }
+            op => drop(of(builder, op)?),
+        }
+        value = node.outputs[0];
+    }
+    Some((value, axes))
+}
+
+/// The operator on an output whose axis `perm[i]` is the node's axis `i`.
+fn permuted(op: HostOp, perm: &[usize]) -> Result<HostOp, Reject> {
+    Ok(match op {
+        HostOp::Softmax(op) => {
+            let (axis, axis_end) = neighbours(&perm[op.axis..op.axis_end])?;
+            HostOp::Softmax(Softmax { axis, axis_end })
+        }
+        HostOp::LogSoftmax(op) => {
+            let (axis, axis_end) = neighbours(&perm[op.axis..op.axis_end])?;
+            HostOp::LogSoftmax(LogSoftmax { axis, axis_end })
+        }
+        HostOp::Unary(op) => HostOp::Unary(op),
+    })
+}
+
+/// The first of these axes, and one past the last.
+fn neighbours(axes: &[usize]) -> Result<(usize, usize), Reject> {
+    let mut axes = axes.to_vec();
+    axes.sort_unstable();
+    let (Some(&axis), Some(&last)) = (axes.first(), axes.last()) else {
+        return Err(Reject::new("it sums over no axis", "name the axis of the classes"));
+    };
+    if last - axis + 1 != axes.len() {
+        return Err(Reject::new(
+            format!("it sums over axes {axes:?} of the output, which are not neighbours"),
+            "transpose so that they are",
+        ));
+    }
+    Ok((axis, last + 1))
+}

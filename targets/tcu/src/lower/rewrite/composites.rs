@@ -1,0 +1,190 @@
+//! Operators that a lookup makes possible, as the operators they are made of: with the lookup extension on,
+//! Softmax, LogSoftmax, the normalisations by own statistics, division by an activation and the reductions
+//! that end with a function.
+//!
+//! Means of whole images are taken axis by axis, so that sums stay small in a fixed format.
+
+use npukit_graph::op::{Binary, BinaryKind, Norm, Pow, Reduce, ReduceKind, Unary, UnaryKind};
+use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId};
+
+use super::add_floats;
+use crate::config::Config;
+
+/// Rewrites every such operator.
+pub fn rewrite(graph: &mut Graph, config: &Config) {
+    // A single table of floats has steps too coarse for an exponential.
+    if !config.has_lookup() || config.lookup_tables == 1 && config.data_type.format().step().is_none() {
+        return;
+    }
+    let mut index = 0;
+    while index < graph.nodes.len() {
+        let node = graph.nodes[index].clone();
+        let mut parts = Parts { graph, name: node.name.clone(), nodes: Vec::new() };
+        let written = parts.write(&node).and_then(|()| parts.finish(&node));
+        let Some(nodes) = written else {
+            index += 1;
+            continue;
+        };
+        let next = index + nodes.len();
+        graph.nodes.splice(index..=index, nodes);
+        index = next;
+    }
+}
+
+/// The nodes that take the place of one.
+struct Parts<'g> {
+    graph: &'g mut Graph,
+    name: String,
+    nodes: Vec<Node>,
+}
+
+impl Parts<'_> {
+    /// Writes the parts of `node`, the one with its result last; `None` for one that is left as it is.
+    fn write(&mut self, node: &Node) -> Option<()> {
+        let x = *node.inputs.first()?;
+        match &node.op {
+            Op::Softmax(op) => {
+                let (_, powers, sum) = self.exponentials(x, (op.axis..op.axis_end).collect())?;
+                let inverse = self.unary(UnaryKind::Reciprocal, sum)?;
+                self.binary(BinaryKind::Mul, powers, inverse)?;
+            }
+            Op::LogSoftmax(op) => {
+                let (shifted, _, sum) = self.exponentials(x, (op.axis..op.axis_end).collect())?;
+                let logarithm = self.unary(UnaryKind::Log, sum)?;
+                self.binary(BinaryKind::Sub, shifted, logarithm)?;
+            }
+            Op::Binary(op) if op.kind == BinaryKind::Div => {
+                let divisor = *node.inputs.get(1)?;
+                if self.graph.constant(divisor).is_some() {
+                    return None;
+                }
+                let inverse = self.unary(UnaryKind::Reciprocal, divisor)?;
+                self.binary(BinaryKind::Mul, x, inverse)?;
+            }
+            Op::Reduce(op) => self.reduction(x, op)?,
+            _ => self.normalisation(node, x)?,
+        }
+        Some(())
+    }
+
+    /// The reductions that end with a function.
+    fn reduction(&mut self, x: ValueId, reduce: &Reduce) -> Option<()> {
+        let with = |kind| Reduce { kind, ..reduce.clone() };
+        let (operand, kind, last) = match reduce.kind {
+            ReduceKind::L2 => (x, ReduceKind::SumSquare, UnaryKind::Sqrt),
+            ReduceKind::LogSum => (x, ReduceKind::Sum, UnaryKind::Log),
+            ReduceKind::LogSumExp => (self.unary(UnaryKind::Exp, x)?, ReduceKind::Sum, UnaryKind::Log),
+            _ => return None,
+        };
+        let reduced = self.add("reduced", with(kind), &[operand])?;
+        self.unary(last, reduced)?;
+        Some(())
+    }
+
+    /// The normalisations by own statistics; images are `[n, .., c]`.
+    fn normalisation(&mut self, node: &Node, x: ValueId) -> Option<()> {
+        let rank = self.graph.shape(x).len();
+        let (normal, parameters) = match &node.op {
+            Op::LayerNormalization(op) => {
+                let centred = self.centred(x, &[(op.axis..rank).collect()])?;
+                (self.divided(centred, &[(op.axis..rank).collect()], op.epsilon)?, 1)
+            }
+            Op::InstanceNormalization(op) => {
+                let axes: Vec<Vec<usize>> = (1..rank.checked_sub(1)?).map(|axis| vec![axis]).collect();
+                let centred = self.centred(x, &axes)?;
+                (self.divided(centred, &axes, op.epsilon)?, 1)
+            }
+            Op::RmsNormalization(op) => (self.divided(x, &[(op.axis..rank).collect()], op.epsilon)?, 1),
+            Op::LpNormalization(op) => {
+                let kind = match op.norm {
+                    Norm::L1 => ReduceKind::L1,
+                    Norm::L2 => ReduceKind::SumSquare,
+                };
+                let norm = self.reduce(kind, vec![op.axis], x)?;
+                let inverse = match op.norm {
+                    Norm::L1 => self.unary(UnaryKind::Reciprocal, norm)?,
+                    Norm::L2 => self.inverse_root(norm)?,
+                };
+                (self.binary(BinaryKind::Mul, x, inverse)?, node.inputs.len())
+            }
+            _ => return None,
+        };
+        let kinds = [BinaryKind::Mul, BinaryKind::Add];
+        let parameters = node.inputs.get(parameters..)?.to_vec();
+        kinds
+            .into_iter()
+            .zip(parameters)
+            .try_fold(normal, |value, (kind, parameter)| self.binary(kind, value, parameter))?;
+        Some(())
+    }
+
+    /// `x` less its maximum along `axes`, the powers of e of that, and their sum.
+    fn exponentials(&mut self, x: ValueId, axes: Vec<usize>) -> Option<(ValueId, ValueId, ValueId)> {
+        let maximum = self.reduce(ReduceKind::Max, axes.clone(), x)?;
+        let shifted = self.binary(BinaryKind::Sub, x, maximum)?;
+        let powers = self.unary(UnaryKind::Exp, shifted)?;
+        Some((shifted, powers, self.reduce(ReduceKind::Sum, axes, powers)?))
+    }
+
+    /// `x` less its mean.
+    fn centred(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
+        let mean = self.mean(x, axes)?;
+        self.binary(BinaryKind::Sub, x, mean)
+    }
+
+    /// `x / sqrt(mean of squares + epsilon)`.
+    fn divided(&mut self, x: ValueId, axes: &[Vec<usize>], epsilon: f32) -> Option<ValueId> {
+        let squares = self.binary(BinaryKind::Mul, x, x)?;
+        let mean = self.mean(squares, axes)?;
+        let epsilon = self.scalar("epsilon", epsilon)?;
+        let variance = self.binary(BinaryKind::Add, mean, epsilon)?;
+        let inverse = self.inverse_root(variance)?;
+        self.binary(BinaryKind::Mul, x, inverse)
+    }
+
+    /// The mean along groups of axes, one after the other.
+    fn mean(&mut self, x: ValueId, axes: &[Vec<usize>]) -> Option<ValueId> {
+        axes.iter().try_fold(x, |value, axes| self.reduce(ReduceKind::Mean, axes.clone(), value))
+    }
+
+    /// `1 / sqrt(x)` as one function: a root that is rounded first would lose much of a small one.
+    fn inverse_root(&mut self, x: ValueId) -> Option<ValueId> {
+        let exponent = self.scalar("exponent", -0.5)?;
+        self.add("inverse_root", Pow, &[x, exponent])
+    }
+
+    fn scalar(&mut self, what: &str, value: f32) -> Option<ValueId> {
+        add_floats(self.graph, &format!("{}/{what}", self.name), Vec::new(), vec![value])
+    }
+
+    fn reduce(&mut self, kind: ReduceKind, axes: Vec<usize>, x: ValueId) -> Option<ValueId> {
+        self.add("reduced", Reduce { kind, axes, keep_dims: true }, &[x])
+    }
+
+    fn binary(&mut self, kind: BinaryKind, left: ValueId, right: ValueId) -> Option<ValueId> {
+        self.add("combined", Binary { kind }, &[left, right])
+    }
+
+    fn unary(&mut self, kind: UnaryKind, x: ValueId) -> Option<ValueId> {
+        self.add("function", Unary { kind }, &[x])
+    }
+
+    /// A node with one result.
+    fn add(&mut self, what: &str, op: impl Into<Op>, inputs: &[ValueId]) -> Option<ValueId> {
+        let op = op.into();
+        let operands: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let info = op.infer(&operands).ok()?.into_iter().next()?;
+        let name = self.graph.fresh_name(&format!("{}/{what}", self.name));
+        let output = self.graph.add_value(Value { name: name.clone(), info, constant: None });
+        self.nodes.push(Node { name, op, inputs: inputs.to_vec(), outputs: vec![output] });
+        Some(output)
+    }
+
+    /// The nodes, the last one with name and result of `node`.
+    fn finish(self, node: &Node) -> Option<Vec<Node>> {
+        let mut nodes = self.nodes;
+        let last = nodes.last_mut()?;
+        (last.name, last.outputs) = (node.name.clone(), node.outputs.clone());
+        Some(nodes)
+    }
+}
