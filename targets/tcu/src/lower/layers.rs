@@ -406,7 +406,7 @@ impl<'g> Builder<'g> {
             }
             while let Some(node) = self.producer(value) {
                 let moves = matches!(node.op, Op::Reshape(_) | Op::Transpose(_));
-                if !moves && ops::host::of(&self, &node.op).is_none() {
+                if !moves && ops::host::of(self, &node.op).is_none() {
                     break;
                 }
                 value = node.inputs[0];

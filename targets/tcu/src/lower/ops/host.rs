@@ -56,7 +56,8 @@ fn way_out(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<usize>
                 let moved = axes.iter().map(|axis| op.perm.iter().position(|from| from == axis));
                 axes = moved.collect::<Option<_>>()?;
             }
-            op => drop(of(builder, op)?),
+            op if of(builder, op).is_some() => {}
+            _ => return None,
         }
         value = node.outputs[0];
     }
