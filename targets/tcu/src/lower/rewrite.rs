@@ -8,6 +8,7 @@ mod composites;
 mod normalised_sums;
 mod pixel_groups;
 mod thresholds;
+mod wide_means;
 
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::Tensor;
@@ -31,6 +32,7 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     }
     thresholds::rewrite(&mut graph, config);
     normalised_sums::rewrite(&mut graph, config);
+    wide_means::rewrite(&mut graph);
     pixel_groups::rewrite(&mut graph, config);
     graph.validate().ok().map(|()| graph)
 }

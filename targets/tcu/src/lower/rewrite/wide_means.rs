@@ -1,0 +1,119 @@
+//! Means over many pixels in stages.
+//!
+//! The SIMD unit adds all pixels of a window before it scales: of 49 pixels, a mean beyond 2.6 leaves a format whose
+//! numbers end at 128, and one over 49 is itself rounded coarsely. A mean of means of a few pixels each says the same,
+//! saturates much later, and its factors lose less.
+
+use npukit_graph::op::{AveragePool, Reduce, ReduceKind, Reshape, Window};
+use npukit_graph::{Graph, Node, Op, Value, ValueId, ValueInfo};
+
+/// Windows of so many pixels stay as they are.
+const FEW: usize = 12;
+/// Pixels of a stage, if the number of all divides so.
+const STAGE: usize = 8;
+
+/// Splits every mean over many pixels.
+pub fn rewrite(graph: &mut Graph) {
+    let mut index = 0;
+    while index < graph.nodes.len() {
+        let stages = stages(graph, &graph.nodes[index]);
+        index += match stages {
+            Some(stages) => replace(graph, index, &stages),
+            None => 1,
+        };
+    }
+}
+
+/// Kernels and strides of the means that make up the one of a node, when it is over many pixels.
+fn stages(graph: &Graph, node: &Node) -> Option<Vec<[[usize; 2]; 2]>> {
+    let &[_, rows, columns, _] = graph.shape(*node.inputs.first()?) else { return None };
+    let (kernel, strides) = match &node.op {
+        Op::AveragePool(AveragePool { window, .. }) => {
+            let plain = window.pads == [0; 4] && window.dilations == [1; 2] && !window.ceil_mode;
+            plain.then_some((window.kernel, window.strides))?
+        }
+        Op::Reduce(Reduce { kind: ReduceKind::Mean, axes, .. }) if axes[..] == [1, 2] => {
+            ([rows, columns], [1; 2])
+        }
+        _ => return None,
+    };
+    if kernel[0].saturating_mul(kernel[1]) <= FEW {
+        return None;
+    }
+    let image = [rows, columns];
+    let mut stages = Vec::new();
+    for axis in [1, 0] {
+        // Stages of an axis need windows side by side; others take all of it at once.
+        let whole = kernel[axis] == image[axis] || kernel[axis] == strides[axis];
+        let parts = if whole { factors(kernel[axis]) } else { vec![kernel[axis]] };
+        for (i, &part) in parts.iter().enumerate() {
+            let (mut window, mut stride) = ([1; 2], [1; 2]);
+            window[axis] = part;
+            stride[axis] = if whole || i > 0 { part } else { strides[axis] };
+            stages.push([window, stride]);
+        }
+    }
+    stages.retain(|[window, stride]| [window, stride] != [&[1; 2]; 2]);
+    Some(stages)
+}
+
+/// `n` as a product of numbers up to [`STAGE`] as far as it divides, the largest first.
+fn factors(mut n: usize) -> Vec<usize> {
+    let mut parts = Vec::new();
+    while n > STAGE {
+        let Some(part) = (2..=STAGE).rev().find(|&part| n.is_multiple_of(part)) else { break };
+        parts.push(part);
+        n /= part;
+    }
+    parts.push(n);
+    parts
+}
+
+/// Puts the stages in place of node `index`; gives their number.
+fn replace(graph: &mut Graph, index: usize, stages: &[[[usize; 2]; 2]]) -> usize {
+    let Node { name, inputs, outputs, .. } = graph.nodes[index].clone();
+    let result = outputs[0];
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut x = inputs[0];
+    for &[kernel, strides] in stages {
+        let window = Window { kernel, strides, dilations: [1; 2], pads: [0; 4], ceil_mode: false };
+        let mut shape = graph.shape(x).to_vec();
+        (0..2).for_each(|axis| shape[axis + 1] = (shape[axis + 1] - kernel[axis]) / strides[axis] + 1);
+        let op = AveragePool { window, count_include_pad: false }.into();
+        let mean = add_value(graph, &name, shape);
+        nodes.push(Node { name: String::new(), op, inputs: vec![x], outputs: vec![mean] });
+        x = mean;
+    }
+    let shape = graph.shape(result).to_vec();
+    if graph.shape(x) == shape {
+        nodes.last_mut().into_iter().for_each(|last| last.outputs = vec![result]);
+    } else {
+        let op = Reshape { shape }.into();
+        nodes.push(Node { name: String::new(), op, inputs: vec![x], outputs: vec![result] });
+    }
+    let (count, last) = (nodes.len(), nodes.len() - 1);
+    for (i, node) in nodes.iter_mut().enumerate() {
+        node.name = if i == last { name.clone() } else { format!("{name}/mean{i}") };
+    }
+    graph.nodes.splice(index..=index, nodes);
+    count
+}
+
+fn add_value(graph: &mut Graph, base: &str, shape: Vec<usize>) -> ValueId {
+    let name = graph.fresh_name(&format!("{base}/mean"));
+    let info = ValueInfo { shape, element: npukit_numeric::ElementType::F32 };
+    graph.add_value(Value { name, info, constant: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_fall_into_small_factors() {
+        assert_eq!(factors(7), [7]);
+        assert_eq!(factors(56), [8, 7]);
+        assert_eq!(factors(112), [8, 7, 2]);
+        assert_eq!(factors(26), [2, 13]);
+    }
+}
