@@ -35,6 +35,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// List the reference networks, or write one of them as an ONNX file
     Zoo(ZooArgs),
+    /// Measure programs and the simulator beside published figures
+    Bench(BenchArgs),
     /// Assemble a program
     Asm(AsmArgs),
     /// Disassemble a program
@@ -309,6 +311,32 @@ pub struct ZooArgs {
     /// What the weights follow from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// `npu bench`
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Only this table
+    #[arg(value_enum)]
+    pub table: Option<BenchTable>,
+    /// Only these networks and instances, as `resnet20v2` or `zcu104`
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// How often the host's time is taken; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// What weights and inputs follow from
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// A table of `npu bench`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchTable {
+    /// How good compiled programs are
+    Programs,
+    /// How fast the simulator is
+    Speed,
 }
 
 /// `npu asm`

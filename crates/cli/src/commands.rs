@@ -1,6 +1,7 @@
 //! A module for each command: arguments to a request, the report to text.
 
 mod asm;
+mod bench;
 mod check;
 mod compile;
 mod conform;
@@ -40,6 +41,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),
         Command::Isa(args) => isa::run(args),
+        Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),
         Command::Targets => Ok(targets::run()),
     }

@@ -3,6 +3,8 @@
 
 #[path = "main/bad_input.rs"]
 mod bad_input;
+#[path = "main/bench.rs"]
+mod bench;
 #[path = "main/commands.rs"]
 mod commands;
 #[path = "main/filetests.rs"]

@@ -52,6 +52,14 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// The host does not give so many threads.
+    #[error("cannot work on {cores} cores: {reason}")]
+    Cores {
+        /// Threads wanted.
+        cores: usize,
+        /// What the system says.
+        reason: String,
+    },
     /// A file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),

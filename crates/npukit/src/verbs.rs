@@ -1,6 +1,7 @@
 //! The verbs: a module each, with a request, a function and a report.
 
 pub mod asm;
+pub mod bench;
 pub mod check;
 pub mod compile;
 pub mod conform;

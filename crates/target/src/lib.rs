@@ -5,6 +5,7 @@
 //! [`TargetError::Unsupported`], so a new target compiles with `name` and `instance` alone and
 //! gains verbs one by one. Nothing here touches a file: bytes come in through [`Reader`].
 
+mod benchmark;
 mod error;
 mod port;
 mod program;
@@ -14,6 +15,7 @@ mod target;
 mod time;
 mod vectors;
 
+pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use error::TargetError;
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};

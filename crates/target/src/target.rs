@@ -8,6 +8,7 @@ use npukit_numeric::NumberFormat;
 
 use serde::Serialize;
 
+use crate::benchmark::Benchmark;
 use crate::error::TargetError;
 use crate::program::Compiled;
 use crate::read::Reader;
@@ -95,6 +96,11 @@ pub trait Target: Send + Sync {
     /// Loads the artifact whose manifest is at `path`; other files come from `files`.
     fn load(&self, _path: &str, _files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
         Err(TargetError::Unsupported { target: self.name().to_owned(), verb: "run" })
+    }
+
+    /// What was published of programs for it, and what ours are to reach.
+    fn benchmarks(&self) -> &'static [Benchmark] {
+        &[]
     }
 
     /// The golden vectors in a file, or none when its format is not one of this target's.

@@ -10,5 +10,5 @@ mod networks;
 mod random;
 mod spread;
 
-pub use network::{Counts, Network};
+pub use network::{Counts, INPUT, Network};
 pub use networks::{network, networks};

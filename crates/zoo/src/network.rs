@@ -5,6 +5,9 @@ use npukit_numeric::Tensor;
 use crate::builder::{Builder, Value};
 use crate::random::Random;
 
+/// The name of every network's one input.
+pub const INPUT: &str = "x";
+
 /// A network.
 #[derive(Clone, Copy, Debug)]
 pub struct Network {
@@ -12,7 +15,7 @@ pub struct Network {
     pub name: &'static str,
     /// What it is, in a line.
     pub summary: &'static str,
-    /// Sizes of its one input, `x`: batch, channels, height and width, or as the network has it.
+    /// Sizes of its [`INPUT`]: batch, channels, height and width, or as the network has it.
     pub input: &'static [usize],
     /// From the input to the outputs.
     pub(crate) build: fn(&mut Builder, Value) -> Vec<Value>,
@@ -51,7 +54,7 @@ impl Network {
     }
 
     fn built(&self, mut builder: Builder) -> Builder {
-        let input = builder.input("x", self.input);
+        let input = builder.input(INPUT, self.input);
         for output in (self.build)(&mut builder, input) {
             builder.output(&output);
         }

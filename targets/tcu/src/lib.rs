@@ -4,6 +4,7 @@
 //! the drivers load.
 
 pub mod artifact;
+mod benchmarks;
 pub mod board;
 pub mod check;
 pub mod clock;

@@ -4,9 +4,10 @@ mod instance;
 mod program;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
+    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
 };
 
+use crate::benchmarks::BENCHMARKS;
 use crate::config::Config;
 use crate::{artifact, board, conform};
 use instance::TcuInstance;
@@ -60,6 +61,10 @@ impl Target for Tcu {
         let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
         let board = board::preset_of(&program.name, &program.config).map(str::to_owned);
         Ok(Box::new(TcuProgram::loaded(program, board)))
+    }
+
+    fn benchmarks(&self) -> &'static [Benchmark] {
+        BENCHMARKS
     }
 
     fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {

@@ -1,0 +1,96 @@
+//! `npu bench`
+
+use npukit::verbs::bench::{Report, Request, Row, Table, bench};
+
+use super::with_bar;
+use crate::answer::Answer;
+use crate::args::{BenchArgs, BenchTable};
+use crate::failure::Failure;
+use crate::table::{Column, table, thousands};
+
+pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
+    let table = args.table.map(|table| match table {
+        BenchTable::Programs => Table::Programs,
+        BenchTable::Speed => Table::Speed,
+    });
+    let request = Request { table, only: args.only.clone(), runs: args.runs as usize, seed: args.seed };
+    let report = with_bar("benchmarks", |context| bench(&request, context))?;
+    Ok(Answer::new(text(&report), &report).with_success(report.failures.is_empty()))
+}
+
+fn text(report: &Report) -> String {
+    let of = |table: Table| report.rows.iter().filter(move |row| row.table == table);
+    let mut text = String::new();
+    if of(Table::Programs).next().is_some() {
+        text += &format!("{}\n", programs(of(Table::Programs)));
+    }
+    if of(Table::Speed).next().is_some() {
+        text += &format!("{}\n", speed(of(Table::Speed)));
+    }
+    text.extend(report.failures.iter().map(|failure| format!("FAILED {failure}\n")));
+    if report.debug_build {
+        text += "this is a build for debugging: its simulator and compiler are slow\n";
+    }
+    let (met, all) = (report.met, report.rows.len());
+    text + &format!(
+        "{met} of {all} bars reached; host times are medians of {}; {:.1} s\n",
+        report.runs, report.seconds
+    )
+}
+
+fn programs<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let row = |row: &Row| {
+        let mut cells = vec![row.network.clone(), row.instance.clone(), row.what.clone()];
+        let published = row.published.map(|published| number(row, published));
+        let share = row.published.map(|published| format!("{:.1} %", 100.0 * row.found / published));
+        let above = row.above_bound.map(|(distance, bound)| format!("{distance:.2} x {bound}"));
+        let seconds = row.compile_seconds.map(|seconds| format!("{seconds:.2}"));
+        cells.extend(
+            [published, Some(bar(row)), Some(ours(row)), share, above, seconds]
+                .map(Option::unwrap_or_default),
+        );
+        cells
+    };
+    let columns = [
+        Column::Left("network"),
+        Column::Left("instance"),
+        Column::Left("by"),
+        Column::Right("published"),
+        Column::Right("bar"),
+        Column::Right("ours"),
+        Column::Right("of published"),
+        Column::Right("above its bound"),
+        Column::Right("compiled in s"),
+    ];
+    table(&columns, rows.map(row))
+}
+
+fn speed<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let row =
+        |row: &Row| vec![row.network.clone(), row.instance.clone(), row.what.clone(), bar(row), ours(row)];
+    let columns = [
+        Column::Left("simulated"),
+        Column::Left("instance"),
+        Column::Left("what"),
+        Column::Right("bar"),
+        Column::Right("ours"),
+    ];
+    table(&columns, rows.map(row))
+}
+
+fn bar(row: &Row) -> String {
+    format!("{} {}", if row.more_is_better { ">=" } else { "<=" }, number(row, row.bar))
+}
+
+/// With a mark where the bar is not reached.
+fn ours(row: &Row) -> String {
+    format!("{}{}", number(row, row.found), if row.met { "" } else { " MISSED" })
+}
+
+/// Cycles as whole numbers, everything else with its unit.
+fn number(row: &Row, value: f64) -> String {
+    match row.unit {
+        "cycles" => thousands(value.round() as u64),
+        unit => format!("{value:.2} {unit}"),
+    }
+}

@@ -1,0 +1,212 @@
+//! `npu bench`: programs and the simulator beside published figures and the bars we set ourselves.
+//!
+//! A target says what was published of it ([`npukit_target::Benchmark`]); networks come from the zoo.
+//! [`programs`] asks compiled programs for their time, [`speed`] takes the host's time.
+
+mod programs;
+mod speed;
+
+use std::time::Instant;
+
+use npukit_target::{Bar, Benchmark, Figure};
+use serde::Serialize;
+
+use crate::Context;
+use crate::error::Error;
+use crate::targets::targets;
+
+/// A part of the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Table {
+    /// How good compiled programs are.
+    Programs,
+    /// How fast the simulator is.
+    Speed,
+}
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// One table, or both.
+    pub table: Option<Table>,
+    /// Networks and instances wanted; empty for all.
+    pub only: Vec<String>,
+    /// How often the host's time is taken; the median counts.
+    pub runs: usize,
+    /// What weights and inputs follow from.
+    pub seed: u64,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self { table: None, only: Vec::new(), runs: 5, seed: 0 }
+    }
+}
+
+/// A figure, found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Which table it is of.
+    pub table: Table,
+    /// The network, or the part of the simulator.
+    pub network: String,
+    /// Target and instance; empty for what has none.
+    pub instance: String,
+    /// What it is.
+    pub what: String,
+    /// Unit of the three numbers below.
+    pub unit: &'static str,
+    /// What others reached.
+    pub published: Option<f64>,
+    /// Who says so.
+    pub source: Option<String>,
+    /// How good ours is to be.
+    pub bar: f64,
+    /// Whether more is better.
+    pub more_is_better: bool,
+    /// Ours.
+    pub found: f64,
+    /// Whether it reaches the bar.
+    pub met: bool,
+    /// For programs: cycles as a multiple of the roofline, and which side of it that is.
+    pub above_bound: Option<(f64, &'static str)>,
+    /// For programs: of compiling, reading left out.
+    pub compile_seconds: Option<f64>,
+}
+
+/// All figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The figures, programs first.
+    pub rows: Vec<Row>,
+    /// What went wrong, with the network and instance; their figures are missing.
+    pub failures: Vec<String>,
+    /// Bars reached.
+    pub met: usize,
+    /// How often the host's time was taken.
+    pub runs: usize,
+    /// Whether this is a build for debugging, whose simulator is slow.
+    pub debug_build: bool,
+    /// Of everything.
+    pub seconds: f64,
+}
+
+/// Measures what is asked for.
+///
+/// Errors: names in `only` that are none; a network that cannot be compiled is a failure in the report.
+pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
+    let start = Instant::now();
+    check_names(&request.only)?;
+    let asked: Vec<_> = benchmarks().filter(|(_, benchmark)| is_asked(request, benchmark)).collect();
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    for (done, (target, benchmark)) in asked.iter().enumerate() {
+        (context.progress)(done, asked.len());
+        match programs::figures(target, benchmark, request, context) {
+            Ok(found) => rows.extend(found),
+            Err(error) => failures.push(told(target, benchmark, &error)),
+        }
+    }
+    if is_kernel_asked(request) {
+        rows.extend(speed::array_kernels(request.runs));
+    }
+    rows.sort_by_key(|row| row.table == Table::Speed);
+    let met = rows.iter().filter(|row| row.met).count();
+    let (runs, debug_build, seconds) = (request.runs, cfg!(debug_assertions), start.elapsed().as_secs_f64());
+    Ok(Report { rows, failures, met, runs, debug_build, seconds })
+}
+
+/// Every target's benchmarks, with the target's name.
+fn benchmarks() -> impl Iterator<Item = (&'static str, &'static Benchmark)> {
+    targets().iter().flat_map(|target| target.benchmarks().iter().map(|benchmark| (target.name(), benchmark)))
+}
+
+/// Names may be networks, presets, or the array kernel.
+fn check_names(names: &[String]) -> Result<(), Error> {
+    let mut known: Vec<&str> = Vec::new();
+    for (_, benchmark) in benchmarks() {
+        known.extend(
+            [benchmark.network, benchmark.preset]
+                .iter()
+                .filter(|name| !known.contains(name))
+                .collect::<Vec<_>>(),
+        );
+    }
+    known.push(speed::ARRAY_KERNEL);
+    match names.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => {
+            let (name, known) = (name.clone(), known.join(", "));
+            Err(Error::UnknownName { what: "network or instance", name, known })
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_asked(request: &Request, benchmark: &Benchmark) -> bool {
+    let is_named = |name: &String| name == benchmark.network || name == benchmark.preset;
+    (request.only.is_empty() || request.only.iter().any(is_named))
+        && benchmark.figures.iter().any(|figure| is_of_table(request, figure))
+}
+
+fn is_kernel_asked(request: &Request) -> bool {
+    let is_named = request.only.is_empty() || request.only.iter().any(|name| name == speed::ARRAY_KERNEL);
+    is_named && request.table != Some(Table::Programs)
+}
+
+fn table_of(figure: &Figure) -> Table {
+    if figure.measure.is_of_program() { Table::Programs } else { Table::Speed }
+}
+
+fn is_of_table(request: &Request, figure: &Figure) -> bool {
+    request.table.is_none_or(|table| table == table_of(figure))
+}
+
+fn told(target: &str, benchmark: &Benchmark, error: &Error) -> String {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let causes = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+    format!("{} on {target}:{}: {causes}", benchmark.network, benchmark.preset)
+}
+
+/// Whether more is better.
+fn is_more_better(bar: Bar) -> bool {
+    matches!(bar, Bar::AtLeast(_))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn names(only: &[&str]) -> Result<(), Error> {
+        check_names(&only.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn networks_and_instances_may_be_named() {
+        names(&["resnet20v2", "ultra96v2", "array_kernel"]).unwrap();
+        assert!(names(&["resnet20v2", "resnet21"]).unwrap_err().is_usage());
+    }
+
+    /// The figures of a target are of networks that there are.
+    #[test]
+    fn every_network_is_in_the_zoo() {
+        for (_, benchmark) in benchmarks() {
+            assert!(npukit_zoo::network(benchmark.network).is_some(), "{}", benchmark.network);
+        }
+    }
+
+    #[test]
+    fn a_table_and_a_name_choose() {
+        let request = |table, only: &[&str]| Request {
+            table,
+            only: only.iter().map(|&name| name.to_owned()).collect(),
+            ..Request::default()
+        };
+        let count = |request: &Request| benchmarks().filter(|(_, found)| is_asked(request, found)).count();
+        assert_eq!(count(&request(None, &[])), benchmarks().count());
+        assert_eq!(count(&request(None, &["pynqz1"])), 1);
+        let speed = request(Some(Table::Speed), &["resnet50v2"]);
+        assert_eq!(count(&speed), 1, "only one instance is simulated");
+        assert!(!is_kernel_asked(&speed) && is_kernel_asked(&request(Some(Table::Speed), &[])));
+    }
+}

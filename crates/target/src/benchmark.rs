@@ -1,0 +1,94 @@
+//! [`Benchmark`]: what was published of a network on an instance, and how good ours is to be.
+
+/// Figures of a reference network on an instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Benchmark {
+    /// Name of the network in the zoo.
+    pub network: &'static str,
+    /// The instance: a preset.
+    pub preset: &'static str,
+    /// Parameters in which the instance differs from the preset, by key of its configuration file.
+    pub changes: &'static [(&'static str, u64)],
+    /// The figures.
+    pub figures: &'static [Figure],
+}
+
+/// A figure of a program.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is, and under which assumptions, in a few words.
+    pub what: &'static str,
+    /// How ours is found.
+    pub measure: Measure,
+    /// What others reached, and who says so; none when nobody published it.
+    pub published: Option<(f64, &'static str)>,
+    /// How good ours is to be.
+    pub bar: Bar,
+}
+
+/// How a figure is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// Cycles of the program, of the cost model that the options of `npu time` choose.
+    Cycles(&'static [(&'static str, &'static str)]),
+    /// Milliseconds of the program, with these options of `npu time`.
+    Milliseconds(&'static [(&'static str, &'static str)]),
+    /// Milliseconds the machine takes on the host for a sample, on one core.
+    HostMilliseconds,
+    /// How many times as fast the machine does many samples on so many cores of the host as on one.
+    Speedup(usize),
+}
+
+impl Measure {
+    /// Its unit.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Cycles(_) => "cycles",
+            Self::Milliseconds(_) | Self::HostMilliseconds => "ms",
+            Self::Speedup(_) => "x",
+        }
+    }
+
+    /// Whether it is about the program, rather than about our simulator.
+    pub const fn is_of_program(self) -> bool {
+        matches!(self, Self::Cycles(_) | Self::Milliseconds(_))
+    }
+}
+
+/// How good a figure is to be, in its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bar {
+    /// Less is better.
+    AtMost(f64),
+    /// More is better.
+    AtLeast(f64),
+}
+
+impl Bar {
+    /// The value at which it is reached.
+    pub const fn value(self) -> f64 {
+        match self {
+            Self::AtMost(value) | Self::AtLeast(value) => value,
+        }
+    }
+
+    /// Whether `found` reaches it.
+    pub fn is_met(self, found: f64) -> bool {
+        match self {
+            Self::AtMost(most) => found <= most,
+            Self::AtLeast(least) => found >= least,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_a_side() {
+        assert!(Bar::AtMost(2.0).is_met(2.0) && !Bar::AtMost(2.0).is_met(2.1));
+        assert!(Bar::AtLeast(2.0).is_met(2.0) && !Bar::AtLeast(2.0).is_met(1.9));
+        assert!(!Bar::AtMost(2.0).is_met(f64::NAN) && !Bar::AtLeast(2.0).is_met(f64::NAN));
+    }
+}
