@@ -18,6 +18,10 @@ const IMAGENET: &[usize] = &[1, 3, 224, 224];
 /// Classes of ImageNet.
 const IMAGENET_CLASSES: usize = 1000;
 
+/// Deviation of what is averaged over 7 by 7 pixels: accelerators add up first, and the sum is to
+/// fit as well.
+const BEFORE_MEAN: f64 = 0.3;
+
 /// All networks, small ones first.
 pub fn networks() -> &'static [Network] {
     &[

@@ -16,29 +16,35 @@ pub(crate) struct Conv {
     pub(crate) groups: usize,
     /// Has a bias; one without is followed by a normalisation.
     pub(crate) bias: bool,
+    /// Deviation of what it gives.
+    pub(crate) deviation: f64,
 }
 
 impl Conv {
     /// With a bias.
     pub(crate) const fn new(filters: usize, window: Window) -> Self {
-        Self { filters, window, groups: 1, bias: true }
+        Self { filters, window, groups: 1, bias: true, deviation: 1.0 }
     }
 
     pub(crate) const fn without_bias(self) -> Self {
         Self { bias: false, ..self }
     }
 
+    pub(crate) const fn with_deviation(self, deviation: f64) -> Self {
+        Self { deviation, ..self }
+    }
+
     /// A filter for each of `channels`.
     pub(crate) const fn depthwise(channels: usize, window: Window) -> Self {
-        Self { filters: channels, window, groups: channels, bias: true }
+        Self { groups: channels, ..Self::new(channels, window) }
     }
 }
 
 impl Builder {
-    /// Values of variance 1. With a bias their mean is 0: it takes away what the input's mean
+    /// Values of variance 1, or as asked. With a bias their mean is 0: it takes away what the input's mean
     /// makes of each filter. Without, a normalisation does.
     pub(crate) fn conv(&mut self, x: &Value, conv: Conv) -> Value {
-        let Conv { filters, window, groups, bias } = conv;
+        let Conv { filters, window, groups, bias, deviation } = conv;
         let name = self.name("Conv");
         let shape = window.shape(x, filters);
         let channels = x.size(1) / groups;
@@ -46,17 +52,19 @@ impl Builder {
         let product = channels as u64 * shape.iter().take(2).product::<usize>() as u64;
         self.count(product * window.taps(x), product * window.padded_taps(x));
         let mut sums = vec![0.0; filters];
-        let draw = |random: &mut Random, _| drawn(random, channels * kh * kw, x.spread.variance, &mut sums);
+        let spread = Spread { mean: 0.0, variance: deviation * deviation };
+        let gain = spread.variance / x.spread.variance;
+        let draw = |random: &mut Random, _| drawn(random, channels * kh * kw, gain, &mut sums);
         let weights = self.weights(format!("{name}.weight"), &[filters, channels, kh, kw], draw);
         let offsets: Vec<f64> = sums.iter().map(|sum| sum * x.spread.mean).collect();
         let mut attributes = window.attributes();
         attributes.push(integer("group", groups as i64));
         if !bias {
-            let value = self.node(name, "Conv", &[&x.name, &weights], attributes, (shape, Spread::UNIT));
+            let value = self.node(name, "Conv", &[&x.name, &weights], attributes, (shape, spread));
             return Value { offsets, ..value };
         }
         let bias = self.bias(&name, &offsets);
-        self.node(name, "Conv", &[&x.name, &weights, &bias], attributes, (shape, Spread::UNIT))
+        self.node(name, "Conv", &[&x.name, &weights, &bias], attributes, (shape, spread))
     }
 
     /// A bias that takes away `offsets`, and adds a little of its own. Gives its name.
@@ -75,14 +83,14 @@ impl Builder {
 }
 
 /// Filters of `fan_in` weights, one for each of `sums`, scaled so that each gives values of
-/// variance 1 from inputs of `variance` (He and others, 2015, with the input's variance followed
+/// `gain` times the variance of its inputs (He and others, 2015, with the input's variance followed
 /// rather than assumed). Fills the sums of their weights.
-pub(super) fn drawn(random: &mut Random, fan_in: usize, variance: f64, sums: &mut [f64]) -> Vec<f32> {
+pub(super) fn drawn(random: &mut Random, fan_in: usize, gain: f64, sums: &mut [f64]) -> Vec<f32> {
     let mut weights = Vec::with_capacity(fan_in * sums.len());
     for sum in sums {
         let filter: Vec<f64> = (0..fan_in).map(|_| random.normal()).collect();
         let squares: f64 = filter.iter().map(|weight| weight * weight).sum();
-        let scale = (squares * variance).sqrt().recip();
+        let scale = (gain / squares).sqrt();
         *sum = scale * filter.iter().sum::<f64>();
         weights.extend(filter.iter().map(|weight| (scale * weight) as f32));
     }

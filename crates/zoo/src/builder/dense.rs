@@ -13,7 +13,7 @@ impl Builder {
         let macs = (rows * features * units) as u64;
         self.count(macs, macs);
         let mut sums = vec![0.0; units];
-        let draw = |random: &mut Random, _| drawn(random, features, x.spread.variance, &mut sums);
+        let draw = |random: &mut Random, _| drawn(random, features, x.spread.variance.recip(), &mut sums);
         let weights = self.weights(format!("{name}.weight"), &[units, features], draw);
         let offsets: Vec<f64> = sums.iter().map(|sum| sum * x.spread.mean).collect();
         let bias = self.bias(&name, &offsets);
@@ -29,7 +29,7 @@ impl Builder {
         self.count(macs, macs);
         let mut sums = vec![0.0; units];
         let draw = |random: &mut Random, _| {
-            transposed(&drawn(random, features, x.spread.variance, &mut sums), features)
+            transposed(&drawn(random, features, x.spread.variance.recip(), &mut sums), features)
         };
         let weights = self.weights(format!("{name}.weight"), &[features, units], draw);
         let offsets: Vec<f64> = sums.iter().map(|sum| sum * x.spread.mean).collect();

@@ -1,6 +1,6 @@
 //! MobileNets in the forms of Keras: V1 (Howard and others, 2017) and V2 (Sandler and others, 2018).
 
-use super::{IMAGENET, IMAGENET_CLASSES};
+use super::{BEFORE_MEAN, IMAGENET, IMAGENET_CLASSES};
 use crate::builder::{Builder, Conv, Value, Window};
 use crate::network::Network;
 
@@ -33,9 +33,10 @@ const PAIRS: [(usize, usize); 13] = [
 
 fn build_v1(net: &mut Builder, x: Value) -> Vec<Value> {
     let x = rectified(net, &x, Conv::new(32, window(2)));
-    let x = PAIRS.into_iter().fold(x, |x, (filters, stride)| {
+    let x = PAIRS.into_iter().enumerate().fold(x, |x, (pair, (filters, stride))| {
         let x = rectified(net, &x, Conv::depthwise(x.size(1), window(stride)));
-        rectified(net, &x, pointwise(filters))
+        let deviation = if pair + 1 == PAIRS.len() { BEFORE_MEAN } else { 1.0 };
+        rectified(net, &x, pointwise(filters).with_deviation(deviation))
     });
     classified(net, &x)
 }
@@ -58,7 +59,7 @@ fn build_v2(net: &mut Builder, x: Value) -> Vec<Value> {
             x = inverted(net, &x, widening, filters, if block == 0 { stride } else { 1 });
         }
     }
-    let x = rectified(net, &x, pointwise(1280));
+    let x = rectified(net, &x, pointwise(1280).with_deviation(BEFORE_MEAN));
     classified(net, &x)
 }
 
@@ -83,9 +84,10 @@ const fn pointwise(filters: usize) -> Conv {
     Conv::new(filters, Window::valid(1, 1))
 }
 
+/// Has the convolution's deviation when it is normalised.
 fn normalised(net: &mut Builder, x: &Value, conv: Conv) -> Value {
-    let x = net.conv(x, conv.without_bias());
-    net.batch_norm(&x, EPSILON)
+    let x = net.conv(x, Conv { deviation: 1.0, ..conv.without_bias() });
+    net.batch_norm_to(conv.deviation, &x, EPSILON)
 }
 
 fn rectified(net: &mut Builder, x: &Value, conv: Conv) -> Value {

@@ -1,7 +1,7 @@
 //! Residual networks with the normalisation first (He and others, "Identity mappings in deep
 //! residual networks", 2016), in the forms of Keras.
 
-use super::{IMAGENET, IMAGENET_CLASSES};
+use super::{BEFORE_MEAN, IMAGENET, IMAGENET_CLASSES};
 use crate::builder::{Builder, Conv, Value, Window};
 use crate::network::Network;
 
@@ -98,7 +98,8 @@ fn normalised(net: &mut Builder, x: &Value, epsilon: f32) -> Value {
 
 /// Logits of `classes`.
 fn classified(net: &mut Builder, x: &Value, epsilon: f32, classes: usize) -> Vec<Value> {
-    let x = normalised(net, x, epsilon);
+    let x = net.batch_norm_to(BEFORE_MEAN, x, epsilon);
+    let x = net.relu(&x);
     let x = net.global_average_pool(&x);
     let x = net.flatten(&x);
     vec![net.dense(&x, classes)]

@@ -18,7 +18,9 @@ fn build(net: &mut Builder, x: Value) -> Vec<Value> {
         x = net.max_pool(&x, Window::valid(3, 2));
         x = stage.iter().fold(x, |x, &filters| fire(net, &x, filters));
     }
-    let x = net.conv(&x, Conv::new(IMAGENET_CLASSES, Window::valid(1, 1)));
+    // What is averaged over 13 by 13 pixels is added up first: the sum is to fit as well.
+    let last = Conv::new(IMAGENET_CLASSES, Window::valid(1, 1)).with_deviation(0.1);
+    let x = net.conv(&x, last);
     let x = net.relu(&x);
     let x = net.global_average_pool(&x);
     vec![net.flatten(&x)]
