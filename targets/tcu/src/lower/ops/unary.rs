@@ -32,8 +32,8 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, unary: &op::Unary) -> Re
 pub fn needs_lookup(function: &str) -> Reject {
     Reject::new(
         format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
-        "use an instance with the lookup extension (`lookup_tables` above 0), or move it to the model's end \
-         and let the host do it",
+        "use an instance with the lookup extension (`lookup_tables` above 0; above 1 in FLOAT32), or \
+         move it to the model's end and let the host do it",
     )
 }
 

@@ -1,14 +1,19 @@
 //! Operators that a lookup makes possible, as the operators they are made of: with the lookup extension on,
-//! Softmax, LogSoftmax, the normalisations by own statistics, division by an activation and the reductions
+//! Softmax, LogSoftmax, the normalisations by own statistics, LRN, division by an activation and the reductions
 //! that end with a function.
 //!
 //! Means of whole images are taken axis by axis, so that sums stay small in a fixed format.
 
-use npukit_graph::op::{Binary, BinaryKind, Norm, Pow, Reduce, ReduceKind, Unary, UnaryKind};
+use npukit_graph::op::{
+    Binary, BinaryKind, GroupNormalization, Lrn, MatMul, Norm, Pow, Reduce, ReduceKind, Unary, UnaryKind,
+};
 use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId};
 
 use super::add_floats;
 use crate::config::Config;
+
+/// The most channels whose groups and neighbours a square matrix may describe.
+const MOST_CHANNELS: usize = 1024;
 
 /// Rewrites every such operator.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
@@ -62,6 +67,8 @@ impl Parts<'_> {
                 self.binary(BinaryKind::Mul, x, inverse)?;
             }
             Op::Reduce(op) => self.reduction(x, op)?,
+            Op::GroupNormalization(op) => self.group_normalisation(node, x, op)?,
+            Op::Lrn(op) => self.response_normalisation(x, op)?,
             _ => self.normalisation(node, x)?,
         }
         Some(())
@@ -109,13 +116,60 @@ impl Parts<'_> {
             }
             _ => return None,
         };
-        let kinds = [BinaryKind::Mul, BinaryKind::Add];
-        let parameters = node.inputs.get(parameters..)?.to_vec();
-        kinds
-            .into_iter()
-            .zip(parameters)
-            .try_fold(normal, |value, (kind, parameter)| self.binary(kind, value, parameter))?;
+        self.scaled(normal, node.inputs.get(parameters..)?)
+    }
+
+    /// Means of groups of channels are products with a matrix, after those of positions.
+    fn group_normalisation(&mut self, node: &Node, x: ValueId, op: &GroupNormalization) -> Option<()> {
+        let (&channels, outer) = self.graph.shape(x).split_last()?;
+        let (axes, width) = (1..outer.len(), channels.checked_div(op.groups)?);
+        let share = move |a: usize, b: usize| if a / width == b / width { 1.0 / width as f32 } else { 0.0 };
+        let groups = self.matrix("groups", channels, share)?;
+        let mean = |parts: &mut Self, value| {
+            let along = |value, axis| parts.reduce(ReduceKind::Mean, vec![axis], value);
+            let positions = axes.clone().try_fold(value, along)?;
+            parts.add("mean", MatMul, &[positions, groups])
+        };
+        let middle = mean(self, x)?;
+        let centred = self.binary(BinaryKind::Sub, x, middle)?;
+        let squares = self.binary(BinaryKind::Mul, centred, centred)?;
+        let variance = mean(self, squares)?;
+        let normal = self.over_root(centred, variance, op.epsilon)?;
+        self.scaled(normal, node.inputs.get(1..)?)
+    }
+
+    /// `x` times a power of what a product gives: the bias plus the squares of neighbouring channels.
+    fn response_normalisation(&mut self, x: ValueId, op: &Lrn) -> Option<()> {
+        let &channels = self.graph.shape(x).last()?;
+        let (before, after) = (op.size.checked_sub(1)? / 2, op.size / 2);
+        let weight = op.alpha / op.size as f32;
+        let near = |from: usize, to: usize| from + before >= to && from <= to + after;
+        let element = |from, to| if near(from, to) { weight } else { 0.0 };
+        let window = self.matrix("window", channels, element)?;
+        let squares = self.binary(BinaryKind::Mul, x, x)?;
+        let sum = self.add("sum", MatMul, &[squares, window])?;
+        let bias = self.scalar("bias", op.bias)?;
+        let base = self.binary(BinaryKind::Add, sum, bias)?;
+        let exponent = self.scalar("exponent", -op.beta)?;
+        let factor = self.add("power", Pow, &[base, exponent])?;
+        self.binary(BinaryKind::Mul, x, factor)?;
         Some(())
+    }
+
+    /// A constant matrix; `None` when it would be out of proportion.
+    fn matrix(&mut self, what: &str, size: usize, element: impl Fn(usize, usize) -> f32) -> Option<ValueId> {
+        if size > MOST_CHANNELS {
+            return None;
+        }
+        let elements = (0..size * size).map(|i| element(i / size, i % size)).collect();
+        add_floats(self.graph, &format!("{}/{what}", self.name), vec![size, size], elements)
+    }
+
+    /// `value` times the first of the parameters, plus the second.
+    fn scaled(&mut self, value: ValueId, parameters: &[ValueId]) -> Option<()> {
+        let kinds = [BinaryKind::Mul, BinaryKind::Add];
+        let mut steps = kinds.into_iter().zip(parameters);
+        steps.try_fold(value, |value, (kind, &parameter)| self.binary(kind, value, parameter)).map(drop)
     }
 
     /// `x` less its maximum along `axes`, the powers of e of that, and their sum.
@@ -136,8 +190,13 @@ impl Parts<'_> {
     fn divided(&mut self, x: ValueId, axes: &[Vec<usize>], epsilon: f32) -> Option<ValueId> {
         let squares = self.binary(BinaryKind::Mul, x, x)?;
         let mean = self.mean(squares, axes)?;
+        self.over_root(x, mean, epsilon)
+    }
+
+    /// `x / sqrt(variance + epsilon)`.
+    fn over_root(&mut self, x: ValueId, variance: ValueId, epsilon: f32) -> Option<ValueId> {
         let epsilon = self.scalar("epsilon", epsilon)?;
-        let variance = self.binary(BinaryKind::Add, mean, epsilon)?;
+        let variance = self.binary(BinaryKind::Add, variance, epsilon)?;
         let inverse = self.inverse_root(variance)?;
         self.binary(BinaryKind::Mul, x, inverse)
     }
