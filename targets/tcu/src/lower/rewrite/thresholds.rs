@@ -82,13 +82,13 @@ struct Reader {
 
 impl Pair {
     fn at(graph: &Graph, norm: usize, format: NumberFormat, lanes: usize) -> Option<Self> {
+        let node = &graph.nodes[norm];
+        let factors = factors(graph, node)?;
         let consumers = graph.consumers();
         let only_reader = |value: ValueId| match consumers[value.0 as usize].as_slice() {
             &[reader] if !graph.is_output(value) => Some(reader),
             _ => None,
         };
-        let node = &graph.nodes[norm];
-        let factors = factors(graph, node)?;
         let relu = only_reader(node.outputs[0])?;
         let Op::Relu(_) = graph.node(relu).op else { return None };
         let vectors = factors.chunks(lanes.max(1)).map(|vector| channels(vector, format));
