@@ -164,6 +164,6 @@ fn means_of_many_pixels_do_not_saturate() {
             net.graph.outputs.iter().map(|&id| net.graph.value(id).name.clone()).collect();
         let expected = eval::evaluate(&net.graph, &inputs).unwrap();
         let bound = |value: f32| 0.03 * value.abs() + 4.0 / 256.0;
-        compare(&run(&program, &inputs, &names), &expected, &bound, "in stages");
+        compare(&run(&program, &inputs, &names), &expected, bound, "in stages");
     }
 }
