@@ -189,7 +189,7 @@ mod tests {
             Tensor::new(shape.to_vec(), TensorData::I64(values.to_vec())).unwrap()
         };
         let (scalar, both) = (integers(&[], &[3]), integers(&[2], &[3, 4]));
-        assert_eq!(port(&[]).split(&scalar).unwrap(), [scalar.clone()]);
+        assert_eq!(port(&[]).split(&scalar).unwrap(), std::slice::from_ref(&scalar));
         assert_eq!(port(&[]).split(&both).unwrap(), [scalar, integers(&[], &[4])]);
         let none = integers(&[2, 0], &[]);
         assert_eq!(port(&[2, 0]).split(&none).unwrap(), [none]);

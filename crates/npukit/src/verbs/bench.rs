@@ -1,7 +1,7 @@
 //! `npu bench`: programs and the simulator beside published figures and the bars we set ourselves.
 //!
 //! A target says what was published of it ([`npukit_target::Benchmark`]); networks come from the zoo.
-//! [`programs`] asks compiled programs for their time, [`speed`] takes the host's time.
+//! `programs` asks compiled programs for their time, `speed` takes the host's time.
 
 mod programs;
 mod speed;
