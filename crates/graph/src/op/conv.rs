@@ -29,20 +29,9 @@ impl Operator for Conv {
 
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
         let operands = Operands::new(self, inputs, 2, 3)?;
-        let x = operands.floats(0, "operand", 4, 4)?;
-        let weights = operands.floats(1, "weights", 4, 4)?;
-        let (channels, filters) = (x[3], weights[3]);
-        for (what, found) in [("input channels", channels), ("output channels", filters)] {
-            if self.group == 0 || found % self.group != 0 {
-                return Err(OpError::Multiple { op: self.name(), what, found, divisor: self.group });
-            }
-        }
-        operands.size("input channels of the weights", channels / self.group, weights[2])?;
-        if operands.len() == 3 {
-            operands.vector(2, "bias", "length of the bias", filters)?;
-        }
+        let (x, weights) = operands.convolution(self.group)?;
         let [rows, columns] = self.window([weights[0], weights[1]]).output([x[1], x[2]])?;
-        result(vec![x[0], rows, columns, filters], operands.info(0).element)
+        result(vec![x[0], rows, columns, weights[3]], operands.info(0).element)
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {

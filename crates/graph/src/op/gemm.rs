@@ -22,6 +22,11 @@ pub struct Gemm {
     pub trans_b: bool,
 }
 
+impl Gemm {
+    /// Just the product and its addend: no factors, nothing stored transposed.
+    pub const PLAIN: Self = Self { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false };
+}
+
 impl Operator for Gemm {
     fn name(&self) -> &'static str {
         "Gemm"

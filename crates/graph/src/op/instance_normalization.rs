@@ -2,8 +2,7 @@
 
 use npukit_numeric::Tensor;
 
-use super::normalization::normalise_groups;
-use super::operands::{Operands, build_floats, floats, infer_tensors};
+use super::normalization::{eval_images, infer_images};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -21,22 +20,10 @@ impl Operator for InstanceNormalization {
     }
 
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
-        let operands = Operands::new(self, inputs, 3, 3)?;
-        let shape = operands.floats(0, "operand", 2, usize::MAX)?;
-        let channels = shape[shape.len() - 1];
-        operands.vector(1, "scale", "length of the scale", channels)?;
-        operands.vector(2, "bias", "length of the bias", channels)?;
-        Ok(vec![operands.info(0).clone()])
+        infer_images(self, inputs, |_| Ok(()))
     }
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
-        let infos = infer_tensors(self, inputs)?;
-        let shape = &infos[0].shape;
-        let mut data = floats(self, inputs, 0, "operand")?.to_vec();
-        let channels = shape[shape.len() - 1];
-        let pixels = shape[1..shape.len() - 1].iter().product();
-        let parameters = (floats(self, inputs, 1, "scale")?, floats(self, inputs, 2, "bias")?);
-        normalise_groups(&mut data, [pixels, channels, channels], self.epsilon, parameters);
-        build_floats(self, &infos, data)
+        eval_images(self, inputs, |channels| channels, self.epsilon)
     }
 }

@@ -1,5 +1,11 @@
 //! What operators share that bring groups of elements to mean 0 and variance 1.
 
+use npukit_numeric::Tensor;
+
+use super::operands::{Operands, build_floats, floats, infer_tensors};
+use super::{OpError, Operator};
+use crate::ir::{Value, ValueInfo};
+
 /// Mean and variance of a group; sums in order, in `f32`.
 pub(super) fn moments(values: impl Iterator<Item = f32> + Clone) -> [f32; 2] {
     let count = values.clone().count() as f32;
@@ -8,9 +14,42 @@ pub(super) fn moments(values: impl Iterator<Item = f32> + Clone) -> [f32; 2] {
     [mean, squares / count]
 }
 
+/// Checks the operands of a normalisation of images, `x [n, .., c]`, `scale [c]` and `bias [c]`, whose
+/// number of channels passes `check`.
+pub(super) fn infer_images(
+    op: &dyn Operator,
+    inputs: &[&Value],
+    check: impl Fn(usize) -> Result<(), OpError>,
+) -> Result<Vec<ValueInfo>, OpError> {
+    let operands = Operands::new(op, inputs, 3, 3)?;
+    let shape = operands.floats(0, "operand", 2, usize::MAX)?;
+    let channels = shape[shape.len() - 1];
+    check(channels)?;
+    operands.vector(1, "scale", "length of the scale", channels)?;
+    operands.vector(2, "bias", "length of the bias", channels)?;
+    Ok(vec![operands.info(0).clone()])
+}
+
+/// Computes such a normalisation; `groups` gives the number of groups by that of the channels.
+pub(super) fn eval_images(
+    op: &dyn Operator,
+    inputs: &[&Tensor],
+    groups: impl Fn(usize) -> usize,
+    epsilon: f32,
+) -> Result<Vec<Tensor>, OpError> {
+    let infos = infer_tensors(op, inputs)?;
+    let shape = &infos[0].shape;
+    let mut data = floats(op, inputs, 0, "operand")?.to_vec();
+    let channels = shape[shape.len() - 1];
+    let pixels = shape[1..shape.len() - 1].iter().product();
+    let parameters = (floats(op, inputs, 1, "scale")?, floats(op, inputs, 2, "bias")?);
+    normalise_groups(&mut data, [pixels, channels, groups(channels)], epsilon, parameters);
+    build_floats(op, &infos, data)
+}
+
 /// Normalises `[n, .., c]` data of `pixels` positions per image: the channels of an image in `groups`
 /// neighbouring parts, each over all positions, then scales and shifts by channel.
-pub(super) fn normalise_groups(
+fn normalise_groups(
     data: &mut [f32],
     [pixels, channels, groups]: [usize; 3],
     epsilon: f32,

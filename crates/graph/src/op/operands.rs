@@ -127,6 +127,24 @@ impl<'a> Operands<'a> {
         if expected == found { Ok(()) } else { Err(OpError::Size { op: self.op, what, expected, found }) }
     }
 
+    /// Checks the operands of a convolution in `group` groups: `x [n, h, w, ci]`, `weights
+    /// [kh, kw, ci / group, co]` and perhaps `bias [co]`; gives the shapes of the first two.
+    pub(super) fn convolution(&self, group: usize) -> Result<(&'a [usize], &'a [usize]), OpError> {
+        let x = self.floats(0, "operand", 4, 4)?;
+        let weights = self.floats(1, "weights", 4, 4)?;
+        let (channels, filters) = (x[3], weights[3]);
+        for (what, found) in [("input channels", channels), ("output channels", filters)] {
+            if group == 0 || found % group != 0 {
+                return Err(OpError::Multiple { op: self.op, what, found, divisor: group });
+            }
+        }
+        self.size("input channels of the weights", channels / group, weights[2])?;
+        if self.len() == 3 {
+            self.vector(2, "bias", "length of the bias", filters)?;
+        }
+        Ok((x, weights))
+    }
+
     /// Checks that operand `i` has `axis`.
     pub(super) fn axis(&self, i: usize, axis: usize) -> Result<(), OpError> {
         let rank = self.shape(i).len();

@@ -81,7 +81,7 @@ fn takes_factors(graph: &Graph, node: NodeId) -> bool {
     match &node.op {
         Op::Conv(_) | Op::ConvTranspose(_) => weights.is_some_and(constant) && node.inputs.get(2).is_none_or(by_channel),
         Op::Gemm(gemm) => {
-            *gemm == Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false }
+            *gemm == Gemm::PLAIN
                 && weights.is_some_and(constant)
                 && node.inputs.get(2).is_none_or(|c| by_channel(c) && columns(graph, node) == graph.shape(*c))
         }
