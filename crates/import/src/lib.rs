@@ -11,6 +11,7 @@ mod equation;
 mod error;
 mod format;
 mod frame;
+mod function;
 mod node;
 pub mod onnx;
 mod options;

@@ -6,51 +6,16 @@ use npukit_graph::op::{GeluForm, Unary, UnaryKind};
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
+use crate::function;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
-    let kind = match plain(context.op_type()) {
+    let kind = match function::of(context.op_type()) {
         Some(kind) => kind,
         None => with_attributes(context)?,
     };
     Ok(vec![context.emit(Unary { kind }, vec![x])?])
-}
-
-/// The functions without attributes.
-fn plain(operator: &str) -> Option<UnaryKind> {
-    Some(match operator {
-        "Abs" => UnaryKind::Abs,
-        "Acos" => UnaryKind::Acos,
-        "Acosh" => UnaryKind::Acosh,
-        "Asin" => UnaryKind::Asin,
-        "Asinh" => UnaryKind::Asinh,
-        "Atan" => UnaryKind::Atan,
-        "Atanh" => UnaryKind::Atanh,
-        "Ceil" => UnaryKind::Ceil,
-        "Cos" => UnaryKind::Cos,
-        "Cosh" => UnaryKind::Cosh,
-        "Erf" => UnaryKind::Erf,
-        "Exp" => UnaryKind::Exp,
-        "Floor" => UnaryKind::Floor,
-        "HardSwish" => UnaryKind::HardSwish,
-        "Log" => UnaryKind::Log,
-        "Mish" => UnaryKind::Mish,
-        "Neg" => UnaryKind::Neg,
-        "Not" => UnaryKind::Not,
-        "Reciprocal" => UnaryKind::Reciprocal,
-        "Round" => UnaryKind::Round,
-        "Sigmoid" => UnaryKind::Sigmoid,
-        "Sign" => UnaryKind::Sign,
-        "Sin" => UnaryKind::Sin,
-        "Sinh" => UnaryKind::Sinh,
-        "Softplus" => UnaryKind::Softplus,
-        "Softsign" => UnaryKind::Softsign,
-        "Sqrt" => UnaryKind::Sqrt,
-        "Tan" => UnaryKind::Tan,
-        "Tanh" => UnaryKind::Tanh,
-        _ => return None,
-    })
 }
 
 /// The functions with attributes, whose defaults are the standard's.
