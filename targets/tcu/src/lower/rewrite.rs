@@ -6,6 +6,7 @@
 
 mod composites;
 mod normalised_sums;
+mod parts;
 mod pixel_groups;
 mod thresholds;
 mod wide_means;
@@ -35,6 +36,22 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     wide_means::rewrite(&mut graph);
     pixel_groups::rewrite(&mut graph, config);
     graph.validate().ok().map(|()| graph)
+}
+
+/// The largest [`loss`] of weights that take up factors: a bit of precision at most.
+const MOST_LOSS: f64 = 2.0;
+
+/// Root mean square of `1 / f` over `channels` channels, of which those without a factor count nothing: by
+/// so much the rounding of weights grows that take up the factors.
+fn loss(factors: impl Iterator<Item = f64>, channels: usize) -> f64 {
+    let squares: f64 = factors.map(|factor| factor.powi(-2)).sum();
+    (squares / channels.max(1) as f64).sqrt()
+}
+
+/// Whether a node is a convolution by constants that is not divided into groups.
+fn is_dense(graph: &Graph, node: &Node) -> bool {
+    let constant = |&id: &ValueId| floats(graph, id).is_some();
+    matches!(&node.op, Op::Conv(conv) if conv.group == 1) && node.inputs[1..].iter().all(constant)
 }
 
 /// The floats of a constant.

@@ -7,9 +7,10 @@
 use npukit_graph::op::{
     Binary, BinaryKind, GroupNormalization, Lrn, MatMul, Norm, Pow, Reduce, ReduceKind, Unary, UnaryKind,
 };
-use npukit_graph::{Graph, Node, Op, Operator, Value, ValueId};
+use npukit_graph::{Graph, Node, Op, ValueId};
 
 use super::add_floats;
+use super::parts::{Parts, replace_nodes};
 use crate::config::Config;
 
 /// The most channels whose groups and neighbours a square matrix may describe.
@@ -21,26 +22,7 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     if !config.has_lookup() || config.lookup_tables == 1 && config.data_type.format().step().is_none() {
         return;
     }
-    let mut index = 0;
-    while index < graph.nodes.len() {
-        let node = graph.nodes[index].clone();
-        let mut parts = Parts { graph, name: node.name.clone(), nodes: Vec::new() };
-        let written = parts.write(&node).and_then(|()| parts.finish(&node));
-        let Some(nodes) = written else {
-            index += 1;
-            continue;
-        };
-        let next = index + nodes.len();
-        graph.nodes.splice(index..=index, nodes);
-        index = next;
-    }
-}
-
-/// The nodes that take the place of one.
-struct Parts<'g> {
-    graph: &'g mut Graph,
-    name: String,
-    nodes: Vec<Node>,
+    replace_nodes(graph, |parts, node| parts.write(node));
 }
 
 impl Parts<'_> {
@@ -226,24 +208,5 @@ impl Parts<'_> {
 
     fn unary(&mut self, kind: UnaryKind, x: ValueId) -> Option<ValueId> {
         self.add("function", Unary { kind }, &[x])
-    }
-
-    /// A node with one result.
-    fn add(&mut self, what: &str, op: impl Into<Op>, inputs: &[ValueId]) -> Option<ValueId> {
-        let op = op.into();
-        let operands: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
-        let info = op.infer(&operands).ok()?.into_iter().next()?;
-        let name = self.graph.fresh_name(&format!("{}/{what}", self.name));
-        let output = self.graph.add_value(Value { name: name.clone(), info, constant: None });
-        self.nodes.push(Node { name, op, inputs: inputs.to_vec(), outputs: vec![output] });
-        Some(output)
-    }
-
-    /// The nodes, the last one with name and result of `node`.
-    fn finish(self, node: &Node) -> Option<Vec<Node>> {
-        let mut nodes = self.nodes;
-        let last = nodes.last_mut()?;
-        (last.name, last.outputs) = (node.name.clone(), node.outputs.clone());
-        Some(nodes)
     }
 }

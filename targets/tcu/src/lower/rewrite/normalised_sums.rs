@@ -1,17 +1,15 @@
 //! Normalisation of a sum as part of the product that makes it.
 //!
-//! `f (conv(x) + y) + o`, where nobody else reads the sum: the convolution takes up `f` and `o`, and `y` goes through a
-//! product with `f` on the diagonal, which shares the accumulators. A row of the array a vector takes the place of a move and
-//! two SIMD passes.
+//! `f (conv(x) + y) + o`, where nobody else reads the sum: the convolution takes up `f` and `o`, and `y`
+//! goes through a product with `f` on the diagonal, which shares the accumulators. A row of the array a
+//! vector takes the place of a move and two SIMD passes.
 
 use npukit_graph::op::{Binary, BinaryKind, Conv};
 use npukit_graph::{Graph, Node, NodeId, Op, Value, ValueId};
 
-use super::{add_floats, factors, floats, name_of, set_operand};
+use super::{MOST_LOSS, add_floats, factors, floats, is_dense, loss, name_of, set_operand};
 use crate::config::Config;
 
-/// The largest root mean square of `1 / f`: the weights lose a bit of precision at most.
-const MOST_LOSS: f64 = 2.0;
 /// Cycles that two passes take a vector, and that loading a vector of weights takes.
 const PASSES_COST: usize = 8;
 const LOAD_COST: usize = 3;
@@ -39,9 +37,8 @@ struct Sum {
 impl Sum {
     fn at(graph: &Graph, norm: usize, array_size: usize) -> Option<Self> {
         let factors = factors(graph, &graph.nodes[norm])?;
-        let loss: f64 = factors.iter().map(|[factor, _]| factor.powi(-2)).sum();
         let exact = factors.iter().flatten().all(|factor| factor.is_finite());
-        if !exact || (loss / factors.len() as f64).sqrt() > MOST_LOSS {
+        if !exact || loss(factors.iter().map(|[factor, _]| *factor), factors.len()) > MOST_LOSS {
             return None;
         }
         let (producers, consumers) = (graph.producers(), graph.consumers());
@@ -50,7 +47,7 @@ impl Sum {
         let add = made(graph.nodes[norm].inputs[0])?;
         let Op::Binary(Binary { kind: BinaryKind::Add }) = graph.node(add).op else { return None };
         let &[a, b] = graph.node(add).inputs.as_slice() else { return None };
-        let conv = |value: ValueId| made(value).filter(|&node| is_dense(graph, node));
+        let conv = |value: ValueId| made(value).filter(|&node| is_dense(graph, graph.node(node)));
         // A sum of two convolutions is one product already.
         let (conv, other) = match (conv(a), conv(b)) {
             (Some(conv), None) => (conv, b),
@@ -104,11 +101,4 @@ impl Sum {
             Node { name: node_name, op, inputs: vec![self.other, diagonal], outputs: vec![through] };
         Some(())
     }
-}
-
-/// Whether a node is a convolution by constants that is not divided into groups.
-fn is_dense(graph: &Graph, node: NodeId) -> bool {
-    let node = graph.node(node);
-    let constant = |&id: &ValueId| floats(graph, id).is_some();
-    matches!(&node.op, Op::Conv(conv) if conv.group == 1) && node.inputs[1..].iter().all(constant)
 }

@@ -5,8 +5,8 @@
 //! order, r pixels a vector. A convolution between tensors read that way is a convolution again,
 //! with weights that are zero between pixels no tap joins: array loads that are all zero are left out.
 //!
-//! Values that share a grid (sums, rectifications) are grouped alike: a *class*. Which classes are grouped, and by
-//! how much, is decided by counting array rows, weight loads and vectors.
+//! Values that share a grid (sums, rectifications) are grouped alike: a *class*. Which classes are grouped,
+//! and by how much, is decided by counting array rows, weight loads and vectors.
 
 mod convolution;
 
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 
-use super::floats;
+use super::{floats, is_dense};
 use crate::config::Config;
 use convolution::Grouped;
 
@@ -30,8 +30,7 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     if !classes.any_partial_vector(graph, config.array_size) {
         return;
     }
-    let mut search =
-        Search { graph, classes: &classes, array_size: config.array_size, known: HashMap::new() };
+    let mut search = Search::new(graph, &classes, config.array_size);
     let Some(sizes) = search.best() else { return };
     apply(graph, &classes, &sizes);
 }
@@ -40,8 +39,8 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
 struct Classes {
     /// Class of each value; `None` for values that are no images.
     of_value: Vec<Option<usize>>,
-    /// Columns of a class's images, channels included in the search only when all values agree on them; 0 for a class that
-    /// must stay as it is.
+    /// Columns of a class's images; 0 for a class that must stay as it is, be it because its values
+    /// disagree.
     columns: Vec<usize>,
 }
 
@@ -123,11 +122,7 @@ enum Role {
 impl Role {
     fn of(graph: &Graph, node: &Node) -> Self {
         match &node.op {
-            Op::Conv(conv)
-                if conv.group == 1 && node.inputs[1..].iter().all(|&id| floats(graph, id).is_some()) =>
-            {
-                Self::Product
-            }
+            _ if is_dense(graph, node) => Self::Product,
             Op::Binary(_) => Self::of_broadcast(graph, node),
             Op::BatchNormalization(_) if node.inputs[1..].iter().all(|&id| per_channel(graph, id)) => {
                 Self::Pointwise(vec![node.inputs[0]])
@@ -185,13 +180,20 @@ impl Sets {
 /// Looks for the group sizes that cost least.
 struct Search<'a> {
     graph: &'a Graph,
+    /// The nodes that group sizes change the cost of.
+    products: Vec<&'a Node>,
     classes: &'a Classes,
     array_size: usize,
-    /// Cost of a convolution by node and group sizes; `None` where there is none.
+    /// Cost of a convolution by product and group sizes; `None` where there is none.
     known: HashMap<(usize, usize, usize), Option<u64>>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph, classes: &'a Classes, array_size: usize) -> Self {
+        let products = graph.nodes.iter().filter(|node| is_dense(graph, node)).collect();
+        Self { graph, products, classes, array_size, known: HashMap::new() }
+    }
+
     /// The sizes of all classes, when some group pays. First all classes of as many columns together, since a
     /// class rarely pays alone; then each.
     fn best(&mut self) -> Option<Vec<usize>> {
@@ -226,8 +228,7 @@ impl Search<'_> {
 
     fn cost(&mut self, sizes: &[usize]) -> Option<u64> {
         let mut cost = 0;
-        for (index, node) in self.graph.nodes.iter().enumerate() {
-            let Role::Product = Role::of(self.graph, node) else { continue };
+        for (index, &node) in self.products.iter().enumerate() {
             let from = self.classes.size(node.inputs[0], sizes);
             let to = self.classes.size(node.outputs[0], sizes);
             let (graph, array_size) = (self.graph, self.array_size);

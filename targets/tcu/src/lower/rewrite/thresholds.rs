@@ -13,12 +13,8 @@ use npukit_graph::op::{Binary, BinaryKind, Gemm};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::NumberFormat;
 
-use super::{add_floats, factors, floats, name_of, set_operand};
+use super::{MOST_LOSS, add_floats, factors, floats, loss, name_of, set_operand};
 use crate::config::Config;
-
-/// The largest root mean square of `1 / f` over the channels of a vector that the weights bear: they lose
-/// a bit of precision at most.
-const MOST_LOSS: f64 = 2.0;
 
 /// Rewrites every pair of BatchNormalization and Relu that allows it.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
@@ -105,8 +101,10 @@ impl Pair {
         let thresholds: Vec<f32> = self.channels.iter().map(|channel| channel.threshold(format)).collect();
         let thresholds = add_floats(graph, &format!("{name}/threshold"), vec![thresholds.len()], thresholds)?;
         let before: Vec<f32> = self.channels.iter().map(|channel| channel.before() as f32).collect();
-        let multiplied = before.iter().any(|&factor| factor != 1.0);
-        let before = add_floats(graph, &format!("{name}/factor"), vec![before.len()], before)?;
+        let before = match before.iter().any(|&factor| factor != 1.0) {
+            true => Some(add_floats(graph, &format!("{name}/factor"), vec![before.len()], before)?),
+            false => None,
+        };
         for Reader { node, weights, bias } in self.readers {
             let old = graph.node(node).inputs[1];
             let shape = graph.shape(old).to_vec();
@@ -116,19 +114,22 @@ impl Pair {
             set_operand(graph, node, 1, weights);
             set_operand(graph, node, 2, bias);
             if let Op::MatMul(_) = graph.node(node).op {
-                let plain = Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false };
-                graph.nodes[node.0 as usize].op = plain.into();
+                graph.nodes[node.0 as usize].op = Gemm::PLAIN.into();
             }
         }
-        let norm = &mut graph.nodes[self.norm];
-        let (x, normalised) = (norm.inputs[0], norm.outputs[0]);
-        (norm.op, norm.inputs) = (Binary { kind: BinaryKind::Mul }.into(), vec![x, before]);
+        let (x, normalised) = (graph.nodes[self.norm].inputs[0], graph.nodes[self.norm].outputs[0]);
+        let operand = if before.is_some() { normalised } else { x };
         let relu = &mut graph.nodes[self.relu];
-        let operand = if multiplied { normalised } else { x };
         (relu.op, relu.inputs) = (Binary { kind: BinaryKind::Max }.into(), vec![operand, thresholds]);
-        if !multiplied {
-            relu.name = name;
-            graph.nodes.remove(self.norm);
+        match before {
+            Some(before) => {
+                let norm = &mut graph.nodes[self.norm];
+                (norm.op, norm.inputs) = (Binary { kind: BinaryKind::Mul }.into(), vec![x, before]);
+            }
+            None => {
+                relu.name = name;
+                graph.nodes.remove(self.norm);
+            }
         }
         Some(())
     }
@@ -136,8 +137,8 @@ impl Pair {
 
 /// The channels of a vector.
 fn channels(factors: &[[f64; 2]], format: NumberFormat) -> Option<Vec<Channel>> {
-    let squares = factors.iter().filter(|[factor, _]| *factor > 0.0).map(|[factor, _]| factor.powi(-2));
-    let loss = (squares.sum::<f64>() / factors.len().max(1) as f64).sqrt();
+    let present = factors.iter().map(|[factor, _]| *factor).filter(|&factor| factor > 0.0);
+    let loss = loss(present, factors.len());
     factors.iter().map(|&factors| channel(factors, loss > MOST_LOSS, format)).collect()
 }
 
@@ -149,7 +150,7 @@ fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Opt
     if !(factor > 0.0 && factor.is_finite() && addend.is_finite()) {
         return None;
     }
-    let before = if first { rounded(factor.min(1.0) as f32, format).into() } else { 1.0 };
+    let before = if first { format.round(factor.min(1.0) as f32).into() } else { 1.0 };
     if before == 0.0 {
         return Some(Channel::Constant(addend.max(0.0)));
     }
@@ -161,7 +162,7 @@ fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Opt
     } else if threshold > highest {
         Channel::Constant(0.0)
     } else {
-        Channel::Threshold { before, factor, threshold: rounded(threshold, format) }
+        Channel::Threshold { before, factor, threshold: format.round(threshold) }
     })
 }
 
@@ -208,10 +209,7 @@ impl Reader {
         let weights = graph.shape(*node.inputs.get(1)?);
         match &node.op {
             Op::Conv(conv) if conv.group == 1 && conv.pads == [0; 4] => Some((weights[2], weights[3])),
-            Op::Gemm(gemm) => {
-                let plain = !gemm.trans_a && !gemm.trans_b && gemm.alpha == 1.0 && gemm.beta == 1.0;
-                plain.then(|| (weights[0], weights[1]))
-            }
+            Op::Gemm(gemm) => (*gemm == Gemm::PLAIN).then(|| (weights[0], weights[1])),
             Op::MatMul(_) if weights.len() == 2 && graph.shape(node.inputs[0]).len() == 2 => {
                 Some((weights[0], weights[1]))
             }
@@ -225,7 +223,7 @@ fn transformed(weight: f32, channel: Channel, format: NumberFormat) -> Option<(f
     let scaled = |factor: f64| {
         let new = (f64::from(weight) * factor) as f32;
         let (lowest, highest) = range(format);
-        (lowest..=highest).contains(&new).then(|| rounded(new, format))
+        (lowest..=highest).contains(&new).then(|| format.round(new))
     };
     Some(match channel {
         Channel::Constant(value) => (0.0, f64::from(weight) * value),
@@ -243,11 +241,6 @@ fn range(format: NumberFormat) -> (f32, f32) {
         NumberFormat::Fixed(fixed) => (fixed.to_f32(fixed.min()), fixed.to_f32(fixed.max())),
         NumberFormat::Float32 => (f32::MIN, f32::MAX),
     }
-}
-
-/// The number of the format that `value` becomes.
-fn rounded(value: f32, format: NumberFormat) -> f32 {
-    format.raw_to_f32(format.raw_from_f32(value))
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Means over many pixels in stages.
 //!
-//! The SIMD unit adds all pixels of a window before it scales: of 49 pixels, a mean beyond 2.6 leaves a format whose
-//! numbers end at 128, and one over 49 is itself rounded coarsely. A mean of means of a few pixels each says the same,
-//! saturates much later, and its factors lose less.
+//! The SIMD unit adds all pixels of a window before it scales: of 49 pixels, a mean beyond 2.6 leaves a
+//! format whose numbers end at 128, and one over 49 is itself rounded coarsely. A mean of means of a few
+//! pixels each says the same, saturates much later, and its factors lose less.
 
 use npukit_graph::op::{AveragePool, Reduce, ReduceKind, Reshape, Window};
-use npukit_graph::{Graph, Node, Op, Value, ValueId, ValueInfo};
+use npukit_graph::{Graph, Node, Op};
+
+use super::parts::{Parts, replace_nodes};
 
 /// Windows of so many pixels stay as they are.
 const FEW: usize = 12;
@@ -14,14 +16,7 @@ const STAGE: usize = 8;
 
 /// Splits every mean over many pixels.
 pub fn rewrite(graph: &mut Graph) {
-    let mut index = 0;
-    while index < graph.nodes.len() {
-        let stages = stages(graph, &graph.nodes[index]);
-        index += match stages {
-            Some(stages) => replace(graph, index, &stages),
-            None => 1,
-        };
-    }
+    replace_nodes(graph, write);
 }
 
 /// Kernels and strides of the means that make up the one of a node, when it is over many pixels.
@@ -69,40 +64,18 @@ fn factors(mut n: usize) -> Vec<usize> {
     parts
 }
 
-/// Puts the stages in place of node `index`; gives their number.
-fn replace(graph: &mut Graph, index: usize, stages: &[[[usize; 2]; 2]]) -> usize {
-    let Node { name, inputs, outputs, .. } = graph.nodes[index].clone();
-    let result = outputs[0];
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut x = inputs[0];
-    for &[kernel, strides] in stages {
+/// Writes the stages of a mean over many pixels.
+fn write(parts: &mut Parts<'_>, node: &Node) -> Option<()> {
+    let mut x = *node.inputs.first()?;
+    for (i, [kernel, strides]) in stages(parts.graph, node)?.into_iter().enumerate() {
         let window = Window { kernel, strides, dilations: [1; 2], pads: [0; 4], ceil_mode: false };
-        let mut shape = graph.shape(x).to_vec();
-        (0..2).for_each(|axis| shape[axis + 1] = (shape[axis + 1] - kernel[axis]) / strides[axis] + 1);
-        let op = AveragePool { window, count_include_pad: false }.into();
-        let mean = add_value(graph, &name, shape);
-        nodes.push(Node { name: String::new(), op, inputs: vec![x], outputs: vec![mean] });
-        x = mean;
+        x = parts.add(&format!("mean{i}"), AveragePool { window, count_include_pad: false }, &[x])?;
     }
-    let shape = graph.shape(result).to_vec();
-    if graph.shape(x) == shape {
-        nodes.last_mut().into_iter().for_each(|last| last.outputs = vec![result]);
-    } else {
-        let op = Reshape { shape }.into();
-        nodes.push(Node { name: String::new(), op, inputs: vec![x], outputs: vec![result] });
+    let shape = parts.graph.shape(*node.outputs.first()?).to_vec();
+    if parts.graph.shape(x) != shape {
+        parts.add("shaped", Reshape { shape }, &[x])?;
     }
-    let (count, last) = (nodes.len(), nodes.len() - 1);
-    for (i, node) in nodes.iter_mut().enumerate() {
-        node.name = if i == last { name.clone() } else { format!("{name}/mean{i}") };
-    }
-    graph.nodes.splice(index..=index, nodes);
-    count
-}
-
-fn add_value(graph: &mut Graph, base: &str, shape: Vec<usize>) -> ValueId {
-    let name = graph.fresh_name(&format!("{base}/mean"));
-    let info = ValueInfo { shape, element: npukit_numeric::ElementType::F32 };
-    graph.add_value(Value { name, info, constant: None })
+    Some(())
 }
 
 #[cfg(test)]
