@@ -6,7 +6,7 @@ use crate::error::Error;
 
 /// All accelerators.
 pub fn targets() -> &'static [&'static dyn Target] {
-    &[&npukit_tcu::Tcu]
+    &[&npukit_tcu::Tcu, &npukit_opu::Opu, &npukit_pccx::Pccx, &npukit_drra::Drra]
 }
 
 /// The target a name stands for when none is given.
