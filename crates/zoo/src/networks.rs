@@ -37,7 +37,9 @@ pub fn networks() -> &'static [Network] {
         yolo::YOLOV4_TINY_416,
         yolo::TINY_YOLO,
         resnet::RESNET18,
+        resnet::RESNET50,
         resnet_v2::RESNET50V2,
+        vgg::VGG16_FEATURES,
         vgg::VGG16,
     ]
 }

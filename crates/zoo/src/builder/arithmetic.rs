@@ -10,10 +10,10 @@ impl Builder {
     }
 
     /// Of slope 0.1 below 0, as in the YOLO networks.
-    pub(crate) fn leaky_relu(&mut self, x: &Value) -> Value {
+    pub(crate) fn leaky_relu(&mut self, x: &Value, slope: f32) -> Value {
         let name = self.name("LeakyRelu");
-        let result = (x.shape.clone(), x.spread.rectified(0.1));
-        self.node(name, "LeakyRelu", &[&x.name], vec![float("alpha", 0.1)], result)
+        let result = (x.shape.clone(), x.spread.rectified(f64::from(slope)));
+        self.node(name, "LeakyRelu", &[&x.name], vec![float("alpha", slope)], result)
     }
 
     /// From 0 to 6, as in the MobileNets.

@@ -8,10 +8,18 @@ use crate::network::Network;
 pub(super) const VGG16: Network =
     Network { name: "vgg16", summary: "VGG-16, configuration D", input: IMAGENET, build };
 
+/// The same without the dense layers, which hold nine tenths of the weights.
+pub(super) const VGG16_FEATURES: Network = Network {
+    name: "vgg16_features",
+    summary: "VGG-16, its thirteen convolutions",
+    input: IMAGENET,
+    build: |net, x| vec![features(net, x)],
+};
+
 /// Filters and how many convolutions have them, between halvings.
 const STAGES: [(usize, usize); 5] = [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)];
 
-fn build(net: &mut Builder, x: Value) -> Vec<Value> {
+fn features(net: &mut Builder, x: Value) -> Value {
     let mut x = x;
     for (filters, count) in STAGES {
         for _ in 0..count {
@@ -20,7 +28,12 @@ fn build(net: &mut Builder, x: Value) -> Vec<Value> {
         }
         x = net.max_pool(&x, Window::valid(2, 2));
     }
-    x = net.flatten(&x);
+    x
+}
+
+fn build(net: &mut Builder, x: Value) -> Vec<Value> {
+    let x = features(net, x);
+    let mut x = net.flatten(&x);
     for _ in 0..2 {
         x = net.dense(&x, 4096);
         x = net.relu(&x);

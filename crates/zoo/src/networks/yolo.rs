@@ -34,19 +34,19 @@ const V4_HEAD: usize = 3 * (4 + 1 + 80);
 const TINY_HEAD: usize = 30;
 
 fn build_v4(net: &mut Builder, x: Value) -> Vec<Value> {
-    let mut x = [32, 64].into_iter().fold(x, |x, filters| conv(net, &x, filters, Window::centred(3, 2)));
+    let mut x = [32, 64].into_iter().fold(x, |x, filters| conv_v4(net, &x, filters, Window::centred(3, 2)));
     let mut middle = x.clone();
     for filters in [64, 128, 256] {
         (x, middle) = partial(net, &x, filters);
     }
-    let x = conv(net, &x, 512, Window::centred(3, 1));
-    let x = conv(net, &x, 256, Window::valid(1, 1));
-    let coarse = conv(net, &x, 512, Window::centred(3, 1));
+    let x = conv_v4(net, &x, 512, Window::centred(3, 1));
+    let x = conv_v4(net, &x, 256, Window::valid(1, 1));
+    let coarse = conv_v4(net, &x, 512, Window::centred(3, 1));
     let coarse = net.conv(&coarse, Conv::new(V4_HEAD, Window::valid(1, 1)));
-    let x = conv(net, &x, 128, Window::valid(1, 1));
+    let x = conv_v4(net, &x, 128, Window::valid(1, 1));
     let x = net.upsample(&x);
     let x = net.concat(&x, &middle);
-    let fine = conv(net, &x, 256, Window::centred(3, 1));
+    let fine = conv_v4(net, &x, 256, Window::centred(3, 1));
     let fine = net.conv(&fine, Conv::new(V4_HEAD, Window::valid(1, 1)));
     vec![coarse, fine]
 }
@@ -54,12 +54,12 @@ fn build_v4(net: &mut Builder, x: Value) -> Vec<Value> {
 /// A stage that sends half of the channels through two convolutions. Gives its result, halved, and
 /// the last convolution's.
 fn partial(net: &mut Builder, x: &Value, filters: usize) -> (Value, Value) {
-    let all = conv(net, x, filters, Window::centred(3, 1));
+    let all = conv_v4(net, x, filters, Window::centred(3, 1));
     let half = net.second_half(&all);
-    let first = conv(net, &half, filters / 2, Window::centred(3, 1));
-    let second = conv(net, &first, filters / 2, Window::centred(3, 1));
+    let first = conv_v4(net, &half, filters / 2, Window::centred(3, 1));
+    let second = conv_v4(net, &first, filters / 2, Window::centred(3, 1));
     let both = net.concat(&second, &first);
-    let last = conv(net, &both, filters, Window::valid(1, 1));
+    let last = conv_v4(net, &both, filters, Window::valid(1, 1));
     let result = net.concat(&all, &last);
     (net.max_pool(&result, Window::valid(2, 2)), last)
 }
@@ -67,20 +67,29 @@ fn partial(net: &mut Builder, x: &Value, filters: usize) -> (Value, Value) {
 fn build_tiny(net: &mut Builder, x: Value) -> Vec<Value> {
     let mut x = x;
     for filters in [16, 32, 64, 128, 256] {
-        x = conv(net, &x, filters, Window::centred(3, 1));
+        x = conv_tiny(net, &x, filters, Window::centred(3, 1));
         x = net.max_pool(&x, Window::valid(2, 2));
     }
     // The pool that does not halve takes a row and a column more, which this layer computes.
-    x = conv(net, &x, 512, Window::valid(3, 1).padded([1, 1, 2, 2]));
+    x = conv_tiny(net, &x, 512, Window::valid(3, 1).padded([1, 1, 2, 2]));
     x = net.max_pool(&x, Window::valid(2, 1));
     for _ in 0..2 {
-        x = conv(net, &x, 1024, Window::centred(3, 1));
+        x = conv_tiny(net, &x, 1024, Window::centred(3, 1));
     }
     vec![net.conv(&x, Conv::new(TINY_HEAD, Window::valid(1, 1)))]
 }
 
-fn conv(net: &mut Builder, x: &Value, filters: usize, window: Window) -> Value {
+fn conv_v4(net: &mut Builder, x: &Value, filters: usize, window: Window) -> Value {
+    conv(net, x, filters, window, 0.1)
+}
+
+/// The slope is the accelerator's.
+fn conv_tiny(net: &mut Builder, x: &Value, filters: usize, window: Window) -> Value {
+    conv(net, x, filters, window, 0.125)
+}
+
+fn conv(net: &mut Builder, x: &Value, filters: usize, window: Window, slope: f32) -> Value {
     let x = net.conv(x, Conv::new(filters, window).without_bias());
     let x = net.batch_norm(&x, EPSILON);
-    net.leaky_relu(&x)
+    net.leaky_relu(&x, slope)
 }

@@ -40,7 +40,9 @@ fn parameters_are_those_published() {
         ("mobilenet_v1", 4_231_976),
         ("mobilenet_v2", 3_504_872),
         ("resnet18", 11_689_512),
+        ("resnet50", 25_557_032),
         ("vgg16", 138_357_544),
+        ("vgg16_features", 14_714_688),
         ("squeezenet", 1_235_496),
         ("lenet5", 61_706),
     ] {
@@ -53,7 +55,9 @@ fn parameters_are_those_published() {
 fn padded_macs_are_those_published() {
     for (name, macs) in [
         ("resnet18", 1_814_073_344),
+        ("resnet50", 3_857_973_248),
         ("vgg16", 15_470_264_320),
+        ("vgg16_features", 15_346_630_656),
         ("mobilenet_v1", 568_740_352),
         ("mobilenet_v2", 300_774_272),
         ("squeezenet", 349_151_936),
