@@ -48,7 +48,9 @@ impl Builder {
         ];
         let [scale, bias, mean, var] = &operands;
         let inputs = [&x.name[..], scale, bias, mean, var];
-        let result = (x.shape.clone(), Spread { mean: 0.0, variance: deviation * deviation });
+        // Uniform numbers have a third of the variance of their bound.
+        let drawn = 1.0 + SHIFT * SHIFT + SCALE * SCALE / 3.0;
+        let result = (x.shape.clone(), Spread { mean: 0.0, variance: deviation * deviation * drawn });
         self.node(name, "BatchNormalization", &inputs, vec![float("epsilon", epsilon)], result)
     }
 
