@@ -26,6 +26,7 @@ mod part;
 pub mod pass;
 mod print;
 mod product;
+pub mod quantise;
 pub mod rescale;
 mod rounding;
 pub mod shape;

@@ -135,6 +135,7 @@ impl Source {
     }
 
     fn compile_options(&self, model_name: &str) -> CompileOptions {
-        CompileOptions { model_name: model_name.to_owned(), options: self.options.clone(), prepared: false }
+        let (model_name, options) = (model_name.to_owned(), self.options.clone());
+        CompileOptions { model_name, options, ..CompileOptions::default() }
     }
 }

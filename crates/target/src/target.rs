@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
+use npukit_graph::quantise::{Quantisation, Scheme};
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 
@@ -49,6 +50,9 @@ pub struct CompileOptions {
     pub options: BTreeMap<String, String>,
     /// The graph comes from [`Instance::prepare`] and is to be lowered as it is.
     pub prepared: bool,
+    /// How the graph's tensors become integers, for an instance with a [`Instance::quantisation`]; the graph is a
+    /// prepared one then, and the values are numbered as there.
+    pub quantisation: Option<Quantisation>,
 }
 
 /// A program made from text.
@@ -121,6 +125,11 @@ pub trait Instance: Send + Sync {
 
     /// The format of the numbers in its memories; none when there is no one format to name.
     fn number_format(&self) -> Option<NumberFormat> {
+        None
+    }
+
+    /// The integers that tensors are to become before `compile`; none for an instance that takes real values.
+    fn quantisation(&self) -> Option<Scheme> {
         None
     }
 

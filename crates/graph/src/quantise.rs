@@ -1,0 +1,187 @@
+//! Post-training quantisation with a power of two for each tensor: [`Quantisation`].
+//!
+//! A tensor with fraction length `F` is held as integers, each standing for `integer * 2^-F`. An
+//! accelerator says in a [`Scheme`] how wide its integers are and what its shifts express; samples say
+//! how large values become.
+
+use std::ops::RangeInclusive;
+
+use crate::ir::{Graph, ValueId};
+
+/// What a tensor is for; widths differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// An input of the graph, a result of a node, or a constant that meets such a value in a sum or concatenation.
+    Activation,
+    /// A constant that values are multiplied by.
+    Weight,
+    /// A constant that is added to sums of products.
+    Bias,
+}
+
+/// How a real number becomes a whole one. What lies between two is rounded to the nearer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// From the middle to the greater: `floor(x + 1/2)`.
+    #[default]
+    HalfUp,
+    /// From the middle away from zero.
+    HalfAway,
+    /// From the middle to the even one.
+    HalfEven,
+}
+
+/// The integers of an accelerator, and what its shifts express.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// Bits of activations, 2 to 32.
+    pub activations: u32,
+    /// Bits of weights, 2 to 32.
+    pub weights: u32,
+    /// Bits of biases, 2 to 32.
+    pub biases: u32,
+    /// Bits of sums of products before they become activations: their largest value stands for the
+    /// activations' largest, so that `partial_sums - activations` bits are dropped at the end.
+    pub partial_sums: u32,
+    /// Legal shifts of products and biases; see [`Scheme::product_shift`].
+    pub shifts: RangeInclusive<i32>,
+    /// How constants and inputs are rounded.
+    pub rounding: Rounding,
+}
+
+impl Default for Scheme {
+    /// Activations and weights of 8 bits, biases and partial sums of 16, shifts of 8 bits.
+    fn default() -> Self {
+        let (activations, weights, biases, partial_sums) = (8, 8, 16, 16);
+        let (shifts, rounding) = (-128..=127, Rounding::HalfUp);
+        Self { activations, weights, biases, partial_sums, shifts, rounding }
+    }
+}
+
+impl Scheme {
+    /// Bits of a kind of tensor.
+    pub fn bits(&self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Activation => self.activations,
+            Kind::Weight => self.weights,
+            Kind::Bias => self.biases,
+        }
+    }
+
+    /// The exponent of two by which a sum of products of integers is multiplied to become a partial sum of
+    /// a result with fraction length `y`, when the operands have `x` and `w`.
+    pub fn product_shift(&self, x: i32, w: i32, y: i32) -> i32 {
+        y + self.dropped() - x - w
+    }
+
+    /// The same for a bias of fraction length `b`.
+    pub fn bias_shift(&self, b: i32, y: i32) -> i32 {
+        y + self.dropped() - b
+    }
+
+    /// Bits between partial sums and activations.
+    fn dropped(&self) -> i32 {
+        self.partial_sums as i32 - self.activations as i32
+    }
+
+    /// The integer of `bits` bits that stands for `x` with fraction length `fraction`; saturates. NaN is 0.
+    pub fn integer(&self, x: f32, fraction: i32, bits: u32) -> i32 {
+        let (scaled, largest) = (f64::from(x) * 2f64.powi(fraction), 2f64.powi(bits as i32 - 1));
+        let rounded = match self.rounding {
+            Rounding::HalfUp => (scaled + 0.5).floor(),
+            Rounding::HalfAway => scaled.round(),
+            Rounding::HalfEven => scaled.round_ties_even(),
+        };
+        rounded.clamp(-largest, largest - 1.0) as i32
+    }
+}
+
+/// A tensor's fraction length and what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    kind: Kind,
+    fraction: i32,
+}
+
+/// How the tensors of one graph are held as integers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantisation {
+    /// Widths and shifts.
+    pub scheme: Scheme,
+    /// By [`ValueId`].
+    held: Vec<Option<Held>>,
+}
+
+impl Quantisation {
+    /// Nothing quantised yet.
+    pub fn new(scheme: Scheme) -> Self {
+        Self { scheme, held: Vec::new() }
+    }
+
+    /// Holds value `id` with the fraction length `fraction`.
+    pub fn set(&mut self, id: ValueId, kind: Kind, fraction: i32) {
+        let index = id.0 as usize;
+        if self.held.len() <= index {
+            self.held.resize(index + 1, None);
+        }
+        self.held[index] = Some(Held { kind, fraction });
+    }
+
+    fn held(&self, id: ValueId) -> Option<Held> {
+        self.held.get(id.0 as usize).copied().flatten()
+    }
+
+    /// The fraction length `F` of a value: its integers stand for `integer * 2^-F`. None of one that is no
+    /// float, and of a constant that nothing multiplies by or adds.
+    pub fn fraction(&self, id: ValueId) -> Option<i32> {
+        self.held(id).map(|held| held.fraction)
+    }
+
+    /// What a value is for.
+    pub fn kind(&self, id: ValueId) -> Option<Kind> {
+        self.held(id).map(|held| held.kind)
+    }
+
+    /// Bits of a value's integers.
+    pub fn bits(&self, id: ValueId) -> Option<u32> {
+        self.held(id).map(|held| self.scheme.bits(held.kind))
+    }
+
+    /// The integers that stand for `values` of the tensor `id`; none when it is not quantised.
+    pub fn integers(&self, id: ValueId, values: &[f32]) -> Option<Vec<i32>> {
+        let (fraction, bits) = (self.fraction(id)?, self.bits(id)?);
+        Some(values.iter().map(|&x| self.scheme.integer(x, fraction, bits)).collect())
+    }
+
+    /// The integers of a constant, row-major; none when it is no quantised one.
+    pub fn constant(&self, graph: &Graph, id: ValueId) -> Option<Vec<i32>> {
+        self.integers(id, graph.constant(id)?.as_f32()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_round_half_up_and_saturate() {
+        let scheme = Scheme::default();
+        for (x, fraction, expected) in
+            [(-0.5, 0, 0), (-1.5, 0, -1), (0.5, 0, 1), (0.3, 4, 5), (1e30, 0, 127), (-1e30, 0, -128)]
+        {
+            assert_eq!(scheme.integer(x, fraction, 8), expected, "{x} with {fraction}");
+        }
+        assert_eq!(scheme.integer(f32::NAN, 3, 8), 0);
+        let away = Scheme { rounding: Rounding::HalfAway, ..Scheme::default() };
+        let even = Scheme { rounding: Rounding::HalfEven, ..Scheme::default() };
+        assert_eq!((away.integer(-1.5, 0, 8), even.integer(-2.5, 0, 8)), (-2, -2));
+    }
+
+    /// The worked relation of the OPU's specification, 5.4.
+    #[test]
+    fn shifts_are_those_of_the_specification() {
+        let scheme = Scheme::default();
+        assert_eq!(scheme.product_shift(5, 7, 4), 4 + 8 - 5 - 7);
+        assert_eq!(scheme.bias_shift(10, 4), 4 + 8 - 10);
+    }
+}
