@@ -22,6 +22,8 @@ pub struct Figure {
     pub measure: Measure,
     /// What others reached, and who says so; none when nobody published it.
     pub published: Option<(f64, &'static str)>,
+    /// The same source's cycles of each layer that multiplies, in order; empty when it has none.
+    pub layers: &'static [f64],
     /// How good ours is to be.
     pub bar: Bar,
 }
@@ -33,6 +35,9 @@ pub enum Measure {
     Cycles(&'static [(&'static str, &'static str)]),
     /// Milliseconds of the program, with these options of `npu time`.
     Milliseconds(&'static [(&'static str, &'static str)]),
+    /// Share of the multipliers' time in which they did the network's work, with these options of `npu
+    /// time`, in percent. Work on padding counts, as in most publications.
+    Efficiency(&'static [(&'static str, &'static str)]),
     /// Milliseconds the machine takes on the host for a sample, on one core.
     HostMilliseconds,
     /// How many times as fast the machine does many samples on so many cores of the host as on one.
@@ -45,13 +50,14 @@ impl Measure {
         match self {
             Self::Cycles(_) => "cycles",
             Self::Milliseconds(_) | Self::HostMilliseconds => "ms",
+            Self::Efficiency(_) => "%",
             Self::Speedup(_) => "x",
         }
     }
 
     /// Whether it is about the program, rather than about our simulator.
     pub const fn is_of_program(self) -> bool {
-        matches!(self, Self::Cycles(_) | Self::Milliseconds(_))
+        matches!(self, Self::Cycles(_) | Self::Milliseconds(_) | Self::Efficiency(_))
     }
 }
 

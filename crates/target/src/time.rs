@@ -55,7 +55,7 @@ impl Roofline {
 }
 
 /// Where time goes, by layer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerTime {
     /// Names of the nodes.
     pub name: String,
@@ -138,7 +138,7 @@ pub struct FlagTime {
 }
 
 /// How long a program takes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimeReport {
     /// Cycles by cost model.
     pub cycles: BTreeMap<String, u64>,

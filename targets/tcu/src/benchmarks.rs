@@ -20,6 +20,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
                 what: "clock, one beat a vector, latency 18",
                 measure: Measure::Cycles(&[("axi-bits", "512"), ("clock-mhz", "100"), ("latency", "18")]),
                 published: Some((340_600.0, "10.2: 293.58 fps at 100 MHz on the board")),
+                layers: &[],
                 bar: Bar::AtMost(220_000.0),
             },
         ],
@@ -33,6 +34,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
                 what: "clock, four beats a vector, latency 18",
                 measure: Measure::Cycles(&[("axi-bits", "128"), ("clock-mhz", "100"), ("latency", "18")]),
                 published: Some((750_526.0, "10.3: the published program")),
+                layers: &[],
                 bar: Bar::AtMost(400_000.0),
             },
             simulated(8.0),
@@ -40,6 +42,7 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
                 what: "a batch on two cores, against one",
                 measure: Measure::Speedup(2),
                 published: None,
+                layers: &[],
                 bar: Bar::AtLeast(1.9),
             },
         ],
@@ -89,6 +92,7 @@ const fn estimated(published: f64, source: &'static str, bar: f64) -> Figure {
         what: "published estimator",
         measure: Measure::Cycles(&[("clock", "estimator")]),
         published: Some((published, source)),
+        layers: &[],
         bar: Bar::AtMost(bar),
     }
 }
@@ -118,6 +122,7 @@ const fn on_board(
         what,
         measure: Measure::Milliseconds(options),
         published: Some((published_ms, "10.4")),
+        layers: &[],
         bar: Bar::AtMost(0.6 * published_ms),
     }
 }
@@ -127,6 +132,7 @@ const fn simulated(bar_ms: f64) -> Figure {
         what: "simulating an image, one core",
         measure: Measure::HostMilliseconds,
         published: None,
+        layers: &[],
         bar: Bar::AtMost(bar_ms),
     }
 }

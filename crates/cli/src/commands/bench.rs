@@ -1,6 +1,6 @@
 //! `npu bench`
 
-use npukit::verbs::bench::{Report, Request, Row, Table, bench};
+use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench};
 
 use super::with_bar;
 use crate::answer::Answer;
@@ -24,6 +24,8 @@ fn text(report: &Report) -> String {
     if of(Table::Programs).next().is_some() {
         text += &format!("{}\n", programs(of(Table::Programs)));
     }
+    let by_layer = report.rows.iter().filter(|row| !row.layers.is_empty());
+    text.extend(by_layer.map(|row| format!("{}\n", layers(row))));
     if of(Table::Speed).next().is_some() {
         text += &format!("{}\n", speed(of(Table::Speed)));
     }
@@ -65,6 +67,22 @@ fn programs<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
     table(&columns, rows.map(row))
 }
 
+/// The layers of a program beside those published.
+fn layers(row: &Row) -> String {
+    let cycles = |cycles: f64| thousands(cycles.round() as u64);
+    let line = |LayerRow { name, published, found }: &LayerRow| {
+        let share = format!("{:.1} %", 100.0 * found / published);
+        vec![name.clone(), cycles(*published), cycles(*found), share]
+    };
+    let columns = [
+        Column::Left("cycles of the layer"),
+        Column::Right("published"),
+        Column::Right("ours"),
+        Column::Right("of published"),
+    ];
+    format!("{}, {}:\n{}", row.network, row.what, table(&columns, row.layers.iter().map(line)))
+}
+
 fn speed<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
     let row =
         |row: &Row| vec![row.network.clone(), row.instance.clone(), row.what.clone(), bar(row), ours(row)];
@@ -87,10 +105,11 @@ fn ours(row: &Row) -> String {
     format!("{}{}", number(row, row.found), if row.met { "" } else { " MISSED" })
 }
 
-/// Cycles as whole numbers, everything else with its unit.
+/// Cycles as whole numbers, shares with a digit, everything else with two; with the unit.
 fn number(row: &Row, value: f64) -> String {
     match row.unit {
         "cycles" => thousands(value.round() as u64),
+        "%" => format!("{value:.1} %"),
         unit => format!("{value:.2} {unit}"),
     }
 }

@@ -73,6 +73,19 @@ pub struct Row {
     pub above_bound: Option<(f64, &'static str)>,
     /// For programs: of compiling, reading left out.
     pub compile_seconds: Option<f64>,
+    /// Layer by layer; empty where nobody published that.
+    pub layers: Vec<LayerRow>,
+}
+
+/// A layer's cycles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerRow {
+    /// Names of the nodes.
+    pub name: String,
+    /// What others reached.
+    pub published: f64,
+    /// Ours.
+    pub found: f64,
 }
 
 /// All figures.

@@ -1,14 +1,15 @@
 //! A network compiled for an instance, and its figures.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_target::{
     Benchmark, CompileOptions, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions,
+    TimeReport,
 };
+use npukit_zoo::Network;
 
 use super::speed::{host_milliseconds, speedup};
-use super::{Request, Row, is_more_better, is_of_table, table_of};
+use super::{LayerRow, Request, Row, is_more_better, is_of_table, table_of};
 use crate::Context;
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -32,12 +33,11 @@ pub(super) fn figures(
     let options = CompileOptions { model_name: file, ..CompileOptions::default() };
     let compiled = instance.compile(&model.simplified, &options)?;
     let compile_seconds = start.elapsed().as_secs_f64();
-    let program = Program { compiled: &*compiled, samples: &|count| samples(network, request.seed, count) };
+    let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
     let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure));
-    let row = |figure: &Figure| -> Result<Row, Error> {
-        let (found, above_bound) = program.measure(figure.measure, request.runs)?;
-        let found = Found { found, above_bound, compile_seconds };
-        Ok(found.row(benchmark, instance.name(), figure))
+    let row = |figure: &Figure| {
+        let found = program.measure(figure, request.runs)?;
+        Ok(program.row(benchmark, instance.name(), figure, found))
     };
     wanted.map(row).collect()
 }
@@ -60,59 +60,73 @@ fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Er
     Ok(target.instance(Config::File { name: &name, bytes: bytes.as_bytes() })?)
 }
 
-/// Noise, each sample another.
-fn samples(network: &npukit_zoo::Network, seed: u64, count: usize) -> Vec<Sample> {
-    let sample =
-        |index| Some(vec![(npukit_zoo::INPUT.to_owned(), network.sample(seed.wrapping_add(index))?)]);
-    (1..=count as u64).filter_map(sample).collect()
-}
-
-/// A program and samples for it.
+/// A program, and the network it is of.
 struct Program<'a> {
     compiled: &'a dyn Compiled,
-    samples: &'a dyn Fn(usize) -> Vec<Sample>,
-}
-
-/// The roofline: how far above it, and which side of it.
-type AboveBound = Option<(f64, &'static str)>;
-
-impl Program<'_> {
-    fn measure(&self, measure: Measure, runs: usize) -> Result<(f64, AboveBound), Error> {
-        match measure {
-            Measure::Cycles(options) | Measure::Milliseconds(options) => Ok(self.time(measure, options)?),
-            Measure::HostMilliseconds => {
-                Ok((host_milliseconds(self.compiled, &(self.samples)(1), runs)?, None))
-            }
-            Measure::Speedup(cores) => Ok((speedup(self.compiled, self.samples, cores, runs)?, None)),
-        }
-    }
-
-    fn time(&self, measure: Measure, options: &[(&str, &str)]) -> Result<(f64, AboveBound), TargetError> {
-        let options: BTreeMap<_, _> =
-            options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let time = self.compiled.time(&TimeOptions { options })?;
-        let cycles = time.cycles.get(&time.model).copied().unwrap_or_default() as f64;
-        let found = match measure {
-            Measure::Milliseconds(_) => time.milliseconds.ok_or_else(|| no_clock(self.compiled))?,
-            _ => cycles,
-        };
-        Ok((found, time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()))))
-    }
-}
-
-fn no_clock(compiled: &dyn Compiled) -> TargetError {
-    TargetError::failed(format!("no clock is known of {}, so cycles are no time", compiled.report().target))
-}
-
-/// What a figure was found to be.
-struct Found {
-    found: f64,
-    above_bound: AboveBound,
+    network: &'a Network,
+    /// What samples follow from.
+    seed: u64,
     compile_seconds: f64,
 }
 
-impl Found {
-    fn row(self, benchmark: &Benchmark, instance: String, figure: &Figure) -> Row {
+/// What a figure was found to be.
+#[derive(Default)]
+struct Found {
+    value: f64,
+    /// The roofline: how far above it, and which side of it.
+    above_bound: Option<(f64, &'static str)>,
+    layers: Vec<LayerRow>,
+}
+
+impl Program<'_> {
+    fn measure(&self, figure: &Figure, runs: usize) -> Result<Found, Error> {
+        let of_host = |value| Found { value, ..Found::default() };
+        match figure.measure {
+            Measure::Cycles(options) => Ok(self.timed(figure, options, |_, cycles| Ok(cycles))?),
+            Measure::Milliseconds(options) => Ok(self.timed(figure, options, |time, _| {
+                time.milliseconds.ok_or_else(|| no_clock(self.compiled))
+            })?),
+            Measure::Efficiency(options) => Ok(self.timed(figure, options, |time, _| self.efficiency(time))?),
+            Measure::HostMilliseconds => {
+                Ok(of_host(host_milliseconds(self.compiled, &self.samples(1), runs)?))
+            }
+            Measure::Speedup(cores) => {
+                Ok(of_host(speedup(self.compiled, &|count| self.samples(count), cores, runs)?))
+            }
+        }
+    }
+
+    /// A figure of the time that the program takes; `value` has it from the report and its cycles.
+    fn timed(
+        &self,
+        figure: &Figure,
+        options: &[(&str, &str)],
+        value: impl Fn(&TimeReport, f64) -> Result<f64, TargetError>,
+    ) -> Result<Found, TargetError> {
+        let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let time = self.compiled.time(&TimeOptions { options })?;
+        let cycles = time.cycles.get(&time.model).copied().unwrap_or_default() as f64;
+        let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
+        Ok(Found { value: value(&time, cycles)?, above_bound, layers: layers(&time, figure.layers)? })
+    }
+
+    /// In percent. Of the layers' work, reports leave padding out.
+    fn efficiency(&self, time: &TimeReport) -> Result<f64, TargetError> {
+        let unknown = || TargetError::failed("no share of the multipliers' time is known of this program");
+        let macs = self.compiled.report().macs.filter(|&macs| macs > 0).ok_or_else(unknown)?;
+        let utilisation = time.utilisation.ok_or_else(unknown)?;
+        Ok(100.0 * utilisation * self.network.counts().padded_macs as f64 / macs as f64)
+    }
+
+    /// Noise, each sample another.
+    fn samples(&self, count: usize) -> Vec<Sample> {
+        let sample = |index| {
+            Some(vec![(npukit_zoo::INPUT.to_owned(), self.network.sample(self.seed.wrapping_add(index))?)])
+        };
+        (1..=count as u64).filter_map(sample).collect()
+    }
+
+    fn row(&self, benchmark: &Benchmark, instance: String, figure: &Figure, found: Found) -> Row {
         Row {
             table: table_of(figure),
             network: benchmark.network.to_owned(),
@@ -123,10 +137,65 @@ impl Found {
             source: figure.published.map(|(_, source)| source.to_owned()),
             bar: figure.bar.value(),
             more_is_better: is_more_better(figure.bar),
-            found: self.found,
-            met: figure.bar.is_met(self.found),
-            above_bound: self.above_bound,
+            found: found.value,
+            met: figure.bar.is_met(found.value),
+            above_bound: found.above_bound,
             compile_seconds: Some(self.compile_seconds),
+            layers: found.layers,
         }
+    }
+}
+
+/// Our layers beside those published. Those of ours that do not multiply belong to the one before them.
+///
+/// Errors: there are not as many.
+fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetError> {
+    let mut rows: Vec<LayerRow> = Vec::new();
+    let mut before = 0.0;
+    for layer in time.layers.iter().filter(|_| !published.is_empty()) {
+        let cycles = layer.cycles as f64;
+        match rows.last_mut() {
+            _ if layer.macs > 0 => {
+                let published = published.get(rows.len()).copied().unwrap_or_default();
+                rows.push(LayerRow { name: layer.name.clone(), published, found: before + cycles });
+                before = 0.0;
+            }
+            Some(row) => row.found += cycles,
+            None => before += cycles,
+        }
+    }
+    if rows.len() == published.len() {
+        return Ok(rows);
+    }
+    let (ours, theirs) = (rows.len(), published.len());
+    Err(TargetError::failed(format!(
+        "{ours} layers of the program multiply, {theirs} of the published one do"
+    )))
+}
+
+fn no_clock(compiled: &dyn Compiled) -> TargetError {
+    TargetError::failed(format!("no clock is known of {}, so cycles are no time", compiled.report().target))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_target::LayerTime;
+
+    use super::*;
+
+    fn report(layers: &[(u64, u64)]) -> TimeReport {
+        let layer = |&(cycles, macs): &(u64, u64)| LayerTime { cycles, macs, ..LayerTime::default() };
+        TimeReport { layers: layers.iter().map(layer).collect(), ..TimeReport::default() }
+    }
+
+    #[test]
+    fn layers_that_do_not_multiply_belong_to_the_one_before() {
+        let time = report(&[(1, 0), (10, 5), (100, 0), (1000, 5)]);
+        let rows = layers(&time, &[20.0, 30.0]).unwrap();
+        let numbers: Vec<_> = rows.iter().map(|row| (row.published, row.found)).collect();
+        assert_eq!(numbers, [(20.0, 111.0), (30.0, 1000.0)]);
+        assert!(layers(&time, &[20.0]).is_err() && layers(&time, &[1.0, 2.0, 3.0]).is_err());
+        assert_eq!(layers(&time, &[]).unwrap(), []);
     }
 }

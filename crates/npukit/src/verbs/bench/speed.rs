@@ -33,6 +33,7 @@ pub(super) fn array_kernels(runs: usize) -> Vec<Row> {
             met: bar.is_met(found),
             above_bound: None,
             compile_seconds: None,
+            layers: Vec::new(),
         }
     };
     [8, 16, 32].map(row).into()
