@@ -4,6 +4,8 @@
 //! accelerator says in a [`Scheme`] how wide its integers are and what its shifts express; samples say
 //! how large values become.
 
+pub mod rows;
+
 use std::ops::RangeInclusive;
 
 use crate::ir::{Graph, ValueId};
