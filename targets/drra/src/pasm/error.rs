@@ -1,0 +1,160 @@
+//! [`PasmErrors`]: everything wrong with a PASM file, each fault with its place.
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use npukit_base::Span;
+use thiserror::Error;
+
+/// Faults listed of one file; more are counted only.
+const MOST_ERRORS: usize = 100;
+
+/// A fault of a PASM file.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
+pub enum PasmError {
+    /// Characters that make no token.
+    #[error("`{found}` is no token: {fault}")]
+    #[diagnostic(code(pasm::token))]
+    Token {
+        /// The characters.
+        found: String,
+        /// What is wrong with them.
+        fault: &'static str,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// The grammar goes on otherwise.
+    #[error("expected {expected}, found {found}")]
+    #[diagnostic(code(pasm::syntax))]
+    Syntax {
+        /// What would do.
+        expected: String,
+        /// The token, or the end of the file.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+        /// What to do.
+        #[help]
+        help: Option<String>,
+    },
+    /// Something is named that is not there.
+    #[error("there is no {what} `{found}`")]
+    #[diagnostic(code(pasm::name))]
+    Unknown {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its name.
+        found: String,
+        /// Where.
+        #[label("not known here")]
+        span: SourceSpan,
+        /// The nearest, or all.
+        #[help]
+        help: String,
+    },
+    /// Two things of one name.
+    #[error("there are two {what} `{name}`")]
+    #[diagnostic(code(pasm::twice))]
+    Twice {
+        /// What kind of thing.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The first.
+        #[label("first here")]
+        first: SourceSpan,
+        /// The second.
+        #[label("and here")]
+        second: SourceSpan,
+    },
+    /// A parameter is missing.
+    #[error("{what} needs `{parameter}`")]
+    #[diagnostic(code(pasm::missing))]
+    Missing {
+        /// Of what.
+        what: String,
+        /// Which.
+        parameter: &'static str,
+        /// Where.
+        #[label("add `{parameter}=...` here")]
+        span: SourceSpan,
+    },
+    /// A value that is not allowed.
+    #[error("{what} is {found}: {legal}")]
+    #[diagnostic(code(pasm::value))]
+    Value {
+        /// Of what.
+        what: String,
+        /// The value.
+        found: String,
+        /// What is allowed.
+        legal: String,
+        /// Where.
+        #[label("{legal}")]
+        span: SourceSpan,
+    },
+    /// Anything else, said in a sentence.
+    #[error("{reason}")]
+    #[diagnostic(code(pasm::rule))]
+    Rule {
+        /// The sentence.
+        reason: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+        /// What to do.
+        #[help]
+        help: String,
+    },
+}
+
+/// Every fault of a file; never empty. `miette` draws it with a caret under each.
+#[derive(Clone, Debug, Error, Diagnostic)]
+#[error("{}", summary(.errors.len(), *.more, .source_code.name()))]
+pub struct PasmErrors {
+    /// The file.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// The first faults, in the file's order.
+    #[related]
+    pub errors: Vec<PasmError>,
+    /// How many others there are.
+    pub more: usize,
+}
+
+impl PasmErrors {
+    /// The faults of a file, in order of place.
+    pub fn new(name: &str, text: &str, mut errors: Vec<PasmError>) -> Self {
+        errors.sort_by_key(|error| error.span().offset());
+        let more = errors.len().saturating_sub(MOST_ERRORS);
+        errors.truncate(MOST_ERRORS);
+        Self { source_code: NamedSource::new(name, text.to_owned()), errors, more }
+    }
+}
+
+impl PasmError {
+    /// Where it is.
+    pub const fn span(&self) -> SourceSpan {
+        match self {
+            Self::Token { span, .. }
+            | Self::Syntax { span, .. }
+            | Self::Unknown { span, .. }
+            | Self::Twice { second: span, .. }
+            | Self::Missing { span, .. }
+            | Self::Value { span, .. }
+            | Self::Rule { span, .. } => *span,
+        }
+    }
+}
+
+fn summary(listed: usize, more: usize, name: &str) -> String {
+    match (listed, more) {
+        (1, 0) => format!("1 error in {name}"),
+        (_, 0) => format!("{listed} errors in {name}"),
+        _ => format!("{} errors in {name}, the first {listed} of them", listed + more),
+    }
+}
+
+pub(crate) fn source_span(span: Span) -> SourceSpan {
+    (span.start, span.size_bytes()).into()
+}
