@@ -1,13 +1,14 @@
 //! [`assemble`]: a source file to bytes.
 
 use miette::NamedSource;
-use npukit_base::{Span, closest};
-use npukit_isa::IsaSpec;
-use npukit_isa::token::{Token, tokens};
+use npukit_base::{Span, Word, closest};
+use npukit_isa::token::{Token, number, tokens};
+use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
 
 use crate::error::{AsmError, AsmErrors, source_span};
 use crate::grammar::{CompiledForm, Grammar};
 use crate::matcher::{BadValue, Expected, Outcome, read};
+use crate::symbols::Symbols;
 
 /// Faults listed of one file; more are counted only.
 const MOST_ERRORS: usize = 100;
@@ -51,6 +52,7 @@ pub fn assemble(spec: &IsaSpec, name: &str, text: &str) -> Result<Assembly, AsmE
 
 struct Assembler<'a> {
     grammar: Grammar<'a>,
+    symbols: Symbols,
     context: Option<String>,
     assembly: Assembly,
     errors: Vec<AsmError>,
@@ -60,19 +62,34 @@ struct Assembler<'a> {
 impl<'a> Assembler<'a> {
     fn new(spec: &'a IsaSpec) -> Self {
         let grammar = Grammar::new(spec);
-        Self { grammar, context: None, assembly: Assembly::default(), errors: Vec::new(), more: 0 }
+        let (symbols, assembly) = (Symbols::default(), Assembly::default());
+        Self { grammar, symbols, context: None, assembly, errors: Vec::new(), more: 0 }
     }
 
     fn line(&mut self, line: &str, start: usize) {
         let tokens = tokens(without_comment(line), start);
-        let Some((first, rest)) = tokens.split_first() else { return };
-        let result = match (first.text, rest.split_first()) {
-            (".", Some((directive, arguments))) => self.directive(*directive, arguments),
-            _ => self.instruction(&tokens),
+        let (label, tokens) = match &tokens[..] {
+            [name, colon, rest @ ..] if colon.text == ":" && Symbols::is_name(name.text) => {
+                (Some(*name), rest)
+            }
+            all => (None, all),
+        };
+        let result = match tokens {
+            [dot, directive, arguments @ ..] if dot.text == "." => self.directive(*directive, arguments),
+            _ => self.instruction(tokens),
         };
         match result {
-            Ok(bytes) => self.emit(&bytes, span_of(&tokens)),
+            Ok(made) => {
+                self.emit(&made.bytes, span_of(tokens));
+                label.into_iter().for_each(|label| self.define(label, made.label));
+            }
             Err(errors) => errors.into_iter().for_each(|error| self.report(error)),
+        }
+    }
+
+    fn define(&mut self, name: Token<'_>, value: Option<u64>) {
+        if !self.symbols.define(name.text, value) {
+            self.report(AsmError::Twice { found: name.text.to_owned(), span: source_span(name.span) });
         }
     }
 
@@ -92,16 +109,38 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    fn directive(&mut self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Vec<u8>, Vec<AsmError>> {
+    fn directive(&mut self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Made, Vec<AsmError>> {
         let result = match name.text.to_ascii_lowercase().as_str() {
-            "word" => self.word(name, arguments),
-            "context" => self.context(name, arguments).map(|()| Vec::new()),
+            "word" => self.word(name, arguments).map(|bytes| Made { bytes, label: None }),
+            "context" => self.context(name, arguments).map(|()| Made::default()),
+            "equ" => self.equ(name, arguments).map(|()| Made::default()),
             _ => Err(AsmError::Directive { found: name.text.to_owned(), span: source_span(name.span) }),
         };
         result.map_err(|error| vec![error])
     }
 
-    /// `.word HEX`: one instruction's bytes.
+    /// `.equ NAME, VALUE`: a symbol.
+    fn equ(&mut self, directive: Token<'_>, arguments: &[Token<'_>]) -> Result<(), AsmError> {
+        let wrong = |found: &str, span| AsmError::Equ { found: found.to_owned(), span: source_span(span) };
+        let [name, comma, value @ ..] = arguments else {
+            return Err(wrong("the end of the line", arguments.last().unwrap_or(&directive).span));
+        };
+        if !Symbols::is_name(name.text) || comma.text != "," {
+            return Err(wrong(&format!("`{}{}`", name.text, comma.text), span_of(arguments)));
+        }
+        let found = match value {
+            [one] if one.is_number() => number(one.text),
+            _ => self.symbols.read(value).filter(|(_, used)| *used == value.len()).and_then(|(sum, _)| sum),
+        };
+        let Some(found) = found else {
+            let text = value.iter().map(|token| token.text).collect::<String>();
+            return Err(wrong(&format!("the value `{text}`"), span_of(arguments)));
+        };
+        self.define(*name, Some(found));
+        Ok(())
+    }
+
+    /// `.word HEX`: one instruction's bytes in file order, or behind `0x` its value.
     fn word(&self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Vec<u8>, AsmError> {
         let sizes = self.sizes();
         let sizes_text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
@@ -112,13 +151,22 @@ impl<'a> Assembler<'a> {
         };
         match arguments {
             [] => Err(error("nothing", name.span)),
-            [digits] => match bytes_of(digits.text) {
+            [digits] => match self.word_bytes(digits.text) {
                 Some(bytes) if sizes.contains(&bytes.len()) => Ok(bytes),
                 Some(bytes) => Err(error(&format!("{} bytes", bytes.len()), digits.span)),
                 None => Err(error(&format!("`{}`", digits.text), digits.span)),
             },
             many => Err(error("several words", span_of(many))),
         }
+    }
+
+    fn word_bytes(&self, digits: &str) -> Option<Vec<u8>> {
+        let Some(value) = digits.strip_prefix("0x") else { return bytes_of(digits) };
+        let mut bytes = bytes_of(value)?;
+        if self.grammar.spec.byte_order == ByteOrder::Little {
+            bytes.reverse();
+        }
+        Some(bytes)
     }
 
     fn sizes(&self) -> Vec<usize> {
@@ -148,8 +196,8 @@ impl<'a> Assembler<'a> {
         Err(AsmError::Context { found, span, help })
     }
 
-    fn instruction(&self, tokens: &[Token<'_>]) -> Result<Vec<u8>, Vec<AsmError>> {
-        let Some(mnemonic) = tokens.first() else { return Ok(Vec::new()) };
+    fn instruction(&self, tokens: &[Token<'_>]) -> Result<Made, Vec<AsmError>> {
+        let Some(mnemonic) = tokens.first() else { return Ok(Made::default()) };
         let context = self.context.as_deref();
         let forms = self.grammar.forms_of(mnemonic.text, context);
         if forms.is_empty() {
@@ -160,12 +208,13 @@ impl<'a> Assembler<'a> {
                 help: self.grammar.help_for(mnemonic.text, context),
             }]);
         }
+        let (tokens, reserved) = split_reserved(&forms, tokens);
         let mut best: Option<(&CompiledForm<'_>, Vec<BadValue>)> = None;
         let mut furthest = (0, Vec::new());
         for form in &forms {
-            match read(form, tokens) {
+            match read(form, tokens, &self.symbols) {
                 Outcome::Matched { values, bad } if bad.is_empty() => {
-                    return self.bytes(form, &values, tokens);
+                    return self.made(form, &values, reserved, tokens);
                 }
                 Outcome::Matched { bad, .. } if best.is_none() => best = Some((form, bad)),
                 Outcome::Mismatch { at, expected } if at > furthest.0 => furthest = (at, expected),
@@ -175,16 +224,17 @@ impl<'a> Assembler<'a> {
         }
         match best {
             Some((form, bad)) => Err(bad.into_iter().map(|bad| range_error(form, bad)).collect()),
-            None => Err(vec![syntax_error(tokens, furthest.0, furthest.1, &forms)]),
+            None => Err(vec![self.syntax_error(tokens, furthest.0, furthest.1, &forms)]),
         }
     }
 
-    fn bytes(
+    fn made(
         &self,
         form: &CompiledForm<'_>,
         values: &[u64],
+        reserved: Option<Token<'_>>,
         tokens: &[Token<'_>],
-    ) -> Result<Vec<u8>, Vec<AsmError>> {
+    ) -> Result<Made, Vec<AsmError>> {
         let span = source_span(span_of(tokens));
         let word = form.instruction.encode(values).map_err(|errors| {
             errors
@@ -192,8 +242,80 @@ impl<'a> Assembler<'a> {
                 .map(|error| AsmError::Unencodable { reason: error.to_string(), span })
                 .collect::<Vec<_>>()
         })?;
-        Ok(self.grammar.spec.bytes(word, form.instruction.size_bytes))
+        let row = form.instruction;
+        let word =
+            word | reserved.map_or(Ok(Word::ZERO), |value| reserved_bits(row, value)).map_err(|e| vec![e])?;
+        let label = row.label_field.as_ref().and_then(|field| row.field(field));
+        Ok(Made {
+            bytes: self.grammar.spec.bytes(word, row.size_bytes),
+            label: label.and_then(|field| values.get(field)).copied(),
+        })
     }
+
+    fn syntax_error(
+        &self,
+        tokens: &[Token<'_>],
+        at: usize,
+        expected: Vec<Expected<'_>>,
+        forms: &[&CompiledForm<'_>],
+    ) -> AsmError {
+        let (found, span) = match tokens.get(at) {
+            Some(token) => (format!("`{}`", token.text), token.span),
+            // An empty span would draw no caret.
+            None => {
+                ("the end of the line".to_owned(), tokens.last().map_or_else(Span::default, |last| last.span))
+            }
+        };
+        let number = expected.iter().any(|expected| matches!(expected, Expected::Number(_)));
+        let texts = expected.iter().filter_map(|expected| match expected {
+            Expected::Text(text) if text.len() > 1 => Some(*text),
+            _ => None,
+        });
+        let candidates = texts.chain(self.symbols.names().filter(|_| number));
+        let near = closest(tokens.get(at).map_or("", |token| token.text), candidates);
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => usages(forms),
+        };
+        AsmError::Syntax { expected: listed(&expected), found, span: source_span(span), help }
+    }
+}
+
+/// What a line gives.
+#[derive(Default)]
+struct Made {
+    /// The words.
+    bytes: Vec<u8>,
+    /// What a label before it stands for.
+    label: Option<u64>,
+}
+
+/// The tokens before `, rsv = VALUE`, and VALUE, where the instruction has such an operand.
+fn split_reserved<'a, 'b>(
+    forms: &[&CompiledForm<'_>],
+    tokens: &'b [Token<'a>],
+) -> (&'b [Token<'a>], Option<Token<'a>>) {
+    let is_operand = |name: &str| {
+        let operand = |form: &&CompiledForm<'_>| form.instruction.reserved_operand.as_deref() == Some(name);
+        forms.iter().any(operand)
+    };
+    match tokens {
+        [first @ .., comma, name, equals, value]
+            if comma.text == "," && equals.text == "=" && is_operand(name.text) =>
+        {
+            (first, Some(*value))
+        }
+        _ => (tokens, None),
+    }
+}
+
+fn reserved_bits(row: &InstructionSpec, value: Token<'_>) -> Result<Word, AsmError> {
+    let bits = number(value.text).map(|bits| Word::from_le_bytes(&bits.to_le_bytes()));
+    bits.filter(|&bits| (bits & !row.reserved()).is_zero()).ok_or_else(|| AsmError::Reserved {
+        value: value.text.to_owned(),
+        legal: row.reserved().ranges().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        span: source_span(value.span),
+    })
 }
 
 fn range_error(form: &CompiledForm<'_>, bad: BadValue) -> AsmError {
@@ -203,33 +325,6 @@ fn range_error(form: &CompiledForm<'_>, bad: BadValue) -> AsmError {
     let meaning = field.map(|field| field.meaning.clone()).unwrap_or_default();
     let help = format!("field `{name}` of {}: {meaning}", form.instruction.name);
     AsmError::Range { value: bad.text, legal, span: source_span(bad.span), help }
-}
-
-fn syntax_error(
-    tokens: &[Token<'_>],
-    at: usize,
-    expected: Vec<Expected<'_>>,
-    forms: &[&CompiledForm<'_>],
-) -> AsmError {
-    let (found, span) = match tokens.get(at) {
-        Some(token) => (format!("`{}`", token.text), token.span),
-        // An empty span would draw no caret.
-        None => {
-            ("the end of the line".to_owned(), tokens.last().map_or_else(Span::default, |last| last.span))
-        }
-    };
-    let near = closest(
-        tokens.get(at).map_or("", |token| token.text),
-        expected.iter().filter_map(|expected| match expected {
-            Expected::Text(text) if text.len() > 1 => Some(*text),
-            _ => None,
-        }),
-    );
-    let help = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => usages(forms),
-    };
-    AsmError::Syntax { expected: listed(&expected), found, span: source_span(span), help }
 }
 
 fn usages(forms: &[&CompiledForm<'_>]) -> String {
@@ -264,7 +359,7 @@ fn listed(expected: &[Expected<'_>]) -> String {
 }
 
 fn without_comment(line: &str) -> &str {
-    let end = [";", "//"].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
+    let end = [";", "#", "//"].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
     line.get(..end).unwrap_or(line)
 }
 
@@ -275,9 +370,8 @@ fn span_of(tokens: &[Token<'_>]) -> Span {
     }
 }
 
-/// The bytes of an even number of hexadecimal digits, `0x` before them allowed.
+/// The bytes of an even number of hexadecimal digits.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
-    let digits = digits.strip_prefix("0x").unwrap_or(digits);
     let pair = |pair: &[u8]| match pair {
         [_, _] => u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok(),
         _ => None,

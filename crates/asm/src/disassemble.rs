@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use npukit_isa::{DecodeError, IsaSpec, Mode, Problem};
+use npukit_base::{BitRange, Word};
+use npukit_isa::{ByteOrder, DecodeError, Decoded, IsaSpec, Mode, Problem};
 
 use crate::grammar::Grammar;
 
@@ -13,8 +14,8 @@ pub struct Disassembly {
     pub context: Option<String>,
     /// One for each instruction.
     pub lines: Vec<DisassemblyLine>,
-    /// Words without meaning or with faults, and a partial instruction at the end. All but the
-    /// last kind stand in `lines` as `.word`.
+    /// Words without meaning or with faults, and a partial instruction at the end. All but the last
+    /// kind stand in `lines`, as `.word` or with the operand for reserved bits.
     pub problems: Vec<DecodeError>,
 }
 
@@ -50,6 +51,16 @@ impl fmt::Display for Disassembly {
     }
 }
 
+/// How what has no form is written behind `.word`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Words {
+    /// Bytes in file order.
+    #[default]
+    Bytes,
+    /// A number, `0x` before it.
+    Value,
+}
+
 /// Reads a program in no context.
 pub fn disassemble(spec: &IsaSpec, bytes: &[u8]) -> Disassembly {
     disassemble_in(spec, bytes, None)
@@ -57,11 +68,16 @@ pub fn disassemble(spec: &IsaSpec, bytes: &[u8]) -> Disassembly {
 
 /// Reads a program whose words mean what they mean in `context`.
 pub fn disassemble_in(spec: &IsaSpec, bytes: &[u8], context: Option<&str>) -> Disassembly {
+    disassemble_as(spec, bytes, context, Words::Bytes)
+}
+
+/// As [`disassemble_in`], with a choice of how words are written.
+pub fn disassemble_as(spec: &IsaSpec, bytes: &[u8], context: Option<&str>, words: Words) -> Disassembly {
     let grammar = Grammar::new(spec);
     let (mut lines, mut problems) = (Vec::new(), Vec::new());
     let mut offset = 0;
     while offset < bytes.len() {
-        let (line, problem) = line(&grammar, bytes, offset, context);
+        let (line, problem) = line(&grammar, bytes, offset, context, words);
         problems.extend(problem);
         let Some(line) = line else { break };
         offset += line.size_bytes;
@@ -76,32 +92,66 @@ fn line(
     bytes: &[u8],
     offset: usize,
     context: Option<&str>,
+    words: Words,
 ) -> (Option<DisassemblyLine>, Option<DecodeError>) {
+    let word = |size_bytes, note| word(grammar.spec, words, bytes, offset, size_bytes, note);
     match grammar.spec.decode(bytes, offset, context, Mode::Lenient) {
         Ok(decoded) if decoded.problems.is_empty() => {
             let size_bytes = decoded.size_bytes;
             let line = match grammar.print(decoded.instruction, &decoded.values) {
                 Some(text) => DisassemblyLine { offset, size_bytes, text, note: None },
-                None => word(bytes, offset, size_bytes, "has no form".to_owned()),
+                None => word(size_bytes, "has no form".to_owned()),
             };
             (Some(line), None)
         }
         Ok(decoded) => {
+            let size_bytes = decoded.size_bytes;
+            let text = with_reserved(grammar, &decoded, bytes, offset);
             let error = invalid(grammar.spec, decoded.instruction, decoded.problems, offset);
-            (Some(word(bytes, offset, decoded.size_bytes, note(&error))), Some(error))
+            let line = match text {
+                Some(text) => DisassemblyLine { offset, size_bytes, text, note: Some(note(&error)) },
+                None => word(size_bytes, note(&error)),
+            };
+            (Some(line), Some(error))
         }
         Err(error @ DecodeError::Truncated { .. }) => (None, Some(error)),
         Err(error) => {
             let size_bytes = grammar.spec.shortest_bytes();
-            (Some(word(bytes, offset, size_bytes, "no instruction".to_owned())), Some(error))
+            (Some(word(size_bytes, "no instruction".to_owned())), Some(error))
         }
     }
 }
 
-fn word(bytes: &[u8], offset: usize, size_bytes: usize, note: String) -> DisassemblyLine {
-    let word = bytes.get(offset..offset + size_bytes).unwrap_or_default();
+/// An instruction whose only fault is reserved bits that its text can say.
+fn with_reserved(grammar: &Grammar<'_>, decoded: &Decoded, bytes: &[u8], offset: usize) -> Option<String> {
+    let row = grammar.spec.instructions.get(decoded.instruction)?;
+    let operand = row.reserved_operand.as_ref()?;
+    if !decoded.problems.iter().all(|problem| matches!(problem, Problem::Reserved { .. })) {
+        return None;
+    }
+    let word = grammar.spec.word(bytes.get(offset..offset + decoded.size_bytes)?) & row.reserved();
+    // The operand is a number of 64 bits.
+    let value = word.get(BitRange::new(0, u64::BITS));
+    let whole = word == Word::from_le_bytes(&value.to_le_bytes());
+    let text = grammar.print(decoded.instruction, &decoded.values)?;
+    whole.then(|| format!("{text}, {operand}={value:#x}"))
+}
+
+fn word(
+    spec: &IsaSpec,
+    words: Words,
+    bytes: &[u8],
+    offset: usize,
+    size_bytes: usize,
+    note: String,
+) -> DisassemblyLine {
+    let mut word = bytes.get(offset..offset + size_bytes).unwrap_or_default().to_vec();
+    if words == Words::Value && spec.byte_order == ByteOrder::Little {
+        word.reverse();
+    }
+    let prefix = if words == Words::Value { "0x" } else { "" };
     let digits: String = word.iter().map(|byte| format!("{byte:02x}")).collect();
-    DisassemblyLine { offset, size_bytes, text: format!(".word {digits}"), note: Some(note) }
+    DisassemblyLine { offset, size_bytes, text: format!(".word {prefix}{digits}"), note: Some(note) }
 }
 
 fn invalid(spec: &IsaSpec, instruction: usize, problems: Vec<Problem>, offset: usize) -> DecodeError {

@@ -85,6 +85,38 @@ pub enum AsmError {
         #[label("not a directive")]
         span: SourceSpan,
     },
+    /// A name that is defined already.
+    #[error("`{found}` is defined already")]
+    #[diagnostic(code(asm::twice), help("labels and symbols share their names"))]
+    Twice {
+        /// As written.
+        found: String,
+        /// Where.
+        #[label("here again")]
+        span: SourceSpan,
+    },
+    /// What follows `.equ` defines no symbol.
+    #[error("`.equ` needs a name, a comma and a value, not {found}")]
+    #[diagnostic(code(asm::equ), help("as `.equ act, 0x100` or `.equ next, act+4`"))]
+    Equ {
+        /// What is there.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// Reserved bits given that are none of the instruction's.
+    #[error("{value} has bits that are not reserved: those are {legal}")]
+    #[diagnostic(code(asm::reserved))]
+    Reserved {
+        /// As written.
+        value: String,
+        /// The reserved bits.
+        legal: String,
+        /// Where.
+        #[label("must have reserved bits only")]
+        span: SourceSpan,
+    },
     /// A context no instruction knows.
     #[error("there is no context `{found}`")]
     #[diagnostic(code(asm::context))]
@@ -124,6 +156,9 @@ impl AsmError {
             | Self::Unencodable { span, .. }
             | Self::Word { span, .. }
             | Self::Directive { span, .. }
+            | Self::Twice { span, .. }
+            | Self::Equ { span, .. }
+            | Self::Reserved { span, .. }
             | Self::Context { span, .. } => *span,
         }
     }

@@ -1,7 +1,7 @@
 //! [`Grammar`]: the forms of an instruction set, ready for reading and printing.
 
 use npukit_base::closest;
-use npukit_isa::syntax::{Piece, Template, visit};
+use npukit_isa::syntax::{Operand, Piece, Template, visit};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
 
 /// All forms of an instruction set, in the order of its table.
@@ -97,8 +97,19 @@ impl CompiledForm<'_> {
                 }
                 Piece::Optional(inner) if self.is_default(inner, values) => {}
                 Piece::Optional(inner) => self.print_pieces(inner, values, text),
+                Piece::Operands(operands) => self.print_operands(operands, values, text),
                 Piece::Unknown(_) => {}
             }
+        }
+    }
+
+    fn print_operands(&self, operands: &[Operand], values: &[u64], text: &mut String) {
+        let said = operands.iter().filter(|one| !(one.optional && self.is_default(&one.pieces, values)));
+        for (index, operand) in said.enumerate() {
+            if index > 0 {
+                text.push_str(", ");
+            }
+            self.print_pieces(&operand.pieces, values, text);
         }
     }
 
@@ -121,6 +132,11 @@ fn printed(field: &Field, value: u64) -> String {
         FieldKind::Choice { names, .. } => {
             let name = names.iter().find(|(code, _)| *code == value);
             name.map_or_else(|| value.to_string(), |(_, name)| name.clone())
+        }
+        FieldKind::Set { names } => {
+            let set = names.iter().filter(|(bit, _)| value >> bit & 1 == 1).map(|(_, name)| name.as_str());
+            let set = set.collect::<Vec<_>>().join("|");
+            if set.is_empty() { "0".to_owned() } else { set }
         }
         FieldKind::Flag { text } if value != 0 => text.clone(),
         FieldKind::Flag { .. } => String::new(),

@@ -1,11 +1,12 @@
 //! [`Matcher`]: reads the tokens of a line by a form.
 
 use npukit_base::Span;
-use npukit_isa::syntax::Piece;
+use npukit_isa::syntax::{Operand, Piece};
 use npukit_isa::token::{Token, number, tokens};
 use npukit_isa::{Field, FieldKind, When};
 
 use crate::grammar::CompiledForm;
+use crate::symbols::Symbols;
 
 /// A value outside its field's range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub(crate) enum Expected<'a> {
 struct Matcher<'a> {
     form: &'a CompiledForm<'a>,
     tokens: &'a [Token<'a>],
+    symbols: &'a Symbols,
     at: usize,
     values: Vec<Option<u64>>,
     bad: Vec<BadValue>,
@@ -56,11 +58,15 @@ struct Matcher<'a> {
 /// The token did not fit; [`Matcher::furthest`] says more.
 struct Mismatch;
 
-/// Reads `tokens` by `form`.
-pub(crate) fn read<'a>(form: &'a CompiledForm<'a>, tokens: &'a [Token<'a>]) -> Outcome<'a> {
+/// Reads `tokens` by `form`; `symbols` stand for numbers.
+pub(crate) fn read<'a>(
+    form: &'a CompiledForm<'a>,
+    tokens: &'a [Token<'a>],
+    symbols: &'a Symbols,
+) -> Outcome<'a> {
     let values = vec![None; form.instruction.fields.len()];
     let mut matcher =
-        Matcher { form, tokens, at: 0, values, bad: Vec::new(), furthest: 0, expected: Vec::new() };
+        Matcher { form, tokens, symbols, at: 0, values, bad: Vec::new(), furthest: 0, expected: Vec::new() };
     let matched = matcher.pieces(&form.template.pieces).and_then(|()| matcher.end());
     if matched.is_err() {
         return Outcome::Mismatch { at: matcher.furthest, expected: matcher.expected };
@@ -91,7 +97,10 @@ impl<'a> Matcher<'a> {
             match piece {
                 Piece::Text { tokens, .. } => self.texts(tokens.iter().map(String::as_str))?,
                 Piece::Field(index) => self.field(*index)?,
-                Piece::Optional(inner) => self.optional(inner),
+                Piece::Optional(inner) => {
+                    self.optional(inner);
+                }
+                Piece::Operands(operands) => self.operands(operands)?,
                 Piece::Unknown(_) => return Err(Mismatch),
             }
         }
@@ -112,14 +121,41 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Tries `pieces`, and goes back when they do not fit.
-    fn optional(&mut self, pieces: &'a [Piece]) {
+    /// Tries `pieces`, and goes back when they do not fit; gives whether they took any tokens.
+    fn optional(&mut self, pieces: &'a [Piece]) -> bool {
         let (at, values, bad) = (self.at, self.values.clone(), self.bad.len());
         if self.pieces(pieces).is_err() {
             self.at = at;
             self.values = values;
             self.bad.truncate(bad);
         }
+        self.at > at
+    }
+
+    /// Reads operands in any order, each at most once, commas between them.
+    fn operands(&mut self, operands: &'a [Operand]) -> Result<(), Mismatch> {
+        let mut left: Vec<&'a Operand> = operands.iter().collect();
+        loop {
+            let found = left.iter().position(|operand| self.optional(&operand.pieces));
+            let Some(found) = found else { break };
+            left.remove(found);
+            match self.tokens.get(self.at) {
+                Some(token) if token.text == "," && !left.is_empty() => self.at += 1,
+                _ => break,
+            }
+        }
+        match left.iter().find(|operand| !operand.optional) {
+            Some(missing) => self.mismatch(first_text(missing).map(Expected::Text)),
+            // A comma promised another operand.
+            None if self.follows_comma() => {
+                self.mismatch(left.into_iter().filter_map(first_text).map(Expected::Text))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn follows_comma(&self) -> bool {
+        self.at.checked_sub(1).and_then(|last| self.tokens.get(last)).is_some_and(|token| token.text == ",")
     }
 
     /// Reads flags that stand side by side, in any order, each once.
@@ -149,6 +185,9 @@ impl<'a> Matcher<'a> {
     fn field(&mut self, index: usize) -> Result<(), Mismatch> {
         let form = self.form;
         let Some(field) = form.instruction.fields.get(index) else { return Err(Mismatch) };
+        if let FieldKind::Set { names } = &field.kind {
+            return self.set_of_names(index, field, names);
+        }
         let token = self.tokens.get(self.at).copied();
         let value = token.and_then(|token| named(field, token.text));
         match (value, token) {
@@ -156,9 +195,57 @@ impl<'a> Matcher<'a> {
             (None, Some(token)) if token.is_number() && takes_numbers(field) => {
                 self.number(index, field, token);
             }
+            (None, Some(_)) if takes_numbers(field) => return self.symbol(index, field),
             _ => return self.mismatch(expected(field)),
         }
         self.at += 1;
+        Ok(())
+    }
+
+    /// Names of bits, `|` between them; or `0`.
+    fn set_of_names(
+        &mut self,
+        index: usize,
+        field: &'a Field,
+        names: &'a [(u32, String)],
+    ) -> Result<(), Mismatch> {
+        let mut value = 0;
+        if self.texts(std::iter::once("0")).is_ok() {
+            self.set(index, value);
+            return Ok(());
+        }
+        loop {
+            let token = self.tokens.get(self.at).map_or("", |token| token.text);
+            let Some((bit, _)) = names.iter().find(|(_, name)| name.eq_ignore_ascii_case(token)) else {
+                return self.mismatch(expected(field));
+            };
+            value |= 1_u64.checked_shl(*bit).unwrap_or(0);
+            self.at += 1;
+            match self.tokens.get(self.at) {
+                Some(token) if token.text == "|" => self.at += 1,
+                _ => break,
+            }
+        }
+        self.set(index, value);
+        Ok(())
+    }
+
+    /// Takes a symbol, with what is added to it or taken off.
+    fn symbol(&mut self, index: usize, field: &'a Field) -> Result<(), Mismatch> {
+        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let Some((value, used)) = self.symbols.read(rest) else { return self.mismatch(expected(field)) };
+        match value.filter(|&value| field.allows(value)) {
+            Some(value) => self.set(index, value),
+            None => {
+                let text: String = rest.iter().take(used).map(|token| token.text).collect();
+                let text = value.map_or(text.clone(), |value| format!("{text} = {value}"));
+                let span =
+                    rest.iter().take(used).map(|token| token.span).reduce(Span::to).unwrap_or_default();
+                self.bad.push(BadValue { field: index, text, span });
+                self.set(index, field.kind.default_value());
+            }
+        }
+        self.at += used;
         Ok(())
     }
 
@@ -241,8 +328,17 @@ const fn takes_numbers(field: &Field) -> bool {
 fn expected(field: &Field) -> Vec<Expected<'_>> {
     let names = match &field.kind {
         FieldKind::Choice { names, .. } => names.as_slice(),
+        FieldKind::Set { names } => return names.iter().map(|(_, name)| Expected::Text(name)).collect(),
         FieldKind::Number { .. } | FieldKind::Flag { .. } => &[],
     };
     let names = names.iter().map(|(_, name)| Expected::Text(name));
     names.chain(takes_numbers(field).then_some(Expected::Number(field))).collect()
+}
+
+/// The word an operand begins with.
+fn first_text(operand: &Operand) -> Option<&str> {
+    match operand.pieces.first()? {
+        Piece::Text { tokens, .. } => tokens.first().map(String::as_str),
+        _ => None,
+    }
 }

@@ -65,8 +65,8 @@ pub enum SpecError {
         /// The name.
         field: String,
     },
-    /// A form names what is no field.
-    #[error("a form of {instruction} names `{field}`, which is no field")]
+    /// A form or the label's value names what is no field.
+    #[error("a form or the label of {instruction} names `{field}`, which is no field")]
     NoField {
         /// The instruction.
         instruction: String,
@@ -172,6 +172,9 @@ impl InstructionSpec {
             errors.extend(unknown.map(|field| SpecError::NoField { instruction: instruction(), field }));
             said.extend(template.fields());
         }
+        if let Some(field) = self.label_field.as_ref().filter(|name| self.field(name).is_none()) {
+            errors.push(SpecError::NoField { instruction: instruction(), field: field.clone() });
+        }
         let unsaid = self.fields.iter().enumerate().filter(|(index, _)| !said.contains(index));
         errors.extend(
             unsaid.map(|(_, field)| SpecError::Unsaid {
@@ -189,6 +192,7 @@ fn fits(field: &Field) -> bool {
         }
         FieldKind::Choice { names, .. } => names.iter().all(|(code, _)| *code <= field.bits.max()),
         FieldKind::Flag { .. } => field.bits.width == 1,
+        FieldKind::Set { names } => names.iter().all(|(bit, _)| *bit < field.bits.width),
     }
 }
 

@@ -51,7 +51,7 @@ impl Field {
     pub fn max(&self) -> u64 {
         match &self.kind {
             FieldKind::Number { max, .. } => *max,
-            FieldKind::Choice { .. } | FieldKind::Flag { .. } => self.bits.max(),
+            FieldKind::Choice { .. } | FieldKind::Flag { .. } | FieldKind::Set { .. } => self.bits.max(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Field {
     pub fn bias(&self) -> u64 {
         match &self.kind {
             FieldKind::Number { bias, .. } => *bias,
-            FieldKind::Choice { .. } | FieldKind::Flag { .. } => 0,
+            FieldKind::Choice { .. } | FieldKind::Flag { .. } | FieldKind::Set { .. } => 0,
         }
     }
 
@@ -76,6 +76,10 @@ impl Field {
                 legal.join(", ")
             }
             FieldKind::Flag { text } => format!("`{text}` or nothing"),
+            FieldKind::Set { names } => {
+                let names = names.iter().map(|(bit, name)| format!("{name} ({:#x})", bit_value(*bit)));
+                names.collect::<Vec<_>>().join(", ")
+            }
         }
     }
 
@@ -99,12 +103,23 @@ impl Field {
     }
 
     const fn needs_name(&self) -> bool {
-        matches!(self.kind, FieldKind::Choice { open: false, .. })
+        matches!(self.kind, FieldKind::Choice { open: false, .. } | FieldKind::Set { .. })
     }
 
     fn names(&self, value: u64) -> bool {
-        matches!(&self.kind, FieldKind::Choice { names, .. } if names.iter().any(|(code, _)| *code == value))
+        match &self.kind {
+            FieldKind::Choice { names, .. } => names.iter().any(|(code, _)| *code == value),
+            FieldKind::Set { names } => {
+                value & !names.iter().fold(0, |bits, (bit, _)| bits | bit_value(*bit)) == 0
+            }
+            FieldKind::Number { .. } | FieldKind::Flag { .. } => false,
+        }
     }
+}
+
+/// The value of a field in which only `bit` is set; 0 beyond 64 bits.
+fn bit_value(bit: u32) -> u64 {
+    1_u64.checked_shl(bit).unwrap_or(0)
 }
 
 impl InstructionSpec {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, When};
-use crate::syntax::{Piece, Template};
+use crate::syntax::{Operand, Piece, Template};
 
 /// The page of an instruction set, or of some of its instructions.
 #[derive(Clone, Debug)]
@@ -65,6 +65,13 @@ impl InstructionSpec {
                 self.fields.get(*index).map_or_else(String::new, |field| field_usage(form, field))
             }
             Piece::Optional(inner) => format!("({})?", self.usage(form, inner)),
+            Piece::Operands(operands) => {
+                let one = |operand: &Operand| match operand.optional {
+                    true => format!("({})?", self.usage(form, &operand.pieces)),
+                    false => self.usage(form, &operand.pieces),
+                };
+                operands.iter().map(one).collect::<Vec<_>>().join(", ")
+            }
             Piece::Unknown(name) => format!("<{name}>"),
         };
         pieces.iter().map(part).collect()
@@ -201,6 +208,11 @@ fn json_field(field: &Field) -> Value {
             names.iter().map(|(code, name)| (name.clone(), (*code).into())).collect();
         value["names"] = names.into();
         value["open"] = (*open).into();
+    }
+    if let FieldKind::Set { names } = &field.kind {
+        let bits: serde_json::Map<String, Value> =
+            names.iter().map(|(bit, name)| (name.clone(), (*bit).into())).collect();
+        value["bits"] = bits.into();
     }
     value
 }

@@ -44,6 +44,11 @@ pub struct InstructionSpec {
     pub fields: Vec<Field>,
     /// Ways to write it; the first that can say a word is the one printed.
     pub forms: Vec<Form>,
+    /// Operand behind all others by which text may set reserved bits: `rsv` for `, rsv=0x4`. Without
+    /// one a word with such bits is written as `.word`.
+    pub reserved_operand: Option<String>,
+    /// The field whose value a label before the instruction stands for; without one labels have no value.
+    pub label_field: Option<String>,
 }
 
 /// Bits with a fixed value.
@@ -106,13 +111,19 @@ pub enum FieldKind {
         /// The text.
         text: String,
     },
+    /// Bits with names, written as those of the set ones: `findemax|w_scale`; `0` when none is.
+    Set {
+        /// Bit, counted from the field's lowest, and name.
+        names: Vec<(u32, String)>,
+    },
 }
 
 /// A way to write an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// Template: text stands for itself, `{field}` for a field, `(?...?)` may be left out when every
-    /// field in it has its smallest value. The first word is the mnemonic.
+    /// field in it has its smallest value. `(*a={a}; b={b}?*)` are operands, read in any order with commas
+    /// between them; those with a `?` behind may be left out likewise. The first word is the mnemonic.
     pub syntax: String,
     /// What must hold of the fields.
     pub when: Vec<When>,
@@ -150,11 +161,16 @@ impl FieldKind {
         Self::Flag { text: text.to_owned() }
     }
 
+    /// Bits with names.
+    pub fn set<'a>(names: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
+        Self::Set { names: names.into_iter().map(|(bit, name)| (bit, name.to_owned())).collect() }
+    }
+
     /// The value a form may leave unsaid: the smallest.
     pub fn default_value(&self) -> u64 {
         match self {
             Self::Number { min, .. } => *min,
-            Self::Choice { .. } | Self::Flag { .. } => 0,
+            Self::Choice { .. } | Self::Flag { .. } | Self::Set { .. } => 0,
         }
     }
 }
@@ -197,6 +213,20 @@ impl InstructionSpec {
     #[must_use]
     pub fn with_form(mut self, syntax: &str, when: Vec<When>) -> Self {
         self.forms.push(Form { syntax: syntax.to_owned(), when });
+        self
+    }
+
+    /// Lets text set reserved bits by this operand.
+    #[must_use]
+    pub fn with_reserved_operand(mut self, name: &str) -> Self {
+        self.reserved_operand = Some(name.to_owned());
+        self
+    }
+
+    /// Gives labels before the instruction the value of a field.
+    #[must_use]
+    pub fn with_label_field(mut self, field: &str) -> Self {
+        self.label_field = Some(field.to_owned());
         self
     }
 

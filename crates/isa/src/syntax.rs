@@ -24,12 +24,26 @@ pub enum Piece {
     Field(usize),
     /// A part that may be left out.
     Optional(Vec<Piece>),
+    /// Operands in any order, commas between them.
+    Operands(Vec<Operand>),
     /// A `{name}` that is no field: a fault of the table, which `IsaSpec::check` reports.
     Unknown(String),
 }
 
+/// An operand of [`Piece::Operands`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// What it is written as.
+    pub pieces: Vec<Piece>,
+    /// Whether it may be left out.
+    pub optional: bool,
+}
+
 const FIELD: (&str, &str) = ("{", "}");
 const OPTIONAL: (&str, &str) = ("(?", "?)");
+const OPERANDS: (&str, &str) = ("(*", "*)");
+const BETWEEN_OPERANDS: char = ';';
+const OPTIONAL_OPERAND: char = '?';
 
 impl Template {
     /// Cuts `syntax`; every text has a meaning, faults become [`Piece::Unknown`].
@@ -78,8 +92,10 @@ impl Template {
 pub fn visit(pieces: &[Piece], each: &mut impl FnMut(&Piece)) {
     for piece in pieces {
         each(piece);
-        if let Piece::Optional(inner) = piece {
-            visit(inner, each);
+        match piece {
+            Piece::Optional(inner) => visit(inner, each),
+            Piece::Operands(operands) => operands.iter().for_each(|operand| visit(&operand.pieces, each)),
+            Piece::Text { .. } | Piece::Field(_) | Piece::Unknown(_) => {}
         }
     }
 }
@@ -95,13 +111,18 @@ fn cut(instruction: &InstructionSpec, rest: &mut &str) -> Vec<Piece> {
         if let Some(after) = rest.strip_prefix(OPTIONAL.0) {
             *rest = after;
             pieces.push(Piece::Optional(cut(instruction, rest)));
+        } else if let Some(after) = rest.strip_prefix(OPERANDS.0) {
+            let (inside, after) = after.split_once(OPERANDS.1).unwrap_or((after, ""));
+            *rest = after;
+            let operands = inside.split(BETWEEN_OPERANDS).map(|text| operand(instruction, text.trim()));
+            pieces.push(Piece::Operands(operands.collect()));
         } else if let Some(after) = rest.strip_prefix(FIELD.0) {
             let (name, after) = after.split_once(FIELD.1).unwrap_or((after, ""));
             *rest = after;
             pieces
                 .push(instruction.field(name).map_or_else(|| Piece::Unknown(name.to_owned()), Piece::Field));
         } else {
-            let special = [FIELD.0, OPTIONAL.0, OPTIONAL.1];
+            let special = [FIELD.0, OPTIONAL.0, OPTIONAL.1, OPERANDS.0];
             let end = special.iter().filter_map(|mark| rest.find(mark)).min().unwrap_or(rest.len());
             let (text, after) = rest.split_at(end);
             *rest = after;
@@ -110,4 +131,12 @@ fn cut(instruction: &InstructionSpec, rest: &mut &str) -> Vec<Piece> {
         }
     }
     pieces
+}
+
+fn operand(instruction: &InstructionSpec, text: &str) -> Operand {
+    let (mut rest, optional) = match text.strip_suffix(OPTIONAL_OPERAND) {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    Operand { pieces: cut(instruction, &mut rest), optional }
 }
