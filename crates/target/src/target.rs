@@ -62,6 +62,8 @@ pub struct Assembled {
     pub bytes: Vec<u8>,
     /// How many there are.
     pub instructions: usize,
+    /// What hardware would not do as written, with the place of each.
+    pub warnings: Vec<String>,
 }
 
 /// A program as text.

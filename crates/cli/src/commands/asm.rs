@@ -17,8 +17,11 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let text = format!("{} instructions, wrote {output}\n", thousands(report.instructions as u64));
     let json = json!({
         "target": report.target, "instructions": report.instructions, "bytes": report.bytes, "output": output,
+        "warnings": report.warnings,
     });
-    Ok(Answer::new(text, &json))
+    let warnings: String =
+        report.warnings.iter().map(|warning| format!("{}: {warning}\n", args.file)).collect();
+    Ok(Answer::new(text, &json).with_notes(warnings))
 }
 
 pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {

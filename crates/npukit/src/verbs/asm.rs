@@ -1,5 +1,6 @@
 //! `npu asm` and `npu disasm`: text to words and back.
 
+use npukit_target::Assembled;
 use serde::Serialize;
 
 use crate::Context;
@@ -15,6 +16,8 @@ pub struct AsmReport {
     pub instructions: usize,
     /// Bytes.
     pub bytes: usize,
+    /// What hardware would not do as written, with the place of each.
+    pub warnings: Vec<String>,
 }
 
 /// What was disassembled.
@@ -39,9 +42,9 @@ pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport,
         path: path.to_owned(),
         offset: error.utf8_error().valid_up_to(),
     })?;
-    let assembled = instance.assemble(path, &text)?;
-    let (instructions, bytes) = (assembled.instructions, assembled.bytes.len());
-    Ok((AsmReport { target: instance.name(), instructions, bytes }, assembled.bytes))
+    let Assembled { bytes, instructions, warnings } = instance.assemble(path, &text)?;
+    let report = AsmReport { target: instance.name(), instructions, bytes: bytes.len(), warnings };
+    Ok((report, bytes))
 }
 
 /// Disassembles the file at `path` in one of the target's forms, its own when none is named.

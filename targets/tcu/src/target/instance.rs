@@ -87,7 +87,8 @@ impl Instance for TcuInstance {
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
         let assembly = npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?;
-        Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len() })
+        let instructions = assembly.lines.len();
+        Ok(Assembled { bytes: assembly.bytes, instructions, warnings: Vec::new() })
     }
 
     fn listings(&self) -> &'static [&'static str] {
