@@ -1,10 +1,18 @@
 //! [`Pccx`], the [`Target`] of this crate.
 
+mod instance;
+
 use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};
+
+use crate::config::{Config, Profile};
+use instance::PccxInstance;
 
 /// pccx: a 4-bit accelerator for language models.
 #[derive(Clone, Copy, Debug)]
 pub struct Pccx;
+
+/// The instance when none is named.
+const DEFAULT: &str = "reference";
 
 impl Target for Pccx {
     fn name(&self) -> &'static str {
@@ -16,14 +24,53 @@ impl Target for Pccx {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        Vec::new()
+        let preset =
+            |name| Some(Preset { name: String::from(name), summary: summary(&Config::preset(name)?) });
+        Config::presets().filter_map(preset).collect()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
         &["toml"]
     }
 
-    fn instance(&self, _source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        Err(TargetError::Unsupported { target: self.name().to_owned(), verb: "instance" })
+    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+        let (name, config) = match source {
+            Source::Default => preset(DEFAULT)?,
+            Source::Preset(name) => preset(name)?,
+            Source::File { name, bytes } => from_file(name, bytes)?,
+        };
+        Ok(Box::new(PccxInstance { name, config }))
     }
+}
+
+/// What there is to know of an instance, in a line.
+fn summary(config: &Config) -> String {
+    let numbers = match config.profile {
+        Profile::Reference => "reference numerics",
+        Profile::Upstream => "the published circuits' numerics",
+    };
+    let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
+    format!("{} L2 words, {} MHz, {numbers}{extensions}", config.l2_words, config.timing.core_mhz)
+}
+
+fn preset(name: &str) -> Result<(String, Config), TargetError> {
+    let config = Config::preset(name).ok_or_else(|| {
+        let names = Config::presets().collect::<Vec<_>>().join(", ");
+        TargetError::Option {
+            key: "target".to_owned(),
+            value: format!("pccx:{name}"),
+            reason: format!("there is no such instance; there are {names}, or give a .toml file"),
+        }
+    })?;
+    Ok((name.to_owned(), config))
+}
+
+/// The instance is named after the file, up to its first dot.
+fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
+    })?;
+    let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    Ok((file.split('.').next().unwrap_or(file).to_owned(), config))
 }

@@ -1,0 +1,121 @@
+//! Parameters of an instance: [`Config`], read from TOML; those of its time are [`Timing`].
+//!
+//! The instances that come with npukit are in `configs/`.
+
+mod presets;
+mod timing;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use timing::{CvoTiming, GemmTiming, GemvTiming, Timing};
+
+/// Words that an L2 address of 17 bits reaches.
+pub const L2_ENCODABLE: u32 = 1 << 17;
+/// Entries of each constant bank.
+pub const CONSTANT_ENTRIES: usize = 64;
+/// Units of 16 bytes that an `aux_addr` of 17 bits reaches: the largest host window.
+pub const WINDOW_UNITS: u32 = 1 << 17;
+/// Bytes of an L2 word, and of a unit of a host window.
+pub const WORD_BYTES: usize = 16;
+/// BF16 values of an L2 word.
+pub const WORD_LANES: usize = 8;
+
+/// Whose numbers an instance computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// Those of the specification, sections 4.1 to 4.8.
+    Reference,
+    /// Those of the published circuits, defects included (4.6.4).
+    Upstream,
+}
+
+/// An instance of the accelerator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Whose numbers it computes.
+    pub profile: Profile,
+    /// Whether CVO has the functions MUL, RELU and TANH.
+    pub extensions: bool,
+    /// Whether words without meaning and reserved bits are errors; otherwise they are dropped and
+    /// ignored, as the circuits do.
+    pub strict: bool,
+    /// Whether `parallel_lane` is a mask of lanes rather than their number.
+    pub lane_mask: bool,
+    /// L2, in words of 128 bits.
+    pub l2_words: u32,
+    /// How long things take.
+    pub timing: Timing,
+}
+
+/// Why a configuration file is none.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ConfigError {
+    /// Not the TOML of an instance; the text draws the place.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value out of range.
+    #[error("`{key}` is {value}: legal are {legal}")]
+    Range {
+        /// Its key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is legal.
+        legal: String,
+    },
+}
+
+impl Config {
+    /// Reads a configuration file.
+    ///
+    /// Errors: what is no TOML, unknown and missing keys, values out of range.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether every parameter is one the simulator takes.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if !(1..=L2_ENCODABLE).contains(&self.l2_words) {
+            let legal = format!("1 to {L2_ENCODABLE}, what an address of 17 bits reaches");
+            return Err(ConfigError::Range { key: "l2_words", value: self.l2_words.to_string(), legal });
+        }
+        self.timing.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn presets_are_sound() {
+        for name in Config::presets() {
+            assert!(Config::preset(name).is_some(), "{name}");
+        }
+        let reference = Config::preset("reference").unwrap();
+        let extended = Config::preset("extended").unwrap();
+        assert_eq!(Config { extensions: false, ..extended }, reference);
+        assert_eq!(Config::preset("upstream").unwrap().profile, Profile::Upstream);
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        let text = toml::to_string(&Config::preset("reference").unwrap()).unwrap();
+        assert!(Config::from_toml(&text).is_ok());
+        let read =
+            |from: &str, to: &str| Config::from_toml(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert_eq!(
+            read("l2_words = 114688", "l2_words = 131073"),
+            "`l2_words` is 131073: legal are 1 to 131072, what an address of 17 bits reaches"
+        );
+        assert!(read("axi_mhz = 250.0", "axi_mhz = 0.0").starts_with("`timing.axi_mhz` is 0: legal are"));
+        assert!(read("lanes = 4", "lanes = 0").starts_with("`timing.gemv.lanes` is 0"));
+        assert!(read("strict = true", "strict = true\nx = 1").contains("unknown field `x`"));
+    }
+}

@@ -1,0 +1,180 @@
+//! [`Timing`]: the parameters of the cycle model (specification 6.4), and the rates that follow.
+
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+/// Parameters of the cycle model. Cycles are those of the core's clock unless the name says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Clock of the engines.
+    pub core_mhz: f64,
+    /// Clock of the ports to the host's memory.
+    pub axi_mhz: f64,
+    /// From an instruction to the next one.
+    pub issue: u64,
+    /// AXI cycles in which the host pushes a word.
+    pub host_push: u64,
+    /// Of a read of L2.
+    pub l2_latency: u64,
+    /// Before the first word of a transfer.
+    pub load_descriptor: u64,
+    /// Bytes of a high-performance port in an AXI cycle.
+    pub hp_bytes: u64,
+    /// Bytes of the coherent port in an AXI cycle.
+    pub acp_bytes: u64,
+    /// Of external memory, shared by all ports.
+    pub ddr_gb_per_s: f64,
+    /// Bytes of weights that a port holds ahead of their instruction.
+    pub weight_fifo_bytes: u64,
+    /// Activations that preprocessing takes in a cycle.
+    pub preprocess_elements: u64,
+    /// Depth of preprocessing.
+    pub preprocess_latency: u64,
+    /// Of a sweep over the activation cache, whatever K; 0 for none.
+    pub fmap_sweep: u64,
+    /// Of a MEMSET.
+    pub memset: u64,
+    /// Of GEMV.
+    pub gemv: GemvTiming,
+    /// Of GEMM.
+    pub gemm: GemmTiming,
+    /// Of CVO.
+    pub cvo: CvoTiming,
+}
+
+/// Parameters of the vector core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GemvTiming {
+    /// Lanes that are wired.
+    pub lanes: u64,
+    /// Products of a lane in a cycle.
+    pub lane_width: u64,
+    /// High-performance ports that bring its weights.
+    pub ports: u64,
+    /// Cycles of the adder tree and of post-processing.
+    pub tail: u64,
+}
+
+/// Parameters of the matrix core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GemmTiming {
+    /// Products of K in a tile.
+    pub rows: u64,
+    /// Outputs of a tile.
+    pub columns: u64,
+    /// High-performance ports that bring its weights.
+    pub ports: u64,
+    /// Cycles in which a tile fills and empties the array.
+    pub fill: u64,
+    /// Products of K that the accumulators hold.
+    pub drain_limit: u64,
+    /// Cycles to empty them.
+    pub drain: u64,
+}
+
+/// Parameters of the special-function unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CvoTiming {
+    /// Cycles of the input and sub_emax stages.
+    pub input: u64,
+    /// Cycles by function code.
+    pub latency: [u64; 11],
+    /// Cycles of REDUCE_SUM for an element.
+    pub reduce_element: u64,
+}
+
+/// Largest value of any parameter, so that products of a few of them fit 64 bits.
+const LARGEST: u64 = 1 << 20;
+
+impl Timing {
+    /// Bytes of `ports` high-performance ports in a core cycle, at most what external memory gives.
+    pub fn weight_bytes_per_cycle(&self, ports: u64) -> f64 {
+        self.per_core_cycle(self.hp_bytes * ports).min(self.ddr_bytes_per_cycle())
+    }
+
+    /// Bytes of the coherent port in a core cycle, at most what external memory gives.
+    pub fn acp_bytes_per_cycle(&self) -> f64 {
+        self.per_core_cycle(self.acp_bytes).min(self.ddr_bytes_per_cycle())
+    }
+
+    /// Bytes of external memory in a core cycle.
+    pub fn ddr_bytes_per_cycle(&self) -> f64 {
+        self.ddr_gb_per_s * 1e3 / self.core_mhz
+    }
+
+    /// Core cycles in which the host pushes a word.
+    pub fn push_cycles(&self) -> f64 {
+        self.host_push as f64 * self.core_mhz / self.axi_mhz
+    }
+
+    /// Milliseconds of core cycles.
+    pub fn milliseconds(&self, cycles: u64) -> f64 {
+        cycles as f64 / (self.core_mhz * 1e3)
+    }
+
+    fn per_core_cycle(&self, axi_bytes: u64) -> f64 {
+        axi_bytes as f64 * self.axi_mhz / self.core_mhz
+    }
+
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        positive("timing.core_mhz", self.core_mhz)?;
+        positive("timing.axi_mhz", self.axi_mhz)?;
+        positive("timing.ddr_gb_per_s", self.ddr_gb_per_s)?;
+        let Self { gemv, gemm, cvo, .. } = self;
+        for (key, value) in [
+            ("timing.issue", self.issue),
+            ("timing.hp_bytes", self.hp_bytes),
+            ("timing.acp_bytes", self.acp_bytes),
+            ("timing.preprocess_elements", self.preprocess_elements),
+            ("timing.gemv.lanes", gemv.lanes),
+            ("timing.gemv.lane_width", gemv.lane_width),
+            ("timing.gemv.ports", gemv.ports),
+            ("timing.gemm.rows", gemm.rows),
+            ("timing.gemm.columns", gemm.columns),
+            ("timing.gemm.ports", gemm.ports),
+            ("timing.gemm.drain_limit", gemm.drain_limit),
+        ] {
+            in_range(key, value, 1)?;
+        }
+        for (key, value) in [
+            ("timing.host_push", self.host_push),
+            ("timing.l2_latency", self.l2_latency),
+            ("timing.load_descriptor", self.load_descriptor),
+            ("timing.weight_fifo_bytes", self.weight_fifo_bytes),
+            ("timing.preprocess_latency", self.preprocess_latency),
+            ("timing.fmap_sweep", self.fmap_sweep),
+            ("timing.memset", self.memset),
+            ("timing.gemv.tail", gemv.tail),
+            ("timing.gemm.fill", gemm.fill),
+            ("timing.gemm.drain", gemm.drain),
+            ("timing.cvo.input", cvo.input),
+            ("timing.cvo.reduce_element", cvo.reduce_element),
+        ] {
+            in_range(key, value, 0)?;
+        }
+        cvo.latency.iter().try_for_each(|&value| in_range("timing.cvo.latency", value, 0))
+    }
+}
+
+fn positive(key: &'static str, value: f64) -> Result<(), ConfigError> {
+    if value > 0.0 && value <= 1e6 {
+        return Ok(());
+    }
+    Err(ConfigError::Range {
+        key,
+        value: value.to_string(),
+        legal: "numbers above 0, up to 1000000".to_owned(),
+    })
+}
+
+fn in_range(key: &'static str, value: u64, least: u64) -> Result<(), ConfigError> {
+    if (least..=LARGEST).contains(&value) {
+        return Ok(());
+    }
+    Err(ConfigError::Range { key, value: value.to_string(), legal: format!("{least} to {LARGEST}") })
+}

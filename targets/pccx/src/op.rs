@@ -1,0 +1,251 @@
+//! Typed instructions: [`Op`]. Addresses count L2 words of 128 bits; lengths count BF16 values.
+//!
+//! [`crate::codec`] turns an [`Op`] into a word and back; [`crate::isa()`] describes the same for people.
+//! Names are those of the encoding page (specification 2.2).
+
+/// An end of a MEMCPY; the discriminant is the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Device {
+    /// L2.
+    #[default]
+    Npu = 0,
+    /// A host window.
+    Host = 1,
+}
+
+/// A constant bank; the discriminant is the code of MEMSET's `dest_cache`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cache {
+    /// Shapes of activations and transfers.
+    #[default]
+    FmapShape = 0,
+    /// Shapes of weights.
+    WeightShape = 1,
+}
+
+impl Cache {
+    /// The bank's name in the document.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FmapShape => "FMAP_SHAPE",
+            Self::WeightShape => "WEIGHT_SHAPE",
+        }
+    }
+}
+
+/// An entry of a constant bank: X, Y and Z, MEMSET's `a_value`, `b_value` and `c_value`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// `a_value`: M of an activation, T of weights.
+    pub x: u16,
+    /// `b_value`: 1 of an activation, N of weights.
+    pub y: u16,
+    /// `c_value`: K.
+    pub z: u16,
+}
+
+impl Shape {
+    /// X, Y and Z.
+    pub const fn new(x: u16, y: u16, z: u16) -> Self {
+        Self { x, y, z }
+    }
+
+    /// X * Y * Z.
+    pub const fn product(self) -> u64 {
+        self.x as u64 * self.y as u64 * self.z as u64
+    }
+}
+
+/// A function of CVO; the discriminant is the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are the instruction set's own; `exec::cvo` documents each")]
+pub enum CvoFunc {
+    #[default]
+    Exp = 0,
+    Sqrt,
+    Gelu,
+    Sin,
+    Cos,
+    ReduceSum,
+    Scale,
+    Recip,
+    /// Extension: the product with the old destination.
+    Mul,
+    /// Extension: the larger of the value and 0.
+    Relu,
+    /// Extension: the hyperbolic tangent.
+    Tanh,
+}
+
+impl CvoFunc {
+    /// Every function, by code; those from 8 on are extensions.
+    pub const ALL: [Self; 11] = [
+        Self::Exp,
+        Self::Sqrt,
+        Self::Gelu,
+        Self::Sin,
+        Self::Cos,
+        Self::ReduceSum,
+        Self::Scale,
+        Self::Recip,
+        Self::Mul,
+        Self::Relu,
+        Self::Tanh,
+    ];
+
+    /// The `cvo_func` field.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The function of that code.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
+    /// Whether only instances with extensions have it.
+    pub const fn is_extension(self) -> bool {
+        self.code() >= Self::Mul.code()
+    }
+
+    /// The name in assembly text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exp => "exp",
+            Self::Sqrt => "sqrt",
+            Self::Gelu => "gelu",
+            Self::Sin => "sin",
+            Self::Cos => "cos",
+            Self::ReduceSum => "reduce_sum",
+            Self::Scale => "scale",
+            Self::Recip => "recip",
+            Self::Mul => "mul",
+            Self::Relu => "relu",
+            Self::Tanh => "tanh",
+        }
+    }
+}
+
+/// Flags of GEMV and GEMM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MacFlags {
+    /// Puts the largest result into the e_max register.
+    pub findemax: bool,
+    /// Adds to the destination instead of overwriting.
+    pub accm: bool,
+    /// Multiplies each row by its weight scale.
+    pub w_scale: bool,
+}
+
+/// Operands of GEMV and GEMM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mac {
+    /// Where the result goes.
+    pub dest_reg: u32,
+    /// Where the activation is.
+    pub src_addr: u32,
+    /// What is done beside the product.
+    pub flags: MacFlags,
+    /// Entry of the weights' bank: (T, N, K).
+    pub size_ptr_addr: u8,
+    /// Entry of the activations' bank: (M, 1, K).
+    pub shape_ptr_addr: u8,
+    /// Lanes used, 0 for all; time only.
+    pub parallel_lane: u8,
+}
+
+/// Operands of MEMCPY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Memcpy {
+    /// Where from.
+    pub from_device: Device,
+    /// Where to.
+    pub to_device: Device,
+    /// Destination in L2; from L2 to the host the number of the window.
+    pub dest_addr: u32,
+    /// Source in L2; from the host to L2 the number of the window.
+    pub src_addr: u32,
+    /// Place in the host window, in units of 16 bytes.
+    pub aux_addr: u32,
+    /// Entry of the activations' bank: what is moved.
+    pub shape_ptr_addr: u8,
+    /// Whether the next instruction may start before it is done; time only.
+    pub is_async: bool,
+}
+
+/// Operands of MEMSET.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Memset {
+    /// The bank.
+    pub dest_cache: Cache,
+    /// The entry.
+    pub dest_addr: u8,
+    /// What it becomes.
+    pub shape: Shape,
+}
+
+/// Flags of CVO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CvoFlags {
+    /// Takes e_max off every input.
+    pub sub_emax: bool,
+    /// SCALE multiplies by the reciprocal of its scalar.
+    pub recip_scale: bool,
+    /// Adds to the destination instead of overwriting.
+    pub accm: bool,
+}
+
+/// Operands of CVO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cvo {
+    /// What is computed.
+    pub cvo_func: CvoFunc,
+    /// Source; of SCALE the scalar's word, which the vector follows.
+    pub src_addr: u32,
+    /// Destination.
+    pub dst_addr: u32,
+    /// Elements of the vector.
+    pub length: u16,
+    /// What is done beside.
+    pub flags: CvoFlags,
+    /// Whether the next instruction may start before it is done; time only.
+    pub is_async: bool,
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A matrix of weights times a vector.
+    Gemv(Mac),
+    /// A matrix of weights times several vectors.
+    Gemm(Mac),
+    /// Moves words between L2 and the host, or within L2.
+    Memcpy(Memcpy),
+    /// Writes an entry of a constant bank.
+    Memset(Memset),
+    /// A special function of a vector.
+    Cvo(Cvo),
+    /// The host's kick marker: does nothing.
+    Kick,
+    /// A word without meaning, which the circuits drop. Only lenient decoding makes it; it encodes to
+    /// the word it came from.
+    Dropped(u64),
+}
+
+impl Op {
+    /// The mnemonic.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Gemv(_) => "GEMV",
+            Self::Gemm(_) => "GEMM",
+            Self::Memcpy(_) => "MEMCPY",
+            Self::Memset(_) => "MEMSET",
+            Self::Cvo(_) => "CVO",
+            Self::Kick => "KICK",
+            Self::Dropped(_) => "dropped",
+        }
+    }
+}

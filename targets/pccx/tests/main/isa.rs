@@ -1,0 +1,174 @@
+//! The instruction set: the table, the typed codec and the text agree.
+
+use npukit_pccx::codec::{INSTRUCTION_BYTES, KICK_MARKER};
+use npukit_pccx::{Codec, Config, Op, Pccx, isa};
+use npukit_target::{Config as Source, Instance, Target};
+use proptest::prelude::*;
+
+fn instance(preset: &str) -> Box<dyn Instance> {
+    Pccx.instance(Source::Preset(preset)).unwrap()
+}
+
+fn codec(extensions: bool, strict: bool) -> Codec {
+    Codec { extensions, strict }
+}
+
+fn assemble(text: &str) -> Vec<u64> {
+    let bytes = instance("reference").assemble("test.s", text).unwrap().bytes;
+    bytes.chunks(INSTRUCTION_BYTES).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+#[test]
+fn the_tables_are_sound() {
+    for preset in Config::presets() {
+        assert_eq!(isa(&Config::preset(preset).unwrap()).check(), [], "{preset}");
+    }
+}
+
+/// The examples of specification 2.4, with words of 2.4's table where it has them.
+#[test]
+fn the_documents_text_is_read() {
+    let text = "
+        memset  cache=fmap, idx=3, a=1, b=1, c=2048   # a comment
+        memcpy  host->l2, dst=0x100, src=0, aux=0x0, shape=3, async
+gemv:   gemv    dst=0x300, src=0x100, size=2, shape=3, lanes=0, flags=findemax|w_scale
+        cvo     exp, src=0x300, dst=0x340, len=512, flags=sub_emax ; another
+        gemm    dst=0x500, src=0x100, size=0, shape=0, flags=w_scale
+        memcpy  l2->host, src=896, shape=3
+        kick";
+    assert_eq!(
+        assemble(text),
+        [
+            0x3030_0010_0010_8000,
+            0x2802_0000_0000_0007,
+            0x0018_0004_0280_8300,
+            0x4001_8000_d000_8020,
+            0x1028_0004_0080_0000,
+            0x2400_0003_8000_0006,
+            KICK_MARKER,
+        ]
+    );
+}
+
+#[test]
+fn operands_stand_in_any_order_and_symbols_for_numbers() {
+    let text = "
+        .equ act, 0x100
+        .equ next, act + 8
+rows:   memset c=64, a=1, b=1, idx=7, cache=fmap
+        gemv shape=rows, flags=0, size=2, src=act, dst=next+2";
+    let plain = "memset cache=fmap, idx=7, a=1, b=1, c=64\ngemv dst=0x10a, src=0x100, size=2, shape=7";
+    assert_eq!(assemble(text), assemble(plain));
+}
+
+#[test]
+fn wrong_text_is_named() {
+    let error = |text: &str| {
+        let error = instance("reference").assemble("test.s", text).unwrap_err();
+        let npukit_target::TargetError::Text(error) = error else { panic!("{error}") };
+        error.related().unwrap().map(|one| one.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        error("gemv dst=0x20000, src=0, size=64, shape=0"),
+        "0x20000 does not fit: legal are 0 to 131071\n64 does not fit: legal are 0 to 63"
+    );
+    assert_eq!(error("gemv dst=1, size=1, shape=1"), "expected `src`, found the end of the line");
+    assert_eq!(
+        error("gemv dst=1, dst=2, src=0, size=1, shape=1"),
+        "expected `src`, `size`, `shape`, `lanes` or `flags`, found `dst`"
+    );
+    assert_eq!(
+        error("cvo mul, src=0, dst=0, len=1").lines().next().unwrap().split(',').next().unwrap(),
+        "expected `exp`"
+    );
+    assert_eq!(
+        error("cvo exp, src=0, dst=0, len=1, flags=accm|findemax"),
+        "expected `sub_emax`, `recip_scale` or `accm`, found `findemax`"
+    );
+    assert_eq!(error("a: kick\na: kick"), "`a` is defined already");
+    assert_eq!(
+        error("gemv dst=1, src=0, size=1, shape=1, rsv=0x8"),
+        "0x8 has bits that are not reserved: those are 2:0, 22:20"
+    );
+    assert!(error(".equ 3, 4").starts_with("`.equ` needs a name"));
+    assert!(
+        error("a: kick\nmemcpy l2->host, src=a, shape=0").contains("found `a`"),
+        "a label of a kick has no value"
+    );
+}
+
+#[test]
+fn what_hardware_does_otherwise_is_said() {
+    let text = "gemv dst=0, src=0, size=0, shape=0, lanes=5\ncvo exp, src=0, dst=0, len=4096\n\
+                cvo exp, src=0, dst=0, len=1, flags=recip_scale\nmemcpy host->host, shape=0\n\
+                gemm dst=0, src=0, size=0, shape=0, lanes=5";
+    let warnings = instance("reference").assemble("test.s", text).unwrap().warnings;
+    assert_eq!(
+        warnings,
+        [
+            "instruction 0: GEMV asks for 5 lanes: there are 4",
+            "instruction 1: CVO takes 4096 elements: hardware takes 2048 at most, split it",
+            "instruction 2: recip_scale is for scale: exp ignores it",
+            "instruction 3: MEMCPY from host to host is refused by the machine",
+        ]
+    );
+}
+
+#[test]
+fn listings_show_words_and_reserved_bits() {
+    let bytes: Vec<u8> = [0x0000_0000_0010_0001_u64, 0x5000_0000_0000_0123, KICK_MARKER]
+        .into_iter()
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    let instance = instance("reference");
+    let own = instance.disassemble(&bytes, "npukit").unwrap();
+    assert_eq!(
+        own.text,
+        "gemv dst=0x0, src=0x0, size=0, shape=0, rsv=0x100001 ; GEMV: reserved bits 0, 20 are not 0\n\
+         .word 0x5000000000000123 ; no instruction\nkick\n"
+    );
+    assert_eq!(own.problems.len(), 2);
+    assert_eq!(instance.assemble("again.s", &own.text).unwrap().bytes, bytes);
+    let listing = instance.disassemble(&bytes, "listing").unwrap().text;
+    assert!(listing.ends_with("     2  8000000000000000  kick\n"), "{listing}");
+    let memh = instance.disassemble(&bytes, "memh").unwrap().text;
+    assert_eq!(memh, "0000000000100001\n5000000000000123\n8000000000000000\n");
+    assert!(instance.disassemble(&bytes, "uops").unwrap().text.contains("load 0260000000000"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Every word survives text, whether or not it means something.
+    #[test]
+    fn any_word_survives_text(opcode in 0_u64..6, body: u64, masked: bool) {
+        let word = opcode << 60 | body >> 4;
+        // Half of them without reserved bits of GEMV, so that most mean something.
+        let word = if masked { word & !0x70_000f } else { word };
+        let instance = instance("extended");
+        let bytes = word.to_le_bytes();
+        let text = instance.disassemble(&bytes, "npukit").unwrap().text;
+        prop_assert_eq!(instance.assemble("test.s", &text).unwrap().bytes, bytes, "{}", text);
+    }
+
+    /// The typed codec and the table refuse the same words, and give the same back.
+    #[test]
+    fn codec_and_table_agree(opcode in 0_u64..6, body: u64, masked: bool, extensions: bool) {
+        let word = opcode << 60 | body >> 4;
+        let word = if masked { word & !0x70_000f } else { word };
+        let config = Config::preset(if extensions { "extended" } else { "reference" }).unwrap();
+        let codec = codec(extensions, true);
+        let typed = codec.decode(word);
+        let table = isa(&config).decode(&word.to_le_bytes(), 0, None, npukit_isa::Mode::Strict);
+        prop_assert_eq!(typed.is_ok(), table.is_ok(), "{:?} {:?}", typed, table);
+        if let Ok(op) = typed {
+            prop_assert_eq!(codec.encode(&op).unwrap(), word);
+            let name = isa(&config).instructions[table.unwrap().instruction].name.clone();
+            prop_assert_eq!(op.name(), name);
+        }
+        let lenient = codec.decode_lenient(word);
+        if let Op::Dropped(dropped) = lenient {
+            prop_assert_eq!(dropped, word);
+        }
+    }
+}
