@@ -1,7 +1,24 @@
 //! KTH's DRRA: a coarse-grained reconfigurable fabric.
+//!
+//! A [`Fabric`] is rows and columns of cells; a cell is a sequencer and components in slots. A [`Program`] is words by
+//! cell; [`isa`] says what a word means to the component it goes to, [`op`] has the typed form. Here time is part of
+//! the meaning: the machine that computes is the machine that counts cycles.
 
+pub mod asm;
+pub mod binary;
+pub mod component;
+pub mod config;
+pub mod fabric;
+pub mod isa;
+pub mod op;
 pub mod pasm;
+pub mod program;
 pub mod schedule;
 pub mod target;
+pub mod token;
 
+pub use component::Component;
+pub use fabric::Fabric;
+pub use op::Op;
+pub use program::Program;
 pub use target::Drra;

@@ -1,10 +1,18 @@
 //! [`Drra`], the [`Target`] of this crate.
 
+mod instance;
+
 use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};
+
+use crate::config::{PRESETS, from_json, from_short, preset};
+use instance::DrraInstance;
 
 /// KTH's DRRA: a coarse-grained reconfigurable fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct Drra;
+
+/// The fabric when none is named: the one of the published examples.
+const DEFAULT: &str = "3x1";
 
 impl Target for Drra {
     fn name(&self) -> &'static str {
@@ -16,14 +24,54 @@ impl Target for Drra {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        Vec::new()
+        let preset = |(name, summary, _): &(&str, &str, &str)| Preset {
+            name: (*name).to_owned(),
+            summary: (*summary).to_owned(),
+        };
+        PRESETS.iter().map(preset).collect()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
-        &["toml"]
+        &["json"]
     }
 
-    fn instance(&self, _source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        Err(TargetError::Unsupported { target: self.name().to_owned(), verb: "instance" })
+    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+        Ok(Box::new(match source {
+            Source::Default => named(DEFAULT)?,
+            Source::Preset(name) => named(name)?,
+            Source::File { name, bytes } => from_file(name, bytes)?,
+        }))
     }
+}
+
+/// A preset, or a fabric in the short form.
+fn named(name: &str) -> Result<DrraInstance, TargetError> {
+    let unknown = |reason: String| TargetError::Option {
+        key: "target".to_owned(),
+        value: format!("drra:{name}"),
+        reason,
+    };
+    if name.contains(':') {
+        let fabric = from_short(name).map_err(|error| unknown(error.to_string()))?;
+        return Ok(DrraInstance { name: name.to_owned(), fabric });
+    }
+    let fabric = preset(name).ok_or_else(|| {
+        let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
+        unknown(format!(
+            "there is no such fabric; there are {}, or give an architecture as .json, or its short form as \
+             `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
+            names.join(", ")
+        ))
+    })?;
+    Ok(DrraInstance { name: name.to_owned(), fabric })
+}
+
+/// The instance is named as the file is, up to its first dot.
+fn from_file(name: &str, bytes: &[u8]) -> Result<DrraInstance, TargetError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
+    })?;
+    let fabric = from_json(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    Ok(DrraInstance { name: file.split('.').next().unwrap_or(file).to_owned(), fabric })
 }

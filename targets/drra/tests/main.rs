@@ -1,1 +1,12 @@
-//! The one test binary of this crate.
+//! All tests of DRRA that need more than one module, or files that are not ours.
+#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::print_stderr, reason = "tests say what they skip")]
+
+#[path = "main/asm.rs"]
+mod asm;
+#[path = "main/config.rs"]
+mod config;
+#[path = "main/isa.rs"]
+mod isa;
+#[path = "main/shared.rs"]
+mod shared;

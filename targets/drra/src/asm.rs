@@ -1,0 +1,13 @@
+//! Assembly (specification 6.1): [`assemble`] reads it, [`disassemble`] writes it.
+//!
+//! ```text
+//! cell (row=1, col=0)
+//! rep(slot=1, port=word_read, iter=32)   # any order; names or numbers; what is left out has its default
+//! halt()
+//! ```
+
+mod parse;
+mod print;
+
+pub use parse::{Source, assemble, instruction};
+pub use print::{Listed, Listing, disassemble};

@@ -1,0 +1,358 @@
+//! [`assemble`]: text to words.
+
+use std::collections::BTreeMap;
+
+use miette::{NamedSource, SourceSpan};
+use npukit_asm::{AsmError, AsmErrors};
+use npukit_base::{Span, closest};
+
+use crate::component::Component;
+use crate::fabric::{Cell, Fabric, Place};
+use crate::isa::{Field, Instruction, Isa, Row};
+use crate::program::{At, Program};
+use crate::token::{Token, TokenKind, tokens};
+
+/// Faults listed of one file; more are counted only.
+const MOST_ERRORS: usize = 100;
+
+/// A program and where its instructions come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The words.
+    pub program: Program,
+    /// The text of each instruction.
+    pub spans: BTreeMap<At, Span>,
+    /// Those that are `repx` and leave `step` to its default of 1, which adds 128 to the step.
+    pub default_steps: Vec<At>,
+}
+
+/// Assembles `text` for a fabric; `name` is the file's, for messages.
+///
+/// Errors: every fault of the file, the first 100 of them with their places.
+pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmErrors> {
+    let tokens = tokens(text);
+    let mut parser = Parser { rest: &tokens, last: Span::default() };
+    let (mut source, mut errors, mut more) = (Source::default(), Vec::new(), 0);
+    let mut cell = None;
+    while let Some(first) = parser.rest.first().copied() {
+        let result = parser.call().and_then(|call| statement(fabric, &call, &mut cell, &mut source));
+        if let Err(error) = result {
+            parser.recover(text, first);
+            if errors.len() < MOST_ERRORS { errors.push(error) } else { more += 1 }
+        }
+    }
+    if errors.is_empty() {
+        return Ok(source);
+    }
+    Err(AsmErrors { source_code: NamedSource::new(name, text.to_owned()), errors, more })
+}
+
+/// One instruction in text, at a component that is already known: `rep(slot=1, iter=32)`.
+///
+/// Errors: the first fault, with its place in `text`.
+pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmError> {
+    let tokens = tokens(text);
+    let mut parser = Parser { rest: &tokens, last: Span::default() };
+    let call = parser.call()?;
+    match parser.rest.first() {
+        Some(token) => Err(syntax("the end of the line", text_of(token), token.span, String::new())),
+        None => resolve(component, &call).map(|(instruction, _)| instruction),
+    }
+}
+
+/// `name(key=value, ...)`
+struct Call<'a> {
+    name: &'a str,
+    name_span: Span,
+    arguments: Vec<(&'a str, Span, Token<'a>)>,
+    span: Span,
+}
+
+impl<'a> Call<'a> {
+    fn argument(&self, key: &str) -> Option<&(&'a str, Span, Token<'a>)> {
+        self.arguments.iter().find(|(name, _, _)| *name == key)
+    }
+
+    /// A number that must be there.
+    fn number(&self, key: &str) -> Result<i64, AsmError> {
+        match self.argument(key) {
+            Some((_, _, Token { kind: TokenKind::Number(value), .. })) => Ok(*value),
+            Some((_, _, other)) => Err(syntax("a number", text_of(other), other.span, String::new())),
+            None => {
+                let expected = format!("`{key}=` in `{}`", self.name);
+                Err(syntax(&expected, "none".to_owned(), self.span, String::new()))
+            }
+        }
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a [Token<'a>],
+    last: Span,
+}
+
+impl<'a> Parser<'a> {
+    fn next(&mut self) -> Option<Token<'a>> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        self.last = first.span;
+        Some(*first)
+    }
+
+    fn fail<T>(&self, expected: &str, found: Option<Token<'_>>) -> Result<T, AsmError> {
+        let (text, span) = found
+            .map_or(("the end of the text".to_owned(), self.last), |token| (text_of(&token), token.span));
+        Err(syntax(
+            expected,
+            text,
+            span,
+            "instructions look like `rep(slot=1, port=word_read, iter=32)`".to_owned(),
+        ))
+    }
+
+    fn identifier(&mut self, expected: &str) -> Result<(&'a str, Span), AsmError> {
+        match self.next() {
+            Some(Token { kind: TokenKind::Identifier(name), span }) => Ok((name, span)),
+            other => self.fail(expected, other),
+        }
+    }
+
+    fn mark(&mut self, mark: char) -> Result<(), AsmError> {
+        match self.next() {
+            Some(Token { kind: TokenKind::Mark(found), .. }) if found == mark => Ok(()),
+            other => self.fail(&format!("`{mark}`"), other),
+        }
+    }
+
+    fn call(&mut self) -> Result<Call<'a>, AsmError> {
+        let (name, name_span) = self.identifier("an instruction")?;
+        let mut arguments = Vec::new();
+        self.mark('(')?;
+        if self.rest.first().is_some_and(|token| token.kind == TokenKind::Mark(')')) {
+            self.mark(')')?;
+            return Ok(Call { name, name_span, arguments, span: name_span.to(self.last) });
+        }
+        loop {
+            let (key, span) = self.identifier("a field")?;
+            self.mark('=')?;
+            let value = match self.next() {
+                Some(token @ Token { kind: TokenKind::Number(_) | TokenKind::Identifier(_), .. }) => token,
+                other => return self.fail("a value", other),
+            };
+            arguments.push((key, span, value));
+            match self.next() {
+                Some(Token { kind: TokenKind::Mark(','), .. }) => {}
+                Some(Token { kind: TokenKind::Mark(')'), .. }) => break,
+                other => return self.fail("`,` or `)`", other),
+            }
+        }
+        Ok(Call { name, name_span, arguments, span: name_span.to(self.last) })
+    }
+
+    /// Goes on in the line after the one where a faulty statement began.
+    fn recover(&mut self, text: &str, first: Token<'_>) {
+        let after = text.get(first.span.end..).and_then(|rest| rest.find('\n'));
+        let end = after.map_or(text.len(), |size| first.span.end + size);
+        let skip = self.rest.iter().take_while(|token| token.span.start < end).count();
+        self.rest = self.rest.get(skip..).unwrap_or_default();
+    }
+}
+
+/// Takes in a header or an instruction.
+fn statement<'a>(
+    fabric: &'a Fabric,
+    call: &Call<'_>,
+    current: &mut Option<(Place, &'a Cell)>,
+    source: &mut Source,
+) -> Result<(), AsmError> {
+    if call.name == "cell" {
+        *current = Some(header(fabric, call, source)?);
+        return Ok(());
+    }
+    let Some((place, cell)) = *current else {
+        let help = "programs begin with `cell (row=0, col=0)`".to_owned();
+        return Err(syntax("a cell", format!("`{}`", call.name), call.name_span, help));
+    };
+    let (word, default_step) = match call.name {
+        "word" => (word(call)?, false),
+        _ => {
+            let (instruction, default_step) = resolve(component(cell, call)?, call)?;
+            (Isa::get().encode(&instruction), default_step)
+        }
+    };
+    let words = source.program.cells.entry(place).or_default();
+    let at = At { place, pc: words.len() };
+    words.push(word);
+    source.spans.insert(at, call.span);
+    source.default_steps.extend(default_step.then_some(at));
+    Ok(())
+}
+
+/// `word(bits=0x70000000)`: what is no instruction.
+fn word(call: &Call<'_>) -> Result<u32, AsmError> {
+    let bits = call.number("bits")?;
+    let legal = || range(&bits.to_string(), "0 to 0xffffffff".to_owned(), call.span, "32 bits".to_owned());
+    u32::try_from(bits).map_err(|_| legal())
+}
+
+/// `cell (row=R, col=C)`
+fn header<'a>(
+    fabric: &'a Fabric,
+    call: &Call<'_>,
+    source: &mut Source,
+) -> Result<(Place, &'a Cell), AsmError> {
+    let side = |key: &str, size: usize| {
+        let value = call.number(key)?;
+        let place = usize::try_from(value).ok().filter(|place| *place < size);
+        let span = call.argument(key).map_or(call.span, |(_, _, value)| value.span);
+        place.ok_or_else(|| {
+            range(&value.to_string(), format!("0 to {}", size - 1), span, format!("`{key}` of the fabric"))
+        })
+    };
+    let place = Place { row: side("row", fabric.rows)?, col: side("col", fabric.cols)? };
+    if let Some((key, span, _)) = call.arguments.iter().find(|(key, _, _)| !["row", "col"].contains(key)) {
+        return Err(syntax("`row` or `col`", format!("`{key}`"), *span, String::new()));
+    }
+    if source.program.cells.insert(place, Vec::new()).is_some() {
+        let found = format!("cell {place} again");
+        return Err(syntax("another cell", found, call.span, String::new()));
+    }
+    let missing = || syntax("a cell of the fabric", format!("cell {place}"), call.span, String::new());
+    Ok((place, fabric.cell(place).ok_or_else(missing)?))
+}
+
+/// Whose instruction it is.
+fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
+    let isa = Isa::get();
+    let is_of = |component| isa.rows(component).iter().any(|row| row.name == call.name);
+    if is_of(Component::Sequencer) {
+        return Ok(Component::Sequencer);
+    }
+    if !Component::ALL.into_iter().any(is_of) {
+        let mut known: Vec<&str> =
+            Component::ALL.iter().flat_map(|&of| isa.rows(of)).map(|row| row.name).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(mnemonic(call, &known));
+    }
+    let slot = call.number("slot")?;
+    let span = call.argument("slot").map_or(call.span, |(_, _, value)| value.span);
+    let found = u8::try_from(slot).ok().and_then(|slot| cell.component_at(slot));
+    let full = || {
+        let parts = cell.resources.iter().map(|part| {
+            let last = part.slot + part.component.slots() - 1;
+            let name = part.component.name();
+            if last == part.slot { format!("{last} {name}") } else { format!("{}-{last} {name}", part.slot) }
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    found.ok_or_else(|| {
+        range(&slot.to_string(), full(), span, format!("`slot`: cell `{}` has nothing there", cell.name))
+    })
+}
+
+/// The instruction, and whether it is a `repx` without `step`.
+fn resolve(component: Component, call: &Call<'_>) -> Result<(Instruction, bool), AsmError> {
+    let isa = Isa::get();
+    let known: Vec<&str> = isa.rows(component).iter().map(|row| row.name).collect();
+    let mut instruction =
+        isa.new_instruction(component, call.name, 0).ok_or_else(|| mnemonic(call, &known))?;
+    let row = isa.row(&instruction).ok_or_else(|| mnemonic(call, &known))?;
+    for (index, (key, span, value)) in call.arguments.iter().enumerate() {
+        if call.arguments.iter().take(index).any(|(other, _, _)| other == key) {
+            return Err(syntax("each field once", format!("`{key}` again"), *span, String::new()));
+        }
+        match (*key, field(row, key)) {
+            ("slot", _) if component != Component::Sequencer => instruction.slot = slot(value)?,
+            (_, Some((index, field))) => {
+                let bits = bits(row, field, value)?;
+                instruction.values.iter_mut().skip(index).take(1).for_each(|of_field| *of_field = bits);
+            }
+            // Upstream writes the port of the operation beside instructions that have none.
+            ("port", None) if component != Component::Sequencer => drop(slot(value)?),
+            _ => return Err(no_field(component, row, key, *span)),
+        }
+    }
+    Ok((instruction, row.name == "repx" && call.argument("step").is_none()))
+}
+
+/// A field by its name, or by the name other releases have for it.
+fn field<'a>(row: &'a Row, key: &str) -> Option<(usize, &'a Field)> {
+    let key = if row.name == "dpu" && key == "option" { "config" } else { key };
+    let index = row.field(key)?;
+    Some((index, row.fields.get(index)?))
+}
+
+/// A slot or port.
+fn slot(value: &Token<'_>) -> Result<u8, AsmError> {
+    let number = match value.kind {
+        TokenKind::Number(number) => u8::try_from(number).ok().filter(|slot| *slot < 16),
+        _ => None,
+    };
+    number.ok_or_else(|| range(&text_of(value), "0 to 15".to_owned(), value.span, "a slot".to_owned()))
+}
+
+fn bits(row: &Row, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
+    let found = match value.kind {
+        TokenKind::Number(number) => field.bits_of(number),
+        TokenKind::Identifier(name) => field.code_of(name),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let (min, max) = field.range();
+        let names: Vec<&str> = field.names.iter().map(|(_, name)| *name).collect();
+        let mut legal = format!("{min} to {max}");
+        let mut help = format!("field `{}` of {}", field.name, row.name);
+        if let TokenKind::Identifier(name) = value.kind
+            && !names.is_empty()
+        {
+            match closest(name, names.iter().copied()) {
+                Some(near) => help += &format!("; did you mean `{near}`?"),
+                None => legal += &format!(", {}", names.join(", ")),
+            }
+        }
+        range(&text_of(value), legal, value.span, help)
+    })
+}
+
+fn no_field(component: Component, row: &Row, key: &str, span: Span) -> AsmError {
+    let mut known: Vec<&str> = row.fields.iter().map(|field| field.name).collect();
+    if component != Component::Sequencer {
+        known.push("slot");
+    }
+    let help = match closest(key, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if known.is_empty() => format!("{} has no fields", row.name),
+        None => format!("{} of {} has {}", row.name, component.name(), known.join(", ")),
+    };
+    syntax(&format!("a field of {}", row.name), format!("`{key}`"), span, help)
+}
+
+fn mnemonic(call: &Call<'_>, known: &[&str]) -> AsmError {
+    let help = match closest(call.name, known.iter().copied()) {
+        Some(near) if near != call.name => format!("did you mean `{near}`?"),
+        _ => format!("there are {}", known.join(", ")),
+    };
+    AsmError::Mnemonic { found: call.name.to_owned(), span: source_span(call.name_span), help }
+}
+
+fn syntax(expected: &str, found: String, span: Span, help: String) -> AsmError {
+    AsmError::Syntax { expected: expected.to_owned(), found, span: source_span(span), help }
+}
+
+fn range(value: &str, legal: String, span: Span, help: String) -> AsmError {
+    AsmError::Range { value: value.to_owned(), legal, span: source_span(span), help }
+}
+
+fn text_of(token: &Token<'_>) -> String {
+    match token.kind {
+        TokenKind::Identifier(text) | TokenKind::Other(text) => format!("`{text}`"),
+        TokenKind::Number(number) => number.to_string(),
+        TokenKind::Text(text) => format!("\"{text}\""),
+        TokenKind::Mark(mark) => format!("`{mark}`"),
+    }
+}
+
+fn source_span(span: Span) -> SourceSpan {
+    (span.start, span.end.saturating_sub(span.start)).into()
+}

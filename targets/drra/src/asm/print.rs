@@ -1,0 +1,84 @@
+//! [`disassemble`]: words to text that assembles to the same words.
+
+use crate::component::Component;
+use crate::fabric::{Cell, Fabric};
+use crate::isa::{Field, Instruction, Isa};
+use crate::program::{At, Program};
+
+/// How instructions are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// Names for numbers, fields in the order of the table, defaults left out.
+    #[default]
+    Named,
+    /// As upstream: numbers, all fields in the order of the alphabet, `port` in every resource instruction.
+    Upstream,
+}
+
+/// A program as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The text.
+    pub text: String,
+    /// Words that are no instructions; they stand in the text as `word(bits=...)`.
+    pub problems: Vec<String>,
+}
+
+/// Writes a program for a fabric.
+pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> Listed {
+    let (mut text, mut problems) = (String::new(), Vec::new());
+    for (&place, words) in &program.cells {
+        text += &format!("cell (row={}, col={})\n", place.row, place.col);
+        let cell = fabric.cell(place);
+        if cell.is_none() {
+            problems.push(format!(
+                "cell {place} is beyond the fabric's {} rows and {} columns",
+                fabric.rows, fabric.cols
+            ));
+        }
+        for (pc, &word) in words.iter().enumerate() {
+            let component_at = |slot| cell.and_then(|cell: &Cell| cell.component_at(slot));
+            match Isa::get().decode(word, component_at) {
+                Ok(instruction) => text += &instruction.text(listing),
+                Err(error) => {
+                    text += &format!("word(bits={word:#010x}) # {error}");
+                    problems.push(format!("{}: {error}", At { place, pc }));
+                }
+            }
+            text.push('\n');
+        }
+    }
+    Listed { text, problems }
+}
+
+impl Instruction {
+    /// The instruction as text.
+    pub fn text(&self, listing: Listing) -> String {
+        let Some(row) = Isa::get().row(self) else { return String::new() };
+        let fields = row.fields.iter().zip(&self.values);
+        let mut written: Vec<(&str, String)> = match listing {
+            Listing::Named => {
+                let said = fields.filter(|(field, bits)| field.name == "port" || **bits != field.default);
+                said.map(|(field, bits)| (field.name, named(field, *bits))).collect()
+            }
+            Listing::Upstream => {
+                fields.map(|(field, bits)| (field.name, field.value_of(*bits).to_string())).collect()
+            }
+        };
+        if self.component != Component::Sequencer {
+            written.insert(0, ("slot", self.slot.to_string()));
+        }
+        if listing == Listing::Upstream {
+            if self.component != Component::Sequencer && row.field("port").is_none() {
+                written.push(("port", "0".to_owned()));
+            }
+            written.sort_unstable();
+        }
+        let written: Vec<String> = written.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{}({})", row.name, written.join(", "))
+    }
+}
+
+fn named(field: &Field, bits: u32) -> String {
+    field.name_of(bits).map_or_else(|| field.value_of(bits).to_string(), str::to_owned)
+}

@@ -1,0 +1,13 @@
+//! Fabrics from files and by name: architecture JSON ([`json`]), the short form of the golden vectors
+//! ([`short`]), and the presets.
+
+pub mod error;
+mod json;
+mod parameters;
+mod presets;
+mod short;
+
+pub use error::ConfigError;
+pub use json::from_json;
+pub use presets::{PRESETS, preset};
+pub use short::from_short;

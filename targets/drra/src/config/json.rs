@@ -1,0 +1,354 @@
+//! Architecture JSON (specification 6.3): [`from_json`] elaborates it to a [`Fabric`].
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::error::ConfigError;
+use super::parameters::Parameters;
+use super::short::MOST_SIDE;
+use crate::component::Component;
+use crate::fabric::{Cell, Fabric, Options, Place, Resource, SLOTS};
+
+/// An architecture file.
+#[derive(Debug, Deserialize)]
+struct File {
+    platform: Option<String>,
+    #[serde(default)]
+    resources: Vec<PoolEntry>,
+    #[serde(default)]
+    controllers: Vec<PoolEntry>,
+    cells: Vec<CellKind>,
+    fabric: Grid,
+    #[serde(default)]
+    interface: Interface,
+    /// Ours: what is not hardware.
+    #[serde(default)]
+    options: FileOptions,
+}
+
+/// A named instance of a library kind.
+#[derive(Debug, Deserialize)]
+struct PoolEntry {
+    name: String,
+    kind: String,
+    size: Option<u64>,
+    #[serde(default)]
+    custom_properties: Vec<Property>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Property {
+    name: String,
+    value: i64,
+}
+
+#[derive(Debug, Deserialize)]
+struct CellKind {
+    name: String,
+    kind: String,
+    controller: Option<String>,
+    #[serde(default)]
+    resource_list: Vec<Placement>,
+    #[serde(default)]
+    custom_properties: Vec<Property>,
+}
+
+/// A resource in a cell: the name of a pool entry, alone or with parameters.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Placement {
+    Name(String),
+    With {
+        name: String,
+        #[serde(default)]
+        custom_properties: Vec<Property>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct Grid {
+    height: usize,
+    width: usize,
+    cells_list: Vec<CellPlaces>,
+    #[serde(default)]
+    custom_properties: Vec<Property>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CellPlaces {
+    coordinates: Vec<Coordinates>,
+    cell_name: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Coordinates {
+    row: usize,
+    col: usize,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Interface {
+    input_buffer_depth: Option<i64>,
+    output_buffer_depth: Option<i64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileOptions {
+    #[serde(default)]
+    call_skew: u32,
+    #[serde(default)]
+    extensions: bool,
+    #[serde(default)]
+    strict: bool,
+}
+
+/// Elaborates an architecture file.
+///
+/// Errors: not JSON, a name nobody defines, a parameter out of range or given in two ways, a place with no cell or two,
+/// more slots than a cell has, a memory where its buffer is not.
+pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
+    let file: File = serde_json::from_str(text).map_err(|error| ConfigError::Json(error.to_string()))?;
+    if let Some(platform) = file.platform.as_ref().filter(|platform| *platform != "drra") {
+        return Err(ConfigError::Platform(platform.clone()));
+    }
+    let pool = unique("resource", &file.resources, |entry| &entry.name)?;
+    let controllers = unique("controller", &file.controllers, |entry| &entry.name)?;
+    unique("cell", &file.cells, |cell| &cell.name)?;
+    let fabric = parameters("the fabric", &file.fabric.custom_properties);
+    let mut kinds = BTreeMap::new();
+    for cell in &file.cells {
+        kinds.insert(cell.name.as_str(), cell_kind(cell, &pool, &controllers, &fabric)?);
+    }
+    let depth = |depth: Option<i64>, name: &str| {
+        let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
+        given.get("interface", name, 1 << 16, 1, 1 << 16).map(|depth| depth as usize)
+    };
+    let options = &file.options;
+    let options =
+        Options { call_skew: options.call_skew, extensions: options.extensions, strict: options.strict };
+    place(&file.fabric, &fabric, &kinds)?.check(
+        depth(file.interface.input_buffer_depth, "input_buffer_depth")?,
+        depth(file.interface.output_buffer_depth, "output_buffer_depth")?,
+        options,
+    )
+}
+
+/// Entries by name. Errors: a name that occurs twice.
+fn unique<'a, T>(
+    what: &'static str,
+    entries: &'a [T],
+    name: impl Fn(&T) -> &String,
+) -> Result<BTreeMap<String, &'a T>, ConfigError> {
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        if found.insert(name(entry).clone(), entry).is_some() {
+            return Err(ConfigError::Twice { what, name: name(entry).clone() });
+        }
+    }
+    Ok(found)
+}
+
+fn parameters(by: &str, properties: &[Property]) -> Parameters {
+    Parameters::new(by, properties.iter().map(|property| (property.name.clone(), property.value)))
+}
+
+fn unknown(place: &str, what: &'static str, name: &str, known: impl Iterator<Item = String>) -> ConfigError {
+    ConfigError::Unknown { place: place.to_owned(), what, name: name.to_owned(), known: known.collect() }
+}
+
+/// Kinds of cells and their ports to the input and the output buffer.
+const CELL_KINDS: [(&str, bool, bool); 4] = [
+    ("cell_top", true, false),
+    ("cell_mid", false, false),
+    ("cell_btm", false, true),
+    ("cell_single_row", true, true),
+];
+
+fn cell_kind(
+    kind: &CellKind,
+    pool: &BTreeMap<String, &PoolEntry>,
+    controllers: &BTreeMap<String, &PoolEntry>,
+    fabric: &Parameters,
+) -> Result<Cell, ConfigError> {
+    let place = format!("cell `{}`", kind.name);
+    let known = CELL_KINDS.iter().find(|(name, _, _)| *name == kind.kind);
+    let (_, input, output) = *known.ok_or_else(|| {
+        unknown(&place, "cell kind", &kind.kind, CELL_KINDS.iter().map(|(name, _, _)| (*name).to_owned()))
+    })?;
+    let mut own = parameters(&place, &kind.custom_properties);
+    if let Some(name) = &kind.controller {
+        let entry = controllers.get(name);
+        let entry = entry.ok_or_else(|| unknown(&place, "controller", name, controllers.keys().cloned()))?;
+        if entry.kind != Component::Sequencer.name() {
+            let known = std::iter::once(Component::Sequencer.name().to_owned());
+            return Err(unknown(&place, "controller kind", &entry.kind, known));
+        }
+        own = own.overridden(&parameters(&format!("controller `{name}`"), &entry.custom_properties));
+    }
+    let mut resources = Vec::new();
+    for placement in &kind.resource_list {
+        let (name, properties) = match placement {
+            Placement::Name(name) => (name, None),
+            Placement::With { name, custom_properties } => (name, Some(custom_properties)),
+        };
+        let entry = pool.get(name).ok_or_else(|| unknown(&place, "resource", name, pool.keys().cloned()))?;
+        check_size(entry)?;
+        let mut given = parameters(&format!("resource `{name}`"), &entry.custom_properties);
+        if let Some(properties) = properties {
+            given = given.overridden(&parameters(&place, properties));
+        }
+        resources.push((entry.kind.as_str(), given));
+    }
+    let found = cell(&kind.name, resources, &own, fabric)?;
+    let needs =
+        |buffer: fn(Component) -> bool| found.resources.iter().find(|resource| buffer(resource.component));
+    let wrong = |buffer, resource: &Resource| ConfigError::Port {
+        cell: kind.name.clone(),
+        kind: kind.kind.clone(),
+        buffer,
+        resource: resource.component.name(),
+    };
+    match (needs(Component::has_input), needs(Component::has_output)) {
+        (Some(resource), _) if !input => Err(wrong("input", resource)),
+        (_, Some(resource)) if !output => Err(wrong("output", resource)),
+        _ => Ok(found),
+    }
+}
+
+/// A size in a file must be the component's own.
+fn check_size(entry: &PoolEntry) -> Result<(), ConfigError> {
+    let (Some(component), Some(size)) = (Component::from_name(&entry.kind), entry.size) else {
+        return Ok(());
+    };
+    let slots = component.slots();
+    if size == u64::from(slots) {
+        return Ok(());
+    }
+    Err(ConfigError::Size { resource: entry.name.clone(), size, kind: component.name(), slots })
+}
+
+/// A cell with resources, by kind and own parameters, in its slots from 0 on.
+pub(super) fn cell<'a>(
+    name: &str,
+    kinds: impl IntoIterator<Item = (&'a str, Parameters)>,
+    own: &Parameters,
+    fabric: &Parameters,
+) -> Result<Cell, ConfigError> {
+    let place = format!("cell `{name}`");
+    let inherited = own.clone().inherit(&place, fabric)?;
+    let mut resources: Vec<Resource> = Vec::new();
+    let mut slot = 0;
+    for (kind, parameters) in kinds {
+        let component = Component::from_name(kind).filter(|component| *component != Component::Sequencer);
+        let component =
+            component.ok_or_else(|| unknown(&place, "resource kind", kind, kinds_of_resources()))?;
+        let last = slot + usize::from(component.slots()) - 1;
+        if last >= SLOTS {
+            let (cell, resource) = (name.to_owned(), kind.to_owned());
+            return Err(ConfigError::Slots { cell, resource, first: slot, last });
+        }
+        if component == Component::Swb && slot != 0 {
+            return Err(ConfigError::Switch { cell: name.to_owned(), slot });
+        }
+        let place = format!("{place}, slot {slot}");
+        let parameters = parameters.inherit(&place, &inherited)?;
+        resources.push(Resource {
+            component,
+            slot: slot as u8,
+            rows: parameters.memory_rows(&place, component)?,
+            fraction_bits: parameters.get(&place, "FRACTIONAL_BITWIDTH", 0, 0, 15)? as u32,
+        });
+        slot = last + 1;
+    }
+    let depth = inherited.get(&place, "IRAM_DEPTH", 256, 1, 256)?;
+    let loadable = 1 << inherited.get(&place, "INSTR_ADDR_WIDTH", 6, 1, 16)?;
+    Ok(Cell { name: name.to_owned(), iram_words: depth.min(loadable) as usize, resources })
+}
+
+fn kinds_of_resources() -> impl Iterator<Item = String> {
+    Component::ALL.into_iter().skip(1).map(|component| component.name().to_owned())
+}
+
+/// The cells where the file has them.
+fn place(
+    grid: &Grid,
+    parameters: &Parameters,
+    kinds: &BTreeMap<&str, Cell>,
+) -> Result<Elaborated, ConfigError> {
+    let side = |given: usize, key: &str, name: &str| {
+        let value = i64::try_from(given).unwrap_or(i64::MAX);
+        let given = Parameters::new(key, [(name.to_owned(), value)]).inherit("fabric", parameters)?;
+        given.get("fabric", name, value, 1, MOST_SIDE as i64).map(|side| side as usize)
+    };
+    let (rows, cols) = (side(grid.height, "height", "ROWS")?, side(grid.width, "width", "COLS")?);
+    let mut cells: Vec<Option<Cell>> = vec![None; rows * cols];
+    for list in &grid.cells_list {
+        let name = &list.cell_name;
+        let cell = kinds.get(name.as_str());
+        let known = kinds.keys().map(|name| (*name).to_owned());
+        let cell = cell.ok_or_else(|| unknown("fabric", "cell", name, known))?;
+        for &Coordinates { row, col } in &list.coordinates {
+            let place = Place { row, col };
+            let outside = || ConfigError::Outside { name: name.clone(), place, rows, cols };
+            let index = (row < rows && col < cols).then(|| row * cols + col);
+            let slot = index.and_then(|index| cells.get_mut(index)).ok_or_else(outside)?;
+            if let Some(first) = slot {
+                let (first, second) = (first.name.clone(), name.clone());
+                return Err(ConfigError::Taken { first, second, place });
+            }
+            *slot = Some(cell.clone());
+        }
+    }
+    let filled = cells.into_iter().enumerate().map(|(index, cell)| {
+        cell.ok_or(ConfigError::Empty { place: Place { row: index / cols, col: index % cols } })
+    });
+    Ok(Elaborated { rows, cols, cells: filled.collect::<Result<_, _>>()? })
+}
+
+/// Rows of all memories together: 256 MiB.
+const MOST_MEMORY_ROWS: usize = 1 << 23;
+
+/// Cells in their places, before what holds between them is checked.
+pub(super) struct Elaborated {
+    pub rows: usize,
+    pub cols: usize,
+    pub cells: Vec<Cell>,
+}
+
+impl Elaborated {
+    /// The fabric. Errors: two cells at one port of a buffer, memories beyond what a simulation may take.
+    pub fn check(
+        self,
+        input_depth: usize,
+        output_depth: usize,
+        options: Options,
+    ) -> Result<Fabric, ConfigError> {
+        let Self { rows, cols, cells } = self;
+        let memory_rows = cells.iter().flat_map(|cell| &cell.resources).map(|resource| resource.rows).sum();
+        if memory_rows > MOST_MEMORY_ROWS {
+            return Err(ConfigError::Memory { rows: memory_rows, most: MOST_MEMORY_ROWS });
+        }
+        let fabric = Fabric { rows, cols, cells, input_depth, output_depth, options };
+        fabric.check_buffer("input", Cell::has_input)?;
+        fabric.check_buffer("output", Cell::has_output)?;
+        Ok(fabric)
+    }
+}
+
+impl Fabric {
+    /// Each column has one port to a buffer.
+    fn check_buffer(&self, buffer: &'static str, uses: fn(&Cell) -> bool) -> Result<(), ConfigError> {
+        let mut users: BTreeMap<usize, Place> = BTreeMap::new();
+        for (place, cell) in self.places().zip(&self.cells) {
+            if !uses(cell) {
+                continue;
+            }
+            if let Some(first) = users.insert(place.col, place) {
+                return Err(ConfigError::Shared { first, second: place, buffer });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! [`Parameters`]: numbers that libraries, pool entries, placements, cells and fabrics give to resources.
+
+use std::collections::BTreeMap;
+
+use super::error::ConfigError;
+use crate::component::Component;
+
+/// Numbers by name, each with who gave it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parameters {
+    values: BTreeMap<String, (i64, String)>,
+}
+
+impl Parameters {
+    /// Numbers all given by `by`.
+    pub fn new(by: &str, values: impl IntoIterator<Item = (String, i64)>) -> Self {
+        let values = values.into_iter().map(|(name, value)| (name, (value, by.to_owned())));
+        Self { values: values.collect() }
+    }
+
+    /// Those of `self`, replaced by those of `other`.
+    pub fn overridden(mut self, other: &Self) -> Self {
+        self.values.extend(other.values.clone());
+        self
+    }
+
+    /// Adds what is inherited. Errors: a number that `self` has already, with another value.
+    pub fn inherit(mut self, place: &str, other: &Self) -> Result<Self, ConfigError> {
+        for (name, (value, by)) in &other.values {
+            match self.values.get(name) {
+                Some((first, by_first)) if first != value => {
+                    return Err(ConfigError::Conflict {
+                        place: place.to_owned(),
+                        name: name.clone(),
+                        first: *first,
+                        by_first: by_first.clone(),
+                        second: *value,
+                        by_second: by.clone(),
+                    });
+                }
+                Some(_) => {}
+                None => drop(self.values.insert(name.clone(), (*value, by.clone()))),
+            }
+        }
+        Ok(self)
+    }
+
+    /// A number, `default` when nobody gives it. Errors: out of range.
+    pub fn get(&self, place: &str, name: &str, default: i64, min: i64, max: i64) -> Result<i64, ConfigError> {
+        let value = self.values.get(name).map_or(default, |(value, _)| *value);
+        if (min..=max).contains(&value) {
+            return Ok(value);
+        }
+        Err(ConfigError::Range { place: place.to_owned(), name: name.to_owned(), value, min, max })
+    }
+
+    /// Rows of the memory of a resource.
+    pub fn memory_rows(&self, place: &str, component: Component) -> Result<usize, ConfigError> {
+        let rows = match component {
+            // Word addresses are 6 bits by default; the generator's hold at most 16.
+            Component::Rf => self.get(place, "RF_DEPTH", 64, 16, 1 << 16)? / 16,
+            component if component.is_iosram() => 1 << self.get(place, "SRAM_ADDR_WIDTH", 6, 1, 16)?,
+            _ => 0,
+        };
+        Ok(rows as usize)
+    }
+}

@@ -1,0 +1,218 @@
+//! [`Fabric`]: rows and columns of cells, each with its resources in slots. An architecture, elaborated.
+
+use crate::component::Component;
+
+/// Words of a bulk row.
+pub const ROW_WORDS: usize = 16;
+/// Slots of a cell.
+pub const SLOTS: usize = 16;
+/// Ports of a slot.
+pub const PORTS: usize = 4;
+
+/// A row of a memory: element 0 first.
+pub type Row = [i16; ROW_WORDS];
+
+/// Where a cell is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Row, 0 at the top.
+    pub row: usize,
+    /// Column, 0 at the left.
+    pub col: usize,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({}, {})", self.row, self.col)
+    }
+}
+
+/// An instance: every position holds a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Cells, row after row.
+    pub cells: Vec<Cell>,
+    /// Rows of the input buffer.
+    pub input_depth: usize,
+    /// Rows of the output buffer.
+    pub output_depth: usize,
+    /// What is not hardware.
+    pub options: Options,
+}
+
+/// How programs are to be understood.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Cycles by which a column starts after the one before it: 0 as the compiler has it, 1 as the hardware.
+    pub call_skew: u32,
+    /// Gives a meaning to what no source defines: see the table in `targets/drra/README.md`.
+    pub extensions: bool,
+    /// Refuses addresses beyond a memory, which otherwise wrap.
+    pub strict: bool,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Name of its kind in the architecture.
+    pub name: String,
+    /// Words its instruction memory can be loaded with.
+    pub iram_words: usize,
+    /// In the order of their slots.
+    pub resources: Vec<Resource>,
+}
+
+/// A component in a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// What it is.
+    pub component: Component,
+    /// Its first slot.
+    pub slot: u8,
+    /// Rows of 16 words of its memory; 0 without one.
+    pub rows: usize,
+    /// Fraction bits of a dpu's products.
+    pub fraction_bits: u32,
+}
+
+/// The sides of a cell that bulk rows cross, and the cell itself; the discriminant is the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To the row above.
+    North = 1,
+    /// To the column before.
+    West = 3,
+    /// From slot to slot of the cell.
+    Centre = 4,
+    /// To the next column.
+    East = 5,
+    /// To the row below.
+    South = 7,
+}
+
+impl Direction {
+    /// Those that are wired, by code.
+    pub const ALL: [Self; 5] = [Self::North, Self::West, Self::Centre, Self::East, Self::South];
+
+    /// The code in `route`.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The direction of that code; none for the diagonals, which are not wired, and beyond.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|direction| direction.code() == code)
+    }
+
+    /// What is seen from the other side.
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::North => Self::South,
+            Self::West => Self::East,
+            Self::Centre => Self::Centre,
+            Self::East => Self::West,
+            Self::South => Self::North,
+        }
+    }
+}
+
+impl Resource {
+    /// Whether it takes that slot.
+    pub const fn covers(&self, slot: u8) -> bool {
+        slot >= self.slot && slot < self.slot + self.component.slots()
+    }
+
+    /// Its address generators: slot, port, and how many addresses each can have.
+    pub fn ports(&self) -> Vec<(u8, u8, u32)> {
+        const BUFFER_ROWS: u32 = 1 << 16;
+        const OPTIONS: u32 = 4;
+        let (slot, rows) = (self.slot, self.rows as u32);
+        match self.component {
+            Component::Sequencer => Vec::new(),
+            Component::Dpu => vec![(slot, 0, OPTIONS), (slot, 1, OPTIONS)],
+            Component::Swb => vec![(slot, 0, OPTIONS), (slot, 1, OPTIONS)],
+            Component::Rf => {
+                let words = rows * ROW_WORDS as u32;
+                vec![(slot, 0, words), (slot, 1, words), (slot, 2, rows), (slot, 3, rows)]
+            }
+            component => {
+                let input = [(slot, 0, BUFFER_ROWS), (slot, 2, rows)];
+                let output = [(slot, 1, BUFFER_ROWS), (slot, 3, rows)];
+                let bulk = [(slot + 1, 2, rows), (slot + 1, 3, rows)];
+                let input = input.into_iter().filter(|_| component.has_input());
+                let output = output.into_iter().filter(|_| component.has_output());
+                input.chain(output).chain(bulk).collect()
+            }
+        }
+    }
+
+    /// The slot through which its bulk rows go; none for what has no bulk ports.
+    pub const fn bulk_slot(&self) -> Option<u8> {
+        match self.component {
+            Component::Rf => Some(self.slot),
+            component if component.is_iosram() => Some(self.slot + 1),
+            _ => None,
+        }
+    }
+}
+
+impl Cell {
+    /// The resource at a slot.
+    pub fn resource_at(&self, slot: u8) -> Option<&Resource> {
+        self.resources.iter().find(|resource| resource.covers(slot))
+    }
+
+    /// What sits at a slot.
+    pub fn component_at(&self, slot: u8) -> Option<Component> {
+        self.resource_at(slot).map(|resource| resource.component)
+    }
+
+    /// Whether it reads the input buffer.
+    pub fn has_input(&self) -> bool {
+        self.resources.iter().any(|resource| resource.component.has_input())
+    }
+
+    /// Whether it writes the output buffer.
+    pub fn has_output(&self) -> bool {
+        self.resources.iter().any(|resource| resource.component.has_output())
+    }
+}
+
+impl Fabric {
+    /// The cell at a place.
+    pub fn cell(&self, place: Place) -> Option<&Cell> {
+        self.cells.get(self.index(place)?)
+    }
+
+    /// A place's number, row after row.
+    pub fn index(&self, place: Place) -> Option<usize> {
+        (place.row < self.rows && place.col < self.cols).then(|| place.row * self.cols + place.col)
+    }
+
+    /// The place of a number.
+    pub const fn place(&self, index: usize) -> Place {
+        Place { row: index / self.cols, col: index % self.cols }
+    }
+
+    /// All places, row after row.
+    pub fn places(&self) -> impl Iterator<Item = Place> {
+        (0..self.cells.len()).map(|index| self.place(index))
+    }
+
+    /// The cell on a side of another; the cell itself at its centre.
+    pub fn neighbour(&self, index: usize, side: Direction) -> Option<usize> {
+        let Place { row, col } = self.place(index);
+        let place = match side {
+            Direction::North => Place { row: row.checked_sub(1)?, col },
+            Direction::West => Place { row, col: col.checked_sub(1)? },
+            Direction::Centre => Place { row, col },
+            Direction::East => Place { row, col: col + 1 },
+            Direction::South => Place { row: row + 1, col },
+        };
+        self.index(place)
+    }
+}

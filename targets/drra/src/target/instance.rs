@@ -1,0 +1,78 @@
+//! [`DrraInstance`]: assembler and disassembler for one fabric.
+
+use npukit_isa::IsaSpec;
+use npukit_target::{Assembled, Disassembled, Instance, TargetError};
+use serde_json::{Value, json};
+
+use crate::asm::{self, Listing};
+use crate::binary::{read_program, write_program, write_program_hex};
+use crate::fabric::{Cell, Fabric};
+use crate::isa::Isa;
+
+/// A fabric with its name.
+pub(super) struct DrraInstance {
+    /// Name of the preset, of the file up to its first dot, or the short form.
+    pub name: String,
+    /// The fabric.
+    pub fabric: Fabric,
+}
+
+/// Names for numbers.
+const NAMED: &str = "npukit";
+/// As upstream writes `instr.asm`.
+const UPSTREAM: &str = "upstream";
+/// The words in hexadecimal.
+const HEX: &str = "hex";
+
+impl Instance for DrraInstance {
+    fn name(&self) -> String {
+        format!("drra:{}", self.name)
+    }
+
+    fn config(&self) -> Value {
+        let fabric = &self.fabric;
+        json!({
+            "rows": fabric.rows,
+            "cols": fabric.cols,
+            "cells": fabric.places().zip(&fabric.cells).map(|(place, cell)| {
+                json!({ "row": place.row, "col": place.col, "name": cell.name, "iram_words": cell.iram_words,
+                        "slots": slots(cell) })
+            }).collect::<Vec<_>>(),
+            "input_buffer_depth": fabric.input_depth,
+            "output_buffer_depth": fabric.output_depth,
+            "call_skew": fabric.options.call_skew,
+            "extensions": fabric.options.extensions,
+            "strict": fabric.options.strict,
+        })
+    }
+
+    fn isa(&self) -> Result<IsaSpec, TargetError> {
+        Ok(Isa::get().spec(&Instance::name(self)))
+    }
+
+    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+        let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
+        source.program.decode(&self.fabric).map_err(TargetError::failed)?;
+        let instructions = source.program.instructions();
+        let bytes = write_program(&source.program).into_bytes();
+        Ok(Assembled { bytes, instructions, warnings: Vec::new() })
+    }
+
+    fn listings(&self) -> &'static [&'static str] {
+        &[NAMED, UPSTREAM, HEX]
+    }
+
+    fn disassemble(&self, bytes: &[u8], listing: &str) -> Result<Disassembled, TargetError> {
+        let text = std::str::from_utf8(bytes).map_err(TargetError::failed)?;
+        let program = read_program(text).map_err(TargetError::failed)?;
+        let instructions = program.instructions();
+        let form = if listing == UPSTREAM { Listing::Upstream } else { Listing::Named };
+        let listed = asm::disassemble(&self.fabric, &program, form);
+        let text = if listing == HEX { write_program_hex(&program) } else { listed.text };
+        Ok(Disassembled { text, instructions, problems: listed.problems })
+    }
+}
+
+fn slots(cell: &Cell) -> Value {
+    cell.resources.iter().map(|part| json!({ "slot": part.slot, "kind": part.component.name() })).collect()
+}

@@ -1,0 +1,126 @@
+//! Architectures that are refused, and what is said.
+
+use npukit_drra::config::{from_json, preset};
+use serde_json::{Value, json};
+
+fn arch() -> Value {
+    serde_json::from_str(include_str!("../../configs/3x2.json")).unwrap()
+}
+
+fn told(change: impl FnOnce(&mut Value)) -> String {
+    let mut arch = arch();
+    change(&mut arch);
+    from_json(&arch.to_string()).unwrap_err().to_string()
+}
+
+#[test]
+fn faults_name_the_cell() {
+    let lists = |a: &mut Value, list: Value| a["cells"][1]["resource_list"] = list;
+    let cases: [(&str, String); 13] = [
+        (
+            "is placed at (3, 0), but the fabric has 3 rows",
+            told(|a| {
+                a["fabric"]["cells_list"][0]["coordinates"][0]["row"] = json!(3);
+            }),
+        ),
+        (
+            "cells `mid` and `btm` are both placed at (1, 1)",
+            told(|a| {
+                a["fabric"]["cells_list"][2]["coordinates"][1]["row"] = json!(1);
+            }),
+        ),
+        (
+            "no cell is placed at (2, 1)",
+            told(|a| {
+                a["fabric"]["cells_list"][2]["coordinates"] = json!([{"row": 2, "col": 0}]);
+            }),
+        ),
+        ("cell `mid`: there is no resource `fpu`", told(|a| lists(a, json!(["swb_inst", "fpu"])))),
+        (
+            "cell `mid`: resource `iosram_btm` would take slots 13 to 16",
+            told(|a| {
+                lists(
+                    a,
+                    json!([
+                        "swb_inst",
+                        "iosram_btm_inst",
+                        "iosram_btm_inst",
+                        "iosram_btm_inst",
+                        "iosram_btm_inst"
+                    ]),
+                );
+            }),
+        ),
+        (
+            "cell `mid` of kind cell_mid has no port to the input buffer, which `iosram_top` needs",
+            told(|a| {
+                lists(a, json!(["swb_inst", "iosram_top_inst"]));
+            }),
+        ),
+        ("cell `mid`: slot 1 holds a swb", told(|a| lists(a, json!(["rf_inst", "swb_inst"])))),
+        (
+            "resource `dpu_inst` has size 1; a dpu takes 2 slots",
+            told(|a| a["resources"][2]["size"] = json!(1)),
+        ),
+        ("resource `rf_inst` is defined twice", told(|a| a["resources"][2]["name"] = json!("rf_inst"))),
+        ("cell `top`: there is no cell kind `cell_tip`", told(|a| a["cells"][0]["kind"] = json!("cell_tip"))),
+        (
+            "ROWS is 4 by the fabric and",
+            told(|a| {
+                a["fabric"]["custom_properties"][3]["value"] = json!(4);
+            })
+            .replace(
+                "fabric: parameter ROWS is 3 by height and 4 by the fabric",
+                "ROWS is 4 by the fabric and",
+            ),
+        ),
+        ("platform is `dimarch`", told(|a| a["platform"] = json!("dimarch"))),
+        (
+            "RF_DEPTH is 0: legal are 16 to 65536",
+            told(|a| {
+                a["resources"][1]["custom_properties"] = json!([{"name": "RF_DEPTH", "value": 0}]);
+            }),
+        ),
+    ];
+    for (expected, found) in cases {
+        assert!(found.contains(expected), "{expected}\n{found}");
+    }
+}
+
+#[test]
+fn parameters_come_from_the_nearest() {
+    let mut arch = arch();
+    arch["resources"][1]["custom_properties"] = json!([{"name": "RF_DEPTH", "value": 128}]);
+    arch["cells"][1]["resource_list"][2] =
+        json!({"name": "rf_inst", "custom_properties": [{"name": "RF_DEPTH", "value": 32}]});
+    arch["options"] = json!({"call_skew": 1, "extensions": true});
+    let fabric = from_json(&arch.to_string()).unwrap();
+    let rows: Vec<usize> = fabric.cells[2].resources.iter().map(|part| part.rows).collect();
+    assert_eq!(rows, [0, 8, 2, 8, 0]);
+    assert!(fabric.options.extensions && fabric.options.call_skew == 1 && !fabric.options.strict);
+    let conflict = {
+        arch["fabric"]["custom_properties"][0] = json!({"name": "RF_DEPTH", "value": 64});
+        from_json(&arch.to_string()).unwrap_err().to_string()
+    };
+    let told = "cell `mid`, slot 1: parameter RF_DEPTH is 128 by resource `rf_inst` and 64 by the fabric";
+    assert_eq!(conflict, told);
+}
+
+#[test]
+fn instruction_memories_are_as_large_as_their_addresses() {
+    let mut arch = arch();
+    arch["fabric"]["custom_properties"][6]["value"] = json!(6);
+    assert_eq!(from_json(&arch.to_string()).unwrap().cells[0].iram_words, 64);
+    assert_eq!(preset("3x2").unwrap().cells[0].iram_words, 256);
+}
+
+#[test]
+fn huge_fabrics_are_refused() {
+    let error = told(|a| a["fabric"]["height"] = json!(u64::MAX));
+    assert!(error.contains("ROWS"), "{error}");
+    let error = told(|a| {
+        a["fabric"]["custom_properties"] = json!([]);
+        a["fabric"]["height"] = json!(257);
+    });
+    assert!(error.contains("257: legal are 1 to 256"), "{error}");
+}
