@@ -6,6 +6,7 @@
 //! gains verbs one by one. Nothing here touches a file: bytes come in through [`Reader`].
 
 mod benchmark;
+mod breakdown;
 mod error;
 mod port;
 mod program;
@@ -16,6 +17,7 @@ mod time;
 mod vectors;
 
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
+pub use breakdown::{Breakdown, LayerWork, Spent};
 pub use error::TargetError;
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
