@@ -1,0 +1,26 @@
+//! The instances of `configs/`, embedded.
+
+use super::Config;
+
+/// Name and file of every instance.
+const PRESETS: [(&str, &str); 6] = [
+    ("reference", include_str!("../../configs/reference.toml")),
+    ("ideal", include_str!("../../configs/ideal.toml")),
+    ("detailed", include_str!("../../configs/detailed.toml")),
+    ("int16", include_str!("../../configs/int16.toml")),
+    ("bf16", include_str!("../../configs/bf16.toml")),
+    ("fp16", include_str!("../../configs/fp16.toml")),
+];
+
+impl Config {
+    /// The embedded instance of that name, or `None`.
+    pub fn preset(name: &str) -> Option<Self> {
+        let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
+        Self::from_toml(text).ok()
+    }
+
+    /// The names [`Config::preset`] knows, the default first.
+    pub fn presets() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|(name, _)| *name)
+    }
+}

@@ -1,0 +1,297 @@
+//! What stops the machine: [`FaultKind`], the kinds of the specification's section 3.6 with what caused them.
+//!
+//! A fault is precise: the instruction at fault changes nothing, and all before it are done.
+
+use thiserror::Error;
+
+use crate::op::Shape;
+
+/// A buffer of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Buffer {
+    /// Input feature maps.
+    Ifm,
+    /// Kernels.
+    Ker,
+    /// Biases.
+    Bias,
+    /// Partial sums.
+    Ofm,
+}
+
+impl Buffer {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ifm => "ifm",
+            Self::Ker => "ker",
+            Self::Bias => "bias",
+            Self::Ofm => "ofm",
+        }
+    }
+
+    /// What makes it valid.
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::Ifm => "load it with `ld.ifm`",
+            Self::Ker => "load it with `ld.ker`",
+            Self::Bias => "load it with `ld.bias`",
+            Self::Ofm => "start the sums with `conv` or `conv.bias`",
+        }
+    }
+}
+
+/// Why a buffer holds nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Invalid {
+    /// Nothing was written since the reset.
+    Never,
+    /// This instruction changed its shape.
+    By(&'static str),
+}
+
+/// Why an instruction cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An opcode without meaning.
+    #[error("opcode {opcode} has no meaning")]
+    ReservedOpcode {
+        /// Bits 5 to 0.
+        opcode: u32,
+    },
+    /// `@shape.ifm` or `@shape.ofm` with a shape the buffer cannot have.
+    #[error("{h} x {w} pixels of {c} channels are no shape of the {buffer} buffer")]
+    ShapeInvalid {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Rows.
+        h: u32,
+        /// Columns.
+        w: u32,
+        /// Channels.
+        c: u128,
+        /// The smallest legal number of channels.
+        least: u32,
+    },
+    /// `@shape.ker` with too many slices, or none.
+    #[error("the ker buffer cannot have {n} slices")]
+    KerNInvalid {
+        /// Slices.
+        n: u32,
+    },
+    /// `@mem.ifm` or `@mem.ofm` with a size of 0.
+    #[error("{register} is 0")]
+    MemInvalid {
+        /// Name of the register.
+        register: &'static str,
+    },
+    /// `@stride` with a step of 0.
+    #[error("a step of {h} rows and {w} columns")]
+    StrideInvalid {
+        /// Rows.
+        h: u32,
+        /// Columns.
+        w: u32,
+    },
+    /// `@post` with fields that are none of the eleven forms.
+    #[error("act {act}, order {order}, res {res} is none of the eleven forms of `@post`")]
+    PostInvalid {
+        /// Field `act`.
+        act: u32,
+        /// Field `order`.
+        order: u32,
+        /// Field `res`.
+        res: u32,
+    },
+    /// `@pool` with a size or step of 0.
+    #[error("a pooling window of {h} x {w} with steps of {stride_h} and {stride_w}")]
+    PoolInvalid {
+        /// Rows of the window.
+        h: u32,
+        /// Columns of the window.
+        w: u32,
+        /// Rows from window to window.
+        stride_h: u32,
+        /// Columns from window to window.
+        stride_w: u32,
+    },
+    /// A register that no instruction has set.
+    #[error("register {register} is undefined")]
+    UndefinedRegister {
+        /// Its name.
+        register: &'static str,
+        /// The instruction that sets it.
+        set_by: &'static str,
+    },
+    /// A buffer that holds nothing.
+    #[error("the {} buffer is not valid: {}", .buffer.name(), cause(.invalid))]
+    BufferInvalid {
+        /// The buffer.
+        buffer: Buffer,
+        /// Why.
+        invalid: Invalid,
+    },
+    /// More kernel than the buffer holds.
+    #[error("{n} slices of {ofm_c} x {ifm_c} channels do not fit the ker buffer, which holds {largest}")]
+    KerCapacity {
+        /// Slices.
+        n: u32,
+        /// Output channels.
+        ofm_c: u32,
+        /// Input channels.
+        ifm_c: u32,
+        /// Slices of that many channels that fit.
+        largest: u32,
+    },
+    /// A slice beyond the ker buffer.
+    #[error("there is no slice {n}: ker_n is {ker_n}")]
+    KerIndex {
+        /// Slice named.
+        n: u32,
+        /// Slices there are.
+        ker_n: u32,
+    },
+    /// A convolution that reads beyond the ifm buffer.
+    #[error(
+        "the last {axis} read is {first} + ({steps} - 1) * {stride} = {last}, and the ifm buffer has {size}"
+    )]
+    ConvBounds {
+        /// `row` or `column`.
+        axis: &'static str,
+        /// The first one read.
+        first: u32,
+        /// How many are read.
+        steps: u32,
+        /// From one to the next.
+        stride: u32,
+        /// The last one read.
+        last: u64,
+        /// How many the buffer has.
+        size: u32,
+    },
+    /// A pooling window larger than the partial sums.
+    #[error("a pooling window of {pool_h} x {pool_w} is larger than the partial sums {ofm}")]
+    PoolBounds {
+        /// Rows of the window.
+        pool_h: u32,
+        /// Columns of the window.
+        pool_w: u32,
+        /// Shape of the partial sums.
+        ofm: Shape,
+    },
+    /// A residual smaller than what it is added to.
+    #[error("the ifm buffer {ifm} does not cover the {needed} values it is added to")]
+    ResidualShape {
+        /// Shape of the ifm buffer.
+        ifm: Shape,
+        /// Shape of what it is added to.
+        needed: Shape,
+    },
+    /// A border wider than the plane.
+    #[error("a border of {p} slots is wider than the plane of {h} x {w}")]
+    PadBounds {
+        /// Slots on each side.
+        p: u32,
+        /// Rows of the plane.
+        h: u32,
+        /// Slots of a row.
+        w: u32,
+    },
+    /// Bytes beyond the end of memory.
+    #[error("bytes {first:#x} to {last:#x} end beyond the memory of 2^32 bytes")]
+    AddressRange {
+        /// The first byte.
+        first: u64,
+        /// The last byte.
+        last: u64,
+    },
+    /// An infinity or a NaN in memory.
+    #[error("element {element} for the {} buffer, at {address:#x}, has the bits {bits:#x}: no finite number",
+        .buffer.name())]
+    NonFinite {
+        /// The buffer that is loaded.
+        buffer: Buffer,
+        /// Position in the buffer, row-major.
+        element: usize,
+        /// Its address.
+        address: u64,
+        /// Its bits.
+        bits: u32,
+    },
+    /// The program ended without `end`.
+    #[error("the program of {words} words ends without `end`")]
+    MissingEnd {
+        /// Words there are.
+        words: usize,
+    },
+}
+
+fn cause(invalid: &Invalid) -> String {
+    match invalid {
+        Invalid::Never => "nothing was written to it".to_owned(),
+        Invalid::By(mnemonic) => format!("`{mnemonic}` changed its shape"),
+    }
+}
+
+impl FaultKind {
+    /// The kind's name, as the specification spells it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::ReservedOpcode { .. } => "reserved-opcode",
+            Self::ShapeInvalid { .. } => "shape-invalid",
+            Self::KerNInvalid { .. } => "ker-n-invalid",
+            Self::MemInvalid { .. } => "mem-invalid",
+            Self::StrideInvalid { .. } => "stride-invalid",
+            Self::PostInvalid { .. } => "post-invalid",
+            Self::PoolInvalid { .. } => "pool-invalid",
+            Self::UndefinedRegister { .. } => "undefined-register",
+            Self::BufferInvalid { .. } => "buffer-invalid",
+            Self::KerCapacity { .. } => "ker-capacity",
+            Self::KerIndex { .. } => "ker-index",
+            Self::ConvBounds { .. } => "conv-bounds",
+            Self::PoolBounds { .. } => "pool-bounds",
+            Self::ResidualShape { .. } => "residual-shape",
+            Self::PadBounds { .. } => "pad-bounds",
+            Self::AddressRange { .. } => "address-range",
+            Self::NonFinite { .. } => "non-finite",
+            Self::MissingEnd { .. } => "missing-end",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::ReservedOpcode { .. } => "opcodes are 0 to 8 and 16 to 26".to_owned(),
+            Self::ShapeInvalid { least, .. } => {
+                format!(
+                    "sides are 1 to 127, 1 to 2048 pixels in all, and channels a power of two, {least} to 64"
+                )
+            }
+            Self::KerNInvalid { .. } => "use 1 to 36 slices; load larger kernels in parts".to_owned(),
+            Self::MemInvalid { .. } => "legal are 1 to 1023".to_owned(),
+            Self::StrideInvalid { .. } => "steps are 1 to 7".to_owned(),
+            Self::PostInvalid { .. } => {
+                "order 1 needs an activation and the residual, order 2 the residual".to_owned()
+            }
+            Self::PoolInvalid { .. } => "no pooling is `@pool [1,1], [1,1]`".to_owned(),
+            Self::UndefinedRegister { set_by, .. } => format!("set it with `{set_by}` first"),
+            Self::BufferInvalid { buffer, .. } => buffer.remedy().to_owned(),
+            Self::KerCapacity { largest, .. } => {
+                format!("load {largest} slices at a time: `@shape.ker` keeps the partial sums")
+            }
+            Self::KerIndex { ker_n, .. } => format!("slices are 0 to {}", ker_n.saturating_sub(1)),
+            Self::ConvBounds { .. } => {
+                "load a larger ifm tile, or make the ofm tile or the tap's offset smaller".to_owned()
+            }
+            Self::PoolBounds { .. } => "make the window smaller, or the ofm tile larger".to_owned(),
+            Self::ResidualShape { .. } => {
+                "load the other operand into ifm, in the shape of the result".to_owned()
+            }
+            Self::PadBounds { h, w, .. } => format!("legal are 0 to {}", h.min(w)),
+            Self::AddressRange { .. } => "addresses do not wrap: choose a lower bank or address".to_owned(),
+            Self::NonFinite { .. } => "the machine knows finite numbers only: replace it".to_owned(),
+            Self::MissingEnd { .. } => "put `end` behind the last instruction".to_owned(),
+        }
+    }
+}
