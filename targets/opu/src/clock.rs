@@ -1,0 +1,246 @@
+//! Cycles as the hardware takes them: [`Clock`] is handed a program's instructions and says when each engine
+//! works on them. Source: specification, 8.2; what instructions cost is in [`crate::timing`].
+//!
+//! The front end fetches words in order, sets registers, and hands the other instructions with the
+//! registers of that moment to the engine they concern, each of which takes them in order. Nothing is
+//! simulated cycle by cycle: of the instructions at the heads of the engines the one that can start first
+//! does, the older one when two can, and has the DRAM port until its transfer is done. Nothing depends
+//! on values, and registers and memory are as the program's order says: `machine` has the values.
+//!
+//! `hazards` knows what waits for what, `task` how long; what engines wait for is in `engine`.
+//!
+//! Where the specification is silent: a store waits for an older load of the bytes it writes, as a load does
+//! for a store; sums are free for the next convolution when the store has read them, before its latency is
+//! over; a pad counts as a transfer of its whole plane.
+
+mod engine;
+mod hazards;
+mod region;
+mod registers;
+mod task;
+mod totals;
+
+use std::collections::VecDeque;
+
+pub use engine::{Cause, Engine};
+use hazards::{Hazards, Progress};
+use registers::{Action, Registers};
+use task::{Sequence, Task};
+pub use totals::Totals;
+
+use crate::config::{Config, Port};
+use crate::fault::FaultKind;
+use crate::op::Op;
+use crate::timing::Costs;
+
+/// A point in time, in cycles since the first word is fetched.
+pub type Cycle = u64;
+
+/// An engine at work on an instruction, from `start` up to but without `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Place of the instruction in the program.
+    pub instruction: usize,
+    /// The engine.
+    pub engine: Engine,
+    /// When it starts.
+    pub start: Cycle,
+    /// When it is done; the same cycle for what costs nothing.
+    pub end: Cycle,
+    /// Words it moves over the DRAM port.
+    pub words: u64,
+}
+
+/// An engine behind the front end.
+#[derive(Clone, Debug, Default)]
+struct Lane {
+    waiting: VecDeque<Task>,
+    /// Tasks it was handed.
+    issued: Sequence,
+    /// Tasks it started.
+    started: Sequence,
+    /// When the last of them is done.
+    end: Cycle,
+    /// When it has read the partial sums.
+    read: Cycle,
+}
+
+/// The machine's time, up to the last instruction it was handed.
+///
+/// A clone goes on from there on its own: what some instructions more would take is what the clone's
+/// [`Clock::finish`] says.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    costs: Costs,
+    registers: Registers,
+    hazards: Hazards,
+    /// When the front end is done with the last instruction.
+    front: Cycle,
+    instructions: usize,
+    /// By place in [`BEHIND`].
+    lanes: [Lane; 3],
+    /// When the port for reading, and that for writing, is free.
+    ports: [Cycle; 2],
+    totals: Totals,
+}
+
+/// The engines that are handed instructions, and what the front end waits for when one cannot be.
+const BEHIND: [(Engine, Cause); 3] = [
+    (Engine::Load, Cause::LoadQueue),
+    (Engine::Multiply, Cause::MultiplyQueue),
+    (Engine::Store, Cause::StoreQueue),
+];
+
+impl Clock {
+    /// The machine at reset.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            costs: Costs::new(config),
+            registers: Registers::default(),
+            hazards: Hazards::new(&config.timing),
+            front: 0,
+            instructions: 0,
+            lanes: Default::default(),
+            ports: [0; 2],
+            totals: Totals::default(),
+        }
+    }
+
+    /// Cycles of a whole program. Errors: as [`Self::push`].
+    pub fn cycles<'a>(config: &Config, program: impl IntoIterator<Item = &'a Op>) -> Result<u64, FaultKind> {
+        let mut clock = Self::new(config);
+        program.into_iter().try_for_each(|op| clock.push(op, &mut |_| ()))?;
+        Ok(clock.finish(&mut |_| ()).cycles)
+    }
+
+    /// The next instruction. `watch` is told what starts meanwhile: on an engine slices come in order.
+    ///
+    /// Errors: a register that it needs is undefined. What is in the buffers is not checked.
+    pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
+        let action = self.registers.action(op, &self.costs)?;
+        let instruction = self.instructions;
+        let fetched = self.front + u64::from(self.costs.timing().fetch_cycles);
+        let slice =
+            Slice { instruction, engine: Engine::FrontEnd, start: self.front, end: fetched, words: 0 };
+        watch(slice);
+        self.totals.worked(&slice);
+        self.instructions += 1;
+        self.front = fetched;
+        if let Some(action) = action {
+            let place = place_of(&action);
+            self.front = self.room(place, fetched, watch);
+            self.issue(instruction, place, &action);
+        }
+        Ok(())
+    }
+
+    /// What the whole took, when everything that was handed out is done.
+    pub fn finish(mut self, watch: &mut impl FnMut(Slice)) -> Totals {
+        while self.start_next(watch).is_some() {}
+        self.totals.cycles = self.lanes.iter().map(|lane| lane.end).fold(self.front, Cycle::max);
+        self.totals
+    }
+
+    /// When, from `fetched` on, there is room in the queue of an engine. What starts until then is started;
+    /// nothing that is issued later can start earlier.
+    fn room(&mut self, place: usize, fetched: Cycle, watch: &mut impl FnMut(Slice)) -> Cycle {
+        let queue = self.costs.timing().queue as usize;
+        let mut room = fetched;
+        while self.lanes.get(place).is_some_and(|lane| lane.waiting.len() >= queue) {
+            match self.start_next(watch) {
+                Some((started, at)) if started == place => room = room.max(at),
+                Some(_) => (),
+                None => break,
+            }
+        }
+        if let Some(&(_, cause)) = BEHIND.get(place) {
+            self.totals.waited(Engine::FrontEnd, cause, room - fetched);
+        }
+        room
+    }
+
+    fn issue(&mut self, instruction: usize, place: usize, action: &Action) {
+        let Some(lane) = self.lanes.get_mut(place) else { return };
+        lane.issued += 1;
+        let progress = Progress { task: lane.issued, started: lane.started };
+        let (cost, deps) = match *action {
+            Action::Load { buffer, cost, region } => (cost, self.hazards.load(buffer, region, progress)),
+            Action::Conv { addend, cost } => (cost, self.hazards.conv(addend, progress.task)),
+            Action::Store { residual, cost, region } => {
+                (cost, self.hazards.store(residual, region, progress))
+            }
+            Action::Pad { cost, region } => (cost, self.hazards.pad(region, progress)),
+        };
+        let mut task = Task::new(instruction, cost, deps);
+        (task.issued, task.ready) = (self.front, self.front);
+        for (&(engine, _), lane) in BEHIND.iter().zip(&self.lanes) {
+            task.started(engine, lane.started, lane.end, lane.read);
+        }
+        if let Some(lane) = self.lanes.get_mut(place) {
+            lane.waiting.push_back(task);
+        }
+    }
+
+    /// Starts what can start first. Gives the place of its engine and when; none when nothing waits.
+    fn start_next(&mut self, watch: &mut impl FnMut(Slice)) -> Option<(usize, Cycle)> {
+        let heads = self.lanes.iter().enumerate().filter_map(|(place, lane)| {
+            let task = lane.waiting.front().filter(|task| task.is_ready())?;
+            Some((self.start_of(place, lane, task), task.instruction, place))
+        });
+        let (start, _, place) = heads.min()?;
+        self.start(place, start, watch);
+        Some((place, start))
+    }
+
+    fn start_of(&self, place: usize, lane: &Lane, task: &Task) -> Cycle {
+        let port = if task.cost.port > 0 { self.port(place) } else { 0 };
+        task.ready.max(lane.end).max(port)
+    }
+
+    /// When the port that an engine uses is free.
+    fn port(&self, place: usize) -> Cycle {
+        let [read, write] = self.ports;
+        match self.costs.timing().port {
+            Port::Shared => read.max(write),
+            Port::Split if place == 0 => read,
+            Port::Split => write,
+        }
+    }
+
+    fn start(&mut self, place: usize, start: Cycle, watch: &mut impl FnMut(Slice)) {
+        let (Some(lane), Some(&(engine, _))) = (self.lanes.get_mut(place), BEHIND.get(place)) else { return };
+        let Some(task) = lane.waiting.pop_front() else { return };
+        let idle_from = lane.end.max(task.issued);
+        lane.started += 1;
+        (lane.end, lane.read) = (start + task.cost.cycles, start + task.cost.reads);
+        let (last, end, read) = (lane.started, lane.end, lane.read);
+        let slice = Slice { instruction: task.instruction, engine, start, end, words: task.cost.words };
+        watch(slice);
+        self.totals.worked(&slice);
+        self.totals.moved(engine, &task.cost);
+        // What is ready earlier than it starts was kept by its engine or by the port.
+        let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
+        if let Some(cause) = cause {
+            self.totals.waited(engine, cause, start.saturating_sub(idle_from));
+        }
+        if task.cost.port > 0 {
+            let port = if engine == Engine::Load { 0 } else { 1 };
+            self.ports[port] = start + task.cost.port;
+        }
+        for task in self.lanes.iter_mut().flat_map(|lane| &mut lane.waiting) {
+            task.started(engine, last, end, read);
+        }
+    }
+}
+
+/// The place of an action's engine in [`BEHIND`].
+const fn place_of(action: &Action) -> usize {
+    match action {
+        Action::Load { .. } => 0,
+        Action::Conv { .. } => 1,
+        Action::Store { .. } | Action::Pad { .. } => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests;

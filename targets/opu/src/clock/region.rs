@@ -1,0 +1,95 @@
+//! [`Region`]: the bytes that a transfer touches, so that memory keeps the order of the program.
+
+/// Rows of bytes at a regular distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    /// Address of the first byte.
+    pub base: u64,
+    /// Bytes of a row.
+    pub row: u64,
+    /// Rows, at least one.
+    pub rows: u64,
+    /// Bytes from row to row.
+    pub pitch: u64,
+}
+
+impl Region {
+    /// Bytes without a gap.
+    pub const fn line(base: u64, bytes: u64) -> Self {
+        Self { base, row: bytes, rows: 1, pitch: bytes }
+    }
+
+    /// The first byte behind.
+    const fn end(&self) -> u64 {
+        self.base + (self.rows - 1) * self.pitch + self.row
+    }
+
+    /// Whether a byte is of both. Of regions whose rows are not at the same distance, gaps count too.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (first, second) = if self.base <= other.base { (self, other) } else { (other, self) };
+        if second.base >= first.end() {
+            return false;
+        }
+        if first.rows == 1 && second.rows == 1 {
+            return true;
+        }
+        // The distance of a region of one row is no distance.
+        let pitch = if first.rows > 1 { first.pitch } else { second.pitch };
+        let is_regular = (second.rows == 1 || second.pitch == pitch) && pitch > 0;
+        !is_regular || rows_meet(first, second, pitch)
+    }
+}
+
+/// Whether row `i` of the first region and row `j` of the second, which begins later, share a byte for
+/// some `i` and `j`: then `distance < (i - j) * pitch + first.row` and `(i - j) * pitch < distance +
+/// second.row`.
+const fn rows_meet(first: &Region, second: &Region, pitch: u64) -> bool {
+    let distance = second.base - first.base;
+    // The smallest difference that fulfils the one; negative ones are not needed when 0 does.
+    let smallest = if distance < first.row { 0 } else { (distance - first.row) / pitch + 1 };
+    smallest < first.rows && smallest * pitch < distance + second.row
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn touches(region: &Region, byte: u64) -> bool {
+        (0..region.rows).any(|row| {
+            let start = region.base + row * region.pitch;
+            (start..start + region.row).contains(&byte)
+        })
+    }
+
+    fn region(pitch: u64) -> impl Strategy<Value = Region> {
+        (0..60u64, 1..20u64, 1..5u64).prop_map(move |(base, row, rows)| Region { base, row, rows, pitch })
+    }
+
+    proptest! {
+        #[test]
+        fn regions_overlap_where_they_share_a_byte(
+            (a, b) in (1..20u64).prop_flat_map(|pitch| (region(pitch), region(pitch)))
+        ) {
+            let shared = (0..200).any(|byte| touches(&a, byte) && touches(&b, byte));
+            prop_assert_eq!(a.overlaps(&b), shared, "{:?} {:?}", a, b);
+            prop_assert_eq!(b.overlaps(&a), shared);
+        }
+
+        #[test]
+        fn at_different_distances_no_overlap_is_missed(a in region(7), b in region(11)) {
+            let shared = (0..200).any(|byte| touches(&a, byte) && touches(&b, byte));
+            prop_assert!(a.overlaps(&b) || !shared);
+            prop_assert!(a.overlaps(&Region::line(a.base, a.row)));
+        }
+    }
+
+    #[test]
+    fn columns_beside_each_other_share_nothing() {
+        let left = Region { base: 0, row: 10, rows: 4, pitch: 30 };
+        let right = Region { base: 10, ..left };
+        assert!(!left.overlaps(&right) && left.overlaps(&Region { base: 9, ..left }));
+        assert!(!left.overlaps(&Region::line(left.end(), 5)) && left.overlaps(&Region::line(95, 5)));
+    }
+}
