@@ -3,7 +3,7 @@
 use miette::NamedSource;
 use npukit_base::{Span, Word, closest};
 use npukit_isa::token::{Token, number, tokens};
-use npukit_isa::{ByteOrder, InstructionSpec, IsaSpec};
+use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
 use crate::error::{AsmError, AsmErrors, source_span};
 use crate::grammar::{CompiledForm, Grammar};
@@ -343,7 +343,11 @@ fn listed(expected: &[Expected<'_>]) -> String {
         let name = match one {
             Expected::Text(text) => format!("`{text}`"),
             Expected::Number(field) => {
-                format!("a number for `{}` ({} to {})", field.name, field.kind.default_value(), field.max())
+                let legal = match field.kind {
+                    FieldKind::Signed { .. } | FieldKind::Power { .. } => field.legal(),
+                    _ => format!("{} to {}", field.kind.default_value(), field.max()),
+                };
+                format!("a number for `{}` ({legal})", field.name)
             }
             Expected::End => "the end of the line".to_owned(),
         };

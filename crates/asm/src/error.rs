@@ -50,9 +50,10 @@ pub enum AsmError {
         #[help]
         help: String,
     },
-    /// The form read leaves a field at a value it cannot hold: a fault of the table.
+    /// Values that do not go together, or a field the form leaves at a value it cannot hold (a fault
+    /// of the table).
     #[error("{reason}")]
-    #[diagnostic(code(asm::table), help("write it as `.word`, and report this"))]
+    #[diagnostic(code(asm::encode), help("if it is meant, write the word with `.word`"))]
     Unencodable {
         /// The field and its value.
         reason: String,

@@ -76,12 +76,7 @@ impl CompiledForm<'_> {
     /// Whether what the template leaves out has the value it would be read with.
     fn says_all(&self, values: &[u64]) -> bool {
         let said = self.template.fields();
-        let implied = |field: &Field| {
-            self.when.iter().any(|when| match when {
-                When::Is(name, _) | When::Same(name, _) => *name == field.name,
-                When::OneOf(..) => false,
-            })
-        };
+        let implied = |field: &Field| self.when.iter().any(|when| when.gives() == Some(&field.name));
         self.instruction.fields.iter().zip(values).enumerate().all(|(index, (field, value))| {
             said.contains(&index) || implied(field) || *value == field.kind.default_value()
         })
@@ -128,7 +123,8 @@ impl CompiledForm<'_> {
 fn printed(field: &Field, value: u64) -> String {
     match &field.kind {
         FieldKind::Number { radix: Radix::Hexadecimal, .. } => format!("{value:#x}"),
-        FieldKind::Number { .. } => value.to_string(),
+        FieldKind::Signed { .. } => value.cast_signed().to_string(),
+        FieldKind::Number { .. } | FieldKind::Power { .. } => value.to_string(),
         FieldKind::Choice { names, .. } => {
             let name = names.iter().find(|(code, _)| *code == value);
             name.map_or_else(|| value.to_string(), |(_, name)| name.clone())

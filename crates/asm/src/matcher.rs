@@ -185,8 +185,10 @@ impl<'a> Matcher<'a> {
     fn field(&mut self, index: usize) -> Result<(), Mismatch> {
         let form = self.form;
         let Some(field) = form.instruction.fields.get(index) else { return Err(Mismatch) };
-        if let FieldKind::Set { names } = &field.kind {
-            return self.set_of_names(index, field, names);
+        match &field.kind {
+            FieldKind::Set { names } => return self.set_of_names(index, field, names),
+            FieldKind::Signed { .. } if self.follows_sign() => return self.signed(index, field),
+            _ => {}
         }
         let token = self.tokens.get(self.at).copied();
         let value = token.and_then(|token| named(field, token.text));
@@ -227,6 +229,33 @@ impl<'a> Matcher<'a> {
             }
         }
         self.set(index, value);
+        Ok(())
+    }
+
+    /// Whether the next token is a sign.
+    fn follows_sign(&self) -> bool {
+        self.tokens.get(self.at).is_some_and(|token| matches!(token.text, "-" | "+"))
+    }
+
+    /// Takes a sign and a number, noting one that is out of range.
+    fn signed(&mut self, index: usize, field: &'a Field) -> Result<(), Mismatch> {
+        let sign = self.tokens.get(self.at).copied();
+        self.at += 1;
+        let token = self.tokens.get(self.at).copied();
+        let (Some(sign), Some(token)) = (sign, token.filter(Token::is_number)) else {
+            return self.mismatch(expected(field));
+        };
+        self.at += 1;
+        let magnitude = number(token.text).and_then(|number| i64::try_from(number).ok());
+        let value = magnitude.map(|number| if sign.text == "-" { -number } else { number });
+        match value.map(i64::cast_unsigned).filter(|&value| field.allows(value)) {
+            Some(value) => self.set(index, value),
+            None => {
+                let (text, span) = (format!("{}{}", sign.text, token.text), sign.span.to(token.span));
+                self.bad.push(BadValue { field: index, text, span });
+                self.set(index, field.kind.default_value());
+            }
+        }
         Ok(())
     }
 
@@ -322,14 +351,20 @@ fn named(field: &Field, text: &str) -> Option<u64> {
 }
 
 const fn takes_numbers(field: &Field) -> bool {
-    matches!(field.kind, FieldKind::Number { .. } | FieldKind::Choice { open: true, .. })
+    matches!(
+        field.kind,
+        FieldKind::Number { .. }
+            | FieldKind::Signed { .. }
+            | FieldKind::Power { .. }
+            | FieldKind::Choice { open: true, .. }
+    )
 }
 
 fn expected(field: &Field) -> Vec<Expected<'_>> {
     let names = match &field.kind {
         FieldKind::Choice { names, .. } => names.as_slice(),
         FieldKind::Set { names } => return names.iter().map(|(_, name)| Expected::Text(name)).collect(),
-        FieldKind::Number { .. } | FieldKind::Flag { .. } => &[],
+        _ => &[],
     };
     let names = names.iter().map(|(_, name)| Expected::Text(name));
     names.chain(takes_numbers(field).then_some(Expected::Number(field))).collect()

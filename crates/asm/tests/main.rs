@@ -3,6 +3,8 @@
 
 #[path = "main/errors.rs"]
 mod errors;
+#[path = "main/numbers.rs"]
+mod numbers;
 #[path = "main/round_trip.rs"]
 mod round_trip;
 #[path = "main/toy.rs"]

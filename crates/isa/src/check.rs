@@ -65,8 +65,8 @@ pub enum SpecError {
         /// The name.
         field: String,
     },
-    /// A form or the label's value names what is no field.
-    #[error("a form or the label of {instruction} names `{field}`, which is no field")]
+    /// A form, a limit or the label's value names what is no field.
+    #[error("a form, a limit or the label of {instruction} names `{field}`, which is no field")]
     NoField {
         /// The instruction.
         instruction: String,
@@ -160,6 +160,11 @@ impl InstructionSpec {
         for field in self.fields.iter().filter(|field| !names.insert(&field.name)) {
             errors.push(SpecError::SameField { instruction: instruction(), field: field.name.clone() });
         }
+        let limited = self.limits.iter().flat_map(|limit| &limit.fields);
+        let unknown = limited.filter(|name| self.field(name).is_none());
+        errors.extend(
+            unknown.map(|field| SpecError::NoField { instruction: instruction(), field: field.clone() }),
+        );
         let mut said = HashSet::new();
         for form in &self.forms {
             let template = Template::new(self, &form.syntax);
@@ -171,6 +176,7 @@ impl InstructionSpec {
             let unknown = template.unknown().into_iter().chain(conditions.map(str::to_owned));
             errors.extend(unknown.map(|field| SpecError::NoField { instruction: instruction(), field }));
             said.extend(template.fields());
+            said.extend(form.when.iter().filter_map(When::gives).filter_map(|name| self.field(name)));
         }
         if let Some(field) = self.label_field.as_ref().filter(|name| self.field(name).is_none()) {
             errors.push(SpecError::NoField { instruction: instruction(), field: field.clone() });
@@ -190,6 +196,13 @@ fn fits(field: &Field) -> bool {
         FieldKind::Number { min, max, bias, .. } => {
             bias <= min && min <= max && max - bias <= field.bits.max()
         }
+        FieldKind::Signed { min, max } => {
+            let shift = field.bits.width.clamp(1, i64::BITS) - 1;
+            min <= max && *min >> shift >= -1 && *max >> shift <= 0
+        }
+        FieldKind::Power { min, max } => {
+            min <= max && *max < u64::BITS && u64::from(*max) <= field.bits.max()
+        }
         FieldKind::Choice { names, .. } => names.iter().all(|(code, _)| *code <= field.bits.max()),
         FieldKind::Flag { .. } => field.bits.width == 1,
         FieldKind::Set { names } => names.iter().all(|(bit, _)| *bit < field.bits.width),
@@ -202,6 +215,14 @@ impl When {
         match self {
             Self::Is(field, _) | Self::OneOf(field, _) => vec![field],
             Self::Same(field, other) => vec![field, other],
+        }
+    }
+
+    /// The field it gives a value to when the text leaves that out.
+    pub fn gives(&self) -> Option<&str> {
+        match self {
+            Self::Is(field, _) | Self::Same(field, _) => Some(field),
+            Self::OneOf(..) => None,
         }
     }
 }

@@ -85,7 +85,7 @@ impl InstructionSpec {
 
     /// The fields' values, as written.
     pub fn values(&self, word: Word) -> Vec<u64> {
-        self.fields.iter().map(|field| word.get(field.bits).saturating_add(field.bias())).collect()
+        self.fields.iter().map(|field| field.value(word.get(field.bits))).collect()
     }
 
     /// What is wrong with a word of this instruction.
@@ -95,9 +95,10 @@ impl InstructionSpec {
         if !reserved.is_zero() {
             problems.push(Problem::Reserved { bits: reserved.ranges() });
         }
-        let checks = self.fields.iter().zip(self.values(word));
-        problems
-            .extend(checks.filter_map(|(field, value)| field.check(&self.name, value).err()).map(Into::into));
+        let values = self.values(word);
+        let checks = self.fields.iter().zip(&values);
+        let errors = checks.filter_map(|(field, &value)| field.check(&self.name, value).err());
+        problems.extend(errors.chain(self.beyond_limits(&values)).map(Into::into));
         problems
     }
 }

@@ -3,7 +3,7 @@
 use npukit_base::Word;
 use thiserror::Error;
 
-use crate::spec::{Field, FieldKind, InstructionSpec};
+use crate::spec::{Field, FieldKind, InstructionSpec, Limit, power};
 
 /// Why a value does not go into a field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -34,6 +34,30 @@ pub enum FieldError {
         /// Names and codes.
         legal: String,
     },
+    /// A signed number out of range, or a number that is no legal power of two.
+    #[error("`{field}` of {instruction} is {value}: legal are {legal}")]
+    Illegal {
+        /// The instruction.
+        instruction: String,
+        /// The field.
+        field: String,
+        /// Its value.
+        value: i128,
+        /// Legal values.
+        legal: String,
+    },
+    /// Fields that are too large together.
+    #[error("{} of {instruction} is {value}: the product is at most {max}", .fields.join(" * "))]
+    Product {
+        /// The instruction.
+        instruction: String,
+        /// The fields.
+        fields: Vec<String>,
+        /// Their product.
+        value: u64,
+        /// The largest legal one.
+        max: u64,
+    },
     /// Not one value for each field.
     #[error("{instruction} has {wanted} fields, not {given}")]
     Count {
@@ -51,6 +75,8 @@ impl Field {
     pub fn max(&self) -> u64 {
         match &self.kind {
             FieldKind::Number { max, .. } => *max,
+            FieldKind::Signed { max, .. } => max.cast_unsigned(),
+            FieldKind::Power { max, .. } => power(u64::from(*max)),
             FieldKind::Choice { .. } | FieldKind::Flag { .. } | FieldKind::Set { .. } => self.bits.max(),
         }
     }
@@ -59,7 +85,28 @@ impl Field {
     pub fn bias(&self) -> u64 {
         match &self.kind {
             FieldKind::Number { bias, .. } => *bias,
-            FieldKind::Choice { .. } | FieldKind::Flag { .. } | FieldKind::Set { .. } => 0,
+            _ => 0,
+        }
+    }
+
+    /// What the bits hold for the value `value`.
+    pub fn stored(&self, value: u64) -> u64 {
+        match &self.kind {
+            FieldKind::Signed { .. } => value & self.bits.max(),
+            FieldKind::Power { .. } => u64::from(value.trailing_zeros()),
+            _ => value.wrapping_sub(self.bias()),
+        }
+    }
+
+    /// The value the bits `stored` stand for.
+    pub fn value(&self, stored: u64) -> u64 {
+        match &self.kind {
+            FieldKind::Signed { .. } if self.bits.width < u64::BITS => {
+                let sign = 1 << self.bits.width.saturating_sub(1);
+                (stored ^ sign).wrapping_sub(sign)
+            }
+            FieldKind::Power { .. } => power(stored),
+            _ => stored.saturating_add(self.bias()),
         }
     }
 
@@ -67,6 +114,11 @@ impl Field {
     pub fn legal(&self) -> String {
         match &self.kind {
             FieldKind::Number { min, max, .. } => format!("{min} to {max}"),
+            FieldKind::Signed { min, max } => format!("{min} to {max}"),
+            FieldKind::Power { min, max } => {
+                let powers: Vec<String> = (*min..=*max).map(|e| power(e.into()).to_string()).collect();
+                powers.join(", ")
+            }
             FieldKind::Choice { names, open } => {
                 let mut legal: Vec<String> =
                     names.iter().map(|(code, name)| format!("{name} ({code})")).collect();
@@ -85,8 +137,14 @@ impl Field {
 
     /// Whether the field may hold `value`.
     pub fn allows(&self, value: u64) -> bool {
-        let in_range = (self.kind.default_value()..=self.max()).contains(&value);
-        in_range && (!self.needs_name() || self.names(value))
+        match &self.kind {
+            FieldKind::Signed { min, max } => (*min..=*max).contains(&value.cast_signed()),
+            FieldKind::Power { .. } if !value.is_power_of_two() => false,
+            _ => {
+                let in_range = (self.kind.default_value()..=self.max()).contains(&value);
+                in_range && (!self.needs_name() || self.names(value))
+            }
+        }
     }
 
     /// [`Field::allows`], with the reason why not.
@@ -97,6 +155,21 @@ impl Field {
         let (instruction, field) = (instruction.to_owned(), self.name.clone());
         if self.needs_name() {
             return Err(FieldError::NoName { instruction, field, value, legal: self.legal() });
+        }
+        let legal = self.legal();
+        match self.kind {
+            FieldKind::Signed { .. } => {
+                return Err(FieldError::Illegal {
+                    instruction,
+                    field,
+                    value: value.cast_signed().into(),
+                    legal,
+                });
+            }
+            FieldKind::Power { .. } => {
+                return Err(FieldError::Illegal { instruction, field, value: value.into(), legal });
+            }
+            _ => {}
         }
         let (min, max) = (self.kind.default_value(), self.max());
         Err(FieldError::Range { instruction, field, value, min, max })
@@ -112,7 +185,7 @@ impl Field {
             FieldKind::Set { names } => {
                 value & !names.iter().fold(0, |bits, (bit, _)| bits | bit_value(*bit)) == 0
             }
-            FieldKind::Number { .. } | FieldKind::Flag { .. } => false,
+            _ => false,
         }
     }
 }
@@ -136,10 +209,26 @@ impl InstructionSpec {
         let mut errors = Vec::new();
         for (field, &value) in self.fields.iter().zip(values) {
             match field.check(&self.name, value) {
-                Ok(()) => word.set(field.bits, value.wrapping_sub(field.bias())),
+                Ok(()) => word.set(field.bits, field.stored(value)),
                 Err(error) => errors.push(error),
             }
         }
+        errors.extend(self.beyond_limits(values));
         if errors.is_empty() { Ok(word) } else { Err(errors) }
+    }
+
+    /// The limits that `values`, one for each field, break.
+    pub fn beyond_limits(&self, values: &[u64]) -> Vec<FieldError> {
+        let value = |name: &String| self.field(name).and_then(|index| values.get(index)).copied();
+        let broken = |limit: &Limit| {
+            let product = limit.fields.iter().filter_map(value).fold(1, u64::saturating_mul);
+            (product > limit.max).then(|| FieldError::Product {
+                instruction: self.name.clone(),
+                fields: limit.fields.clone(),
+                value: product,
+                max: limit.max,
+            })
+        };
+        self.limits.iter().filter_map(broken).collect()
     }
 }

@@ -16,4 +16,4 @@ pub use check::SpecError;
 pub use decode::{DecodeError, Decoded, Mode, Problem};
 pub use encode::FieldError;
 pub use reference::Reference;
-pub use spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, Pattern, Radix, When};
+pub use spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, Limit, Pattern, Radix, When};

@@ -166,6 +166,7 @@ fn cells(row: &InstructionSpec) -> Vec<[String; 4]> {
 
 fn values(field: &Field) -> String {
     match field.bias() {
+        _ if matches!(field.kind, FieldKind::Power { .. }) => format!("{}, stored as log2", field.legal()),
         0 => field.legal(),
         bias => format!("{}, stored less {bias}", field.legal()),
     }
@@ -208,6 +209,15 @@ fn json_field(field: &Field) -> Value {
             names.iter().map(|(code, name)| (name.clone(), (*code).into())).collect();
         value["names"] = names.into();
         value["open"] = (*open).into();
+    }
+    match field.kind {
+        FieldKind::Signed { min, max } => {
+            value["min"] = min.into();
+            value["max"] = max.into();
+            value["signed"] = true.into();
+        }
+        FieldKind::Power { .. } => value["log2"] = true.into(),
+        _ => {}
     }
     if let FieldKind::Set { names } = &field.kind {
         let bits: serde_json::Map<String, Value> =

@@ -42,6 +42,8 @@ pub struct InstructionSpec {
     pub patterns: Vec<Pattern>,
     /// Operands. Bits of the word in neither a pattern nor a field are reserved and 0.
     pub fields: Vec<Field>,
+    /// What fields may not be together.
+    pub limits: Vec<Limit>,
     /// Ways to write it; the first that can say a word is the one printed.
     pub forms: Vec<Form>,
     /// Operand behind all others by which text may set reserved bits: `rsv` for `, rsv=0x4`. Without
@@ -75,6 +77,15 @@ pub struct Field {
     pub kind: FieldKind,
 }
 
+/// A bound on several fields of an instruction together: their product is at most `max`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Names of the fields.
+    pub fields: Vec<String>,
+    /// The largest legal product.
+    pub max: u64,
+}
+
 /// How a number is printed; every way is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Radix {
@@ -98,6 +109,21 @@ pub enum FieldKind {
         bias: u64,
         /// How it is printed.
         radix: Radix,
+    },
+    /// A number from `min` to `max`, stored in two's complement. As a value of an instruction it is
+    /// the `u64` of the same bits.
+    Signed {
+        /// Smallest legal value.
+        min: i64,
+        /// Largest legal value.
+        max: i64,
+    },
+    /// A power of two from `2^min` to `2^max`, stored as its exponent.
+    Power {
+        /// Exponent of the smallest legal value.
+        min: u32,
+        /// Exponent of the largest legal value, at most 63.
+        max: u32,
     },
     /// A value with a name.
     Choice {
@@ -166,11 +192,12 @@ impl FieldKind {
         Self::Set { names: names.into_iter().map(|(bit, name)| (bit, name.to_owned())).collect() }
     }
 
-    /// The value a form may leave unsaid: the smallest.
+    /// The value a form may leave unsaid: the smallest, 0 where there are negative ones.
     pub fn default_value(&self) -> u64 {
         match self {
             Self::Number { min, .. } => *min,
-            Self::Choice { .. } | Self::Flag { .. } | Self::Set { .. } => 0,
+            Self::Power { min, .. } => power(u64::from(*min)),
+            Self::Signed { .. } | Self::Choice { .. } | Self::Flag { .. } | Self::Set { .. } => 0,
         }
     }
 }
@@ -206,6 +233,13 @@ impl InstructionSpec {
     #[must_use]
     pub fn with_field(mut self, name: &str, bits: BitRange, kind: FieldKind, meaning: &str) -> Self {
         self.fields.push(Field { name: name.to_owned(), meaning: meaning.to_owned(), bits, kind });
+        self
+    }
+
+    /// Bounds the product of fields.
+    #[must_use]
+    pub fn with_limit(mut self, fields: &[&str], max: u64) -> Self {
+        self.limits.push(Limit { fields: fields.iter().map(|&name| name.to_owned()).collect(), max });
         self
     }
 
@@ -282,4 +316,9 @@ impl IsaSpec {
         }
         bytes
     }
+}
+
+/// `2^exponent`, or the largest number when that does not fit.
+pub(crate) fn power(exponent: u64) -> u64 {
+    u32::try_from(exponent).ok().and_then(|exponent| 1u64.checked_shl(exponent)).unwrap_or(u64::MAX)
 }

@@ -126,3 +126,36 @@ proptest! {
         let _ = spec(ByteOrder::Little).decode(&bytes, offset, None, Mode::Strict);
     }
 }
+
+#[test]
+fn signed_numbers_and_powers_have_their_own_encodings() {
+    let row = InstructionSpec::new("Shift", 2, "Shifts.")
+        .with_field("by", BitRange::new(0, 8), FieldKind::Signed { min: -128, max: 127 }, "distance")
+        .with_field("size", BitRange::new(8, 3), FieldKind::Power { min: 1, max: 6 }, "elements")
+        .with_form("shift {by}, {size}", Vec::new());
+    let word = row.encode(&[(-5i64).cast_unsigned(), 64]).unwrap();
+    assert_eq!(word, Word::from_le_bytes(&[0xFB, 6]));
+    assert_eq!(row.values(word), [(-5i64).cast_unsigned(), 64]);
+    let errors = row.encode(&[128, 48]).unwrap_err();
+    let errors: Vec<String> = errors.iter().map(FieldError::to_string).collect();
+    let expected = [
+        "`by` of Shift is 128: legal are -128 to 127",
+        "`size` of Shift is 48: legal are 2, 4, 8, 16, 32, 64",
+    ];
+    assert_eq!(errors, expected);
+    assert_eq!(row.problems(Word::from_le_bytes(&[0, 7])).len(), 1);
+}
+
+#[test]
+fn products_are_bounded() {
+    let field = |row: InstructionSpec, name, lo| {
+        row.with_field(name, BitRange::new(lo, 4), FieldKind::up_to(15, Radix::Decimal), "")
+    };
+    let row = field(field(InstructionSpec::new("Tile", 1, ""), "h", 0), "w", 4).with_limit(&["h", "w"], 20);
+    assert!(row.encode(&[4, 5]).is_ok());
+    assert_eq!(
+        row.encode(&[3, 7]).unwrap_err()[0].to_string(),
+        "h * w of Tile is 21: the product is at most 20"
+    );
+    assert_eq!(row.problems(Word::from_le_bytes(&[0x73])).len(), 1);
+}

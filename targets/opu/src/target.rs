@@ -1,10 +1,18 @@
 //! [`Opu`], the [`Target`] of this crate.
 
+mod instance;
+
 use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};
+
+use crate::config::Config;
+use instance::OpuInstance;
 
 /// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
 #[derive(Clone, Copy, Debug)]
 pub struct Opu;
+
+/// The instance when none is named.
+const DEFAULT: &str = "reference";
 
 impl Target for Opu {
     fn name(&self) -> &'static str {
@@ -16,14 +24,43 @@ impl Target for Opu {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        Vec::new()
+        let preset =
+            |name: &str| Some(Preset { name: name.to_owned(), summary: Config::preset(name)?.summary });
+        Config::presets().filter_map(preset).collect()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
         &["toml"]
     }
 
-    fn instance(&self, _source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        Err(TargetError::Unsupported { target: self.name().to_owned(), verb: "instance" })
+    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+        let (name, config) = match source {
+            Source::Default => preset(DEFAULT)?,
+            Source::Preset(name) => preset(name)?,
+            Source::File { name, bytes } => from_file(name, bytes)?,
+        };
+        Ok(Box::new(OpuInstance { name, config }))
     }
+}
+
+fn preset(name: &str) -> Result<(String, Config), TargetError> {
+    let config = Config::preset(name).ok_or_else(|| TargetError::Option {
+        key: "target".to_owned(),
+        value: format!("opu:{name}"),
+        reason: format!(
+            "there is no such instance; there are {}, or give a .toml file",
+            Config::presets().collect::<Vec<_>>().join(", ")
+        ),
+    })?;
+    Ok((name.to_owned(), config))
+}
+
+/// The instance is named after the file, up to its first dot.
+fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
+    })?;
+    let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    Ok((file.split('.').next().unwrap_or(file).to_owned(), config))
 }

@@ -1,0 +1,52 @@
+//! [`OpuInstance`]: assembler and disassembler of an instance.
+
+use npukit_asm::Words;
+use npukit_isa::IsaSpec;
+use npukit_target::{Assembled, Disassembled, Instance, TargetError};
+
+use crate::config::Config;
+use crate::isa::isa;
+
+/// An instance with its name.
+pub(super) struct OpuInstance {
+    /// Name of the preset or of the file, up to its first dot.
+    pub name: String,
+    /// Its parameters.
+    pub config: Config,
+}
+
+/// The only form of listing; it assembles again.
+const LISTING: &str = "npukit";
+
+impl Instance for OpuInstance {
+    fn name(&self) -> String {
+        format!("opu:{}", self.name)
+    }
+
+    fn config(&self) -> serde_json::Value {
+        serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn isa(&self) -> Result<IsaSpec, TargetError> {
+        Ok(isa())
+    }
+
+    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+        let assembly = npukit_asm::assemble(&isa(), name, text).map_err(TargetError::text)?;
+        Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+    }
+
+    fn listings(&self) -> &'static [&'static str] {
+        &[LISTING]
+    }
+
+    fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
+        if form != LISTING {
+            let (key, value) = ("format".to_owned(), form.to_owned());
+            return Err(TargetError::Option { key, value, reason: format!("the only form is {LISTING}") });
+        }
+        let own = npukit_asm::disassemble_as(&isa(), bytes, None, Words::Value);
+        let problems = own.problems.iter().map(ToString::to_string).collect();
+        Ok(Disassembled { text: own.to_string(), instructions: own.lines.len(), problems })
+    }
+}
