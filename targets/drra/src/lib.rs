@@ -4,21 +4,29 @@
 //! cell; [`isa`] says what a word means to the component it goes to, [`op`] has the typed form. Here time is part of
 //! the meaning: the machine that computes is the machine that counts cycles.
 
+pub mod agu;
 pub mod asm;
 pub mod binary;
+pub mod check;
 pub mod component;
 pub mod config;
+mod conform;
+mod exec;
 pub mod fabric;
+pub mod fault;
 pub mod isa;
+pub mod machine;
 pub mod op;
 pub mod pasm;
 pub mod program;
 pub mod schedule;
+pub mod state;
 pub mod target;
 pub mod token;
 
 pub use component::Component;
 pub use fabric::Fabric;
+pub use machine::Machine;
 pub use op::Op;
 pub use program::Program;
 pub use target::Drra;

@@ -8,6 +8,7 @@ mod mode;
 use thiserror::Error;
 
 use crate::component::Component;
+use crate::fabric::Cell;
 use crate::isa::Instruction;
 use fields::Fields;
 pub use mode::{ActMode, CalcMode, DpuMode};
@@ -225,6 +226,12 @@ impl Op {
             Self::Brn { .. } => "brn",
             Self::Resource { op, .. } => op.name(component),
         }
+    }
+
+    /// Its mnemonic in a cell.
+    pub fn name_in(&self, cell: &Cell) -> &'static str {
+        let component = self.slot().and_then(|slot| cell.component_at(slot));
+        self.name(component.unwrap_or(Component::Sequencer))
     }
 
     /// The slot of a resource instruction.

@@ -2,9 +2,10 @@
 
 mod instance;
 
-use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};
+use npukit_target::{Case, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
 use crate::config::{PRESETS, from_json, from_short, preset};
+use crate::conform;
 use instance::DrraInstance;
 
 /// KTH's DRRA: a coarse-grained reconfigurable fabric.
@@ -41,6 +42,10 @@ impl Target for Drra {
             Source::Preset(name) => named(name)?,
             Source::File { name, bytes } => from_file(name, bytes)?,
         }))
+    }
+
+    fn vectors(&self, _path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {
+        conform::vectors(bytes)
     }
 }
 

@@ -6,6 +6,8 @@
 mod asm;
 #[path = "main/config.rs"]
 mod config;
+#[path = "main/conform.rs"]
+mod conform;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/shared.rs"]

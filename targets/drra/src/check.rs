@@ -1,0 +1,139 @@
+//! What an instruction may not do on a fabric ([`refusals`]), and what it may but should not ([`lints`]).
+//!
+//! Refusals are found before a program runs, all at once. What depends on values or time is a
+//! [`Fault`](crate::fault::Fault) of the run.
+
+mod lint;
+
+use thiserror::Error;
+
+use crate::component::Component;
+use crate::fabric::{Direction, Fabric, Options, Resource};
+use crate::op::{ActMode, DpuMode, Op, ResourceOp};
+use crate::program::At;
+
+pub use lint::{Lint, lints};
+
+/// Why an instruction is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Waits for events, which nobody implements.
+    #[error("`wait` for events is not implemented: use mode=cycles")]
+    EventWait,
+    /// Four registers from here are not there.
+    #[error("`act` in mode map reads four registers from {param}: legal are 1 to 12")]
+    ActRegisters {
+        /// The first.
+        param: u8,
+    },
+    /// A slot of a component that takes no such instructions.
+    #[error("slot {slot} belongs to a {} at slot {first}, which does not decode this there", .component.name())]
+    Slot {
+        /// The slot.
+        slot: u8,
+        /// The component.
+        component: Component,
+        /// Its first slot.
+        first: u8,
+    },
+    /// A port that is not there.
+    #[error("slot {slot} ({}) has no port {port}", .component.name())]
+    Port {
+        /// The slot.
+        slot: u8,
+        /// The component.
+        component: Component,
+        /// The port.
+        port: u8,
+    },
+    /// An address from a register, which hardware ignores.
+    #[error("init_addr_sd=d is decoded and ignored by hardware: it needs `extensions`")]
+    DynamicAddress,
+    /// A mode no source defines.
+    #[error("dpu mode {} is defined by no source: it needs `extensions`", .mode.name())]
+    Mode {
+        /// The mode.
+        mode: DpuMode,
+    },
+    /// A mode without even a name.
+    #[error("dpu mode {} is reserved", .mode.code())]
+    Reserved {
+        /// The mode.
+        mode: DpuMode,
+    },
+    /// A direction that is not wired.
+    #[error("direction {code} is not wired: there are N 1, W 3, C 4, E 5 and S 7")]
+    Direction {
+        /// Its code.
+        code: u8,
+    },
+    /// A channel that is not the target.
+    #[error("channel {channel} is not the target {target}")]
+    Channel {
+        /// As written.
+        channel: u8,
+        /// As written.
+        target: u8,
+    },
+}
+
+/// Every instruction that a fabric refuses; `ops` are those of its cells, in its order.
+pub fn refusals(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Refusal)> {
+    let mut found = Vec::new();
+    for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
+        for (pc, op) in ops.iter().enumerate() {
+            let resource = op.slot().and_then(|slot| cell.resource_at(slot));
+            let refusal = refusal(*op, resource, fabric.options);
+            found.extend(refusal.map(|refusal| (At { place, pc }, refusal)));
+        }
+    }
+    found
+}
+
+/// Why an instruction is refused at a component; none when it is not.
+pub fn refusal(op: Op, resource: Option<&Resource>, options: Options) -> Option<Refusal> {
+    match (op, resource) {
+        (Op::Wait { events: true, .. }, _) => Some(Refusal::EventWait),
+        (Op::Act { mode: ActMode::Map, param, .. }, _) if !(1..=12).contains(&param) => {
+            Some(Refusal::ActRegisters { param })
+        }
+        (Op::Resource { slot, op }, Some(resource)) => {
+            place(slot, op, resource).or_else(|| meaning(op, options))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the component takes it at this slot and port.
+fn place(slot: u8, op: ResourceOp, resource: &Resource) -> Option<Refusal> {
+    let (component, first) = (resource.component, resource.slot);
+    let Some(port) = op.port() else {
+        return (slot != first).then_some(Refusal::Slot { slot, component, first });
+    };
+    let ports = resource.ports();
+    if !ports.iter().any(|(of, _, _)| *of == slot) {
+        return Some(Refusal::Slot { slot, component, first });
+    }
+    let exists = ports.iter().any(|(of, known, _)| (*of, *known) == (slot, port));
+    (!exists).then_some(Refusal::Port { slot, component, port })
+}
+
+fn meaning(op: ResourceOp, options: Options) -> Option<Refusal> {
+    let unwired = |code: &u8| Direction::from_code(*code).is_none();
+    match op {
+        ResourceOp::Open { dynamic: true, .. } if !options.extensions => Some(Refusal::DynamicAddress),
+        ResourceOp::Dpu { mode, .. } if mode.is_reserved() => Some(Refusal::Reserved { mode }),
+        ResourceOp::Dpu { mode, .. } if !mode.is_defined() && !options.extensions => {
+            Some(Refusal::Mode { mode })
+        }
+        ResourceOp::Send { directions, .. } => {
+            let mut sent = (0..16).filter(|code| directions >> code & 1 == 1);
+            sent.find(unwired).map(|code| Refusal::Direction { code })
+        }
+        ResourceOp::Receive { source: code, .. } if unwired(&code) => Some(Refusal::Direction { code }),
+        ResourceOp::Swb { channel, target, .. } if channel != target => {
+            Some(Refusal::Channel { channel, target })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+//! [`lints`]: what is legal and hardly meant.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::component::Component;
+use crate::fabric::{Cell, Fabric};
+use crate::op::{ActMode, Op, ResourceOp};
+use crate::program::At;
+
+/// What is hardly meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Lint {
+    /// No times.
+    #[error("iter=0 repeats nothing; it counts as a single time")]
+    NoTimes,
+    /// A port that is not there is activated.
+    #[error("port {port} of slot {slot} is activated, which has no generator there")]
+    NoPort {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+    },
+    /// Hardware goes by the port of the last `dsu` or `evt`.
+    #[error(
+        "this is for port {port}; hardware takes it for port {last}, of the last `dsu` or `evt` of the slot"
+    )]
+    OtherPort {
+        /// As written.
+        port: u8,
+        /// As opened last.
+        last: u8,
+    },
+    /// Hardware builds these memories with one lane.
+    #[error("hardware builds an iosram's ports with one lane: `trans` and a second lane are lost there")]
+    Lanes,
+    /// Hardware loses repetitions.
+    #[error("hardware loses the first level of lane 0 when another lane is opened")]
+    SecondLane,
+    /// A register that does not exist.
+    #[error("operand2 is register {operand2} of 16; it counts modulo 16")]
+    Register {
+        /// As written.
+        operand2: u8,
+    },
+    /// A slot without words or rows.
+    #[error("slot {slot} has no {what}: nothing comes of this")]
+    NothingThere {
+        /// The slot.
+        slot: u8,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// `step` of `repx` left to its default.
+    #[error("`repx` without `step` has step=1, which adds 128 to the step")]
+    DefaultStep,
+}
+
+/// What is hardly meant of a program; `ops` are those of the fabric's cells, in its order.
+pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
+    let mut found = Vec::new();
+    for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
+        let mut order = Order::default();
+        for (pc, op) in ops.iter().enumerate() {
+            let of_order = order.lint(cell, *op);
+            let lints = alone(cell, ops.get(pc + 1), *op).into_iter().chain(of_order);
+            found.extend(lints.map(|lint| (At { place, pc }, lint)));
+        }
+    }
+    found
+}
+
+/// What can be said of an instruction and the next.
+fn alone(cell: &Cell, next: Option<&Op>, op: Op) -> Option<Lint> {
+    match op {
+        Op::Act { mode: ActMode::Contiguous, ports, param } => {
+            let ports = (0..16).filter(|port| ports >> port & 1 == 1);
+            let mut raised = ports.map(|port| (param.saturating_add(port / 4), port % 4));
+            let (slot, port) = raised.find(|(slot, port)| !has_port(cell, *slot, *port))?;
+            Some(Lint::NoPort { slot, port })
+        }
+        Op::Calc { dynamic: true, operand2, .. } if operand2 > 15 => Some(Lint::Register { operand2 }),
+        Op::Resource { slot, op: ResourceOp::Rep { iter: 0, .. } } => {
+            let extended = |next: &Op| match *next {
+                Op::Resource { slot: other, op: ResourceOp::Repx { iter, .. } } => other == slot && iter != 0,
+                _ => false,
+            };
+            (!next.is_some_and(extended)).then_some(Lint::NoTimes)
+        }
+        Op::Resource { op: ResourceOp::Swb { source, target, .. }, .. } => {
+            let lacks = |slot: u8| match cell.resource_at(slot) {
+                Some(part) => !matches!(part.component, Component::Rf | Component::Dpu),
+                None => true,
+            };
+            let slot = [source, target].into_iter().find(|slot| lacks(*slot))?;
+            Some(Lint::NothingThere { slot, what: "words" })
+        }
+        Op::Resource { op: ResourceOp::Send { source, .. }, .. } => no_rows(cell, 1 << source),
+        Op::Resource { op: ResourceOp::Receive { slots, .. }, .. } => no_rows(cell, slots),
+        _ => None,
+    }
+}
+
+fn has_port(cell: &Cell, slot: u8, port: u8) -> bool {
+    let parts = cell.resources.iter().flat_map(|part| part.ports());
+    parts.into_iter().any(|(of, known, _)| (of, known) == (slot, port))
+}
+
+fn no_rows(cell: &Cell, slots: u16) -> Option<Lint> {
+    let has = |slot: u8| cell.resources.iter().any(|part| part.bulk_slot() == Some(slot));
+    let slot = (0..16).find(|slot| slots >> slot & 1 == 1 && !has(*slot))?;
+    Some(Lint::NothingThere { slot, what: "bulk rows" })
+}
+
+/// What was opened last, in the order of the program.
+#[derive(Default)]
+struct Order {
+    last: BTreeMap<u8, u8>,
+    lanes: BTreeMap<(u8, u8), usize>,
+}
+
+impl Order {
+    fn lint(&mut self, cell: &Cell, op: Op) -> Option<Lint> {
+        match op {
+            // The ports start: what is opened next is for the next time.
+            Op::Act { .. } => {
+                self.lanes.clear();
+                None
+            }
+            Op::Resource { slot, op } => self.resource(cell, slot, op),
+            _ => None,
+        }
+    }
+
+    fn resource(&mut self, cell: &Cell, slot: u8, op: ResourceOp) -> Option<Lint> {
+        let (port, component) = (op.port()?, cell.component_at(slot)?);
+        if matches!(op, ResourceOp::Open { .. }) {
+            self.last.insert(slot, port);
+            let lanes = self.lanes.entry((slot, port)).or_insert(0);
+            *lanes += 1;
+            let several = *lanes == 2;
+            let lint = if component.is_iosram() { Lint::Lanes } else { Lint::SecondLane };
+            return several.then_some(lint);
+        }
+        if component.is_iosram() && matches!(op, ResourceOp::Trans { .. }) {
+            return Some(Lint::Lanes);
+        }
+        let last = self.last.get(&slot).copied().filter(|last| *last != port)?;
+        (component != Component::Swb && component != Component::Rf).then_some(Lint::OtherPort { port, last })
+    }
+}

@@ -1,0 +1,33 @@
+//! Memories with ports to the buffers (specification 5.3).
+
+use crate::fabric::Row;
+use crate::state::{Iosram, Ports};
+
+/// Ports of the first slot.
+pub(crate) const INPUT_BUFFER: u8 = 0;
+pub(crate) const OUTPUT_BUFFER: u8 = 1;
+pub(crate) const SRAM_WRITE: u8 = 2;
+pub(crate) const SRAM_READ: u8 = 3;
+/// Ports of the second slot.
+pub(crate) const BULK_WRITE: u8 = 2;
+pub(crate) const BULK_READ: u8 = 3;
+
+impl Iosram {
+    /// The row that leaves as a bulk row in this cycle; the output buffer's read has priority.
+    pub(crate) fn row(&self, ports: &Ports) -> Row {
+        let address = match ports.address(self.slot, SRAM_READ) {
+            Some(_) => None,
+            None => ports.address(self.slot + 1, BULK_READ),
+        };
+        self.at(address)
+    }
+
+    /// The row that is on the way to the output buffer in this cycle.
+    pub(crate) fn output(&self, ports: &Ports) -> Row {
+        self.at(ports.address(self.slot, SRAM_READ))
+    }
+
+    fn at(&self, address: Option<usize>) -> Row {
+        address.and_then(|address| self.rows.get(address)).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,39 @@
+//! Register files: words and rows (specification 5.2).
+
+use crate::fabric::{ROW_WORDS, Row};
+use crate::state::{Ports, Rf, Swb};
+
+/// Ports of a register file.
+pub(crate) const WORD_WRITE: u8 = 0;
+pub(crate) const WORD_READ: u8 = 1;
+pub(crate) const BULK_WRITE: u8 = 2;
+pub(crate) const BULK_READ: u8 = 3;
+
+impl Rf {
+    /// The word that leaves in this cycle: 0 without an address.
+    #[inline]
+    pub(crate) fn word(&self, ports: &Ports) -> i16 {
+        let address = ports.address(self.slot, WORD_READ);
+        let word = address.and_then(|address| self.rows.get(address / ROW_WORDS)?.get(address % ROW_WORDS));
+        word.copied().unwrap_or(0)
+    }
+
+    /// The row that leaves in this cycle.
+    pub(crate) fn row(&self, ports: &Ports) -> Row {
+        let address = ports.address(self.slot, BULK_READ);
+        address.and_then(|address| self.rows.get(address)).copied().unwrap_or_default()
+    }
+
+    /// Takes in a word, unless a bulk row goes to the same row.
+    #[inline]
+    pub(crate) fn write(&mut self, ports: &Ports, swb: &Swb, words: &[i16; 32]) {
+        let Some(address) = ports.address(self.slot, WORD_WRITE) else { return };
+        let row = address / ROW_WORDS;
+        if ports.address(self.slot, BULK_WRITE) == Some(row) {
+            return;
+        }
+        let word = words[usize::from(swb.source_of(self.slot) & 31)];
+        let place = self.rows.get_mut(row).and_then(|row| row.get_mut(address % ROW_WORDS));
+        place.into_iter().for_each(|place| *place = word);
+    }
+}

@@ -1,0 +1,101 @@
+//! The switch box: word links and bulk routes, by option (specification 3.4, 3.5, 5.4).
+
+use crate::fabric::{Direction, SLOTS};
+use crate::state::{CellState, NO_SLOT, Swb};
+
+impl Swb {
+    /// Links a slot's word output to a slot's input. A source has one target; of several sources of a target
+    /// the latest counts.
+    pub(crate) fn link(&mut self, option: u8, source: u8, target: u8) {
+        let option = usize::from(option);
+        let (Some(links), Some(sources)) = (self.links.get_mut(option), self.word_source.get_mut(option))
+        else {
+            return;
+        };
+        links.retain(|(other, _)| *other != source);
+        links.push((source, target));
+        sources.fill(NO_SLOT);
+        for &(source, target) in links.iter() {
+            sources.iter_mut().skip(target.into()).take(1).for_each(|of| *of = source);
+        }
+    }
+
+    /// The directions that a slot's bulk rows leave in, in place of those before.
+    pub(crate) fn send(&mut self, option: u8, source: u8, directions: u16) {
+        let table = self.send.get_mut(usize::from(option));
+        table
+            .and_then(|table| table.get_mut(usize::from(source)))
+            .into_iter()
+            .for_each(|of| *of = directions);
+    }
+
+    /// The slots that take the bulk rows of a direction, in place of those before.
+    pub(crate) fn receive(&mut self, option: u8, source: u8, slots: u16) {
+        let table = self.receive.get_mut(usize::from(option));
+        table.and_then(|table| table.get_mut(usize::from(source))).into_iter().for_each(|of| *of = slots);
+    }
+
+    /// The slot a slot's word comes from now; [`NO_SLOT`] when it is not linked.
+    #[inline]
+    pub(crate) fn source_of(&self, target: u8) -> u8 {
+        self.word_source[usize::from(self.word_option & 3)][usize::from(target & 15)]
+    }
+
+    /// The direction a slot's bulk rows come from now; of several the highest.
+    pub(crate) fn direction_of(&self, slot: u8) -> Option<Direction> {
+        let table = &self.receive[usize::from(self.bulk_option & 3)];
+        let takes = |direction: &Direction| table[usize::from(direction.code())] >> slot & 1 == 1;
+        Direction::ALL.into_iter().rev().find(takes)
+    }
+
+    /// The slot whose bulk rows leave in a direction now; of several the highest.
+    pub(crate) fn sender_of(&self, direction: Direction) -> Option<u8> {
+        let table = &self.send[usize::from(self.bulk_option & 3)];
+        let sends = |slot: &u8| table[usize::from(*slot)] >> direction.code() & 1 == 1;
+        (0..SLOTS as u8).rev().find(sends)
+    }
+}
+
+/// Takes over the options emitted in this cycle, for the next; whether they are others.
+pub(crate) fn switch(state: &mut CellState) -> bool {
+    let words = state.ports.address(0, 0).map_or(state.swb.word_option, |option| option as u8);
+    let bulk = state.ports.address(0, 1).map_or(state.swb.bulk_option, |option| option as u8);
+    let before = (state.swb.word_option, state.swb.bulk_option);
+    (state.swb.word_option, state.swb.bulk_option) = (words, bulk);
+    before != (words, bulk)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_link_counts_and_a_source_has_one_target() {
+        let mut swb = Swb::default();
+        assert_eq!(swb.source_of(4), NO_SLOT);
+        swb.link(0, 2, 4);
+        swb.link(0, 1, 4);
+        assert_eq!(swb.source_of(4), 1);
+        swb.link(0, 1, 5);
+        assert_eq!((swb.source_of(4), swb.source_of(5)), (2, 1));
+        swb.word_option = 1;
+        assert_eq!(swb.source_of(4), NO_SLOT);
+    }
+
+    #[test]
+    fn the_highest_slot_and_direction_count_and_masks_are_replaced() {
+        let mut swb = Swb::default();
+        swb.send(0, 2, 1 << 7);
+        swb.send(0, 5, 1 << 7 | 1 << 1);
+        assert_eq!((swb.sender_of(Direction::South), swb.sender_of(Direction::North)), (Some(5), Some(5)));
+        swb.send(0, 5, 1 << 5);
+        assert_eq!((swb.sender_of(Direction::South), swb.sender_of(Direction::North)), (Some(2), None));
+        swb.receive(0, 1, 0b110);
+        swb.receive(0, 7, 0b100);
+        assert_eq!(
+            (swb.direction_of(1), swb.direction_of(2)),
+            (Some(Direction::North), Some(Direction::South))
+        );
+        assert_eq!(swb.direction_of(3), None);
+    }
+}

@@ -1,0 +1,339 @@
+//! [`Machine`]: a fabric with its program, cycle by cycle. What it computes and how long it takes are one.
+//!
+//! A cycle has five steps, so that everything is read before anything is written: addresses and words of all cells; bulk rows and
+//! buffers; arithmetic and words written; rows written; instructions, whose effects show in the next cycle. Cells
+//! in which nothing can happen are passed over, and so are cycles.
+
+mod buffer;
+mod observer;
+mod transfer;
+
+use thiserror::Error;
+
+use crate::binary::Image;
+use crate::check::{Refusal, refusals};
+use crate::exec::sequencer::{Notice, execute};
+use crate::exec::swb;
+use crate::fabric::Fabric;
+use crate::fault::{Fault, FaultKind};
+use crate::op::Op;
+use crate::program::{At, Program, ProgramError};
+use crate::state::CellState;
+
+pub use buffer::Buffer;
+pub use observer::{Access, Observer};
+use transfer::Transfers;
+
+/// Cycles after which a run is given up unless told otherwise: some seconds.
+pub const DEFAULT_LIMIT: u64 = 1 << 28;
+/// Warnings listed of a run; more are counted only.
+const MOST_WARNINGS: usize = 100;
+
+/// A fabric with its program.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    fabric: Fabric,
+    cells: Vec<CellState>,
+    /// What the cells of the top read.
+    pub input: Buffer,
+    /// What the cells of the bottom write.
+    pub output: Buffer,
+    transfers: Transfers,
+    due: Vec<usize>,
+    warnings: Warnings,
+}
+
+/// Why a program cannot be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LoadError {
+    /// It is none for the fabric.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// Instructions that the fabric refuses.
+    #[error("the fabric refuses {} of the program's instructions:{}", .0.len(), lines(.0))]
+    Refused(Vec<(At, Refusal)>),
+    /// An input row beyond the buffer.
+    #[error("the image has row {row}; the input buffer has rows 0 to {}", .depth - 1)]
+    Input {
+        /// Row.
+        row: u32,
+        /// Rows there are.
+        depth: usize,
+    },
+}
+
+/// What a run was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Cycles, as the specification counts them: from the call to the return.
+    pub cycles: u64,
+    /// Cycles of each cell, from its own first instruction to its halt, in the fabric's order.
+    pub cell_cycles: Vec<u64>,
+    /// What the program's author should know of.
+    pub warnings: Vec<Warning>,
+    /// Warnings that are not listed.
+    pub more_warnings: usize,
+}
+
+/// Something that happened and was hardly meant.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("cycle {cycle}, {at}: {text}")]
+pub struct Warning {
+    /// When it first happened.
+    pub cycle: u64,
+    /// Where: the instruction before or at which it happened.
+    pub at: At,
+    /// What.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Warnings {
+    list: Vec<Warning>,
+    more: usize,
+}
+
+impl Warnings {
+    /// Adds one, unless it is known.
+    fn add(&mut self, cycle: u64, at: At, text: String) {
+        if self.list.len() >= MOST_WARNINGS {
+            self.more += 1;
+        } else if !self.list.iter().any(|known| known.at == at && known.text == text) {
+            self.list.push(Warning { cycle, at, text });
+        }
+    }
+}
+
+impl Machine {
+    /// A machine after reset. Errors: a program that is none for the fabric, or that the fabric refuses.
+    pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
+        let ops = load(fabric, program)?;
+        let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, ops)).collect();
+        Ok(Self {
+            cells,
+            input: Buffer::new("input", fabric.input_depth),
+            output: Buffer::new("output", fabric.output_depth),
+            transfers: Transfers::default(),
+            due: Vec::new(),
+            warnings: Warnings::default(),
+            fabric: fabric.clone(),
+        })
+    }
+
+    /// Another program, all memories and configurations as they are.
+    pub fn reload(&mut self, program: &Program) -> Result<(), LoadError> {
+        let ops = load(&self.fabric, program)?;
+        self.cells.iter_mut().zip(ops).for_each(|(cell, ops)| cell.sequencer.ops = ops);
+        Ok(())
+    }
+
+    /// Rows of the input buffer; those not listed are zero. Errors: a row beyond it.
+    pub fn set_input(&mut self, image: &Image) -> Result<(), LoadError> {
+        self.input = Buffer::new("input", self.fabric.input_depth);
+        let depth = self.fabric.input_depth;
+        for (&row, values) in image {
+            self.input.write(row as usize, *values).map_err(|_| LoadError::Input { row, depth })?;
+        }
+        Ok(())
+    }
+
+    /// The rows written to the output buffer so far.
+    pub fn output_image(&self) -> Image {
+        self.output.image()
+    }
+
+    /// The fabric.
+    pub const fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The cells, in the fabric's order.
+    pub fn cells(&self) -> &[CellState] {
+        &self.cells
+    }
+
+    /// Calls the program: every cell starts at its first instruction, and the run ends with the last halt.
+    ///
+    /// Errors: what cannot be executed, and more than `limit` cycles.
+    pub fn run(&mut self, limit: u64, observer: &mut impl Observer) -> Result<Run, Fault> {
+        self.call();
+        loop {
+            let cycle = self.cells.iter().map(|cell| cell.wake).min().unwrap_or(u64::MAX);
+            if cycle >= limit {
+                return Err(Fault::Limit { cycles: limit, state: self.describe() });
+            }
+            self.cycle(cycle, observer)?;
+            if self.cells.iter().all(|cell| cell.sequencer.halted.is_some()) {
+                return Ok(self.finish(cycle));
+            }
+        }
+    }
+
+    /// The first cycle of a cell.
+    fn start(&self, index: usize) -> u64 {
+        self.fabric.place(index).col as u64 * u64::from(self.fabric.options.call_skew)
+    }
+
+    fn call(&mut self) {
+        self.warnings = Warnings::default();
+        for index in 0..self.cells.len() {
+            let start = self.start(index);
+            let Some(cell) = self.cells.get_mut(index) else { continue };
+            cell.ports.rest();
+            let sequencer = &mut cell.sequencer;
+            (sequencer.pc, sequencer.next, sequencer.halted) = (0, start, None);
+            cell.wake = 0;
+        }
+    }
+
+    fn finish(&mut self, cycle: u64) -> Run {
+        for (index, cell) in self.cells.iter().enumerate() {
+            let running = cell.ports.active;
+            if running != 0 {
+                let number = running.trailing_zeros();
+                let text =
+                    format!("port {} of slot {} still runs when the last cell halts", number % 4, number / 4);
+                let at = At { place: self.fabric.place(index), pc: cell.sequencer.pc };
+                self.warnings.add(cycle, at, text);
+            }
+        }
+        let cells = self.cells.iter().enumerate();
+        let cell_cycles: Vec<u64> = cells
+            .map(|(index, cell)| cell.sequencer.halted.unwrap_or(0).saturating_sub(self.start(index)) + 1)
+            .collect();
+        // The call takes as long to arrive as the return takes to come back.
+        let ends = cell_cycles.iter().enumerate().map(|(index, cycles)| cycles + 2 * self.start(index));
+        let cycles = ends.max().unwrap_or(0);
+        let warnings = std::mem::take(&mut self.warnings);
+        Run { cycles, cell_cycles, warnings: warnings.list, more_warnings: warnings.more }
+    }
+
+    fn cycle(&mut self, cycle: u64, observer: &mut impl Observer) -> Result<(), Fault> {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        due.extend(
+            self.cells.iter().enumerate().filter(|(_, cell)| cell.wake <= cycle).map(|(index, _)| index),
+        );
+        let result = self.steps(cycle, &due, observer);
+        self.due = due;
+        result
+    }
+
+    /// The five steps of a cycle, over the cells in which something may happen.
+    fn steps(&mut self, cycle: u64, due: &[usize], observer: &mut impl Observer) -> Result<(), Fault> {
+        for &index in due {
+            self.addresses(index, cycle, observer)?;
+        }
+        for &index in due {
+            self.gather(index, cycle, observer)?;
+        }
+        let mut changed = 0_u64;
+        for (&index, number) in due.iter().zip(0_u32..) {
+            if let Some(cell) = self.cells.get_mut(index) {
+                changed |= u64::from(compute(cell)).checked_shl(number).unwrap_or(0);
+            }
+        }
+        self.apply(cycle)?;
+        for (&index, number) in due.iter().zip(0_u32..) {
+            // Beyond 64 cells the cycle after is looked at, too, which costs time only.
+            let changed = number >= u64::BITS || changed >> number & 1 == 1;
+            self.control(index, cycle, changed, observer)?;
+        }
+        Ok(())
+    }
+
+    /// Step 1: lines, addresses and words.
+    fn addresses(&mut self, index: usize, cycle: u64, observer: &mut impl Observer) -> Result<(), Fault> {
+        let Some(cell) = self.cells.get_mut(index) else { return Ok(()) };
+        cell.sequencer.raise(cycle);
+        let wrapped = cell.ports.emit(cycle);
+        for rf in &cell.rfs {
+            cell.words[usize::from(rf.slot & 15)] = rf.word(&cell.ports);
+        }
+        for dpu in &cell.dpus {
+            cell.words[usize::from(dpu.slot & 15)] = dpu.out;
+        }
+        if observer.is_on() {
+            observer::tell_addresses(observer, cycle, index, &cell.ports);
+        }
+        let Some(wrapped) = wrapped else { return Ok(()) };
+        let (slot, port) = (wrapped.number as u8 / 4, wrapped.number as u8 % 4);
+        let size = cell.ports.sizes[wrapped.number & 63];
+        let kind = FaultKind::Address { address: wrapped.address, size };
+        let place = self.fabric.place(index);
+        if self.fabric.options.strict {
+            return Err(Fault::Access { cycle, place, slot, port, kind });
+        }
+        let at = At { place, pc: cell.sequencer.pc };
+        let text = format!("slot {slot}, port {port}: {kind}, and wraps");
+        self.warnings.add(cycle, at, text);
+        Ok(())
+    }
+
+    /// Step 5: the instruction, the options of the next cycle, and when to look again.
+    fn control(
+        &mut self,
+        index: usize,
+        cycle: u64,
+        changed: bool,
+        observer: &mut impl Observer,
+    ) -> Result<(), Fault> {
+        let Some((state, cell)) = self.cells.get_mut(index).zip(self.fabric.cells.get(index)) else {
+            return Ok(());
+        };
+        let switched = swb::switch(state);
+        let pc = state.sequencer.pc;
+        let op = state.sequencer.op(cycle);
+        if let Some(op) = op
+            && observer.is_on()
+        {
+            observer.issue(cycle, index, pc, &op);
+        }
+        let at = At { place: self.fabric.place(index), pc };
+        let told = execute(state, cell, self.fabric.options, cycle);
+        let is_quiet = op.is_none() && state.ports.emitted == 0 && !changed && !switched;
+        state.wake = if is_quiet { state.sequencer.next.min(state.ports.next_cycle()) } else { cycle + 1 };
+        let fault = |kind| Fault::Instruction { cycle, at, kind };
+        match told.map_err(fault)? {
+            Some(Notice::Early(kind)) if self.fabric.options.strict => return Err(fault(kind)),
+            Some(Notice::Early(kind)) => self.warnings.add(cycle, at, kind.to_string()),
+            Some(Notice::DivisionByZero) => self.warnings.add(cycle, at, "division by 0 gives 0".to_owned()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Where every cell is, a line for each.
+    pub fn describe(&self) -> String {
+        let cells = self.fabric.places().zip(&self.fabric.cells).zip(&self.cells);
+        cells.map(|((place, cell), state)| format!("cell {place}: {}\n", state.describe(cell))).collect()
+    }
+}
+
+/// Step 3: arithmetic and words written; whether a dpu changed.
+fn compute(cell: &mut CellState) -> bool {
+    let mut changed = false;
+    for dpu in &mut cell.dpus {
+        let reset_line = cell.sequencer.raised & crate::state::bit(dpu.slot, crate::exec::dpu::RESET) != 0;
+        changed |= dpu.step(&cell.ports, &cell.swb, &cell.words, reset_line);
+    }
+    for rf in &mut cell.rfs {
+        rf.write(&cell.ports, &cell.swb, &cell.words);
+    }
+    changed
+}
+
+fn load(fabric: &Fabric, program: &Program) -> Result<Vec<Vec<Op>>, LoadError> {
+    let ops = program.decode(fabric)?;
+    let refused = refusals(fabric, &ops);
+    if refused.is_empty() { Ok(ops) } else { Err(LoadError::Refused(refused)) }
+}
+
+fn lines(refused: &[(At, Refusal)]) -> String {
+    let mut lines: String =
+        refused.iter().take(20).map(|(at, refusal)| format!("\n  {at}: {refusal}")).collect();
+    if refused.len() > 20 {
+        lines += &format!("\n  and {} others", refused.len() - 20);
+    }
+    lines
+}

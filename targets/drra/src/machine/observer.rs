@@ -1,0 +1,57 @@
+//! [`Observer`]: who is told what happens in a run.
+
+use crate::op::Op;
+use crate::state::Ports;
+
+/// An access to a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// When.
+    pub cycle: u64,
+    /// The output buffer is written; the input buffer is read.
+    pub is_write: bool,
+    /// Column whose port it is.
+    pub col: usize,
+    /// Row of the buffer.
+    pub row: usize,
+}
+
+/// Is told what happens. Cells are numbers in the fabric's order.
+pub trait Observer {
+    /// Whether it wants to be told.
+    fn is_on(&self) -> bool {
+        true
+    }
+
+    /// A cell executes an instruction.
+    fn issue(&mut self, _cycle: u64, _cell: usize, _pc: usize, _op: &Op) {}
+
+    /// A port has an address.
+    fn address(&mut self, _cycle: u64, _cell: usize, _slot: u8, _port: u8, _address: u32) {}
+
+    /// A buffer is read or written.
+    fn access(&mut self, _access: Access) {}
+}
+
+/// Is told nothing.
+impl Observer for () {
+    fn is_on(&self) -> bool {
+        false
+    }
+}
+
+/// Remembers accesses.
+impl Observer for Vec<Access> {
+    fn access(&mut self, access: Access) {
+        self.push(access);
+    }
+}
+
+/// Tells of the addresses of a cell.
+pub(super) fn tell_addresses(observer: &mut impl Observer, cycle: u64, cell: usize, ports: &Ports) {
+    let numbers = (0..64_u8).filter(|number| ports.emitted >> number & 1 == 1);
+    for number in numbers {
+        let address = ports.addresses.get(usize::from(number)).copied().unwrap_or(0);
+        observer.address(cycle, cell, number / 4, number % 4, address);
+    }
+}

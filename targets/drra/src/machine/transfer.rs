@@ -1,0 +1,152 @@
+//! Steps 2 and 4 of a cycle: bulk rows and buffers.
+
+use super::observer::{Access, Observer};
+use super::{Fault, Machine};
+use crate::exec::{iosram, rf};
+use crate::fabric::Row;
+use crate::fault::FaultKind;
+use crate::program::At;
+use crate::state::{Bulk, CellState};
+
+/// Rows on their way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transfers {
+    memories: Vec<Transfer>,
+    output: Vec<(usize, usize, usize, Row)>,
+}
+
+/// A row on its way to a memory.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    cell: usize,
+    part: Bulk,
+    address: usize,
+    row: Row,
+}
+
+/// Ports that move rows: 2 and 3 of every slot, and 0 and 1 where they are of a memory.
+const ROW_PORTS: u64 = 0xcccc_cccc_cccc_cccc;
+
+impl Machine {
+    /// Step 2: reads all rows that move in this cycle.
+    pub(super) fn gather(
+        &mut self,
+        index: usize,
+        cycle: u64,
+        observer: &mut impl Observer,
+    ) -> Result<(), Fault> {
+        let Some(cell) = self.cells.get(index) else { return Ok(()) };
+        if cell.ports.emitted & (ROW_PORTS | cell.ports.iosram) == 0 {
+            return Ok(());
+        }
+        for (part, rf) in (0..).zip(&cell.rfs) {
+            if let Some(address) = cell.ports.address(rf.slot, rf::BULK_WRITE) {
+                let row = self.incoming(index, rf.slot);
+                self.transfers.memories.push(Transfer { cell: index, part: Bulk::Rf(part), address, row });
+            }
+        }
+        for part in 0..cell.iosrams.len() {
+            self.iosram(index, part, cycle, observer)?;
+        }
+        Ok(())
+    }
+
+    /// What a memory reads, and what goes to it.
+    fn iosram(
+        &mut self,
+        index: usize,
+        number: usize,
+        cycle: u64,
+        observer: &mut impl Observer,
+    ) -> Result<(), Fault> {
+        let place = self.fabric.place(index);
+        let Some(cell) = self.cells.get(index) else { return Ok(()) };
+        let Some(part) = cell.iosrams.get(number) else { return Ok(()) };
+        let (slot, ports) = (part.slot, &cell.ports);
+        let mut access = |is_write, row| {
+            if observer.is_on() {
+                observer.access(Access { cycle, is_write, col: place.col, row });
+            }
+        };
+        let fault = |port, kind: FaultKind| Fault::Access { cycle, place, slot, port, kind };
+        let mut input = Row::default();
+        if let Some(row) = ports.address(slot, iosram::INPUT_BUFFER) {
+            access(false, row);
+            input = self.input.read(row).map_err(|kind| fault(iosram::INPUT_BUFFER, kind))?;
+        }
+        if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
+            access(true, row);
+            self.transfers.output.push((place.col, index, row, part.output(ports)));
+        }
+        let bulk = ports.address(slot + 1, iosram::BULK_WRITE);
+        let transfer =
+            |address, row| Transfer { cell: index, part: Bulk::Iosram(number as u8), address, row };
+        match (ports.address(slot, iosram::SRAM_WRITE), bulk) {
+            (Some(address), bulk) => {
+                self.transfers.memories.push(transfer(address, input));
+                if bulk.is_some() {
+                    let at = At { place, pc: cell.sequencer.pc };
+                    let text =
+                        format!("slot {slot}: a bulk row is dropped, the input buffer's write has priority");
+                    self.warnings.add(cycle, at, text);
+                }
+            }
+            (None, Some(address)) => {
+                let row = self.incoming(index, slot + 1);
+                self.transfers.memories.push(transfer(address, row));
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side.
+    fn incoming(&self, index: usize, slot: u8) -> Row {
+        let side = self.cells.get(index).and_then(|cell| cell.swb.direction_of(slot));
+        let from = side.and_then(|side| {
+            let cell = self.cells.get(self.fabric.neighbour(index, side)?)?;
+            Some((cell, cell.swb.sender_of(side.opposite())?))
+        });
+        from.map(|(cell, slot)| outgoing(cell, slot)).unwrap_or_default()
+    }
+
+    /// Step 4: writes all rows.
+    pub(super) fn apply(&mut self, cycle: u64) -> Result<(), Fault> {
+        let mut transfers = std::mem::take(&mut self.transfers);
+        for transfer in transfers.memories.drain(..) {
+            let rows = self.cells.get_mut(transfer.cell).and_then(|cell| rows(cell, transfer.part));
+            let place = rows.and_then(|rows| rows.get_mut(transfer.address));
+            place.into_iter().for_each(|place| *place = transfer.row);
+        }
+        // Of several columns that write a row the highest counts.
+        transfers.output.sort_by_key(|(col, ..)| *col);
+        for (_, index, row, values) in transfers.output.drain(..) {
+            let place = self.fabric.place(index);
+            let slot =
+                self.cells.get(index).and_then(|cell| cell.iosrams.first()).map_or(0, |part| part.slot);
+            let fault = |kind| Fault::Access { cycle, place, slot, port: iosram::OUTPUT_BUFFER, kind };
+            self.output.write(row, values).map_err(fault)?;
+        }
+        self.transfers = transfers;
+        Ok(())
+    }
+}
+
+/// The bulk row that leaves a slot in this cycle.
+fn outgoing(cell: &CellState, slot: u8) -> Row {
+    match cell.bulk.get(usize::from(slot)).copied().unwrap_or_default() {
+        Bulk::None => Row::default(),
+        Bulk::Rf(part) => cell.rfs.get(usize::from(part)).map(|rf| rf.row(&cell.ports)).unwrap_or_default(),
+        Bulk::Iosram(part) => {
+            cell.iosrams.get(usize::from(part)).map(|part| part.row(&cell.ports)).unwrap_or_default()
+        }
+    }
+}
+
+fn rows(cell: &mut CellState, part: Bulk) -> Option<&mut Vec<Row>> {
+    match part {
+        Bulk::None => None,
+        Bulk::Rf(part) => cell.rfs.get_mut(usize::from(part)).map(|rf| &mut rf.rows),
+        Bulk::Iosram(part) => cell.iosrams.get_mut(usize::from(part)).map(|part| &mut part.rows),
+    }
+}

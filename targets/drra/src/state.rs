@@ -1,0 +1,270 @@
+//! [`CellState`]: everything a cell remembers.
+
+use crate::agu::{Pattern, Walk};
+use crate::component::Component;
+use crate::fabric::{Cell, Row, SLOTS};
+use crate::op::{DpuMode, Op};
+
+/// Ports of a cell: bit `4 * slot + port` of masks.
+pub const CELL_PORTS: usize = 64;
+/// Options of a switch box, configurations of a dpu.
+pub const OPTIONS: usize = 4;
+/// In place of a slot: none. Its word is always 0.
+pub const NO_SLOT: u8 = SLOTS as u8;
+
+/// A cell.
+#[derive(Clone, Debug)]
+pub struct CellState {
+    /// The first cycle in which something may happen that has not been computed.
+    pub wake: u64,
+    /// Control.
+    pub sequencer: Sequencer,
+    /// Address generators.
+    pub ports: Ports,
+    /// The switch box.
+    pub swb: Swb,
+    /// Register files.
+    pub rfs: Vec<Rf>,
+    /// Memories.
+    pub iosrams: Vec<Iosram>,
+    /// Data processing units.
+    pub dpus: Vec<Dpu>,
+    /// What leaves each slot in this cycle as a word, and 0 for [`NO_SLOT`].
+    pub words: [i16; 2 * SLOTS],
+    /// What gives bulk rows at each slot.
+    pub bulk: [Bulk; SLOTS],
+}
+
+/// What gives and takes bulk rows at a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bulk {
+    /// Nothing.
+    #[default]
+    None,
+    /// A register file, by index.
+    Rf(u8),
+    /// A memory, by index.
+    Iosram(u8),
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Sequencer {
+    /// The program.
+    pub ops: Vec<Op>,
+    /// Words of the instruction memory.
+    pub iram_words: usize,
+    /// Index of the next instruction.
+    pub pc: usize,
+    /// The cycle it is executed in; `u64::MAX` when the cell has halted.
+    pub next: u64,
+    /// The cycle of the halt.
+    pub halted: Option<u64>,
+    /// Scalar registers.
+    pub regs: [i16; 16],
+    /// Lines that are raised in this cycle.
+    pub raised: u64,
+}
+
+/// Address generators, by `4 * slot + port`.
+#[derive(Clone, Debug)]
+pub struct Ports {
+    /// Those that exist.
+    pub exist: u64,
+    /// Those of memories with an input or output, which may be configured again a cycle earlier.
+    pub iosram: u64,
+    /// Those under way.
+    pub active: u64,
+    /// Those with an address in this cycle.
+    pub emitted: u64,
+    /// Addresses of this cycle, wrapped; valid where `emitted` is set.
+    pub addresses: Box<[u32; CELL_PORTS]>,
+    /// Addresses each can have.
+    pub sizes: Box<[u32; CELL_PORTS]>,
+    /// Those under way.
+    pub walks: Box<[Walk; CELL_PORTS]>,
+    /// Configurations, not activated yet.
+    pub patterns: Vec<Pattern>,
+    /// Cycle after the last address; 0 for those that never ran.
+    pub ended: Box<[u64; CELL_PORTS]>,
+}
+
+/// The switch box: tables by option.
+#[derive(Clone, Debug)]
+pub struct Swb {
+    /// Word links as (source, target), the latest last.
+    pub links: [Vec<(u8, u8)>; OPTIONS],
+    /// The slot each slot's word comes from, as the links have it.
+    pub word_source: [[u8; SLOTS]; OPTIONS],
+    /// Directions each slot sends to, a bit each.
+    pub send: [[u16; SLOTS]; OPTIONS],
+    /// Slots that take from each direction, by code, a bit each.
+    pub receive: [[u16; 9]; OPTIONS],
+    /// Option of the words in force.
+    pub word_option: u8,
+    /// Option of the bulk rows in force.
+    pub bulk_option: u8,
+}
+
+/// A register file.
+#[derive(Clone, Debug)]
+pub struct Rf {
+    /// Its slot.
+    pub slot: u8,
+    /// Its words.
+    pub rows: Vec<Row>,
+}
+
+/// A memory.
+#[derive(Clone, Debug)]
+pub struct Iosram {
+    /// Its first slot.
+    pub slot: u8,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A configuration of a dpu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DpuConfig {
+    /// What is computed.
+    pub mode: DpuMode,
+    /// Constant of some modes.
+    pub immediate: i16,
+}
+
+/// A data processing unit.
+#[derive(Clone, Debug)]
+pub struct Dpu {
+    /// Its first slot.
+    pub slot: u8,
+    /// Fraction bits of products.
+    pub fraction_bits: u32,
+    /// Configurations.
+    pub configs: [DpuConfig; OPTIONS],
+    /// Which is in force.
+    pub config: u8,
+    /// The output register.
+    pub out: i16,
+    /// The accumulator.
+    pub acc: i64,
+    /// The internal register, of extensions only.
+    pub ir: i16,
+}
+
+/// The bit of a port.
+pub const fn bit(slot: u8, port: u8) -> u64 {
+    1 << (4 * (slot as u32 & 15) + (port as u32 & 3))
+}
+
+/// The number of a port.
+pub const fn number(slot: u8, port: u8) -> usize {
+    4 * (slot as usize & 15) + (port as usize & 3)
+}
+
+impl CellState {
+    /// A cell after reset, with its program.
+    pub fn new(cell: &Cell, ops: Vec<Op>) -> Self {
+        let mut state = Self {
+            wake: 0,
+            sequencer: Sequencer::new(ops, cell.iram_words),
+            ports: Ports::new(cell),
+            swb: Swb::default(),
+            rfs: Vec::new(),
+            iosrams: Vec::new(),
+            dpus: Vec::new(),
+            words: [0; 2 * SLOTS],
+            bulk: [Bulk::None; SLOTS],
+        };
+        for part in &cell.resources {
+            let (slot, rows) = (part.slot, vec![Row::default(); part.rows]);
+            match part.component {
+                Component::Rf => state.rfs.push(Rf { slot, rows }),
+                Component::Dpu => state.dpus.push(Dpu::new(slot, part.fraction_bits)),
+                component if component.is_iosram() => state.iosrams.push(Iosram { slot, rows }),
+                _ => {}
+            }
+        }
+        state.place_bulk();
+        state
+    }
+
+    /// What it is doing.
+    pub fn describe(&self, cell: &Cell) -> String {
+        let Sequencer { ops, pc, next, halted, regs, .. } = &self.sequencer;
+        let doing = match halted {
+            Some(cycle) => format!("halted in cycle {cycle}"),
+            None => {
+                let name = ops.get(*pc).unwrap_or(&Op::Halt).name_in(cell);
+                format!("at instruction {pc} ({name}), which is for cycle {next}")
+            }
+        };
+        let regs = (0..).zip(regs).filter(|(_, value)| **value != 0);
+        let regs: String = regs.map(|(index, value)| format!(", r{index} = {value}")).collect();
+        format!("{doing}; {} ports run{regs}", self.ports.active.count_ones())
+    }
+
+    fn place_bulk(&mut self) {
+        let rfs = (0_u8..).zip(&self.rfs).map(|(index, rf)| (rf.slot, Bulk::Rf(index)));
+        let iosrams = (0_u8..).zip(&self.iosrams).map(|(index, part)| (part.slot + 1, Bulk::Iosram(index)));
+        for (slot, part) in rfs.chain(iosrams) {
+            self.bulk.iter_mut().skip(slot.into()).take(1).for_each(|at| *at = part);
+        }
+    }
+}
+
+impl Sequencer {
+    fn new(ops: Vec<Op>, iram_words: usize) -> Self {
+        Self { ops, iram_words, pc: 0, next: 0, halted: None, regs: [0; 16], raised: 0 }
+    }
+}
+
+impl Ports {
+    fn new(cell: &Cell) -> Self {
+        let mut ports = Self {
+            exist: 0,
+            iosram: 0,
+            active: 0,
+            emitted: 0,
+            addresses: Box::new([0; CELL_PORTS]),
+            sizes: Box::new([1; CELL_PORTS]),
+            walks: Box::new(std::array::from_fn(|_| Walk::default())),
+            patterns: vec![Pattern::default(); CELL_PORTS],
+            ended: Box::new([0; CELL_PORTS]),
+        };
+        for part in &cell.resources {
+            for (slot, port, size) in part.ports() {
+                ports.exist |= bit(slot, port);
+                ports.iosram |= if part.component.is_iosram() { bit(slot, port) } else { 0 };
+                ports.sizes[number(slot, port)] = size;
+            }
+        }
+        ports
+    }
+
+    /// The address of a port, if it has one in this cycle.
+    #[inline]
+    pub fn address(&self, slot: u8, port: u8) -> Option<usize> {
+        (self.emitted & bit(slot, port) != 0).then(|| self.addresses[number(slot, port)] as usize)
+    }
+}
+
+impl Default for Swb {
+    fn default() -> Self {
+        Self {
+            links: Default::default(),
+            word_source: [[NO_SLOT; SLOTS]; OPTIONS],
+            send: [[0; SLOTS]; OPTIONS],
+            receive: [[0; 9]; OPTIONS],
+            word_option: 0,
+            bulk_option: 0,
+        }
+    }
+}
+
+impl Dpu {
+    const fn new(slot: u8, fraction_bits: u32) -> Self {
+        let idle = DpuConfig { mode: DpuMode::Idle, immediate: 0 };
+        Self { slot, fraction_bits, configs: [idle; OPTIONS], config: 0, out: 0, acc: 0, ir: 0 }
+    }
+}
