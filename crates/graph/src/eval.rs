@@ -80,6 +80,17 @@ pub fn evaluate_with(
     inputs: &[Tensor],
     mut observe: impl FnMut(&Node, &[Arc<Tensor>]),
 ) -> Result<Vec<Tensor>, EvalError> {
+    evaluate_changing(graph, inputs, |node, results| observe(node, results))
+}
+
+/// As [`evaluate_with`]; `change` may put other tensors of the same shapes and types in the results' places.
+///
+/// Errors: those of [`evaluate`].
+pub(crate) fn evaluate_changing(
+    graph: &Graph,
+    inputs: &[Tensor],
+    mut change: impl FnMut(&Node, &mut [Arc<Tensor>]),
+) -> Result<Vec<Tensor>, EvalError> {
     check_inputs(graph, inputs)?;
     let mut tensors = Tensors::new(graph);
     for (&id, tensor) in graph.inputs.iter().zip(inputs) {
@@ -87,8 +98,8 @@ pub fn evaluate_with(
     }
     let last_use = last_uses(graph);
     for (index, node) in graph.nodes.iter().enumerate() {
-        let results = run_node(&tensors, node)?;
-        observe(node, &results);
+        let mut results = run_node(&tensors, node)?;
+        change(node, &mut results);
         for (&id, result) in node.outputs.iter().zip(results) {
             tensors.set(id, result);
         }

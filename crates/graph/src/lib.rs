@@ -17,10 +17,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod classes;
 pub mod eval;
 mod graph;
 mod ir;
 mod macs;
+mod observe;
 pub mod op;
 mod part;
 pub mod pass;
@@ -36,6 +38,7 @@ mod work;
 pub use eval::{EvalError, evaluate, evaluate_all, evaluate_with};
 pub use graph::GraphError;
 pub use ir::{Graph, Node, NodeId, Value, ValueId, ValueInfo};
+pub use observe::{Observations, Statistic};
 pub use op::{Op, OpError, Operator};
 pub use rounding::rounding_bounds;
 pub use work::Work;

@@ -1,14 +1,38 @@
-//! Post-training quantisation with a power of two for each tensor: [`Quantisation`].
+//! Post-training quantisation with a power of two for each tensor: [`quantise`] gives a [`Quantisation`].
 //!
 //! A tensor with fraction length `F` is held as integers, each standing for `integer * 2^-F`. An
 //! accelerator says in a [`Scheme`] how wide its integers are and what its shifts express; samples say
-//! how large values become.
+//! in [`Distributions`] how large values become, and a [`Method`] makes fraction lengths of that. Values that
+//! operators move, compare or add have one in common. [`Losses`] tell what each tensor loses by it, and
+//! [`simulate`] what the whole network does.
+//!
+//! | module | is |
+//! |---|---|
+//! | `distribution` | where the elements of each value lie, from samples |
+//! | `sharing` | what each value is for, and which have one fraction length |
+//! | `choose` | a fraction length for tensors that share it |
+//! | `measure` | what each tensor loses |
+//! | `simulate` | the network with its tensors rounded |
+//! | [`rows`] | weights of 4 bits with a scale for each row, for targets that want those |
 
+mod choose;
+mod distribution;
+mod measure;
 pub mod rows;
+mod sharing;
+mod simulate;
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use crate::ir::{Graph, ValueId};
+use crate::ir::{Graph, Node, ValueId};
+use crate::rescale::roles::{Role, role};
+pub use choose::Method;
+pub use distribution::{Distribution, Distributions};
+pub use measure::{Loss, Losses};
+use sharing::Sharing;
+pub use sharing::shown;
+pub use simulate::simulate;
 
 /// What a tensor is for; widths differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,14 +112,33 @@ impl Scheme {
 
     /// The integer of `bits` bits that stands for `x` with fraction length `fraction`; saturates. NaN is 0.
     pub fn integer(&self, x: f32, fraction: i32, bits: u32) -> i32 {
-        let (scaled, largest) = (f64::from(x) * 2f64.powi(fraction), 2f64.powi(bits as i32 - 1));
-        let rounded = match self.rounding {
+        self.rounded(x.into(), fraction).clamp(-half(bits), half(bits) - 1.0) as i32
+    }
+
+    /// The real number that the integer for `x` stands for.
+    fn nearest(&self, x: f64, fraction: i32, bits: u32) -> f64 {
+        self.rounded(x, fraction).clamp(-half(bits), half(bits) - 1.0) * 2f64.powi(-fraction)
+    }
+
+    /// Whether `x` is beyond the integers after rounding.
+    fn saturates(&self, x: f64, fraction: i32, bits: u32) -> bool {
+        !(-half(bits)..half(bits)).contains(&self.rounded(x, fraction))
+    }
+
+    /// The whole number next to `x * 2^fraction`.
+    fn rounded(&self, x: f64, fraction: i32) -> f64 {
+        let scaled = x * 2f64.powi(fraction);
+        match self.rounding {
             Rounding::HalfUp => (scaled + 0.5).floor(),
             Rounding::HalfAway => scaled.round(),
             Rounding::HalfEven => scaled.round_ties_even(),
-        };
-        rounded.clamp(-largest, largest - 1.0) as i32
+        }
     }
+}
+
+/// Half as many as there are integers of so many bits.
+fn half(bits: u32) -> f64 {
+    2f64.powi(bits as i32 - 1)
 }
 
 /// A tensor's fraction length and what it is for.
@@ -158,6 +201,64 @@ impl Quantisation {
     /// The integers of a constant, row-major; none when it is no quantised one.
     pub fn constant(&self, graph: &Graph, id: ValueId) -> Option<Vec<i32>> {
         self.integers(id, graph.constant(id)?.as_f32()?)
+    }
+}
+
+/// Chooses fraction lengths for a valid graph. `stated` are those that the model itself gives to values.
+///
+/// Values that share a fraction length and are given several get the least, with which all of them fit. Where
+/// the shifts do not reach, weights and biases give way.
+pub fn quantise(
+    graph: &Graph,
+    seen: &Distributions,
+    scheme: &Scheme,
+    method: Method,
+    stated: &BTreeMap<ValueId, i32>,
+) -> Quantisation {
+    let sharing = Sharing::new(graph);
+    let mut classes: BTreeMap<(usize, Kind), Vec<ValueId>> = BTreeMap::new();
+    for (index, kind) in sharing.kinds.iter().enumerate() {
+        let (id, class) = (ValueId(index as u32), sharing.classes[index]);
+        // Weights and biases share with nobody.
+        let class = if *kind == Some(Kind::Activation) { class } else { index };
+        if let Some(kind) = kind {
+            classes.entry((class, *kind)).or_default().push(id);
+        }
+    }
+    let mut quantisation = Quantisation::new(scheme.clone());
+    for ((_, kind), members) in classes {
+        let tensor = |&id: &ValueId| match graph.constant(id) {
+            Some(constant) => constant.as_f32().map(choose::Tensor::Constant),
+            None => seen.get(id).filter(|_| !sharing.hidden[id.0 as usize]).map(choose::Tensor::Seen),
+        };
+        let given = members.iter().filter_map(|id| stated.get(id).copied()).min();
+        let choose = || {
+            let tensors: Vec<_> = members.iter().filter_map(tensor).collect();
+            choose::fraction(scheme, kind, method, &tensors)
+        };
+        let fraction = given.unwrap_or_else(choose);
+        members.iter().for_each(|&id| quantisation.set(id, kind, fraction));
+    }
+    graph.nodes.iter().for_each(|node| quantisation.reach(graph, node));
+    quantisation
+}
+
+impl Quantisation {
+    /// Changes the fraction lengths of the node's constants so that shifts express its results.
+    fn reach(&mut self, graph: &Graph, node: &Node) {
+        let Role::Linear { x } = role(graph, node) else { return };
+        let operand = |place: usize| node.inputs.get(place).copied();
+        let result = node.outputs.first().and_then(|&id| self.fraction(id));
+        let (Some(from), Some(to)) = (operand(x).and_then(|id| self.fraction(id)), result) else { return };
+        let (least, most) = (*self.scheme.shifts.start(), *self.scheme.shifts.end());
+        for (place, id) in node.inputs.iter().copied().enumerate().filter(|&(place, _)| place != x) {
+            let (Some(fraction), Some(kind)) = (self.fraction(id), self.kind(id)) else { continue };
+            let operand = if kind == Kind::Bias || place > 1 { 0 } else { from };
+            // The shift falls as the fraction length rises.
+            let shift = self.scheme.product_shift(operand, fraction, to);
+            let legal = shift.clamp(least, most.max(least));
+            self.set(id, kind, fraction + shift - legal);
+        }
     }
 }
 

@@ -17,13 +17,13 @@
 
 mod ranges;
 mod rewrite;
-mod roles;
+pub(crate) mod roles;
 mod solve;
 
 use crate::ir::Graph;
 use crate::pass::PassError;
 
-pub use ranges::Ranges;
+pub use ranges::{Magnitude, Ranges};
 
 /// What has to fit, and into what.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use crate::op::{BinaryKind, Clip, Op, Pad, PadMode, ReduceKind, UnaryKind};
 
 /// How an operator takes scaled operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// It takes and gives real values.
     Real,
     /// All its floats, operands and results, have one exponent: `f(c x) = c f(x)`.
@@ -22,7 +22,7 @@ pub(super) enum Role {
 }
 
 /// The role of a node. An operator that is not in the list takes real values.
-pub(super) fn role(graph: &Graph, node: &Node) -> Role {
+pub(crate) fn role(graph: &Graph, node: &Node) -> Role {
     let results_are_floats = node.outputs.iter().all(|&id| is_float(graph, id));
     if !results_are_floats {
         return Role::Real;
@@ -68,12 +68,12 @@ pub(super) fn scaled(op: &Op, factor: f32) -> Op {
 }
 
 /// How many operands of a homogeneous operator are scaled; a slope is not.
-pub(super) fn scaled_operands(op: &Op) -> usize {
+pub(crate) fn scaled_operands(op: &Op) -> usize {
     if matches!(op, Op::PRelu(_)) { 1 } else { usize::MAX }
 }
 
 /// Whether the value is made of floats.
-pub(super) fn is_float(graph: &Graph, id: ValueId) -> bool {
+pub(crate) fn is_float(graph: &Graph, id: ValueId) -> bool {
     graph.value(id).info.element == ElementType::F32
 }
 

@@ -3,6 +3,7 @@
 use super::ranges::{Ranges, magnitude};
 use super::roles::{Role, is_float, role};
 use super::{Limits, exponent_of, floor_log2};
+use crate::classes::Classes;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
 
@@ -129,26 +130,12 @@ fn real_values(graph: &Graph) -> Vec<bool> {
 
 /// For each value a representative of its class.
 fn classes(graph: &Graph, is_real: &[bool]) -> Vec<usize> {
-    let mut parents: Vec<usize> = (0..graph.values.len()).collect();
+    let mut classes = Classes::new(graph.values.len());
     for node in graph.nodes.iter().filter(|node| role(graph, node) == Role::Homogeneous) {
-        let members = node.inputs.iter().chain(&node.outputs).map(|id| id.0 as usize);
-        let mut members = members.filter(|&id| !is_real[id]);
-        if let Some(first) = members.next() {
-            for other in members {
-                let (a, b) = (root(&mut parents, first), root(&mut parents, other));
-                parents[a] = b;
-            }
-        }
+        let members = node.inputs.iter().chain(&node.outputs).copied();
+        classes.join(members.filter(|id| !is_real[id.0 as usize]));
     }
-    (0..parents.len()).map(|id| root(&mut parents, id)).collect()
-}
-
-fn root(parents: &mut [usize], mut id: usize) -> usize {
-    while parents[id] != id {
-        parents[id] = parents[parents[id]];
-        id = parents[id];
-    }
-    id
+    classes.representatives()
 }
 
 /// The largest magnitudes of what a linear node multiplies by, and of what it adds.

@@ -1,0 +1,63 @@
+//! [`Observations`]: what samples tell of each value of a graph.
+
+use npukit_numeric::Tensor;
+
+use crate::eval::{EvalError, evaluate_with};
+use crate::ir::{Graph, ValueId};
+
+/// What is gathered from the tensors that a value becomes, one for each sample.
+pub trait Statistic: Clone {
+    /// Takes a tensor in.
+    fn note(&mut self, tensor: &Tensor);
+
+    /// Takes in what another one of the same value has seen.
+    fn merge(&mut self, other: &Self);
+}
+
+/// A statistic of each value, by [`ValueId`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observations<S>(Vec<S>);
+
+impl<S: Statistic> Observations<S> {
+    /// No sample seen yet.
+    pub fn new(graph: &Graph) -> Self
+    where
+        S: Default,
+    {
+        Self::with(graph, |_| S::default())
+    }
+
+    /// No sample seen yet; `empty` makes the statistic of a value.
+    pub fn with(graph: &Graph, empty: impl FnMut(ValueId) -> S) -> Self {
+        Self((0..graph.values.len() as u32).map(ValueId).map(empty).collect())
+    }
+
+    /// Evaluates a sample, tensors in the order of the graph's inputs, and notes what it gives.
+    ///
+    /// Errors: those of [`evaluate`](crate::evaluate).
+    pub fn observe(&mut self, graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
+        evaluate_with(graph, inputs, |node, results| {
+            node.outputs.iter().zip(results).for_each(|(&id, result)| self.note(id, result));
+        })?;
+        graph.inputs.iter().zip(inputs).for_each(|(&id, tensor)| self.note(id, tensor));
+        Ok(())
+    }
+
+    /// Notes a tensor of value `id`.
+    pub fn note(&mut self, id: ValueId, tensor: &Tensor) {
+        if let Some(statistic) = self.0.get_mut(id.0 as usize) {
+            statistic.note(tensor);
+        }
+    }
+
+    /// What this and `other` have seen, of the same graph.
+    pub fn merge(mut self, other: &Self) -> Self {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+        self
+    }
+
+    /// Of one value; none of one that the graph does not have.
+    pub fn get(&self, id: ValueId) -> Option<&S> {
+        self.0.get(id.0 as usize)
+    }
+}

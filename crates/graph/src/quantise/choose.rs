@@ -1,0 +1,154 @@
+//! [`Method`]: how large values become, to a fraction length.
+
+use super::distribution::Distribution;
+use super::{Kind, Scheme};
+
+/// How a fraction length is chosen. All of them take the largest one with which what counts fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Method {
+    /// Everything that was seen fits.
+    MinMax,
+    /// So much of each tensor fits, in percent.
+    Percentile(f64),
+    /// What makes the sum of the squared errors of rounding and saturation least.
+    #[default]
+    LeastSquares,
+}
+
+/// Smallest and largest fraction length.
+const FRACTIONS: (i32, i32) = (-64, 64);
+
+/// What is known of a tensor.
+pub(super) enum Tensor<'a> {
+    /// What samples tell.
+    Seen(&'a Distribution),
+    /// All of it.
+    Constant(&'a [f32]),
+}
+
+impl Tensor<'_> {
+    /// The smallest finite element, at most 0, and the largest, at least 0.
+    fn extremes(&self) -> [f64; 2] {
+        match self {
+            Self::Seen(distribution) => distribution.extremes(),
+            Self::Constant(values) => {
+                let finite = values.iter().map(|&x| f64::from(x)).filter(|x| x.is_finite());
+                finite.fold([0.0; 2], |[low, high], x| [low.min(x), high.max(x)])
+            }
+        }
+    }
+
+    /// The magnitude that at most the share `1 - share` of the elements exceeds.
+    fn magnitude_of(&self, share: f64) -> f64 {
+        match self {
+            Self::Seen(distribution) => distribution.magnitude_of(share),
+            Self::Constant(values) => {
+                let mut all: Vec<f64> =
+                    values.iter().map(|x| f64::from(x.abs())).filter(|x| x.is_finite()).collect();
+                all.sort_by(f64::total_cmp);
+                let above = ((1.0 - share) * all.len() as f64) as usize;
+                all.len().checked_sub(above + 1).and_then(|place| all.get(place)).copied().unwrap_or(0.0)
+            }
+        }
+    }
+
+    /// The sum of the squares of what `error` gives for each element.
+    fn squares(&self, error: impl Fn(f64) -> f64) -> f64 {
+        match self {
+            Self::Seen(distribution) => {
+                distribution.points().map(|(x, count)| error(x).powi(2) * count as f64).sum()
+            }
+            Self::Constant(values) => {
+                values.iter().filter(|x| x.is_finite()).map(|&x| error(x.into()).powi(2)).sum()
+            }
+        }
+    }
+}
+
+/// The fraction length for tensors that share it.
+pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[Tensor<'_>]) -> i32 {
+    let bits = scheme.bits(kind);
+    let extremes = tensors.iter().map(Tensor::extremes);
+    let extremes = extremes.fold([0.0f64; 2], |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    let full = largest_that_fits(scheme, bits, extremes);
+    match method {
+        Method::MinMax => full,
+        Method::Percentile(percent) => {
+            let most = tensors.iter().map(|tensor| tensor.magnitude_of(percent / 100.0)).fold(0.0, f64::max);
+            // Nothing but zeros counts: all the rest may well fit.
+            if most == 0.0 { full } else { largest_that_fits(scheme, bits, [0.0, most]).max(full) }
+        }
+        Method::LeastSquares => {
+            let squares = |fraction: i32| -> f64 {
+                let error = |x: f64| x - scheme.nearest(x, fraction, bits);
+                tensors.iter().map(|tensor| tensor.squares(error)).sum()
+            };
+            let last = (full + bits as i32 - 1).min(FRACTIONS.1);
+            let all = (full..=last).map(|fraction| (fraction, squares(fraction)));
+            all.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(full, |(fraction, _)| fraction)
+        }
+    }
+}
+
+/// The largest fraction length with which nothing between the extremes saturates after rounding.
+fn largest_that_fits(scheme: &Scheme, bits: u32, extremes: [f64; 2]) -> i32 {
+    let most = extremes.map(f64::abs).into_iter().fold(0.0, f64::max);
+    if most == 0.0 {
+        return bits as i32 - 1;
+    }
+    let fits = |fraction: i32| extremes.iter().all(|&x| !scheme.saturates(x, fraction, bits));
+    // One more than the logarithm says is too much in any case, lest that be rounded.
+    let guess = bits as i32 - most.log2().floor() as i32;
+    let guess = guess.clamp(FRACTIONS.0, FRACTIONS.1);
+    (guess - 3..=guess).rev().find(|&fraction| fits(fraction)).unwrap_or(guess - 3).max(FRACTIONS.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn chosen(method: Method, values: &[f32]) -> i32 {
+        fraction(&Scheme::default(), Kind::Weight, method, &[Tensor::Constant(values)])
+    }
+
+    #[test]
+    fn everything_fits_by_the_extremes() {
+        for (values, expected) in [
+            (&[0.0][..], 7),
+            (&[], 7),
+            (&[1.0], 6),
+            (&[-1.0], 7),
+            (&[127.0], 0),
+            (&[127.4], 0),
+            (&[127.5], -1),
+            (&[1e-30], 64),
+        ] {
+            assert_eq!(chosen(Method::MinMax, values), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn outliers_are_given_up_for_the_rest() {
+        let mut values: Vec<f32> = (0..10_000).map(|i| (i as f32 / 5_000.0) - 1.0).collect();
+        values.push(40.0);
+        assert_eq!(chosen(Method::MinMax, &values), 1);
+        assert_eq!(chosen(Method::Percentile(99.0), &values), 7);
+        assert_eq!(chosen(Method::Percentile(100.0), &values), 1);
+        values.extend(vec![3.0; 10]);
+        assert_eq!(chosen(Method::LeastSquares, &values), 2);
+    }
+
+    proptest! {
+        /// Least squares by looking at every fraction length there is.
+        #[test]
+        fn least_squares_are_least(values in prop::collection::vec(-100.0..100.0f32, 1..40)) {
+            let scheme = Scheme::default();
+            let squares = |fraction| -> f64 {
+                values.iter().map(|&x| (f64::from(x) - scheme.nearest(x.into(), fraction, 8)).powi(2)).sum()
+            };
+            let best = (-64..=64).map(squares).fold(f64::INFINITY, f64::min);
+            prop_assert_eq!(squares(chosen(Method::LeastSquares, &values)), best);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! [`Loss`]: what a tensor loses by its integers.
+
+use npukit_numeric::Tensor;
+
+use super::{Quantisation, Scheme};
+use crate::ir::{Graph, ValueId};
+use crate::observe::{Observations, Statistic};
+
+/// What each value loses over the samples seen, each by itself: the values are those of the float network.
+pub type Losses = Observations<Loss>;
+
+/// What a tensor loses by its integers. Of one that has none it only tells the range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// How it is held: the quantisation's scheme, fraction length and bits.
+    held: Option<(Scheme, i32, u32)>,
+    minimum: f32,
+    maximum: f32,
+    elements: u64,
+    saturated: u64,
+    /// Sums of squares of the elements and of their errors.
+    squares: [f64; 2],
+}
+
+impl Loss {
+    /// Nothing seen yet of value `id`.
+    pub fn new(quantisation: &Quantisation, id: ValueId) -> Self {
+        let held = quantisation.fraction(id).zip(quantisation.bits(id));
+        let held = held.map(|(fraction, bits)| (quantisation.scheme.clone(), fraction, bits));
+        let (minimum, maximum) = (f32::INFINITY, f32::NEG_INFINITY);
+        Self { held, minimum, maximum, elements: 0, saturated: 0, squares: [0.0; 2] }
+    }
+
+    /// The smallest finite element seen; 0 when there was none.
+    pub fn minimum(&self) -> f32 {
+        if self.elements == 0 { 0.0 } else { self.minimum }
+    }
+
+    /// The largest finite element seen; 0 when there was none.
+    pub fn maximum(&self) -> f32 {
+        if self.elements == 0 { 0.0 } else { self.maximum }
+    }
+
+    /// The share of elements that saturate, 0 to 1.
+    pub fn saturated(&self) -> f64 {
+        self.saturated as f64 / self.elements.max(1) as f64
+    }
+
+    /// The root of the mean squared error by that of the mean squared element; 0 without errors.
+    pub fn relative(&self) -> f64 {
+        let [signal, noise] = self.squares;
+        if noise == 0.0 { 0.0 } else { (noise / signal).sqrt() }
+    }
+
+    /// The signal-to-noise ratio in decibels; none without errors.
+    pub fn decibels(&self) -> Option<f64> {
+        let [signal, noise] = self.squares;
+        (noise > 0.0).then(|| 10.0 * (signal / noise).log10())
+    }
+
+    fn note_one(&mut self, x: f32) {
+        if !x.is_finite() {
+            return;
+        }
+        (self.minimum, self.maximum) = (self.minimum.min(x), self.maximum.max(x));
+        self.elements += 1;
+        if let Some((scheme, fraction, bits)) = &self.held {
+            let x = f64::from(x);
+            self.saturated += u64::from(scheme.saturates(x, *fraction, *bits));
+            self.squares[0] += x * x;
+            self.squares[1] += (x - scheme.nearest(x, *fraction, *bits)).powi(2);
+        }
+    }
+}
+
+impl Statistic for Loss {
+    fn note(&mut self, tensor: &Tensor) {
+        tensor.as_f32().unwrap_or_default().iter().for_each(|&x| self.note_one(x));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        (self.minimum, self.maximum) = (self.minimum.min(other.minimum), self.maximum.max(other.maximum));
+        self.elements += other.elements;
+        self.saturated += other.saturated;
+        self.squares.iter_mut().zip(other.squares).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+impl Losses {
+    /// No sample seen yet.
+    pub fn of(graph: &Graph, quantisation: &Quantisation) -> Self {
+        Self::with(graph, |id| Loss::new(quantisation, id))
+    }
+
+    /// Takes the quantised constants in, which no sample shows.
+    pub fn note_constants(&mut self, graph: &Graph, quantisation: &Quantisation) {
+        let ids = (0..graph.values.len() as u32).map(ValueId);
+        for id in ids.filter(|&id| quantisation.fraction(id).is_some()) {
+            if let Some(constant) = graph.constant(id) {
+                self.note(id, constant);
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! [`Sharing`]: what each value is for, and which values have one fraction length.
+
+use std::collections::HashSet;
+
+use super::{Kind, Quantisation};
+use crate::classes::Classes;
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::op::{Op, ReduceKind, UnaryKind};
+use crate::rescale::roles::{Role, is_float, role, scaled_operands};
+
+/// Of the values of a graph.
+pub(super) struct Sharing {
+    /// What each is for; none of what is not quantised.
+    pub kinds: Vec<Option<Kind>>,
+    /// A representative of the values it shares its fraction length with.
+    pub classes: Vec<usize>,
+    /// Whether saturation of the value is without effect that its readers' results would not show:
+    /// nobody but rectifiers and maximum pooling reads it, which saturate alike.
+    pub hidden: Vec<bool>,
+}
+
+impl Sharing {
+    pub fn new(graph: &Graph) -> Self {
+        let mut kinds = vec![None; graph.values.len()];
+        let mut classes = Classes::new(graph.values.len());
+        let float = |id: &ValueId| is_float(graph, *id);
+        for &id in graph
+            .inputs
+            .iter()
+            .chain(graph.nodes.iter().flat_map(|node| &node.outputs))
+            .filter(|&id| float(id))
+        {
+            kinds[id.0 as usize] = Some(Kind::Activation);
+        }
+        for node in &graph.nodes {
+            for (id, kind) in constants(graph, node) {
+                // A constant that is used in two ways keeps the narrower, which is the first.
+                let known = &mut kinds[id.0 as usize];
+                *known = Some(known.map_or(kind, |known: Kind| known.min(kind)));
+            }
+            if shares(graph, node) {
+                let operands = node.inputs.iter().take(scaled_operands(&node.op));
+                classes.join(operands.chain(&node.outputs).copied().filter(float));
+            }
+        }
+        Self { kinds, classes: classes.representatives(), hidden: hidden(graph) }
+    }
+}
+
+/// Whether all floats of the node have one fraction length: it moves or compares or adds integers.
+fn shares(graph: &Graph, node: &Node) -> bool {
+    role(graph, node) == Role::Homogeneous
+        && match &node.op {
+            // Means and lengths are sums of products, which have a fraction length of their own.
+            Op::AveragePool(_) => false,
+            Op::Reduce(reduce) => matches!(reduce.kind, ReduceKind::Max | ReduceKind::Min),
+            Op::Unary(unary) => !matches!(unary.kind, UnaryKind::Neg),
+            _ => true,
+        }
+}
+
+/// The constants that a node works with as integers, and what for.
+fn constants(graph: &Graph, node: &Node) -> Vec<(ValueId, Kind)> {
+    let kind = |(place, &id): (usize, &ValueId)| {
+        graph.constant(id).filter(|_| is_float(graph, id))?;
+        let kind = match role(graph, node) {
+            Role::Linear { .. } => match (&node.op, place) {
+                // scale, bias, mean, variance
+                (Op::BatchNormalization(_), 2 | 3) | (_, 2) => Kind::Bias,
+                _ => Kind::Weight,
+            },
+            Role::Homogeneous if place >= scaled_operands(&node.op) => Kind::Weight,
+            Role::Homogeneous => Kind::Activation,
+            Role::Product | Role::Real => return None,
+        };
+        Some((id, kind))
+    };
+    node.inputs.iter().enumerate().filter_map(kind).collect()
+}
+
+/// The quantised values worth telling of, in the order in which nodes read and make them: no result that only
+/// holds the elements of another in another order, and none whose saturation its readers' results show.
+pub fn shown(graph: &Graph, quantisation: &Quantisation) -> Vec<ValueId> {
+    let (hidden, mut seen) = (hidden(graph), HashSet::new());
+    let moves = |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_));
+    let of_nodes = graph.nodes.iter().flat_map(|node| {
+        let constants = node.inputs.iter().filter(|&&id| graph.constant(id).is_some());
+        constants.chain(node.outputs.iter().filter(move |_| !moves(&node.op)))
+    });
+    let all = graph.inputs.iter().chain(of_nodes).copied();
+    let told = |id: &ValueId| quantisation.fraction(*id).is_some() && !hidden[id.0 as usize];
+    all.filter(told).filter(|&id| seen.insert(id)).collect()
+}
+
+fn hidden(graph: &Graph) -> Vec<bool> {
+    let saturates_alike = |&id: &NodeId| matches!(graph.node(id).op, Op::Relu(_) | Op::MaxPool(_));
+    let hidden = |(id, readers): (usize, &Vec<NodeId>)| {
+        !readers.is_empty() && !graph.is_output(ValueId(id as u32)) && readers.iter().all(saturates_alike)
+    };
+    graph.consumers().iter().enumerate().map(hidden).collect()
+}
