@@ -5,10 +5,12 @@
 //! bits. A network is a function over the builder in `networks/`, and a line in the list there.
 
 mod builder;
+mod images;
 mod network;
 mod networks;
 mod random;
 mod spread;
 
+pub use images::stand_in;
 pub use network::{Counts, INPUT, Network};
 pub use networks::{network, networks};
