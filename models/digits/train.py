@@ -32,6 +32,7 @@ BATCH = 64
 RATE = 3e-3
 WEIGHT_DECAY = 1e-2
 ARRAY_LANES = (4, 8, 16, 32)
+CALIBRATION = 64
 ASSETS = Path(__file__).resolve().parents[2] / "crates" / "npukit" / "assets"
 
 
@@ -132,6 +133,7 @@ def main():
     (output / "digits.onnx").write_bytes(serialised)
     np.save(output / "digits_images.npy", images)
     np.save(output / "digits_labels.npy", labels)
+    np.save(output / "digits_calibration.npy", train_images[:CALIBRATION])
 
 
 if __name__ == "__main__":

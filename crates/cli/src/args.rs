@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use npukit::QuantiseMethod;
 
 /// One toolchain for open neural-network accelerators.
 #[derive(Debug, Parser)]
@@ -95,12 +96,17 @@ pub struct LoweringArgs {
 #[derive(Debug, Args)]
 pub struct CalibrationArgs {
     /// Typical inputs: weights and values between layers are scaled by powers of two so that what
-    /// these reach fits the number format. Without them nothing is scaled
+    /// these reach fits the number format. Without them nothing is scaled, and a target that takes
+    /// integers only is calibrated by made-up inputs
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,
     /// When to scale
     #[arg(long, value_enum, default_value_t)]
     pub rescale: Rescale,
+    /// How a target that takes integers only chooses their scales: `least-squares` (the default; least
+    /// error of each tensor), `min-max` (nothing saturates) or `percentile=99.9` (so much does not)
+    #[arg(long, value_name = "METHOD", value_parser = quantise_method)]
+    pub quantise: Option<QuantiseMethod>,
 }
 
 /// When layers are scaled by powers of two.
@@ -279,6 +285,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub source: ModelSourceArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub calibration: CalibrationArgs,
 }
 
 /// `npu conform`
@@ -399,6 +408,12 @@ fn dimension(text: &str) -> Result<(String, usize), String> {
     let size =
         size.trim().parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))?;
     Ok((name.to_owned(), size))
+}
+
+/// `least-squares`
+fn quantise_method(text: &str) -> Result<QuantiseMethod, String> {
+    let legal = "must be `least-squares`, `min-max` or `percentile=P` with 50 to 100 for P";
+    npukit::quantise_method(text).ok_or_else(|| legal.to_owned())
 }
 
 /// `x=1,3,32,32`

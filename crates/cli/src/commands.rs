@@ -84,7 +84,7 @@ fn calibration(args: &CalibrationArgs) -> Calibration {
         Rescale::Always => RescaleMode::Always,
         Rescale::Never => RescaleMode::Never,
     };
-    Calibration { inputs: input_files(&args.calibrate), mode }
+    Calibration { inputs: input_files(&args.calibrate), mode, method: args.quantise }
 }
 
 fn source(args: &SourceArgs, calibrating: &CalibrationArgs) -> Source {
@@ -97,13 +97,13 @@ fn source(args: &SourceArgs, calibrating: &CalibrationArgs) -> Source {
     }
 }
 
-fn model_source(args: &ModelSourceArgs) -> Source {
+fn model_source(args: &ModelSourceArgs, calibrating: &CalibrationArgs) -> Source {
     Source {
         path: args.model.clone(),
         target: Some(args.target.clone()),
         options: lowering_options(&args.lowering),
         model: model_options(&args.reading),
-        calibration: Calibration::default(),
+        calibration: calibration(calibrating),
     }
 }
 

@@ -38,6 +38,15 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
+    /// An option that the target has no use for.
+    #[error("{option} is of no use to {target}")]
+    #[diagnostic(help("--quantise is for targets that take integers only, --rescale for all others"))]
+    UnfitOption {
+        /// The option.
+        option: &'static str,
+        /// Target and instance.
+        target: String,
+    },
     /// A rescaling is demanded, and nothing says how large values become.
     #[error("`--rescale always` needs `--calibrate` with inputs that are typical")]
     NoCalibration,
@@ -171,6 +180,7 @@ impl Error {
             | Self::NoTarget
             | Self::NeedlessTarget { .. }
             | Self::NeedlessOption { .. }
+            | Self::UnfitOption { .. }
             | Self::NoCalibration
             | Self::UnknownName { .. } => true,
             Self::Port(error) => error.is_usage(),

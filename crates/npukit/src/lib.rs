@@ -11,6 +11,7 @@ mod convert;
 mod error;
 mod inputs;
 mod model;
+mod quantise;
 mod rescale;
 mod samples;
 mod targets;
@@ -20,12 +21,15 @@ pub mod verbs;
 pub use error::Error;
 pub use inputs::InputFile;
 pub use model::ModelOptions;
+pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_target::{ArtifactFile, ReadError, Reader, TargetError};
+pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use targets::{default_target, resolve, target, targets};
 
 /// What reports are made of.
 pub mod report {
+    pub use crate::quantise::{QuantisedTensor, Report as QuantisationReport};
     pub use crate::rescale::{LayerExponent, Measured, Report as RescaleReport};
     pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use npukit_target::{

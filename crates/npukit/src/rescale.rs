@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_graph::pass::PassError;
+use npukit_graph::quantise::Method;
 use npukit_graph::rescale::{Limits, Ranges, Rescaled, rescale};
-use npukit_numeric::Tensor;
 use npukit_target::{CompileOptions, Compiled, Instance};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::Progress;
 use crate::error::Error;
 use crate::inputs::{InputFile, Sample};
 use crate::model::Model;
+use crate::quantise::observe;
 use crate::samples::{Comparison, Stack, compare};
-use crate::verbs::run::{float, machine, tensors};
+use crate::verbs::run::{float, machine};
 
 /// Whether to rescale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,12 +33,14 @@ pub enum Mode {
 }
 
 /// Samples from which ranges are taken, and what to do with them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// Typical inputs; without them nothing is rescaled.
+    /// Typical inputs; without them nothing is rescaled, and quantisation uses made-up ones.
     pub inputs: Vec<InputFile>,
     /// Whether to rescale.
     pub mode: Mode,
+    /// How to quantise, for targets that take integers only; least squares when not given.
+    pub method: Option<Method>,
 }
 
 /// How a program did on the samples.
@@ -182,7 +184,8 @@ impl Trial<'_> {
         let Some((format, step)) = format.and_then(|format| Some((format, format.step()?))) else {
             return Ok(Err("the target's numbers have no fixed range".to_owned()));
         };
-        let ranges = self.ranges()?;
+        let graph = &self.model.simplified;
+        let ranges = observe(graph, self.samples, || Ranges::new(graph))?;
         let mut best: Option<Candidate> = None;
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut margin = FIRST_MARGIN;
@@ -219,19 +222,6 @@ impl Trial<'_> {
         let measured = self.measure(&*compiled, reference)?;
         let chosen = Chosen { graph, exponents: exponents.into_iter().collect(), compiled };
         Ok(Ok(Candidate { chosen, margin: limits.margin, measured }))
-    }
-
-    /// How large the values of the compiled graph become.
-    fn ranges(&self) -> Result<Ranges, Error> {
-        let graph = &self.model.simplified;
-        let one = |sample: &Sample| -> Result<Ranges, Error> {
-            let inputs: Vec<Tensor> = tensors(graph, sample)?;
-            let mut ranges = Ranges::new(graph);
-            ranges.observe(graph, &inputs)?;
-            Ok(ranges)
-        };
-        let all = self.samples.par_iter().map(one);
-        all.try_reduce(|| Ranges::new(graph), |a, b| Ok(a.merge(&b)))
     }
 }
 

@@ -15,19 +15,22 @@ pub mod zoo;
 
 use std::collections::BTreeMap;
 
+use npukit_graph::Graph;
+use npukit_graph::quantise::Method;
 use npukit_target::{CompileOptions, Compiled, Instance};
 
 use crate::Context;
 use crate::error::Error;
-use crate::inputs;
+use crate::inputs::{self, Sample};
 use crate::model::{self, Model, ModelOptions};
+use crate::quantise::{self, Job};
 use crate::rescale::{self, Calibration, Chosen, Exponents, Mode, Trial};
 use crate::targets::{artifact_target, resolve};
 
 pub use crate::samples::{Comparison, OutputReport};
 
 /// What to compile, run or time: a model for a target, or an artifact.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// The `.onnx` or `.pb` file, or the artifact's manifest.
     pub path: String,
@@ -57,6 +60,8 @@ pub(crate) struct Origin {
     pub exponents: Exponents,
     /// What came of the calibration, if there was one.
     pub rescaling: Option<rescale::Report>,
+    /// What came of the quantisation, for a target that asks for one.
+    pub quantisation: Option<quantise::Report>,
 }
 
 impl Source {
@@ -77,7 +82,7 @@ impl Source {
             return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");
         }
         if self.calibration != Calibration::default() {
-            return needless("`--calibrate` or `--rescale`");
+            return needless("`--calibrate`, `--rescale` or `--quantise`");
         }
         Ok(Program { compiled: target.load(&self.path, context.reader)?, origin: None })
     }
@@ -85,7 +90,10 @@ impl Source {
     /// The program made from the model, rescaled when the calibration says so, and what it is made from.
     fn compile(&self, context: Context<'_>) -> Result<(Origin, Box<dyn Compiled>), Error> {
         let mut origin = self.load(context)?;
-        let compiled = origin.instance.compile(&origin.model.simplified, &origin.options)?;
+        let compiled = origin.compile()?;
+        if origin.quantisation.is_some() {
+            return Ok((origin, compiled));
+        }
         let chosen = self.calibrate(&mut origin, &*compiled, context)?;
         let Some(Chosen { graph, exponents, compiled }) = chosen else { return Ok((origin, compiled)) };
         (origin.model.simplified, origin.exponents) = (graph, exponents);
@@ -100,12 +108,43 @@ impl Source {
         Ok(self.compile(context)?.0)
     }
 
-    /// The model for its instance, not rescaled.
+    /// The model for its instance: not rescaled, but quantised where the instance asks for it.
     fn load(&self, context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
         let model = model::load(&self.path, &self.model, context.reader)?;
-        let options = self.compile_options(&model.file_name);
-        Ok(Origin { instance, model, options, exponents: Exponents::new(), rescaling: None })
+        self.quantised(Origin::new(instance, model, self.options.clone()), context)
+    }
+
+    /// The model with its tensors as integers, where the instance asks for it.
+    fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
+        self.check_calibration(&*origin.instance)?;
+        let samples = if origin.instance.quantisation().is_some() {
+            self.samples(&origin.model, context)?
+        } else {
+            Vec::new()
+        };
+        origin.quantise(self.calibration.method.unwrap_or_default(), &samples)?;
+        Ok(origin)
+    }
+
+    /// Refuses what the instance has no use for.
+    fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
+        let Calibration { mode, method, .. } = &self.calibration;
+        let unfit = |option| Err(Error::UnfitOption { option, target: instance.name() });
+        match instance.quantisation() {
+            Some(_) if *mode != Mode::Auto => unfit("--rescale"),
+            None if method.is_some() => unfit("--quantise"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The samples to calibrate by.
+    fn samples(&self, model: &Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
+        let files = &self.calibration.inputs;
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        inputs::samples(files, &model::ports(&model.graph), context.reader, None)
     }
 
     /// The rescaled program, when there are samples and they ask for one.
@@ -115,14 +154,14 @@ impl Source {
         plain: &dyn Compiled,
         context: Context<'_>,
     ) -> Result<Option<Chosen>, Error> {
-        let Calibration { inputs, mode } = &self.calibration;
+        let Calibration { inputs, mode, .. } = &self.calibration;
         match (inputs.is_empty(), mode) {
             (true, Mode::Always) => return Err(Error::NoCalibration),
             (true, _) | (_, Mode::Never) => return Ok(None),
             _ => {}
         }
+        let samples = self.samples(&origin.model, context)?;
         let Origin { instance, model, options, .. } = &*origin;
-        let samples = inputs::samples(inputs, &model::ports(&model.graph), context.reader, None)?;
         let (samples, progress) = (&samples[..], context.progress);
         let trial = Trial { instance: &**instance, model, options, samples, progress };
         let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
@@ -133,9 +172,37 @@ impl Source {
     fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {
         resolve(self.target.as_deref().ok_or(Error::NoTarget)?, reader)
     }
+}
 
-    fn compile_options(&self, model_name: &str) -> CompileOptions {
-        let (model_name, options) = (model_name.to_owned(), self.options.clone());
-        CompileOptions { model_name, options, ..CompileOptions::default() }
+impl Origin {
+    /// The model for its instance, as it is.
+    pub(crate) fn new(instance: Box<dyn Instance>, model: Model, options: BTreeMap<String, String>) -> Self {
+        let model_name = model.file_name.clone();
+        let options = CompileOptions { model_name, options, ..CompileOptions::default() };
+        let exponents = Exponents::new();
+        Self { instance, model, options, exponents, rescaling: None, quantisation: None }
+    }
+
+    /// The program.
+    pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
+        Ok(self.instance.compile(&self.model.simplified, &self.options)?)
+    }
+
+    /// The graph that the instance lowers.
+    pub(crate) fn prepared(&self) -> Result<Graph, Error> {
+        let graph = &self.model.simplified;
+        Ok(if self.options.prepared { graph.clone() } else { self.instance.prepare(graph, &self.options)? })
+    }
+
+    /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
+    pub(crate) fn quantise(&mut self, method: Method, samples: &[Sample]) -> Result<(), Error> {
+        let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
+        self.model.simplified = self.instance.prepare(&self.model.simplified, &self.options)?;
+        let (graph, stated) = (&self.model.simplified, &BTreeMap::new());
+        let job = Job { graph, scheme: &scheme, method, samples, stated };
+        let (quantisation, report) = job.run()?;
+        (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
+        self.quantisation = Some(report);
+        Ok(())
     }
 }

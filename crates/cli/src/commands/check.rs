@@ -3,20 +3,22 @@
 use npukit::verbs::check::{Report, check};
 
 use super::layers::host_steps;
+use super::truth::quantisation;
 use super::{model_source, without_bar};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.source);
+    let source = model_source(&args.source, &args.calibration);
     let report = without_bar(|context| check(&source, context))?;
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }
 
 fn text(report: &Report) -> String {
     if report.supported {
-        return format!("{}supported\n", host_steps(&report.host_steps));
+        let quantisation = quantisation(report.quantisation.as_ref());
+        return format!("{}{quantisation}supported\n", host_steps(&report.host_steps));
     }
     let mut text = String::new();
     for problem in &report.problems {

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use npukit::verbs::Source;
 use npukit::verbs::compile::{Report, compile, emit};
 use serde_json::json;
 
 use super::layers::{choices, cycles, host_steps};
-use super::truth::rescaling;
-use super::{calibration, model_source, with_bar, without_bar};
+use super::truth::{quantisation, rescaling};
+use super::{model_source, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -16,8 +15,7 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, table, thousands};
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
-    let calibration = calibration(&args.calibration);
-    let source = Source { calibration, ..model_source(&args.source) };
+    let source = model_source(&args.source, &args.calibration);
     if let Some(stage) = &args.emit {
         let text = without_bar(|context| emit(&source, stage, context))?;
         let json = json!({ "stage": stage, "text": text });
@@ -57,6 +55,7 @@ fn text(report: &Report) -> String {
     ];
     text += &format!("\n{}\n", table(&columns, rows));
     text += &rescaling(report.rescaling.as_ref());
+    text += &quantisation(report.quantisation.as_ref());
     text += &host_steps(&report.host_steps);
     text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));

@@ -3,6 +3,7 @@
 use npukit::verbs::demo::{Report, demo};
 
 use super::layers::{choices, cycles, latency, layers, saturations};
+use super::truth::quantisation;
 use super::with_bar;
 use crate::answer::Answer;
 use crate::args::DemoArgs;
@@ -39,5 +40,8 @@ fn text(report: &Report) -> String {
         ("utilisation", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
         ("seconds", format!("{:.2}", report.seconds)),
     ]);
-    lines + &saturations(&report.saturations_by_layer) + &layers(&report.layers)
+    lines
+        + &saturations(&report.saturations_by_layer)
+        + &layers(&report.layers)
+        + &quantisation(report.quantisation.as_ref())
 }

@@ -3,7 +3,7 @@
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::layers::{choices, host_steps, outputs, saturations};
-use super::truth::{rescaling, truth};
+use super::truth::{quantisation, rescaling, truth};
 use super::{input_files, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
@@ -47,6 +47,7 @@ fn text(report: &Report) -> String {
     let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs));
     text += &saturations(&report.saturations_by_layer);
     text += &rescaling(report.rescaling.as_ref());
+    text += &quantisation(report.quantisation.as_ref());
     text += &truth(report.truth.as_ref());
     text += &host_steps(&report.host_steps);
     text

@@ -82,6 +82,7 @@ fn text(report: &Report) -> String {
     text.extend(time.flags.iter().map(flag));
     text += "\n";
     text.extend(time.assumptions.iter().chain(&time.notes).map(|line| format!("{line}\n")));
+    text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
     text
 }
 

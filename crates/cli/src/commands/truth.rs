@@ -1,6 +1,6 @@
-//! What `--calibrate` and `--compare` found, as text.
+//! What `--calibrate`, `--quantise` and `--compare` found, as text.
 
-use npukit::report::{LayerTruth, RescaleReport, TruthReport};
+use npukit::report::{LayerTruth, QuantisationReport, QuantisedTensor, RescaleReport, TruthReport};
 
 use crate::table::{Column, facts, table, thousands};
 
@@ -37,6 +37,41 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
         text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
     }
+    text
+}
+
+/// What came of a quantisation; nothing when there was none.
+pub fn quantisation(report: Option<&QuantisationReport>) -> String {
+    let Some(report) = report else { return String::new() };
+    let samples = if report.made_up { "made up" } else { "given" };
+    let lines = facts([
+        ("quantisation", report.method.clone()),
+        ("calibration samples", format!("{} ({samples})", report.samples)),
+    ]);
+    let row = |tensor: &QuantisedTensor| {
+        vec![
+            tensor.name.clone(),
+            tensor.kind.to_owned(),
+            tensor.bits.to_string(),
+            (-tensor.fraction).to_string(),
+            format!("{:.4} .. {:.4}", tensor.minimum, tensor.maximum),
+            format!("{:.3} %", tensor.saturated * 100.0),
+            format!("{:.3} %", tensor.relative_rms_error * 100.0),
+            tensor.signal_to_noise_db.map_or_else(|| "exact".to_owned(), |db| format!("{db:.1} dB")),
+        ]
+    };
+    let columns = [
+        Column::Left("tensor"),
+        Column::Left("is"),
+        Column::Right("bits"),
+        Column::Right("step, 2^"),
+        Column::Right("range"),
+        Column::Right("saturated"),
+        Column::Right("RMS error"),
+        Column::Right("signal to noise"),
+    ];
+    let mut text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
+    text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
     text
 }
 

@@ -23,7 +23,7 @@ impl Kept {
     /// Compiles the graph with its layers' results as outputs. A result that no program can keep
     /// even alone is left out.
     pub fn new(origin: &Origin, compiled: &dyn Compiled) -> Result<Self, Error> {
-        let graph = origin.instance.prepare(&origin.model.simplified, &origin.options)?;
+        let graph = origin.prepared()?;
         let mut plain = origin.options.clone();
         plain.prepared = true;
         let mut options = plain.clone();

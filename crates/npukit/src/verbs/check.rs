@@ -4,12 +4,12 @@ use npukit_import::onnx::ImportError;
 use npukit_target::{HostStepReport, Problem, TargetError};
 use serde::Serialize;
 
-use super::Source;
+use super::{Origin, Source};
 use crate::error::Error;
-use crate::{Context, model};
+use crate::{Context, model, quantise};
 
 /// Whether a model can be compiled, and what stands in the way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Whether it compiles as it is.
     pub supported: bool,
@@ -17,6 +17,9 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Steps that would be left to the host.
     pub host_steps: Vec<HostStepReport>,
+    /// What came of the quantisation, for a target that takes integers only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantisation: Option<quantise::Report>,
 }
 
 /// Checks a model. A model that cannot be imported for its nodes' sake is a report, not an error.
@@ -35,19 +38,21 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     if !problems.is_empty() {
         return Ok(refused(problems));
     }
-    match instance.compile(&model.simplified, &source.compile_options(&model.file_name)) {
-        Ok(compiled) => {
+    let name = model.graph.name.clone();
+    let origin = source.quantised(Origin::new(instance, model, source.options.clone()), context);
+    match origin.and_then(|origin| Ok((origin.compile()?, origin.quantisation))) {
+        Ok((compiled, quantisation)) => {
             let host_steps = compiled.report().host_steps;
-            Ok(Report { supported: true, problems: Vec::new(), host_steps })
+            Ok(Report { supported: true, problems: Vec::new(), host_steps, quantisation })
         }
-        Err(TargetError::Refused(problems)) => Ok(refused(problems)),
-        Err(TargetError::Failed(error)) => Ok(refused(vec![whole_model(&model.graph.name, &*error)])),
-        Err(error) => Err(error.into()),
+        Err(Error::Target(TargetError::Refused(problems))) => Ok(refused(problems)),
+        Err(Error::Target(TargetError::Failed(error))) => Ok(refused(vec![whole_model(&name, &*error)])),
+        Err(error) => Err(error),
     }
 }
 
 fn refused(problems: Vec<Problem>) -> Report {
-    Report { supported: false, problems, host_steps: Vec::new() }
+    Report { problems, ..Report::default() }
 }
 
 fn import_problem(problem: &npukit_import::onnx::NodeProblem) -> Problem {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Source;
 use crate::error::Error;
-use crate::{Context, rescale};
+use crate::{Context, quantise, rescale};
 
 /// What was compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +38,9 @@ pub struct Report {
     /// What came of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescaling: Option<rescale::Report>,
+    /// What came of the quantisation, for a target that takes integers only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantisation: Option<quantise::Report>,
     /// What its user should know of.
     pub warnings: Vec<String>,
     /// Of the whole compilation, reading included.
@@ -63,6 +66,7 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
         choices: program.choices,
         saturated_constants: program.saturated_constants,
         rescaling: origin.rescaling,
+        quantisation: origin.quantisation,
         warnings: program.warnings,
         seconds: start.elapsed().as_secs_f64(),
     };

@@ -3,22 +3,27 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use npukit_graph::quantise::Method;
+use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
-use npukit_target::{CompileOptions, LayerTime, PortError, Saturation, TimeOptions};
+use npukit_target::{LayerTime, PortError, Saturation, TimeOptions};
 use serde::Serialize;
 
+use super::Origin;
 use super::run::{float, machine};
-use crate::Context;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
 use crate::samples::{Comparison, Stack, argmax, compare};
 use crate::targets::{default_target, resolve};
+use crate::{Context, quantise};
 
 /// The network, the images its training never saw, and their classes; `assets/README.md` tells their origin.
 const MODEL: &[u8] = include_bytes!("../../assets/digits.onnx");
 const IMAGES: &[u8] = include_bytes!("../../assets/digits_images.npy");
 const LABELS: &[u8] = include_bytes!("../../assets/digits_labels.npy");
+/// Images of its training, to quantise by.
+const CALIBRATION: &[u8] = include_bytes!("../../assets/digits_calibration.npy");
 
 /// What the demonstration found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,6 +63,9 @@ pub struct Report {
     pub utilisation: Option<f64>,
     /// Where the cycles go.
     pub layers: Vec<LayerTime>,
+    /// What came of the quantisation, for a target that takes integers only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantisation: Option<quantise::Report>,
     /// Of compiling.
     pub compile_seconds: f64,
     /// Of everything.
@@ -69,8 +77,11 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let start = Instant::now();
     let instance = resolve(target.unwrap_or(default_target().name()), context.reader)?;
     let model = model::parse("digits.onnx", MODEL, &ModelOptions::default(), context.reader)?;
-    let options = CompileOptions { model_name: model.file_name.clone(), ..CompileOptions::default() };
-    let compiled = instance.compile(&model.simplified, &options)?;
+    let mut origin = Origin::new(instance, model, BTreeMap::new());
+    let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
+    origin.quantise(Method::default(), &calibration)?;
+    let compiled = origin.compile()?;
+    let Origin { model, quantisation, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();
     let (samples, labels) = held_out(&model)?;
     let (ours, saturations) = machine(&*compiled, &samples, context.progress)?;
@@ -94,6 +105,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         clock_source: time.clock_source,
         utilisation: time.utilisation,
         layers: time.layers,
+        quantisation,
         compile_seconds,
         seconds: start.elapsed().as_secs_f64(),
     })
@@ -103,13 +115,18 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
 fn held_out(model: &Model) -> Result<(Vec<Sample>, Vec<i64>), Error> {
     let images = read_npy("digits_images.npy", IMAGES)?;
     let labels = read_npy("digits_labels.npy", LABELS)?;
+    Ok((samples(model, &images)?, labels.as_i64().unwrap_or_default().to_vec()))
+}
+
+/// The images one by one.
+fn samples(model: &Model, images: &Tensor) -> Result<Vec<Sample>, Error> {
     let ports = model::ports(&model.graph);
     let [port] = &ports[..] else {
         let name = "image".to_owned();
         return Err(PortError::Missing { name, shape: images.shape().to_vec() }.into());
     };
-    let samples = port.split(&images)?.into_iter().map(|image| vec![(port.name.clone(), image)]);
-    Ok((samples.collect(), labels.as_i64().unwrap_or_default().to_vec()))
+    let samples = port.split(images)?.into_iter().map(|image| vec![(port.name.clone(), image)]);
+    Ok(samples.collect())
 }
 
 /// Share of samples whose largest value is at the label's place.

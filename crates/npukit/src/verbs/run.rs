@@ -17,10 +17,10 @@ use crate::inputs::{self, InputFile, Sample};
 use crate::samples::{Comparison, OutputReport, Stack, compare, npz};
 use crate::targets::artifact_target;
 use crate::truth::{self, Run, Wanted, truth};
-use crate::{Context, Progress, rescale};
+use crate::{Context, Progress, quantise, rescale};
 
 /// What to run, on what.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The program.
     pub source: Source,
@@ -59,6 +59,9 @@ pub struct Report {
     /// What came of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescaling: Option<rescale::Report>,
+    /// What came of the quantisation, for a target that takes integers only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantisation: Option<quantise::Report>,
     /// Every layer beside float, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<truth::Report>,
@@ -112,6 +115,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         }
     }
     let program = compiled.report();
+    let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
+    let (rescaling, quantisation) = found.unwrap_or_default();
     let report = Report {
         name: program.name,
         target: program.target,
@@ -122,7 +127,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         saturations: saturations.total(),
         saturated_inputs: saturations.inputs,
         saturations_by_layer: saturations.layers,
-        rescaling: origin.and_then(|origin| origin.rescaling),
+        rescaling,
+        quantisation,
         truth: layers,
         host_steps: program.host_steps,
         seconds: start.elapsed().as_secs_f64(),

@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use npukit_target::{InstructionTime, TimeOptions, TimeReport};
 use serde::Serialize;
 
-use super::Source;
+use super::{Program, Source};
 use crate::Context;
 use crate::error::Error;
 
 /// What to time, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The program.
     pub source: Source,
@@ -43,6 +43,8 @@ pub struct Report {
     pub instructions: usize,
     /// Multiply-accumulates of the model; none when the artifact does not say.
     pub macs: Option<u64>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
     /// Cycles, time and layers.
     #[serde(flatten)]
     pub time: TimeReport,
@@ -56,7 +58,7 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 
 /// Times a program as asked, and fills what is to be filled.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
-    let compiled = request.source.program(context)?.compiled;
+    let Program { compiled, origin } = request.source.program(context)?;
     let options = TimeOptions { options: request.options.clone() };
     let time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
@@ -72,11 +74,14 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
         write_instructions(&time, out).map_err(Error::Write)?;
     }
     let program = compiled.report();
+    let quantisation = origin.and_then(|origin| origin.quantisation);
+    let warnings = quantisation.map(|report| report.warnings).unwrap_or_default();
     Ok(Report {
         name: program.name,
         target: program.target,
         instructions: program.instructions,
         macs: program.macs,
+        warnings,
         time,
     })
 }

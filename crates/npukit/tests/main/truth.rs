@@ -25,7 +25,7 @@ fn request(source: Source) -> Request {
 }
 
 fn calibrated(path: &str, mode: RescaleMode) -> Source {
-    let calibration = Calibration { inputs: vec![InputFile::parse("x.npy")], mode };
+    let calibration = Calibration { inputs: vec![InputFile::parse("x.npy")], mode, method: None };
     Source { path: path.to_owned(), calibration, ..digits("tcu") }
 }
 

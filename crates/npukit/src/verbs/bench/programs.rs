@@ -1,10 +1,11 @@
 //! A network compiled for an instance, and its figures.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use npukit_graph::quantise::Method;
 use npukit_target::{
-    Benchmark, CompileOptions, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions,
-    TimeReport,
+    Benchmark, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions, TimeReport,
 };
 use npukit_zoo::Network;
 
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, ModelOptions};
 use crate::targets;
+use crate::verbs::Origin;
 use crate::verbs::zoo::network;
 
 /// The rows of a benchmark that are asked for.
@@ -30,14 +32,15 @@ pub(super) fn figures(
     let bytes = network.onnx(request.seed);
     let model = model::parse(&file, &bytes, &ModelOptions::default(), context.reader)?;
     let start = Instant::now();
-    let options = CompileOptions { model_name: file, ..CompileOptions::default() };
-    let compiled = instance.compile(&model.simplified, &options)?;
+    let mut origin = Origin::new(instance, model, BTreeMap::new());
+    origin.quantise(Method::default(), &[])?;
+    let compiled = origin.compile()?;
     let compile_seconds = start.elapsed().as_secs_f64();
     let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
     let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure));
     let row = |figure: &Figure| {
         let found = program.measure(figure, request.runs)?;
-        Ok(program.row(benchmark, instance.name(), figure, found))
+        Ok(program.row(benchmark, origin.instance.name(), figure, found))
     };
     wanted.map(row).collect()
 }

@@ -1,0 +1,186 @@
+//! Integers for targets that take nothing else: `--calibrate` and `--quantise`.
+//!
+//! A [`Job`] evaluates samples in float and chooses fraction lengths for the values of the graph that the
+//! instance lowers. Without samples it makes up some, and says so.
+
+use std::collections::BTreeMap;
+
+use npukit_graph::quantise::{Distributions, Kind, Losses, Method, Quantisation, Scheme, quantise, shown};
+use npukit_graph::{Graph, Observations, Statistic, ValueId, Work};
+use npukit_numeric::Tensor;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::inputs::Sample;
+use crate::verbs::run::tensors;
+
+/// How a tensor is held, and what it loses by that over the samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuantisedTensor {
+    /// The value of the compiled graph.
+    pub name: String,
+    /// `activation`, `weights` or `bias`.
+    pub kind: &'static str,
+    /// Bits of its integers.
+    pub bits: u32,
+    /// Integers stand for `integer * 2^-fraction`.
+    pub fraction: i32,
+    /// Smallest element.
+    pub minimum: f32,
+    /// Largest element.
+    pub maximum: f32,
+    /// Share of elements beyond the integers, 0 to 1.
+    pub saturated: f64,
+    /// Root of the mean squared error by that of the mean squared element.
+    pub relative_rms_error: f64,
+    /// The same as a signal-to-noise ratio; none without errors.
+    pub signal_to_noise_db: Option<f64>,
+}
+
+/// What came of a quantisation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// How fraction lengths were chosen, as on the command line.
+    pub method: String,
+    /// Samples looked at.
+    pub samples: usize,
+    /// Whether the samples were made up, because none were given.
+    pub made_up: bool,
+    /// Tensors in the order of the graph, each where it is read or made first.
+    pub tensors: Vec<QuantisedTensor>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
+}
+
+/// What a method is called on the command line.
+pub fn method_name(method: Method) -> String {
+    match method {
+        Method::MinMax => "min-max".to_owned(),
+        Method::Percentile(percent) => format!("percentile={percent}"),
+        Method::LeastSquares => "least-squares".to_owned(),
+    }
+}
+
+/// The method called `name`; none when there is none.
+pub fn method(name: &str) -> Option<Method> {
+    match name.split_once('=') {
+        None if name == "min-max" => Some(Method::MinMax),
+        None if name == "least-squares" => Some(Method::LeastSquares),
+        Some(("percentile", percent)) => {
+            percent.parse().ok().filter(|percent| (50.0..=100.0).contains(percent)).map(Method::Percentile)
+        }
+        _ => None,
+    }
+}
+
+/// What is to be quantised, and by which samples.
+pub(crate) struct Job<'a> {
+    /// The graph that the instance lowers.
+    pub graph: &'a Graph,
+    pub scheme: &'a Scheme,
+    pub method: Method,
+    /// Typical inputs; empty when nobody gives any.
+    pub samples: &'a [Sample],
+    /// Fraction lengths that the model gives.
+    pub stated: &'a BTreeMap<ValueId, i32>,
+}
+
+impl Job<'_> {
+    /// Chooses fraction lengths, and says what each tensor loses.
+    pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
+        let made_up = self.samples.is_empty();
+        let stand_ins = if made_up { stand_ins(self.graph) } else { Vec::new() };
+        let samples = if made_up { &stand_ins } else { self.samples };
+        let seen = observe(self.graph, samples, || Distributions::new(self.graph))?;
+        let found = quantise(self.graph, &seen, self.scheme, self.method, self.stated);
+        let mut losses = observe(self.graph, samples, || Losses::of(self.graph, &found))?;
+        losses.note_constants(self.graph, &found);
+        let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
+        let report = Report {
+            method: method_name(self.method),
+            samples: samples.len(),
+            made_up,
+            tensors: tensors.collect(),
+            warnings: Vec::from_iter(made_up.then(|| made_up_warning(samples.len()))),
+        };
+        Ok((found, report))
+    }
+
+    fn tensor(&self, found: &Quantisation, losses: &Losses, id: ValueId) -> Option<QuantisedTensor> {
+        let loss = losses.get(id)?;
+        Some(QuantisedTensor {
+            name: self.graph.value(id).name.clone(),
+            kind: match found.kind(id)? {
+                Kind::Activation => "activation",
+                Kind::Weight => "weights",
+                Kind::Bias => "bias",
+            },
+            bits: found.bits(id)?,
+            fraction: found.fraction(id)?,
+            minimum: loss.minimum(),
+            maximum: loss.maximum(),
+            saturated: loss.saturated(),
+            relative_rms_error: loss.relative(),
+            signal_to_noise_db: loss.decibels(),
+        })
+    }
+}
+
+/// Evaluates the samples over the host's cores, and gathers what they tell of each value.
+pub(crate) fn observe<S: Statistic + Send + Sync>(
+    graph: &Graph,
+    samples: &[Sample],
+    empty: impl Fn() -> Observations<S> + Sync + Send,
+) -> Result<Observations<S>, Error> {
+    let one = |sample: &Sample| -> Result<Observations<S>, Error> {
+        let inputs: Vec<Tensor> = tensors(graph, sample)?;
+        let mut found = empty();
+        found.observe(graph, &inputs)?;
+        Ok(found)
+    };
+    samples.par_iter().map(one).try_reduce(&empty, |a, b| Ok(a.merge(&b)))
+}
+
+/// Operations of a network from which on one made-up sample has to do.
+const LARGE: u64 = 1 << 29;
+/// Made-up samples of a smaller one.
+const STAND_INS: u64 = 8;
+
+/// Made-up inputs, the same on every machine.
+fn stand_ins(graph: &Graph) -> Vec<Sample> {
+    let count = if Work::of(graph).operations < LARGE { STAND_INS } else { 1 };
+    let sample = |seed: u64| {
+        let tensor = |&id: &ValueId| {
+            let value = graph.value(id);
+            Some((value.name.clone(), npukit_zoo::stand_in(&value.name, &value.info.shape, seed)?))
+        };
+        graph.inputs.iter().filter_map(tensor).collect()
+    };
+    (1..=count).map(sample).collect()
+}
+
+fn made_up_warning(samples: usize) -> String {
+    let inputs =
+        if samples == 1 { "a made-up input".to_owned() } else { format!("{samples} made-up inputs") };
+    format!(
+        "the network was quantised by {inputs}: times are right, accuracy is not; give typical inputs with --calibrate"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_have_names() {
+        for name in ["min-max", "least-squares", "percentile=99.9", "percentile=100"] {
+            assert_eq!(method(name).map(method_name).as_deref(), Some(name));
+        }
+        for name in
+            ["", "minmax", "percentile", "percentile=x", "percentile=NaN", "percentile=101", "min-max=1"]
+        {
+            assert_eq!(method(name), None, "{name}");
+        }
+    }
+}
