@@ -6,7 +6,7 @@
 
 pub mod ast;
 pub mod constraint;
-mod error;
+pub(crate) mod error;
 mod layout;
 mod parser;
 pub mod pattern;

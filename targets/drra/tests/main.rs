@@ -10,5 +10,9 @@ mod config;
 mod conform;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/pasm.rs"]
+mod pasm;
+#[path = "main/scheduler.rs"]
+mod scheduler;
 #[path = "main/shared.rs"]
 mod shared;

@@ -1,6 +1,6 @@
 //! [`PasmErrors`]: everything wrong with a PASM file, each fault with its place.
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceSpan};
 use npukit_base::Span;
 use thiserror::Error;
 
@@ -93,6 +93,19 @@ pub enum PasmError {
         #[label("{legal}")]
         span: SourceSpan,
     },
+    /// Operations without a schedule.
+    #[error("{reason}")]
+    #[diagnostic(code(pasm::schedule))]
+    Schedule {
+        /// The sentence.
+        reason: String,
+        /// Constraints that contradict each other.
+        #[label(collection, "this")]
+        labels: Vec<LabeledSpan>,
+        /// What else they meet.
+        #[help]
+        help: String,
+    },
     /// Anything else, said in a sentence.
     #[error("{reason}")]
     #[diagnostic(code(pasm::rule))]
@@ -134,7 +147,7 @@ impl PasmErrors {
 
 impl PasmError {
     /// Where it is.
-    pub const fn span(&self) -> SourceSpan {
+    pub fn span(&self) -> SourceSpan {
         match self {
             Self::Token { span, .. }
             | Self::Syntax { span, .. }
@@ -143,6 +156,7 @@ impl PasmError {
             | Self::Missing { span, .. }
             | Self::Value { span, .. }
             | Self::Rule { span, .. } => *span,
+            Self::Schedule { labels, .. } => labels.first().map_or((0, 0).into(), |label| *label.inner()),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! [`explain`]: a smallest set of constraints that cannot hold together.
 
 use super::problem::Problem;
-use super::search::{ScheduleError, any_schedule};
+use super::search::{ScheduleError, any_schedule, is_empty};
 
 /// Nodes after which a set of constraints counts as satisfiable.
-const NODES: usize = 600;
+const NODES: usize = 400;
 
 /// Constraints that contradict each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,21 +19,19 @@ pub struct Conflict {
 
 /// What of the problem contradicts itself; none when nothing does, as far as the search can tell.
 pub fn explain(problem: &Problem) -> Option<Conflict> {
+    let mut judge = Judge { problem, is_sure: true };
     let all =
         Selection { constraints: indices(problem.constraints.len()), rules: indices(problem.rules.len()) };
-    let mut judge = Judge { problem, is_sure: true };
-    if !judge.is_contradictory(&all) {
+    // What bounds alone refute is refuted in no time, and leaves little for the search to look at.
+    let refuted = if judge.is_refuted(&all) { judge.reduced(&all, Judge::is_refuted) } else { all };
+    if !judge.is_contradictory(&refuted) {
         return None;
     }
-    let constraints = reduce(&all.constraints, |list| {
-        judge.is_contradictory(&Selection { constraints: list.to_vec(), rules: all.rules.clone() })
-    });
-    let rules = reduce(&all.rules, |list| {
-        judge.is_contradictory(&Selection { constraints: constraints.clone(), rules: list.to_vec() })
-    });
+    let Selection { constraints, rules } = judge.reduced(&refuted, Judge::is_contradictory);
     Some(Conflict { constraints, rules, is_irreducible: judge.is_sure })
 }
 
+#[derive(Clone)]
 struct Selection {
     constraints: Vec<usize>,
     rules: Vec<usize>,
@@ -45,14 +43,34 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn is_contradictory(&mut self, selection: &Selection) -> bool {
-        let part = Problem {
+    /// The selection without what `is_refuted` does not need.
+    fn reduced(&mut self, all: &Selection, is_refuted: fn(&mut Self, &Selection) -> bool) -> Selection {
+        let mut kept = all.clone();
+        kept.constraints = reduce(&all.constraints, |list| {
+            is_refuted(self, &Selection { constraints: list.to_vec(), rules: all.rules.clone() })
+        });
+        let constraints = kept.constraints.clone();
+        kept.rules = reduce(&all.rules, |list| {
+            is_refuted(self, &Selection { constraints: constraints.clone(), rules: list.to_vec() })
+        });
+        kept
+    }
+
+    fn part(&self, selection: &Selection) -> Problem {
+        Problem {
             variables: self.problem.variables.clone(),
             operations: self.problem.operations.clone(),
             constraints: pick(&self.problem.constraints, &selection.constraints),
             rules: pick(&self.problem.rules, &selection.rules),
-        };
-        match any_schedule(&part, NODES) {
+        }
+    }
+
+    fn is_refuted(&mut self, selection: &Selection) -> bool {
+        is_empty(&self.part(selection))
+    }
+
+    fn is_contradictory(&mut self, selection: &Selection) -> bool {
+        match any_schedule(&self.part(selection), NODES) {
             Err(ScheduleError::Unsatisfiable) => true,
             Err(ScheduleError::GaveUp { .. }) => {
                 self.is_sure = false;

@@ -11,7 +11,7 @@ use super::problem::{Alternatives, Issue, Problem};
 use super::root::{cell_bound, merge_equal, raise_starts};
 
 /// Nodes after which the best schedule found is taken as it is.
-pub const DEFAULT_NODES: usize = 4000;
+pub const DEFAULT_NODES: usize = 2000;
 
 /// Starts of all operations, and cycles of all instructions.
 #[derive(Clone, Debug)]
@@ -69,6 +69,11 @@ pub fn schedule(problem: &Problem, nodes: usize) -> Result<Schedule, ScheduleErr
 /// Finds any schedule.
 pub(super) fn any_schedule(problem: &Problem, nodes: usize) -> Result<Schedule, ScheduleError> {
     Search::new(problem).run(nodes, true)
+}
+
+/// Whether bounds alone show that there is no schedule.
+pub(super) fn is_empty(problem: &Problem) -> bool {
+    Search::new(problem).root().is_err()
 }
 
 /// A way on from a node: these sums hold as well.

@@ -1,0 +1,129 @@
+//! The scheduler on problems made by a seeded generator, each schedule judged by the checker.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use npukit_drra::schedule::{
+    Constraint, DEFAULT_NODES, Issue, Line, Linear, Operation, Problem, Rule, ScheduleError, check, explain, schedule,
+};
+use proptest::prelude::*;
+
+/// A generator of numbers below a limit.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit.max(1)
+    }
+}
+
+/// Operations on the ports of cells, and constraints that follow the order of the operations: `==` and `>=` with
+/// offsets, and a few alternatives.
+fn random_problem(seed: u64, operations: usize, constraints: usize) -> Problem {
+    let mut random = Random(seed);
+    let mut problem = Problem::default();
+    for _ in 0..operations {
+        let (start, ready) = (problem.variable(0, 1_000_000), problem.variable(0, 1_000_000));
+        let line = Line { slot: random.below(6) as u8, port: random.below(4) as u8 };
+        let issue = match random.below(10) {
+            0 => Issue::Configured { configurations: 1 + random.below(3) },
+            _ => Issue::Activated { configurations: 2 + random.below(2), line },
+        };
+        let span = Linear::constant(1 + random.below(40) as i64);
+        let (cell, component) = (random.below(3), usize::from(line.slot));
+        problem.operations.push(Operation { start, ready, cell, component, issue, span });
+    }
+    for (a, first) in problem.operations.iter().enumerate() {
+        for (b, second) in problem.operations.iter().enumerate().skip(a + 1) {
+            if first.cell == second.cell && first.line().is_some() && first.line() == second.line() {
+                problem.rules.push(Rule::Exclusive { operations: (a, b), gap: 2 });
+            }
+        }
+    }
+    for _ in 0..constraints {
+        let later = 1 + random.below(operations - 1);
+        let earlier = random.below(later);
+        let (a, b) = (&problem.operations[earlier], &problem.operations[later]);
+        let after = Linear::from(a.start).offset(random.below(20) as i64).plus(-1, &b.start.into());
+        let any = match random.below(12) {
+            0 => vec![vec![after.clone()], vec![Linear::from(b.start).offset(30).plus(-1, &a.start.into())]],
+            _ => vec![vec![after]],
+        };
+        problem.constraints.push(Constraint { any });
+    }
+    problem
+}
+
+#[test]
+fn a_hundred_operations_with_two_hundred_constraints() {
+    for seed in 0..6 {
+        let problem = random_problem(seed, 100, 200);
+        let begin = std::time::Instant::now();
+        let found = schedule(&problem, DEFAULT_NODES).unwrap();
+        eprintln!(
+            "seed {seed}: {} cycles, bound {}, {} nodes, {:?}",
+            found.cycles,
+            found.bound,
+            found.nodes,
+            begin.elapsed()
+        );
+        assert_eq!(check(&problem, &found), []);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn schedules_are_good_and_contradictions_irreducible(seed: u64, operations in 2_usize..14, constraints in 0_usize..30) {
+        let problem = random_problem(seed, operations, constraints);
+        match schedule(&problem, 2000) {
+            Ok(found) => {
+                prop_assert_eq!(check(&problem, &found), []);
+                prop_assert!(found.bound <= found.cycles);
+            }
+            Err(ScheduleError::GaveUp { .. }) => {}
+            Err(ScheduleError::Unsatisfiable) => {
+                let conflict = explain(&problem).unwrap();
+                let without = |left_out: usize| {
+                    let mut part = problem.clone();
+                    part.constraints = conflict.constraints.iter().filter(|&&one| one != left_out).map(|&one| problem.constraints[one].clone()).collect();
+                    part
+                };
+                prop_assert!(schedule(&without(usize::MAX), 2000).is_err());
+                for &one in conflict.constraints.iter().filter(|_| conflict.is_irreducible) {
+                    prop_assert!(schedule(&without(one), 2000).is_ok(), "{} is not needed", one);
+                }
+            }
+        }
+    }
+
+    /// Against all starts, tried one by one.
+    #[test]
+    fn what_is_called_optimal_is(seed: u64, constraints in 0_usize..4) {
+        let mut problem = random_problem(seed, 3, constraints);
+        for operation in &mut problem.operations {
+            operation.span = Linear::constant(1 + operation.span.constant % 4);
+            operation.cell = 0;
+        }
+        problem.constraints.iter_mut().flat_map(|one| one.any.iter_mut().flatten()).for_each(|sum| sum.constant %= 5);
+        let Ok(found) = schedule(&problem, 5000) else { return Ok(()) };
+        prop_assert_eq!(check(&problem, &found), []);
+        if found.is_optimal() {
+            let shorter = all_starts(found.cycles - 1).find(|starts| {
+                let mut fixed = problem.clone();
+                for (operation, start) in problem.operations.iter().zip(starts) {
+                    fixed.variables[operation.start.0] = (*start, *start);
+                }
+                matches!(schedule(&fixed, 200), Ok(shorter) if shorter.cycles < found.cycles)
+            });
+            prop_assert_eq!(shorter, None, "{} cycles", found.cycles);
+        }
+    }
+}
+
+/// All starts of three operations that end before `cycles`.
+fn all_starts(cycles: i64) -> impl Iterator<Item = [i64; 3]> {
+    let cycles = cycles.clamp(0, 14);
+    (0..cycles).flat_map(move |a| (0..cycles).flat_map(move |b| (0..cycles).map(move |c| [a, b, c])))
+}
