@@ -45,11 +45,14 @@ pub struct Epoch {
     variables: Vec<String>,
 }
 
+/// The instructions of a cell: cycle, instruction and index of its operation, in order of cycles.
+pub type Issued = Vec<(i64, Op, Option<usize>)>;
+
 /// The instructions of an epoch.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// Cycle, instruction and index of its operation, by cell, in order of cycles.
-    pub cells: BTreeMap<Place, Vec<(i64, Op, Option<usize>)>>,
+    /// By cell.
+    pub cells: BTreeMap<Place, Issued>,
     /// The first cycle after all instructions and addresses.
     pub cycles: i64,
     /// When ports are idle again.
@@ -130,7 +133,7 @@ impl Epoch {
     }
 
     fn timed(&self, name: &str, problem: &crate::schedule::Problem, found: &Schedule) -> Timed {
-        let mut cells: BTreeMap<Place, Vec<(i64, Op, Option<usize>)>> = BTreeMap::new();
+        let mut cells: BTreeMap<Place, Issued> = BTreeMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             let start = found.start(problem, index);
             let before = found.configurations.get(index).map_or(&[][..], Vec::as_slice);
@@ -173,7 +176,7 @@ impl Epoch {
 }
 
 /// `act` of a group, and what fills its registers before.
-fn activations(turn: usize, group: &Group) -> Vec<(i64, Op, Option<usize>)> {
+fn activations(turn: usize, group: &Group) -> Issued {
     let (loads, act) = instruction::activation(group.activation, turn);
     let loads = group.loads.iter().copied().zip(loads).map(|(cycle, op)| (cycle, op, None));
     loads.chain(std::iter::once((group.cycle, act, None))).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::epoch::{Ports, load};
+use crate::epoch::{Issued, Ports, load};
 use crate::fabric::Place;
 use crate::op::{CalcMode, Op};
 
@@ -30,11 +30,7 @@ impl Block {
     }
 
     /// Instructions in their cycles, waits between, up to `cycles`.
-    pub fn timed(
-        places: &BTreeSet<Place>,
-        cells: &BTreeMap<Place, Vec<(i64, Op, Option<usize>)>>,
-        cycles: i64,
-    ) -> Self {
+    pub fn timed(places: &BTreeSet<Place>, cells: &BTreeMap<Place, Issued>, cycles: i64) -> Self {
         let mut block = Self::empty(places);
         for (place, ops) in &mut block.cells {
             let mut now = 0;

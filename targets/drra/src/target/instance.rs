@@ -8,6 +8,7 @@ use crate::asm::{self, Listing};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
+use crate::kernel;
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
@@ -21,6 +22,8 @@ pub(super) struct DrraInstance {
 const NAMED: &str = "npukit";
 /// As upstream writes `instr.asm`.
 const UPSTREAM: &str = "upstream";
+/// How names of PASM files end; all others hold assembly.
+const PASM: &str = ".pasm";
 /// The words in hexadecimal.
 const HEX: &str = "hex";
 
@@ -51,6 +54,12 @@ impl Instance for DrraInstance {
     }
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+        if name.ends_with(PASM) {
+            let kernel = kernel::compile(&self.fabric, name, text, 0).map_err(TargetError::text)?;
+            let instructions = kernel.program.instructions();
+            let (bytes, warnings) = (write_program(&kernel.program).into_bytes(), Vec::new());
+            return Ok(Assembled { bytes, instructions, warnings });
+        }
         let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
         source.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let instructions = source.program.instructions();

@@ -1,7 +1,5 @@
 //! PASM programs, from text to words.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use npukit_drra::config::preset;
 use npukit_drra::kernel::compile;
 use npukit_drra::pasm;

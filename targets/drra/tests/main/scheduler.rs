@@ -1,9 +1,8 @@
 //! The scheduler on problems made by a seeded generator, each schedule judged by the checker.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use npukit_drra::schedule::{
-    Constraint, DEFAULT_NODES, Issue, Line, Linear, Operation, Problem, Rule, ScheduleError, check, explain, schedule,
+    Constraint, DEFAULT_NODES, Issue, Line, Linear, Operation, Problem, Rule, ScheduleError, check, explain,
+    schedule,
 };
 use proptest::prelude::*;
 
