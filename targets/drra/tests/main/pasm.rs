@@ -1,7 +1,9 @@
 //! PASM programs, from text to words.
 
 use npukit_drra::config::preset;
+use npukit_drra::fabric::Row;
 use npukit_drra::kernel::compile;
+use npukit_drra::machine::Machine;
 use npukit_drra::pasm;
 
 const GUIDE: &str = include_str!("../../kernels/guide.pasm");
@@ -41,4 +43,38 @@ fn contradictions_are_named_by_their_lines() {
     named.sort_unstable();
     assert_eq!(reason, "these 8 constraints cannot hold together", "{named:#?}");
     assert!(named.contains(&"output_w < read_ab") && named.contains(&"output_r > write_c"), "{named:#?}");
+}
+
+#[test]
+fn the_guide_problem_computes_its_product_on_time() {
+    let mut fabric = preset("3x1").unwrap();
+    fabric.options.strict = true;
+    let kernel = compile(&fabric, "guide.pasm", GUIDE, 0).unwrap();
+    let row = |row: i16| -> Row { std::array::from_fn(|index| (row + 3) * (index as i16 - 7) % 90) };
+    let mut machine = Machine::new(&fabric, &kernel.program).unwrap();
+    machine.set_input(&(0..4).map(|number| (number, row(number as i16))).collect()).unwrap();
+    let run = machine.run(1000, &mut ()).unwrap();
+    assert_eq!(Some(run.cycles as i64), kernel.cycles);
+    assert_eq!(run.warnings, []);
+    let product = |a: Row, b: Row| -> Row { std::array::from_fn(|index| a[index] * b[index]) };
+    let expected = [(0, product(row(0), row(2))), (1, product(row(1), row(3)))].into();
+    assert_eq!(machine.output_image(), expected);
+}
+
+/// A register counts how often both ways of a branch inside a loop were taken.
+#[test]
+fn loops_and_branches_run_on_the_sequencers() {
+    let text = "for (iter=300) {
+        epoch { cop<c> (row=0, col=0) { calc (mode=add, operand1=1, operand2=1, result=1)
+                                        calc (mode=bitand, operand1=1, operand2=1, result=2) } }
+        if (reg=2) { epoch { cop (row=0, col=0) { calc (mode=add, operand1=3, operand2=1, result=3) } } }
+        else { for (iter=2) { epoch { cop (row=0, col=0) { calc (mode=add, operand1=12, operand2=2, result=12) } } } }
+    } epoch { rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=300, delay=t) } cstr(\"t == 200\") }";
+    let fabric = preset("3x1").unwrap();
+    let kernel = compile(&fabric, "x", text, 0).unwrap();
+    let mut machine = Machine::new(&fabric, &kernel.program).unwrap();
+    let run = machine.run(1_000_000, &mut ()).unwrap();
+    assert_eq!(Some(run.cycles as i64), kernel.cycles);
+    let registers = machine.cells()[0].sequencer.regs;
+    assert_eq!([1, 3, 12].map(|register: usize| registers[register]), [300, 150, 600]);
 }
