@@ -40,5 +40,6 @@ pub use graph::GraphError;
 pub use ir::{Graph, Node, NodeId, Value, ValueId, ValueInfo};
 pub use observe::{Observations, Statistic};
 pub use op::{Op, OpError, Operator};
+pub use pass::Affine;
 pub use rounding::rounding_bounds;
 pub use work::Work;

@@ -8,6 +8,8 @@ mod affine;
 mod edit;
 mod matching;
 
+pub use affine::Affine;
+
 use crate::graph::GraphError;
 use crate::ir::Graph;
 use crate::op::OpError;

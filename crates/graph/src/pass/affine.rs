@@ -5,17 +5,17 @@ use crate::ir::{Graph, Node, ValueId};
 use crate::op::{Binary, BinaryKind, Op};
 
 /// What a node does to each channel (the last axis) of its operand, all else being constant.
-pub(super) struct Affine {
+pub struct Affine {
     /// The operand.
-    pub(super) operand: ValueId,
+    pub operand: ValueId,
     /// Factor and addend of each channel, finite.
-    pub(super) factors: Vec<[f64; 2]>,
+    pub factors: Vec<[f64; 2]>,
 }
 
 impl Affine {
     /// The factors of a batch normalisation, or of arithmetic with a constant that is one number
     /// or one per channel. `None` for all else.
-    pub(super) fn of(graph: &Graph, node: &Node) -> Option<Self> {
+    pub fn of(graph: &Graph, node: &Node) -> Option<Self> {
         let affine = match &node.op {
             Op::BatchNormalization(op) => {
                 let &[operand, scale, bias, mean, var] = node.inputs.as_slice() else { return None };
@@ -48,19 +48,19 @@ impl Affine {
     }
 
     /// The same, followed by another.
-    pub(super) fn then(&self, next: &Self) -> Self {
+    pub fn then(&self, next: &Self) -> Self {
         let pairs = self.factors.iter().zip(&next.factors);
         let factors = pairs.map(|([a, b], [factor, offset])| [a * factor, b * factor + offset]);
         Self { operand: self.operand, factors: factors.collect() }
     }
 
     /// Whether all factors are 1.
-    pub(super) fn only_adds(&self) -> bool {
+    pub fn only_adds(&self) -> bool {
         self.factors.iter().all(|[factor, _]| *factor == 1.0)
     }
 
     /// Whether all addends are 0.
-    pub(super) fn only_multiplies(&self) -> bool {
+    pub fn only_multiplies(&self) -> bool {
         self.factors.iter().all(|[_, offset]| *offset == 0.0)
     }
 }
