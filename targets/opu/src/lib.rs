@@ -10,6 +10,7 @@ pub mod datatype;
 pub mod fault;
 pub mod isa;
 pub mod layout;
+pub mod lower;
 pub mod op;
 pub mod program;
 pub mod target;

@@ -4,3 +4,5 @@
 
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lower.rs"]
+mod lower;

@@ -1,0 +1,135 @@
+//! Graphs to programs: [`compile`] runs the stages in order, each a module and a printable form.
+//!
+//! | stage | module | from → to |
+//! |---|---|---|
+//! | layers | [`builder`], `ops` (one file per operator family) | graph nodes → sums of products with what `store` does to them |
+//! | constants | [`constants`] | weights and biases → numbers of the machine, shifts |
+//! | plan | [`memory`], [`tile`] | feature maps → addresses; layers → tiles that fit the buffers |
+//! | program | [`emit`], [`backend`] | everything → instructions, [`Program`](crate::program::Program) |
+
+pub mod backend;
+pub mod builder;
+pub mod constants;
+pub mod emit;
+pub mod error;
+pub mod host;
+pub mod layer;
+pub mod limits;
+pub mod map;
+pub mod memory;
+mod ops;
+pub mod print;
+pub mod product;
+pub mod tile;
+pub mod windows;
+
+use npukit_graph::Graph;
+use npukit_graph::quantise::Quantisation;
+
+pub use error::{LowerError, Problem};
+
+use crate::clock::Clock;
+use crate::config::{Config, StoreReads, Timing};
+use crate::op::Op;
+use builder::{Builder, Model};
+use constants::{BlockPlan, Constants};
+use layer::Layer;
+use memory::Plan;
+use tile::{Costs, Tiling};
+
+/// Tilings of a layer of which the clock chooses the fastest.
+const TILINGS: usize = 8;
+
+/// What the caller chooses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Fraction lengths of the graph's values; features of integers need them.
+    pub quantisation: Option<&'a Quantisation>,
+    /// Takes leaky rectification of any slope for that of 1/8.
+    pub approximate: bool,
+}
+
+/// Instructions of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+}
+
+/// A program with all that led to it.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// Layers, feature maps, inputs and outputs.
+    pub model: Model,
+    /// Weights and biases.
+    pub constants: Constants,
+    /// The blocks of each layer.
+    pub blocks: Vec<Vec<BlockPlan>>,
+    /// The tiles of each layer.
+    pub tilings: Vec<Tiling>,
+    /// Addresses.
+    pub plan: Plan,
+    /// Instructions.
+    pub ops: Vec<Op>,
+    /// Those of each layer.
+    pub spans: Vec<Span>,
+}
+
+/// Lowers a simplified graph (see `npukit_graph::pass`) for an instance.
+///
+/// Errors: every node that cannot be lowered; features of integers without fraction lengths; a layer or
+/// program that does not fit.
+pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<Lowered, LowerError> {
+    let types = &config.types;
+    if types.itype.fixed().is_some() && options.quantisation.is_none() {
+        return Err(LowerError::NotQuantised { types: types.itype.to_string() });
+    }
+    let model = Builder::new(graph, options, types.itype).build()?;
+    let mut constants = Constants::default();
+    let blocks = model.layers.iter().map(|layer| constants.blocks(layer, &model.planes, types));
+    let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+    let plan = memory::plan(&model, &constants, types.itype.size_bytes().into())?;
+    let costs = costs(&config.timing);
+    let tiling = |(layer, blocks): (&Layer, &Vec<BlockPlan>)| {
+        let candidates = tile::cheapest(layer, &model.planes, costs, TILINGS);
+        let fastest = candidates.into_iter().min_by_key(|tiling| {
+            let mut emitter = emit::Emitter::new(&model.planes, &plan);
+            emitter.layer(layer, blocks, tiling);
+            Clock::cycles(config, &emitter.ops).unwrap_or(u64::MAX)
+        });
+        fastest.ok_or_else(|| LowerError::Tile { layer: layer.name.clone() })
+    };
+    let tilings = model.layers.iter().zip(&blocks).map(tiling).collect::<Result<Vec<_>, _>>()?;
+    let (mut emitter, mut spans) = (emit::Emitter::new(&model.planes, &plan), Vec::new());
+    for ((layer, blocks), tiling) in model.layers.iter().zip(&blocks).zip(&tilings) {
+        let first = emitter.ops.len();
+        emitter.layer(layer, blocks, tiling);
+        spans.push(Span { first, count: emitter.ops.len() - first });
+    }
+    let mut ops = emitter.ops;
+    ops.push(Op::End);
+    Ok(Lowered { model, constants, blocks, tilings, plan, ops, spans })
+}
+
+/// The nodes that stand in the way of compiling `graph`; empty when none does.
+///
+/// A graph without problems here can still fail [`compile`] for want of memory.
+pub fn check(graph: &Graph, config: &Config, options: Options<'_>) -> Vec<Problem> {
+    match Builder::new(graph, options, config.types.itype).build() {
+        Err(LowerError::Unsupported { problems }) => problems,
+        _ => Vec::new(),
+    }
+}
+
+fn costs(timing: &Timing) -> Costs {
+    Costs {
+        burst: timing.burst_words as usize,
+        row_latency: timing.ifm_row_latency as usize,
+        ker_latency: timing.ker_latency as usize,
+        conv_pipe: timing.conv_pipe as usize,
+        store_latency: timing.store_latency as usize,
+        store_windows: timing.store_reads == StoreReads::Windows,
+    }
+}

@@ -1,0 +1,77 @@
+//! Everything put together: [`program`] makes a [`Program`] of what was lowered.
+
+use std::collections::BTreeMap;
+
+use super::Lowered;
+use super::host::{HostInput, HostOutput};
+use super::map::PlaneId;
+use super::memory::PROGRAM;
+use crate::config::Config;
+use crate::layout::{Border, Group, Planes};
+use crate::program::{Binding, Layer, Program, Segment};
+
+/// The program `name` for `config`, which is called `instance`.
+pub fn program(lowered: &Lowered, name: String, instance: String, config: &Config) -> Program {
+    let model = &lowered.model;
+    let segment = |address: u64, bytes: &[u8]| Segment { address: address as u32, bytes: bytes.to_vec() };
+    let constants = [
+        segment(lowered.plan.biases, &lowered.constants.biases),
+        segment(lowered.plan.weights, &lowered.constants.weights),
+    ];
+    let layer = |(layer, span): (&super::layer::Layer, &super::Span)| Layer {
+        name: layer.name.clone(),
+        first: span.first,
+        count: span.count,
+        macs: layer.macs,
+        results: layer.result.clone().into_iter().collect(),
+    };
+    Program {
+        name,
+        instance,
+        config: config.clone(),
+        address: PROGRAM as u32,
+        instructions: lowered.ops.clone(),
+        segments: constants.into_iter().filter(|segment| !segment.bytes.is_empty()).collect(),
+        inputs: model.inputs.iter().map(|input| self::input(lowered, input)).collect(),
+        outputs: model.outputs.iter().map(|output| self::output(lowered, output)).collect(),
+        host_steps: model.outputs.iter().flat_map(|output| output.steps.clone()).collect(),
+        layers: model.layers.iter().zip(&lowered.spans).map(layer).collect(),
+        choices: BTreeMap::new(),
+        warnings: warnings(lowered),
+    }
+}
+
+fn input(lowered: &Lowered, input: &HostInput) -> Binding {
+    let (fraction, planes) = planes(lowered, &input.planes);
+    let (name, shape, perm) = (input.name.clone(), input.shape.clone(), input.perm.clone());
+    Binding { name, shape, perm, fraction, patches: input.patches, planes }
+}
+
+fn output(lowered: &Lowered, output: &HostOutput) -> Binding {
+    let ids: Vec<PlaneId> = output.view.pieces.iter().map(|piece| piece.plane).collect();
+    let (fraction, planes) = planes(lowered, &ids);
+    let (name, shape, perm) = (output.name.clone(), output.shape.clone(), output.perm.clone());
+    Binding { name, shape, perm, fraction, patches: None, planes }
+}
+
+/// Fraction length and place of a map; its planes are alike.
+fn planes(lowered: &Lowered, ids: &[PlaneId]) -> (i32, Planes) {
+    let planes = &lowered.model.planes;
+    let group = |&id: &PlaneId| Group {
+        address: lowered.plan.planes[id.0] as u32,
+        channels: planes.get(id).channels as u32,
+    };
+    let (fraction, [height, width], border) = ids.first().map_or((0, [0, 0], 0), |&id| {
+        let plane = planes.get(id);
+        (plane.fraction, plane.size.map(|size| size as u32), plane.border as u32)
+    });
+    let groups = ids.iter().map(group).collect();
+    (fraction, Planes { height, width, pitch: width + 2 * border, border: Border::all(border), groups })
+}
+
+fn warnings(lowered: &Lowered) -> Vec<String> {
+    let saturated = lowered.constants.saturated;
+    let saturated =
+        (saturated > 0).then(|| format!("{saturated} weights or biases saturate; quantise them wider"));
+    saturated.into_iter().chain(lowered.model.notes.iter().cloned()).collect()
+}

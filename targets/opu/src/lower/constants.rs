@@ -1,0 +1,326 @@
+//! Weights and biases as the machine's numbers: [`Constants`].
+//!
+//! Each block of channels has powers of two of its own: shifts are part of the instructions.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use npukit_numeric::SmallFloat;
+
+use super::error::LowerError;
+use super::layer::Layer;
+use super::limits::{filters, slices};
+use super::map::Planes;
+use super::product::{Part, Product, Weights};
+use super::tile::{self, Load};
+use crate::config::Types;
+use crate::datatype::DataType;
+
+/// Data are loaded from multiples of so many bytes.
+pub const ALIGNMENT: usize = 64;
+/// Fraction lengths tried beyond the largest at which nothing saturates.
+const FINER: i32 = 3;
+
+/// Kernel slices that one `ld.ker` loads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Byte in [`Constants::weights`].
+    pub at: usize,
+    /// Number of slices.
+    pub slices: usize,
+    /// Offset in the feature buffer and slice of each convolution.
+    pub taps: Vec<([usize; 2], usize)>,
+}
+
+/// A load of features with the weights that it meets.
+#[derive(Clone, Debug)]
+pub struct LoadPlan {
+    /// The load.
+    pub load: Load,
+    /// Its weights.
+    pub chunks: Vec<Chunk>,
+    /// Exponent of two of its sums of products.
+    pub shift: i32,
+}
+
+/// Up to 64 channels of a layer's result.
+#[derive(Clone, Debug)]
+pub struct BlockPlan {
+    /// The channels.
+    pub columns: Range<usize>,
+    /// Channels of the partial sums.
+    pub filters: usize,
+    /// Byte in [`Constants::biases`].
+    pub bias: Option<usize>,
+    /// Exponent of two of the bias.
+    pub bias_shift: i32,
+    /// What is summed up, in order.
+    pub loads: Vec<LoadPlan>,
+}
+
+/// All weights and biases of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    /// Weights as in memory.
+    pub weights: Vec<u8>,
+    /// Biases as in memory.
+    pub biases: Vec<u8>,
+    /// Constants that saturated.
+    pub saturated: u64,
+    /// Where the chunks of diagonal matrices begin, which often are alike.
+    known: HashMap<Vec<u8>, usize>,
+}
+
+impl Constants {
+    /// Quantises the weights of a layer.
+    ///
+    /// Errors: a shift that does not fit.
+    pub fn blocks(
+        &mut self,
+        layer: &Layer,
+        planes: &Planes,
+        types: &Types,
+    ) -> Result<Vec<BlockPlan>, LowerError> {
+        let fraction = layer.output.pieces.first().map_or(0, |piece| planes.get(piece.plane).fraction);
+        let sum_fraction = fraction - types.store_shift();
+        let block = |columns| self.block(layer, planes, types, columns, sum_fraction);
+        tile::blocks(layer.product.channels).map(block).collect()
+    }
+
+    fn block(
+        &mut self,
+        layer: &Layer,
+        planes: &Planes,
+        types: &Types,
+        columns: Range<usize>,
+        sum_fraction: i32,
+    ) -> Result<BlockPlan, LowerError> {
+        let product = &layer.product;
+        let filters = filters(columns.len());
+        let shift = |shift: i32| match shift {
+            -128..=127 => Ok(shift),
+            _ => Err(LowerError::Shift { layer: layer.name.clone(), shift: shift.into() }),
+        };
+        let (bias, bias_shift) = match &product.bias {
+            Some(bias) => {
+                let values: Vec<f32> = columns.clone().map(|k| bias.get(k).copied().unwrap_or(0.0)).collect();
+                let fraction = bias_fraction(&values, types.btype, sum_fraction);
+                (Some(self.bias(&values, filters, types.btype, fraction)), shift(sum_fraction - fraction)?)
+            }
+            None => (None, 0),
+        };
+        let fractions: Vec<i32> =
+            product.parts.iter().map(|part| weight_fraction(product, part, &columns, types.ktype)).collect();
+        let mut loads = Vec::new();
+        for load in tile::loads(product, &columns) {
+            let part = load.taps.first().map_or(0, |tap| tap.part);
+            let weights = fractions.get(part).copied().unwrap_or(0);
+            let shift = shift(sum_fraction - planes.get(load.plane).fraction - weights)?;
+            let chunks = self.chunks(product, &load, &columns, types.ktype, weights);
+            loads.push(LoadPlan { load, chunks, shift });
+        }
+        Ok(BlockPlan { columns, filters, bias, bias_shift, loads })
+    }
+
+    fn bias(&mut self, values: &[f32], filters: usize, btype: DataType, fraction: i32) -> usize {
+        let at = aligned(&mut self.biases);
+        for k in 0..filters {
+            let value = values.get(k).map_or(0.0, |&value| f64::from(value));
+            let raw = self.raw(btype, value, fraction);
+            push(&mut self.biases, btype, raw);
+        }
+        at
+    }
+
+    fn raw(&mut self, data_type: DataType, value: f64, fraction: i32) -> i32 {
+        let (raw, saturated) = quantise(data_type, value, fraction);
+        self.saturated += u64::from(saturated);
+        raw
+    }
+
+    /// The slices of a load in chunks that fit the kernel buffer.
+    fn chunks(
+        &mut self,
+        product: &Product,
+        load: &Load,
+        columns: &Range<usize>,
+        ktype: DataType,
+        fraction: i32,
+    ) -> Vec<Chunk> {
+        let filters = filters(columns.len());
+        let most = slices(load.lanes, filters);
+        let mut chunks: Vec<(Vec<Vec<u8>>, Chunk)> = Vec::new();
+        let mut shared = false;
+        for tap in &load.taps {
+            let part = &product.parts[tap.part];
+            shared |= matches!(part.weights, Weights::Diagonal { .. });
+            let slice = self.slice(product, part, tap.term, load.lanes, columns, ktype, fraction);
+            let known = chunks
+                .last()
+                .and_then(|(slices, _)| slices.iter().position(|other| shared && *other == slice));
+            let place = match (known, chunks.last_mut()) {
+                (Some(place), _) => place,
+                (None, Some((slices, _))) if slices.len() < most => {
+                    slices.push(slice);
+                    slices.len() - 1
+                }
+                _ => {
+                    chunks.push((vec![slice], Chunk { at: 0, slices: 0, taps: Vec::new() }));
+                    0
+                }
+            };
+            if let Some((_, chunk)) = chunks.last_mut() {
+                chunk.taps.push((tap.offset, place));
+            }
+        }
+        let place = |(slices, chunk): (Vec<Vec<u8>>, Chunk)| {
+            let (count, bytes) = (slices.len(), slices.concat());
+            Chunk { at: self.place(bytes, shared), slices: count, ..chunk }
+        };
+        chunks.into_iter().map(place).collect()
+    }
+
+    fn place(&mut self, bytes: Vec<u8>, shared: bool) -> usize {
+        if let Some(&at) = self.known.get(&bytes).filter(|_| shared) {
+            return at;
+        }
+        let at = aligned(&mut self.weights);
+        self.weights.extend_from_slice(&bytes);
+        if shared {
+            self.known.insert(bytes, at);
+        }
+        at
+    }
+
+    /// One slice of the kernel: an input channel after the other for each output channel.
+    #[allow(clippy::too_many_arguments, reason = "what a slice depends on")]
+    fn slice(
+        &mut self,
+        product: &Product,
+        part: &Part,
+        term: usize,
+        lanes: usize,
+        columns: &Range<usize>,
+        ktype: DataType,
+        fraction: i32,
+    ) -> Vec<u8> {
+        let term = &part.terms[term];
+        let mut bytes = Vec::new();
+        for k in columns.start..columns.start + filters(columns.len()) {
+            for lane in 0..lanes {
+                let channel = lane.checked_sub(term.lane).filter(|&channel| channel < term.channels);
+                let raw = match channel.filter(|_| k < columns.end) {
+                    Some(channel) => self.weight(product, part, term.row + channel, k, ktype, fraction),
+                    None => 0,
+                };
+                push(&mut bytes, ktype, raw);
+            }
+        }
+        bytes
+    }
+
+    /// A weight. One that is spread over taps is rounded so that all of them together are right.
+    fn weight(
+        &mut self,
+        product: &Product,
+        part: &Part,
+        row: usize,
+        k: usize,
+        ktype: DataType,
+        fraction: i32,
+    ) -> i32 {
+        let value = f64::from(product.weight(part, row, k));
+        match &part.weights {
+            Weights::Diagonal { factors, taps: 2.. } if value != 0.0 && ktype.fixed().is_some() => {
+                let tap = (row / factors.len()) as f64;
+                let up_to =
+                    |taps: f64| quantise(DataType::INT32, value * taps, fraction_of_raw(ktype, fraction)).0;
+                up_to(tap + 1.0) - up_to(tap)
+            }
+            _ => self.raw(ktype, value, fraction),
+        }
+    }
+}
+
+/// The raw value nearest to `value * 2^fraction`, and whether it saturated.
+fn quantise(data_type: DataType, value: f64, fraction: i32) -> (i32, bool) {
+    let scaled = value * 2f64.powi(fraction_of_raw(data_type, fraction));
+    let Some(fixed) = data_type.fixed() else { return float(data_type, scaled as f32) };
+    let (raw, range) = ((scaled + 0.5).floor(), f64::from(fixed.min())..=f64::from(fixed.max()));
+    (raw.clamp(*range.start(), *range.end()) as i32, !range.contains(&raw))
+}
+
+/// The bits of a finite float.
+fn float(data_type: DataType, value: f32) -> (i32, bool) {
+    let finite = if value.is_nan() { 0.0 } else { value.clamp(f32::MIN, f32::MAX) };
+    match data_type {
+        DataType::Fp16 => (SmallFloat::F16.encode(finite, true).into(), finite.abs() > 65504.0),
+        DataType::Bf16 => (SmallFloat::BF16.encode(finite, true).into(), finite != value),
+        _ => (finite.to_bits().cast_signed(), finite != value),
+    }
+}
+
+/// The exponent that takes real values to integers of the type.
+fn fraction_of_raw(data_type: DataType, fraction: i32) -> i32 {
+    fraction + data_type.fixed().map_or(0, |fixed| fixed.fraction())
+}
+
+/// The end of `bytes`, filled up to a multiple of [`ALIGNMENT`].
+fn aligned(bytes: &mut Vec<u8>) -> usize {
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+    bytes.len()
+}
+
+fn push(bytes: &mut Vec<u8>, data_type: DataType, raw: i32) {
+    bytes.extend_from_slice(&raw.to_le_bytes()[..data_type.size_bytes() as usize]);
+}
+
+/// The largest fraction length at which `largest` does not saturate; 0 for floats.
+fn fitting(data_type: DataType, largest: f64) -> i32 {
+    let Some(fixed) = data_type.fixed() else { return 0 };
+    if largest == 0.0 || !largest.is_finite() {
+        return 0;
+    }
+    let fits = (f64::from(fixed.max()) + 0.49) / largest;
+    fits.log2().floor().clamp(-100.0, 100.0) as i32 - fixed.fraction()
+}
+
+/// The fraction length of biases; partial sums have no more than `most`.
+fn bias_fraction(values: &[f32], btype: DataType, most: i32) -> i32 {
+    if btype.fixed().is_none() {
+        return 0;
+    }
+    let largest = values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
+    fitting(btype, largest.into()).min(most)
+}
+
+/// The fraction length with the least squares of errors, over the weights of a part that lead to `columns`.
+fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype: DataType) -> i32 {
+    if ktype.fixed().is_none() {
+        return 0;
+    }
+    let weights = || {
+        let rows = part.terms.iter().flat_map(|term| term.row..term.row + term.channels);
+        rows.flat_map(|row| columns.clone().map(move |k| f64::from(product.weight(part, row, k))))
+    };
+    let largest = weights().fold(0.0, |largest: f64, weight| largest.max(weight.abs()));
+    let first = fitting(ktype, largest);
+    if matches!(part.weights, Weights::Diagonal { taps: 2.., .. }) || largest == 0.0 {
+        return first;
+    }
+    let error = |fraction: i32| -> f64 {
+        let squared = |weight: f64| {
+            let (raw, _) = quantise(ktype, weight, fraction);
+            (f64::from(raw) * 2f64.powi(-fraction_of_raw(ktype, fraction)) - weight).powi(2)
+        };
+        weights().map(squared).sum()
+    };
+    let (mut best, mut least) = (first, error(first));
+    for fraction in first + 1..=first + FINER {
+        let found = error(fraction);
+        if found < least {
+            (best, least) = (fraction, found);
+        }
+    }
+    best
+}

@@ -1,0 +1,153 @@
+//! Feature maps: [`Plane`]s of at most 64 channels in memory, and [`View`]s of them.
+//!
+//! A tensor is a view: rows, columns, and pieces of planes whose channels follow each other. Slices,
+//! splits, concatenations and flattenings are views of planes that are there already.
+
+use super::limits::{LANES, lanes};
+
+/// Names a plane of a [`Planes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlaneId(pub usize);
+
+/// Up to 64 channels of a feature map, a slot of 64 elements for each pixel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plane {
+    /// Value of the graph it holds a part of, with the plane's number there.
+    pub name: String,
+    /// Rows and columns without the border.
+    pub size: [usize; 2],
+    /// Channels in use.
+    pub channels: usize,
+    /// Zeros around it on all sides, which its readers need.
+    pub border: usize,
+    /// A real value `x` is held as `x * 2^fraction`.
+    pub fraction: i32,
+}
+
+impl Plane {
+    /// Rows and columns of slots, border included.
+    pub fn slots(&self) -> [usize; 2] {
+        self.size.map(|size| size + 2 * self.border)
+    }
+
+    /// The slot, counted from the plane's first, at `at` of the plane without its border.
+    pub fn slot(&self, at: [isize; 2]) -> Option<usize> {
+        let border = self.border as isize;
+        let [row, column] = at.map(|at| usize::try_from(at + border).ok());
+        Some(row? * self.slots()[1] + column?)
+    }
+}
+
+/// All planes of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Planes(Vec<Plane>);
+
+impl Planes {
+    /// Adds a plane.
+    pub fn add(&mut self, plane: Plane) -> PlaneId {
+        self.0.push(plane);
+        PlaneId(self.0.len() - 1)
+    }
+
+    /// The plane behind `id`.
+    pub fn get(&self, id: PlaneId) -> &Plane {
+        &self.0[id.0]
+    }
+
+    /// The plane behind `id`, to be changed.
+    pub fn get_mut(&mut self, id: PlaneId) -> &mut Plane {
+        &mut self.0[id.0]
+    }
+
+    /// All planes in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Plane> {
+        self.0.iter()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The planes of a new feature map of `channels` channels, as a view of all of it.
+    pub fn new_map(&mut self, name: &str, size: [usize; 2], channels: usize, fraction: i32) -> View {
+        let piece = |first: usize| {
+            let channels = LANES.min(channels - first);
+            let name = format!("{name}[{}]", first / LANES);
+            let plane = self.add(Plane { name, size, channels, border: 0, fraction });
+            Piece { plane, lane: 0, channels, origin: [0, 0] }
+        };
+        View { size, pieces: (0..channels).step_by(LANES).map(piece).collect() }
+    }
+
+    /// Whether `view` covers its planes from edge to edge, so that their borders are its own.
+    pub fn covers(&self, view: &View) -> bool {
+        view.pieces.iter().all(|piece| piece.origin == [0, 0] && self.get(piece.plane).size == view.size)
+    }
+}
+
+/// Neighbouring channels of a plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The plane.
+    pub plane: PlaneId,
+    /// First channel.
+    pub lane: usize,
+    /// Number of channels.
+    pub channels: usize,
+    /// Row and column of the plane where the view begins.
+    pub origin: [usize; 2],
+}
+
+impl Piece {
+    /// Channels that are loaded to have these.
+    pub fn loaded_lanes(&self) -> usize {
+        lanes(self.lane + self.channels)
+    }
+}
+
+/// A tensor as it lies in planes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Rows and columns.
+    pub size: [usize; 2],
+    /// Its channels.
+    pub pieces: Vec<Piece>,
+}
+
+impl View {
+    /// Number of channels.
+    pub fn channels(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.channels).sum()
+    }
+
+    /// The channels `first .. first + count`.
+    pub fn channel_range(&self, first: usize, count: usize) -> Self {
+        let (mut pieces, mut at) = (Vec::new(), 0);
+        for piece in &self.pieces {
+            let (from, to) = (first.max(at), (first + count).min(at + piece.channels));
+            if from < to {
+                pieces.push(Piece { lane: piece.lane + from - at, channels: to - from, ..piece.clone() });
+            }
+            at += piece.channels;
+        }
+        Self { size: self.size, pieces }
+    }
+
+    /// The rows and columns from `origin` on.
+    pub fn window(&self, origin: [usize; 2], size: [usize; 2]) -> Self {
+        let moved = |piece: &Piece| {
+            let origin = [piece.origin[0] + origin[0], piece.origin[1] + origin[1]];
+            Piece { origin, ..piece.clone() }
+        };
+        Self { size, pieces: self.pieces.iter().map(moved).collect() }
+    }
+
+    /// One pixel with all elements, row-major, as its channels.
+    pub fn flattened(&self) -> Self {
+        let [rows, columns] = self.size;
+        let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| [row, column]));
+        let pieces = pixels.flat_map(|at| self.window(at, [1, 1]).pieces).collect();
+        Self { size: [1, 1], pieces }
+    }
+}

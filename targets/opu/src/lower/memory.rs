@@ -1,0 +1,81 @@
+//! Where everything lies: [`Plan`]. Feature maps share memory over time; constants follow in banks of their own.
+
+use npukit_lower::{Lifetime, place};
+
+use super::builder::Model;
+use super::constants::Constants;
+use super::error::LowerError;
+use super::limits::LANES;
+use super::map::PlaneId;
+
+/// Bytes of a bank.
+pub const BANK: u64 = 1 << 28;
+/// Where the program lies: in the last bank.
+pub const PROGRAM: u64 = 15 * BANK;
+
+/// Addresses in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Of each plane.
+    pub planes: Vec<u64>,
+    /// Bytes of a slot.
+    pub slot: u64,
+    /// Bytes of all planes, when they share memory.
+    pub features: u64,
+    /// Bytes of all planes together.
+    pub aggregate: u64,
+    /// Of the biases.
+    pub biases: u64,
+    /// Of the weights.
+    pub weights: u64,
+}
+
+/// Places all planes of `model`, whose elements have `element` bytes, and the constants.
+///
+/// Errors: they are more than the memory below the program.
+pub fn plan(model: &Model, constants: &Constants, element: u64) -> Result<Plan, LowerError> {
+    let slot = LANES as u64 * element;
+    let bytes = model.planes.iter().map(|plane| plane.slots().iter().product::<usize>() as u64 * slot);
+    let lifetimes: Vec<Lifetime> = lifetimes(model)
+        .into_iter()
+        .zip(bytes)
+        .map(|([first, last], size)| Lifetime { first, last, size })
+        .collect();
+    let placement = place(&lifetimes);
+    let biases = placement.maximum.next_multiple_of(BANK).max(BANK);
+    let weights = (biases + constants.biases.len() as u64).next_multiple_of(BANK).max(biases + BANK);
+    let needed = weights + constants.weights.len() as u64;
+    if needed > PROGRAM {
+        return Err(LowerError::Memory { needed, available: PROGRAM });
+    }
+    Ok(Plan {
+        planes: placement.offsets,
+        slot,
+        features: placement.maximum,
+        aggregate: lifetimes.iter().map(|lifetime| lifetime.size).sum(),
+        biases,
+        weights,
+    })
+}
+
+/// First and last layer that needs each plane; the host needs inputs before the first and outputs after the last.
+fn lifetimes(model: &Model) -> Vec<[usize; 2]> {
+    let end = model.layers.len() + 1;
+    let mut lifetimes = vec![[end, 0]; model.planes.count()];
+    let mut live = |plane: PlaneId, at: usize| {
+        let [first, last] = &mut lifetimes[plane.0];
+        (*first, *last) = ((*first).min(at), (*last).max(at));
+    };
+    model.inputs.iter().flat_map(|input| &input.planes).for_each(|&plane| live(plane, 0));
+    for (index, layer) in model.layers.iter().enumerate() {
+        let terms = layer.product.parts.iter().flat_map(|part| &part.terms).map(|term| term.plane);
+        let residual =
+            layer.post.residual().into_iter().flat_map(|view| &view.pieces).map(|piece| piece.plane);
+        let output = layer.output.pieces.iter().map(|piece| piece.plane);
+        terms.chain(residual).chain(output).for_each(|plane| live(plane, index + 1));
+    }
+    let outputs = model.outputs.iter().flat_map(|output| &output.view.pieces);
+    outputs.for_each(|piece| live(piece.plane, end));
+    // Planes that nothing needs take no room that matters, but have a place.
+    lifetimes.into_iter().map(|[first, last]| [first.min(last), last]).collect()
+}

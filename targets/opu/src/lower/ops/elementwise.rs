@@ -1,0 +1,168 @@
+//! Activations, sums of feature maps, and arithmetic with constants by channel.
+
+use npukit_graph::op::{Binary, BinaryKind};
+use npukit_graph::{Affine, Op, Operator, ValueId};
+
+use crate::lower::builder::{Builder, Chain, Lowered, identity};
+use crate::lower::error::Reject;
+use crate::lower::layer::Step;
+use crate::lower::product::Product;
+use crate::op::Activation;
+
+/// The slope that the machine has.
+const SLOPE: f32 = 0.125;
+
+/// Whether the operator adds feature maps.
+pub fn is_sum(op: &Op) -> bool {
+    matches!(op, Op::Binary(Binary { kind: BinaryKind::Add }))
+}
+
+/// Lowers an activation of what is in memory.
+pub fn activation(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let step = Step::Activation(function(builder, i)?);
+    let mut chain = copy(builder, i)?;
+    Builder::take_step(&mut chain, step);
+    Ok(Lowered::Chain(chain))
+}
+
+/// Lets an activation join a chain.
+pub fn follow_activation(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+    // What cannot be is reported when it is lowered on its own.
+    let function = function(builder, i);
+    Ok(function.is_ok_and(|function| Builder::take_step(chain, Step::Activation(function))))
+}
+
+fn function(builder: &mut Builder, i: usize) -> Result<Activation, Reject> {
+    let Op::LeakyRelu(op) = &builder.node(i).op else { return Ok(Activation::Relu) };
+    if op.alpha != SLOPE {
+        if !builder.approximate {
+            return Err(Reject::new(
+                format!("a slope of {} where the machine has 1/8", op.alpha),
+                "train with a slope of 0.125, or accept that one with the option leaky=nearest",
+            ));
+        }
+        builder.note(format!("leaky rectification of slope {} is done with slope 1/8", op.alpha));
+    }
+    Ok(Activation::Leaky)
+}
+
+/// Lowers a sum of feature maps, or arithmetic with a constant.
+pub fn arithmetic(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    if let Some(affine) = Affine::of(builder.graph, node) {
+        let view = builder.view(affine.operand)?;
+        let mut product = product(&[(view, 1.0)]);
+        product.then(&affine.factors);
+        return Ok(builder.chain(i, product));
+    }
+    let &[left, right] = node.inputs.as_slice() else {
+        return Err(Reject::new("its parameters are not constants", "export the model in inference form"));
+    };
+    let sign = match &node.op {
+        Op::Binary(Binary { kind: BinaryKind::Add }) => 1.0,
+        Op::Binary(Binary { kind: BinaryKind::Sub }) => -1.0,
+        op => {
+            let reason = format!("the machine has no {} of feature maps", op.name());
+            return Err(Reject::new(
+                reason,
+                "only sums and differences, and factors by channel, are possible",
+            ));
+        }
+    };
+    alike(builder, left, right)?;
+    if let Some(sum) = combined(builder, i, left, right) {
+        return Ok(Lowered::Chain(sum));
+    }
+    let views = [(builder.view(left)?, 1.0), (builder.view(right)?, sign)];
+    Ok(builder.chain(i, product(&views)))
+}
+
+/// Two sums of products as one; with one in memory, that one is added on the way there.
+fn combined(builder: &mut Builder, i: usize, left: ValueId, right: ValueId) -> Option<Chain> {
+    if !is_sum(&builder.node(i).op) || left == right {
+        return None;
+    }
+    for (held, other) in [(left, right), (right, left)] {
+        let Some(mut chain) = builder.take_pending(held) else { continue };
+        if join(builder, &mut chain, other, i) {
+            chain.nodes.push(i);
+            chain.value = builder.node(i).outputs.first().copied()?;
+            return Some(chain);
+        }
+        builder.hold(chain);
+    }
+    None
+}
+
+/// Lets a sum of feature maps, or arithmetic with constants, join a chain.
+pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+    let node = builder.node(i);
+    if let Some(affine) = Affine::of(builder.graph, node) {
+        let folds = chain.post.is_empty() && affine.operand == chain.value;
+        if folds {
+            chain.product.then(&affine.factors);
+        }
+        return Ok(folds);
+    }
+    let other = node.inputs.iter().copied().find(|&input| input != chain.value);
+    let Some(other) = other.filter(|_| is_sum(&node.op)) else { return Ok(false) };
+    if alike(builder, chain.value, other).is_err() {
+        return Ok(false);
+    }
+    Ok(join(builder, chain, other, i))
+}
+
+/// Adds `other` to the chain; the sum is the result of node `i`.
+fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, i: usize) -> bool {
+    let plain = chain.post.is_empty() && chain.copies == [1, 1];
+    if plain && let Some(held) = builder.take_pending(other) {
+        if chain.product.add(held.product.clone()) {
+            chain.nodes.splice(0..0, held.nodes);
+            return true;
+        }
+        builder.hold(held);
+    }
+    let Some(view) = builder.stored_view(other).cloned() else { return false };
+    let sum = builder.node(i).outputs.first().and_then(|&sum| builder.fraction(sum).ok());
+    let planes = &builder.planes;
+    let same_fraction = view.pieces.iter().all(|piece| Some(planes.get(piece.plane).fraction) == sum);
+    let aligned = view.pieces.iter().all(|piece| piece.lane == 0)
+        && view.pieces.iter().rev().skip(1).all(|piece| piece.channels == super::super::limits::LANES);
+    if same_fraction && aligned && Builder::take_step(chain, Step::Residual(view.clone())) {
+        return true;
+    }
+    // Other fraction lengths meet in the partial sums, which have bits to spare.
+    let part = identity(&view, 1.0);
+    plain
+        && chain.product.add(Product {
+            parts: vec![part],
+            factors: None,
+            bias: None,
+            ..chain.product.clone()
+        })
+}
+
+fn alike(builder: &Builder, left: ValueId, right: ValueId) -> Result<(), Reject> {
+    let (a, b) = (builder.graph.shape(left), builder.graph.shape(right));
+    if a == b {
+        return Ok(());
+    }
+    let reason = format!("operands of shapes {a:?} and {b:?} are repeated to one shape");
+    Err(Reject::new(reason, "add feature maps of one shape, or one constant for each channel"))
+}
+
+/// A chain that only copies the first operand of node `i`.
+fn copy(builder: &mut Builder, i: usize) -> Result<Chain, Reject> {
+    let view = builder.view(builder.node(i).inputs[0])?;
+    match builder.chain(i, product(&[(view, 1.0)])) {
+        Lowered::Chain(chain) => Ok(chain),
+        Lowered::Views => Err(Reject::new("it has no result", "remove it")),
+    }
+}
+
+/// The sum of feature maps, each times its factor.
+fn product(views: &[(crate::lower::map::View, f32)]) -> Product {
+    let (size, channels) = views.first().map_or(([1, 1], 1), |(view, _)| (view.size, view.channels()));
+    let parts = views.iter().map(|(view, factor)| identity(view, *factor)).collect();
+    Product { size, channels, parts, factors: None, bias: None }
+}

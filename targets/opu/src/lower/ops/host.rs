@@ -1,0 +1,80 @@
+//! The way from the machine's last value to an output: shapes that the host changes, steps that it computes.
+
+use npukit_graph::op::{Unary, UnaryKind};
+use npukit_graph::{Op, ValueId};
+
+use crate::lower::builder::{Builder, extent};
+use crate::lower::host::HostOutput;
+use crate::lower::map::View;
+use crate::program::{HostOp, HostStep};
+
+/// An output and the value of the machine that it is made of.
+pub struct WayOut {
+    /// The value.
+    pub value: ValueId,
+    /// The output; its view is not known yet.
+    pub output: HostOutput,
+}
+
+/// Follows `output` back through what the host does, and marks those nodes as done.
+pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
+    let graph = builder.graph;
+    let (name, shape) = (graph.value(output).name.clone(), graph.shape(output).to_vec());
+    let (mut value, mut nodes, mut steps) = (output, Vec::new(), Vec::new());
+    let (mut perm, mut moved): (Vec<usize>, bool) = ((0..shape.len()).collect(), false);
+    while let Some(i) =
+        builder.producer(value).filter(|_| builder.readers(value).len() == usize::from(!nodes.is_empty()))
+    {
+        let node = builder.node(i);
+        let Some(&operand) = node.inputs.first() else { break };
+        if graph.is_output(operand) || builder.producer(operand).is_none() {
+            break;
+        }
+        match &node.op {
+            // Elements keep their order, and rows, columns and channels their number.
+            Op::Reshape(_) if is_map(&perm, &shape, graph.shape(operand)) => {}
+            Op::Transpose(op) if !moved && graph.shape(value) == shape => {
+                perm = (0..perm.len())
+                    .filter_map(|axis| op.perm.iter().position(|&from| from == axis))
+                    .collect();
+                moved = true;
+            }
+            op if !moved && graph.shape(value) == shape => match step(op) {
+                Some(op) => {
+                    let (node, output) = (node.name.clone(), name.clone());
+                    let reason = format!("the machine has no {}", op.name());
+                    steps.push(HostStep { node, output, reason, op });
+                }
+                None => break,
+            },
+            _ => break,
+        }
+        nodes.push(i);
+        value = operand;
+    }
+    nodes.iter().for_each(|&i| builder.set_done(i));
+    steps.reverse();
+    let view = View { size: [1, 1], pieces: Vec::new() };
+    WayOut { value, output: HostOutput { name, view, shape, perm, steps } }
+}
+
+/// What the host computes in place of `op`, if it can.
+fn step(op: &Op) -> Option<HostOp> {
+    match op {
+        Op::Softmax(op) => Some(HostOp::Softmax { axis: op.axis, axis_end: op.axis_end }),
+        Op::LogSoftmax(op) => Some(HostOp::LogSoftmax { axis: op.axis, axis_end: op.axis_end }),
+        Op::Unary(Unary { kind: UnaryKind::Sigmoid }) => Some(HostOp::Sigmoid),
+        Op::Unary(Unary { kind: UnaryKind::Tanh }) => Some(HostOp::Tanh),
+        Op::Unary(Unary { kind: UnaryKind::Exp }) => Some(HostOp::Exp),
+        _ => None,
+    }
+}
+
+/// Whether the axes of `shape`, in the order `perm`, count the same rows, columns and channels as `operand` has.
+fn is_map(perm: &[usize], shape: &[usize], operand: &[usize]) -> bool {
+    let sizes: Vec<usize> = perm.iter().filter_map(|&axis| shape.get(axis)).copied().collect();
+    match (extent(&sizes), extent(operand)) {
+        (Ok(sizes), Ok(operand)) => sizes == operand,
+        _ => false,
+    }
+}

@@ -1,0 +1,108 @@
+//! Inputs: how the host lays them out. Few channels under a large kernel become more: the elements of
+//! each window lie side by side, and the convolution is pointwise.
+
+use npukit_graph::{Op, ValueId, op};
+
+use super::super::limits::{LANES, filters, lanes, pixel_cycles};
+use crate::lower::builder::Builder;
+use crate::lower::host::HostInput;
+use crate::program::Patches;
+
+/// Makes the planes of all inputs.
+pub fn bind(builder: &mut Builder) -> Vec<HostInput> {
+    let inputs = builder.graph.inputs.clone();
+    inputs.into_iter().filter_map(|input| bind_one(builder, input)).collect()
+}
+
+fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
+    let (name, shape) = (builder.graph.value(input).name.clone(), builder.graph.shape(input).to_vec());
+    let (value, perm) = transposed(builder, input);
+    let (extent, fraction) = match (builder.extent(value), builder.fraction(value)) {
+        (Ok(extent), Ok(fraction)) => (extent, fraction),
+        (Err(reject), _) | (_, Err(reject)) => {
+            builder.report(&name, "input", reject);
+            return None;
+        }
+    };
+    let packing = packing(builder, value);
+    let [rows, columns, channels] = extent;
+    let (size, channels) = match &packing {
+        Some(Packed { size, channels, .. }) => (*size, *channels),
+        None => ([rows, columns], channels),
+    };
+    let view = builder.planes.new_map(&name, size, channels, fraction);
+    let planes = view.pieces.iter().map(|piece| piece.plane).collect();
+    builder.set_view(value, view);
+    if packing.is_some() {
+        builder.set_packed(value);
+    }
+    Some(HostInput { name, shape, perm, patches: packing.map(|packed| packed.patches), planes })
+}
+
+/// The value that the graph makes of an input by changing its axes, when nothing else reads it.
+fn transposed(builder: &mut Builder, input: ValueId) -> (ValueId, Vec<usize>) {
+    let shape = builder.graph.shape(input);
+    let natural = || (0..shape.len()).collect();
+    let Some(reader) = builder.only_reader(input) else { return (input, natural()) };
+    let node = builder.node(reader);
+    let Some(&output) = node.outputs.first() else { return (input, natural()) };
+    let perm = match &node.op {
+        Op::Transpose(op) => Some(op.perm.clone()),
+        Op::Reshape(_) => moved_ones(shape, builder.graph.shape(output)),
+        _ => None,
+    };
+    let perm = perm.filter(|_| !builder.graph.is_output(output));
+    perm.map_or_else(
+        || (input, natural()),
+        |perm| {
+            builder.set_done(reader);
+            (output, perm)
+        },
+    )
+}
+
+/// The permutation of axes that a change of shape is, when it only moves axes of length 1.
+fn moved_ones(from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
+    let axes = |ones: bool| (0..from.len()).filter(move |&axis| (from[axis] == 1) == ones);
+    let (mut ones, mut others) = (axes(true), axes(false));
+    let perm = to.iter().map(|&size| if size == 1 { ones.next() } else { others.next() });
+    let perm: Vec<usize> = perm.collect::<Option<_>>()?;
+    let same = perm.len() == from.len() && perm.iter().zip(to).all(|(&axis, &size)| from[axis] == size);
+    same.then_some(perm)
+}
+
+struct Packed {
+    patches: Patches,
+    size: [usize; 2],
+    channels: usize,
+}
+
+/// The windows of the convolution that alone reads `input`, when laying them out takes fewer cycles.
+fn packing(builder: &Builder, input: ValueId) -> Option<Packed> {
+    let node = builder.node(builder.only_reader(input)?);
+    let Op::Conv(op @ op::Conv { group: 1, .. }) = &node.op else { return None };
+    let &[rows, columns, channels, outputs] = builder.graph.constant(*node.inputs.get(1)?)?.shape() else {
+        return None;
+    };
+    let [height, width, _] = builder.extent(*node.outputs.first()?).ok()?;
+    let all = rows * columns * channels;
+    if rows * columns == 1 || channels >= LANES || op.dilations != [1, 1] {
+        return None;
+    }
+    if cycles(all, outputs) >= rows * columns * cycles(channels, outputs) {
+        return None;
+    }
+    let field = |sizes: [usize; 2]| sizes.map(|size| size as u32);
+    let (kernel, stride) = (field([rows, columns]), field(op.strides));
+    let padding = field([op.pads[0], op.pads[1]]);
+    Some(Packed { patches: Patches { kernel, stride, padding }, size: [height, width], channels: all })
+}
+
+/// Cycles of a pixel of a pointwise convolution.
+fn cycles(channels: usize, outputs: usize) -> usize {
+    let parts = |all: usize| (0..all).step_by(LANES).map(move |first| LANES.min(all - first));
+    let block = |input: usize| {
+        parts(outputs).map(|output| pixel_cycles(lanes(input), filters(output))).sum::<usize>()
+    };
+    parts(channels).map(block).sum()
+}

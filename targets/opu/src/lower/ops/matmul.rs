@@ -1,0 +1,69 @@
+//! Gemm and MatMul by a constant: one term for each plane; a flattened image has one for each pixel too.
+
+use npukit_graph::op;
+
+use super::constant;
+use crate::lower::builder::{Builder, Lowered, identity};
+use crate::lower::error::Reject;
+use crate::lower::product::{Part, Product, Weights};
+
+/// Lowers a general matrix product.
+pub fn gemm(builder: &mut Builder, i: usize, op: &op::Gemm) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let channels = builder.graph.shape(node.outputs[0])[1];
+    if op.trans_a {
+        return Err(Reject::new("its first operand is transposed", "export the model without transA"));
+    }
+    let bias = match node.inputs.get(2) {
+        Some(&value) => {
+            let tensor = constant(builder, value, "addends")?;
+            let values = tensor.as_f32().unwrap_or_default();
+            if values.len() != channels && values.len() != 1 {
+                let reason =
+                    format!("its addend has shape {:?}, not one element for each column", tensor.shape());
+                return Err(Reject::new(reason, "add one bias to all rows"));
+            }
+            let spread = values.iter().cycle().take(channels);
+            Some(spread.map(|value| value * op.beta).collect())
+        }
+        None => None,
+    };
+    let matrix = constant(builder, node.inputs[1], "weights")?;
+    let weights = if op.trans_b {
+        Weights::Columns { rows: matrix.shape()[1], matrix }
+    } else {
+        Weights::Rows { matrix, columns: channels }
+    };
+    let factors = (op.alpha != 1.0).then(|| vec![op.alpha; channels]);
+    product(builder, i, weights, factors, bias)
+}
+
+/// Lowers a product with a constant matrix.
+pub fn matmul(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let matrix = constant(builder, node.inputs[1], "second operand's elements")?;
+    let &[_, columns] = matrix.shape() else {
+        let reason = format!("its second operand has shape {:?}, which is no matrix", matrix.shape());
+        return Err(Reject::new(reason, "multiply by one constant matrix"));
+    };
+    product(builder, i, Weights::Rows { matrix, columns }, None, None)
+}
+
+fn product(
+    builder: &mut Builder,
+    i: usize,
+    weights: Weights,
+    factors: Option<Vec<f32>>,
+    bias: Option<Vec<f32>>,
+) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let view = builder.view(node.inputs[0])?;
+    let [rows, columns, channels] = builder.extent(node.outputs[0])?;
+    let [_, _, operand] = builder.extent(node.inputs[0])?;
+    if view.size != [rows, columns] || view.channels() != operand {
+        let reason = format!("its operand lies in memory as {:?} pixels of {}", view.size, view.channels());
+        return Err(Reject::new(reason, "multiply images pixel by pixel, or flattened"));
+    }
+    let parts = vec![Part::new(weights, [1, 1], identity(&view, 1.0).terms)];
+    Ok(builder.chain(i, Product { size: [rows, columns], channels, parts, factors, bias }))
+}

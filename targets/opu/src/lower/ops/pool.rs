@@ -1,0 +1,111 @@
+//! Pooling: maxima on the way to memory, means as products with a diagonal matrix.
+
+use npukit_graph::op::{self, ReduceKind, Window};
+
+use super::conv::Taps;
+use crate::lower::builder::{Builder, Chain, Lowered, identity};
+use crate::lower::error::Reject;
+use crate::lower::layer::{Pooling, Step};
+use crate::lower::product::{Part, Product, Weights};
+use crate::lower::windows::Windows;
+
+/// Lowers a max pooling of what is in memory.
+pub fn max(builder: &mut Builder, i: usize, op: &op::MaxPool) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let view = builder.view(node.inputs[0])?;
+    let pooling = pooling(builder, i, op)?;
+    let (size, channels) = (view.size, view.channels());
+    let parts = vec![identity(&view, 1.0)];
+    let lowered = builder.chain(i, Product { size, channels, parts, factors: None, bias: None });
+    let Lowered::Chain(mut chain) = lowered else { return Ok(lowered) };
+    Builder::take_step(&mut chain, Step::Pool(pooling));
+    Ok(Lowered::Chain(chain))
+}
+
+/// Lets a max pooling join a chain.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, op: &op::MaxPool) -> Result<bool, Reject> {
+    match pooling(builder, i, op) {
+        Ok(pooling) => Ok(Builder::take_step(chain, Step::Pool(pooling))),
+        // Reported when it is lowered on its own.
+        Err(_) => Ok(false),
+    }
+}
+
+fn pooling(builder: &Builder, i: usize, op: &op::MaxPool) -> Result<Pooling, Reject> {
+    let node = builder.node(i);
+    let [rows, columns, _] = builder.extent(node.inputs[0])?;
+    let [height, width, _] = builder.extent(node.outputs[0])?;
+    let Window { kernel, strides, dilations, pads, .. } = &op.window;
+    let axis = |axis: usize, size: usize, count: usize| {
+        let (window, stride) = (kernel[axis], if count == 1 { 1 } else { strides[axis] });
+        Windows { size, window, stride, before: pads[axis], count }
+    };
+    let pooling = Pooling([axis(0, rows, height), axis(1, columns, width)]);
+    if !op.window.always_on_image([rows, columns]).unwrap_or(false) {
+        let reason = format!("some windows of {kernel:?} lie on padding {pads:?} only");
+        return Err(Reject::new(reason, "pad by less than a window"));
+    }
+    if *dilations != [1, 1] || !pooling.is_expressible() {
+        let reason = format!("windows of {kernel:?} by {strides:?}, dilated by {dilations:?}");
+        return Err(Reject::new(
+            reason,
+            "pool windows of at most 15 x 15 without dilation, by steps of at most 7",
+        ));
+    }
+    Ok(pooling)
+}
+
+/// Lowers a mean over windows.
+pub fn average(builder: &mut Builder, i: usize, op: &op::AveragePool) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let [rows, columns, _] = builder.extent(node.inputs[0])?;
+    let [height, width, _] = builder.extent(node.outputs[0])?;
+    let window = &op.window;
+    let divisor = op.divisor([0, 0], [rows, columns]);
+    let alike = (0..height).all(|y| (0..width).all(|x| op.divisor([y, x], [rows, columns]) == divisor));
+    if !alike {
+        return Err(Reject::new(
+            "windows at the edge are divided by fewer elements than the others",
+            "pool with count_include_pad, or without padding",
+        ));
+    }
+    let taps = Taps {
+        kernel: window.kernel,
+        strides: window.strides,
+        dilations: window.dilations,
+        before: [window.pads[0], window.pads[1]],
+        size: [height, width],
+    };
+    means(builder, i, taps, 1.0 / divisor as f32)
+}
+
+/// Lowers a mean, or sum, over rows and columns.
+pub fn reduce(builder: &mut Builder, i: usize, op: &op::Reduce) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let shape = builder.graph.shape(node.inputs[0]);
+    let mut axes = op.axes.clone();
+    axes.sort_unstable();
+    if !(matches!(op.kind, ReduceKind::Mean | ReduceKind::Sum) && shape.len() == 4 && axes == [1, 2]) {
+        return Err(Reject::new(
+            format!("the machine has no {:?} over axes {:?} of {shape:?}", op.kind, op.axes),
+            "reduce rows and columns of an image to their mean or sum",
+        ));
+    }
+    let [rows, columns, _] = builder.extent(node.inputs[0])?;
+    let factor = if op.kind == ReduceKind::Mean { 1.0 / (rows * columns) as f32 } else { 1.0 };
+    let taps =
+        Taps { kernel: [rows, columns], strides: [1, 1], dilations: [1, 1], before: [0, 0], size: [1, 1] };
+    means(builder, i, taps, factor)
+}
+
+/// Sums over windows, times `factor`.
+fn means(builder: &mut Builder, i: usize, taps: Taps, factor: f32) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let view = builder.view(node.inputs[0])?;
+    let channels = view.channels();
+    let terms = taps.terms(builder, view, &node.name)?;
+    let weights =
+        Weights::Diagonal { factors: vec![factor; channels], taps: taps.kernel[0] * taps.kernel[1] };
+    let parts = vec![Part::new(weights, taps.strides, terms)];
+    Ok(builder.chain(i, Product { size: taps.size, channels, parts, factors: None, bias: None }))
+}

@@ -1,0 +1,179 @@
+//! What only moves elements: views of what is there, and copies where no view will do.
+
+use npukit_graph::op::{self, PadMode};
+
+use crate::lower::builder::{Builder, Lowered, identity};
+use crate::lower::error::Reject;
+use crate::lower::map::View;
+use crate::lower::product::{Part, Product, Term};
+
+/// Lowers a change of shape.
+pub fn reshape(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let view = builder.view(node.inputs[0])?;
+    let [rows, columns, channels] = builder.extent(node.outputs[0])?;
+    let same = view.size == [rows, columns] && view.channels() == channels;
+    let view = match view {
+        view if same => view,
+        view if [rows, columns] == [1, 1] => view.flattened(),
+        view if view.channels() == channels && rows == 1 && view.size[1] == 1 => {
+            turned(builder, &view, &node.name)
+        }
+        _ => {
+            let from = builder.graph.shape(node.inputs[0]);
+            let reason = format!(
+                "it regroups pixels and channels, {from:?} to {:?}",
+                builder.graph.shape(node.outputs[0])
+            );
+            return Err(Reject::new(
+                reason,
+                "flatten images, or reshape at the model's end, where the host does it",
+            ));
+        }
+    };
+    builder.set_view(node.outputs[0], view);
+    Ok(Lowered::Views)
+}
+
+/// A column of pixels as a row.
+fn turned(builder: &mut Builder, view: &View, name: &str) -> View {
+    let rows = view.size[0];
+    let fraction =
+        view.pieces.iter().map(|piece| builder.planes.get(piece.plane).fraction).min().unwrap_or(0);
+    let output = builder.planes.new_map(&format!("{name}/row"), [1, rows], view.channels(), fraction);
+    for row in 0..rows {
+        builder.copy_into(&view.window([row, 0], [1, 1]), output.window([0, row], [1, 1]), name);
+    }
+    output
+}
+
+/// Lowers a transposition that moves no element.
+pub fn transpose(builder: &mut Builder, i: usize, op: &op::Transpose) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let shape = builder.graph.shape(node.inputs[0]);
+    let moved: Vec<usize> = op.perm.iter().copied().filter(|&axis| shape[axis] != 1).collect();
+    if !moved.is_sorted() {
+        return Err(Reject::new(
+            format!("axes {:?} of {shape:?} change places", op.perm),
+            "keep images in one order of axes; the host transposes inputs and outputs",
+        ));
+    }
+    reshape(builder, i)
+}
+
+/// Lowers a concatenation: along channels a view, along rows and columns copies side by side.
+pub fn concat(builder: &mut Builder, i: usize, op: &op::Concat) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let views = node.inputs.iter().map(|&input| builder.view(input)).collect::<Result<Vec<_>, _>>()?;
+    let output = node.outputs[0];
+    let [rows, columns, channels] = builder.extent(output)?;
+    let rank = builder.graph.shape(output).len();
+    let size = [rows, columns];
+    if op.axis + 1 == rank {
+        let pieces = views.into_iter().flat_map(|view| view.pieces).collect();
+        builder.set_view(output, View { size, pieces });
+        return Ok(Lowered::Views);
+    }
+    let axis = match (rank, op.axis) {
+        (4, 1) => 0,
+        (4, 2) | (3, 1) | (2, 0) => 1,
+        _ => {
+            return Err(Reject::new(
+                format!("it concatenates along axis {}", op.axis),
+                "concatenate rows, columns or channels",
+            ));
+        }
+    };
+    let map =
+        builder.planes.new_map(&builder.graph.value(output).name, size, channels, builder.fraction(output)?);
+    let mut origin = [0, 0];
+    for view in views {
+        builder.copy_into(&view, map.window(origin, view.size), &node.name);
+        origin[axis] += view.size[axis];
+    }
+    builder.set_view(output, map);
+    Ok(Lowered::Views)
+}
+
+/// Lowers a split.
+pub fn split(builder: &mut Builder, i: usize, op: &op::Split) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let mut start = 0;
+    for (&output, &length) in node.outputs.iter().zip(&op.sizes) {
+        let range = op::SliceRange { axis: op.axis, start, length, step: 1 };
+        let view = builder.view(node.inputs[0])?;
+        let view = part(builder.graph.shape(node.inputs[0]).len(), &view, &range)?;
+        builder.set_view(output, view);
+        start += length;
+    }
+    Ok(Lowered::Views)
+}
+
+/// Lowers a slice: a view, or a copy when it steps over pixels.
+pub fn slice(builder: &mut Builder, i: usize, op: &op::Slice) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let rank = builder.graph.shape(node.inputs[0]).len();
+    let mut view = builder.view(node.inputs[0])?;
+    let mut strides = [1, 1];
+    for range in &op.ranges {
+        if range.step != 1 && range.length > 1 {
+            let axis = [1, 2].iter().position(|&axis| rank == 4 && axis == range.axis);
+            match (axis, usize::try_from(range.step)) {
+                (Some(axis), Ok(step)) if step > 0 => strides[axis] = step,
+                _ => {
+                    let reason = format!("it takes axis {} by steps of {}", range.axis, range.step);
+                    return Err(Reject::new(reason, "slice rows and columns forwards, channels one by one"));
+                }
+            }
+        }
+        view = part(rank, &view, range)?;
+    }
+    let [rows, columns, channels] = builder.extent(node.outputs[0])?;
+    if strides == [1, 1] {
+        builder.set_view(node.outputs[0], View { size: [rows, columns], ..view });
+        return Ok(Lowered::Views);
+    }
+    let parts = vec![Part { strides, ..identity(&view, 1.0) }];
+    Ok(builder.chain(i, Product { size: [rows, columns], channels, parts, factors: None, bias: None }))
+}
+
+/// The elements of a range; steps are left to the caller.
+fn part(rank: usize, view: &View, range: &op::SliceRange) -> Result<View, Reject> {
+    let [rows, columns] = view.size;
+    match (rank, range.axis) {
+        _ if range.axis + 1 == rank => Ok(view.channel_range(range.start, range.length)),
+        (4, 1) => Ok(view.window([range.start, 0], [range.length, columns])),
+        (4, 2) => Ok(view.window([0, range.start], [rows, range.length])),
+        (3, 1) | (2, 0) => Ok(view.window([0, range.start], [rows, range.length])),
+        _ if range.length == 1 && range.start == 0 => Ok(view.clone()),
+        _ => Err(Reject::new(
+            format!("it cuts axis {} of {rank}", range.axis),
+            "cut rows, columns or channels",
+        )),
+    }
+}
+
+/// Lowers a padding with zeros by reading the operand's border.
+pub fn pad(builder: &mut Builder, i: usize, op: &op::Pad) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let [rows, columns, channels] = builder.extent(node.outputs[0])?;
+    let zeros = matches!(op.mode, PadMode::Constant(value) if value == 0.0);
+    let &[[0, 0], rows_by, columns_by, [0, 0]] = op.pads.as_slice() else { return Err(padding(op)) };
+    if !zeros {
+        return Err(padding(op));
+    }
+    let view = builder.view(node.inputs[0])?;
+    let reach = [rows_by, columns_by].as_flattened().iter().copied().max().unwrap_or(0);
+    let view = builder.bordered(view, &node.name, usize::try_from(reach).unwrap_or(0))?;
+    let identity = identity(&view, 1.0);
+    let shifted =
+        |term: &Term| Term { at: [term.at[0] - rows_by[0], term.at[1] - columns_by[0]], ..term.clone() };
+    let terms = identity.terms.iter().map(shifted).collect();
+    let parts = vec![Part { terms, ..identity }];
+    Ok(builder.chain(i, Product { size: [rows, columns], channels, parts, factors: None, bias: None }))
+}
+
+fn padding(op: &op::Pad) -> Reject {
+    let reason = format!("it pads by {:?} in mode {:?}", op.pads, op.mode);
+    Reject::new(reason, "pad rows and columns with zeros")
+}

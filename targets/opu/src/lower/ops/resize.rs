@@ -1,0 +1,41 @@
+//! Resize to whole multiples by repeating elements.
+
+use npukit_graph::op::{self, ResizeMode};
+use npukit_graph::{Op, Operator};
+use npukit_numeric::Tensor;
+
+use crate::lower::builder::{Builder, Lowered, identity};
+use crate::lower::error::Reject;
+use crate::lower::product::Product;
+
+/// Lowers a resampling that repeats each pixel.
+pub fn lower(builder: &mut Builder, i: usize, op: &op::Resize) -> Result<Lowered, Reject> {
+    let node = builder.node(i);
+    let view = builder.view(node.inputs[0])?;
+    let copies = copies(op, view.size).ok_or_else(|| {
+        let reason = format!("it resamples {:?} pixels to {:?} with {:?}", view.size, op.size, op.mode);
+        Reject::new(reason, "enlarge by whole numbers with mode nearest")
+    })?;
+    let parts = vec![identity(&view, 1.0)];
+    let product = Product { size: view.size, channels: view.channels(), parts, factors: None, bias: None };
+    match builder.chain(i, product) {
+        Lowered::Chain(chain) => Ok(Lowered::Chain(crate::lower::builder::Chain { copies, ..chain })),
+        views => Ok(views),
+    }
+}
+
+/// How often rows and columns are repeated, if that is all. The operator itself says where elements go.
+fn copies(op: &op::Resize, size: [usize; 2]) -> Option<[usize; 2]> {
+    let copies = [0, 1].map(|axis| op.size[axis] / size[axis].max(1));
+    if !matches!(op.mode, ResizeMode::Nearest(_))
+        || (0..2).any(|axis| copies[axis] * size[axis] != op.size[axis])
+    {
+        return None;
+    }
+    let numbers = (0..size[0] * size[1]).map(|index| index as f32).collect();
+    let image = Tensor::from_f32(vec![1, size[0], size[1], 1], numbers).ok()?;
+    let resized = Op::from(op.clone()).eval(&[&image]).ok()?;
+    let found = resized.first()?.as_f32()?;
+    let expected = |index: usize| index / op.size[1] / copies[0] * size[1] + index % op.size[1] / copies[1];
+    found.iter().enumerate().all(|(index, &value)| value == expected(index) as f32).then_some(copies)
+}

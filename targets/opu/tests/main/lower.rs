@@ -1,0 +1,4 @@
+//! The compiler.
+
+#[path = "lower/efficiency.rs"]
+mod efficiency;
