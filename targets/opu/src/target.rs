@@ -1,5 +1,6 @@
 //! [`Opu`], the [`Target`] of this crate.
 
+mod compile;
 mod instance;
 
 use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};

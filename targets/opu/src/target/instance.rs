@@ -1,9 +1,12 @@
-//! [`OpuInstance`]: assembler and disassembler of an instance.
+//! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
 
 use npukit_asm::Words;
+use npukit_graph::Graph;
+use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
-use npukit_target::{Assembled, Disassembled, Instance, TargetError};
+use npukit_target::{Assembled, CompileOptions, Disassembled, Instance, Problem, TargetError};
 
+use super::compile::STAGES;
 use crate::config::Config;
 use crate::isa::isa;
 
@@ -29,6 +32,22 @@ impl Instance for OpuInstance {
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
         Ok(isa())
+    }
+
+    fn quantisation(&self) -> Option<Scheme> {
+        self.scheme()
+    }
+
+    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+        Ok(self.problems(graph))
+    }
+
+    fn stages(&self) -> &'static [&'static str] {
+        &STAGES
+    }
+
+    fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
+        self.stage(graph, options, stage)
     }
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {

@@ -1,0 +1,81 @@
+//! Graphs to programs for an [`OpuInstance`].
+
+use npukit_graph::Graph;
+use npukit_graph::quantise::{Rounding, Scheme};
+use npukit_target::{CompileOptions, Problem, TargetError};
+
+use super::instance::OpuInstance;
+use crate::codec::encode_program;
+use crate::isa::isa;
+use crate::lower::{self, LowerError, Lowered, print};
+
+/// Stages that print.
+pub(super) const STAGES: [&str; 3] = ["layers", "plan", "asm"];
+
+impl OpuInstance {
+    /// The integers of the machine; none when its features are floats.
+    pub(super) fn scheme(&self) -> Option<Scheme> {
+        let types = &self.config.types;
+        let width = |data_type: crate::DataType| data_type.fixed().map(|fixed| fixed.width());
+        Some(Scheme {
+            activations: width(types.itype)?,
+            weights: width(types.ktype)?,
+            biases: width(types.btype)?,
+            partial_sums: width(types.otype)?,
+            shifts: -128..=127,
+            rounding: Rounding::HalfUp,
+        })
+    }
+
+    /// Every node that cannot be lowered.
+    pub(super) fn problems(&self, graph: &Graph) -> Vec<Problem> {
+        lower::check(graph, &self.config, lower::Options::default()).into_iter().map(problem).collect()
+    }
+
+    /// A stage as text.
+    pub(super) fn stage(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+        stage: &str,
+    ) -> Result<String, TargetError> {
+        let lowered = self.lowered(graph, options)?;
+        match stage {
+            "layers" => Ok(print::layers(&lowered)),
+            "plan" => Ok(print::plan(&lowered)),
+            "asm" => {
+                let words = encode_program(&lowered.ops).map_err(TargetError::failed)?;
+                Ok(npukit_asm::disassemble(&isa(), &words).to_string())
+            }
+            _ => Err(option("emit", stage, &format!("the stages are graph, {}", STAGES.join(", ")))),
+        }
+    }
+
+    fn lowered(&self, graph: &Graph, options: &CompileOptions) -> Result<Lowered, TargetError> {
+        let mut lowering =
+            lower::Options { quantisation: options.quantisation.as_ref(), ..lower::Options::default() };
+        for (key, value) in &options.options {
+            match (key.as_str(), value.as_str()) {
+                ("leaky", "exact") => lowering.approximate = false,
+                ("leaky", "nearest") => lowering.approximate = true,
+                ("leaky", _) => return Err(option(key, value, "must be `exact` or `nearest`")),
+                _ => return Err(option(key, value, "the only option of opu is `leaky`")),
+            }
+        }
+        lower::compile(graph, &self.config, lowering).map_err(|error| match error {
+            LowerError::Unsupported { problems } => {
+                TargetError::Refused(problems.into_iter().map(problem).collect())
+            }
+            other => TargetError::failed(other),
+        })
+    }
+}
+
+fn option(key: &str, value: &str, reason: &str) -> TargetError {
+    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
+}
+
+fn problem(problem: lower::Problem) -> Problem {
+    let lower::Problem { node, op, reason, hint } = problem;
+    Problem { node, op, reason, hint }
+}
