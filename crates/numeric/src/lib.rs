@@ -2,7 +2,7 @@
 //!
 //! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
-//! systolic array's; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
+//! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
 //! elements, of an [`ElementType`]; [`SmallFloat`] the floats of at most 16 bits; [`npy`] reads and writes them as NumPy's files.
 
 mod counted;
@@ -19,6 +19,8 @@ pub use element::{ElementType, Storage};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use saturation::{Excess, Saturations};
-pub use simd::{ArrayWeights, Path, Rows, array_product, array_product_on};
+pub use simd::{
+    ArrayWeights, Path, Pixels, Pointwise, Rows, array_product, array_product_on, pointwise, pointwise_on,
+};
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
 pub use tensor::{ElementError, Tensor, TensorData};

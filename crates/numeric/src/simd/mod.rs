@@ -2,14 +2,18 @@
 //!
 //! Kernels are compiled once for each set of processor features. A portable build always exists.
 //! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
-//! `portable` that of all others, and `literal` the judge of both.
+//! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in, with
+//! its own literal and portable code, and `bytes` for processors with dot products of bytes.
 
+#[cfg(target_arch = "x86_64")]
+mod bytes;
 #[cfg(target_arch = "x86_64")]
 mod fused;
 mod literal;
 #[cfg(target_arch = "x86_64")]
 mod paired;
 mod path;
+mod pointwise;
 mod portable;
 mod product;
 #[cfg(target_arch = "x86_64")]
@@ -22,6 +26,7 @@ const WIDE: usize = 16;
 const NARROW: usize = 8;
 
 pub use path::Path;
+pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
 pub use product::{Rows, array_product, array_product_on};
 pub use weights::ArrayWeights;
 

@@ -3,6 +3,7 @@
 
 mod npy;
 mod number;
+mod pointwise;
 mod product;
 mod small_float;
 mod tensor;
