@@ -6,7 +6,7 @@ use std::collections::HashMap;
 ///
 /// Addresses count vectors from an origin that can be moved; vectors never written are zero. Ranges
 /// are the caller's to check.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paged<T> {
     lanes: usize,
     /// Where vector 0 begins: whole vectors, and scalars beyond.
@@ -47,6 +47,15 @@ impl<T: Copy + Default> Paged<T> {
             let values = &values[part];
             let page = self.pages.entry(page).or_insert_with(|| vec![T::default(); size].into());
             page[offset..][..values.len()].copy_from_slice(values);
+        }
+    }
+
+    /// Makes `vectors` whole vectors from `address` on zero again. Pages that are not there stay so.
+    pub fn clear(&mut self, address: u64, vectors: usize) {
+        for (page, offset, part) in self.parts(address, vectors * self.lanes) {
+            if let Some(values) = self.pages.get_mut(&page) {
+                values[offset..][..part.len()].fill(T::default());
+            }
         }
     }
 
@@ -96,6 +105,10 @@ mod tests {
         memory.read((1 << 60) - 1, &mut far);
         assert_eq!(far, [0, 0, 0, 7, 8, 9]);
         // Vectors 59 to 258 touch pages 0 to 4.
+        assert_eq!(memory.pages.len(), 6);
+        memory.clear(PAGE - 4, 500);
+        memory.read(PAGE - 5, &mut out);
+        assert_eq!((&out[..3], &out[3..600]), (&values[..3], &[0; 597][..]));
         assert_eq!(memory.pages.len(), 6);
     }
 
