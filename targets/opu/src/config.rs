@@ -77,8 +77,13 @@ impl Config {
     /// Errors: [`ConfigError`], for the first thing that is wrong.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
-        config.timing.check()?;
+        config.check()?;
         Ok(config)
+    }
+
+    /// Errors: the first number out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.timing.check()
     }
 }
 

@@ -2,11 +2,16 @@
 
 mod compile;
 mod instance;
+mod program;
 
-use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};
+use npukit_target::{
+    Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
+};
 
 use crate::config::Config;
+use crate::{artifact, conform};
 use instance::OpuInstance;
+use program::OpuProgram;
 
 /// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +46,22 @@ impl Target for Opu {
             Source::File { name, bytes } => from_file(name, bytes)?,
         };
         Ok(Box::new(OpuInstance { name, config }))
+    }
+
+    fn artifact_extensions(&self) -> &'static [&'static str] {
+        &[artifact::EXTENSION]
+    }
+
+    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+        let bytes = files.read(path).map_err(TargetError::failed)?;
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
+        let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
+        Ok(Box::new(OpuProgram { program, saturated_constants: None }))
+    }
+
+    fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
+        conform::vectors(path, bytes, files)
     }
 }
 

@@ -2,7 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "tests say what they skip")]
 
+#[path = "main/artifact.rs"]
+mod artifact;
+#[path = "main/conform.rs"]
+mod conform;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lower.rs"]
 mod lower;
+#[path = "main/machine.rs"]
+mod machine;
+#[path = "main/shared.rs"]
+mod shared;

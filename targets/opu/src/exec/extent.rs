@@ -1,0 +1,70 @@
+//! The bytes an instruction touches: [`extent`].
+
+use crate::config::Types;
+use crate::layout::SLOT;
+use crate::op::Op;
+use crate::state::Registers;
+
+use super::byte_address;
+
+/// Bytes `first .. end`; not all between need be touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The first byte.
+    pub first: u64,
+    /// One past the last byte.
+    pub end: u64,
+}
+
+impl Extent {
+    /// Whether a byte may be in both.
+    pub const fn meets(self, other: Self) -> bool {
+        self.first < other.end && other.first < self.end
+    }
+}
+
+/// The bytes of memory that `op` reads (a load) or writes (`store`, `pad`) with these registers; none for other
+/// instructions, and when a register it needs is undefined.
+pub fn extent(op: &Op, registers: &Registers, types: &Types) -> Option<Extent> {
+    let size = types.itype.size_bytes();
+    match *op {
+        Op::LoadIfm { addr } => {
+            let (shape, memory) = (registers.ifm?, registers.ifm_mem?);
+            let base = byte_address(memory.addr, addr);
+            Some(slots(base, [shape.h, shape.w, memory.w], shape.c * size, size))
+        }
+        Op::LoadKer { addr } => {
+            let (n, ofm, ifm) = (registers.ker_n?, registers.ofm?, registers.ifm?);
+            let elements = u64::from(n) * u64::from(ofm.c) * u64::from(ifm.c);
+            Some(dense(byte_address(registers.ker_addr?, addr), elements, types.ktype.size_bytes()))
+        }
+        Op::LoadBias { addr } => {
+            let base = byte_address(registers.bias_addr?, addr);
+            Some(dense(base, registers.ofm?.c.into(), types.btype.size_bytes()))
+        }
+        Op::Store { addr } => {
+            let (ofm, memory) = (registers.ofm?, registers.ofm_mem?);
+            let shape = registers.pool?.result(ofm);
+            let base = byte_address(memory.addr, addr);
+            Some(slots(base, [shape.h, shape.w, memory.w], shape.c * size, size))
+        }
+        Op::Pad { addr, p } if p > 0 => {
+            let memory = registers.ofm_mem?;
+            let base = byte_address(memory.addr, addr);
+            Some(slots(base, [memory.h, memory.w, memory.w], SLOT * size, size))
+        }
+        _ => None,
+    }
+}
+
+const fn dense(base: u64, elements: u64, size: u32) -> Extent {
+    Extent { first: base, end: base + elements * size as u64 }
+}
+
+/// `h` rows of `w` slots, `pitch` slots apart, of which `used` bytes each count. `h` and `w` are at least 1.
+pub(super) fn slots(base: u64, [h, w, pitch]: [u32; 3], used: u32, size: u32) -> Extent {
+    let row = |y: u32, x: u32| u64::from(y) * u64::from(pitch) + u64::from(x);
+    // Rows begin at least a slot apart, so that the last one ends last, even when they overlap.
+    let last = row(h - 1, w - 1);
+    Extent { first: base, end: base + last * u64::from(SLOT * size) + u64::from(used) }
+}

@@ -1,0 +1,139 @@
+//! Convolution of fixed-point types in integers that processors have.
+//!
+//! In units of the result's last place, the products are `D * 2^-d` and the addend `A * 2^-e`, with integers
+//! `D` and `A`. What the result had before is a multiple of its last place, so that it can be added after rounding.
+
+use npukit_numeric::{Pixels, Pointwise, pointwise};
+
+use super::conv::{Tap, TapAddend};
+use crate::datatype::Fixed;
+use crate::state::Elements;
+
+/// Exponents of a tap of fixed-point types, in units of the result's last place.
+struct Scales {
+    itype: Fixed,
+    ktype: Fixed,
+    otype: Fixed,
+    /// `d`.
+    products: i32,
+    /// `e`; 0 without a bias.
+    addend: i32,
+}
+
+impl Scales {
+    fn of(tap: &Tap<'_>) -> Option<Self> {
+        let (itype, ktype) = (tap.types.itype.fixed()?, tap.types.ktype.fixed()?);
+        let (btype, otype) = (tap.types.btype.fixed(), tap.types.otype.fixed()?);
+        let products = itype.fraction() + ktype.fraction() - tap.shift - otype.fraction();
+        let addend = match tap.addend {
+            TapAddend::Bias(_, shift) => btype?.fraction() - shift - otype.fraction(),
+            _ => 0,
+        };
+        Some(Self { itype, ktype, otype, products, addend })
+    }
+}
+
+/// Bytes times bytes to 16 bits, in vector code. Gives whether it could.
+pub(super) fn narrow(tap: &Tap<'_>, sums: &mut Elements) -> bool {
+    let (Elements::I8(inputs), Elements::I8(weights), Elements::I16(results)) =
+        (&tap.ifm.elements, &tap.ker.elements, sums)
+    else {
+        return false;
+    };
+    let Some(scales) = Scales::of(tap).filter(|scales| scales.otype.width() == 16) else { return false };
+    let Some((offset, add)) = narrow_addends(tap, &scales) else { return false };
+    let outputs = tap.shape.c as usize;
+    let product = Pointwise {
+        inputs: inputs.get(tap.start..).unwrap_or_default(),
+        pixels: Pixels {
+            rows: tap.shape.h as usize,
+            columns: tap.shape.w as usize,
+            row: tap.row,
+            column: tap.column,
+        },
+        weights: weights.get(tap.slice..tap.slice + outputs * tap.channels).unwrap_or_default(),
+        channels: tap.channels,
+        left: scales.products.min(0).unsigned_abs(),
+        right: scales.products.max(0).unsigned_abs(),
+        offset: &offset,
+        add: &add,
+        accumulate: matches!(tap.addend, TapAddend::Ofm),
+    };
+    pointwise(&product, results)
+}
+
+/// By channel, what is added to the products before their shift, half of the last place included, and after it.
+/// None when that needs more than 32 bits.
+fn narrow_addends(tap: &Tap<'_>, scales: &Scales) -> Option<(Vec<i32>, Vec<i32>)> {
+    let d = scales.products;
+    let half = if (1..=30).contains(&d) { 1 << (d - 1) } else { 0 };
+    let outputs = tap.shape.c as usize;
+    let (mut offset, mut add) = (vec![half; outputs], vec![0; outputs]);
+    let TapAddend::Bias(bias, _) = tap.addend else { return Some((offset, add)) };
+    for (k, (offset, add)) in offset.iter_mut().zip(&mut add).enumerate() {
+        let value = i64::from(bias.elements.get(k));
+        let shifted =
+            |by: i32| i32::try_from(value.checked_mul(1i64.checked_shl(by.try_into().ok()?)?)?).ok();
+        if scales.addend <= 0 {
+            *add = shifted((-scales.addend).min(62))?;
+        } else {
+            *offset = offset.checked_add(shifted(d - scales.addend)?)?;
+        }
+    }
+    Some((offset, add))
+}
+
+/// Types of up to 28 bits, in 64 bits for the products and 128 for the sum. Gives whether it could.
+pub(super) fn wide(tap: &Tap<'_>, sums: &mut Elements) -> bool {
+    let Some(scales) = Scales::of(tap) else { return false };
+    // 64 products leave 63 bits - 6 for the two widths, and 64 bits may be shifted by 60.
+    let fits = scales.itype.width() + scales.ktype.width() <= 57
+        && (-60..=60).contains(&scales.products)
+        && (-60..=60).contains(&scales.addend);
+    if !fits {
+        return false;
+    }
+    let mut index = 0;
+    for y in 0..tap.shape.h as usize {
+        for x in 0..tap.shape.w as usize {
+            let pixel = tap.start + y * tap.row + x * tap.column;
+            for k in 0..tap.shape.c as usize {
+                let dot = dot(tap, pixel, tap.slice + k * tap.channels);
+                let (addend, exponent) = match tap.addend {
+                    TapAddend::Zero => (0, 0),
+                    TapAddend::Bias(bias, _) => (bias.elements.get(k), scales.addend),
+                    TapAddend::Ofm => (sums.get(index), 0),
+                };
+                sums.set(index, rounded((dot, scales.products), (addend, exponent), scales.otype));
+                index += 1;
+            }
+        }
+    }
+    true
+}
+
+fn dot(tap: &Tap<'_>, pixel: usize, weights: usize) -> i64 {
+    fn sum<X: Copy + Into<i64>, W: Copy + Into<i64>>(x: &[X], w: &[W]) -> i64 {
+        x.iter().zip(w).map(|(&x, &w)| x.into() * w.into()).sum()
+    }
+    let (x, w) = (pixel..pixel + tap.channels, weights..weights + tap.channels);
+    match (&tap.ifm.elements, &tap.ker.elements) {
+        (Elements::I8(xs), Elements::I8(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I8(xs), Elements::I16(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I8(xs), Elements::I32(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I16(xs), Elements::I8(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I16(xs), Elements::I16(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I16(xs), Elements::I32(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I32(xs), Elements::I8(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I32(xs), Elements::I16(ws)) => sum(&xs[x], &ws[w]),
+        (Elements::I32(xs), Elements::I32(ws)) => sum(&xs[x], &ws[w]),
+    }
+}
+
+/// `dot * 2^-d + addend * 2^-e`, rounded half up and clamped.
+fn rounded((dot, d): (i64, i32), (addend, e): (i32, i32), otype: Fixed) -> i32 {
+    let place = d.max(e).max(0);
+    let sum = (i128::from(dot) << (place - d)) + (i128::from(addend) << (place - e));
+    let rounded = if place == 0 { sum } else { (sum + (1 << (place - 1))) >> place };
+    rounded.clamp(otype.min().into(), otype.max().into()) as i32
+}

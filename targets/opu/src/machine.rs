@@ -1,0 +1,203 @@
+//! The functional machine: [`Machine`]. Values as the specification has them, bit by bit; no notion of time.
+
+use npukit_sim::Fault;
+use thiserror::Error;
+
+use crate::codec::{WORD_BYTES, decode};
+use crate::config::Types;
+use crate::exec::{self, Arithmetic, extent, store_result};
+use crate::fault::{Buffer, FaultKind};
+use crate::layout::MEMORY_BYTES;
+use crate::memory::Memory;
+use crate::op::Op;
+use crate::program::Program;
+use crate::state::{Array, Held, Registers, State};
+
+/// What cannot be put into memory.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AccessError {
+    /// Bytes beyond the end.
+    #[error("{bytes} bytes from {address:#x} on end beyond the memory of 2^32 bytes")]
+    Range {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        bytes: u64,
+    },
+    /// A program whose start is not aligned.
+    #[error("a program begins at {address:#x}: legal are multiples of {}", Program::ALIGNMENT)]
+    Alignment {
+        /// Its first byte.
+        address: u64,
+    },
+}
+
+/// A simulated machine: registers, buffers and memory.
+///
+/// After a fault everything before the instruction at fault has been executed, and nothing of it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    types: Types,
+    arithmetic: Arithmetic,
+    state: State,
+    memory: Memory,
+}
+
+/// A program in memory: where its words are, and what they mean.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    address: u64,
+    ops: Vec<Result<Op, FaultKind>>,
+}
+
+impl Machine {
+    /// A machine after a reset: registers and buffers are undefined, memory is 0.
+    pub fn new(types: Types) -> Self {
+        Self::with_arithmetic(types, Arithmetic::Fast)
+    }
+
+    /// As [`Machine::new`], with a choice of the code that computes.
+    pub fn with_arithmetic(types: Types, arithmetic: Arithmetic) -> Self {
+        Self { types, arithmetic, state: State::default(), memory: Memory::default() }
+    }
+
+    /// Element types of the buffers.
+    pub const fn types(&self) -> &Types {
+        &self.types
+    }
+
+    /// The registers.
+    pub const fn registers(&self) -> &Registers {
+        &self.state.registers
+    }
+
+    /// The content of a buffer.
+    ///
+    /// Errors: [`FaultKind::BufferInvalid`].
+    pub const fn buffer(&self, buffer: Buffer) -> Result<&Array, FaultKind> {
+        let held: &Held = match buffer {
+            Buffer::Ifm => &self.state.ifm,
+            Buffer::Ker => &self.state.ker,
+            Buffer::Bias => &self.state.bias,
+            Buffer::Ofm => &self.state.ofm,
+        };
+        held.get()
+    }
+
+    /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
+    pub const fn saturated(&self) -> u64 {
+        self.state.saturated
+    }
+
+    /// What a `store` would write now.
+    ///
+    /// Errors: as the instruction, but for those of addresses.
+    pub fn store_result(&self) -> Result<Array, FaultKind> {
+        store_result(&self.state, &self.types, self.arithmetic)
+    }
+
+    /// Reads bytes of memory.
+    ///
+    /// Errors: [`AccessError::Range`].
+    pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
+        in_memory(address, out.len())?;
+        self.memory.read(address, out);
+        Ok(())
+    }
+
+    /// Writes bytes to memory.
+    ///
+    /// Errors: [`AccessError::Range`].
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
+        in_memory(address, bytes.len())?;
+        self.memory.write(address, bytes);
+        Ok(())
+    }
+
+    /// Whether both memories hold the same bytes.
+    pub fn has_the_memory_of(&self, other: &Self) -> bool {
+        self.memory == other.memory
+    }
+
+    /// Executes one instruction; `end` does nothing.
+    ///
+    /// Errors: [`FaultKind`], with the machine as it was.
+    pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
+        exec::step(&mut self.state, &mut self.memory, (&self.types, self.arithmetic), op)
+    }
+
+    /// Puts a program's words into memory.
+    ///
+    /// Errors: [`AccessError`].
+    pub fn load(&mut self, address: u64, words: &[u32]) -> Result<Loaded, AccessError> {
+        if !address.is_multiple_of(u64::from(Program::ALIGNMENT)) {
+            return Err(AccessError::Alignment { address });
+        }
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.write(address, &bytes)?;
+        Ok(Loaded { address, ops: words.iter().map(|&word| decode(word)).collect() })
+    }
+
+    /// Executes a loaded program from its first word up to `end`; gives the index of that. `before` is called with
+    /// the machine before each instruction, which has been fetched, and its index.
+    ///
+    /// Words that the program overwrites are fetched as they are then (R17).
+    ///
+    /// Errors: the first [`Fault`], with the index of its instruction.
+    pub fn run(
+        &mut self,
+        program: &mut Loaded,
+        before: &mut dyn FnMut(&Self, usize, &Op),
+    ) -> Result<usize, Fault<FaultKind>> {
+        let mut instruction = 0;
+        loop {
+            let fetched = program.fetch(instruction).map_err(|kind| Fault { instruction, kind })?;
+            before(self, instruction, &fetched);
+            if fetched == Op::End {
+                return Ok(instruction);
+            }
+            self.step(&fetched).map_err(|kind| Fault { instruction, kind })?;
+            program.refresh(self, &fetched);
+            instruction += 1;
+        }
+    }
+}
+
+impl Loaded {
+    fn fetch(&self, instruction: usize) -> Result<Op, FaultKind> {
+        match self.ops.get(instruction) {
+            Some(op) => op.clone(),
+            None => Err(FaultKind::MissingEnd { words: self.ops.len() }),
+        }
+    }
+
+    /// Decodes again what `op`, just done, may have overwritten.
+    fn refresh(&mut self, machine: &Machine, op: &Op) {
+        if !matches!(op, Op::Store { .. } | Op::Pad { .. }) {
+            return;
+        }
+        let Some(written) = extent(op, machine.registers(), &machine.types) else { return };
+        let first = written.first.max(self.address);
+        if written.end <= first {
+            return;
+        }
+        let indices = (first - self.address) / WORD_BYTES as u64
+            ..(written.end - self.address).div_ceil(WORD_BYTES as u64);
+        for (index, op) in (0u64..).zip(&mut self.ops).skip(indices.start as usize) {
+            if index >= indices.end {
+                return;
+            }
+            let mut word = [0; WORD_BYTES];
+            machine.memory.read(self.address + index * WORD_BYTES as u64, &mut word);
+            *op = decode(u32::from_le_bytes(word));
+        }
+    }
+}
+
+fn in_memory(address: u64, bytes: usize) -> Result<(), AccessError> {
+    let bytes = bytes as u64;
+    if address <= MEMORY_BYTES && bytes <= MEMORY_BYTES - address {
+        return Ok(());
+    }
+    Err(AccessError::Range { address, bytes })
+}

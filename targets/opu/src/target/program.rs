@@ -1,0 +1,120 @@
+//! [`OpuProgram`]: a program to write and run.
+
+use npukit_numeric::Tensor;
+use npukit_target::{
+    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport, RunResult,
+    Saturation, Saturations, TargetError,
+};
+
+use crate::artifact;
+use crate::program::{Binding, HostStep, Program};
+use crate::run::{Finished, run};
+use crate::tensor::Packed;
+
+/// Name of the instructions that are of no layer, in reports.
+const OUTSIDE: &str = "(outside all layers)";
+
+/// A program and what the compiler had to say.
+pub(crate) struct OpuProgram {
+    /// The program.
+    pub program: Program,
+    /// Constants that did not fit; none for a program read from files.
+    pub saturated_constants: Option<u64>,
+}
+
+impl OpuProgram {
+    fn port(binding: &Binding) -> Port {
+        Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None }
+    }
+
+    /// The raw values of an input's map.
+    fn pack(&self, binding: &Binding, inputs: &Inputs) -> Result<Packed, PortError> {
+        let port = Self::port(binding);
+        let Some((_, tensor)) = inputs.iter().find(|(name, _)| *name == binding.name) else {
+            return Err(PortError::Missing { name: port.name, shape: port.shape });
+        };
+        let samples = port.split(tensor)?;
+        let [sample] = &samples[..] else {
+            return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
+        };
+        let values = sample.as_f32().ok_or(PortError::Element { name: port.name })?;
+        Ok(binding.pack(self.program.config.types.itype, values))
+    }
+
+    /// An output in the model's shape, host steps applied.
+    fn output(&self, binding: &Binding, finished: &Finished) -> Result<Output, TargetError> {
+        let itype = self.program.config.types.itype;
+        let raw = binding.unpack(&finished.output(binding).map_err(TargetError::failed)?);
+        let values = raw.iter().map(|&raw| binding.value(itype, raw)).collect();
+        let mut values = Tensor::from_f32(binding.shape.clone(), values).map_err(|values| {
+            TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
+        })?;
+        for step in self.program.host_steps.iter().filter(|step| step.output == binding.name) {
+            values = step.op.apply(&values).map_err(TargetError::failed)?;
+        }
+        Ok(Output { name: binding.name.clone(), values, raw })
+    }
+
+    fn saturations(&self, inputs: u64, finished: &Finished) -> Saturations {
+        let names = self.program.layers.iter().map(|layer| layer.name.as_str()).chain([OUTSIDE]);
+        let layers = names.zip(&finished.saturated).filter(|&(_, &count)| count > 0);
+        let layers: Vec<Saturation> =
+            layers.map(|(name, &count)| Saturation { layer: name.to_owned(), count }).collect();
+        Saturations { inputs, results: layers.iter().map(|layer| layer.count).sum(), layers }
+    }
+}
+
+impl Compiled for OpuProgram {
+    fn report(&self) -> ProgramReport {
+        let program = &self.program;
+        let step = |step: &HostStep| HostStepReport {
+            node: step.node.clone(),
+            op: step.op.name().to_owned(),
+            output: step.output.clone(),
+            reason: step.reason.clone(),
+        };
+        let layers = &program.layers;
+        ProgramReport {
+            name: program.name.clone(),
+            target: format!("opu:{}", program.instance),
+            instructions: program.instructions.len(),
+            macs: (!layers.is_empty()).then(|| layers.iter().map(|layer| layer.macs).sum()),
+            memory: std::collections::BTreeMap::new(),
+            host_steps: program.host_steps.iter().map(step).collect(),
+            layers: layers.iter().map(|layer| layer.name.clone()).collect(),
+            choices: program.choices.clone(),
+            saturated_constants: self.saturated_constants,
+            warnings: program.warnings.clone(),
+        }
+    }
+
+    fn inputs(&self) -> Vec<Port> {
+        self.program.inputs.iter().map(Self::port).collect()
+    }
+
+    fn outputs(&self) -> Vec<Port> {
+        self.program.outputs.iter().map(Self::port).collect()
+    }
+
+    fn layers(&self) -> Vec<Layer> {
+        let layers = self.program.layers.iter();
+        layers.map(|layer| Layer { name: layer.name.clone(), results: layer.results.clone() }).collect()
+    }
+
+    fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
+        artifact::write(&self.program).map_err(TargetError::failed)
+    }
+
+    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+        let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
+        let packed = packed.collect::<Result<Vec<Packed>, _>>().map_err(TargetError::failed)?;
+        let saturated = packed.iter().map(|input| input.saturated).sum();
+        let maps: Vec<Vec<i32>> = packed.into_iter().map(|input| input.raw).collect();
+        let finished = run(&self.program, &maps).map_err(TargetError::failed)?;
+        let outputs = self.program.outputs.iter().map(|binding| self.output(binding, &finished));
+        Ok(RunResult {
+            outputs: outputs.collect::<Result<_, _>>()?,
+            saturations: self.saturations(saturated, &finished),
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! Files of programs: they come back as they were, run, and say where they are wrong.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Tensor;
+use npukit_opu::artifact::{ArtifactError, read, write};
+use npukit_opu::layout::{Border, Group, Planes};
+use npukit_opu::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
+use npukit_opu::{Addend, Config, Op, Opu, Pool, Post, Program, Shape};
+use npukit_target::{ArtifactFile, ReadError, Target};
+use proptest::prelude::*;
+
+/// A program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
+fn program() -> Program {
+    let identity = (0..256u32).map(|i| u8::from(i / 16 == i % 16) * 2).collect();
+    let instructions = vec![
+        Op::ShapeIfm(Shape { h: 2, w: 3, c: 16 }),
+        Op::ShapeOfm(Shape { h: 2, w: 3, c: 16 }),
+        Op::ShapeKer { n: 1 },
+        Op::MemIfm { bank: 0, w: 3 },
+        Op::MemKer { bank: 1 },
+        Op::MemOfm { bank: 2, h: 4, w: 5 },
+        Op::Stride { h: 1, w: 1 },
+        Op::Shift { ifm: 8, bias: 0 },
+        Op::Post(Post::default()),
+        Op::Pool(Pool::NONE),
+        Op::LoadIfm { addr: 0 },
+        Op::LoadKer { addr: 0 },
+        Op::Conv { addend: Addend::Zero, h: 0, w: 0, n: 0 },
+        Op::Store { addr: 6 },
+        Op::End,
+    ];
+    let binding = |name: &str, border, address| Binding {
+        name: name.to_owned(),
+        shape: vec![1, 16, 2, 3],
+        perm: vec![0, 2, 3, 1],
+        fraction: 3,
+        patches: None,
+        planes: Planes::contiguous([2, 3, 16], border, address, 1).unwrap(),
+    };
+    Program {
+        name: "double".to_owned(),
+        instance: "reference".to_owned(),
+        config: Config::preset("reference").unwrap(),
+        address: Program::ADDRESS,
+        instructions,
+        segments: vec![Segment { address: 1 << 28, bytes: identity }],
+        inputs: vec![binding("x", Border::default(), 0)],
+        outputs: vec![binding("y", Border::all(1), 2 << 28)],
+        host_steps: vec![HostStep {
+            node: "softmax".to_owned(),
+            output: "y".to_owned(),
+            reason: "the machine has no exponential".to_owned(),
+            op: HostOp::Softmax { axis: 1, axis_end: 2 },
+        }],
+        layers: vec![Layer {
+            name: "double".to_owned(),
+            first: 0,
+            count: 15,
+            macs: 1536,
+            results: vec!["y".to_owned()],
+        }],
+        choices: BTreeMap::from([("tile".to_owned(), "2x3".to_owned())]),
+        warnings: vec!["made by hand".to_owned()],
+    }
+}
+
+/// Gives the files of an artifact.
+fn resolve(files: &[ArtifactFile]) -> impl Fn(&str) -> Result<Vec<u8>, ReadError> + Sync {
+    let files = files.to_vec();
+    move |name| match files.iter().find(|file| file.name == name) {
+        Some(file) => Ok(file.bytes.clone()),
+        None => Err(ReadError::Unreadable { path: name.to_owned(), reason: "absent".to_owned() }),
+    }
+}
+
+fn read_back(files: &[ArtifactFile]) -> Result<Program, ArtifactError> {
+    read(&files[0].name, &files[0].bytes, &mut |name| resolve(files)(name))
+}
+
+#[test]
+fn a_program_comes_back_and_runs() {
+    let program = program();
+    let files = write(&program).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["double.opu.toml", "double.words", "double.image"]);
+    assert_eq!(read_back(&files).unwrap(), program);
+
+    let compiled = Opu.load("double.opu.toml", &resolve(&files)).unwrap();
+    let values: Vec<f32> = (0..96).map(|i| i as f32 / 8.0 - 4.0).collect();
+    let x = Tensor::from_f32(vec![1, 16, 2, 3], values.clone()).unwrap();
+    let result = compiled.run(&[("x".to_owned(), x)]).unwrap();
+    let expected: Vec<i32> = (0..96).map(|i| (2 * (i - 32)).min(127)).collect();
+    assert_eq!(result.outputs[0].raw, expected);
+    // Sums of exactly 127 and more: 2 * (i - 32) * 256 is beyond 32767 from i = 96 on, and never here.
+    assert_eq!((result.saturations.inputs, result.saturations.results), (0, 0));
+    let sums: f32 = result.outputs[0].values.as_f32().unwrap().iter().sum();
+    assert!((sums - 6.0).abs() < 1e-5, "a softmax over channels of 6 pixels: {sums}");
+    assert_eq!(compiled.report().macs, Some(1536));
+    assert_eq!(compiled.files().unwrap(), files);
+}
+
+/// The example of the README is this program, but for its host step.
+#[test]
+fn the_example_is_up_to_date() {
+    let mut example = program();
+    example.host_steps.clear();
+    let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"));
+    let files = write(&example).unwrap();
+    if std::env::var_os("NPUKIT_BLESS").is_some_and(|value| value == "1") {
+        files.iter().for_each(|file| std::fs::write(folder.join(&file.name), &file.bytes).unwrap());
+    }
+    for file in &files {
+        assert_eq!(std::fs::read(folder.join(&file.name)).unwrap(), file.bytes, "{}", file.name);
+    }
+    let text = std::fs::read_to_string(folder.join("double.s")).unwrap();
+    let words = npukit_asm::assemble(&npukit_opu::isa(), "double.s", &text).unwrap().bytes;
+    assert_eq!(words, files[1].bytes);
+}
+
+#[test]
+fn what_does_not_fit_is_counted_by_layer() {
+    let compiled = Opu.load("double.opu.toml", &resolve(&write(&program()).unwrap())).unwrap();
+    let x =
+        Tensor::from_f32(vec![1, 16, 2, 3], [vec![15.0; 6], vec![99.0; 2], vec![0.5; 88]].concat()).unwrap();
+    let saturations = compiled.run(&[("x".to_owned(), x)]).unwrap().saturations;
+    assert_eq!((saturations.inputs, saturations.results), (2, 8));
+    assert_eq!(saturations.layers[0].layer, "double");
+}
+
+#[test]
+fn patches_become_channels() {
+    let binding = Binding {
+        name: "image".to_owned(),
+        shape: vec![1, 3, 4, 4],
+        perm: vec![0, 2, 3, 1],
+        fraction: 0,
+        patches: Some(Patches { kernel: [3, 3], stride: [2, 2], padding: [1, 1] }),
+        planes: Planes::contiguous([2, 2, 27], Border::default(), 0, 1).unwrap(),
+    };
+    let itype = Config::preset("reference").unwrap().types.itype;
+    binding.check(itype, true).unwrap();
+    assert!(binding.check(itype, false).is_err());
+    let values: Vec<f32> = (0..48).map(|i| i as f32 + 1.0).collect();
+    let map = binding.pack(itype, &values).raw;
+    let at = |y: usize, x: usize, r: usize, s: usize, c: usize| map[((y * 2 + x) * 9 + r * 3 + s) * 3 + c];
+    assert_eq!([at(0, 0, 0, 0, 0), at(0, 0, 1, 1, 0), at(0, 0, 1, 1, 2)], [0, 1, 33]);
+    // Pixel (1, 1), tap (2, 0): row 3, column 1.
+    assert_eq!(at(1, 1, 2, 0, 1), 16 + 13 + 1);
+    assert_eq!(map.len(), 2 * 2 * 27);
+}
+
+#[test]
+fn every_fault_of_a_program_has_its_place() {
+    type Change<'a> = &'a dyn Fn(&mut Program);
+    let refused = |change: Change<'_>| {
+        let mut program = program();
+        change(&mut program);
+        write(&program).unwrap_err().to_string()
+    };
+    let cases: [(Change<'_>, &str); 14] = [
+        (&|p| p.address = 32, "`program.address`: is 0x20: programs begin at multiples of 64"),
+        (&|p| p.instructions.truncate(3), "`program`: has 3 instructions and no `end`"),
+        (
+            &|p| p.instructions[0] = Op::ShapeKer { n: 37 },
+            "instruction 0: @shape.ker: the ker buffer cannot have 37",
+        ),
+        (
+            &|p| p.instructions[10] = Op::LoadIfm { addr: 1 << 22 },
+            "instruction 10: `addr` of ld.ifm is 4194304",
+        ),
+        (
+            &|p| p.segments[0].address = u32::MAX - 7,
+            "segment 0, 256 bytes from 0xfffffff8 on, ends beyond 2^32",
+        ),
+        (&|p| p.segments[0].address = Program::ADDRESS, "overlaps"),
+        (&|p| p.inputs[0].perm = vec![0, 1, 1, 2], "`input[0]`: `x`: perm [0, 1, 1, 2] is no permutation"),
+        (&|p| p.inputs[0].shape = vec![1, 16, 2, 4], "`input[0]`: `x`: a tensor of shape [1, 16, 2, 4]"),
+        (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, and 5 slots long"),
+        (&|p| p.outputs[0].fraction = 300, "a fraction of 300 bits"),
+        (
+            &|p| p.outputs[0].planes.groups = vec![Group { address: 0, channels: 65 }],
+            "group 0 has 65 channels",
+        ),
+        (&|p| p.inputs.push(p.inputs[0].clone()), "`input[1].name`: there are two called `x`"),
+        (&|p| p.host_steps[0].output = "z".to_owned(), "`host_step[0].output`: there is no output `z`"),
+        (&|p| p.layers[0].count = 16, "`layer[0]`: 16 instructions from 0 on, of 15"),
+    ];
+    for (change, message) in cases {
+        let error = refused(change);
+        assert!(error.contains(message), "{error}\n  lacks {message}");
+    }
+    let axes = refused(&|p| p.host_steps[0].op = HostOp::Softmax { axis: 1, axis_end: 5 });
+    assert!(axes.contains("`host_step[0].axis_end`: is 5 with axis 1, of an output of 4 axes"), "{axes}");
+}
+
+#[test]
+fn every_fault_of_a_file_has_its_place() {
+    let refused = |file: usize, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut files = write(&program()).unwrap();
+        change(&mut files[file].bytes);
+        read_back(&files).unwrap_err().to_string()
+    };
+    let replaced = |from: &'static str, to: &'static str| {
+        refused(0, &move |bytes| {
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            assert!(text.contains(from), "{text}");
+            *bytes = text.replacen(from, to, 1).into_bytes();
+        })
+    };
+    let cases = [
+        (refused(1, &|bytes| bytes.truncate(21)), "double.words: byte 0x14: 1 bytes are left of a word of 4"),
+        (refused(1, &|bytes| bytes[8] = 0x3F), "word 2 (byte 0x8), 0x0000003f: opcode 63 has no meaning"),
+        (refused(1, &|bytes| bytes.extend([0; 4])), "double.words has 16 words, the manifest says 15"),
+        (refused(2, &|bytes| bytes.truncate(255)), "`segment[0]`: `double.image` has 255 bytes, not the 256"),
+        (refused(0, &|bytes| bytes[3] = 0xFF), "byte 3 is not UTF-8 text"),
+        (refused(0, &|bytes| bytes.truncate(40)), "double.opu.toml: "),
+        (replaced("npukit-opu-1", "npukit-opu-9"), "this npukit reads `npukit-opu-1`"),
+        (replaced("macs = ", "mads = "), "unknown field `mads`"),
+        (replaced("\"int8\"", "\"int99\""), "there is no type `int99`"),
+        (replaced("queue = 4", "queue = 0"), "config: `timing.queue` is 0"),
+        (replaced("\"Softmax\"", "\"Maxsoft\""), "unknown variant `Maxsoft`"),
+        (replaced("double.image", "../../etc/passwd"), "absent"),
+    ];
+    for (error, message) in cases {
+        assert!(error.contains(message), "{error}\n  lacks {message}");
+    }
+}
+
+#[test]
+fn files_stay_in_their_folder() {
+    let mut files = write(&program()).unwrap();
+    let text = String::from_utf8(files[0].bytes.clone()).unwrap();
+    files[0].bytes = text.replace("double.words", "../double.words").into_bytes();
+    let error = Opu.load("double.opu.toml", &resolve(&files)).err().unwrap().to_string();
+    assert!(error.contains("is not a plain file name"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Any byte of any file may be anything: there is a program or an error, and what is read runs or is at fault.
+    #[test]
+    fn no_byte_breaks_a_reader(file in 0..3usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut files = write(&program()).unwrap();
+        let place = at.index(files[file].bytes.len());
+        files[file].bytes[place] = byte;
+        if let Ok(program) = read_back(&files) {
+            let _ = npukit_opu::run(&program, &[vec![1; program.inputs.first().map_or(0, Binding::elements)]]);
+        }
+    }
+}

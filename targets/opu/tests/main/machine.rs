@@ -1,0 +1,215 @@
+//! The machine: fast code against the literal one, and rules that golden vectors do not show.
+
+use npukit_opu::machine::Loaded;
+use npukit_opu::state::Elements;
+use npukit_opu::{
+    AccessError, Addend, Arithmetic, Buffer, DataType, FaultKind, Machine, Op, Pool, Post, Shape, Types,
+    encode,
+};
+use proptest::prelude::*;
+
+/// Types that fast code knows and that it does not.
+const TYPES: [[&str; 4]; 12] = [
+    ["int8", "int16", "int8", "int16"],
+    ["int8", "int32", "int8", "int16"],
+    ["fx8_5", "fx16_10", "fx8_7", "fx16_9"],
+    ["fx6_3", "fx12_8", "fx4_3", "fx14_6"],
+    ["int8", "int16", "int8", "int32"],
+    ["int8", "int8", "int8", "int8"],
+    ["int16", "int32", "int16", "int32"],
+    ["int16", "int16", "int8", "int8"],
+    ["int32", "int32", "int32", "int32"],
+    ["bf16", "bf16", "bf16", "fp32"],
+    ["fp16", "fp16", "fp16", "fp16"],
+    ["bf16", "fx16_8", "fx8_7", "fp32"],
+];
+
+fn types([itype, btype, ktype, otype]: [&str; 4]) -> Types {
+    let parse = |name: &str| name.parse::<DataType>().unwrap();
+    Types { itype: parse(itype), btype: parse(btype), ktype: parse(ktype), otype: parse(otype) }
+}
+
+/// A tile: everything that decides what its instructions do.
+#[derive(Clone, Debug)]
+struct Tile {
+    types: usize,
+    channels: [u32; 2],
+    size: [u32; 2],
+    stride: [u32; 2],
+    shift: [i32; 2],
+    taps: Vec<(u8, u32)>,
+    post: usize,
+    pool: [u32; 4],
+    bytes: Vec<u8>,
+}
+
+fn tile() -> impl Strategy<Value = Tile> {
+    let channels = (0..3u32, 1..=6u32).prop_map(|(ifm, ofm)| [16 << ifm, 1 << ofm]);
+    let byte = prop_oneof![any::<u8>(), Just(0x7F), Just(0x80), Just(0)];
+    // Small exponents keep float patterns finite; all others are left out below.
+    let shapes = (0..TYPES.len(), channels, [2..6u32, 2..6u32], [1..3u32, 1..3u32]);
+    let shift = prop_oneof![-40..40i32, -10..6i32, Just(127), Just(-128)];
+    let work = ([shift.clone(), shift], prop::collection::vec((0..3u8, 0..4u32), 1..5), 0..Post::ALL.len());
+    let rest = ([1..3u32, 1..3u32, 1..3u32, 1..3u32], prop::collection::vec(byte, 64..700));
+    (shapes, work, rest).prop_map(|((types, channels, size, stride), (shift, taps, post), (pool, bytes))| {
+        Tile { types, channels, size, stride, shift, taps, post, pool, bytes }
+    })
+}
+
+impl Tile {
+    fn ops(&self) -> Vec<Op> {
+        let [h, w] = self.size;
+        let [sh, sw] = self.stride;
+        let ifm = Shape { h: (h - 1) * sh + 3, w: (w - 1) * sw + 3, c: self.channels[0] };
+        let [pool_h, pool_w, stride_h, stride_w] = self.pool;
+        let mut ops = vec![
+            Op::ShapeIfm(ifm),
+            Op::ShapeOfm(Shape { h, w, c: self.channels[1] }),
+            Op::ShapeKer { n: 4 },
+            Op::MemIfm { bank: 0, w: ifm.w + 1 },
+            Op::MemKer { bank: 0 },
+            Op::MemBias { bank: 0 },
+            Op::MemOfm { bank: 1, h, w },
+            Op::Stride { h: sh, w: sw },
+            Op::Shift { ifm: self.shift[0], bias: self.shift[1] },
+            Op::Post(Post::ALL[self.post]),
+            Op::Pool(Pool { h: pool_h, w: pool_w, stride_h, stride_w }),
+            Op::LoadIfm { addr: 0 },
+            Op::LoadKer { addr: 1 },
+            Op::LoadBias { addr: 2 },
+        ];
+        for (index, &(addend, n)) in self.taps.iter().enumerate() {
+            let addend = match addend {
+                0 => Addend::Zero,
+                1 => Addend::Bias,
+                _ if index == 0 => Addend::Bias,
+                _ => Addend::Ofm,
+            };
+            ops.push(Op::Conv { addend, h: n % 3, w: n / 2, n });
+        }
+        ops.extend([Op::Store { addr: 0 }, Op::Pad { addr: 0, p: 1 }]);
+        ops
+    }
+
+    /// The partial sums after every step, and the memory at the end.
+    fn run(&self, arithmetic: Arithmetic) -> (Vec<Option<Elements>>, Vec<u8>, Vec<FaultKind>) {
+        let mut machine = Machine::with_arithmetic(types(TYPES[self.types]), arithmetic);
+        let bytes: Vec<u8> = self.bytes.iter().copied().cycle().take(1 << 17).collect();
+        machine.write(0, &bytes).unwrap();
+        let mut steps = Vec::new();
+        let mut faults = Vec::new();
+        for op in self.ops() {
+            faults.extend(machine.step(&op).err());
+            steps.push(machine.buffer(Buffer::Ofm).ok().map(|array| array.elements.clone()));
+        }
+        let mut memory = vec![0; 1 << 15];
+        machine.read(1 << 28, &mut memory).unwrap();
+        (steps, memory, faults)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn fast_code_computes_what_the_literal_code_does(tile in tile()) {
+        prop_assert_eq!(tile.run(Arithmetic::Fast), tile.run(Arithmetic::Literal));
+    }
+}
+
+/// A tile of one pixel and a slice, with everything loaded.
+fn loaded() -> Machine {
+    let mut machine = Machine::new(Types::REFERENCE);
+    for op in [
+        Op::ShapeIfm(Shape { h: 1, w: 1, c: 16 }),
+        Op::ShapeOfm(Shape { h: 1, w: 1, c: 16 }),
+        Op::ShapeKer { n: 1 },
+        Op::MemIfm { bank: 0, w: 1 },
+        Op::MemKer { bank: 0 },
+        Op::MemBias { bank: 0 },
+        Op::MemOfm { bank: 0, h: 8, w: 8 },
+        Op::Stride { h: 1, w: 1 },
+        Op::Shift { ifm: 0, bias: 0 },
+        Op::Post(Post::default()),
+        Op::Pool(Pool::NONE),
+        Op::LoadIfm { addr: 0 },
+        Op::LoadKer { addr: 0 },
+        Op::LoadBias { addr: 0 },
+        Op::Conv { addend: Addend::Bias, h: 0, w: 0, n: 0 },
+    ] {
+        machine.step(&op).unwrap();
+    }
+    machine
+}
+
+#[test]
+fn biases_survive_a_shape_with_as_many_channels() {
+    let mut machine = loaded();
+    machine.step(&Op::ShapeOfm(Shape { h: 1, w: 1, c: 16 })).unwrap();
+    assert!(machine.buffer(Buffer::Bias).is_ok() && machine.buffer(Buffer::Ofm).is_err());
+    machine.step(&Op::ShapeOfm(Shape { h: 1, w: 1, c: 32 })).unwrap();
+    let fault = machine.buffer(Buffer::Bias).unwrap_err();
+    assert_eq!(fault.to_string(), "the bias buffer is not valid: `@shape.ofm` changed its shape");
+    assert_eq!(fault.hint(), "load it with `ld.bias`");
+}
+
+#[test]
+fn partial_sums_survive_a_new_kernel_and_a_store() {
+    let mut machine = loaded();
+    machine.step(&Op::ShapeKer { n: 4 }).unwrap();
+    machine.step(&Op::Store { addr: 4 }).unwrap();
+    assert!(machine.buffer(Buffer::Ofm).is_ok() && machine.buffer(Buffer::Ker).is_err());
+}
+
+#[test]
+fn words_written_over_are_fetched_as_they_are_then() {
+    // The store writes zeros, which are `end`, over the four words behind it that have no meaning.
+    let mut machine = loaded();
+    let [store, harmless] = [Op::Store { addr: 16 }, Op::ShapeKer { n: 1 }].map(|op| encode(&op).unwrap());
+    let words = [&[store][..], &[harmless; 15], &[0x3F; 4]].concat();
+    let mut program = machine.load(1024 - 64, &words).unwrap();
+    assert_eq!(machine.run(&mut program, &mut |_, _, _| ()).unwrap(), 16);
+}
+
+#[test]
+fn programs_begin_at_multiples_of_64_and_end_in_memory() {
+    let mut machine = loaded();
+    let error = |result: Result<_, AccessError>| result.map(|_: Loaded| ()).unwrap_err().to_string();
+    assert_eq!(error(machine.load(1020, &[0])), "a program begins at 0x3fc: legal are multiples of 64");
+    assert!(error(machine.load((1 << 32) - 64, &[0; 17])).contains("beyond the memory"));
+    let mut program = machine.load(64, &[]).unwrap();
+    let fault = machine.run(&mut program, &mut |_, _, _| ()).unwrap_err();
+    assert_eq!((fault.instruction, fault.kind), (0, FaultKind::MissingEnd { words: 0 }));
+}
+
+#[test]
+fn a_border_as_wide_as_the_plane_clears_it_and_zero_clears_nothing() {
+    let mut machine = loaded();
+    let filled = vec![7; 8 * 8 * 64];
+    machine.write(0, &filled).unwrap();
+    let read = |machine: &Machine| {
+        let mut bytes = vec![1; 8 * 8 * 64 + 64];
+        machine.read(0, &mut bytes).unwrap();
+        bytes
+    };
+    machine.step(&Op::Pad { addr: 0, p: 0 }).unwrap();
+    assert_eq!(read(&machine)[..8 * 8 * 64], filled);
+    machine.step(&Op::Pad { addr: 0, p: 3 }).unwrap();
+    assert_eq!(read(&machine).iter().filter(|&&byte| byte == 7).count(), 2 * 2 * 64);
+    machine.step(&Op::Pad { addr: 0, p: 8 }).unwrap();
+    assert_eq!(read(&machine).iter().filter(|&&byte| byte != 0).count(), 0);
+}
+
+#[test]
+fn every_word_leaves_the_machine_standing() {
+    let mut machine = loaded();
+    for seed in 0..20_000u32 {
+        let word = seed.wrapping_mul(2_654_435_761).rotate_left(seed % 32);
+        let opcode = [1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 22, 23, 24, 25, 26][seed as usize % 17];
+        // Low fields are small, so that some are legal.
+        let word = word & 0x0FF1_C7C0 | opcode;
+        if let Ok(op) = npukit_opu::decode(word) {
+            let _ = machine.step(&op);
+        }
+    }
+}
