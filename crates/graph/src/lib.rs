@@ -18,6 +18,7 @@
 //! ```
 
 mod classes;
+pub mod decoder;
 pub mod eval;
 mod graph;
 mod ir;

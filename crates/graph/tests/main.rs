@@ -7,6 +7,8 @@ mod absurd;
 mod conv;
 #[path = "main/conv_transpose.rs"]
 mod conv_transpose;
+#[path = "main/decoder.rs"]
+mod decoder;
 #[path = "main/elementwise.rs"]
 mod elementwise;
 #[path = "main/evaluation.rs"]

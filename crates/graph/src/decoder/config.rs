@@ -1,0 +1,159 @@
+//! [`DecoderConfig`]: what a decoder is before its weights.
+
+use super::DecoderError;
+use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
+
+/// Largest size or count; products of two of them fit every machine's words.
+const MOST: usize = 1 << 24;
+
+/// Most positions.
+const MOST_POSITIONS: usize = 1 << 20;
+
+/// How the values between layers are normalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// Divided by the root of the mean square, times a gain.
+    Rms,
+    /// Mean 0 and variance 1, times a gain, plus a bias.
+    Layer,
+}
+
+/// Function of the feed-forward part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// `x` times the normal distribution's share below `x`.
+    Gelu(GeluForm),
+    /// `x / (1 + e^-x)`.
+    Silu,
+    /// `max(x, 0)`.
+    Relu,
+}
+
+impl Activation {
+    /// The operator that computes it.
+    pub fn op(self) -> Op {
+        match self {
+            Self::Gelu(form) => Unary { kind: UnaryKind::Gelu { form } }.into(),
+            Self::Silu => Unary { kind: UnaryKind::Swish { alpha: 1.0 } }.into(),
+            Self::Relu => Relu.into(),
+        }
+    }
+}
+
+/// Which features of a head a rotation takes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairs {
+    /// Feature `2 i` and `2 i + 1`.
+    Neighbours,
+    /// Feature `i` and `i + head / 2`.
+    Halves,
+}
+
+/// How a decoder knows the place of a token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Positions {
+    /// By nothing but what causality tells.
+    None,
+    /// By a vector for each position, which is added to the token's.
+    Learned,
+    /// By rotating pairs of features of queries and keys: pair `i` at position `p` by `p * theta^(-2 i / head)`.
+    Rotary {
+        /// The base of the frequencies.
+        theta: f32,
+        /// Which features are a pair.
+        pairs: Pairs,
+    },
+}
+
+/// What a decoder is before its weights: normalisation before attention and before the feed-forward
+/// part, both added to what they started from; no biases but those of layer normalisation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecoderConfig {
+    /// What it is called.
+    pub name: String,
+    /// Tokens there are.
+    pub vocabulary: usize,
+    /// Positions there are: most tokens of a text.
+    pub context: usize,
+    /// Layers of attention and feed-forward part.
+    pub layers: usize,
+    /// Features of a token between layers.
+    pub hidden: usize,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values; neighbouring heads of queries share one.
+    pub kv_heads: usize,
+    /// Features of a head.
+    pub head: usize,
+    /// Features within the feed-forward part.
+    pub feed_forward: usize,
+    /// How values are normalised.
+    pub norm: NormKind,
+    /// What is added to the mean square or variance.
+    pub epsilon: f32,
+    /// Function of the feed-forward part.
+    pub activation: Activation,
+    /// Whether the function's result is multiplied by a second product, `up`, of which the function's own
+    /// operand, `gate`, is then another.
+    pub gated: bool,
+    /// How the place of a token is known.
+    pub positions: Positions,
+    /// Factor of the products of queries and keys.
+    pub attention_scale: f32,
+    /// Whether the embedding also makes the logits.
+    pub tied: bool,
+}
+
+impl DecoderConfig {
+    /// Checks every number on its own and those that depend on each other.
+    pub fn check(&self) -> Result<(), DecoderError> {
+        for (key, found, most) in [
+            ("vocabulary", self.vocabulary, MOST),
+            ("context", self.context, MOST_POSITIONS),
+            ("layers", self.layers, MOST),
+            ("hidden", self.hidden, MOST),
+            ("heads", self.heads, MOST),
+            ("kv_heads", self.kv_heads, MOST),
+            ("head", self.head, MOST),
+            ("feed_forward", self.feed_forward, MOST),
+        ] {
+            refuse(found == 0 || found > most, key, &found, || format!("1 to {most}"))?;
+        }
+        let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
+        refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;
+        let positive = |x: f32| x > 0.0 && x.is_finite();
+        let number = || "a positive number".to_owned();
+        refuse(!positive(self.epsilon), "epsilon", &self.epsilon, number)?;
+        refuse(!positive(self.attention_scale), "attention_scale", &self.attention_scale, number)?;
+        if let Positions::Rotary { theta, .. } = self.positions {
+            refuse(!positive(theta), "theta", &theta, number)?;
+            refuse(!self.head.is_multiple_of(2), "head", &self.head, || "even, for rotation".to_owned())?;
+        }
+        Ok(())
+    }
+
+    /// Heads of queries that share a head of keys.
+    pub fn group(&self) -> usize {
+        self.heads / self.kv_heads.max(1)
+    }
+
+    /// Cosines and sines of a rotation at `count` positions from `first` on, `[count, head / 2]` each;
+    /// nothing where there is no rotation.
+    pub fn rotations(&self, first: usize, count: usize) -> Option<[Vec<f32>; 2]> {
+        let Positions::Rotary { theta, .. } = self.positions else { return None };
+        let frequency = |pair: usize| f64::from(theta).powf(-2.0 * pair as f64 / self.head as f64);
+        let pairs = self.head / 2;
+        let turn = |i: usize| (first + i / pairs) as f64 * frequency(i % pairs);
+        let table = |function: fn(f64) -> f64| (0..count * pairs).map(|i| function(turn(i)) as f32).collect();
+        Some([table(f64::cos), table(f64::sin)])
+    }
+}
+
+fn refuse(
+    wrong: bool,
+    key: &'static str,
+    found: &dyn std::fmt::Display,
+    legal: impl FnOnce() -> String,
+) -> Result<(), DecoderError> {
+    if wrong { Err(DecoderError::Config { key, found: found.to_string(), legal: legal() }) } else { Ok(()) }
+}

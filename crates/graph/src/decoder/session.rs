@@ -1,0 +1,101 @@
+//! [`Session`]: a decoder in `f32`, token by token.
+
+use npukit_numeric::{Tensor, TensorData};
+
+use super::{DecoderConfig, DecoderError, DecoderModel};
+use crate::eval::evaluate;
+use crate::ir::Graph;
+
+/// A text that a decoder is in the middle of: its keys and values are kept, so that each further token costs
+/// one step. Memory: the cache of its capacity, and the weights.
+#[derive(Clone, Debug)]
+pub struct Session {
+    config: DecoderConfig,
+    /// Most tokens.
+    capacity: usize,
+    step: Graph,
+    /// For each layer keys, then values, `[kv_heads, cache, head]`.
+    caches: Vec<Vec<f32>>,
+    position: usize,
+}
+
+impl Session {
+    /// An empty text of at most `capacity` tokens, 1 to [`DecoderConfig::context`].
+    pub fn new(model: &DecoderModel, capacity: usize) -> Result<Self, DecoderError> {
+        let config = model.config().clone();
+        let cache = capacity.checked_sub(1).ok_or(DecoderError::NoTokens)?;
+        let step = model.decode(cache)?;
+        let caches = vec![vec![0.0; config.kv_heads * cache * config.head]; 2 * config.layers];
+        Ok(Self { config, capacity, step, caches, position: 0 })
+    }
+
+    /// Forgets all tokens.
+    pub fn reset(&mut self) {
+        // What the cache holds behind the position is never looked at.
+        self.position = 0;
+    }
+
+    /// Tokens taken.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Takes tokens, one after the other; gives the logits behind the last of them.
+    ///
+    /// Errors: no token, one that is not in the vocabulary, or more than the capacity has room for;
+    /// then none is taken.
+    pub fn take(&mut self, tokens: &[usize]) -> Result<Vec<f32>, DecoderError> {
+        let (vocabulary, limit) = (self.config.vocabulary, self.capacity);
+        let (position, found) = (self.position, tokens.len());
+        if position + found > limit {
+            return Err(DecoderError::TooLong { position, found, limit });
+        }
+        if let Some(&token) = tokens.iter().find(|&&token| token >= vocabulary) {
+            return Err(DecoderError::Token { token, vocabulary });
+        }
+        let mut logits = Err(DecoderError::NoTokens);
+        for &token in tokens {
+            logits = Ok(self.take_one(token)?);
+        }
+        logits
+    }
+
+    fn take_one(&mut self, token: usize) -> Result<Vec<f32>, DecoderError> {
+        let mut inputs = vec![number(token)?, number(self.position)?];
+        let cache = self.capacity - 1;
+        for held in &self.caches {
+            let shape = vec![self.config.kv_heads, cache, self.config.head];
+            inputs.push(tensor("cache", shape, TensorData::F32(held.clone()))?);
+        }
+        let mut results = evaluate(&self.step, &inputs)?.into_iter();
+        let logits =
+            results.next().and_then(|logits| logits.as_f32().map(<[f32]>::to_vec)).unwrap_or_default();
+        let (position, head) = (self.position, self.config.head);
+        // The last position has no successor that could look at it.
+        for (held, new) in self.caches.iter_mut().zip(results).filter(|_| position < cache) {
+            let rows = new.as_f32().unwrap_or_default().chunks_exact(head);
+            for (held, row) in held.chunks_exact_mut(cache * head).zip(rows) {
+                held[position * head..][..head].copy_from_slice(row);
+            }
+        }
+        self.position += 1;
+        Ok(logits)
+    }
+}
+
+/// The token that greedy generation takes: that of the largest logit, the first of several.
+pub fn likeliest(logits: &[f32]) -> usize {
+    let better =
+        |best: usize, (token, logit): (usize, &f32)| if *logit > logits[best] { token } else { best };
+    logits.iter().enumerate().fold(0, better)
+}
+
+fn number(value: usize) -> Result<Tensor, DecoderError> {
+    tensor("number", vec![1], TensorData::I64(vec![value as i64]))
+}
+
+fn tensor(name: &str, shape: Vec<usize>, data: TensorData) -> Result<Tensor, DecoderError> {
+    let (found, expected) = (vec![data.len()], shape.clone());
+    let wrong = |_| DecoderError::Shape { name: name.to_owned(), found, expected };
+    Tensor::new(shape, data).map_err(wrong)
+}
