@@ -1,10 +1,13 @@
-//! Model files to graphs: [`read`] any of them, [`onnx::read`] and [`tensorflow::read`] one kind.
+//! Model files to graphs: [`read`] any of them, [`onnx::read`] and [`tensorflow::read`] one kind; [`decoder`] reads
+//! language models that are described in words.
 //!
 //! What the formats share is here: [`Options`], [`ImportError`], the builder of the graph (which
 //! computes at once what depends on constants only), the order of nodes, checks of shapes and of
 //! a file's outermost frame. A folder for each format holds its messages and operators.
 
+mod beside;
 mod builder;
+pub mod decoder;
 mod einsum;
 mod elements;
 mod equation;

@@ -21,12 +21,12 @@ mod tensor;
 use npukit_graph::Graph;
 use prost::Message;
 
+pub use crate::beside::ReadFile;
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 pub use crate::options::Options;
 use crate::{builder, error, frame, order};
 use external::External;
-pub use external::ReadFile;
 use proto::ModelProto;
 
 /// Oldest and newest file format read. Version 3 came with opset numbers.

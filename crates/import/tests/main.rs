@@ -4,6 +4,8 @@
 
 #[path = "main/bad.rs"]
 mod bad;
+#[path = "main/decoders.rs"]
+mod decoders;
 #[path = "main/einsums.rs"]
 mod einsums;
 #[path = "main/errors.rs"]

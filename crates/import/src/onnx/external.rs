@@ -1,7 +1,7 @@
 //! Elements in files beside the model: [`External`] reads them, each file once.
 //!
 //! A model names such a file by a path relative to its own folder. Whatever leads out of that
-//! folder is refused here, before anybody is asked for a file. Source: `docs/ExternalData.md` of
+//! folder is refused before anybody is asked for a file. Source: `docs/ExternalData.md` of
 //! the ONNX project.
 
 use std::cell::RefCell;
@@ -10,10 +10,7 @@ use std::rc::Rc;
 
 use super::error::Reason;
 use super::proto::TensorProto;
-
-/// Gives the bytes of a file beside the model, or says why it cannot. The path is relative to the
-/// model's folder and does not leave it: names joined by `/`, none of them `..`.
-pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+use crate::beside::{ReadFile, inside};
 
 /// How often all of a file may be used. Tensors share parts at times, but a small model must not
 /// unfold a file into many times its size.
@@ -109,42 +106,5 @@ impl Place {
 
     fn refused(&self, reason: String) -> Reason {
         Reason::ExternalData { location: self.location.clone(), reason }
-    }
-}
-
-/// The path in plain names joined by `/`; `None` when it is absolute, empty or leaves the folder.
-/// Paths of every system are understood, so that no file is safe on one and unsafe on another.
-fn inside(location: &str) -> Option<String> {
-    let names: Vec<&str> = location.split('/').filter(|name| *name != ".").collect();
-    let plain = |name: &&str| !name.is_empty() && *name != ".." && !name.contains(['\\', ':', '\0']);
-    (!names.is_empty() && names.iter().all(plain)).then(|| names.join("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::inside;
-
-    #[test]
-    fn paths_stay_in_the_folder() {
-        for (path, clean) in [("w.bin", "w.bin"), ("./a/./b.bin", "a/b.bin"), ("a..b", "a..b")] {
-            assert_eq!(inside(path).as_deref(), Some(clean));
-        }
-        for path in [
-            "",
-            ".",
-            "..",
-            "../w",
-            "a/../../w",
-            "a/..",
-            "/etc/passwd",
-            "a//b",
-            "C:\\w",
-            "C:w",
-            "a\\..\\w",
-            "\\\\host\\w",
-            "w\0",
-        ] {
-            assert_eq!(inside(path), None, "{path:?}");
-        }
     }
 }

@@ -1,0 +1,42 @@
+//! Files beside a model: [`ReadFile`], and paths that stay in its folder.
+
+/// Gives the bytes of a file beside the model, or says why it cannot. The path is relative to the
+/// model's folder and does not leave it: names joined by `/`, none of them `..`.
+pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+
+/// The path in plain names joined by `/`; `None` when it is absolute, empty or leaves the folder.
+/// Paths of every system are understood, so that no file is safe on one and unsafe on another.
+pub(crate) fn inside(location: &str) -> Option<String> {
+    let names: Vec<&str> = location.split('/').filter(|name| *name != ".").collect();
+    let plain = |name: &&str| !name.is_empty() && *name != ".." && !name.contains(['\\', ':', '\0']);
+    (!names.is_empty() && names.iter().all(plain)).then(|| names.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inside;
+
+    #[test]
+    fn paths_stay_in_the_folder() {
+        for (path, clean) in [("w.bin", "w.bin"), ("./a/./b.bin", "a/b.bin"), ("a..b", "a..b")] {
+            assert_eq!(inside(path).as_deref(), Some(clean));
+        }
+        for path in [
+            "",
+            ".",
+            "..",
+            "../w",
+            "a/../../w",
+            "a/..",
+            "/etc/passwd",
+            "a//b",
+            "C:\\w",
+            "C:w",
+            "a\\..\\w",
+            "\\\\host\\w",
+            "w\0",
+        ] {
+            assert_eq!(inside(path), None, "{path:?}");
+        }
+    }
+}
