@@ -34,6 +34,8 @@ pub enum Command {
     Conform(ConformArgs),
     /// Run the embedded network over its held-out images
     Demo(DemoArgs),
+    /// Let a language model continue a text, token by token
+    Generate(GenerateArgs),
     /// List the reference networks, or write one of them as an ONNX file
     Zoo(ZooArgs),
     /// Measure programs and the simulator beside published figures
@@ -306,6 +308,29 @@ pub struct DemoArgs {
     /// `tcu:PRESET` or `tcu:path/to/file.tarch`
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
+}
+
+/// `npu generate`
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// Text to continue, as `123+456=`
+    #[arg(required_unless_present = "accuracy", conflicts_with = "accuracy")]
+    pub prompt: Option<String>,
+    /// Description of the model, a `.toml` file with its weights beside it; the embedded adder when not given
+    #[arg(long, value_name = "MODEL.toml")]
+    pub model: Option<String>,
+    /// Machine to run it on; float when not given
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Most tokens to generate; as many as the model has room for when not given
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<usize>,
+    /// Ask about held-out texts instead, and tell how many answers are exactly right
+    #[arg(long)]
+    pub accuracy: bool,
+    /// Held-out texts, lines of a prompt, a tab and the answer; those of the embedded model when not given
+    #[arg(long, value_name = "FILE", requires = "accuracy")]
+    pub held_out: Option<String>,
 }
 
 /// `npu zoo`

@@ -7,6 +7,7 @@ mod compile;
 mod conform;
 mod demo;
 mod eval;
+mod generate;
 mod isa;
 mod layers;
 mod run;
@@ -38,6 +39,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Check(args) => check::run(args),
         Command::Conform(args) => conform::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Generate(args) => generate::run(args, cli.json),
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),
         Command::Isa(args) => isa::run(args),

@@ -2,6 +2,7 @@
 
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
+use npukit_import::decoder::DecoderFileError;
 use npukit_import::onnx::ImportError;
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
@@ -89,6 +90,45 @@ pub enum Error {
         path: String,
         /// What is wrong with it.
         source: Box<ImportError>,
+    },
+    /// A language model cannot be read.
+    #[error("cannot read the model `{path}`")]
+    #[diagnostic(forward(source))]
+    Description {
+        /// Its description.
+        path: String,
+        /// What is wrong with it.
+        source: Box<DecoderFileError>,
+    },
+    /// A prompt is no text of the model's.
+    #[error("the prompt is no text of `{model}`")]
+    Prompt {
+        /// The model's description.
+        model: String,
+        /// What is wrong with the prompt.
+        source: Box<DecoderFileError>,
+    },
+    /// A language model's description does not say what its tokens stand for.
+    #[error("`{path}` does not say what the model's tokens stand for")]
+    #[diagnostic(help("a table `text` with an `alphabet` does"))]
+    NoText {
+        /// The description.
+        path: String,
+    },
+    /// A line of held-out texts that is none.
+    #[error("line {line} of `{path}` has no tab between prompt and answer")]
+    HeldOut {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// There are no held-out texts.
+    #[error("`{path}` comes without held-out texts")]
+    #[diagnostic(help("`--held-out FILE` names some: lines of a prompt, a tab and the answer"))]
+    NoHeldOut {
+        /// The model.
+        path: String,
     },
     /// A model's graph cannot be simplified.
     #[error("cannot simplify `{path}`")]

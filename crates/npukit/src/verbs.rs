@@ -7,6 +7,7 @@ pub mod compile;
 pub mod conform;
 pub mod demo;
 pub mod eval;
+pub mod generate;
 pub mod isa;
 pub mod list;
 pub mod run;

@@ -3,6 +3,8 @@
 
 #[path = "main/broken.rs"]
 mod broken;
+#[path = "main/generate.rs"]
+mod generate;
 #[path = "main/memory.rs"]
 mod memory;
 #[path = "main/truth.rs"]

@@ -8,6 +8,7 @@
 mod benchmark;
 mod breakdown;
 mod error;
+mod generator;
 mod port;
 mod program;
 mod read;
@@ -19,6 +20,7 @@ mod vectors;
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, Spent};
 pub use error::TargetError;
+pub use generator::{Generator, GeneratorOptions, Step};
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
 pub use read::{ReadError, Reader, folder, sibling};

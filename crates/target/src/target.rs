@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
+use npukit_graph::decoder::DecoderModel;
 use npukit_graph::quantise::{Quantisation, Scheme};
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use crate::benchmark::Benchmark;
 use crate::error::TargetError;
+use crate::generator::{Generator, GeneratorOptions};
 use crate::program::Compiled;
 use crate::read::Reader;
 use crate::report::Problem;
@@ -161,6 +163,15 @@ pub trait Instance: Send + Sync {
     /// Compiles a model.
     fn compile(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Err(self.unsupported("compile"))
+    }
+
+    /// A language model on this machine, at the beginning of a text.
+    fn generator(
+        &self,
+        _model: &DecoderModel,
+        _options: &GeneratorOptions,
+    ) -> Result<Box<dyn Generator>, TargetError> {
+        Err(self.unsupported("generate"))
     }
 
     /// Stages of the compiler that print, in order.

@@ -1,0 +1,64 @@
+//! `npu generate`
+
+use std::io::{self, Write};
+
+use npukit::verbs::generate::{Accuracy, Report, Request, accuracy, generate};
+
+use super::{with_bar, without_bar};
+use crate::answer::Answer;
+use crate::args::GenerateArgs;
+use crate::failure::Failure;
+use crate::table::{facts, percent, thousands};
+
+/// Tokens go to standard output as they come, unless the answer is for programs.
+pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
+    let request = Request {
+        model: args.model.clone(),
+        target: args.target.clone(),
+        tokens: args.tokens,
+        ..Request::default()
+    };
+    let Some(prompt) = &args.prompt else {
+        let report = with_bar("texts", |context| accuracy(&request, args.held_out.as_deref(), context))?;
+        return Ok(Answer::new(accuracy_text(&report), &report));
+    };
+    let mut show = |text: &str| {
+        if !json {
+            // A reader that has gone away is no error.
+            let mut out = io::stdout().lock();
+            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        }
+    };
+    let report = without_bar(|context| generate(&request, prompt, &mut show, context))?;
+    Ok(Answer::new(format!("\n{}", text(&report)), &report))
+}
+
+fn text(report: &Report) -> String {
+    let speed = |speed: f64| {
+        let clock = report.clock_mhz.map(|clock| format!(" at {clock} MHz")).unwrap_or_default();
+        format!("{speed:.1} tokens per second{clock}")
+    };
+    let cycles = |cycles: Option<u64>| cycles.map(thousands);
+    let lines = [
+        ("model", Some(report.model.clone())),
+        ("target", Some(report.target.clone())),
+        ("tokens", Some(format!("{} of the prompt, {} generated", report.prompt_tokens, report.tokens))),
+        ("cycles, prompt", cycles(report.prompt_cycles)),
+        ("cycles, further tokens", cycles(report.cycles)),
+        ("speed", report.tokens_per_second.map(speed)),
+    ];
+    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
+}
+
+fn accuracy_text(report: &Accuracy) -> String {
+    let lines = [
+        ("model", Some(report.model.clone())),
+        ("held-out texts", Some(report.texts.to_string())),
+        ("exactly right, float", Some(percent(report.exact_float))),
+        ("target", report.target.clone()),
+        ("exactly right, target", report.exact.map(percent)),
+        ("answered as in float", report.alike.map(percent)),
+        ("seconds", Some(format!("{:.2}", report.seconds))),
+    ];
+    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
+}

@@ -1,0 +1,116 @@
+//! [`Language`]: a model with its text, and generators of it.
+
+use npukit_graph::decoder::{DecoderModel, Session};
+use npukit_import::decoder::{self, Decoder, DecoderFileError, Text};
+use npukit_target::{Generator, GeneratorOptions, Reader, Step, TargetError, folder};
+
+use super::Request;
+use crate::error::Error;
+use crate::targets::resolve;
+
+/// The embedded model, and texts that its training never saw; `assets/README.md` tells their origin.
+const ADDER: &[u8] = include_bytes!("../../../assets/adder.toml");
+const WEIGHTS: &[u8] = include_bytes!("../../../assets/adder.safetensors");
+const HELD_OUT: &[u8] = include_bytes!("../../../assets/adder_held_out.txt");
+const ADDER_PATH: &str = "adder.toml";
+
+/// A language model that is known by text.
+pub(super) struct Language {
+    pub(super) model: DecoderModel,
+    pub(super) text: Text,
+    path: String,
+    is_embedded: bool,
+}
+
+impl Language {
+    /// The model described at `path`, or the embedded one.
+    pub(super) fn load(path: Option<&str>, reader: &dyn Reader) -> Result<Self, Error> {
+        let read = match path {
+            None => decoder::read(ADDER, &|_| Ok(WEIGHTS.to_vec())),
+            Some(path) => {
+                let beside =
+                    |name: &str| reader.read(&format!("{}{name}", folder(path))).map_err(|e| e.to_string());
+                decoder::read(&reader.read(path)?, &beside)
+            }
+        };
+        let (is_embedded, path) = (path.is_none(), path.unwrap_or(ADDER_PATH).to_owned());
+        let Decoder { model, text } = read.map_err(|error| wrong(&path, error))?;
+        let text = text.ok_or_else(|| Error::NoText { path: path.clone() })?;
+        Ok(Self { model, text, path, is_embedded })
+    }
+
+    /// The prompt's tokens.
+    pub(super) fn encode(&self, prompt: &str) -> Result<Vec<usize>, Error> {
+        self.text
+            .encode(prompt)
+            .map_err(|error| Error::Prompt { model: self.path.clone(), source: Box::new(error) })
+    }
+
+    /// How many tokens may follow a prompt of `length`. The last of them takes no place: nothing follows it.
+    pub(super) fn most(&self, request: &Request, length: usize) -> usize {
+        let room = (self.model.config().context + 1).saturating_sub(length);
+        request.tokens.map_or(room, |tokens| tokens.min(room))
+    }
+
+    /// What generates, with room for a prompt of `length` and what follows.
+    pub(super) fn generator(
+        &self,
+        request: &Request,
+        length: usize,
+        reader: &dyn Reader,
+    ) -> Result<Box<dyn Generator>, Error> {
+        let needed = length + self.most(request, length).saturating_sub(1);
+        let capacity = needed.clamp(1, self.model.config().context);
+        let Some(target) = &request.target else {
+            return Ok(Box::new(Float(Session::new(&self.model, capacity).map_err(TargetError::failed)?)));
+        };
+        let options = GeneratorOptions { capacity, options: request.options.clone() };
+        Ok(resolve(target, reader)?.generator(&self.model, &options)?)
+    }
+
+    /// Held-out prompts and their answers: of the file at `path`, or those of the embedded model.
+    pub(super) fn held_out(
+        &self,
+        path: Option<&str>,
+        reader: &dyn Reader,
+    ) -> Result<Vec<(Vec<usize>, String)>, Error> {
+        let (path, bytes) = match path {
+            Some(path) => (path, reader.read(path)?),
+            None if self.is_embedded => ("adder_held_out.txt", HELD_OUT.to_vec()),
+            None => return Err(Error::NoHeldOut { path: self.path.clone() }),
+        };
+        let not_text = |error: std::str::Utf8Error| Error::NotText {
+            path: path.to_owned(),
+            offset: error.valid_up_to(),
+        };
+        let lines = std::str::from_utf8(&bytes).map_err(not_text)?.lines().enumerate();
+        let text = |(index, line): (usize, &str)| {
+            let missing = || Error::HeldOut { path: path.to_owned(), line: index + 1 };
+            let (prompt, answer) = line.split_once('\t').ok_or_else(missing)?;
+            Ok((self.encode(prompt)?, answer.to_owned()))
+        };
+        lines.map(text).collect()
+    }
+}
+
+fn wrong(path: &str, error: DecoderFileError) -> Error {
+    Error::Description { path: path.to_owned(), source: Box::new(error) }
+}
+
+/// The float evaluator as a machine without a clock.
+struct Float(Session);
+
+impl Generator for Float {
+    fn name(&self) -> String {
+        "float".to_owned()
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
+        let logits = self.0.take(tokens).map_err(TargetError::failed)?;
+        Ok(Step { logits, cycles: None })
+    }
+}

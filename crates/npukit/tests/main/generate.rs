@@ -1,0 +1,164 @@
+//! The embedded language model: its logits, its answers, and how its tokens come.
+
+use npukit::Error;
+use npukit::verbs::generate::{Request, accuracy, generate};
+use npukit_graph::decoder::{DecoderModel, Session, likeliest};
+use npukit_graph::quantise::rows::{Int4Rows, RowsError};
+use npukit_import::decoder::{Decoder, read};
+use npukit_numeric::npy::read_npy;
+
+use crate::memory::Memory;
+
+const ADDER: &[u8] = include_bytes!("../../assets/adder.toml");
+const WEIGHTS: &[u8] = include_bytes!("../../assets/adder.safetensors");
+const HELD_OUT: &str = include_str!("../../assets/adder_held_out.txt");
+const LOGITS: &[u8] = include_bytes!("../../assets/adder_logits.npy");
+
+fn adder() -> Decoder {
+    read(ADDER, &|_| Ok(WEIGHTS.to_vec())).unwrap()
+}
+
+/// The request for the embedded model under a name, with a key of its description changed.
+fn files(old: &str, new: &str) -> (Memory, Request) {
+    let mut files = Memory::default();
+    let description = String::from_utf8(ADDER.to_vec()).unwrap().replace(old, new);
+    files.0.insert("m/adder.toml".into(), description.into_bytes());
+    files.0.insert("m/adder.safetensors".into(), WEIGHTS.to_vec());
+    (files, Request { model: Some("m/adder.toml".into()), ..Request::default() })
+}
+
+/// Judged by NumPy, in which the model was trained.
+#[test]
+fn logits_are_those_of_the_training_program() {
+    let Decoder { model, text } = adder();
+    let text = text.unwrap();
+    let expected = read_npy("adder_logits.npy", LOGITS).unwrap();
+    let &[lines, length, vocabulary] = expected.shape() else { panic!("{:?}", expected.shape()) };
+    let mut rows = expected.as_f32().unwrap().chunks(vocabulary);
+    let mut session = Session::new(&model, length).unwrap();
+    for line in HELD_OUT.lines().take(lines) {
+        session.reset();
+        // Character by character: only numbers of prompts have spaces put before them.
+        for character in line.chars().filter(|&character| character != '\t') {
+            let token = (0..vocabulary).find(|&token| text.character(token) == Some(character)).unwrap();
+            for (found, expected) in session.take(&[token]).unwrap().iter().zip(rows.next().unwrap()) {
+                assert!((found - expected).abs() < 2e-3, "{found} instead of {expected}");
+            }
+        }
+    }
+    assert!(rows.next().is_none());
+}
+
+#[test]
+fn tokens_come_one_by_one() {
+    let files = Memory::default();
+    let mut shown = Vec::new();
+    let mut show = |text: &str| shown.push(text.to_owned());
+    let report = generate(&Request::default(), "123+456=", &mut show, files.context()).unwrap();
+    assert_eq!(shown, ["123+456=", " ", "5", "7", "9"]);
+    assert_eq!((report.answer.as_str(), report.ended, report.tokens), (" 579", true, 5));
+    assert_eq!((report.target.as_str(), report.cycles), ("float", None));
+
+    let few = Request { tokens: Some(2), ..Request::default() };
+    let report = generate(&few, "7+85=", &mut |_| (), files.context()).unwrap();
+    assert_eq!((report.prompt.as_str(), report.answer.as_str()), ("  7+ 85=", "  "));
+    assert_eq!((report.ended, report.tokens), (false, 2));
+}
+
+#[test]
+fn held_out_sums_are_right() {
+    let (files, _) = files("", "");
+    let report = accuracy(&Request::default(), None, files.context()).unwrap();
+    assert_eq!((report.texts, report.exact), (1000, None));
+    assert!(report.exact_float >= 0.97, "{}", report.exact_float);
+}
+
+/// Weights by row in 4 bits cost at most two points.
+#[test]
+fn four_bits_are_enough_for_the_weights() {
+    let Decoder { model, text } = adder();
+    let text = text.unwrap();
+    let sample: Vec<&str> = HELD_OUT.lines().step_by(5).collect();
+    let right = |model: &DecoderModel| -> usize {
+        let mut session = Session::new(model, model.config().context).unwrap();
+        let mut is_right = |line: &&&str| {
+            let (prompt, answer) = line.split_once('\t').unwrap();
+            session.reset();
+            let mut logits = session.take(&text.encode(prompt).unwrap()).unwrap();
+            answer.chars().all(|expected| {
+                let token = likeliest(&logits);
+                logits = session.take(&[token]).unwrap();
+                text.character(token) == Some(expected)
+            })
+        };
+        sample.iter().filter(&mut is_right).count()
+    };
+    let rounded = model
+        .with_products(|matrix| {
+            let rows = Int4Rows::new(matrix.rows(), matrix.columns(), matrix.values())?;
+            let error = rows.error(matrix.values());
+            assert!(error.relative > 0.01 && error.relative < 0.2, "{}: {error:?}", matrix.name);
+            Ok::<_, Wrong>(rows.dequantised())
+        })
+        .unwrap();
+    let (float, four_bits) = (right(&model), right(&rounded));
+    assert!(
+        four_bits * 50 + sample.len() >= float * 50,
+        "{four_bits} of {} instead of {float}",
+        sample.len()
+    );
+}
+
+/// Whatever goes wrong in replacing weights.
+#[derive(Debug)]
+struct Wrong;
+
+impl From<RowsError> for Wrong {
+    fn from(_: RowsError) -> Self {
+        Self
+    }
+}
+
+impl From<npukit_graph::decoder::DecoderError> for Wrong {
+    fn from(_: npukit_graph::decoder::DecoderError) -> Self {
+        Self
+    }
+}
+
+#[test]
+fn files_are_read_and_wrong_ones_refused() {
+    let error = |(files, request): (Memory, Request), prompt: &str| {
+        generate(&request, prompt, &mut |_| (), files.context()).unwrap_err()
+    };
+    let (good, request) = files("", "");
+    let report = generate(&request, "999+1=", &mut |_| (), good.context()).unwrap();
+    assert_eq!(report.answer, "1000");
+    assert!(matches!(error(files("layers", "lairs"), "1+1="), Error::Description { .. }));
+    assert!(matches!(error(files("adder.safe", "other.safe"), "1+1="), Error::Description { .. }));
+    let text = "[text]\nalphabet = \"\\n +=0123456789\"\nstop = \"\\n\"\nnumber_width = 3";
+    assert!(matches!(error(files(text, ""), "1+1="), Error::Description { .. }), "no vocabulary");
+    let numbers = "context = 12\nvocabulary = 14";
+    let (mut no_text, request) = files("context = 12", numbers);
+    let description = String::from_utf8(no_text.0["m/adder.toml"].clone()).unwrap().replace(text, "");
+    no_text.0.insert("m/adder.toml".into(), description.into_bytes());
+    assert!(matches!(error((no_text, request), "1+1="), Error::NoText { .. }));
+    assert!(matches!(error(files("", ""), "1*1="), Error::Prompt { .. }));
+    assert!(matches!(error(files("", ""), ""), Error::Target(_)));
+    assert!(matches!(error(files("", ""), "123456+789123="), Error::Target(_)));
+    let (files, request) = files("", "");
+    let on_tcu = Request { target: Some("tcu".into()), ..request.clone() };
+    assert!(generate(&on_tcu, "1+1=", &mut |_| (), files.context()).unwrap_err().is_usage());
+    let missing = accuracy(&request, None, files.context()).unwrap_err();
+    assert!(matches!(missing, Error::NoHeldOut { .. }));
+}
+
+#[test]
+fn held_out_files_are_lines_with_tabs() {
+    let (mut files, request) = files("", "");
+    files.0.insert("sums.txt".into(), b"1+1=\t   2\n2+2=\t   5\n".to_vec());
+    let report = accuracy(&request, Some("sums.txt"), files.context()).unwrap();
+    assert_eq!((report.texts, report.exact_float), (2, 0.5));
+    files.0.insert("sums.txt".into(), b"1+1=\t   2\n2+2=4\n".to_vec());
+    let refused = accuracy(&request, Some("sums.txt"), files.context()).unwrap_err();
+    assert!(matches!(refused, Error::HeldOut { line: 2, .. }), "{refused}");
+}
