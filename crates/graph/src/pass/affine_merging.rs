@@ -2,7 +2,7 @@
 //! one sum.
 
 use super::affine::Affine;
-use super::edit::{add_floats, has_single_use, insert_nodes, make_node};
+use super::edit::{add_floats, bypass_with, has_single_use, insert_nodes, make_node};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Binary, BinaryKind, Op};
@@ -22,7 +22,9 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         end = index;
         let Some(chain) = chain(graph, &links, index) else { continue };
         let merged = usize::from(!chain.affine.only_adds()) + usize::from(!chain.affine.only_multiplies());
-        if merged < chain.length {
+        if merged == 0 {
+            changed |= bypass_with(graph, index, chain.affine.operand);
+        } else if merged < chain.length {
             replace(graph, index, &chain.affine)?;
             changed = true;
         }

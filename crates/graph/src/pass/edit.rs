@@ -63,8 +63,13 @@ pub(super) fn has_single_use(graph: &Graph, consumers: &[Vec<NodeId>], id: Value
 /// Takes out the node at `index`, whose only result equals its first operand. Says whether it
 /// could: an output of the graph that equals an input or another output stays a value of its own.
 pub(super) fn bypass(graph: &mut Graph, index: usize) -> bool {
-    let node = &graph.nodes[index];
-    let (Some(&from), Some(&to)) = (node.inputs.first(), node.outputs.first()) else { return false };
+    let from = graph.nodes[index].inputs.first().copied();
+    from.is_some_and(|from| bypass_with(graph, index, from))
+}
+
+/// As [`bypass`], for a node whose only result equals `from`.
+pub(super) fn bypass_with(graph: &mut Graph, index: usize, from: ValueId) -> bool {
+    let Some(&to) = graph.nodes[index].outputs.first() else { return false };
     if !graph.is_output(to) {
         graph.nodes.remove(index);
         graph.replace_uses(to, from);

@@ -10,46 +10,46 @@ use npukit_numeric::{ElementType, Tensor};
 
 use crate::support::{distance, f32s, floats, i64s, noise};
 
-const SHAPE: [usize; 4] = [1, 3, 2, 4];
+pub const SHAPE: [usize; 4] = [1, 3, 2, 4];
 
 /// Builds a graph with one input `x` of shape [`SHAPE`] in few lines.
-struct Sketch {
-    graph: Graph,
-    x: ValueId,
+pub struct Sketch {
+    pub graph: Graph,
+    pub x: ValueId,
 }
 
 impl Sketch {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut graph = Graph::default();
         let x = graph.add_input("x", ValueInfo { shape: SHAPE.to_vec(), element: ElementType::F32 });
         Self { graph, x }
     }
 
-    fn constant(&mut self, tensor: Tensor) -> ValueId {
+    pub fn constant(&mut self, tensor: Tensor) -> ValueId {
         let name = self.graph.fresh_name("c");
         self.graph.add_constant(name, tensor)
     }
 
-    fn node(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
+    pub fn node(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
         let name = self.graph.fresh_name("v");
         self.graph.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]).unwrap()[0]
     }
 
-    fn binary(&mut self, kind: BinaryKind, left: ValueId, right: ValueId) -> ValueId {
+    pub fn binary(&mut self, kind: BinaryKind, left: ValueId, right: ValueId) -> ValueId {
         self.node(Binary { kind }, &[left, right])
     }
 
-    fn with(&mut self, kind: BinaryKind, left: ValueId, number: f32) -> ValueId {
+    pub fn with(&mut self, kind: BinaryKind, left: ValueId, number: f32) -> ValueId {
         let number = self.constant(f32s(&[], &[number]));
         self.binary(kind, left, number)
     }
 
-    fn unary(&mut self, kind: UnaryKind, x: ValueId) -> ValueId {
+    pub fn unary(&mut self, kind: UnaryKind, x: ValueId) -> ValueId {
         self.node(Unary { kind }, &[x])
     }
 
     /// Simplifies; gives the operators left, after checking that the result stays within `tolerance`.
-    fn simplified(mut self, output: ValueId, tolerance: f32) -> Vec<String> {
+    pub fn simplified(mut self, output: ValueId, tolerance: f32) -> Vec<String> {
         self.graph.outputs = vec![output];
         let x = noise(&SHAPE, 5);
         let x = f32s(&SHAPE, &floats(&x).iter().map(|x| 4.0 * x).collect::<Vec<_>>());
@@ -59,6 +59,21 @@ impl Sketch {
         assert!(distance(&before[0], &after[0]) <= tolerance, "{}", self.graph);
         self.graph.nodes.iter().map(|node| node.op.to_string()).collect()
     }
+}
+
+/// A product with 1 is nothing, also where it could be mistaken for a sum with 0, again and again.
+#[test]
+fn arithmetic_that_does_nothing_goes() {
+    let mut s = Sketch::new();
+    let y = s.with(BinaryKind::Mul, s.x, 1.0);
+    let y = s.with(BinaryKind::Add, y, 0.0);
+    let y = s.unary(UnaryKind::Exp, y);
+    let y = s.with(BinaryKind::Div, y, 1.0);
+    assert_eq!(s.simplified(y, 0.0), ["Exp"]);
+
+    let mut s = Sketch::new();
+    let y = s.with(BinaryKind::Mul, s.x, 1.0);
+    assert_eq!(s.simplified(y, 0.0), ["Mul"], "an output that is the input");
 }
 
 #[test]
