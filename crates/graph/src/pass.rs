@@ -69,6 +69,8 @@ passes! {
     constant_folding,
     identities,
     duplicates,
+    rotary_forms,
+    shared_heads,
     transpose_fusion,
     transpose_crossing,
     flatten_weights,

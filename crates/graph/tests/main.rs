@@ -35,6 +35,10 @@ mod reductions;
 mod rescale;
 #[path = "main/resize.rs"]
 mod resize;
+#[path = "main/rotary_forms.rs"]
+mod rotary_forms;
+#[path = "main/shared_heads.rs"]
+mod shared_heads;
 #[path = "main/support.rs"]
 mod support;
 #[path = "main/types.rs"]

@@ -1,0 +1,67 @@
+//! Products of groups of heads with what is repeated for them.
+
+use npukit_graph::op::{MatMul, Reshape, Tile, Transpose};
+use npukit_graph::pass::simplify;
+use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
+use npukit_numeric::ElementType;
+
+use crate::support::{distance, noise};
+
+fn input(graph: &mut Graph, name: &str, shape: &[usize]) -> ValueId {
+    graph.add_input(name, ValueInfo { shape: shape.to_vec(), element: ElementType::F32 })
+}
+
+fn node(graph: &mut Graph, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
+    let name = graph.fresh_name("v");
+    graph.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]).unwrap()[0]
+}
+
+/// Scores of 6 heads on 2 of keys: `q [2, 6, 3, 4]`, `k [2, 2, 5, 4]`, keys repeated as `apart` and `repeats` say.
+fn scores(apart: [usize; 5], repeats: [usize; 5]) -> Graph {
+    let mut graph = Graph::default();
+    let (q, k) = (input(&mut graph, "q", &[2, 6, 3, 4]), input(&mut graph, "k", &[2, 2, 5, 4]));
+    let apart = node(&mut graph, Reshape { shape: apart.to_vec() }, &[k]);
+    let tiled = node(&mut graph, Tile { repeats: repeats.to_vec() }, &[apart]);
+    let joined = node(&mut graph, Reshape { shape: vec![2, 6, 5, 4] }, &[tiled]);
+    let keys = node(&mut graph, Transpose { perm: vec![0, 1, 3, 2] }, &[joined]);
+    let scores = node(&mut graph, MatMul, &[q, keys]);
+    graph.outputs = vec![scores];
+    graph
+}
+
+/// Whether something is still repeated after simplification, which leaves the result alone.
+fn repeats(graph: &mut Graph) -> bool {
+    let inputs: Vec<_> = graph.inputs.iter().map(|&id| noise(graph.shape(id), id.0.into())).collect();
+    let before = evaluate(graph, &inputs).unwrap();
+    simplify(graph).unwrap();
+    let after = evaluate(graph, &inputs).unwrap();
+    assert!(distance(&before[0], &after[0]) <= 1e-6, "{graph}");
+    graph.nodes.iter().any(|node| matches!(node.op, Op::Tile(_)))
+}
+
+#[test]
+fn keys_of_a_group_are_multiplied_once() {
+    let mut graph = scores([2, 2, 1, 5, 4], [1, 1, 3, 1, 1]);
+    assert!(!repeats(&mut graph), "{graph}");
+    let products = graph.nodes.iter().filter(|node| matches!(node.op, Op::MatMul(_)));
+    let shapes: Vec<_> = products.map(|node| graph.shape(node.outputs[0]).to_vec()).collect();
+    assert_eq!(shapes, [vec![2, 2, 9, 5]]);
+}
+
+#[test]
+fn values_of_a_group_are_multiplied_once() {
+    let mut graph = Graph::default();
+    let (p, v) = (input(&mut graph, "p", &[1, 4, 3, 5]), input(&mut graph, "v", &[1, 2, 5, 4]));
+    let apart = node(&mut graph, Reshape { shape: vec![1, 2, 1, 5, 4] }, &[v]);
+    let tiled = node(&mut graph, Tile { repeats: vec![1, 1, 2, 1, 1] }, &[apart]);
+    let joined = node(&mut graph, Reshape { shape: vec![1, 4, 5, 4] }, &[tiled]);
+    let seen = node(&mut graph, MatMul, &[p, joined]);
+    graph.outputs = vec![seen];
+    assert!(!repeats(&mut graph), "{graph}");
+}
+
+/// Heads one after the other, again and again, are no groups of neighbours.
+#[test]
+fn other_repetitions_stay() {
+    assert!(repeats(&mut scores([2, 1, 2, 5, 4], [1, 3, 1, 1, 1])));
+}
