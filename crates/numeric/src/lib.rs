@@ -20,7 +20,8 @@ pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
 pub use saturation::{Excess, Saturations};
 pub use simd::{
-    ArrayWeights, Path, Pixels, Pointwise, Rows, array_product, array_product_on, pointwise, pointwise_on,
+    ArrayWeights, BLOCK, BlockRow, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES, array_product,
+    array_product_on, block_product, block_product_on, pointwise, pointwise_on,
 };
 pub use small_float::{Rounding, SmallFloat, encode_power_of_two};
 pub use tensor::{ElementError, Tensor, TensorData};

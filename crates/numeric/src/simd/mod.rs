@@ -3,8 +3,12 @@
 //! Kernels are compiled once for each set of processor features. A portable build always exists.
 //! [`array_product`] is the way in, `fused` the kernel of processors with a fused multiply-add,
 //! `portable` that of all others, and `literal` the judge of both. [`pointwise`] is another way in, with
-//! its own literal and portable code, and `bytes` for processors with dot products of bytes.
+//! its own literal and portable code, and `bytes` for processors with dot products of bytes;
+//! [`block_product`] one more, for 4-bit weights and 8-bit activations in blocks.
 
+mod blocks;
+#[cfg(target_arch = "x86_64")]
+mod blocks_x86;
 #[cfg(target_arch = "x86_64")]
 mod bytes;
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +29,7 @@ const WIDE: usize = 16;
 /// Output lanes of a tile for narrow arrays.
 const NARROW: usize = 8;
 
+pub use blocks::{BLOCK, BlockRow, WEIGHT_BLOCK_BYTES, block_product, block_product_on};
 pub use path::Path;
 pub use pointwise::{Pixels, Pointwise, pointwise, pointwise_on};
 pub use product::{Rows, array_product, array_product_on};

@@ -1,0 +1,219 @@
+//! Products of 4-bit weights and 8-bit activations in blocks: [`block_product`].
+//!
+//! A block is 32 neighbouring values. Its products are summed exactly, the sum is scaled by the block's
+//! own power of two, and the scaled sums are added as `f32` in the order of the blocks. That order is
+//! part of the result, so kernels work on several rows at a time and never on several blocks of one.
+
+use super::Path;
+#[cfg(target_arch = "x86_64")]
+use super::blocks_x86;
+
+/// Values of a block.
+pub const BLOCK: usize = 32;
+/// Bytes of a block of 4-bit weights: value `i` is nibble `i`, the low one of a byte first.
+pub const WEIGHT_BLOCK_BYTES: usize = BLOCK / 2;
+/// Blocks that the widest kernel takes at once: rows are filled up with zeros to a multiple.
+pub(super) const CHUNK: usize = 4;
+/// Rows of weights that kernels take at once.
+const ROWS: usize = 4;
+
+/// A row of 8-bit values in blocks, each with a scale; arranged for kernels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlockRow {
+    /// The values at even places: 16 of a block.
+    pub(super) even: Vec<i8>,
+    /// The values at odd places.
+    pub(super) odd: Vec<i8>,
+    /// Eight times the sum of a block's values, four times over: what weights stored with an excess of 8
+    /// add too much.
+    pub(super) excess: Vec<i32>,
+    /// The block's scale, four times over.
+    pub(super) scales: Vec<f32>,
+    blocks: usize,
+}
+
+impl BlockRow {
+    /// The row of `values`, of which block `b` has the scale `scales[b]`. A last block that is not full is
+    /// filled up with zeros; values beyond the last scale are left out.
+    pub fn new(values: &[i8], scales: &[f32]) -> Self {
+        let blocks = scales.len();
+        let padded = blocks.next_multiple_of(CHUNK);
+        let half = padded * WEIGHT_BLOCK_BYTES;
+        let mut row = Self {
+            even: vec![0; half],
+            odd: vec![0; half],
+            excess: vec![0; padded * ROWS],
+            scales: vec![0.0; padded * ROWS],
+            blocks,
+        };
+        for (i, &value) in values.iter().take(blocks * BLOCK).enumerate() {
+            let side = if i % 2 == 0 { &mut row.even } else { &mut row.odd };
+            side[i / 2] = value;
+            row.excess[i / BLOCK * ROWS..][..ROWS].iter_mut().for_each(|sum| *sum += 8 * i32::from(value));
+        }
+        for (b, &scale) in scales.iter().enumerate() {
+            row.scales[b * ROWS..][..ROWS].fill(scale);
+        }
+        row
+    }
+
+    /// Number of blocks.
+    pub const fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    /// Value `i` of block `b`.
+    fn value(&self, b: usize, i: usize) -> i8 {
+        let side = if i.is_multiple_of(2) { &self.even } else { &self.odd };
+        side[b * WEIGHT_BLOCK_BYTES + i / 2]
+    }
+}
+
+/// The value of nibble `i` of a block of weights, -8 to 7.
+fn weight(block: &[u8], i: usize) -> i8 {
+    let byte = block[i / 2];
+    let nibble = if i.is_multiple_of(2) { byte & 0xF } else { byte >> 4 };
+    ((nibble << 4) as i8) >> 4
+}
+
+/// Multiplies rows of activations by rows of weights, on the fastest path of this processor.
+///
+/// `out[m * rows + n]` is the sum over blocks `b`, in order and rounded to `f32` at each, of the scale of
+/// block `b` of `x[m]` times the exact sum of its products with block `b` of weight row `n`.
+///
+/// Shapes: `weights` holds `rows` rows of as many blocks as each row of `x`, `out` has `x.len() * rows`
+/// elements. Panics when they do not.
+pub fn block_product(weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) {
+    block_product_on(Path::fastest(), weights, rows, x, out);
+}
+
+/// [`block_product`] on a path, which this processor must have; others fall back to the portable one.
+pub fn block_product_on(path: Path, weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) {
+    assert_eq!(out.len(), x.len() * rows, "one output for each row of weights and of activations");
+    let Some(row_bytes) = x.first().map(|x| x.blocks * WEIGHT_BLOCK_BYTES) else { return };
+    assert_eq!(weights.len(), rows * row_bytes, "weights fill their rows");
+    assert!(x.iter().all(|x| x.blocks * WEIGHT_BLOCK_BYTES == row_bytes), "activations of one length");
+    if row_bytes == 0 {
+        return out.fill(0.0);
+    }
+    // Weights are the larger side: each group of their rows is taken once, for all activations.
+    for (group, weights) in weights.chunks(ROWS * row_bytes).enumerate() {
+        for (m, x) in x.iter().enumerate() {
+            let out = &mut out[m * rows + group * ROWS..][..weights.len() / row_bytes];
+            product_of_rows(path, weights, x, out);
+        }
+    }
+}
+
+/// At most four rows of weights times one row.
+fn product_of_rows(path: Path, weights: &[u8], x: &BlockRow, out: &mut [f32]) {
+    match path {
+        Path::Literal => literal(weights, x, out),
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx512 if out.len() == ROWS && blocks_x86::avx512(weights, x, out) => {}
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx2 | Path::Avx512 if out.len() == ROWS && blocks_x86::avx2(weights, x, out) => {}
+        _ => portable(weights, x, out),
+    }
+}
+
+/// One value after the other: the judge.
+fn literal(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
+    for (n, out) in out.iter_mut().enumerate() {
+        let mut sum = 0.0_f32;
+        for b in 0..x.blocks {
+            let block = &weights[(n * x.blocks + b) * WEIGHT_BLOCK_BYTES..][..WEIGHT_BLOCK_BYTES];
+            let products = (0..BLOCK).map(|i| i32::from(weight(block, i)) * i32::from(x.value(b, i)));
+            let scaled = products.sum::<i32>() as f32 * x.scales[b * ROWS];
+            sum += scaled;
+        }
+        *out = sum;
+    }
+}
+
+/// For any processor, and for rows that are left over: nibbles with an excess of 8, both halves apart.
+fn portable(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
+    let row_bytes = x.blocks * WEIGHT_BLOCK_BYTES;
+    for (row, out) in weights.chunks_exact(row_bytes).zip(out) {
+        let halves = x.even.chunks_exact(WEIGHT_BLOCK_BYTES).zip(x.odd.chunks_exact(WEIGHT_BLOCK_BYTES));
+        let marks = x.excess.chunks_exact(ROWS).zip(x.scales.chunks_exact(ROWS));
+        let mut sum = 0.0_f32;
+        for ((block, (even, odd)), (excess, scale)) in
+            row.chunks_exact(WEIGHT_BLOCK_BYTES).zip(halves).zip(marks)
+        {
+            let mut products = -excess[0];
+            for ((&byte, &even), &odd) in block.iter().zip(even).zip(odd) {
+                let byte = byte ^ 0x88;
+                products += i32::from(byte & 0xF) * i32::from(even) + i32::from(byte >> 4) * i32::from(odd);
+            }
+            sum += products as f32 * scale[0];
+        }
+        *out = sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bits, so that NaNs compare.
+    fn product(path: Path, weights: &[u8], rows: usize, x: &[BlockRow]) -> Vec<u32> {
+        let mut out = vec![f32::NAN; rows * x.len()];
+        block_product_on(path, weights, rows, x, &mut out);
+        out.into_iter().map(f32::to_bits).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_path_equals_the_literal_one(
+            rows in 0_usize..11,
+            blocks in 0_usize..11,
+            activations in 0_usize..4,
+            exponents in prop::collection::vec(-132_i32..=121, 44),
+            seed: u64,
+        ) {
+            let mut state = seed | 1;
+            let mut next = || {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 56) as u8
+            };
+            let weights: Vec<u8> = (0..rows * blocks * WEIGHT_BLOCK_BYTES).map(|_| next()).collect();
+            let mut row = |m: usize| {
+                let values: Vec<i8> = (0..blocks * BLOCK).map(|_| (next() as i8).max(-127)).collect();
+                let scale = |b: usize| 2.0_f32.powi(exponents[(m * 11 + b) % exponents.len()]);
+                BlockRow::new(&values, &(0..blocks).map(scale).collect::<Vec<_>>())
+            };
+            let x: Vec<BlockRow> = (0..activations).map(&mut row).collect();
+            let expected = product(Path::Literal, &weights, rows, &x);
+            for path in Path::available() {
+                prop_assert_eq!(&product(path, &weights, rows, &x), &expected, "{:?}", path);
+            }
+        }
+    }
+
+    #[test]
+    fn by_hand() {
+        // Nibbles 1, -1, 7, -8 in the first places of two blocks.
+        let mut weights = [0_u8; 2 * WEIGHT_BLOCK_BYTES];
+        weights[..2].copy_from_slice(&[0xF1, 0x87]);
+        weights[16] = 0x02;
+        let mut values = [0_i8; 64];
+        values[..4].copy_from_slice(&[10, 20, 30, -40]);
+        values[32] = 5;
+        let x = [BlockRow::new(&values, &[0.5, 4.0])];
+        let expected = (10.0 - 20.0 + 210.0 + 320.0) * 0.5 + 40.0_f32;
+        for path in Path::available() {
+            assert_eq!(product(path, &weights, 1, &x), [expected.to_bits()], "{path:?}");
+        }
+    }
+
+    #[test]
+    fn the_extremes_do_not_overflow() {
+        let weights = [0x88_u8; 4 * WEIGHT_BLOCK_BYTES];
+        let x = [BlockRow::new(&[-127; 32], &[1.0])];
+        for path in Path::available() {
+            assert_eq!(product(path, &weights, 4, &x), [(8.0 * 127.0 * 32.0_f32).to_bits(); 4], "{path:?}");
+        }
+    }
+}
