@@ -24,8 +24,8 @@ struct Task {
 
 /// Checks every golden vector found below `paths`.
 ///
-/// Files that do not end in `.json` are no vectors; those that do and that the target does not
-/// know are listed in [`Report::unrecognised`]. Errors: a path that cannot be read.
+/// Files whose names do not end as [`Target::vector_extensions`] are no vectors; those that do and that
+/// the target does not know are listed in [`Report::unrecognised`]. Errors: a path that cannot be read.
 pub fn run(
     target: &dyn Target,
     paths: &[String],
@@ -34,7 +34,7 @@ pub fn run(
 ) -> Result<Report, ReadError> {
     let mut report = Report::default();
     let mut tasks = Vec::new();
-    for path in find(paths, reader)? {
+    for path in find(paths, target.vector_extensions(), reader)? {
         let bytes = reader.read(&path)?;
         match target.vectors(&path, &bytes, reader) {
             None => report.unrecognised.push(path),
@@ -50,12 +50,15 @@ pub fn run(
     Ok(report)
 }
 
-/// All `.json` files below `paths`, each once.
-fn find(paths: &[String], reader: &dyn Reader) -> Result<Vec<String>, ReadError> {
+/// All files below `paths` with one of the extensions, each once; files named outright, whatever they are.
+fn find(paths: &[String], extensions: &[&str], reader: &dyn Reader) -> Result<Vec<String>, ReadError> {
+    let is_vector = |file: &str| {
+        extensions.iter().any(|extension| file.rsplit_once('.').is_some_and(|(_, end)| end == *extension))
+    };
     let mut found = Vec::new();
     for path in paths {
         let files = reader.list(path)?;
-        found.extend(files.into_iter().filter(|f| f == path || f.ends_with(".json")));
+        found.extend(files.into_iter().filter(|file| file == path || is_vector(file)));
     }
     found.sort();
     found.dedup();

@@ -63,7 +63,7 @@ pub struct Report {
     pub skips: Vec<Skip>,
     /// The same by file.
     pub files: Vec<FileReport>,
-    /// JSON files whose format the target does not know.
+    /// Files whose format the target does not know.
     pub unrecognised: Vec<String>,
 }
 

@@ -111,6 +111,11 @@ pub trait Target: Send + Sync {
         &[]
     }
 
+    /// File name extensions of golden vectors, without the dot.
+    fn vector_extensions(&self) -> &'static [&'static str] {
+        &["json"]
+    }
+
     /// The golden vectors in a file, or none when its format is not one of this target's.
     ///
     /// A file whose format is known but whose content is wrong is a case that fails.
