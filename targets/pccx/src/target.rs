@@ -2,9 +2,10 @@
 
 mod instance;
 
-use npukit_target::{Config as Source, Instance, Preset, Target, TargetError};
+use npukit_target::{Case, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
 use crate::config::{Config, Profile};
+use crate::conform;
 use instance::PccxInstance;
 
 /// pccx: a 4-bit accelerator for language models.
@@ -40,6 +41,14 @@ impl Target for Pccx {
             Source::File { name, bytes } => from_file(name, bytes)?,
         };
         Ok(Box::new(PccxInstance { name, config }))
+    }
+
+    fn vector_extensions(&self) -> &'static [&'static str] {
+        &["json", "u16le", "pccx"]
+    }
+
+    fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
+        conform::vectors(path, bytes, files)
     }
 }
 

@@ -2,5 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests say what they skip and measure")]
 
+#[path = "main/artifact.rs"]
+mod artifact;
+#[path = "main/conform.rs"]
+mod conform;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/shared.rs"]
+mod shared;

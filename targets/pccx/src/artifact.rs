@@ -1,0 +1,43 @@
+//! The program container `.pcp`: [`read`] and [`write`]. Source: specification 9.
+//!
+//! Little-endian: `PCP1`, version 1, flags (bit 0: extensions), number of sections; for each section a tag,
+//! an offset in the file and a length; then the sections. A reader believes no number before it has
+//! counted the bytes, and every error has the byte at which it is.
+
+mod error;
+mod reading;
+mod writing;
+
+pub use error::ArtifactError;
+pub use reading::read;
+pub use writing::write;
+
+const MAGIC: [u8; 4] = *b"PCP1";
+const VERSION: u32 = 1;
+/// Flag of a program that uses CVO's extensions.
+const EXTENSIONS: u32 = 1;
+/// Magic, version, flags, number of sections.
+const HEAD_BYTES: usize = 16;
+/// Tag, offset, length.
+const ENTRY_BYTES: usize = 12;
+/// Id, direction, size of 64 bits, offset of the name.
+const WINDOW_BYTES: usize = 20;
+
+/// The sections that this version defines.
+mod tag {
+    /// The instructions, words of 64 bits.
+    pub const CODE: [u8; 4] = *b"CODE";
+    /// The index of the weights of each GEMV and GEMM, 32 bits.
+    pub const BINDINGS: [u8; 4] = *b"WBND";
+    /// How many images there are (32 bits), where in the section each begins (64 bits), the images.
+    pub const IMAGES: [u8; 4] = *b"WIMG";
+    /// The host windows.
+    pub const WINDOWS: [u8; 4] = *b"HWIN";
+    /// Host operations: position, kind, number of operands, operands, 32 bits each.
+    pub const HOST: [u8; 4] = *b"HOST";
+    /// Names, each with a zero behind it.
+    pub const STRINGS: [u8; 4] = *b"STRS";
+
+    /// All of them, in the order they are written.
+    pub const ALL: [[u8; 4]; 6] = [CODE, BINDINGS, IMAGES, WINDOWS, HOST, STRINGS];
+}

@@ -1,0 +1,309 @@
+//! When every instruction of a program runs: [`run`] gives a [`Timeline`]. Source: specification 3.5, 4.7
+//! and 6.4.
+//!
+//! Words are pushed by the host and issued in order. Engines work side by side; an instruction waits for
+//! its engine, for L2 ranges that an earlier one still reads or writes, and behind a MEMCPY or CVO that
+//! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them.
+
+use std::collections::VecDeque;
+
+use crate::config::Config;
+use crate::op::{Cvo, CvoFunc, Device, Mac, Op};
+use crate::state::words_of;
+use crate::timing::{Banks, Bound, Cost, Engine, cost, engine};
+
+/// Words that the host may push before the first is issued.
+const COMMANDS: usize = 8;
+
+/// Why an instruction did not start earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wait {
+    /// The host had not pushed it yet.
+    Push,
+    /// The dispatcher issued the one before.
+    Issue,
+    /// One before it had to be complete.
+    Synchronous,
+    /// Its engine was busy.
+    Engine,
+    /// L2 words that another instruction still used.
+    Hazard,
+}
+
+impl Wait {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Push => "the host's push",
+            Self::Issue => "issue",
+            Self::Synchronous => "a synchronous instruction",
+            Self::Engine => "the engine",
+            Self::Hazard => "L2 words in use",
+        }
+    }
+}
+
+/// An instruction in time, in core cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// What works on it.
+    pub engine: Engine,
+    /// First cycle.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// What it spent its time on.
+    pub bound: Bound,
+    /// What kept it from starting earlier.
+    pub wait: Wait,
+    /// What it costs alone.
+    pub cost: Cost,
+}
+
+/// A program in time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// A span for each instruction.
+    pub spans: Vec<Span>,
+    /// Core cycles to the end of the last to end.
+    pub cycles: u64,
+}
+
+/// L2 words from one on, up to another.
+#[derive(Clone, Copy, Debug)]
+struct Words {
+    first: u64,
+    end: u64,
+}
+
+impl Words {
+    fn new(first: u32, words: u64) -> Self {
+        Self { first: first.into(), end: u64::from(first) + words }
+    }
+
+    const fn meets(self, other: Self) -> bool {
+        self.first < other.end && other.first < self.end
+    }
+}
+
+/// What an instruction reads and writes of L2.
+fn ranges(banks: &Banks, op: &Op) -> (Option<Words>, Option<Words>) {
+    match op {
+        Op::Gemv(mac) | Op::Gemm(mac) => product_ranges(banks, mac),
+        Op::Cvo(cvo) => function_ranges(cvo),
+        Op::Memcpy(memcpy) => {
+            let words = words_of(banks.fmap(memcpy.shape_ptr_addr).product() as usize);
+            let reads = (memcpy.from_device == Device::Npu).then(|| Words::new(memcpy.src_addr, words));
+            let writes = (memcpy.to_device == Device::Npu).then(|| Words::new(memcpy.dest_addr, words));
+            (reads, writes)
+        }
+        Op::Memset(_) | Op::Kick | Op::Dropped(_) => (None, None),
+    }
+}
+
+fn product_ranges(banks: &Banks, mac: &Mac) -> (Option<Words>, Option<Words>) {
+    let (fmap, weight) = (banks.fmap(mac.shape_ptr_addr), banks.weight(mac.size_ptr_addr));
+    let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
+    (Some(Words::new(mac.src_addr, words_of(m * k))), Some(Words::new(mac.dest_reg, words_of(m * n))))
+}
+
+fn function_ranges(cvo: &Cvo) -> (Option<Words>, Option<Words>) {
+    let length = usize::from(cvo.length);
+    let scalar = u64::from(cvo.cvo_func == CvoFunc::Scale);
+    let results = if cvo.cvo_func == CvoFunc::ReduceSum { 1 } else { length };
+    let reads = Words::new(cvo.src_addr, scalar + words_of(length));
+    (Some(reads), Some(Words::new(cvo.dst_addr, words_of(results))))
+}
+
+/// An instruction that may not be complete.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    end: u64,
+    reads: Option<Words>,
+    writes: Option<Words>,
+    /// Writes e_max.
+    finds_maximum: bool,
+}
+
+impl InFlight {
+    /// Whether what reads and writes such ranges must wait for it.
+    fn blocks(&self, reads: Option<Words>, writes: Option<Words>) -> bool {
+        let meet = |a: Option<Words>, b: Option<Words>| a.zip(b).is_some_and(|(a, b)| a.meets(b));
+        meet(self.writes, reads) || meet(self.writes, writes) || meet(self.reads, writes)
+    }
+}
+
+/// The machine's queues and engines as time goes on.
+struct Clock<'a> {
+    config: &'a Config,
+    banks: Banks,
+    /// When each engine is free; in the order of [`Engine::ALL`].
+    free: [u64; Engine::ALL.len()],
+    /// When the weight ports of GEMV and GEMM have brought all so far.
+    streams: [u64; 2],
+    in_flight: Vec<InFlight>,
+    /// When the last eight words were issued.
+    issued: VecDeque<u64>,
+    pushed: f64,
+    /// When the next word may be issued, and after what.
+    next_issue: (u64, Wait),
+}
+
+/// Runs a program of an instance from cycle 0 on.
+pub fn run(config: &Config, ops: &[Op]) -> Timeline {
+    let mut clock = Clock {
+        config,
+        banks: Banks::default(),
+        free: [0; Engine::ALL.len()],
+        streams: [0; 2],
+        in_flight: Vec::new(),
+        issued: VecDeque::new(),
+        pushed: 0.0,
+        next_issue: (0, Wait::Issue),
+    };
+    let spans: Vec<Span> = ops.iter().map(|op| clock.step(op)).collect();
+    let cycles = spans.iter().map(|span| span.end).max().unwrap_or(0);
+    Timeline { spans, cycles }
+}
+
+impl Clock<'_> {
+    fn step(&mut self, op: &Op) -> Span {
+        let (engine, cost) = (engine(op), cost(self.config, &self.banks, op));
+        let (reads, writes) = ranges(&self.banks, op);
+        let issue = (self.push(), Wait::Push).max(self.next_issue);
+        let free = self.free.get(engine as usize).copied().unwrap_or(0);
+        let hazard = self.hazard(op, reads, writes);
+        let (start, wait) = issue.max((free, Wait::Engine)).max((hazard, Wait::Hazard));
+        let end = self.end(engine, start, &cost);
+        self.banks.step(op);
+        self.remember(op, start, InFlight { end, reads, writes, finds_maximum: finds_maximum(op) });
+        if let Some(free) = self.free.get_mut(engine as usize) {
+            *free = end;
+        }
+        Span { engine, start, end, bound: cost.bound(op), wait, cost }
+    }
+
+    /// When the host has pushed the next word: it stalls while the queue is full.
+    fn push(&mut self) -> u64 {
+        let room = if self.issued.len() == COMMANDS { self.issued.pop_front().unwrap_or(0) } else { 0 };
+        self.pushed = self.pushed.max(room as f64) + self.config.timing.push_cycles();
+        self.pushed.ceil() as u64
+    }
+
+    /// When nothing that is still under way is in the way.
+    fn hazard(&self, op: &Op, reads: Option<Words>, writes: Option<Words>) -> u64 {
+        let needs_maximum = matches!(op, Op::Cvo(cvo) if cvo.flags.sub_emax) || finds_maximum(op);
+        let blocks =
+            |other: &&InFlight| other.blocks(reads, writes) || (needs_maximum && other.finds_maximum);
+        self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
+    }
+
+    /// When an instruction that starts then is done. Its weights have come ahead as far as they may.
+    fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
+        let timing = &self.config.timing;
+        let ports = match engine {
+            Engine::Gemv => timing.gemv.ports,
+            Engine::Gemm => timing.gemm.ports,
+            _ => return start + cost.total(),
+        };
+        let Some(stream) = self.streams.get_mut(engine as usize) else { return start + cost.total() };
+        let ahead = (timing.weight_fifo_bytes * ports) as f64 / timing.weight_bytes_per_cycle(ports);
+        let work = start + cost.load;
+        let first = (*stream).max(work.saturating_sub(ahead as u64));
+        *stream = first + cost.weights;
+        (work + cost.compute).max(*stream) + cost.store
+    }
+
+    fn remember(&mut self, op: &Op, start: u64, one: InFlight) {
+        self.issued.push_back(start);
+        self.in_flight.retain(|other| other.end > start);
+        self.in_flight.push(one);
+        let synchronous = match op {
+            Op::Memcpy(memcpy) => !memcpy.is_async,
+            Op::Cvo(cvo) => !cvo.is_async,
+            Op::Memset(_) => true,
+            Op::Gemv(_) | Op::Gemm(_) | Op::Kick | Op::Dropped(_) => false,
+        };
+        let issue = (start + self.config.timing.issue, Wait::Issue);
+        self.next_issue = if synchronous { issue.max((one.end, Wait::Synchronous)) } else { issue };
+    }
+}
+
+const fn finds_maximum(op: &Op) -> bool {
+    matches!(op, Op::Gemv(mac) | Op::Gemm(mac) if mac.flags.findemax)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::op::{Cache, CvoFlags, MacFlags, Memcpy, Memset, Shape};
+
+    fn set(dest_cache: Cache, dest_addr: u8, shape: Shape) -> Op {
+        Op::Memset(Memset { dest_cache, dest_addr, shape })
+    }
+
+    fn gemv(dest_reg: u32, src_addr: u32) -> Op {
+        Op::Gemv(Mac { dest_reg, src_addr, ..Mac::default() })
+    }
+
+    fn shapes() -> [Op; 2] {
+        [
+            set(Cache::FmapShape, 0, Shape::new(1, 1, 4096)),
+            set(Cache::WeightShape, 0, Shape::new(0, 4096, 4096)),
+        ]
+    }
+
+    fn spans(ops: &[Op]) -> Vec<Span> {
+        let program: Vec<Op> = shapes().into_iter().chain(ops.iter().copied()).collect();
+        run(&Config::preset("reference").unwrap(), &program).spans.split_off(2)
+    }
+
+    fn to_l2(dest_addr: u32, is_async: bool) -> Op {
+        Op::Memcpy(Memcpy { from_device: Device::Host, dest_addr, is_async, ..Memcpy::default() })
+    }
+
+    #[test]
+    fn asynchronous_transfers_overlap_with_what_they_do_not_touch() {
+        let overlapped = spans(&[to_l2(0x1000, true), gemv(0x8000, 0)]);
+        assert!(overlapped[1].start < overlapped[0].end);
+        let waiting = spans(&[to_l2(0x1000, false), gemv(0x8000, 0)]);
+        assert!(waiting[1].start >= waiting[0].end);
+        assert_eq!(waiting[1].wait, Wait::Synchronous);
+        let dependent = spans(&[to_l2(0x1000, true), gemv(0x8000, 0x11FF)]);
+        assert_eq!((dependent[1].start, dependent[1].wait), (dependent[0].end, Wait::Hazard));
+    }
+
+    #[test]
+    fn products_wait_for_their_engine_and_weights_come_ahead() {
+        let two = spans(&[gemv(0x8000, 0), gemv(0x9000, 0)]);
+        assert_eq!((two[1].start, two[1].wait), (two[0].end, Wait::Engine));
+        // The port goes on during the store of the first and the load of the second.
+        let alone = two[1].cost.total();
+        assert!(two[1].end - two[1].start < alone);
+        let weights = two[0].cost.weights;
+        assert!(two[1].end >= 2 * weights && two[1].end < 2 * alone);
+    }
+
+    #[test]
+    fn the_maximum_is_waited_for() {
+        let find = Op::Gemv(Mac {
+            dest_reg: 0x8000,
+            flags: MacFlags { findemax: true, ..MacFlags::default() },
+            ..Mac::default()
+        });
+        let subtract = |sub_emax| {
+            let flags = CvoFlags { sub_emax, ..CvoFlags::default() };
+            Op::Cvo(Cvo { src_addr: 0x2000, dst_addr: 0x3000, length: 8, flags, ..Cvo::default() })
+        };
+        let waiting = spans(&[find, subtract(true)]);
+        assert_eq!((waiting[1].start, waiting[1].wait), (waiting[0].end, Wait::Hazard));
+        assert!(spans(&[find, subtract(false)])[1].start < waiting[0].end);
+    }
+
+    #[test]
+    fn the_host_pushes_a_word_in_eight_cycles_of_its_clock() {
+        let kicks = run(&Config::preset("reference").unwrap(), &[Op::Kick; 100]);
+        assert_eq!(kicks.cycles, 1280, "100 words, 12.8 cycles each");
+    }
+}

@@ -1,0 +1,100 @@
+//! GEMV and GEMM. Source: specification 4.4 and 4.5.
+
+use npukit_numeric::{BlockRow, block_product};
+
+use super::quantise::quantise;
+use crate::bf16::{bf, val};
+use crate::fault::FaultKind;
+use crate::op::{Cache, Mac, Shape};
+use crate::state::{State, words_of};
+use crate::weights::WeightImage;
+
+/// One row of activations.
+pub fn gemv(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
+    let (fmap, weight) = shapes(state, mac)?;
+    if fmap.x != 1 {
+        let reason = "GEMV takes one row: (1, 1, K)";
+        return Err(FaultKind::ShapeMismatch { fmap, weight, reason });
+    }
+    product(state, mac, fmap, weight)
+}
+
+/// M rows of activations.
+pub fn gemm(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
+    let (fmap, weight) = shapes(state, mac)?;
+    product(state, mac, fmap, weight)
+}
+
+/// (M, 1, K) and (T, N, K), which fit each other.
+fn shapes(state: &State, mac: &Mac) -> Result<(Shape, Shape), FaultKind> {
+    let fmap = state.transfer_shape("shape_ptr_addr", mac.shape_ptr_addr)?;
+    let (cache, entry) = (Cache::WeightShape, mac.size_ptr_addr);
+    let weight = state.shape(cache, entry);
+    if weight.y == 0 || weight.z == 0 {
+        return Err(FaultKind::ShapeZero { field: "size_ptr_addr", cache, entry, shape: weight });
+    }
+    let mismatch = |reason| Err(FaultKind::ShapeMismatch { fmap, weight, reason });
+    if fmap.y != 1 {
+        return mismatch("an activation is (M, 1, K)");
+    }
+    if fmap.z != weight.z {
+        return mismatch("both must have the same K");
+    }
+    Ok((fmap, weight))
+}
+
+fn product(state: &mut State, mac: &Mac, fmap: Shape, weight: Shape) -> Result<(), FaultKind> {
+    let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
+    state.check_l2("src_addr", mac.src_addr, words_of(m * k))?;
+    state.check_l2("dest_reg", mac.dest_reg, words_of(m * n))?;
+    let Some(image) = state.bindings.front().cloned() else {
+        return Err(FaultKind::NoWeight { number: state.taken, bound: state.bound });
+    };
+    if (image.n(), image.k()) != (n, k) {
+        return Err(FaultKind::WeightMismatch { image_n: image.n(), image_k: image.k(), weight });
+    }
+    let scales = match (mac.flags.w_scale, image.scales()) {
+        (false, _) => None,
+        (true, Some(scales)) => Some(scales),
+        (true, None) => return Err(FaultKind::NoScale),
+    };
+    // The source is read completely before anything is written: they may overlap.
+    let sums = sums(state.values(mac.src_addr, m * k), k, &image);
+    let dest = state.values_mut(mac.dest_reg, m * n);
+    store(dest, &sums, n, scales, mac.flags.accm);
+    let e_max = mac.flags.findemax.then(|| maximum(dest));
+    state.e_max = e_max.unwrap_or(state.e_max);
+    state.bindings.pop_front();
+    state.taken += 1;
+    Ok(())
+}
+
+/// The products before scales, row by row. Rows with infinities or NaNs are NaN throughout.
+fn sums(activations: &[u16], k: usize, image: &WeightImage) -> Vec<f32> {
+    let rows: Vec<_> = activations.chunks_exact(k).map(quantise).collect();
+    let x: Vec<BlockRow> = rows.iter().map(|row| BlockRow::new(&row.values, &row.scales())).collect();
+    let mut sums = vec![0.0; x.len() * image.n()];
+    block_product(image.rows(), image.n(), &x, &mut sums);
+    for (row, sums) in rows.iter().zip(sums.chunks_exact_mut(image.n())) {
+        if row.is_special() {
+            sums.fill(f32::NAN);
+        }
+    }
+    sums
+}
+
+fn store(dest: &mut [u16], sums: &[f32], n: usize, scales: Option<&[f32]>, accm: bool) {
+    for (dest, sums) in dest.chunks_exact_mut(n).zip(sums.chunks_exact(n)) {
+        for (i, (dest, &sum)) in dest.iter_mut().zip(sums).enumerate() {
+            let scaled = scales.and_then(|scales| scales.get(i)).map_or(sum, |scale| sum * scale);
+            *dest = bf(if accm { val(*dest) + scaled } else { scaled });
+        }
+    }
+}
+
+/// The largest result: NaNs are ignored, of equal ones the first counts.
+fn maximum(results: &[u16]) -> u16 {
+    let numbers = results.iter().copied().filter(|&bits| !val(bits).is_nan());
+    let larger = |best: u16, bits: u16| if val(bits) > val(best) { bits } else { best };
+    numbers.reduce(larger).unwrap_or(crate::bf16::NAN)
+}

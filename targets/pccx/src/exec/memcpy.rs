@@ -1,0 +1,50 @@
+//! MEMCPY. Source: specification 4.3.
+
+use crate::config::WORD_BYTES;
+use crate::fault::{Direction, FaultKind};
+use crate::op::{Cache, Device, Memcpy};
+use crate::state::{State, upstream_words, words_of};
+
+/// Moves whole words, the tail of the last one too.
+pub fn memcpy(state: &mut State, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
+    let words = words(state, strict, memcpy)?;
+    if words == 0 {
+        return Ok(());
+    }
+    let Memcpy { dest_addr, src_addr, aux_addr, .. } = *memcpy;
+    match (memcpy.from_device, memcpy.to_device) {
+        (Device::Host, Device::Npu) => {
+            state.check_l2("dest_addr", dest_addr, words)?;
+            let from = state.window(Direction::HostToL2, src_addr, aux_addr, words)?;
+            let values: Vec<u16> = from.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair)).collect();
+            state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
+        }
+        (Device::Npu, Device::Host) => {
+            state.check_l2("src_addr", src_addr, words)?;
+            let values = state.l2.vectors(src_addr.into(), words).to_vec();
+            let to = state.window(Direction::L2ToHost, dest_addr, aux_addr, words)?;
+            for (to, value) in to.as_chunks_mut().0.iter_mut().zip(values) {
+                *to = value.to_le_bytes();
+            }
+        }
+        (Device::Npu, Device::Npu) => {
+            state.check_l2("src_addr", src_addr, words)?;
+            state.check_l2("dest_addr", dest_addr, words)?;
+            // As if through a temporary: the ranges may overlap.
+            let values = state.l2.vectors(src_addr.into(), words).to_vec();
+            state.l2.vectors_mut(dest_addr.into(), words).copy_from_slice(&values);
+        }
+        (Device::Host, Device::Host) => return Err(FaultKind::BadDirection),
+    }
+    Ok(())
+}
+
+/// How many words are moved. The circuits count with 20 bits, and may move none.
+fn words(state: &State, strict: bool, memcpy: &Memcpy) -> Result<u64, FaultKind> {
+    let entry = memcpy.shape_ptr_addr;
+    if !strict {
+        return Ok(upstream_words(state.shape(Cache::FmapShape, entry)));
+    }
+    const { assert!(WORD_BYTES == 16, "a word is a unit of a window") };
+    Ok(words_of(state.transfer_shape("shape_ptr_addr", entry)?.product() as usize))
+}

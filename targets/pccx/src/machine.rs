@@ -1,0 +1,151 @@
+//! The reference machine: [`Machine`]. Values bit by bit; no notion of time, and so none of `async`.
+
+use std::sync::Arc;
+
+use npukit_sim::Fault;
+use thiserror::Error;
+
+use crate::config::{Config, WINDOW_UNITS, WORD_BYTES};
+use crate::exec;
+use crate::fault::{Direction, FaultKind};
+use crate::op::{Cache, Op, Shape};
+use crate::state::{MachineError, State};
+use crate::weights::WeightImage;
+
+/// A read, write or binding from outside that the machine cannot serve.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// Values beyond the end of L2.
+    #[error("{values} values from word {address:#x} on end beyond L2, which has {l2_words} words of 8")]
+    OutOfRange {
+        /// First word.
+        address: u32,
+        /// Values.
+        values: usize,
+        /// Words of L2.
+        l2_words: u32,
+    },
+    /// A window beyond what MEMCPY reaches.
+    #[error("a host window of {bytes} bytes: legal are multiples of {WORD_BYTES} up to {}", u64::from(WINDOW_UNITS) * WORD_BYTES as u64)]
+    Window {
+        /// Its bytes.
+        bytes: usize,
+    },
+}
+
+/// A simulated instance.
+///
+/// Execution is strictly sequential. An instruction at fault has changed nothing; everything before it
+/// has been executed.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    config: Config,
+    state: State,
+}
+
+impl Machine {
+    /// An instance after a reset: memories are zero, nothing is bound.
+    ///
+    /// Errors: an L2 larger than the simulator takes.
+    pub fn new(config: &Config) -> Result<Self, MachineError> {
+        Ok(Self { config: config.clone(), state: State::new(config)? })
+    }
+
+    /// The instance.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Appends weights to the list of which each GEMV and GEMM takes the next.
+    pub fn bind_weights(&mut self, image: Arc<WeightImage>) {
+        self.state.bindings.push_back(image);
+        self.state.bound += 1;
+    }
+
+    /// Weights bound and not yet taken.
+    pub fn weights_left(&self) -> usize {
+        self.state.bindings.len()
+    }
+
+    /// Gives MEMCPY the window `number` of a direction; replaces an earlier one.
+    ///
+    /// Errors: a size that is no multiple of 16 bytes, or beyond what `aux_addr` reaches.
+    pub fn bind_window(
+        &mut self,
+        direction: Direction,
+        number: u32,
+        bytes: Vec<u8>,
+    ) -> Result<(), AccessError> {
+        if !bytes.len().is_multiple_of(WORD_BYTES) || bytes.len() / WORD_BYTES > WINDOW_UNITS as usize {
+            return Err(AccessError::Window { bytes: bytes.len() });
+        }
+        self.state.windows.insert((direction, number), bytes);
+        Ok(())
+    }
+
+    /// The content of a window.
+    pub fn window(&self, direction: Direction, number: u32) -> Option<&[u8]> {
+        self.state.windows.get(&(direction, number)).map(Vec::as_slice)
+    }
+
+    /// The content of a window, to write.
+    pub fn window_mut(&mut self, direction: Direction, number: u32) -> Option<&mut [u8]> {
+        self.state.windows.get_mut(&(direction, number)).map(Vec::as_mut_slice)
+    }
+
+    /// The first `values` BF16 patterns of L2 from word `address` on.
+    ///
+    /// Errors: values beyond the end.
+    pub fn read_l2(&self, address: u32, values: usize) -> Result<&[u16], AccessError> {
+        self.in_range(address, values)?;
+        Ok(self.state.values(address, values))
+    }
+
+    /// Writes BF16 patterns to L2 from word `address` on; the rest of the last word stays.
+    ///
+    /// Errors: values beyond the end.
+    pub fn write_l2(&mut self, address: u32, values: &[u16]) -> Result<(), AccessError> {
+        self.in_range(address, values.len())?;
+        self.state.values_mut(address, values.len()).copy_from_slice(values);
+        Ok(())
+    }
+
+    /// An entry of a constant bank; entries beyond 63 are zero.
+    pub fn constant(&self, cache: Cache, entry: u8) -> Shape {
+        self.state.shape(cache, entry)
+    }
+
+    /// The e_max register, a BF16 pattern.
+    pub const fn e_max(&self) -> u16 {
+        self.state.e_max
+    }
+
+    /// Sets the e_max register, as a debugger would.
+    pub const fn set_e_max(&mut self, bits: u16) {
+        self.state.e_max = bits;
+    }
+
+    /// Executes one instruction.
+    ///
+    /// Errors: what specification 4.8 lists.
+    pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
+        exec::step(&mut self.state, &self.config, op)
+    }
+
+    /// Executes instructions in order. `progress` is told the number of instructions done, now and then.
+    ///
+    /// Errors: the first [`Fault`], with the index of its instruction.
+    pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
+        npukit_sim::run(ops, progress, |_, op| self.step(op))
+    }
+
+    fn in_range(&self, address: u32, values: usize) -> Result<(), AccessError> {
+        let l2_words = self.config.l2_words;
+        let words = crate::state::words_of(values);
+        if u64::from(address) + words <= u64::from(l2_words) {
+            return Ok(());
+        }
+        Err(AccessError::OutOfRange { address, values, l2_words })
+    }
+}

@@ -1,0 +1,119 @@
+//! Architectural state: [`State`], what an instruction can read and change.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use npukit_sim::Flat;
+use thiserror::Error;
+
+use crate::config::{CONSTANT_ENTRIES, Config, WORD_BYTES, WORD_LANES};
+use crate::fault::{Direction, FaultKind, SHAPE_LIMIT};
+use crate::op::{Cache, Shape};
+use crate::weights::WeightImage;
+
+/// An instance that cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("L2 cannot be simulated: {0}; choose a smaller `l2_words`")]
+pub struct MachineError(#[from] npukit_sim::TooLarge);
+
+/// The state of an instance.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub l2_words: u32,
+    /// BF16 patterns, eight a word.
+    pub l2: Flat<u16>,
+    pub fmap: [Shape; CONSTANT_ENTRIES],
+    pub weight: [Shape; CONSTANT_ENTRIES],
+    /// The maximum that `findemax` left, a BF16 pattern.
+    pub e_max: u16,
+    /// Weights of the GEMVs and GEMMs to come.
+    pub bindings: VecDeque<Arc<WeightImage>>,
+    /// Images bound since the reset, and taken of them.
+    pub bound: usize,
+    pub taken: usize,
+    /// What MEMCPY reads and writes at the host: whole units of 16 bytes.
+    pub windows: BTreeMap<(Direction, u32), Vec<u8>>,
+}
+
+impl State {
+    /// The state after a reset: everything is zero, nothing is bound.
+    pub fn new(config: &Config) -> Result<Self, MachineError> {
+        Ok(Self {
+            l2_words: config.l2_words,
+            l2: Flat::new(config.l2_words.into(), WORD_LANES)?,
+            fmap: [Shape::default(); CONSTANT_ENTRIES],
+            weight: [Shape::default(); CONSTANT_ENTRIES],
+            e_max: 0,
+            bindings: VecDeque::new(),
+            bound: 0,
+            taken: 0,
+            windows: BTreeMap::new(),
+        })
+    }
+
+    /// An entry of a bank; fields of 6 bits name no other.
+    pub fn shape(&self, cache: Cache, entry: u8) -> Shape {
+        let bank = if cache == Cache::FmapShape { &self.fmap } else { &self.weight };
+        bank.get(usize::from(entry)).copied().unwrap_or_default()
+    }
+
+    /// An entry of the activations' bank that says how many values to move.
+    pub fn transfer_shape(&self, field: &'static str, entry: u8) -> Result<Shape, FaultKind> {
+        let (cache, shape) = (Cache::FmapShape, self.shape(Cache::FmapShape, entry));
+        match shape.product() {
+            0 => Err(FaultKind::ShapeZero { field, cache, entry, shape }),
+            SHAPE_LIMIT.. => Err(FaultKind::ShapeOverflow { field, entry, shape }),
+            _ => Ok(shape),
+        }
+    }
+
+    /// Whether `words` words from `address` on lie in L2.
+    pub fn check_l2(&self, field: &'static str, address: u32, words: u64) -> Result<(), FaultKind> {
+        let l2_words = self.l2_words;
+        if u64::from(address) + words <= u64::from(l2_words) {
+            return Ok(());
+        }
+        Err(FaultKind::L2Range { field, address, words, l2_words })
+    }
+
+    /// The first `values` values from word `address` on, which are checked.
+    pub fn values(&self, address: u32, values: usize) -> &[u16] {
+        &self.l2.vectors(address.into(), words_of(values))[..values]
+    }
+
+    /// The same, to write: the rest of the last word stays.
+    pub fn values_mut(&mut self, address: u32, values: usize) -> &mut [u16] {
+        &mut self.l2.vectors_mut(address.into(), words_of(values))[..values]
+    }
+
+    /// `units` units of a host window from `address` on.
+    pub fn window(
+        &mut self,
+        direction: Direction,
+        window: u32,
+        address: u32,
+        words: u64,
+    ) -> Result<&mut [u8], FaultKind> {
+        let bytes = self.windows.get_mut(&(direction, window));
+        let window_units = bytes.as_ref().map(|bytes| (bytes.len() / WORD_BYTES) as u64);
+        let (first, size) = (address as usize * WORD_BYTES, words as usize * WORD_BYTES);
+        bytes.and_then(|bytes| bytes.get_mut(first..first + size)).ok_or(FaultKind::HostRange {
+            direction,
+            window,
+            address,
+            words,
+            window_units,
+        })
+    }
+}
+
+/// L2 words of so many values.
+pub(crate) const fn words_of(values: usize) -> u64 {
+    values.div_ceil(WORD_LANES) as u64
+}
+
+/// The words that the circuits move for a shape: their counter keeps 20 bits of the product
+/// (specification 4.2).
+pub const fn upstream_words(shape: Shape) -> u64 {
+    (shape.product() % SHAPE_LIMIT).div_ceil(WORD_LANES as u64)
+}

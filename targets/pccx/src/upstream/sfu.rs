@@ -1,0 +1,155 @@
+//! The unit of special functions: a function for each of CVO's, on BF16 patterns.
+//!
+//! The arithmetic is theirs: no rounding, no subnormals, infinities or NaNs, exponents that wrap.
+
+/// Significand of 8 bits, hidden bit included.
+fn significand(bits: u16) -> u32 {
+    128 | u32::from(bits & 0x7F)
+}
+
+fn exponent(bits: u16) -> u32 {
+    u32::from(bits >> 7 & 0xFF)
+}
+
+fn is_zero(bits: u16) -> bool {
+    bits & 0x7FFF == 0
+}
+
+/// A pattern of a sign bit in place, and an exponent and a fraction of which the low bits count.
+fn pattern(sign: u16, exponent: u32, fraction: u32) -> u16 {
+    sign | ((exponent & 0xFF) << 7) as u16 | (fraction & 0x7F) as u16
+}
+
+/// The product, cut off; zero has no sign.
+fn multiply(a: u16, b: u16) -> u16 {
+    if is_zero(a) || is_zero(b) {
+        return 0;
+    }
+    let product = significand(a) * significand(b);
+    let carry = product >> 15;
+    let exponent = (exponent(a) + exponent(b) + carry).wrapping_sub(127);
+    pattern((a ^ b) & 0x8000, exponent, product >> (7 + carry))
+}
+
+/// The sum, cut off. The hidden bit is sought one place too high, so that sums without a carry come out
+/// halved.
+fn add(a: u16, b: u16) -> u16 {
+    if is_zero(a) {
+        return b;
+    }
+    if is_zero(b) {
+        return a;
+    }
+    let larger = exponent(a).max(exponent(b));
+    let aligned = |bits: u16| significand(bits).checked_shr(larger - exponent(bits)).unwrap_or(0);
+    let (x, y) = (aligned(a), aligned(b));
+    let (sign, sum) = match (a & 0x8000 == b & 0x8000, x >= y) {
+        (true, _) => (a & 0x8000, x + y),
+        (false, true) => (a & 0x8000, x - y),
+        (false, false) => (b & 0x8000, y - x),
+    };
+    match sum {
+        0 => 0,
+        1..256 => pattern(sign, larger.wrapping_sub(1), sum >> 1),
+        _ => pattern(sign, larger, sum >> 2),
+    }
+}
+
+/// The seed of a reciprocal: exponent and fraction turned round.
+fn reciprocal_seed(bits: u16) -> u16 {
+    pattern(bits & 0x8000, 254_u32.wrapping_sub(exponent(bits)), 127 - (u32::from(bits & 0x7F) >> 1))
+}
+
+/// EXP: the argument in fixed point with 14 bits of fraction is shifted out of its 16 bits for most
+/// arguments. The fraction of the power of two is taken as it is: its correction, a square shifted down by
+/// the width it is computed in, is always 0.
+pub fn exp(bits: u16) -> u16 {
+    const LOG2_E: i32 = 0xB8;
+    let shift = exponent(bits) as i32 - 127;
+    let significand = significand(bits) << 7;
+    let magnitude = match shift {
+        _ if exponent(bits) == 0 => 0,
+        8.. => 0x7FFF,
+        -7..8 => significand << (shift + 7) & 0xFFFF,
+        _ => significand.checked_shr(-(shift + 7) as u32).unwrap_or(0),
+    };
+    // The sign is that of 16 bits.
+    let fixed = i32::from(if bits >> 15 == 1 { (magnitude as i16).wrapping_neg() } else { magnitude as i16 });
+    let scaled = fixed * LOG2_E;
+    let whole = (scaled >> 14) as u32 & 0x1FF;
+    let fraction = (scaled >> 7) as u32 & 0x7F;
+    let exponent = (127 + whole) & 0x1FF;
+    match (exponent, whole >> 8) {
+        (0 | 256.., 0) => 0x7F80,
+        (0 | 256.., _) => 0,
+        _ => pattern(0, exponent, fraction),
+    }
+}
+
+/// SQRT: the exponent is halved without its sign, and corrections of the fraction are lost in sums of 9
+/// bits.
+pub fn sqrt(bits: u16) -> u16 {
+    let unbiased = exponent(bits).wrapping_sub(127) & 0xFF;
+    let k = u32::from(bits & 0x7F);
+    let fraction = if unbiased & 1 == 1 { 53 + (((k * 91) & 0x1FF) >> 7) } else { k >> 1 };
+    pattern(0, 127 + (unbiased >> 1), fraction)
+}
+
+/// RECIP: one Newton step from the seed, with [`add`]'s defect.
+pub fn recip(bits: u16) -> u16 {
+    const TWO: u16 = 0x4000;
+    let size = bits & 0x7FFF;
+    let seed = reciprocal_seed(size);
+    let correction = add(TWO, multiply(size, seed) | 0x8000);
+    multiply(bits & 0x8000 | seed, correction & 0x7FFF)
+}
+
+/// SCALE: each element times the scalar, or times the seed of its reciprocal.
+pub fn scale(scalar: u16, vector: &[u16], recip_scale: bool) -> Vec<u16> {
+    let factor = if recip_scale { reciprocal_seed(scalar) } else { scalar };
+    vector.iter().map(|&element| multiply(element, factor)).collect()
+}
+
+/// REDUCE_SUM: the sum in order, with [`add`]'s defect.
+pub fn reduce_sum(vector: &[u16]) -> u16 {
+    vector.iter().fold(0, |sum, &element| add(sum, element))
+}
+
+/// SIN and COS of an angle: 14 rotations in fixed point with 12 bits of fraction. The angle is shifted out
+/// of its 16 bits for most arguments, and nothing brings it below a quarter turn.
+pub fn sin_cos(angle: u16) -> (u16, u16) {
+    const ANGLES: [i16; 14] = [0xC91, 0x76B, 0x3EB, 0x1FD, 0x100, 0x80, 0x40, 0x20, 0x10, 8, 4, 2, 1, 1];
+    const GAIN: i16 = 0x9B8;
+    let (mut x, mut y, mut z) = (GAIN, 0_i16, fixed_angle(angle));
+    for (i, rotation) in ANGLES.into_iter().enumerate() {
+        let (dx, dy) = (y >> i, x >> i);
+        if z >= 0 {
+            (x, y, z) = (x.wrapping_sub(dx), y.wrapping_add(dy), z.wrapping_sub(rotation));
+        } else {
+            (x, y, z) = (x.wrapping_add(dx), y.wrapping_sub(dy), z.wrapping_add(rotation));
+        }
+    }
+    (of_fixed(y), of_fixed(x))
+}
+
+/// An angle in fixed point with 12 bits of fraction, as far as it keeps within 16 bits.
+fn fixed_angle(angle: u16) -> i16 {
+    let shift = exponent(angle) as i32 - 122;
+    let significand = significand(angle) << 7;
+    let magnitude = match shift {
+        _ if exponent(angle) == 0 => 0,
+        15.. => 0x7FFF,
+        0..15 => significand << shift & 0xFFFF,
+        -7..0 => significand >> -shift,
+        _ => 0,
+    };
+    if angle >> 15 == 1 { (magnitude as i16).wrapping_neg() } else { magnitude as i16 }
+}
+
+/// A fixed-point number with 12 bits of fraction as a pattern, cut off.
+fn of_fixed(value: i16) -> u16 {
+    let magnitude = u32::from(value.unsigned_abs()) & 0x7FFF;
+    let Some(leading) = magnitude.checked_ilog2() else { return 0 };
+    let fraction = if leading >= 7 { magnitude >> (leading - 7) } else { magnitude << (7 - leading) };
+    pattern(if value < 0 { 0x8000 } else { 0 }, 127 + leading - 12, fraction)
+}

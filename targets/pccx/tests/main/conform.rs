@@ -1,0 +1,81 @@
+//! The golden vectors, as `npu conform` runs them.
+
+use npukit_pccx::Pccx;
+use npukit_target::{Outcome, ReadError, Target};
+
+use crate::shared::shared;
+
+fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
+    Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() })
+}
+
+/// Checks the vectors of a file; gives how many there are.
+fn check(name: &str) -> Option<usize> {
+    let bytes = std::fs::read(shared(&format!("golden/pccx/{name}"))?).unwrap();
+    let cases = Pccx.vectors(name, &bytes, &no_files).unwrap_or_else(|| panic!("{name} is not recognised"));
+    let count = cases.len();
+    for case in cases {
+        let id = case.name.clone();
+        assert_eq!(case.check(), Outcome::Passed, "{name}, {id}");
+    }
+    Some(count)
+}
+
+fn check_all(files: &[(&str, usize)]) {
+    for &(name, count) in files {
+        if let Some(found) = check(name) {
+            assert_eq!(found, count, "{name}");
+        }
+    }
+}
+
+#[test]
+fn words_and_what_they_do_to_the_scheduler() {
+    check_all(&[("encoding.json", 46 + 7 + 18), ("decode_uops.json", 359), ("load_words.json", 120)]);
+    check_all(&[("weight_beats.json", 2), ("host_cmd.json", 35 + 17 + 3)]);
+}
+
+#[test]
+fn reference_numerics() {
+    check_all(&[("ref_reduce_sum.json", 42), ("ref_scale.json", 41), ("ref_softmax.json", 42)]);
+    assert!(check("ref_gemm.json").is_none_or(|count| count > 32));
+}
+
+#[test]
+fn reference_functions() {
+    for name in ["exp", "sqrt", "gelu", "sin", "cos", "recip"] {
+        assert!(check(&format!("ref_cvo_{name}.u16le")).is_none_or(|count| count > 2900));
+    }
+}
+
+#[test]
+fn blocks_of_the_circuits() {
+    check_all(&[("normalize.json", 898), ("dual_mac.json", 247)]);
+    check_all(&[("rtl_reduce_sum.json", 66), ("rtl_scale.json", 84), ("rtl_cordic.u16le", 3581)]);
+    assert!(check("preprocess.json").is_none_or(|count| count > 112));
+    for name in ["exp", "recip", "sqrt"] {
+        assert!(check(&format!("rtl_sfu_{name}.u16le")).is_none_or(|count| count > 3500));
+    }
+}
+
+#[test]
+fn estimates_and_traces_of_the_laboratory() {
+    check_all(&[("lab_estimates.json", 78 + 38 + 11 + 6), ("trace_1_1.pccx", 3), ("trace_3_4.pccx", 3)]);
+}
+
+#[test]
+fn wrong_vectors_fail_and_unknown_files_are_none() {
+    let failed = |name: &str, bytes: &[u8]| {
+        let cases = Pccx.vectors(name, bytes, &no_files).unwrap();
+        cases.into_iter().any(|case| matches!(case.check(), Outcome::Failed { .. }))
+    };
+    assert!(failed("ref_cvo_exp.u16le", &[0, 0, 0x81, 0x3F]), "e^0 is 1");
+    assert!(!failed("ref_cvo_exp.u16le", &[0, 0, 0x80, 0x3F]));
+    assert!(failed("ref_cvo_exp.u16le", &[0, 0, 0x80]), "half a record");
+    assert!(failed("load_words.json", br#"{"rows": [[1, 1, 9, 1]]}"#), "9 values are 2 words");
+    assert!(failed("trace_1_1.pccx", b"PCCX"), "cut short");
+    for (name, bytes) in [("load_words.json", &b"{}"[..]), ("loads.json", br#"{"rows": []}"#), ("a.bin", b"")]
+    {
+        assert!(Pccx.vectors(name, bytes, &no_files).is_none(), "{name}");
+    }
+}
