@@ -17,6 +17,7 @@ pub mod fabric;
 pub mod fault;
 pub mod isa;
 pub mod kernel;
+pub mod lower;
 pub mod machine;
 pub mod op;
 pub mod pasm;

@@ -15,4 +15,5 @@ mod token;
 pub use ast::Program;
 pub use error::{PasmError, PasmErrors};
 pub use layout::format;
+pub(crate) use layout::layout as layout_of;
 pub use parser::parse;

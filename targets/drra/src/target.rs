@@ -1,6 +1,7 @@
 //! [`Drra`], the [`Target`] of this crate.
 
 mod instance;
+mod model;
 
 use npukit_target::{Case, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
@@ -14,6 +15,8 @@ pub struct Drra;
 
 /// The fabric when none is named: the one of the published examples.
 const DEFAULT: &str = "3x1";
+/// What names of fabrics end in whose dpus have the modes of the extension.
+const EXTENDED: &str = "+ext";
 
 impl Target for Drra {
     fn name(&self) -> &'static str {
@@ -56,6 +59,11 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
         value: format!("drra:{name}"),
         reason,
     };
+    if let Some(plain) = name.strip_suffix(EXTENDED) {
+        let mut instance = named(plain)?;
+        instance.fabric.options.extensions = true;
+        return Ok(DrraInstance { name: name.to_owned(), ..instance });
+    }
     if name.contains(':') {
         let fabric = from_short(name).map_err(|error| unknown(error.to_string()))?;
         return Ok(DrraInstance { name: name.to_owned(), fabric });
@@ -63,7 +71,7 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     let fabric = preset(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
         unknown(format!(
-            "there is no such fabric; there are {}, or give an architecture as .json, or its short form as \
+            "there is no such fabric; there are {}, each also with `+ext` behind for the modes of the extension, or give an architecture as .json, or its short form as \
              `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
             names.join(", ")
         ))

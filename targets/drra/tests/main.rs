@@ -8,8 +8,14 @@ mod asm;
 mod config;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/generator.rs"]
+mod generator;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lower.rs"]
+mod lower;
+#[path = "main/networks.rs"]
+mod networks;
 #[path = "main/pasm.rs"]
 mod pasm;
 #[path = "main/scheduler.rs"]

@@ -1,14 +1,19 @@
-//! [`DrraInstance`]: assembler and disassembler for one fabric.
+//! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
+use npukit_graph::Graph;
+use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
-use npukit_target::{Assembled, Disassembled, Instance, TargetError};
+use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
 use serde_json::{Value, json};
+
+use super::model::DrraModel;
 
 use crate::asm::{self, Listing};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
+use crate::lower::{self, Executable};
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
@@ -24,6 +29,9 @@ const NAMED: &str = "npukit";
 const UPSTREAM: &str = "upstream";
 /// How names of PASM files end; all others hold assembly.
 const PASM: &str = ".pasm";
+/// Stages of the compiler.
+const PLAN: &str = "plan";
+const KERNELS: &str = "pasm";
 /// The words in hexadecimal.
 const HEX: &str = "hex";
 
@@ -53,6 +61,40 @@ impl Instance for DrraInstance {
         Ok(Isa::get().spec(&Instance::name(self)))
     }
 
+    fn quantisation(&self) -> Option<Scheme> {
+        Some(lower::scheme(&self.fabric))
+    }
+
+    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+        let graph = lower::prepare(graph).map_err(TargetError::failed)?;
+        Ok(lower::check(&self.fabric, &graph))
+    }
+
+    fn prepare(&self, graph: &Graph, _options: &CompileOptions) -> Result<Graph, TargetError> {
+        lower::prepare(graph).map_err(TargetError::failed)
+    }
+
+    fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        Ok(Box::new(self.program(graph, options)?))
+    }
+
+    fn stages(&self) -> &'static [&'static str] {
+        &[PLAN, KERNELS]
+    }
+
+    fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
+        let program = self.program(graph, options)?;
+        match stage {
+            PLAN => Ok(program.plan()),
+            KERNELS => Ok(program.executable.kernels.iter().map(|ready| ready.pasm.as_str()).collect()),
+            _ => Err(TargetError::Option {
+                key: "emit".to_owned(),
+                value: stage.to_owned(),
+                reason: format!("the stages are graph, {}", self.stages().join(", ")),
+            }),
+        }
+    }
+
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
         if name.ends_with(PASM) {
             let kernel = kernel::compile(&self.fabric, name, text, 0).map_err(TargetError::text)?;
@@ -79,6 +121,28 @@ impl Instance for DrraInstance {
         let listed = asm::disassemble(&self.fabric, &program, form);
         let text = if listing == HEX { write_program_hex(&program) } else { listed.text };
         Ok(Disassembled { text, instructions, problems: listed.problems })
+    }
+}
+
+impl DrraInstance {
+    fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<DrraModel, TargetError> {
+        if let Some((key, value)) = options.options.iter().next() {
+            let reason = "drra has no options of compile".to_owned();
+            return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
+        }
+        let prepared = if options.prepared {
+            graph.clone()
+        } else {
+            lower::prepare(graph).map_err(TargetError::failed)?
+        };
+        // Fraction lengths are by the numbers of a prepared graph.
+        let quantisation = options.quantisation.as_ref();
+        let plan = lower::lower(&self.fabric, &prepared, quantisation).map_err(TargetError::Refused)?;
+        let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
+        let model = options.model_name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = format!("{}_{}", model.replace('.', "_"), self.name);
+        let macs = prepared.macs();
+        Ok(DrraModel { name, target: Instance::name(self), executable, macs })
     }
 }
 

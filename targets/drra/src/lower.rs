@@ -1,0 +1,126 @@
+//! The compiler: a graph to a [`Plan`], steps that are calls of kernels and moves of data by the driver.
+//!
+//! | module | is |
+//! |---|---|
+//! | `column` | which cells compute |
+//! | `kernels` | PASM programs made for a size |
+//! | `gather` | which elements of a tensor make the words of a vector |
+//! | `format` | fraction lengths, and what the dpu does about them |
+//! | `ops` | operators as steps |
+//! | `executable` | kernels scheduled, and the driver that calls them |
+//! | `plan` | steps, and the calls each takes |
+
+pub mod column;
+pub mod executable;
+mod format;
+pub mod gather;
+pub mod kernels;
+mod ops;
+pub mod plan;
+
+use npukit_graph::quantise::Quantisation;
+use npukit_graph::{Graph, Node, Operator, ValueId, pass};
+use npukit_target::Problem;
+
+use crate::fabric::Fabric;
+use column::columns;
+pub use executable::{Executable, ExecuteError, Ran, Ready};
+use format::Format;
+pub use format::{integer, scheme};
+pub use plan::{Plan, Step, Task};
+use plan::{Source, Value};
+
+/// Why an operator cannot be lowered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reject {
+    /// Why.
+    pub reason: String,
+    /// What to change.
+    pub hint: String,
+}
+
+impl Reject {
+    fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { reason: reason.into(), hint: hint.into() }
+    }
+}
+
+/// The graph in the forms that are lowered.
+pub fn prepare(graph: &Graph) -> Result<Graph, pass::PassError> {
+    let mut graph = graph.clone();
+    pass::simplify(&mut graph)?;
+    Ok(graph)
+}
+
+/// Every node of a prepared graph that cannot be lowered, whatever its fraction lengths.
+pub fn check(fabric: &Fabric, graph: &Graph) -> Vec<Problem> {
+    lower(fabric, graph, None).err().unwrap_or_default()
+}
+
+/// The plan of a prepared graph. Without fraction lengths all numbers have those of the dpu's products.
+///
+/// Errors: every node that cannot be lowered.
+pub fn lower(
+    fabric: &Fabric,
+    graph: &Graph,
+    quantisation: Option<&Quantisation>,
+) -> Result<Plan, Vec<Problem>> {
+    let columns = columns(fabric).map_err(|reason| vec![fabric_problem(reason)])?;
+    let format = Format::new(&columns, fabric.options.extensions, quantisation);
+    let mut lowering = Lowering { graph, format, plan: Plan::default(), problems: Vec::new() };
+    for (index, value) in graph.values.iter().enumerate() {
+        let fraction = lowering.format.fraction(ValueId(index as u32));
+        lowering.plan.values.push(Value {
+            name: value.name.clone(),
+            shape: value.info.shape.clone(),
+            fraction,
+        });
+    }
+    lowering.plan.inputs = graph.inputs.iter().map(|id| id.0 as usize).collect();
+    lowering.plan.outputs = graph.outputs.iter().map(|id| id.0 as usize).collect();
+    for node in &graph.nodes {
+        if let Err(Reject { reason, hint }) = ops::lower(&mut lowering, node) {
+            let (node, op) = (node.name.clone(), node.op.name().to_owned());
+            lowering.problems.push(Problem { node, op, reason, hint });
+        }
+    }
+    if lowering.problems.is_empty() { Ok(lowering.plan) } else { Err(lowering.problems) }
+}
+
+fn fabric_problem(reason: String) -> Problem {
+    let hint = "use a fabric such as drra:3x1".to_owned();
+    Problem { node: "fabric".to_owned(), op: "fabric".to_owned(), reason, hint }
+}
+
+/// A plan in the making.
+struct Lowering<'a> {
+    graph: &'a Graph,
+    format: Format<'a>,
+    plan: Plan,
+    problems: Vec<Problem>,
+}
+
+impl Lowering<'_> {
+    /// Appends a step of a node.
+    fn push(&mut self, node: &Node, result: usize, tasks: Vec<Task>) {
+        let (name, op) = (node.name.clone(), node.op.name().to_owned());
+        self.plan.steps.push(Step { name, op, result, tasks });
+    }
+
+    /// A value that the graph does not have.
+    fn temporary(&mut self, name: &str, shape: Vec<usize>, fraction: i32) -> usize {
+        let number = self.plan.values.len();
+        self.plan.values.push(Value { name: format!("{name}.{number}"), shape, fraction });
+        number
+    }
+
+    /// Where the integers of a value come from: a constant's are known.
+    fn source(&self, id: ValueId, fraction: i32) -> Result<Source, Reject> {
+        let Some(constant) = self.graph.constant(id) else { return Ok(Source::Value(id.0 as usize)) };
+        let values = constant.as_f32().ok_or_else(|| {
+            let name = &self.graph.value(id).name;
+            Reject::new(format!("constant `{name}` does not hold floats"), "convert it")
+        })?;
+        Ok(Source::Constant(values.iter().map(|&x| integer(x.into(), fraction)).collect()))
+    }
+}

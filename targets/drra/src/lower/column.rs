@@ -1,0 +1,61 @@
+//! [`Column`]: an input memory, a cell that computes and an output memory below each other.
+
+use crate::component::Component;
+use crate::fabric::{Cell, Fabric, Place, Resource};
+
+/// The parts of a column that kernels use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Cell with the input memory.
+    pub top: Place,
+    /// First slot of that memory.
+    pub input: u8,
+    /// Cell that computes.
+    pub mid: Place,
+    /// Slots of its register files: both operands and the result.
+    pub files: [u8; 3],
+    /// First slot of its dpu.
+    pub dpu: u8,
+    /// Fraction bits of the dpu's products.
+    pub fraction_bits: u32,
+    /// Cell with the output memory.
+    pub bottom: Place,
+    /// First slot of that memory.
+    pub output: u8,
+}
+
+/// The columns of a fabric that can compute, all alike. Errors: why there is none.
+pub fn columns(fabric: &Fabric) -> Result<Vec<Column>, String> {
+    let found: Vec<Column> = (0..fabric.cols).filter_map(|col| column(fabric, col)).collect();
+    let Some(first) = found.first() else {
+        return Err(
+            "no column has an input memory, three register files with a dpu in the cell below it, and an \
+                    output memory in the cell below that"
+                .to_owned(),
+        );
+    };
+    let (fraction_bits, files) = (first.fraction_bits, first.files);
+    Ok(found
+        .into_iter()
+        .filter(|column| column.fraction_bits == fraction_bits && column.files == files)
+        .collect())
+}
+
+fn column(fabric: &Fabric, col: usize) -> Option<Column> {
+    (0..fabric.rows).find_map(|row| {
+        let (top, mid, bottom) =
+            (Place { row, col }, Place { row: row + 1, col }, Place { row: row + 2, col });
+        let find = |place, is: fn(&Resource) -> bool| Some(slots(fabric.cell(place)?, is));
+        let input = *find(top, |part| part.component.has_input())?.first()?;
+        let output = *find(bottom, |part| part.component.has_output())?.first()?;
+        let files = find(mid, |part| part.component == Component::Rf)?;
+        let dpu = *find(mid, |part| part.component == Component::Dpu)?.first()?;
+        let fraction_bits = fabric.cell(mid)?.resource_at(dpu)?.fraction_bits;
+        let files = [*files.first()?, *files.get(1)?, *files.get(2)?];
+        Some(Column { top, input, mid, files, dpu, fraction_bits, bottom, output })
+    })
+}
+
+fn slots(cell: &Cell, is: fn(&Resource) -> bool) -> Vec<u8> {
+    cell.resources.iter().filter(|part| is(part)).map(|part| part.slot).collect()
+}

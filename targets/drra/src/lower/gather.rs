@@ -1,0 +1,111 @@
+//! [`Gather`]: which elements of a tensor are the words of a vector.
+
+use super::plan::Source;
+
+/// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
+pub type Axes = Vec<(usize, usize)>;
+
+/// Vectors of elements of a tensor. Vectors and the elements of each are numbered row-major over axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gather {
+    /// The tensor.
+    pub source: Source,
+    /// Its element at which the first vector begins.
+    pub offset: usize,
+    /// From vector to vector.
+    pub vectors: Axes,
+    /// From element to element of a vector.
+    pub elements: Axes,
+    /// What follows the elements of each vector.
+    pub tail: Tail,
+}
+
+/// What follows the elements of a vector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing.
+    #[default]
+    None,
+    /// This word, in every vector.
+    Same(i16),
+    /// A word of each vector's own, from the start again where they are fewer.
+    Each(Vec<i16>),
+}
+
+impl Gather {
+    /// Whole rows of `count` elements each, `length` in all.
+    pub fn rows(source: Source, length: usize, count: usize) -> Self {
+        let (vectors, elements) = (vec![(length, count)], vec![(count, 1)]);
+        Self { source, offset: 0, vectors, elements, tail: Tail::None }
+    }
+
+    /// How many vectors there are.
+    pub fn count(&self) -> usize {
+        self.vectors.iter().map(|axis| axis.0).product()
+    }
+
+    /// Words of a vector.
+    pub fn length(&self) -> usize {
+        let own: usize = self.elements.iter().map(|axis| axis.0).product();
+        own + usize::from(self.tail != Tail::None)
+    }
+
+    /// The words of vectors one after the other. `values` are those of the tensor; beyond them is 0.
+    pub fn words(&self, values: &[i16], vectors: impl Iterator<Item = usize>) -> Vec<i16> {
+        let elements = offsets(&self.elements);
+        let mut words = Vec::new();
+        for vector in vectors {
+            let start = self.offset + offset(&self.vectors, vector);
+            words.extend(elements.iter().map(|element| values.get(start + element).copied().unwrap_or(0)));
+            match &self.tail {
+                Tail::None => {}
+                Tail::Same(word) => words.push(*word),
+                Tail::Each(list) => words.extend(list.get(vector % list.len().max(1))),
+            }
+        }
+        words
+    }
+}
+
+/// Distance of an element from the first.
+pub fn offset(axes: &[(usize, usize)], mut index: usize) -> usize {
+    let mut offset = 0;
+    for &(size, stride) in axes.iter().rev() {
+        offset += index % size.max(1) * stride;
+        index /= size.max(1);
+    }
+    offset
+}
+
+/// Distances of all elements from the first.
+pub fn offsets(axes: &[(usize, usize)]) -> Vec<usize> {
+    axes.iter().fold(vec![0], |offsets, &(size, stride)| {
+        offsets.iter().flat_map(|offset| (0..size).map(move |index| offset + index * stride)).collect()
+    })
+}
+
+/// Distances of neighbours along each axis of a row-major tensor.
+pub fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_of_an_image() {
+        let values: Vec<i16> = (0..12).collect();
+        // 2x2 windows of a 3x4 image.
+        let (vectors, elements) = (vec![(2, 4), (3, 1)], vec![(2, 4), (2, 1)]);
+        let gather = Gather { source: Source::Value(0), offset: 0, vectors, elements, tail: Tail::Same(99) };
+        assert_eq!((gather.count(), gather.length()), (6, 5));
+        assert_eq!(gather.words(&values, [0, 5].into_iter()), [0, 1, 4, 5, 99, 6, 7, 10, 11, 99]);
+        assert_eq!(offsets(&gather.elements), [0, 1, 4, 5]);
+        assert_eq!(strides(&[3, 4, 5]), [20, 5, 1]);
+    }
+}

@@ -1,0 +1,56 @@
+//! [`Nest`]: operands that fit into the register files, read in nested loops.
+
+use super::column::{accumulation, configure, results};
+use super::writer::{Rep, Writer, addresses};
+use super::{Bases, Work};
+use crate::fabric::ROW_WORDS;
+use crate::lower::column::Column;
+
+/// A level of a loop: how often, and the step of the address.
+pub type Level = (usize, i64);
+
+/// A kernel for operands that fit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Nest {
+    /// What the dpu does.
+    pub work: Work,
+    /// Words of both operands, each at most 64.
+    pub words: [usize; 2],
+    /// How each is read, the innermost level first; at most four levels.
+    pub levels: [Vec<Level>; 2],
+    /// Results.
+    pub results: usize,
+    /// Words each is made of.
+    pub period: usize,
+}
+
+impl Nest {
+    /// Rows of an operand.
+    pub fn rows(&self, operand: usize) -> usize {
+        self.words.get(operand).map_or(0, |words| words.div_ceil(ROW_WORDS))
+    }
+
+    /// Writes the operations of a column. The second operand's rows follow the first's in the input buffer.
+    pub(super) fn write(&self, writer: &mut Writer, column: &Column, bases: Bases) {
+        let ([a, b, _], rows) = (column.files, [self.rows(0), self.rows(1)]);
+        let all = rows[0] + rows[1];
+        writer.rop("input_r", column.top, (column.input, 0), &addresses(bases.stream, &[(all, 1, 0)]));
+        writer.rop("input_w", column.top, (column.input, 2), &addresses(0, &[(all, 0, 0)]));
+        writer.rop("feed", column.top, (column.input + 1, 3), &addresses(0, &[(all, 0, 0)]));
+        writer.rop("write_a", column.mid, (a, 2), &addresses(0, &[(rows[0], 1, 0)]));
+        writer.rop("write_b", column.mid, (b, 2), &addresses(0, &[(rows[1], 1, 0)]));
+        writer.constraint("@input_w == @input_r");
+        writer.constraint("@feed == @input_r + 1");
+        writer.constraint("@write_a == @feed");
+        writer.constraint(&format!("@write_b == @write_a + {}", rows[0]));
+        let reads =
+            |levels: &[Level]| -> Vec<Rep> { levels.iter().map(|&(iter, step)| (iter, step, 0)).collect() };
+        writer.rop("read_a", column.mid, (a, 1), &addresses(0, &reads(&self.levels[0])));
+        writer.rop("read_b", column.mid, (b, 1), &addresses(0, &reads(&self.levels[1])));
+        writer.constraint(&format!("@read_a >= @write_b + {}", rows[1]));
+        writer.constraint("@read_b == @read_a");
+        configure(writer, column, self.work, 2);
+        accumulation(writer, column, self.work, self.results, self.period);
+        results(writer, column, bases, self.results, self.period);
+    }
+}

@@ -1,0 +1,150 @@
+//! [`Stream`]: a dpu works in every cycle on words whose rows arrive while it works on those before.
+//!
+//! A row is 16 words and takes the dpu 16 cycles. It comes from the input buffer through one row of the memory above
+//! and one link, and arrives in the cycle in which the last word of the row before is read: what
+//! is read in a cycle is what was there before it. Where two operands stream, the first arrives a cycle earlier, so that it needs
+//! two rows in turn.
+
+use super::column::{accumulation, configure, results};
+use super::writer::{Writer, addresses};
+use super::{Bases, Work};
+use crate::fabric::ROW_WORDS;
+use crate::lower::column::Column;
+
+/// A kernel for words that stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stream {
+    /// What the dpu does.
+    pub work: Work,
+    /// What it does it with.
+    pub operands: Operands,
+    /// Words that stream through, of each operand; a multiple of `period`.
+    pub words: usize,
+    /// Words each result is made of.
+    pub period: usize,
+}
+
+/// Operands of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operands {
+    /// One, which streams.
+    One,
+    /// Two that stream, their rows in turn.
+    Pair,
+    /// `period` words that stay, and one that streams.
+    Stationary,
+}
+
+impl Stream {
+    /// Results of a column.
+    pub const fn results(&self) -> usize {
+        match self.words.checked_div(self.period) {
+            Some(results) => results,
+            None => 0,
+        }
+    }
+
+    /// Rows of each operand that streams. Two rows in turn are filled in pairs.
+    pub const fn rows(&self) -> usize {
+        let rows = self.words.div_ceil(ROW_WORDS);
+        match self.operands {
+            Operands::Pair if rows > 1 => rows.next_multiple_of(2),
+            _ => rows,
+        }
+    }
+
+    /// Rows of the input buffer that stream through.
+    pub const fn input_rows(&self) -> usize {
+        match self.operands {
+            Operands::Pair => 2 * self.rows(),
+            _ => self.rows(),
+        }
+    }
+
+    /// Rows that stay.
+    pub const fn stationary_rows(&self) -> usize {
+        match self.operands {
+            Operands::Stationary => self.period.div_ceil(ROW_WORDS),
+            _ => 0,
+        }
+    }
+
+    /// Writes the operations of a column.
+    pub(super) fn write(&self, writer: &mut Writer, column: &Column, bases: Bases) {
+        let operands = if self.operands == Operands::One { 1 } else { 2 };
+        self.stay(writer, column, bases);
+        self.arrive(writer, column, bases);
+        self.read(writer, column);
+        configure(writer, column, self.work, operands);
+        accumulation(writer, column, self.work, self.results(), self.period);
+        results(writer, column, bases, self.results(), self.period);
+    }
+
+    /// The rows that stay, before the others: `input_ra`, `input_wa`, `feed_a`, `write_a`.
+    fn stay(&self, writer: &mut Writer, column: &Column, bases: Bases) {
+        if self.operands != Operands::Stationary {
+            return;
+        }
+        let (rows, a) = (self.stationary_rows(), column.files[0]);
+        writer.rop("input_ra", column.top, (column.input, 0), &addresses(bases.stationary, &[(rows, 1, 0)]));
+        writer.rop("input_wa", column.top, (column.input, 2), &addresses(0, &[(rows, 0, 0)]));
+        writer.rop("feed_a", column.top, (column.input + 1, 3), &addresses(0, &[(rows, 0, 0)]));
+        writer.rop("write_a", column.mid, (a, 2), &addresses(0, &[(rows, 1, 0)]));
+        writer.constraint("@input_wa == @input_ra");
+        writer.constraint("@feed_a == @input_ra + 1");
+        writer.constraint("@write_a == @feed_a");
+        writer.constraint("@route_in <= @feed_a");
+        writer.constraint("@input_ra < @input_r");
+    }
+
+    /// The rows that stream: `input_r`, `input_w`, `feed`, `write_a`, `write_b`.
+    fn arrive(&self, writer: &mut Writer, column: &Column, bases: Bases) {
+        let ([a, b, _], rows) = (column.files, self.rows());
+        let every = |step: i64| match self.operands {
+            Operands::Pair => vec![(2, step, 0), (rows, 2 * step, ROW_WORDS - 2)],
+            _ => vec![(rows, step, ROW_WORDS - 1)],
+        };
+        writer.rop("input_r", column.top, (column.input, 0), &addresses(bases.stream, &every(1)));
+        writer.rop("input_w", column.top, (column.input, 2), &addresses(0, &every(0)));
+        writer.rop("feed", column.top, (column.input + 1, 3), &addresses(0, &every(0)));
+        writer.constraint("@input_w == @input_r");
+        writer.constraint("@feed == @input_r + 1");
+        let single = addresses(0, &[(rows, 0, ROW_WORDS - 1)]);
+        match self.operands {
+            Operands::One => {
+                writer.rop("write_a", column.mid, (a, 2), &single);
+                writer.constraint("@write_a == @feed");
+                writer.constraint("@read_a == @write_a + 1");
+            }
+            Operands::Stationary => {
+                writer.rop("write_b", column.mid, (b, 2), &single);
+                writer.constraint("@write_b == @feed");
+                writer.constraint("@read_a == @write_b + 1");
+            }
+            Operands::Pair => {
+                let turns = addresses(0, &[(rows.min(2), 1, ROW_WORDS - 1), (rows / 2, 0, ROW_WORDS - 1)]);
+                writer.rop("write_a", column.mid, (a, 2), &turns);
+                writer.rop("write_b", column.mid, (b, 2), &single);
+                writer.constraint("@write_a == @feed");
+                writer.constraint("@write_b == @feed + 1");
+                writer.constraint("@read_a == @write_b + 1");
+            }
+        }
+    }
+
+    /// Words to the dpu: `read_a`, `read_b`.
+    fn read(&self, writer: &mut Writer, column: &Column) {
+        let ([a, b, _], rows) = (column.files, self.rows());
+        let single = addresses(0, &[(ROW_WORDS, 1, 0), (rows, 0, 0)]);
+        let first = match self.operands {
+            Operands::One => single.clone(),
+            Operands::Pair => addresses(0, &[(ROW_WORDS * rows.min(2), 1, 0), (rows / 2, 0, 0)]),
+            Operands::Stationary => addresses(0, &[(self.period, 1, 0), (self.results(), 0, 0)]),
+        };
+        writer.rop("read_a", column.mid, (a, 1), &first);
+        if self.operands != Operands::One {
+            writer.rop("read_b", column.mid, (b, 1), &single);
+            writer.constraint("@read_b == @read_a");
+        }
+    }
+}

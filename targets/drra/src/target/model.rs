@@ -1,0 +1,240 @@
+//! [`DrraModel`]: a compiled model, with [`Compiled`] for its verbs.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Tensor;
+use npukit_target::{
+    ArtifactFile, Compiled, Inputs, KindTime, Layer, LayerTime, Output, Port, PortError, ProgramReport,
+    Roofline, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+};
+use serde_json::json;
+
+use crate::binary::write_program;
+use crate::lower::plan::{Step, Value};
+use crate::lower::{Executable, integer};
+
+/// A compiled model.
+pub(super) struct DrraModel {
+    /// Its name.
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    /// Plan and kernels.
+    pub executable: Executable,
+    /// Multiply-accumulates of the model.
+    pub macs: u64,
+}
+
+/// The cost model there is: the fabric is simulated cycle by cycle.
+const MODEL: &str = "fabric";
+
+impl DrraModel {
+    fn value(&self, number: usize) -> Option<&Value> {
+        self.executable.plan.values.get(number)
+    }
+
+    fn ports(&self, numbers: &[usize]) -> Vec<Port> {
+        let port =
+            |value: &Value| Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None };
+        numbers.iter().filter_map(|&number| self.value(number)).map(port).collect()
+    }
+
+    /// The integers of a sample, and how many of its numbers did not fit.
+    fn integers(&self, inputs: &Inputs) -> Result<(Vec<Vec<i16>>, u64), PortError> {
+        let (mut all, mut saturated) = (Vec::new(), 0);
+        for &number in &self.executable.plan.inputs {
+            let Some(value) = self.value(number) else { continue };
+            let (name, shape) = (value.name.clone(), value.shape.clone());
+            let given = inputs.iter().find(|(given, _)| *given == name);
+            let (_, tensor) =
+                given.ok_or_else(|| PortError::Missing { name: name.clone(), shape: shape.clone() })?;
+            let actual = tensor.shape().to_vec();
+            if actual != shape {
+                return Err(PortError::Shape { name, actual, shape, vectors: None });
+            }
+            let numbers = tensor.as_f32().ok_or(PortError::Element { name })?;
+            let scale = 2f64.powi(value.fraction);
+            let most = f64::from(i16::MAX) + 0.5;
+            saturated += numbers.iter().filter(|&&x| (f64::from(x) * scale).abs() >= most).count() as u64;
+            all.push(numbers.iter().map(|&x| integer(x.into(), value.fraction)).collect());
+        }
+        Ok((all, saturated))
+    }
+
+    fn layers_of(&self) -> impl Iterator<Item = (&Step, u64)> {
+        self.executable.plan.steps.iter().zip(self.executable.cycles())
+    }
+
+    /// The plan, a line for each step.
+    pub fn plan(&self) -> String {
+        let calls = self.executable.calls.iter().map(|step| step.iter().flatten().count());
+        let line = |((step, cycles), calls): ((&Step, u64), usize)| {
+            let shape = self.value(step.result).map(|value| (value.shape.clone(), value.fraction));
+            let (shape, fraction) = shape.unwrap_or_default();
+            format!(
+                "{} ({}): {shape:?}, fraction {fraction}, {calls} calls, {cycles} cycles\n",
+                step.name, step.op
+            )
+        };
+        self.layers_of().zip(calls).map(line).collect()
+    }
+
+    /// The manifest: what is called when.
+    fn manifest(&self) -> serde_json::Value {
+        let calls = self.executable.calls.iter();
+        let steps = self.layers_of().zip(calls).map(|((step, cycles), calls)| {
+            let kernels: Vec<usize> = calls.iter().flatten().map(|(_, number)| *number).collect();
+            json!({ "name": step.name, "op": step.op, "cycles": cycles, "kernels": kernels })
+        });
+        let kernels = self.executable.kernels.iter().enumerate();
+        let kernels = kernels.map(|(number, ready)| {
+            json!({ "name": ready.kernel.kind.name(), "pasm": self.file(number, "pasm"),
+                    "program": self.file(number, "bin"), "cycles": ready.cycles(), "epochs": ready.compiled.epochs })
+        });
+        json!({ "name": self.name, "target": self.target, "kernels": kernels.collect::<Vec<_>>(),
+                "steps": steps.collect::<Vec<_>>() })
+    }
+
+    fn file(&self, number: usize, extension: &str) -> String {
+        format!("{}_{number}.{extension}", self.name)
+    }
+}
+
+impl Compiled for DrraModel {
+    fn report(&self) -> ProgramReport {
+        ProgramReport {
+            name: self.name.clone(),
+            target: self.target.clone(),
+            instructions: self
+                .executable
+                .kernels
+                .iter()
+                .map(|ready| ready.compiled.program.instructions())
+                .sum(),
+            macs: Some(self.macs),
+            memory: BTreeMap::new(),
+            host_steps: Vec::new(),
+            layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
+            choices: BTreeMap::from([("columns".to_owned(), self.executable.columns.len().to_string())]),
+            saturated_constants: None,
+            warnings: vec!["the driver lays out windows, rows and padding in the input buffer".to_owned()],
+        }
+    }
+
+    fn inputs(&self) -> Vec<Port> {
+        self.ports(&self.executable.plan.inputs)
+    }
+
+    fn outputs(&self) -> Vec<Port> {
+        self.ports(&self.executable.plan.outputs)
+    }
+
+    fn layers(&self) -> Vec<Layer> {
+        let results =
+            |step: &Step| self.value(step.result).map(|value| value.name.clone()).into_iter().collect();
+        let layer = |step: &Step| Layer { name: step.name.clone(), results: results(step) };
+        self.executable.plan.steps.iter().map(layer).collect()
+    }
+
+    fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
+        let manifest = serde_json::to_vec_pretty(&self.manifest()).map_err(TargetError::failed)?;
+        let mut files = vec![ArtifactFile { name: format!("{}.plan.json", self.name), bytes: manifest }];
+        for (number, ready) in self.executable.kernels.iter().enumerate() {
+            files.push(ArtifactFile {
+                name: self.file(number, "pasm"),
+                bytes: ready.pasm.clone().into_bytes(),
+            });
+            let bytes = write_program(&ready.compiled.program).into_bytes();
+            files.push(ArtifactFile { name: self.file(number, "bin"), bytes });
+        }
+        Ok(files)
+    }
+
+    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+        let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
+        let ran = self.executable.run(&integers).map_err(TargetError::failed)?;
+        let mut outputs = Vec::new();
+        for &number in &self.executable.plan.outputs {
+            let (Some(value), Some(words)) = (self.value(number), ran.values.get(number)) else { continue };
+            let scale = 2f64.powi(-value.fraction);
+            let reals = words.iter().map(|&word| (f64::from(word) * scale) as f32).collect();
+            let values = Tensor::from_f32(value.shape.clone(), reals);
+            let values = values.map_err(|_| self.unsupported("outputs of that shape"))?;
+            outputs.push(Output {
+                name: value.name.clone(),
+                values,
+                raw: words.iter().map(|&word| word.into()).collect(),
+            });
+        }
+        let steps = self.executable.plan.steps.iter().zip(&ran.extremes).filter(|(_, count)| **count > 0);
+        let layers: Vec<Saturation> =
+            steps.map(|(step, &count)| Saturation { layer: step.name.clone(), count }).collect();
+        let results = ran.extremes.iter().sum();
+        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, results, layers } })
+    }
+
+    fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        if let Some((key, value)) = options.options.iter().next() {
+            let reason = "drra has no options of time".to_owned();
+            return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
+        }
+        let columns = self.executable.columns.len().max(1) as u64;
+        let works: Vec<u64> = self
+            .executable
+            .plan
+            .steps
+            .iter()
+            .map(|step| step.tasks.iter().map(|task| task.work()).sum())
+            .collect();
+        let (total, work): (u64, u64) = (self.executable.cycles().iter().sum(), works.iter().sum());
+        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let layers = self.layers_of().zip(&works).map(|((step, cycles), &work)| LayerTime {
+            name: step.name.clone(),
+            instructions: 0,
+            cycles,
+            share: share(cycles, total),
+            macs: work,
+            utilisation: share(work, cycles * columns),
+            roofline: Roofline::new(work.div_ceil(columns), 0, cycles),
+        });
+        Ok(TimeReport {
+            cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
+            model: MODEL.to_owned(),
+            assumptions: vec!["input buffers are filled and read between calls, in no time".to_owned()],
+            notes: vec!["operations are words that a dpu works on".to_owned()],
+            milliseconds: None,
+            clock_mhz: None,
+            clock_source: None,
+            utilisation: Some(share(work, total * columns)),
+            array_busy: share(work, total * columns),
+            roofline: Roofline::new(work.div_ceil(columns), 0, total),
+            energy: 0,
+            layers: layers.collect(),
+            kinds: self.kinds(total),
+            units: Vec::new(),
+            flags: Vec::new(),
+            instructions: Vec::new(),
+        })
+    }
+}
+
+impl DrraModel {
+    /// Where time goes, by kernel.
+    fn kinds(&self, total: u64) -> Vec<KindTime> {
+        let mut calls = vec![0_u64; self.executable.kernels.len()];
+        for (_, number) in self.executable.calls.iter().flatten().flatten() {
+            if let Some(count) = calls.get_mut(*number) {
+                *count += 1;
+            }
+        }
+        let kernels = self.executable.kernels.iter().zip(calls);
+        let kind = |(ready, calls): (&crate::lower::Ready, u64)| KindTime {
+            kind: ready.kernel.kind.name(),
+            instructions: ready.compiled.program.instructions(),
+            vectors: calls,
+            cycles: calls * ready.cycles(),
+            share: if total == 0 { 0.0 } else { (calls * ready.cycles()) as f64 / total as f64 },
+        };
+        kernels.map(kind).collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! Graphs on fabrics: results against a literal computation, cycles against the bars.
+
+use npukit_drra::config::preset;
+use npukit_drra::fabric::Fabric;
+use npukit_drra::lower::{Executable, lower, prepare};
+use npukit_graph::op::{Binary, BinaryKind, Conv, MatMul, MaxPool, Op, Relu, Window};
+use npukit_graph::{Graph, ValueInfo, evaluate};
+use npukit_numeric::{ElementType, Tensor};
+
+fn fabric(name: &str, extensions: bool) -> Fabric {
+    let mut fabric = preset(name).unwrap();
+    fabric.options.strict = true;
+    fabric.options.extensions = extensions;
+    fabric
+}
+
+/// Small whole numbers.
+fn numbers(shape: &[usize], seed: usize) -> Tensor {
+    let count = shape.iter().product::<usize>();
+    let number = |index: usize| ((index * 7 + seed * 13 + index * index / 5) % 7) as f32 - 3.0;
+    Tensor::from_f32(shape.to_vec(), (0..count).map(number).collect()).unwrap()
+}
+
+/// A graph of one node; operands behind the first are constants when `weights` says so.
+fn graph(op: impl Into<Op>, shapes: &[&[usize]], weights: bool) -> (Graph, Vec<Tensor>) {
+    let (mut graph, mut inputs) = (Graph::default(), Vec::new());
+    let ids = shapes.iter().enumerate().map(|(index, shape)| {
+        let values = numbers(shape, index);
+        if weights && index > 0 {
+            return graph.add_constant(format!("w{index}"), values);
+        }
+        inputs.push(values);
+        graph.add_input(format!("x{index}"), ValueInfo { shape: shape.to_vec(), element: ElementType::F32 })
+    });
+    let ids = ids.collect::<Vec<_>>();
+    graph.outputs = graph.add_node("node", op.into(), ids, &["y"]).unwrap();
+    (graph, inputs)
+}
+
+/// Cycles of the graph on the fabric, whose results are those of the evaluator.
+fn cycles(fabric: &Fabric, (graph, inputs): &(Graph, Vec<Tensor>)) -> u64 {
+    let prepared = prepare(graph).unwrap();
+    let plan = lower(fabric, &prepared, None).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let executable = Executable::new(fabric, plan).unwrap();
+    let integers: Vec<Vec<i16>> =
+        inputs.iter().map(|one| one.as_f32().unwrap().iter().map(|&x| x as i16).collect()).collect();
+    let ran = executable.run(&integers).unwrap();
+    let expected = evaluate(graph, inputs).unwrap();
+    for (number, expected) in executable.plan.outputs.iter().zip(&expected) {
+        let found: Vec<f32> = ran.values[*number].iter().map(|&word| word.into()).collect();
+        assert_eq!(found, expected.as_f32().unwrap());
+    }
+    assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles their schedules say");
+    ran.cycles.iter().sum()
+}
+
+const MUL: Binary = Binary { kind: BinaryKind::Mul };
+
+#[test]
+fn an_elementwise_product_of_32() {
+    let cycles = cycles(&fabric("3x1", false), &graph(MUL, &[&[32], &[32]], false));
+    eprintln!("elementwise product of 32: {cycles} cycles");
+    assert!(cycles <= 62, "{cycles}");
+}
+
+#[test]
+fn elementwise_operators_of_any_size_and_broadcast() {
+    for name in ["3x1", "3x4"] {
+        for size in [1, 15, 16, 17, 48, 100, 1000] {
+            cycles(&fabric(name, false), &graph(MUL, &[&[size], &[size]], false));
+        }
+        cycles(&fabric(name, false), &graph(Binary { kind: BinaryKind::Add }, &[&[5, 7], &[7]], true));
+        cycles(&fabric(name, true), &graph(Binary { kind: BinaryKind::Sub }, &[&[5, 7], &[1]], false));
+        cycles(&fabric(name, true), &graph(Binary { kind: BinaryKind::Max }, &[&[5, 7], &[5, 1]], false));
+        cycles(&fabric(name, false), &graph(Relu, &[&[77]], false));
+        cycles(&fabric(name, true), &graph(Relu, &[&[77]], false));
+    }
+}
+
+#[test]
+fn a_product_of_4x4_matrices() {
+    let cycles = cycles(&fabric("3x1", false), &graph(MatMul, &[&[4, 4], &[4, 4]], false));
+    eprintln!("4x4 by 4x4: {cycles} cycles");
+    assert!(cycles <= 102, "{cycles}");
+}
+
+#[test]
+fn matrix_products_of_any_size() {
+    let shapes: [[usize; 3]; 9] = [
+        [1, 64, 10],
+        [1, 65, 10],
+        [3, 200, 5],
+        [7, 16, 9],
+        [2, 3, 4],
+        [20, 64, 33],
+        [1, 32, 1],
+        [5, 1100, 3],
+        [2, 100, 40],
+    ];
+    for name in ["3x1", "3x4"] {
+        for [m, k, n] in shapes {
+            cycles(&fabric(name, false), &graph(MatMul, &[&[m, k], &[k, n]], m % 2 == 0));
+        }
+    }
+}
+
+/// A product of 64x64 matrices is work for 262,144 cycles of a dpu.
+#[test]
+fn a_product_of_64x64_matrices() {
+    let product = graph(MatMul, &[&[64, 64], &[64, 64]], false);
+    let [one, four] = ["3x1", "3x4"].map(|name| cycles(&fabric(name, false), &product));
+    eprintln!("64x64 by 64x64: {one} cycles on 3x1, {four} on 3x4");
+    let work = 64_u64.pow(3);
+    assert!(work * 100 >= 80 * one && work * 100 >= 80 * 4 * four, "{one} {four}");
+    assert!(one * 10 >= 35 * four, "{one} {four}");
+}
+
+#[test]
+fn convolutions_and_pooling() {
+    let conv = |strides, dilations, pads, group| Conv { strides, dilations, pads, group };
+    let plain = conv([1, 1], [1, 1], [0; 4], 1);
+    let cases = [
+        // A filter of 5 taps over 60 samples, and 3x3 over 8x8: no window is laid out.
+        (plain.clone(), vec![&[1, 1, 60, 1][..], &[1, 5, 1, 1]]),
+        (plain.clone(), vec![&[1, 8, 8, 1][..], &[3, 3, 1, 1]]),
+        (conv([2, 1], [1, 2], [0; 4], 1), vec![&[1, 8, 8, 1][..], &[2, 3, 1, 1]]),
+        (plain.clone(), vec![&[1, 9, 9, 2][..], &[3, 3, 2, 5], &[5]]),
+        (conv([1, 1], [1, 1], [1, 1, 1, 1], 1), vec![&[1, 6, 5, 8][..], &[3, 3, 8, 4], &[4]]),
+        (conv([2, 2], [1, 1], [1, 0, 0, 1], 3), vec![&[2, 7, 7, 6][..], &[3, 3, 2, 9], &[9]]),
+    ];
+    for (conv, shapes) in cases {
+        for name in ["3x1", "3x4"] {
+            cycles(&fabric(name, false), &graph(conv.clone(), &shapes, true));
+        }
+    }
+    let window = Window { pads: [1, 1, 0, 0], ..Window::plain([3, 2], [2, 2]) };
+    cycles(&fabric("3x4", true), &graph(MaxPool { window }, &[&[1, 8, 9, 3]], false));
+}
+
+#[test]
+fn what_has_no_kernel_is_named() {
+    let (graph, _) = graph(MaxPool { window: Window::plain([2, 2], [2, 2]) }, &[&[1, 4, 4, 1]], false);
+    let problems = lower(&fabric("3x1", false), &graph, None).unwrap_err();
+    assert!(problems[0].reason.contains("max_min_acc"), "{problems:?}");
+    let problems = lower(&fabric("1x1", true), &graph, None).unwrap_err();
+    assert!(problems[0].reason.contains("no column"), "{problems:?}");
+}

@@ -1,0 +1,137 @@
+//! Whole networks in 16 bits: against float, and against themselves on more columns.
+
+use npukit_drra::config::preset;
+use npukit_drra::fabric::Fabric;
+use npukit_drra::lower::{Executable, integer, lower, prepare, scheme};
+use npukit_graph::op::{Conv, Gemm, MaxPool, Op, Relu, Reshape, Window};
+use npukit_graph::quantise::{Distributions, Method, quantise};
+use npukit_graph::{Graph, ValueId, ValueInfo, evaluate};
+use npukit_import::onnx;
+use npukit_numeric::npy::read_npy;
+use npukit_numeric::{ElementType, Tensor};
+
+const MLP: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_mlp.onnx");
+const IMAGES: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_images.npy");
+const LABELS: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_labels.npy");
+const CALIBRATION: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_calibration.npy");
+
+/// A network on a fabric, quantised by samples, and the names of its fraction lengths.
+fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable {
+    let graph = prepare(graph).unwrap();
+    let mut seen = Distributions::new(&graph);
+    samples.iter().for_each(|sample| seen.observe(&graph, std::slice::from_ref(sample)).unwrap());
+    let quantisation = quantise(&graph, &seen, &scheme(fabric), Method::MinMax, &Default::default());
+    let plan = lower(fabric, &graph, Some(&quantisation)).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    Executable::new(fabric, plan).unwrap()
+}
+
+/// The real values of the only output, and the cycles.
+fn run(executable: &Executable, sample: &Tensor) -> (Vec<f32>, u64) {
+    let value = |number: usize| &executable.plan.values[number];
+    let fraction = value(executable.plan.inputs[0]).fraction;
+    let words = sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction)).collect();
+    let ran = executable.run(&[words]).unwrap();
+    let output = executable.plan.outputs[0];
+    let scale = 2f32.powi(-value(output).fraction);
+    (ran.values[output].iter().map(|&word| f32::from(word) * scale).collect(), ran.cycles.iter().sum())
+}
+
+fn largest(values: &[f32]) -> usize {
+    (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap()
+}
+
+fn samples(bytes: &[u8]) -> Vec<Tensor> {
+    let all = read_npy("x.npy", bytes).unwrap();
+    let image = |values: &[f32]| Tensor::from_f32(vec![1, 1, 8, 8], values.to_vec()).unwrap();
+    all.as_f32().unwrap().chunks(64).map(image).collect()
+}
+
+/// Fabrics with wide sums, and with 11 fraction bits and only the modes that all sources agree on.
+fn fabrics() -> [(&'static str, Fabric); 2] {
+    let (mut wide, mut plain) = (preset("3x4").unwrap(), preset("3x1").unwrap());
+    wide.options.extensions = true;
+    let parts = plain.cells.iter_mut().flat_map(|cell| &mut cell.resources);
+    parts.for_each(|part| part.fraction_bits = 11);
+    [("3x4 with extensions", wide), ("3x1 with 11 fraction bits", plain)]
+}
+
+#[test]
+fn the_digits_perceptron_is_as_good_as_in_float() {
+    let graph = onnx::read(MLP, "digits_mlp", &Default::default()).unwrap();
+    let (images, labels) = (samples(IMAGES), read_npy("labels.npy", LABELS).unwrap());
+    let labels: Vec<usize> = labels.as_i64().unwrap().iter().map(|&label| label as usize).collect();
+    let right = |found: &dyn Fn(&Tensor) -> usize| {
+        images.iter().zip(&labels).filter(|(image, label)| found(image) == **label).count() as f64
+            / labels.len() as f64
+    };
+    let float =
+        right(&|image| largest(evaluate(&graph, std::slice::from_ref(image)).unwrap()[0].as_f32().unwrap()));
+    for (name, fabric) in fabrics() {
+        let executable = compile(&fabric, &graph, &samples(CALIBRATION));
+        let fixed = right(&|image| largest(&run(&executable, image).0));
+        let cycles: u64 = executable.cycles().iter().sum();
+        eprintln!("digits perceptron, {name}: {fixed:.4}, float {float:.4}, {cycles} cycles a digit");
+        assert!(fixed >= float - 0.01, "{name}: {fixed} {float}");
+    }
+}
+
+/// LeNet-5 with seeded weights, as the zoo has it.
+fn lenet() -> Graph {
+    let mut seed = 1_u32;
+    let mut weights = |graph: &mut Graph, shape: &[usize], scale: f32| {
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 / (1 << 24) as f32 * 2.0 - 1.0
+        };
+        let values = (0..shape.iter().product()).map(|_| next() * scale).collect();
+        let name = format!("w{}", graph.values.len());
+        graph.add_constant(name, Tensor::from_f32(shape.to_vec(), values).unwrap())
+    };
+    let mut graph = Graph::default();
+    let mut x = graph.add_input("x", ValueInfo { shape: vec![1, 32, 32, 1], element: ElementType::F32 });
+    let node = |graph: &mut Graph, op: Op, inputs: Vec<ValueId>| {
+        let name = format!("y{}", graph.nodes.len());
+        graph.add_node(name.clone(), op, inputs, &[&name]).unwrap()[0]
+    };
+    for (from, to) in [(1, 6), (6, 16)] {
+        let scale = (3.0 / (25 * from) as f32).sqrt();
+        let (w, b) = (weights(&mut graph, &[5, 5, from, to], scale), weights(&mut graph, &[to], 0.1));
+        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
+        x = node(&mut graph, conv.into(), vec![x, w, b]);
+        x = node(&mut graph, Relu.into(), vec![x]);
+        x = node(&mut graph, MaxPool { window: Window::plain([2, 2], [2, 2]) }.into(), vec![x]);
+    }
+    x = node(&mut graph, Reshape { shape: vec![1, 400] }.into(), vec![x]);
+    for (from, to) in [(400, 120), (120, 84), (84, 10)] {
+        let scale = (3.0 / from as f32).sqrt();
+        let (w, b) = (weights(&mut graph, &[from, to], scale), weights(&mut graph, &[to], 0.1));
+        x = node(&mut graph, Gemm::PLAIN.into(), vec![x, w, b]);
+        if to != 10 {
+            x = node(&mut graph, Relu.into(), vec![x]);
+        }
+    }
+    graph.outputs = vec![x];
+    graph
+}
+
+#[test]
+fn lenet_5_runs_end_to_end() {
+    let graph = lenet();
+    let image = |shift: usize| {
+        let values = (0..1024).map(|index: usize| ((index + shift) * 37 % 101) as f32 / 101.0).collect();
+        Tensor::from_f32(vec![1, 32, 32, 1], values).unwrap()
+    };
+    let calibration: Vec<Tensor> = (0..4).map(|index| image(1000 * index)).collect();
+    let (_, wide) = fabrics().into_iter().next().unwrap();
+    let narrow = Fabric { options: wide.options, ..preset("3x1").unwrap() };
+    let expected = evaluate(&graph, &[image(7)]).unwrap();
+    let expected = expected[0].as_f32().unwrap();
+    let [(found, four), (same, one)] =
+        [wide, narrow].map(|fabric| run(&compile(&fabric, &graph, &calibration), &image(7)));
+    eprintln!("LeNet-5: {four} cycles on 3x4, {one} on 3x1; {found:?}, float {expected:?}");
+    assert_eq!(found, same);
+    let scale = expected.iter().fold(0_f32, |most, x| most.max(x.abs()));
+    let error = found.iter().zip(expected).fold(0_f32, |most, (a, b)| most.max((a - b).abs()));
+    assert!(error < 0.005 * scale, "{error} of {scale}");
+    assert!(one > 3 * four, "{one} {four}");
+}
