@@ -244,6 +244,10 @@ pub struct TimeArgs {
     /// Whose cycles to report: `model` (the default; as the hardware takes them) or `estimator` (as published)
     #[arg(long, value_name = "MODEL")]
     pub clock: Option<String>,
+    /// Whose costs instructions have, by name: for opu `reference`, `ideal` or `detailed`, the instance's own if
+    /// not given
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
     /// Report from a file of the hardware's performance samples instead
     #[arg(long, value_name = "FILE", conflicts_with = "clock")]
     pub from_samples: Option<String>,

@@ -45,6 +45,7 @@ fn options(args: &TimeArgs) -> BTreeMap<String, String> {
     let board = &args.board;
     let given = [
         ("clock", &args.clock),
+        ("profile", &args.profile),
         ("clock-mhz", &board.clock_mhz),
         ("latency", &board.latency),
         ("write-latency", &board.write_latency),
@@ -65,7 +66,8 @@ fn text(report: &Report) -> String {
         thousands(roofline.compute),
         thousands(roofline.memory)
     );
-    let lines = facts([
+    let energy = (time.energy > 0).then(|| ("energy", format!("{} units", thousands(time.energy))));
+    let lines = [
         ("program", report.name.clone()),
         ("target", report.target.clone()),
         ("instructions", thousands(report.instructions as u64)),
@@ -76,9 +78,11 @@ fn text(report: &Report) -> String {
         ("utilisation", time.utilisation.map_or_else(unknown, percent)),
         ("array busy", percent(time.array_busy)),
         ("roofline", bounds),
-        ("energy", format!("{} units", thousands(time.energy))),
-    ]);
-    let mut text = lines + &layers(&time.layers) + &kinds(&time.kinds) + &units(&time.units);
+    ];
+    let mut text = facts(lines.into_iter().chain(energy))
+        + &layers(&time.layers)
+        + &kinds(&time.kinds)
+        + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
     text += "\n";
     text.extend(time.assumptions.iter().chain(&time.notes).map(|line| format!("{line}\n")));
