@@ -4,6 +4,7 @@
 //! [`Machine`] runs it; [`Clock`] says how long instructions take.
 
 pub mod artifact;
+mod benchmarks;
 pub mod clock;
 pub mod codec;
 pub mod config;

@@ -3,6 +3,7 @@
 mod compile;
 mod instance;
 mod program;
+mod time;
 
 use npukit_target::{
     Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,

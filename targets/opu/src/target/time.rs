@@ -1,0 +1,280 @@
+//! How long a program takes and where the time goes, by the clock.
+
+mod profile;
+
+use std::io::Write;
+
+use npukit_target::{Breakdown, LayerWork, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait};
+use npukit_trace::{ChromeTrace, Slice as TraceSlice};
+use serde_json::json;
+
+use crate::clock::{Clock, Engine, Slice, Totals};
+use crate::config::{Config, Port, Timing};
+use crate::op::Op;
+use crate::program::Program;
+use profile::Profile;
+
+/// How the figures are to be read.
+const NOTES: [&str; 3] = [
+    "cycles of a layer or a kind are those by which its instructions move the end of all work; what \
+     overlaps counts where it begins",
+    "vectors are words over the DRAM port",
+    "roofline: compute is MACs over multipliers (cycles of convolutions, where MACs are not known), memory the \
+     words over the DRAM port",
+];
+
+/// How long `program` takes.
+///
+/// Errors: options that are not legal; an instruction that uses a register before it is set.
+pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+    let profile = Profile::chosen(program, options)?;
+    let mut slices = Vec::new();
+    let totals = run(program, &profile.timing, &mut |slice| slices.push(slice))?;
+    let spent = spent(program, &profile.timing, &slices);
+    let layers = program.layers.iter().map(|layer| LayerWork { name: &layer.name, macs: layer.macs });
+    let layers: Vec<_> = layers.collect();
+    let breakdown = Breakdown::new(&layers, &spent, profile.timing.macs_per_cycle.into());
+    Ok(TimeReport {
+        cycles: Profile::all(program)
+            .map(|profile| Ok((profile.name, run(program, &profile.timing, &mut |_| ())?.cycles)))
+            .collect::<Result<_, TargetError>>()?,
+        assumptions: vec![profile.assumption()],
+        notes: NOTES.map(str::to_owned).into(),
+        milliseconds: Some(totals.cycles as f64 / (profile.timing.clock_mhz * 1e3)),
+        clock_mhz: Some(profile.timing.clock_mhz),
+        clock_source: Some(profile.clock_source()),
+        utilisation: breakdown.utilisation(),
+        array_busy: share(totals.busy(Engine::Multiply), totals.cycles),
+        roofline: breakdown.roofline(),
+        layers: breakdown.layers(),
+        kinds: breakdown.kinds(),
+        units: units(&totals),
+        instructions: breakdown.instructions(),
+        model: profile.name,
+        ..TimeReport::default()
+    })
+}
+
+/// Writes what each engine does when.
+///
+/// Errors: as [`report`]; `out` does not take it.
+pub(super) fn trace(
+    program: &Program,
+    options: &TimeOptions,
+    out: &mut dyn Write,
+) -> Result<(), TargetError> {
+    let timing = Profile::chosen(program, options)?.timing;
+    let mut trace =
+        ChromeTrace::new(out, &program.name, Some(timing.clock_mhz)).map_err(TargetError::failed)?;
+    let mut tracks = Vec::new();
+    for engine in Engine::ALL {
+        tracks.push(trace.track(engine.name()).map_err(TargetError::failed)?);
+    }
+    let places = program.layer_of_each();
+    let mut result = Ok(());
+    run(program, &timing, &mut |slice| {
+        let Some(&track) = tracks.get(slice.engine as usize).filter(|_| slice.end > slice.start) else {
+            return;
+        };
+        let (Some(op), Some(&place)) =
+            (program.instructions.get(slice.instruction), places.get(slice.instruction))
+        else {
+            return;
+        };
+        let layer = program.layers.get(place).map(|layer| &layer.name);
+        let details = json!({ "instruction": slice.instruction, "layer": layer, "words": slice.words });
+        let (start, end) = (slice.start, slice.end - 1);
+        if result.is_ok() {
+            result = trace.slice(track, &TraceSlice { name: op.mnemonic(), start, end, details });
+        }
+    })?;
+    result.and_then(|()| trace.finish()).map_err(TargetError::failed)
+}
+
+/// The clock's answer for a program whose instance has these parameters.
+fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Result<Totals, TargetError> {
+    let config = Config { timing: timing.clone(), ..program.config.clone() };
+    let mut clock = Clock::new(&config);
+    for (index, op) in program.instructions.iter().enumerate() {
+        clock.push(op, watch).map_err(|fault| {
+            TargetError::failed(format!("{}: {fault}; {}", program.place(index), fault.hint()))
+        })?;
+        if *op == Op::End {
+            break;
+        }
+    }
+    Ok(clock.finish(watch))
+}
+
+/// What each instruction took: the cycles by which it moves the end of what came before it.
+fn spent(program: &Program, timing: &Timing, slices: &[Slice]) -> Vec<Spent> {
+    let of = |(op, layer): (&Op, usize)| (Spent { layer, kind: op.mnemonic(), ..Spent::default() }, 0);
+    let places = program.layer_of_each();
+    let mut each: Vec<(Spent, u64)> = program.instructions.iter().zip(places).map(of).collect();
+    for slice in slices {
+        if let Some((spent, end)) = each.get_mut(slice.instruction) {
+            *end = slice.end.max(*end);
+            spent.vectors += slice.words;
+            spent.memory += traffic(timing, slice);
+            if slice.engine == Engine::Multiply {
+                spent.compute += slice.end - slice.start;
+            }
+        }
+    }
+    let mut last = 0;
+    let moved = |(spent, end): (Spent, u64)| {
+        let cycles = end.saturating_sub(last);
+        last = end.max(last);
+        Spent { cycles, ..spent }
+    };
+    each.into_iter().map(moved).collect()
+}
+
+/// Cycles that an instruction's words take at least. With two ports half of all words are on each at best.
+fn traffic(timing: &Timing, slice: &Slice) -> u64 {
+    let cycles = slice.words.div_ceil(timing.burst_words.into());
+    match timing.port {
+        Port::Shared => cycles,
+        Port::Split => cycles / 2,
+    }
+}
+
+/// What engines did and waited for, and the port between them and DRAM.
+fn units(totals: &Totals) -> Vec<UnitTime> {
+    let unit = |name: &str, busy: u64, waits: Vec<Wait>| UnitTime {
+        unit: name.to_owned(),
+        busy,
+        share: share(busy, totals.cycles),
+        waits,
+    };
+    let engine = |engine: Engine| {
+        let waits = totals.waits(engine).into_iter();
+        let waits = waits.map(|(cause, cycles)| Wait { on: cause.name().to_owned(), cycles });
+        unit(engine.name(), totals.busy(engine), waits.collect())
+    };
+    let [read, written] = totals.port;
+    let ports = [unit("DRAM port, loads", read, Vec::new()), unit("DRAM port, stores", written, Vec::new())];
+    Engine::ALL.into_iter().map(engine).chain(ports).collect()
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::op::{Addend, Pool, Post, Shape};
+    use crate::program::Layer;
+
+    const TILE: Shape = Shape { h: 10, w: 10, c: 64 };
+
+    /// Two layers: one loads, convolves and stores, the other stores again.
+    fn program() -> Program {
+        let registers = [
+            Op::ShapeIfm(TILE),
+            Op::ShapeOfm(TILE),
+            Op::ShapeKer { n: 1 },
+            Op::MemIfm { bank: 0, w: 10 },
+            Op::MemKer { bank: 1 },
+            Op::MemOfm { bank: 3, h: 10, w: 10 },
+            Op::Post(Post::default()),
+            Op::Pool(Pool::NONE),
+        ];
+        let conv = Op::Conv { addend: Addend::Zero, h: 0, w: 0, n: 0 };
+        let work = [
+            Op::LoadIfm { addr: 0 },
+            Op::LoadKer { addr: 0 },
+            conv,
+            Op::Store { addr: 0 },
+            Op::Store { addr: 200 },
+            Op::End,
+        ];
+        let instructions: Vec<Op> = registers.into_iter().chain(work).collect();
+        let layer = |name: &str, first, count, macs| Layer {
+            name: name.to_owned(),
+            first,
+            count,
+            macs,
+            results: Vec::new(),
+        };
+        Program {
+            name: "two_layers".to_owned(),
+            instance: "ideal".to_owned(),
+            config: Config::preset("ideal").unwrap(),
+            address: Program::ADDRESS,
+            layers: vec![layer("a", 0, 12, 409_600), layer("b", 12, 2, 0)],
+            instructions,
+            segments: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            host_steps: Vec::new(),
+            choices: BTreeMap::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn options(options: &[(&str, &str)]) -> TimeOptions {
+        let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
+        TimeOptions { options: options.collect() }
+    }
+
+    #[test]
+    fn the_report_adds_up() {
+        let time = report(&program(), &TimeOptions::default()).unwrap();
+        // Tile 100, kernel 64, convolution 400, two stores of 100.
+        assert_eq!((&time.model[..], time.cycles["ideal"]), ("ideal", 764));
+        assert!(time.cycles["ideal"] < time.cycles["reference"] && time.cycles.len() == 3);
+        let layers: Vec<_> = time.layers.iter().map(|layer| layer.cycles).collect();
+        assert_eq!(layers, [664, 100]);
+        assert_eq!(time.kinds.iter().map(|kind| kind.cycles).sum::<u64>(), 764);
+        assert_eq!(time.utilisation, Some(400.0 / 764.0));
+        assert_eq!((time.roofline.compute, time.roofline.memory), (400, 364));
+        assert_eq!(time.milliseconds, Some(764.0 / 200e3));
+        let store = time.units.iter().find(|unit| unit.unit == "store").unwrap();
+        assert_eq!((store.busy, store.waits[0].cycles), (200, 564));
+    }
+
+    #[test]
+    fn profiles_and_clocks_may_be_asked_for() {
+        let time = |given: &[(&str, &str)]| report(&program(), &options(given));
+        let detailed = time(&[("profile", "detailed")]).unwrap();
+        assert_eq!(detailed.cycles[&detailed.model], detailed.cycles["detailed"]);
+        let slow = time(&[("clock-mhz", "100")]).unwrap();
+        assert_eq!((slow.milliseconds, slow.cycles["ideal"]), (Some(764.0 / 100e3), 764));
+        for given in [("profile", "fast"), ("clock-mhz", "0"), ("clock-mhz", "x"), ("latency", "3")] {
+            assert!(matches!(time(&[given]), Err(TargetError::Option { .. })), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn an_instance_of_its_own_has_a_profile_of_its_own() {
+        let mut program = program();
+        program.config.timing.conv_pipe = 5;
+        let time = report(&program, &TimeOptions::default()).unwrap();
+        assert_eq!((&time.model[..], time.cycles["instance"], time.cycles["ideal"]), ("instance", 769, 764));
+    }
+
+    #[test]
+    fn a_trace_has_a_track_for_each_engine() {
+        let mut bytes = Vec::new();
+        trace(&program(), &TimeOptions::default(), &mut bytes).unwrap();
+        let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+        assert_eq!(slices.len(), 5);
+        assert_eq!((&slices[2]["name"], &slices[2]["args"]["layer"]), (&json!("conv"), &json!("a")));
+        assert_eq!((&slices[2]["ts"], &slices[2]["dur"]), (&json!(0.82), &json!(2.0)));
+    }
+
+    #[test]
+    fn instructions_without_registers_are_named() {
+        let mut program = program();
+        program.instructions.remove(0);
+        let error = report(&program, &TimeOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("instruction 7") && error.contains("ifm_h"), "{error}");
+    }
+}
