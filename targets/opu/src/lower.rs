@@ -5,7 +5,7 @@
 //! | layers | [`builder`], `ops` (one file per operator family) | graph nodes → sums of products with what `store` does to them |
 //! | constants | [`constants`] | weights and biases → numbers of the machine, shifts |
 //! | plan | [`memory`], [`tile`] | feature maps → addresses; layers → tiles that fit the buffers |
-//! | program | [`emit`], [`backend`] | everything → instructions, [`Program`](crate::program::Program) |
+//! | program | [`schedule`], [`emit`], [`backend`] | everything, in the tiles that the clock likes best → instructions, [`Program`](crate::program::Program) |
 
 pub mod backend;
 pub mod builder;
@@ -20,6 +20,7 @@ pub mod memory;
 mod ops;
 pub mod print;
 pub mod product;
+pub mod schedule;
 pub mod tile;
 pub mod windows;
 
@@ -28,17 +29,13 @@ use npukit_graph::quantise::Quantisation;
 
 pub use error::{LowerError, Problem};
 
-use crate::clock::Clock;
 use crate::config::{Config, StoreReads, Timing};
 use crate::op::Op;
 use builder::{Builder, Model};
 use constants::{BlockPlan, Constants};
-use layer::Layer;
 use memory::Plan;
+use schedule::Schedule;
 use tile::{Costs, Tiling};
-
-/// Tilings of a layer of which the clock chooses the fastest.
-const TILINGS: usize = 8;
 
 /// What the caller chooses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,23 +89,9 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
     let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     let plan = memory::plan(&model, &constants, types.itype.size_bytes().into())?;
     let costs = costs(&config.timing);
-    let tiling = |(layer, blocks): (&Layer, &Vec<BlockPlan>)| {
-        let candidates = tile::cheapest(layer, &model.planes, costs, TILINGS);
-        let fastest = candidates.into_iter().min_by_key(|tiling| {
-            let mut emitter = emit::Emitter::new(&model.planes, &plan);
-            emitter.layer(layer, blocks, tiling);
-            Clock::cycles(config, &emitter.ops).unwrap_or(u64::MAX)
-        });
-        fastest.ok_or_else(|| LowerError::Tile { layer: layer.name.clone() })
-    };
-    let tilings = model.layers.iter().zip(&blocks).map(tiling).collect::<Result<Vec<_>, _>>()?;
-    let (mut emitter, mut spans) = (emit::Emitter::new(&model.planes, &plan), Vec::new());
-    for ((layer, blocks), tiling) in model.layers.iter().zip(&blocks).zip(&tilings) {
-        let first = emitter.ops.len();
-        emitter.layer(layer, blocks, tiling);
-        spans.push(Span { first, count: emitter.ops.len() - first });
-    }
-    let mut ops = emitter.ops;
+    let mut schedule = Schedule::new(&model.planes, &plan, config, costs);
+    model.layers.iter().zip(&blocks).try_for_each(|(layer, blocks)| schedule.add(layer, blocks))?;
+    let (mut ops, tilings, spans) = schedule.finish();
     ops.push(Op::End);
     Ok(Lowered { model, constants, blocks, tilings, plan, ops, spans })
 }

@@ -6,9 +6,10 @@ mod program;
 mod time;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
+    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
 };
 
+use crate::benchmarks::BENCHMARKS;
 use crate::config::Config;
 use crate::{artifact, conform};
 use instance::OpuInstance;
@@ -38,6 +39,10 @@ impl Target for Opu {
 
     fn config_extensions(&self) -> &'static [&'static str] {
         &["toml"]
+    }
+
+    fn benchmarks(&self) -> &'static [Benchmark] {
+        BENCHMARKS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {

@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/bars.rs"]
+mod bars;
 #[path = "main/conform.rs"]
 mod conform;
 #[path = "main/isa.rs"]

@@ -12,6 +12,7 @@ use super::windows::{Stored, Tile};
 use crate::op::{Addend, Op, Pool, Post, Shape};
 
 /// Writes instructions, and leaves out those that would change nothing.
+#[derive(Clone)]
 pub struct Emitter<'a> {
     /// Instructions so far.
     pub ops: Vec<Op>,

@@ -1,11 +1,14 @@
 //! [`OpuProgram`]: a program to write and run.
 
+use std::io::Write;
+
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport, RunResult,
-    Saturation, Saturations, TargetError,
+    Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
+use super::time;
 use crate::artifact;
 use crate::program::{Binding, HostStep, Program};
 use crate::run::{Finished, run};
@@ -116,5 +119,13 @@ impl Compiled for OpuProgram {
             outputs: outputs.collect::<Result<_, _>>()?,
             saturations: self.saturations(saturated, &finished),
         })
+    }
+
+    fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        time::report(&self.program, options)
+    }
+
+    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        time::trace(&self.program, options, out)
     }
 }

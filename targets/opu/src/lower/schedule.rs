@@ -1,0 +1,77 @@
+//! Layers to instructions, each in the tiles that the clock likes best: [`Schedule`].
+
+use super::Span;
+use super::constants::BlockPlan;
+use super::emit::Emitter;
+use super::error::LowerError;
+use super::layer::Layer;
+use super::map::Planes;
+use super::memory::Plan;
+use super::tile::{self, Costs, Tiling};
+use crate::clock::{Clock, Cycle};
+use crate::config::Config;
+use crate::op::Op;
+
+/// Tilings that the clock is asked about.
+const CANDIDATES: usize = 64;
+
+/// The program so far.
+pub struct Schedule<'a> {
+    planes: &'a Planes,
+    costs: Costs,
+    /// Writes the next layer; its instructions so far are of that layer.
+    emitter: Emitter<'a>,
+    clock: Clock,
+    ops: Vec<Op>,
+    tilings: Vec<Tiling>,
+    spans: Vec<Span>,
+}
+
+impl<'a> Schedule<'a> {
+    /// Nothing yet.
+    pub fn new(planes: &'a Planes, plan: &'a Plan, config: &Config, costs: Costs) -> Self {
+        let (emitter, clock) = (Emitter::new(planes, plan), Clock::new(config));
+        Self { planes, costs, emitter, clock, ops: Vec::new(), tilings: Vec::new(), spans: Vec::new() }
+    }
+
+    /// The next layer, in the tiles that take the fewest cycles. An instruction counts as one more, so that
+    /// where instructions are free not a great many of them save next to nothing.
+    ///
+    /// Errors: not even single pixels fit.
+    pub fn add(&mut self, layer: &Layer, blocks: &[BlockPlan]) -> Result<(), LowerError> {
+        let candidates = tile::cheapest(layer, self.planes, self.costs, CANDIDATES);
+        let tried = candidates.into_iter().map(|tiling| self.tried(layer, blocks, tiling));
+        let best = tried.min_by_key(|trial| trial.cycles.saturating_add(trial.emitter.ops.len() as u64));
+        let Trial { tiling, emitter, clock, .. } =
+            best.ok_or_else(|| LowerError::Tile { layer: layer.name.clone() })?;
+        (self.emitter, self.clock) = (emitter, clock);
+        let ops = std::mem::take(&mut self.emitter.ops);
+        self.spans.push(Span { first: self.ops.len(), count: ops.len() });
+        self.ops.extend(ops);
+        self.tilings.push(tiling);
+        Ok(())
+    }
+
+    /// Instructions, and the tiles and instructions of each layer.
+    pub fn finish(self) -> (Vec<Op>, Vec<Tiling>, Vec<Span>) {
+        (self.ops, self.tilings, self.spans)
+    }
+
+    fn tried(&self, layer: &Layer, blocks: &[BlockPlan], tiling: Tiling) -> Trial<'a> {
+        let (mut emitter, mut clock) = (self.emitter.clone(), self.clock.clone());
+        emitter.layer(layer, blocks, &tiling);
+        // What the clock does not time is worse than anything.
+        let timed = emitter.ops.iter().try_for_each(|op| clock.push(op, &mut |_| ()));
+        let cycles = timed.map_or(Cycle::MAX, |()| clock.clone().finish(&mut |_| ()).cycles);
+        Trial { tiling, emitter, clock, cycles }
+    }
+}
+
+/// A layer in certain tiles, behind the program so far.
+struct Trial<'a> {
+    tiling: Tiling,
+    emitter: Emitter<'a>,
+    clock: Clock,
+    /// When everything is done.
+    cycles: Cycle,
+}

@@ -1,0 +1,55 @@
+//! Programs of reference networks are as short as `npu bench` asks of them. Values play no part in time, so
+//! that fraction lengths are made up.
+
+use npukit_graph::quantise::{Kind, Quantisation, Scheme};
+use npukit_graph::{ValueId, pass};
+use npukit_import::onnx;
+use npukit_opu::lower::{Options, compile};
+use npukit_opu::{Clock, Config, Opu};
+use npukit_target::{Measure, Target};
+use npukit_zoo::Network;
+
+/// Cycles of a network's program.
+fn cycles(network: &Network, preset: &str) -> u64 {
+    let config = Config::preset(preset).unwrap();
+    let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap();
+    pass::simplify(&mut graph).unwrap();
+    let mut quantisation = Quantisation::new(Scheme::default());
+    for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
+        quantisation.set(ValueId(index as u32), Kind::Activation, 4);
+    }
+    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    Clock::cycles(&config, &compile(&graph, &config, options).unwrap().ops).unwrap()
+}
+
+/// Every figure of these networks that is of a program.
+fn check(networks: &[&str]) {
+    let mut figures = 0;
+    for benchmark in Opu.benchmarks().iter().filter(|benchmark| networks.contains(&benchmark.network)) {
+        let network = npukit_zoo::network(benchmark.network).unwrap();
+        for figure in benchmark.figures.iter().filter(|figure| figure.measure.is_of_program()) {
+            let cycles = cycles(network, benchmark.preset);
+            let least = network.counts().padded_macs as f64 / 1024.0;
+            let found = match figure.measure {
+                Measure::Efficiency(_) => 100.0 * least / cycles as f64,
+                _ => cycles as f64,
+            };
+            let name = benchmark.network;
+            assert!(figure.bar.is_met(found), "{name}: {cycles} cycles are {found}, the bar is {:?}", figure.bar);
+            assert!(cycles as f64 > least, "{name} cannot take {cycles} cycles");
+            figures += 1;
+        }
+    }
+    assert!(figures >= networks.len());
+}
+
+#[test]
+fn tiny_yolo_is_as_fast_as_published() {
+    check(&["tiny_yolo"]);
+}
+
+#[test]
+#[ignore = "takes half a minute; `npu bench` has the same figures"]
+fn larger_networks_keep_the_multipliers_at_work() {
+    check(&["vgg16_features", "resnet50"]);
+}
