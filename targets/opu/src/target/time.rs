@@ -58,7 +58,11 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
 /// Writes what each engine does when.
 ///
 /// Errors: as [`report`]; `out` does not take it.
-pub(super) fn trace(program: &Program, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+pub(super) fn trace(
+    program: &Program,
+    options: &TimeOptions,
+    out: &mut dyn Write,
+) -> Result<(), TargetError> {
     let timing = Profile::chosen(program, options)?.timing;
     let mut trace =
         ChromeTrace::new(out, &program.name, Some(timing.clock_mhz)).map_err(TargetError::failed)?;

@@ -35,7 +35,11 @@ fn check(networks: &[&str]) {
                 _ => cycles as f64,
             };
             let name = benchmark.network;
-            assert!(figure.bar.is_met(found), "{name}: {cycles} cycles are {found}, the bar is {:?}", figure.bar);
+            assert!(
+                figure.bar.is_met(found),
+                "{name}: {cycles} cycles are {found}, the bar is {:?}",
+                figure.bar
+            );
             assert!(cycles as f64 > least, "{name} cannot take {cycles} cycles");
             figures += 1;
         }
