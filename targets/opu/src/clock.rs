@@ -115,7 +115,8 @@ impl Clock {
 
     /// The next instruction. `watch` is told what starts meanwhile: on an engine slices come in order.
     ///
-    /// Errors: a register that it needs is undefined. What is in the buffers is not checked.
+    /// Errors: fields that are not legal; a register that it needs is undefined. What is in the buffers is
+    /// not checked.
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         let action = self.registers.action(op, &self.costs)?;
         let instruction = self.instructions;

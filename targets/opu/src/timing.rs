@@ -54,8 +54,9 @@ impl Costs {
     pub fn load_ker(&self, n: u32, ofm_c: u32, ifm_c: u32) -> Cost {
         let elements = u64::from(n) * u64::from(ofm_c) * u64::from(ifm_c);
         let words = self.words(elements * u64::from(self.types.ktype.size_bytes()));
-        let latency = self.timing.ker_latency + n * self.timing.ker_tap_latency;
-        Self::load(self.bursts(words) + u64::from(latency), words)
+        let latency =
+            u64::from(self.timing.ker_latency) + u64::from(n) * u64::from(self.timing.ker_tap_latency);
+        Self::load(self.bursts(words) + latency, words)
     }
 
     /// `ld.bias`.
@@ -83,11 +84,11 @@ impl Costs {
         Cost { cycles: reads + u64::from(self.timing.store_latency), reads, port: words, words }
     }
 
-    /// A `pad` of `slots`.
+    /// A `pad` of `slots`. Where it is free its words are no traffic either.
     pub fn pad(&self, slots: u64) -> Cost {
         let words = slots * self.words(SLOT * u64::from(self.types.itype.size_bytes()));
         let cycles = words * u64::from(self.timing.pad_cycles_per_slot);
-        Cost { cycles, reads: 0, port: cycles, words }
+        Cost { cycles, reads: 0, port: cycles, words: words.min(cycles) }
     }
 
     /// A load has the port from its first request to its last word.

@@ -30,6 +30,9 @@ pub(super) struct Registers {
     pool: Option<Pool>,
 }
 
+/// The largest size of a plane that a word has the bits for.
+const LONGEST: u32 = 1023;
+
 /// Address of a bank's unit of 64 bytes.
 fn address(bank: u32, addr: u32) -> u64 {
     (u64::from(bank) << 28) + u64::from(addr) * 64
@@ -42,8 +45,9 @@ fn defined<T>(register: Option<T>, name: &'static str, set_by: &'static str) -> 
 impl Registers {
     /// Sets what the instruction sets; what it makes an engine do, if anything.
     ///
-    /// Errors: a register that it needs is undefined.
+    /// Errors: fields that are not legal; a register that it needs is undefined.
     pub fn action(&mut self, op: &Op, costs: &Costs) -> Result<Option<Action>, FaultKind> {
+        op.check()?;
         match *op {
             Op::LoadIfm { addr } => self.load_ifm(addr, costs).map(Some),
             Op::LoadKer { addr } => self.load_ker(addr, costs).map(Some),
@@ -66,10 +70,10 @@ impl Registers {
             Op::ShapeIfm(shape) => self.ifm = Some(shape),
             Op::ShapeOfm(shape) => self.ofm = Some(shape),
             Op::ShapeKer { n } => self.ker_n = Some(n),
-            Op::MemIfm { bank, w } => self.mem_ifm = Some((bank, w)),
+            Op::MemIfm { bank, w } => self.mem_ifm = Some((bank, w.min(LONGEST))),
             Op::MemKer { bank } => self.mem_ker = Some(bank),
             Op::MemBias { bank } => self.mem_bias = Some(bank),
-            Op::MemOfm { bank, h, w } => self.mem_ofm = Some((bank, h, w)),
+            Op::MemOfm { bank, h, w } => self.mem_ofm = Some((bank, h.min(LONGEST), w.min(LONGEST))),
             Op::Post(post) => self.post = Some(post),
             Op::Pool(pool) => self.pool = Some(pool),
             _ => (),
@@ -121,7 +125,8 @@ impl Registers {
 
     fn pad(&self, addr: u32, p: u32, costs: &Costs) -> Result<Action, FaultKind> {
         let (bank, h, w) = self.mem_ofm()?;
-        let inside = u64::from(h.saturating_sub(2 * p)) * u64::from(w.saturating_sub(2 * p));
+        let both = p.saturating_mul(2);
+        let inside = u64::from(h.saturating_sub(both)) * u64::from(w.saturating_sub(both));
         let all = u64::from(h) * u64::from(w);
         let bytes = all * SLOT * u64::from(costs.types().itype.size_bytes());
         let region = Region::line(address(bank, addr), bytes);

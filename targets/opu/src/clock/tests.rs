@@ -225,6 +225,19 @@ fn undefined_registers_are_faults() {
 }
 
 #[test]
+fn illegal_fields_are_faults() {
+    let pool = Pool { stride_h: 0, ..Pool::NONE };
+    let fault = |op: Op| Clock::cycles(&ideal(), &[op]).unwrap_err().name();
+    assert_eq!(fault(Op::Pool(pool)), "pool-invalid");
+    assert_eq!(fault(Op::ShapeOfm(Shape { h: u32::MAX, ..TILE })), "shape-invalid");
+    // What no word can hold is as large as a word can say.
+    let huge = [Op::MemOfm { bank: u32::MAX, h: u32::MAX, w: u32::MAX }, Op::Pad { addr: 0, p: u32::MAX }];
+    let mut config = ideal();
+    config.timing.pad_cycles_per_slot = 1;
+    assert_eq!(Clock::cycles(&config, &huge), Ok(1023 * 1023));
+}
+
+#[test]
 fn a_clone_goes_on_by_itself() {
     let mut clock = Clock::new(&ideal());
     for op in setup().iter().chain(&[IFM, KER]) {
