@@ -19,6 +19,7 @@ pub mod listing;
 pub mod machine;
 pub mod op;
 pub mod program;
+pub mod report;
 mod state;
 pub mod target;
 pub mod timing;

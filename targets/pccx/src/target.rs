@@ -1,12 +1,14 @@
 //! [`Pccx`], the [`Target`] of this crate.
 
 mod instance;
+mod program;
 
-use npukit_target::{Case, Config as Source, Instance, Preset, Reader, Target, TargetError};
+use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
 use crate::config::{Config, Profile};
-use crate::conform;
+use crate::{artifact, conform};
 use instance::PccxInstance;
+use program::PccxProgram;
 
 /// pccx: a 4-bit accelerator for language models.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,20 @@ impl Target for Pccx {
             Source::File { name, bytes } => from_file(name, bytes)?,
         };
         Ok(Box::new(PccxInstance { name, config }))
+    }
+
+    fn artifact_extensions(&self) -> &'static [&'static str] {
+        &["pcp"]
+    }
+
+    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+        let bytes = files.read(path).map_err(TargetError::failed)?;
+        let program =
+            artifact::read(&bytes).map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let name = file.strip_suffix(".pcp").unwrap_or(file).to_owned();
+        let (_, config) = preset(program.preset())?;
+        Ok(Box::new(PccxProgram { name, program, config }))
     }
 
     fn vector_extensions(&self) -> &'static [&'static str] {

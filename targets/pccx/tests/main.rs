@@ -8,5 +8,9 @@ mod artifact;
 mod conform;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/machine.rs"]
+mod machine;
 #[path = "main/shared.rs"]
 mod shared;
+#[path = "main/time.rs"]
+mod time;
