@@ -5,9 +5,10 @@ use npukit_graph::quantise::{Rounding, Scheme};
 use npukit_target::{CompileOptions, Problem, TargetError};
 
 use super::instance::OpuInstance;
+use super::program::OpuProgram;
 use crate::codec::encode_program;
 use crate::isa::isa;
-use crate::lower::{self, LowerError, Lowered, print};
+use crate::lower::{self, LowerError, Lowered, backend, print};
 
 /// Stages that print.
 pub(super) const STAGES: [&str; 3] = ["layers", "plan", "asm"];
@@ -30,6 +31,15 @@ impl OpuInstance {
     /// Every node that cannot be lowered.
     pub(super) fn problems(&self, graph: &Graph) -> Vec<Problem> {
         lower::check(graph, &self.config, lower::Options::default()).into_iter().map(problem).collect()
+    }
+
+    /// A program, to be written and run.
+    pub(super) fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<OpuProgram, TargetError> {
+        let lowered = self.lowered(graph, options)?;
+        let model = options.model_name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = model.split('.').next().filter(|name| !name.is_empty()).unwrap_or(&graph.name);
+        let program = backend::program(&lowered, name.to_owned(), self.name.clone(), &self.config);
+        Ok(OpuProgram { program, saturated_constants: Some(lowered.constants.saturated) })
     }
 
     /// A stage as text.

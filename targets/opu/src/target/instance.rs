@@ -4,7 +4,7 @@ use npukit_asm::Words;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
-use npukit_target::{Assembled, CompileOptions, Disassembled, Instance, Problem, TargetError};
+use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
 
 use super::compile::STAGES;
 use crate::config::Config;
@@ -40,6 +40,10 @@ impl Instance for OpuInstance {
 
     fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
         Ok(self.problems(graph))
+    }
+
+    fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        Ok(Box::new(self.program(graph, options)?))
     }
 
     fn stages(&self) -> &'static [&'static str] {

@@ -1,0 +1,221 @@
+//! Runs a graph every way there is, and compares.
+
+use npukit_graph::op::Conv;
+use npukit_graph::quantise::{Kind, Quantisation, Scheme};
+use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all};
+use npukit_numeric::{ElementType, Tensor};
+use npukit_opu::config::{Config, Types};
+use npukit_opu::exec::{Arithmetic, step};
+use npukit_opu::lower::{Lowered, Options, backend, compile};
+use npukit_opu::memory::Memory;
+use npukit_opu::program::{Binding, Program};
+use npukit_opu::state::State;
+
+use super::judge::{self, Image};
+
+/// Numbers that look random, between -1 and 1.
+pub fn image(shape: &[usize], seed: u64) -> Tensor {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    Tensor::from_f32(shape.to_vec(), (0..shape.iter().product::<usize>()).map(|_| next()).collect()).unwrap()
+}
+
+/// A graph with one input `x`; `build` adds the nodes and says which values are the outputs.
+pub fn graph(shape: &[usize], build: impl FnOnce(&mut Graph, ValueId) -> Vec<ValueId>) -> Graph {
+    let mut graph = Graph { name: "test".into(), ..Graph::default() };
+    let x = graph.add_input("x", ValueInfo { shape: shape.to_vec(), element: ElementType::F32 });
+    graph.outputs = build(&mut graph, x);
+    graph.validate().unwrap();
+    graph
+}
+
+/// Weights `[rows, columns, inputs, outputs]` such that sums stay near 1.
+fn kernel(graph: &mut Graph, name: &str, shape: [usize; 4], seed: u64) -> ValueId {
+    let scale = 1.5 / ((shape[0] * shape[1] * shape[2]) as f32).sqrt();
+    let tensor = image(&shape, seed);
+    let data = tensor.as_f32().unwrap().iter().map(|x| x * scale).collect();
+    graph.add_constant(name, Tensor::from_f32(shape.to_vec(), data).unwrap())
+}
+
+/// Fraction lengths at which no value of `graph` saturates on `input`.
+pub fn quantised(graph: &Graph, inputs: &[Tensor]) -> Quantisation {
+    let mut quantisation = Quantisation::new(Scheme::default());
+    let mut largest = vec![1e-3f32; graph.values.len()];
+    for input in inputs {
+        let values = evaluate_all(graph, std::slice::from_ref(input)).unwrap();
+        for (largest, value) in largest.iter_mut().zip(&values) {
+            let elements = value.as_ref().and_then(|tensor| tensor.as_f32()).unwrap_or_default();
+            *largest = elements.iter().fold(*largest, |largest, x| largest.max(x.abs()));
+        }
+    }
+    for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {
+        let fraction = (127.0 / largest[index]).log2().floor() as i32;
+        quantisation.set(ValueId(index as u32), Kind::Activation, fraction);
+    }
+    quantisation
+}
+
+/// Compiles for the published machine and compares machine, judge and float; gives what was compiled.
+pub fn check(graph: &Graph, tolerance: f32) -> Lowered {
+    let input = image(graph.shape(graph.inputs[0]), 7);
+    let quantisation = quantised(graph, std::slice::from_ref(&input));
+    let config = Config::preset("reference").unwrap();
+    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let lowered = compile(graph, &config, options).unwrap_or_else(|error| panic!("{error}"));
+    let program = backend::program(&lowered, "test".into(), "reference".into(), &config);
+    let outputs = run(&lowered, &program, &config.types, &input, true);
+    let expected = evaluate(graph, std::slice::from_ref(&input)).unwrap();
+    for ((binding, found), expected) in program.outputs.iter().zip(&outputs).zip(&expected) {
+        let unit = 2f32.powi(-binding.fraction);
+        let expected = expected.as_f32().unwrap();
+        assert_eq!(found.len(), expected.len());
+        for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {
+            let off = (found as f32 * unit - expected).abs();
+            assert!(
+                off <= tolerance * unit,
+                "{}[{i}]: {} for {expected}, {} units off",
+                binding.name,
+                found as f32 * unit,
+                off / unit
+            );
+        }
+    }
+    lowered
+}
+
+/// Runs the program, layer by layer beside the judge if `judged`, and reads the outputs.
+pub fn run(
+    lowered: &Lowered,
+    program: &Program,
+    types: &Types,
+    input: &Tensor,
+    judged: bool,
+) -> Vec<Vec<i64>> {
+    let mut memory = Memory::default();
+    // What was there before must not matter: memory is shared over time.
+    let dirt = vec![0x5A; lowered.plan.features as usize];
+    memory.write(0, &dirt);
+    for segment in &program.segments {
+        memory.write(segment.address.into(), &segment.bytes);
+    }
+    let mut planes: Vec<Image> =
+        lowered.model.planes.iter().map(|plane| Image::new(plane.size, plane.channels)).collect();
+    pack(&program.inputs[0], input, &mut memory);
+    for input in &lowered.model.inputs {
+        input.planes.iter().for_each(|&plane| planes[plane.0] = read(lowered, plane.0, &memory));
+    }
+    let mut state = State::default();
+    for (index, span) in lowered.spans.iter().enumerate() {
+        for (place, op) in program.instructions.iter().enumerate().skip(span.first).take(span.count) {
+            step(&mut state, &mut memory, (types, Arithmetic::Fast), op)
+                .unwrap_or_else(|fault| panic!("{}: {fault}", program.place(place)));
+        }
+        if judged {
+            judge::layer(lowered, types, index, &mut planes);
+        }
+        for piece in &lowered.model.layers[index].output.pieces {
+            let found = read(lowered, piece.plane.0, &memory);
+            let layer = &lowered.model.layers[index];
+            if judged && layer.result.is_some() {
+                assert_eq!(found, planes[piece.plane.0], "layer {}", layer.name);
+            }
+            planes[piece.plane.0] = found;
+        }
+    }
+    lowered.model.outputs.iter().map(|output| elements(output, &planes)).collect()
+}
+
+/// The planes of an output, row-major with channels innermost, then in the model's order.
+fn elements(output: &npukit_opu::lower::host::HostOutput, planes: &[Image]) -> Vec<i64> {
+    let [rows, columns] = output.view.size;
+    let mut elements = Vec::new();
+    for y in 0..rows {
+        for x in 0..columns {
+            for piece in &output.view.pieces {
+                let image = &planes[piece.plane.0];
+                elements.extend((0..piece.channels).map(|c| image.at([y as isize, x as isize], c)));
+            }
+        }
+    }
+    assert!(output.perm.is_sorted(), "tests keep the order of axes");
+    elements
+}
+
+/// What memory holds of a plane.
+fn read(lowered: &Lowered, index: usize, memory: &Memory) -> Image {
+    let plane = lowered.model.planes.get(npukit_opu::lower::map::PlaneId(index));
+    let mut image = Image::new(plane.size, plane.channels);
+    for y in 0..plane.size[0] {
+        for x in 0..plane.size[1] {
+            let slot = plane.slot([y as isize, x as isize]).unwrap() as u64;
+            let mut bytes = vec![0; plane.channels];
+            memory.read(lowered.plan.planes[index] + slot * lowered.plan.slot, &mut bytes);
+            bytes.iter().enumerate().for_each(|(c, &byte)| image.set([y, x], c, i64::from(byte as i8)));
+        }
+    }
+    image
+}
+
+/// Lays out an input, its border included, literally as the manifest says.
+fn pack(binding: &Binding, input: &Tensor, memory: &mut Memory) {
+    let values = input.as_f32().unwrap();
+    // Axes of length 1 may have moved; the elements keep their order.
+    let sizes: Vec<usize> = binding.perm.iter().map(|&axis| binding.shape[axis]).collect();
+    let shape = match sizes[..] {
+        [1, h, w, c] => [h, w, c],
+        [.., c] => [1, values.len() / c, c],
+        [] => [1, 1, 1],
+    };
+    let planes = &binding.planes;
+    let border = planes.border.top;
+    for y in 0..planes.height + 2 * border {
+        for x in 0..planes.width + 2 * border {
+            let mut channel = 0;
+            for group in &planes.groups {
+                for lane in 0..group.channels {
+                    let at = [y, x].map(|at| at as isize - border as isize);
+                    let inside = at[0] >= 0
+                        && at[1] >= 0
+                        && at[0] < planes.height as isize
+                        && at[1] < planes.width as isize;
+                    let value = source(binding, shape, at, channel)
+                        .filter(|_| inside)
+                        .map_or(0.0, |index| values[index]);
+                    let raw = (value * 2f32.powi(binding.fraction) + 0.5).floor().clamp(-128.0, 127.0) as i8;
+                    memory.write(u64::from(group.address + (y * planes.pitch + x) * 64 + lane), &[raw as u8]);
+                    channel += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The element of the tensor that a channel of a pixel of the map holds.
+fn source(binding: &Binding, [h, w, c]: [usize; 3], at: [isize; 2], channel: usize) -> Option<usize> {
+    let (at, channel) = match &binding.patches {
+        None => (at, channel),
+        Some(patches) => {
+            let tap = channel / c;
+            let tap = [tap / patches.kernel[1] as usize, tap % patches.kernel[1] as usize];
+            let at = [0, 1].map(|axis| {
+                at[axis] * patches.stride[axis] as isize + tap[axis] as isize - patches.padding[axis] as isize
+            });
+            (at, channel % c)
+        }
+    };
+    let [Ok(y), Ok(x)] = at.map(usize::try_from) else { return None };
+    (y < h && x < w).then_some((y * w + x) * c + channel)
+}
+
+/// A convolution node with weights and a bias.
+pub fn conv(graph: &mut Graph, x: ValueId, name: &str, kernel_shape: [usize; 4], conv: Conv) -> ValueId {
+    let weights =
+        kernel(graph, &format!("{name}/w"), kernel_shape, name.len() as u64 + kernel_shape[3] as u64);
+    let bias = graph.add_constant(format!("{name}/b"), image(&[kernel_shape[3]], 3));
+    graph.add_node(name, Op::from(conv), vec![x, weights, bias], &[name]).unwrap()[0]
+}
