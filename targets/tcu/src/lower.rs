@@ -23,6 +23,7 @@ mod lookup_table;
 pub mod memory;
 pub mod object;
 mod ops;
+mod overlap;
 mod product;
 mod rewrite;
 pub mod schedule;

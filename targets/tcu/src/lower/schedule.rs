@@ -13,6 +13,7 @@ use super::error::{LowerError, Memory, Problem};
 use super::hir::{Layer, Model};
 use super::lir::{Checkpoint, Lir};
 use super::memory::{Plan, Strategy};
+use super::overlap::overlap;
 use super::tile::{Context, Limits, State, TileError, emit};
 use crate::clock::Meter;
 use crate::config::Config;
@@ -85,7 +86,7 @@ fn schedule(
     let plan = Plan::new(model, config, strategy)?;
     let context = Context { model, plan: &plan, config };
     let arena = Arena::new(plan.arena.clone());
-    let mut state = State { lir: Lir::new(config), arena, limits: Limits::default() };
+    let mut state = State { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 };
     let mut meter = minimise.meter(config);
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
@@ -95,7 +96,7 @@ fn schedule(
         tilings.push(schedule_layer(&mut state, &mut meter, context, layer, budget)?);
         layers.push(first..state.lir.ops.len());
     }
-    let State { lir, arena, limits } = state;
+    let State { lir, arena, limits, .. } = state;
     let local = Usage {
         maximum: plan.local.maximum.max(arena.highest),
         aggregate: plan.local.aggregate + arena.aggregate,
@@ -131,6 +132,7 @@ fn schedule_layer(
         Some(meter) => {
             let timed =
                 attempts(state, context, layer, ATTEMPTS_TIMED, u64::MAX)?.into_iter().map(|attempt| {
+                    let attempt = Attempt { ops: overlap(attempt.ops, context.config), ..attempt };
                     let mut after = meter.clone();
                     attempt.ops.iter().for_each(|op| after.push(op));
                     (after, attempt)

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::arena::{Arena, Full, Placed};
-use super::hir::{ChannelOperand, Layer, Model, Step};
+use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
 use super::lir::{Lir, TO_REGISTER, ZERO_TO_REGISTER, with_register};
 use super::memory::{Home, Plan};
 use super::object::{ObjectId, ObjectKind, Span, VecRef, spans};
@@ -73,6 +73,19 @@ pub struct State {
     pub arena: Arena,
     /// The most used so far.
     pub limits: Limits,
+    /// Where the last tile's accumulators end.
+    pub accumulators: u64,
+}
+
+impl State {
+    /// Where a tile's accumulators begin: behind those of the tile before when that leaves room, so that what
+    /// is still done to its results does not stand in the way.
+    fn accumulators_for(&mut self, needed: Option<u64>, config: &Config) -> u64 {
+        let end = |first| needed.map(|needed| first + needed).filter(|&end| end <= config.accumulator_depth);
+        let first = end(self.accumulators).map_or(0, |_| self.accumulators);
+        self.accumulators = end(first).unwrap_or(0);
+        first
+    }
 }
 
 /// A tile while it is written.
@@ -97,15 +110,35 @@ pub fn emit(
     blocks: Range<usize>,
 ) -> Result<(), TileError> {
     let mut grids = grids(layer, pixels).into_iter();
-    let grid = Grid { pixels: grids.next().unwrap_or_default(), base: 0 };
-    let mut tile = Tile { state, context, layer, blocks, grid, taken: 0 };
-    tile.taken = tile.size(tile.grid.pixels.len());
+    let pixels = grids.next().unwrap_or_default();
+    let size = (pixels.len() * blocks.len()) as u64;
+    let base = state.accumulators_for(needed(layer, size, &blocks), context.config);
+    let grid = Grid { pixels, base };
+    let mut tile = Tile { state, context, layer, blocks, grid, taken: base + size };
     tile.take(0)?;
     for step in &layer.steps {
         tile.step(step, &mut grids)?;
     }
-    tile.state.limits.accumulators_aggregate += tile.taken;
+    tile.state.limits.accumulators_aggregate += tile.taken - base;
     Ok(())
+}
+
+/// The accumulators that a tile of one grid needs; none when the layer has several grids.
+fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
+    let of_operand = |operand: &Operand| match operand {
+        Operand::Grid => 0,
+        Operand::Blocks(vectors) => vectors.len().min(blocks.len()) as u64,
+        Operand::Vectors(_) => size,
+    };
+    let beside = |step: &Step| match step {
+        Step::Binary { .. } => Some(size),
+        Step::ChannelWise { operand: ChannelOperand::Blocks(vectors), .. } => {
+            Some(vectors.len().min(blocks.len()) as u64)
+        }
+        Step::Formula(formula) => Some(formula.operands().map(of_operand).sum()),
+        step => step.windows().is_none().then_some(0),
+    };
+    layer.steps.iter().try_fold(0, |most: u64, step| Some(most.max(beside(step)?))).map(|most| size + most)
 }
 
 /// The pixels of each of the layer's grids that the last grid's `pixels` depend on, first grid first.

@@ -1,0 +1,341 @@
+//! Overlap: what the ALUs do to a tile's results goes between the weight loads of what is multiplied next.
+//!
+//! Weights can only enter the array when its last results have left it, and the first results of new weights
+//! come late: for 3 N cycles a set the accumulators have nothing to do (specification 9.2 and 9.4).
+//! [`overlap`] takes a layer's instructions apart into those that feed the array and those that work on its
+//! results, each in their order, and puts the latter into these gaps. None passes an instruction that touches
+//! the same vectors, so every vector sees what it saw before in the order it did: results stay, and so does
+//! the count of the estimator but for its charge of refilling the array.
+
+use std::ops::Range;
+
+use crate::config::Config;
+use crate::op::{DataMoveKind, Op, Strided};
+
+/// The instructions of a layer in an order that keeps the accumulators busier.
+pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
+    let any = |wanted: fn(&Op) -> bool| ops.iter().any(wanted);
+    let moves = |op: &Op| {
+        matches!(op, Op::MatMul { .. } | Op::LoadWeights { .. } | Op::DataMove { .. } | Op::Simd { .. })
+    };
+    if !ops.iter().all(moves)
+        || !any(|op| matches!(op, Op::MatMul { .. }))
+        || !any(|op| matches!(op, Op::Simd { .. }))
+    {
+        return ops;
+    }
+    let (feeding, working) = split(hoist_operands(ops), config);
+    merge(&feeding, &working, config)
+}
+
+/// Moves what brings the ALUs their operands in front of the product before it, where it can.
+fn hoist_operands(ops: Vec<Op>) -> Vec<Op> {
+    let mut ordered: Vec<Op> = Vec::with_capacity(ops.len());
+    // Where the product begins, and where what follows it does.
+    let (mut product, mut behind) = (None, 0);
+    for op in ops {
+        match op {
+            Op::MatMul { .. } | Op::LoadWeights { .. } => {
+                product.get_or_insert(ordered.len());
+                ordered.push(op);
+                behind = ordered.len();
+            }
+            Op::DataMove { kind, .. } if brings(kind) => ordered.push(op),
+            _ => {
+                if let Some(product) = product.take().filter(|_| works(&op)) {
+                    hoist(&mut ordered, product, behind);
+                }
+                ordered.push(op);
+            }
+        }
+    }
+    ordered
+}
+
+const fn brings(kind: DataMoveKind) -> bool {
+    matches!(kind, DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToAccumulator)
+}
+
+/// Moves what is from `behind` on to `product`, but for what conflicts with what it would pass.
+fn hoist(ops: &mut Vec<Op>, product: usize, behind: usize) {
+    let mut to = product;
+    for op in ops.split_off(behind) {
+        if ops[to..].iter().any(|other| conflict(&op, other)) {
+            ops.push(op);
+        } else {
+            ops.insert(to, op);
+            to += 1;
+        }
+    }
+}
+
+/// A memory of vectors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Space {
+    Local,
+    Accumulators,
+    Dram0,
+    Dram1,
+}
+
+/// Vectors that an instruction reads, or (also) writes.
+struct Touch {
+    space: Space,
+    range: Range<u64>,
+    writes: bool,
+}
+
+fn touch(space: Space, run: Strided, size: u64, writes: bool) -> Touch {
+    let last = run.address + (size.saturating_sub(1) << run.stride_log2);
+    Touch { space, range: run.address..last + 1, writes }
+}
+
+/// What a move or an instruction of a product touches; nothing of others.
+fn touches(op: &Op) -> [Option<Touch>; 2] {
+    use DataMoveKind as Kind;
+    match *op {
+        Op::MatMul { zeroes, local, accumulator, size, .. } => [
+            (!zeroes).then(|| touch(Space::Local, local, size, false)),
+            Some(touch(Space::Accumulators, accumulator, size, true)),
+        ],
+        Op::LoadWeights { zeroes, local, size } => {
+            [(!zeroes).then(|| touch(Space::Local, local, size, false)), None]
+        }
+        Op::DataMove { kind, local, other, size } => {
+            let into_local =
+                matches!(kind, Kind::Dram0ToLocal | Kind::Dram1ToLocal | Kind::AccumulatorToLocal);
+            let space = match kind {
+                Kind::Dram0ToLocal | Kind::LocalToDram0 => Space::Dram0,
+                Kind::Dram1ToLocal | Kind::LocalToDram1 => Space::Dram1,
+                _ => Space::Accumulators,
+            };
+            [Some(touch(Space::Local, local, size, into_local)), Some(touch(space, other, size, !into_local))]
+        }
+        _ => [None, None],
+    }
+}
+
+/// Whether two instructions may not change places.
+fn conflict(one: &Op, other: &Op) -> bool {
+    let (one, other) = (touches(one), touches(other));
+    let meet = |a: &Touch, b: &Touch| {
+        let apart = a.range.end <= b.range.start || b.range.end <= a.range.start;
+        a.space == b.space && (a.writes || b.writes) && !apart
+    };
+    one.iter().flatten().any(|a| other.iter().flatten().any(|b| meet(a, b)))
+}
+
+/// An instruction that works on results, and the instructions that feed the array it may stand before:
+/// one of those whose places are in `places`.
+struct Working {
+    op: Op,
+    places: Range<usize>,
+}
+
+/// The instructions that feed the array, and those that work on its results.
+fn split(ops: Vec<Op>, config: &Config) -> (Vec<Op>, Vec<Working>) {
+    let mut touched = vec![0; config.accumulator_depth as usize];
+    let (mut feeding, mut working) = (Vec::new(), Vec::<Working>::new());
+    let mut first = 0;
+    for op in ops {
+        if !works(&op) {
+            accumulators(&op).for_each(|address| touched[address as usize] = feeding.len() + 1);
+            feeding.push(op);
+            continue;
+        }
+        first = match op {
+            Op::Simd { .. } => {
+                accumulators(&op).map(|address| touched[address as usize]).fold(first, usize::max)
+            }
+            _ => feeding.len(),
+        };
+        working.push(Working { op, places: first..feeding.len() });
+    }
+    set_ends(&feeding, &mut working, touched);
+    (feeding, working)
+}
+
+/// Whether an instruction works on results.
+const fn works(op: &Op) -> bool {
+    use DataMoveKind::{AccumulatorToLocal, LocalToAccumulatorAccumulate};
+    matches!(
+        op,
+        Op::Simd { .. } | Op::DataMove { kind: AccumulatorToLocal | LocalToAccumulatorAccumulate, .. }
+    )
+}
+
+/// Lets every working instruction move down as far as it may.
+fn set_ends(feeding: &[Op], working: &mut [Working], mut touched: Vec<usize>) {
+    touched.fill(feeding.len());
+    let (mut next, mut last) = (feeding.len(), feeding.len());
+    for Working { op, places } in working.iter_mut().rev() {
+        for at in (places.end..next).rev() {
+            accumulators(&feeding[at]).for_each(|address| touched[address as usize] = at);
+        }
+        next = next.min(places.end);
+        last = accumulators(op).map(|address| touched[address as usize]).fold(last, usize::min);
+        if let Op::DataMove { .. } = op {
+            let conflicting = feeding[places.end..last].iter().position(|other| conflict(op, other));
+            last = conflicting.map_or(last, |distance| places.end + distance);
+        }
+        places.end = last;
+    }
+}
+
+/// Puts the working instructions into the gaps.
+fn merge(feeding: &[Op], working: &[Working], config: &Config) -> Vec<Op> {
+    let mut ordered = Vec::with_capacity(feeding.len() + working.len());
+    let mut waiting = working.iter().peekable();
+    let mut multiplied = false;
+    for (i, op) in feeding.iter().enumerate() {
+        while let Some(due) = waiting.next_if(|next| next.places.end <= i) {
+            ordered.push(due.op);
+        }
+        match op {
+            Op::MatMul { .. } => multiplied = true,
+            Op::LoadWeights { .. } if std::mem::take(&mut multiplied) => {
+                let mut left = 2 * (config.array_size as u64 + 1);
+                let fits = |next: &Working, left| next.places.start <= i && half_cycles(&next.op) <= left;
+                while let Some(next) = waiting.next_if(|next| fits(next, left)) {
+                    left -= half_cycles(&next.op);
+                    ordered.push(next.op);
+                }
+            }
+            _ => {}
+        }
+        ordered.push(*op);
+    }
+    ordered.extend(waiting.map(|rest| rest.op));
+    ordered
+}
+
+/// Twice the cycles that a working instruction keeps the accumulators busy for (specification 9.2).
+const fn half_cycles(op: &Op) -> u64 {
+    match *op {
+        Op::Simd { read: false, .. } => 3,
+        Op::Simd { write: false, .. } => 4,
+        Op::Simd { .. } => 8,
+        Op::DataMove { size, .. } => 2 * (size + 2),
+        _ => 0,
+    }
+}
+
+/// The accumulators that an instruction touches.
+fn accumulators(op: &Op) -> impl Iterator<Item = u64> {
+    let (run, size) = match *op {
+        Op::MatMul { accumulator, size, .. } => (accumulator, size),
+        Op::DataMove { kind, other, size, .. } if is_of_accumulators(kind) => (other, size),
+        _ => (Strided::default(), 0),
+    };
+    let simd = match *op {
+        Op::Simd { read, write, read_address, write_address, .. } => {
+            [read.then_some(read_address), write.then_some(write_address)]
+        }
+        _ => [None; 2],
+    };
+    (0..size).map(move |i| run.address + (i << run.stride_log2)).chain(simd.into_iter().flatten())
+}
+
+const fn is_of_accumulators(kind: DataMoveKind) -> bool {
+    use DataMoveKind::{AccumulatorToLocal, LocalToAccumulator, LocalToAccumulatorAccumulate};
+    matches!(kind, AccumulatorToLocal | LocalToAccumulator | LocalToAccumulatorAccumulate)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::machine::Machine;
+    use crate::op::{SimdOp, SimdSub};
+
+    fn config() -> Config {
+        let mut config = Config::preset("speech_robot").unwrap();
+        (config.dram0_depth, config.dram1_depth, config.local_depth, config.accumulator_depth) =
+            (32, 32, 32, 32);
+        config
+    }
+
+    fn run() -> impl Strategy<Value = (Strided, u64)> {
+        (0..24_u64, 0..2_u32, 1..5_u64)
+            .prop_map(|(address, stride_log2, size)| (Strided { address, stride_log2 }, size))
+    }
+
+    fn any_op() -> impl Strategy<Value = Op> {
+        let simd =
+            (any::<(bool, bool)>(), 0..8_u64, 0..8_u64).prop_map(|((write, max), from, to)| Op::Simd {
+                read: true,
+                write,
+                accumulate: false,
+                read_address: from,
+                write_address: to,
+                sub: SimdSub {
+                    op: if max { SimdOp::Max } else { SimdOp::Add },
+                    left: 0,
+                    right: 1,
+                    destination: u8::from(!write),
+                },
+            });
+        prop_oneof![
+            3 => (any::<bool>(), run(), run()).prop_map(|(accumulate, (local, size), (accumulator, _))| {
+                Op::MatMul { accumulate, zeroes: false, local, accumulator, size }
+            }),
+            3 => run().prop_map(|(local, size)| Op::LoadWeights { zeroes: false, local, size }),
+            2 => (0..7_usize, run(), run()).prop_map(|(kind, (local, size), (other, _))| {
+                Op::DataMove { kind: DataMoveKind::ALL[kind], local, other, size }
+            }),
+            4 => simd,
+        ]
+    }
+
+    /// All memories after `ops`, with something in them before.
+    fn memories(ops: &[Op]) -> Vec<Vec<i32>> {
+        let config = config();
+        let vectors = 32 * config.array_size as i32;
+        let mut machine = Machine::new(&config).unwrap();
+        let content = |step: i32| (0..vectors).map(|i| i * step % 501 - 250).collect::<Vec<i32>>();
+        machine.write_dram0(0, &content(7)).unwrap();
+        machine.write_dram1(0, &content(11)).unwrap();
+        machine.write_local(0, &content(13)).unwrap();
+        machine.run(ops, &mut |_| ()).unwrap();
+        let reads =
+            [Machine::read_dram0, Machine::read_dram1, Machine::read_local, Machine::read_accumulators];
+        reads.iter().map(|read| read(&machine, 0, 32).unwrap()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn memories_end_the_same(ops in prop::collection::vec(any_op(), 1..80)) {
+            let overlapped = overlap(ops.clone(), &config());
+            prop_assert_eq!(overlapped.len(), ops.len());
+            prop_assert_eq!(memories(&overlapped), memories(&ops));
+        }
+    }
+
+    #[test]
+    fn results_are_worked_on_while_weights_are_loaded() {
+        let weights = Op::LoadWeights { zeroes: false, local: Strided::default(), size: 9 };
+        let product = |address| Op::MatMul {
+            accumulate: false,
+            zeroes: false,
+            local: Strided::default(),
+            accumulator: Strided { address, stride_log2: 0 },
+            size: 1,
+        };
+        let relu = |address| Op::Simd {
+            read: true,
+            write: true,
+            accumulate: false,
+            read_address: address,
+            write_address: address,
+            sub: SimdSub { op: SimdOp::Max, left: 0, right: 1, destination: 0 },
+        };
+        let ops = vec![weights, product(0), weights, product(1), relu(0), relu(1)];
+        assert_eq!(
+            overlap(ops, &config()),
+            [weights, product(0), relu(0), weights, product(1), relu(1)],
+            "the first result is there when the second weights are loaded"
+        );
+    }
+}
