@@ -16,6 +16,7 @@ pub mod cost;
 pub mod error;
 mod formula;
 pub mod hir;
+mod kept;
 pub mod layers;
 pub mod lir;
 mod lookup;
@@ -120,7 +121,7 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
 /// The values of `graph` that `layer` saves whole: their objects bear their names.
 fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
     let saved = layer.steps.iter().filter_map(|step| match step {
-        hir::Step::Save { object, .. } => Some(&model.objects.get(*object).name),
+        hir::Step::Save { object, .. } | hir::Step::Keep { object } => Some(&model.objects.get(*object).name),
         _ => None,
     });
     saved.filter(|name| graph.find_value(name).is_some()).cloned().collect()

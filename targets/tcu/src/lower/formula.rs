@@ -34,8 +34,8 @@ impl Tile<'_> {
             });
             next += vectors.len() as u64;
         }
-        for i in 0..self.accumulators().count() {
-            self.evaluate(formula, &places, i);
+        for (i, change) in self.changes().into_iter().enumerate() {
+            self.evaluate(formula, &places, i, change);
         }
         Ok(())
     }
@@ -50,11 +50,10 @@ impl Tile<'_> {
     }
 
     /// The formula for the `i`-th vector of the tile.
-    fn evaluate(&mut self, formula: &Formula, places: &[Place], i: usize) {
-        let grid = self.grid.base + i as u64;
+    fn evaluate(&mut self, formula: &Formula, places: &[Place], i: usize, (from, to): (u64, u64)) {
         let block = (i / self.grid.pixels.len()) as u64;
         let source = |place: &Place| match place {
-            Place::Grid => grid,
+            Place::Grid => from,
             Place::All(at) => *at,
             Place::Blocks(first) => first + block,
             Place::Vectors(first) => first + i as u64,
@@ -64,7 +63,7 @@ impl Tile<'_> {
         for (k, (operation, place)) in formula.operations.iter().zip(places).enumerate() {
             let sub = with_register(operation.op, operation.swapped);
             if k + 1 == places.len() {
-                self.state.lir.simd(sub, Some(source(place)), Some((grid, false)));
+                self.state.lir.simd(sub, Some(source(place)), Some((to, false)));
             } else {
                 self.state.lir.simd(SimdSub { destination: 1, ..sub }, Some(source(place)), None);
             }

@@ -7,11 +7,12 @@ use std::fmt::Write;
 
 use npukit_graph::Graph;
 
-use super::Options;
 use super::error::LowerError;
+use super::kept::keep_sums;
 use super::layers::Builder;
 use super::object::{ObjectId, ObjectKind, Objects, VecRef};
 use super::rewrite::rewrite;
+use super::{Options, Order};
 use crate::config::Config;
 use crate::op::SimdOp;
 use crate::program::{HostStep, Layout};
@@ -55,6 +56,8 @@ pub struct Layer {
     pub blocks: usize,
     /// What is done, in order.
     pub steps: Vec<Step>,
+    /// Accumulators at the end of all, which a sum takes that is kept there while the layer runs.
+    pub kept: u64,
 }
 
 /// A step. Lists of references are pixel by pixel, block by block.
@@ -104,6 +107,13 @@ pub enum Step {
     },
     /// The sum of each window's vectors times their weights, lane by lane.
     WeightedSum(WeightedSum),
+    /// Starts with the grid that an earlier layer kept.
+    Resume,
+    /// Leaves the grid where it is for a later layer, and goes on with what the next step makes of it.
+    Keep {
+        /// What the grid is.
+        object: ObjectId,
+    },
     /// Stores the grid.
     Save {
         /// Where to.
@@ -317,7 +327,11 @@ pub enum Bias {
 pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
     let macs = graph.nodes.iter().map(|node| node.name.clone()).zip(graph.macs_by_node()).collect();
     let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
-    Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()
+    let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
+    if options.order == Order::Default {
+        keep_sums(&mut model, config);
+    }
+    Ok(model)
 }
 
 impl Layer {
@@ -385,6 +399,8 @@ impl Model {
             Step::WeightedSum(sum) => {
                 format!("weighted sum, {} windows, {} weights", sum.windows.len(), sum.weights.len())
             }
+            Step::Resume => "resume".to_owned(),
+            Step::Keep { object } => format!("keep {}", self.name(*object)),
             Step::Save { object, pixel_major } => {
                 format!("save {}{}", self.name(*object), if *pixel_major { " pixel-major" } else { "" })
             }

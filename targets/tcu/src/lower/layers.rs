@@ -309,7 +309,7 @@ impl<'g> Builder<'g> {
         let nodes = chain.nodes.iter().map(|&i| self.node(i).name.clone()).collect();
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);
         let Chain { macs, pixels, steps, .. } = chain;
-        self.layers.push(Layer { nodes, macs, pixels, blocks, steps });
+        self.layers.push(Layer { nodes, macs, pixels, blocks, steps, kept: 0 });
     }
 
     /// Reports a node; what reads its results is still looked at.

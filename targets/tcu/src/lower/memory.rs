@@ -221,7 +221,8 @@ impl Uses {
     }
 }
 
-fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
+/// Visits the objects that a layer reads from memory or writes to it.
+pub fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
     let mut vectors = |list: &[VecRef]| {
         // Runs of one object are the rule; visiting each once is enough.
         let mut last = VecRef::ZERO.object;
@@ -240,7 +241,7 @@ fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
             }
             Step::Load(list) | Step::AddVectors(list) | Step::Binary { vectors: list, .. } => vectors(list),
             Step::ChannelWise { operand: ChannelOperand::Blocks(list), .. } => vectors(list),
-            Step::ChannelWise { .. } | Step::Reduce { .. } => {}
+            Step::ChannelWise { .. } | Step::Reduce { .. } | Step::Resume | Step::Keep { .. } => {}
             Step::Formula(formula) => formula.operands().for_each(|operand| match operand {
                 Operand::Grid => {}
                 Operand::Blocks(list) | Operand::Vectors(list) => vectors(list),

@@ -9,7 +9,7 @@ use crate::op::{Op, Strided};
 impl Tile<'_> {
     /// Fills the grid.
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
-        let written = Written::new(self.blocks.len(), self.grid.pixels.len());
+        let written = Written::new(self.blocks.len(), self.grid.pixels.len(), self.resumed);
         let mut product = Product { matmul, written };
         let terms = (0..matmul.terms.len()).filter(|&term| self.concerns(matmul, term));
         let terms: Vec<Needed> = terms.map(|term| self.needed(matmul, term)).collect();
@@ -208,8 +208,9 @@ struct Written {
 }
 
 impl Written {
-    fn new(blocks: usize, pixels: usize) -> Self {
-        Self { pixels, flags: vec![false; blocks * pixels], counts: vec![0; blocks] }
+    fn new(blocks: usize, pixels: usize, all: bool) -> Self {
+        let count = if all { pixels } else { 0 };
+        Self { pixels, flags: vec![all; blocks * pixels], counts: vec![count; blocks] }
     }
 
     fn is(&self, block: usize, pixel: usize) -> bool {

@@ -51,6 +51,21 @@ pub(super) struct Grid {
     pub pixels: Vec<u32>,
     /// First accumulator.
     pub base: u64,
+    /// Accumulators from a block to the next.
+    pub stride: u64,
+}
+
+impl Grid {
+    /// The accumulators of `pixels`, block by block, from `base` on.
+    fn new(pixels: Vec<u32>, base: u64) -> Self {
+        let stride = pixels.len() as u64;
+        Self { pixels, base, stride }
+    }
+
+    /// The accumulator of the `pixel`-th pixel in the `block`-th block.
+    pub fn accumulator(&self, block: usize, pixel: usize) -> u64 {
+        self.base + block as u64 * self.stride + pixel as u64
+    }
 }
 
 /// What all tiles of a program share and none changes.
@@ -80,8 +95,8 @@ pub struct State {
 impl State {
     /// Where a tile's accumulators begin: behind those of the tile before when that leaves room, so that what
     /// is still done to its results does not stand in the way.
-    fn accumulators_for(&mut self, needed: Option<u64>, config: &Config) -> u64 {
-        let end = |first| needed.map(|needed| first + needed).filter(|&end| end <= config.accumulator_depth);
+    fn accumulators_for(&mut self, needed: Option<u64>, depth: u64) -> u64 {
+        let end = |first| needed.map(|needed| first + needed).filter(|&end| end <= depth);
         let first = end(self.accumulators).map_or(0, |_| self.accumulators);
         self.accumulators = end(first).unwrap_or(0);
         first
@@ -95,6 +110,12 @@ pub(super) struct Tile<'a> {
     layer: &'a Layer,
     pub blocks: Range<usize>,
     pub grid: Grid,
+    /// The grid before it, while what the grid holds is still only there.
+    pub source: Option<Grid>,
+    /// Whether the grid began with what an earlier layer kept.
+    pub resumed: bool,
+    /// Accumulators that the tile may use.
+    depth: u64,
     /// Accumulators taken by grids so far.
     taken: u64,
 }
@@ -109,12 +130,24 @@ pub fn emit(
     pixels: Range<usize>,
     blocks: Range<usize>,
 ) -> Result<(), TileError> {
+    let depth = context.config.accumulator_depth.saturating_sub(layer.kept);
     let mut grids = grids(layer, pixels).into_iter();
     let pixels = grids.next().unwrap_or_default();
     let size = (pixels.len() * blocks.len()) as u64;
-    let base = state.accumulators_for(needed(layer, size, &blocks), context.config);
-    let grid = Grid { pixels, base };
-    let mut tile = Tile { state, context, layer, blocks, grid, taken: base + size };
+    let base = state.accumulators_for(needed(layer, size, &blocks), depth);
+    let resumed = matches!(layer.steps.first(), Some(Step::Resume));
+    let keeps = layer.steps.iter().any(|step| matches!(step, Step::Keep { .. }));
+    let (grid, taken) = match pixels.first() {
+        // Where the whole layer's grid is kept.
+        Some(&first) if resumed || keeps => {
+            let stride = layer.pixels as u64;
+            let base = depth + blocks.start as u64 * stride + u64::from(first);
+            (Grid { pixels, base, stride }, 0)
+        }
+        _ => (Grid::new(pixels, base), size),
+    };
+    let taken = base + taken;
+    let mut tile = Tile { state, context, layer, blocks, grid, source: None, resumed, depth, taken };
     tile.take(0)?;
     for step in &layer.steps {
         tile.step(step, &mut grids)?;
@@ -131,7 +164,7 @@ fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
         Operand::Vectors(_) => size,
     };
     let beside = |step: &Step| match step {
-        Step::Binary { .. } => Some(size),
+        Step::Binary { .. } | Step::Keep { .. } => Some(size),
         Step::ChannelWise { operand: ChannelOperand::Blocks(vectors), .. } => {
             Some(vectors.len().min(blocks.len()) as u64)
         }
@@ -179,8 +212,20 @@ impl Tile<'_> {
                 let before = self.next_grid(grids)?;
                 self.weighted_sum(sum, &before)
             }
+            Step::Resume => Ok(()),
+            Step::Keep { .. } => self.keep(),
             Step::Save { object, pixel_major } => self.save(*object, *pixel_major),
         }
+    }
+
+    /// Goes on in other accumulators.
+    fn keep(&mut self) -> Result<(), TileError> {
+        let size = self.size(self.grid.pixels.len());
+        let base = self.take(size)?;
+        self.taken += size;
+        let grid = Grid::new(self.grid.pixels.clone(), base);
+        self.source = Some(std::mem::replace(&mut self.grid, grid));
+        Ok(())
     }
 
     fn size(&self, pixels: usize) -> u64 {
@@ -190,7 +235,7 @@ impl Tile<'_> {
     /// Checks that `extra` accumulators beyond the grids are there; gives the first.
     fn take(&mut self, extra: u64) -> Result<u64, TileError> {
         let needed = self.taken + extra;
-        if needed > self.context.config.accumulator_depth {
+        if needed > self.depth {
             return Err(TileError::Accumulators { needed });
         }
         self.state.limits.accumulators = self.state.limits.accumulators.max(needed);
@@ -202,17 +247,29 @@ impl Tile<'_> {
         let pixels = grids.next().unwrap_or_default();
         let base = self.take(self.size(pixels.len()))?;
         self.taken += self.size(pixels.len());
-        Ok(std::mem::replace(&mut self.grid, Grid { pixels, base }))
+        Ok(std::mem::replace(&mut self.grid, Grid::new(pixels, base)))
     }
 
     /// The accumulator of the tile's `pixel`-th pixel in its `block`-th block.
     pub fn accumulator(&self, block: usize, pixel: usize) -> u64 {
-        self.grid.base + (block * self.grid.pixels.len() + pixel) as u64
+        self.grid.accumulator(block, pixel)
     }
 
     /// All accumulators of the grid.
-    pub fn accumulators(&self) -> Range<u64> {
-        self.grid.base..self.grid.base + self.size(self.grid.pixels.len())
+    pub fn accumulators(&self) -> Vec<u64> {
+        self.accumulators_of(&self.grid)
+    }
+
+    fn accumulators_of(&self, grid: &Grid) -> Vec<u64> {
+        let of_block = |block| (0..grid.pixels.len()).map(move |pixel| grid.accumulator(block, pixel));
+        (0..self.blocks.len()).flat_map(of_block).collect()
+    }
+
+    /// The accumulators that hold the grid's values, each with the one where what is made of them belongs.
+    pub fn changes(&mut self) -> Vec<(u64, u64)> {
+        let to = self.accumulators();
+        let from = self.source.take().map_or_else(|| to.clone(), |source| self.accumulators_of(&source));
+        from.into_iter().zip(to).collect()
     }
 
     /// Loads what is not in local memory yet.
@@ -293,7 +350,7 @@ impl Tile<'_> {
     fn binary(&mut self, op: SimdOp, vectors: &[VecRef], swapped: bool) -> Result<(), TileError> {
         let vectors: Vec<VecRef> = self.of_grid(vectors).collect();
         let others = self.bring(&vectors)?;
-        for (grid, other) in self.accumulators().zip(others..) {
+        for (grid, other) in self.accumulators().into_iter().zip(others..) {
             // Register 1 takes the left operand.
             let (left, right) = if swapped { (other, grid) } else { (grid, other) };
             self.state.lir.simd(TO_REGISTER, Some(left), None);
@@ -307,30 +364,31 @@ impl Tile<'_> {
         let operands = match operand {
             ChannelOperand::Zero => {
                 self.state.lir.simd(ZERO_TO_REGISTER, None, None);
-                let all: Vec<u64> = self.accumulators().collect();
-                self.in_place(sub, all);
+                let all = self.changes();
+                self.change(sub, &all);
                 return Ok(());
             }
             ChannelOperand::Blocks(vectors) if vectors.len() == 1 => vectors.clone(),
             ChannelOperand::Blocks(vectors) => vectors[self.blocks.clone()].to_vec(),
         };
         let base = self.bring(&operands)?;
-        let per_operand = self.grid.pixels.len() * self.blocks.len() / operands.len();
-        for (i, (&vector, place)) in operands.iter().zip(base..).enumerate() {
-            if self.changes_nothing(op, vector) {
+        let in_place = self.source.is_none();
+        let all = self.changes();
+        let per_operand = all.len() / operands.len();
+        for ((&vector, place), changes) in operands.iter().zip(base..).zip(all.chunks(per_operand.max(1))) {
+            if in_place && self.changes_nothing(op, vector) {
                 continue;
             }
             self.state.lir.simd(TO_REGISTER, Some(place), None);
-            let grid = self.accumulators().skip(i * per_operand).take(per_operand).collect();
-            self.in_place(sub, grid);
+            self.change(sub, changes);
         }
         Ok(())
     }
 
-    /// The same operation on each of these accumulators.
-    fn in_place(&mut self, sub: SimdSub, accumulators: Vec<u64>) {
-        for accumulator in accumulators {
-            self.state.lir.simd(sub, Some(accumulator), Some((accumulator, false)));
+    /// The same operation on each accumulator, to another or to itself.
+    fn change(&mut self, sub: SimdSub, changes: &[(u64, u64)]) {
+        for &(from, to) in changes {
+            self.state.lir.simd(sub, Some(from), Some((to, false)));
         }
     }
 

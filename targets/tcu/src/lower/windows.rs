@@ -16,7 +16,7 @@ impl Tile<'_> {
         for (block, _) in self.blocks.clone().enumerate() {
             for (i, &pixel) in self.grid.pixels.iter().enumerate() {
                 sources.clear();
-                let first = before.base + (block * before.pixels.len()) as u64;
+                let first = before.accumulator(block, 0);
                 let position = |p: &u32| before.pixels.binary_search(p).unwrap_or_default() as u64;
                 sources.extend(windows.get(pixel as usize).iter().map(|p| first + position(p)));
                 visit(self.accumulator(block, i), pixel as usize, &sources);
@@ -85,7 +85,7 @@ impl Tile<'_> {
                 self.state.lir.simd(product, Some(source), Some((to, accumulate)));
             }
         }
-        let unwritten = self.accumulators().zip(written).filter(|&(_, written)| !written);
+        let unwritten = self.accumulators().into_iter().zip(written).filter(|&(_, written)| !written);
         unwritten.for_each(|(to, _)| self.state.lir.simd(ZERO, None, Some((to, false))));
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Tile<'_> {
 
     /// Gives every sum its bias; says which sums have one.
     fn begin_sums(&mut self, sum: &WeightedSum) -> Result<Vec<bool>, TileError> {
-        let sums = self.accumulators().count();
+        let sums = self.accumulators().len();
         if sum.bias.is_empty() {
             return Ok(vec![false; sums]);
         }

@@ -106,7 +106,8 @@ impl Builder<'_> {
         let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
         let vectors = self.stored(view.vectors);
         let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];
-        self.layers.push(Layer { nodes: vec![format!("copy to {name}")], macs: 0, pixels, blocks, steps });
+        let nodes = vec![format!("copy to {name}")];
+        self.layers.push(Layer { nodes, macs: 0, pixels, blocks, steps, kept: 0 });
         object
     }
 }

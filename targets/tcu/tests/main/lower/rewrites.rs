@@ -46,6 +46,18 @@ const FACTORS: [[f32; 4]; 4] =
     [[1.0, 2.0, 0.75, 3.0], [0.01, 1.0, 4.0, 0.1], [0.0, 1.5, 0.0, 2.0], [1.0, -1.0, 0.5, 2.0]];
 
 #[test]
+fn what_goes_around_a_block_waits_in_the_accumulators() {
+    let hir = |accumulators| {
+        let mut net = Net::new();
+        net.graph.outputs = residual(&mut net, 4, FACTORS[0]);
+        lower::stages(&net.graph, &config(8, 4096, accumulators), &Options::default()).unwrap().hir
+    };
+    let roomy = hir(2048);
+    assert!(roomy.contains("  keep ") && roomy.contains("  resume"), "{roomy}");
+    assert!(!hir(64).contains("resume"), "there is no room");
+}
+
+#[test]
 fn residual_blocks_keep_their_values() {
     for (n, channels) in [(8, 4), (8, 2), (16, 4), (4, 4), (3, 5), (1, 2)] {
         for factors in FACTORS {
