@@ -263,6 +263,9 @@ pub struct TimeArgs {
     /// Write what each unit does when, as a Chrome trace for <https://ui.perfetto.dev>
     #[arg(long, value_name = "OUT.json")]
     pub trace: Option<PathBuf>,
+    /// Write what every part of the machine does in each cycle, as text
+    #[arg(long, value_name = "OUT.txt")]
+    pub cycles: Option<PathBuf>,
     /// Write the cycles of each instruction
     #[arg(long, value_name = "OUT.csv")]
     pub by_instruction: Option<PathBuf>,

@@ -46,6 +46,9 @@ pub(crate) fn samples(
     transpose(&assign(arrays, ports)?, ports)
 }
 
+/// Endings of texts that targets read: tables, and images of memories in digits.
+const TEXTS: [&str; 2] = ["csv", "bin"];
+
 /// The arrays of a file, with the names they are for.
 fn read(
     file: &InputFile,
@@ -64,8 +67,10 @@ fn read(
         return Ok(arrays.into_iter().map(|(array, tensor)| (named(array), tensor)).collect());
     }
     match read_text {
-        Some(read_text) if has_extension(path, "csv") => Ok(vec![(name.clone(), read_text(path, &bytes)?)]),
-        Some(_) => Err(Error::UnknownInput { path: path.clone(), legal: ".npy, .npz or .csv" }),
+        Some(read_text) if TEXTS.iter().any(|text| has_extension(path, text)) => {
+            Ok(vec![(name.clone(), read_text(path, &bytes)?)])
+        }
+        Some(_) => Err(Error::UnknownInput { path: path.clone(), legal: ".npy, .npz, .csv or .bin" }),
         None => Err(Error::UnknownInput { path: path.clone(), legal: ".npy or .npz" }),
     }
 }

@@ -106,6 +106,11 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("time --trace"))
     }
 
+    /// Writes what every part of the machine does in each cycle, as text.
+    fn cycles(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
+        Err(self.unsupported("time --cycles"))
+    }
+
     /// A sample of input `port` in the model's shape, for one given as rows of vectors.
     ///
     /// None when it is already, or when the artifact does not say how.

@@ -108,6 +108,17 @@ impl Direction {
         Self::ALL.into_iter().find(|direction| direction.code() == code)
     }
 
+    /// Its place in [`Direction::ALL`].
+    pub const fn index(self) -> usize {
+        match self {
+            Self::North => 0,
+            Self::West => 1,
+            Self::Centre => 2,
+            Self::East => 3,
+            Self::South => 4,
+        }
+    }
+
     /// What is seen from the other side.
     pub const fn opposite(self) -> Self {
         match self {

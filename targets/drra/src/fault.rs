@@ -34,10 +34,12 @@ pub enum Fault {
         kind: FaultKind,
     },
     /// It does not end.
-    #[error("still running after {cycles} cycles\n{state}")]
+    #[error("still running in cycle {cycle}, after {computed} cycles in which something happened\n{state}")]
     Limit {
-        /// Cycles run.
-        cycles: u64,
+        /// The next cycle.
+        cycle: u64,
+        /// Cycles computed.
+        computed: u64,
         /// Where every cell is.
         state: String,
     },

@@ -4,7 +4,9 @@
 //! cell; [`isa`] says what a word means to the component it goes to, [`op`] has the typed form. Here time is part of
 //! the meaning: the machine that computes is the machine that counts cycles.
 
+mod activity;
 pub mod agu;
+pub mod artifact;
 pub mod asm;
 pub mod binary;
 pub mod check;
@@ -25,7 +27,7 @@ pub mod program;
 pub mod schedule;
 pub mod state;
 pub mod target;
-pub mod token;
+mod token;
 
 pub use component::Component;
 pub use fabric::Fabric;

@@ -14,7 +14,7 @@ use crate::binary::Image;
 use crate::check::{Refusal, refusals};
 use crate::exec::sequencer::{Notice, execute};
 use crate::exec::swb;
-use crate::fabric::Fabric;
+use crate::fabric::{Direction, Fabric};
 use crate::fault::{Fault, FaultKind};
 use crate::op::Op;
 use crate::program::{At, Program, ProgramError};
@@ -24,8 +24,8 @@ pub use buffer::Buffer;
 pub use observer::{Access, Observer};
 use transfer::Transfers;
 
-/// Cycles after which a run is given up unless told otherwise: some seconds.
-pub const DEFAULT_LIMIT: u64 = 1 << 28;
+/// Cycles computed after which a run is given up unless told otherwise: some seconds.
+pub const DEFAULT_LIMIT: u64 = 1 << 25;
 /// Warnings listed of a run; more are counted only.
 const MOST_WARNINGS: usize = 100;
 
@@ -38,8 +38,12 @@ pub struct Machine {
     pub input: Buffer,
     /// What the cells of the bottom write.
     pub output: Buffer,
+    /// The cell at each side of a cell.
+    neighbours: Vec<[Option<usize>; 5]>,
     transfers: Transfers,
     due: Vec<usize>,
+    /// Cells that have halted.
+    halted: usize,
     warnings: Warnings,
 }
 
@@ -109,12 +113,15 @@ impl Machine {
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
         let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, ops)).collect();
+        let sides = |index| Direction::ALL.map(|side| fabric.neighbour(index, side));
         Ok(Self {
+            neighbours: (0..fabric.cells.len()).map(sides).collect(),
             cells,
             input: Buffer::new("input", fabric.input_depth),
             output: Buffer::new("output", fabric.output_depth),
             transfers: Transfers::default(),
             due: Vec::new(),
+            halted: 0,
             warnings: Warnings::default(),
             fabric: fabric.clone(),
         })
@@ -154,16 +161,19 @@ impl Machine {
 
     /// Calls the program: every cell starts at its first instruction, and the run ends with the last halt.
     ///
-    /// Errors: what cannot be executed, and more than `limit` cycles.
+    /// Errors: what cannot be executed, and a run in which more than `limit` cycles have to be computed; those that
+    /// are passed over do not count.
     pub fn run(&mut self, limit: u64, observer: &mut impl Observer) -> Result<Run, Fault> {
         self.call();
+        let mut computed = 0;
         loop {
             let cycle = self.cells.iter().map(|cell| cell.wake).min().unwrap_or(u64::MAX);
-            if cycle >= limit {
-                return Err(Fault::Limit { cycles: limit, state: self.describe() });
+            if computed >= limit {
+                return Err(Fault::Limit { cycle, computed, state: self.describe() });
             }
             self.cycle(cycle, observer)?;
-            if self.cells.iter().all(|cell| cell.sequencer.halted.is_some()) {
+            computed += 1;
+            if self.halted == self.cells.len() {
                 return Ok(self.finish(cycle));
             }
         }
@@ -175,7 +185,7 @@ impl Machine {
     }
 
     fn call(&mut self) {
-        self.warnings = Warnings::default();
+        (self.warnings, self.halted) = (Warnings::default(), 0);
         for index in 0..self.cells.len() {
             let start = self.start(index);
             let Some(cell) = self.cells.get_mut(index) else { continue };
@@ -282,19 +292,24 @@ impl Machine {
             return Ok(());
         };
         let switched = swb::switch(state);
+        if state.sequencer.next != cycle {
+            let is_quiet = state.ports.emitted == 0 && !changed && !switched;
+            state.wake =
+                if is_quiet { state.sequencer.next.min(state.ports.next_cycle()) } else { cycle + 1 };
+            return Ok(());
+        }
+        state.wake = cycle + 1;
         let pc = state.sequencer.pc;
-        let op = state.sequencer.op(cycle);
-        if let Some(op) = op
-            && observer.is_on()
+        if observer.is_on()
+            && let Some(op) = state.sequencer.op(cycle)
         {
             observer.issue(cycle, index, pc, &op);
         }
         let at = At { place: self.fabric.place(index), pc };
-        let told = execute(state, cell, self.fabric.options, cycle);
-        let is_quiet = op.is_none() && state.ports.emitted == 0 && !changed && !switched;
-        state.wake = if is_quiet { state.sequencer.next.min(state.ports.next_cycle()) } else { cycle + 1 };
         let fault = |kind| Fault::Instruction { cycle, at, kind };
-        match told.map_err(fault)? {
+        let told = execute(state, cell, self.fabric.options, cycle).map_err(fault)?;
+        self.halted += usize::from(state.sequencer.halted.is_some());
+        match told {
             Some(Notice::Early(kind)) if self.fabric.options.strict => return Err(fault(kind)),
             Some(Notice::Early(kind)) => self.warnings.add(cycle, at, kind.to_string()),
             Some(Notice::DivisionByZero) => self.warnings.add(cycle, at, "division by 0 gives 0".to_owned()),

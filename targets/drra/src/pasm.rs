@@ -10,7 +10,6 @@ pub(crate) mod error;
 mod layout;
 mod parser;
 pub mod pattern;
-mod token;
 
 pub use ast::Program;
 pub use error::{PasmError, PasmErrors};

@@ -2,7 +2,7 @@
 
 use crate::agu::{Pattern, Walk};
 use crate::component::Component;
-use crate::fabric::{Cell, Row, SLOTS};
+use crate::fabric::{Cell, Direction, Row, SLOTS};
 use crate::op::{DpuMode, Op};
 
 /// Ports of a cell: bit `4 * slot + port` of masks.
@@ -98,8 +98,12 @@ pub struct Swb {
     pub word_source: [[u8; SLOTS]; OPTIONS],
     /// Directions each slot sends to, a bit each.
     pub send: [[u16; SLOTS]; OPTIONS],
-    /// Slots that take from each direction, by code, a bit each.
-    pub receive: [[u16; 9]; OPTIONS],
+    /// Slots that take from each direction, by its index, a bit each.
+    pub receive: [[u16; 5]; OPTIONS],
+    /// The direction each slot's rows come from, as `receive` has it.
+    pub bulk_source: [[Option<Direction>; SLOTS]; OPTIONS],
+    /// The slot whose rows leave in each direction, as `send` has it.
+    pub sender: [[Option<u8>; 5]; OPTIONS],
     /// Option of the words in force.
     pub word_option: u8,
     /// Option of the bulk rows in force.
@@ -255,7 +259,9 @@ impl Default for Swb {
             links: Default::default(),
             word_source: [[NO_SLOT; SLOTS]; OPTIONS],
             send: [[0; SLOTS]; OPTIONS],
-            receive: [[0; 9]; OPTIONS],
+            receive: [[0; 5]; OPTIONS],
+            bulk_source: [[None; SLOTS]; OPTIONS],
+            sender: [[None; 5]; OPTIONS],
             word_option: 0,
             bulk_option: 0,
         }
@@ -263,7 +269,7 @@ impl Default for Swb {
 }
 
 impl Dpu {
-    const fn new(slot: u8, fraction_bits: u32) -> Self {
+    pub(crate) const fn new(slot: u8, fraction_bits: u32) -> Self {
         let idle = DpuConfig { mode: DpuMode::Idle, immediate: 0 };
         Self { slot, fraction_bits, configs: [idle; OPTIONS], config: 0, out: 0, acc: 0, ir: 0 }
     }

@@ -2,12 +2,15 @@
 
 mod instance;
 mod model;
+mod program;
 
-use npukit_target::{Case, Config as Source, Instance, Preset, Reader, Target, TargetError};
+use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
+use crate::artifact;
 use crate::config::{PRESETS, from_json, from_short, preset};
 use crate::conform;
 use instance::DrraInstance;
+use program::DrraProgram;
 
 /// KTH's DRRA: a coarse-grained reconfigurable fabric.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +48,14 @@ impl Target for Drra {
             Source::Preset(name) => named(name)?,
             Source::File { name, bytes } => from_file(name, bytes)?,
         }))
+    }
+
+    fn artifact_extensions(&self) -> &'static [&'static str] {
+        &["drra"]
+    }
+
+    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+        Ok(Box::new(DrraProgram::new(artifact::read(path, files)?)))
     }
 
     fn vectors(&self, _path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {

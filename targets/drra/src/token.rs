@@ -1,134 +1,141 @@
-//! Tokens of assembly and of PASM: [`tokens`].
-//!
-//! Identifiers, numbers with a sign (decimal, or after `0b`, `0o`, `0d`, `0x`), strings in double quotes and single
-//! characters; `#` begins a comment.
+//! [`tokens`]: cuts assembly and PASM into tokens.
 
 use npukit_base::Span;
 
-/// What a token is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenKind<'a> {
-    /// A letter, then letters, digits and underscores.
-    Identifier(&'a str),
-    /// A number.
-    Number(i64),
-    /// What stands between double quotes, in a line.
-    Text(&'a str),
-    /// One of `= , { } ( ) < >`.
-    Mark(char),
-    /// Anything else: digits that are no number, a quote that does not end.
-    Other(&'a str),
-}
-
-/// A token and where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token<'a> {
-    /// What it is.
-    pub kind: TokenKind<'a>,
-    /// Where it stands.
+/// A token and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token<'a> {
+    pub kind: TokenKind,
+    pub text: &'a str,
     pub span: Span,
 }
 
-const MARKS: [char; 8] = ['=', ',', '{', '}', '(', ')', '<', '>'];
+impl Token<'_> {
+    /// Whether it is this punctuation.
+    pub fn is(&self, mark: &str) -> bool {
+        self.kind == TokenKind::Punctuation && self.text == mark
+    }
+}
 
-/// Cuts a text. Every text has tokens; what is none is [`TokenKind::Other`].
-pub fn tokens(text: &str) -> Vec<Token<'_>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let first = rest.chars().next().unwrap_or(' ');
-        let size = match first {
-            '#' => rest.find('\n').unwrap_or(rest.len()),
-            '"' => quoted(rest),
-            '+' | '-' => 1 + word(rest.get(1..).unwrap_or_default()),
-            _ if is_word(first) => word(rest),
-            _ => first.len_utf8(),
-        };
-        let piece = rest.get(..size).unwrap_or(rest);
-        if first != '#' && !first.is_whitespace() {
-            found.push(Token { kind: kind(piece, first), span: Span::new(at, at + size) });
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    Integer(i64),
+    Identifier,
+    /// Quotes included.
+    Text,
+    /// One of `= , { } ( ) < >`.
+    Punctuation,
+    /// From `#` to the end of its line.
+    Comment,
+}
+
+/// Characters that make no token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NoToken {
+    pub found: String,
+    /// What is wrong with them.
+    pub fault: &'static str,
+    pub span: Span,
+}
+
+/// Cuts `text` into tokens, comments included; what is no token is reported and left out.
+pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<NoToken>) {
+    let (mut tokens, mut errors) = (Vec::new(), Vec::new());
+    let mut start = 0;
+    while let Some(first) = text.get(start..).and_then(|rest| rest.chars().next()) {
+        let rest = text.get(start..).unwrap_or_default();
+        let size = if first.is_whitespace() { first.len_utf8() } else { size(rest, first) };
+        let piece = rest.get(..size).unwrap_or_default();
+        let span = Span::new(start, start + size);
+        start += size;
+        if first.is_whitespace() {
+            continue;
         }
-        at += size;
+        match kind(piece, first) {
+            Ok(kind) => tokens.push(Token { kind, text: piece, span }),
+            Err(fault) => {
+                let found = piece.chars().take(24).collect();
+                errors.push(NoToken { found, fault, span });
+            }
+        }
     }
-    found
+    (tokens, errors)
 }
 
-/// Bytes up to the closing quote, or up to the end of the line when there is none.
-fn quoted(rest: &str) -> usize {
-    let inner = rest.get(1..).unwrap_or_default();
-    match inner.find(['"', '\n']) {
-        Some(end) if inner.as_bytes().get(end) == Some(&b'"') => end + 2,
-        Some(end) => end + 1,
-        None => rest.len(),
+/// Bytes of the token that begins with `first`.
+fn size(rest: &str, first: char) -> usize {
+    let line = rest.find('\n').unwrap_or(rest.len());
+    let word = |from: usize| {
+        let tail = rest.get(from..).unwrap_or_default();
+        from + tail.find(|letter: char| !is_word(letter)).unwrap_or(tail.len())
+    };
+    match first {
+        '#' => line,
+        '"' => rest.get(1..line).and_then(|inner| inner.find('"')).map_or(line, |end| end + 2),
+        '+' | '-' => word(1),
+        _ if is_word(first) => word(0),
+        _ => first.len_utf8(),
     }
-}
-
-fn word(rest: &str) -> usize {
-    rest.find(|letter| !is_word(letter)).unwrap_or(rest.len())
 }
 
 const fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-fn kind(piece: &str, first: char) -> TokenKind<'_> {
+fn kind(piece: &str, first: char) -> Result<TokenKind, &'static str> {
     match first {
-        '"' => {
-            let inner = piece.strip_prefix('"').and_then(|inner| inner.strip_suffix('"'));
-            inner.map_or(TokenKind::Other(piece), TokenKind::Text)
-        }
-        _ if first.is_ascii_alphabetic() => TokenKind::Identifier(piece),
-        _ if MARKS.contains(&first) => TokenKind::Mark(first),
-        _ => number(piece).map_or(TokenKind::Other(piece), TokenKind::Number),
+        '#' => Ok(TokenKind::Comment),
+        '"' if piece.len() > 1 && piece.ends_with('"') => Ok(TokenKind::Text),
+        '"' => Err("a text ends on the line it begins on, with a quotation mark"),
+        '=' | ',' | '{' | '}' | '(' | ')' | '<' | '>' => Ok(TokenKind::Punctuation),
+        '+' | '-' | '0'..='9' => integer(piece)
+            .map(TokenKind::Integer)
+            .ok_or("numbers are decimal or begin with 0b, 0o, 0d or 0x, and have at most 63 bits"),
+        _ if first.is_ascii_alphabetic() => Ok(TokenKind::Identifier),
+        '_' => Err("names begin with a letter"),
+        _ => Err("there is no such character"),
     }
 }
 
-/// The value of a number with an optional sign.
-fn number(text: &str) -> Option<i64> {
+/// The value of a number with an optional sign and base.
+fn integer(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
+    if !digits.starts_with(|digit: char| digit.is_ascii_digit()) {
+        return None;
+    }
     let lower = digits.to_ascii_lowercase();
-    let (digits, radix) = [("0b", 2), ("0o", 8), ("0d", 10), ("0x", 16)]
-        .into_iter()
-        .find_map(|(prefix, radix)| Some((lower.strip_prefix(prefix)?, radix)))
-        .unwrap_or((&lower, 10));
-    // A second sign is no digit.
-    let magnitude = i64::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with(['+', '-']))?;
-    Some(if negative { -magnitude } else { magnitude })
+    let bases = [("0b", 2), ("0o", 8), ("0d", 10), ("0x", 16)];
+    let base = bases.iter().find_map(|(prefix, base)| Some((lower.strip_prefix(prefix)?, *base)));
+    let (digits, base) = base.unwrap_or((&lower, 10));
+    let value = u64::from_str_radix(digits, base).ok().filter(|_| !digits.starts_with('+'))?;
+    let value = i64::try_from(value).ok()?;
+    Some(if negative { -value } else { value })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<TokenKind<'_>> {
-        tokens(text).iter().map(|token| token.kind).collect()
-    }
-
     #[test]
-    fn texts_are_cut() {
-        use TokenKind::{Identifier, Mark, Number, Text};
-        let cut = kinds("rep<a>(iter=-3, # all\n s=\"x < y\")");
-        let head = [Identifier("rep"), Mark('<'), Identifier("a"), Mark('>'), Mark('('), Identifier("iter")];
-        let tail = [Mark('='), Number(-3), Mark(','), Identifier("s"), Mark('='), Text("x < y"), Mark(')')];
-        assert_eq!(cut, [&head[..], &tail[..]].concat());
-    }
-
-    #[test]
-    fn numbers_have_four_bases() {
-        for (text, value) in [("0b101", 5), ("0o17", 15), ("0d12", 12), ("-0xFf", -255), ("+7", 7)] {
-            assert_eq!(kinds(text), [TokenKind::Number(value)], "{text}");
+    fn numbers_have_signs_and_bases() {
+        let cases = [("12", 12), ("-0x10", -16), ("+0b101", 5), ("0o17", 15), ("0d19", 19)];
+        for (text, value) in cases {
+            assert_eq!(integer(text), Some(value), "{text}");
         }
-        for text in ["1z", "0x", "--1", "0x-1", "99999999999999999999", "\"open", "é", "-"] {
-            assert!(matches!(kinds(text).first(), Some(TokenKind::Other(_))), "{text}");
+        for text in ["", "-", "0x", "1z", "0x+1", "--1", "9223372036854775808"] {
+            assert_eq!(integer(text), None, "{text}");
         }
     }
 
     #[test]
-    fn spans_are_of_bytes() {
-        let spans: Vec<_> = tokens("é ab").iter().map(|token| (token.span.start, token.span.end)).collect();
-        assert_eq!(spans, [(0, 2), (3, 5)]);
+    fn what_is_no_token_is_named_and_left_out() {
+        let (found, errors) = tokens("rop<a> 1_ é \"x\" # end\n\"open");
+        let texts: Vec<&str> = found.iter().map(|token| token.text).collect();
+        assert_eq!(texts, ["rop", "<", "a", ">", "\"x\"", "# end"]);
+        assert_eq!(errors.len(), 3);
     }
 }

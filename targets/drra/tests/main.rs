@@ -14,10 +14,14 @@ mod generator;
 mod isa;
 #[path = "main/lower.rs"]
 mod lower;
+#[path = "main/machine.rs"]
+mod machine;
 #[path = "main/networks.rs"]
 mod networks;
 #[path = "main/pasm.rs"]
 mod pasm;
+#[path = "main/program.rs"]
+mod program;
 #[path = "main/scheduler.rs"]
 mod scheduler;
 #[path = "main/shared.rs"]

@@ -19,25 +19,26 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         options: options(args),
         from_samples: args.from_samples.clone(),
     };
-    let paths = [&args.trace, &args.samples, &args.by_instruction];
+    let paths = [&args.trace, &args.cycles, &args.samples, &args.by_instruction];
     let staged = paths.map(|path| path.as_deref().map(Staged::new).transpose());
-    let [mut trace, mut samples, mut instructions] = collect(staged)?;
+    let [mut trace, mut cycles, mut samples, mut instructions] = collect(staged)?;
     let sinks = Sinks {
         trace: trace.as_mut().map(Staged::writer),
+        cycles: cycles.as_mut().map(Staged::writer),
         samples: samples.as_mut().map(Staged::writer),
         instructions: instructions.as_mut().map(Staged::writer),
     };
     let report = without_bar(|context| time_with(&request, sinks, context))?;
-    let files = [trace, samples, instructions].into_iter().flatten();
+    let files = [trace, cycles, samples, instructions].into_iter().flatten();
     files.map(Staged::finish).collect::<Result<Vec<_>, _>>()?;
     let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
     Ok(Answer::new(text(&report) + &written.collect::<String>(), &report))
 }
 
 /// All of them, or the first failure.
-fn collect<T>(results: [Result<T, Failure>; 3]) -> Result<[T; 3], Failure> {
-    let [a, b, c] = results;
-    Ok([a?, b?, c?])
+fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
+    let [a, b, c, d] = results;
+    Ok([a?, b?, c?, d?])
 }
 
 /// The target's options that are given.

@@ -26,6 +26,8 @@ pub struct Request {
 pub struct Sinks<'a> {
     /// Takes a Chrome trace of what each unit does when.
     pub trace: Option<&'a mut dyn Write>,
+    /// Takes what every part of the machine does in each cycle, as text.
+    pub cycles: Option<&'a mut dyn Write>,
     /// Takes what the hardware's sampling unit would give.
     pub samples: Option<&'a mut dyn Write>,
     /// Takes the cycles of each instruction, as CSV.
@@ -66,6 +68,9 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     };
     if let Some(out) = sinks.trace {
         compiled.trace(&options, out)?;
+    }
+    if let Some(out) = sinks.cycles {
+        compiled.cycles(&options, out)?;
     }
     if let Some(out) = sinks.samples {
         compiled.samples(&options, out)?;

@@ -10,7 +10,7 @@ use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place};
 use crate::isa::{Field, Instruction, Isa, Row};
 use crate::program::{At, Program};
-use crate::token::{Token, TokenKind, tokens};
+use crate::token::{NoToken, Token, TokenKind, tokens};
 
 /// Faults listed of one file; more are counted only.
 const MOST_ERRORS: usize = 100;
@@ -30,11 +30,12 @@ pub struct Source {
 ///
 /// Errors: every fault of the file, the first 100 of them with their places.
 pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmErrors> {
-    let tokens = tokens(text);
+    let (tokens, mut errors) = read(text);
     let mut parser = Parser { rest: &tokens, last: Span::default() };
-    let (mut source, mut errors, mut more) = (Source::default(), Vec::new(), 0);
+    let (mut source, mut more) = (Source::default(), errors.len().saturating_sub(MOST_ERRORS));
+    errors.truncate(MOST_ERRORS);
     let mut cell = None;
-    while let Some(first) = parser.rest.first().copied() {
+    while let Some(first) = parser.rest.first().cloned() {
         let result = parser.call().and_then(|call| statement(fabric, &call, &mut cell, &mut source));
         if let Err(error) = result {
             parser.recover(text, first);
@@ -51,13 +52,24 @@ pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmEr
 ///
 /// Errors: the first fault, with its place in `text`.
 pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmError> {
-    let tokens = tokens(text);
+    let (tokens, errors) = read(text);
+    errors.into_iter().next().map_or(Ok(()), Err)?;
     let mut parser = Parser { rest: &tokens, last: Span::default() };
     let call = parser.call()?;
     match parser.rest.first() {
         Some(token) => Err(syntax("the end of the line", text_of(token), token.span, String::new())),
         None => resolve(component, &call).map(|(instruction, _)| instruction),
     }
+}
+
+/// The tokens of a text without its comments, and what is none.
+fn read(text: &str) -> (Vec<Token<'_>>, Vec<AsmError>) {
+    let (mut tokens, errors) = tokens(text);
+    tokens.retain(|token| token.kind != TokenKind::Comment);
+    let error = |NoToken { found, fault, span }: NoToken| {
+        syntax("a token", format!("`{found}`"), span, fault.to_owned())
+    };
+    (tokens, errors.into_iter().map(error).collect())
 }
 
 /// `name(key=value, ...)`
@@ -76,7 +88,7 @@ impl<'a> Call<'a> {
     /// A number that must be there.
     fn number(&self, key: &str) -> Result<i64, AsmError> {
         match self.argument(key) {
-            Some((_, _, Token { kind: TokenKind::Number(value), .. })) => Ok(*value),
+            Some((_, _, Token { kind: TokenKind::Integer(value), .. })) => Ok(*value),
             Some((_, _, other)) => Err(syntax("a number", text_of(other), other.span, String::new())),
             None => {
                 let expected = format!("`{key}=` in `{}`", self.name);
@@ -96,7 +108,7 @@ impl<'a> Parser<'a> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         self.last = first.span;
-        Some(*first)
+        Some(first.clone())
     }
 
     fn fail<T>(&self, expected: &str, found: Option<Token<'_>>) -> Result<T, AsmError> {
@@ -112,14 +124,14 @@ impl<'a> Parser<'a> {
 
     fn identifier(&mut self, expected: &str) -> Result<(&'a str, Span), AsmError> {
         match self.next() {
-            Some(Token { kind: TokenKind::Identifier(name), span }) => Ok((name, span)),
+            Some(Token { kind: TokenKind::Identifier, text, span }) => Ok((text, span)),
             other => self.fail(expected, other),
         }
     }
 
-    fn mark(&mut self, mark: char) -> Result<(), AsmError> {
+    fn mark(&mut self, mark: &str) -> Result<(), AsmError> {
         match self.next() {
-            Some(Token { kind: TokenKind::Mark(found), .. }) if found == mark => Ok(()),
+            Some(token) if token.is(mark) => Ok(()),
             other => self.fail(&format!("`{mark}`"), other),
         }
     }
@@ -127,22 +139,22 @@ impl<'a> Parser<'a> {
     fn call(&mut self) -> Result<Call<'a>, AsmError> {
         let (name, name_span) = self.identifier("an instruction")?;
         let mut arguments = Vec::new();
-        self.mark('(')?;
-        if self.rest.first().is_some_and(|token| token.kind == TokenKind::Mark(')')) {
-            self.mark(')')?;
+        self.mark("(")?;
+        if self.rest.first().is_some_and(|token| token.is(")")) {
+            self.mark(")")?;
             return Ok(Call { name, name_span, arguments, span: name_span.to(self.last) });
         }
         loop {
             let (key, span) = self.identifier("a field")?;
-            self.mark('=')?;
+            self.mark("=")?;
             let value = match self.next() {
-                Some(token @ Token { kind: TokenKind::Number(_) | TokenKind::Identifier(_), .. }) => token,
+                Some(token @ Token { kind: TokenKind::Integer(_) | TokenKind::Identifier, .. }) => token,
                 other => return self.fail("a value", other),
             };
             arguments.push((key, span, value));
             match self.next() {
-                Some(Token { kind: TokenKind::Mark(','), .. }) => {}
-                Some(Token { kind: TokenKind::Mark(')'), .. }) => break,
+                Some(token) if token.is(",") => {}
+                Some(token) if token.is(")") => break,
                 other => return self.fail("`,` or `)`", other),
             }
         }
@@ -286,7 +298,7 @@ fn field<'a>(row: &'a Row, key: &str) -> Option<(usize, &'a Field)> {
 /// A slot or port.
 fn slot(value: &Token<'_>) -> Result<u8, AsmError> {
     let number = match value.kind {
-        TokenKind::Number(number) => u8::try_from(number).ok().filter(|slot| *slot < 16),
+        TokenKind::Integer(number) => u8::try_from(number).ok().filter(|slot| *slot < 16),
         _ => None,
     };
     number.ok_or_else(|| range(&text_of(value), "0 to 15".to_owned(), value.span, "a slot".to_owned()))
@@ -294,8 +306,8 @@ fn slot(value: &Token<'_>) -> Result<u8, AsmError> {
 
 fn bits(row: &Row, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
     let found = match value.kind {
-        TokenKind::Number(number) => field.bits_of(number),
-        TokenKind::Identifier(name) => field.code_of(name),
+        TokenKind::Integer(number) => field.bits_of(number),
+        TokenKind::Identifier => field.code_of(value.text),
         _ => None,
     };
     found.ok_or_else(|| {
@@ -303,10 +315,8 @@ fn bits(row: &Row, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
         let names: Vec<&str> = field.names.iter().map(|(_, name)| *name).collect();
         let mut legal = format!("{min} to {max}");
         let mut help = format!("field `{}` of {}", field.name, row.name);
-        if let TokenKind::Identifier(name) = value.kind
-            && !names.is_empty()
-        {
-            match closest(name, names.iter().copied()) {
+        if value.kind == TokenKind::Identifier && !names.is_empty() {
+            match closest(value.text, names.iter().copied()) {
                 Some(near) => help += &format!("; did you mean `{near}`?"),
                 None => legal += &format!(", {}", names.join(", ")),
             }
@@ -346,10 +356,9 @@ fn range(value: &str, legal: String, span: Span, help: String) -> AsmError {
 
 fn text_of(token: &Token<'_>) -> String {
     match token.kind {
-        TokenKind::Identifier(text) | TokenKind::Other(text) => format!("`{text}`"),
-        TokenKind::Number(number) => number.to_string(),
-        TokenKind::Text(text) => format!("\"{text}\""),
-        TokenKind::Mark(mark) => format!("`{mark}`"),
+        TokenKind::Integer(number) => number.to_string(),
+        TokenKind::Text => token.text.to_owned(),
+        _ => format!("`{}`", token.text),
     }
 }
 

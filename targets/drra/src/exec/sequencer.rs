@@ -3,7 +3,7 @@
 use super::calc::calc;
 use crate::agu::{Level, Widths};
 use crate::component::Component;
-use crate::fabric::{Cell, Options};
+use crate::fabric::{Cell, Direction, Options};
 use crate::fault::FaultKind;
 use crate::op::{ActMode, CalcMode, Op, ResourceOp};
 use crate::state::{CellState, DpuConfig, Sequencer};
@@ -140,7 +140,8 @@ fn resource(
             Ok(None)
         }
         ResourceOp::Receive { option, source, slots } => {
-            state.swb.receive(option, source, slots);
+            let direction = Direction::from_code(source);
+            direction.into_iter().for_each(|direction| state.swb.receive(option, direction, slots));
             Ok(None)
         }
         ResourceOp::Open { port, dynamic, base, .. } => {

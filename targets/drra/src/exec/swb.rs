@@ -22,17 +22,24 @@ impl Swb {
 
     /// The directions that a slot's bulk rows leave in, in place of those before.
     pub(crate) fn send(&mut self, option: u8, source: u8, directions: u16) {
-        let table = self.send.get_mut(usize::from(option));
-        table
-            .and_then(|table| table.get_mut(usize::from(source)))
-            .into_iter()
-            .for_each(|of| *of = directions);
+        let option = usize::from(option & 3);
+        self.send[option][usize::from(source & 15)] = directions;
+        let table = &self.send[option];
+        self.sender[option] = Direction::ALL.map(|direction| {
+            let sends = |slot: &u8| table[usize::from(*slot)] >> direction.code() & 1 == 1;
+            (0..SLOTS as u8).rev().find(sends)
+        });
     }
 
     /// The slots that take the bulk rows of a direction, in place of those before.
-    pub(crate) fn receive(&mut self, option: u8, source: u8, slots: u16) {
-        let table = self.receive.get_mut(usize::from(option));
-        table.and_then(|table| table.get_mut(usize::from(source))).into_iter().for_each(|of| *of = slots);
+    pub(crate) fn receive(&mut self, option: u8, direction: Direction, slots: u16) {
+        let option = usize::from(option & 3);
+        self.receive[option][direction.index()] = slots;
+        let table = &self.receive[option];
+        self.bulk_source[option] = std::array::from_fn(|slot| {
+            let takes = |direction: &Direction| table[direction.index()] >> slot & 1 == 1;
+            Direction::ALL.into_iter().rev().find(takes)
+        });
     }
 
     /// The slot a slot's word comes from now; [`NO_SLOT`] when it is not linked.
@@ -42,22 +49,24 @@ impl Swb {
     }
 
     /// The direction a slot's bulk rows come from now; of several the highest.
+    #[inline]
     pub(crate) fn direction_of(&self, slot: u8) -> Option<Direction> {
-        let table = &self.receive[usize::from(self.bulk_option & 3)];
-        let takes = |direction: &Direction| table[usize::from(direction.code())] >> slot & 1 == 1;
-        Direction::ALL.into_iter().rev().find(takes)
+        self.bulk_source[usize::from(self.bulk_option & 3)][usize::from(slot & 15)]
     }
 
     /// The slot whose bulk rows leave in a direction now; of several the highest.
+    #[inline]
     pub(crate) fn sender_of(&self, direction: Direction) -> Option<u8> {
-        let table = &self.send[usize::from(self.bulk_option & 3)];
-        let sends = |slot: &u8| table[usize::from(*slot)] >> direction.code() & 1 == 1;
-        (0..SLOTS as u8).rev().find(sends)
+        self.sender[usize::from(self.bulk_option & 3)][direction.index()]
     }
 }
 
 /// Takes over the options emitted in this cycle, for the next; whether they are others.
+#[inline]
 pub(crate) fn switch(state: &mut CellState) -> bool {
+    if state.ports.emitted & 3 == 0 {
+        return false;
+    }
     let words = state.ports.address(0, 0).map_or(state.swb.word_option, |option| option as u8);
     let bulk = state.ports.address(0, 1).map_or(state.swb.bulk_option, |option| option as u8);
     let before = (state.swb.word_option, state.swb.bulk_option);
@@ -90,8 +99,8 @@ mod tests {
         assert_eq!((swb.sender_of(Direction::South), swb.sender_of(Direction::North)), (Some(5), Some(5)));
         swb.send(0, 5, 1 << 5);
         assert_eq!((swb.sender_of(Direction::South), swb.sender_of(Direction::North)), (Some(2), None));
-        swb.receive(0, 1, 0b110);
-        swb.receive(0, 7, 0b100);
+        swb.receive(0, Direction::North, 0b110);
+        swb.receive(0, Direction::South, 0b100);
         assert_eq!(
             (swb.direction_of(1), swb.direction_of(2)),
             (Some(Direction::North), Some(Direction::South))

@@ -12,7 +12,15 @@ use crate::state::{Bulk, CellState};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transfers {
     memories: Vec<Transfer>,
-    output: Vec<(usize, usize, usize, Row)>,
+    output: Vec<Written>,
+}
+
+/// A row on its way to the output buffer.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    cell: usize,
+    row: usize,
+    values: Row,
 }
 
 /// A row on its way to a memory.
@@ -59,16 +67,16 @@ impl Machine {
         cycle: u64,
         observer: &mut impl Observer,
     ) -> Result<(), Fault> {
-        let place = self.fabric.place(index);
         let Some(cell) = self.cells.get(index) else { return Ok(()) };
         let Some(part) = cell.iosrams.get(number) else { return Ok(()) };
         let (slot, ports) = (part.slot, &cell.ports);
+        let place = || self.fabric.place(index);
         let mut access = |is_write, row| {
             if observer.is_on() {
-                observer.access(Access { cycle, is_write, col: place.col, row });
+                observer.access(Access { cycle, is_write, col: place().col, row });
             }
         };
-        let fault = |port, kind: FaultKind| Fault::Access { cycle, place, slot, port, kind };
+        let fault = |port, kind: FaultKind| Fault::Access { cycle, place: place(), slot, port, kind };
         let mut input = Row::default();
         if let Some(row) = ports.address(slot, iosram::INPUT_BUFFER) {
             access(false, row);
@@ -76,7 +84,7 @@ impl Machine {
         }
         if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
             access(true, row);
-            self.transfers.output.push((place.col, index, row, part.output(ports)));
+            self.transfers.output.push(Written { cell: index, row, values: part.output(ports) });
         }
         let bulk = ports.address(slot + 1, iosram::BULK_WRITE);
         let transfer =
@@ -85,7 +93,7 @@ impl Machine {
             (Some(address), bulk) => {
                 self.transfers.memories.push(transfer(address, input));
                 if bulk.is_some() {
-                    let at = At { place, pc: cell.sequencer.pc };
+                    let at = At { place: place(), pc: cell.sequencer.pc };
                     let text =
                         format!("slot {slot}: a bulk row is dropped, the input buffer's write has priority");
                     self.warnings.add(cycle, at, text);
@@ -104,7 +112,7 @@ impl Machine {
     fn incoming(&self, index: usize, slot: u8) -> Row {
         let side = self.cells.get(index).and_then(|cell| cell.swb.direction_of(slot));
         let from = side.and_then(|side| {
-            let cell = self.cells.get(self.fabric.neighbour(index, side)?)?;
+            let cell = self.cells.get(self.neighbours.get(index)?.get(side.index())?.as_ref().copied()?)?;
             Some((cell, cell.swb.sender_of(side.opposite())?))
         });
         from.map(|(cell, slot)| outgoing(cell, slot)).unwrap_or_default()
@@ -119,8 +127,10 @@ impl Machine {
             place.into_iter().for_each(|place| *place = transfer.row);
         }
         // Of several columns that write a row the highest counts.
-        transfers.output.sort_by_key(|(col, ..)| *col);
-        for (_, index, row, values) in transfers.output.drain(..) {
+        if transfers.output.len() > 1 {
+            transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
+        }
+        for Written { cell: index, row, values } in transfers.output.drain(..) {
             let place = self.fabric.place(index);
             let slot =
                 self.cells.get(index).and_then(|cell| cell.iosrams.first()).map_or(0, |part| part.slot);

@@ -4,6 +4,8 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, SourceSpan};
 use npukit_base::Span;
 use thiserror::Error;
 
+use crate::token::NoToken;
+
 /// Faults listed of one file; more are counted only.
 const MOST_ERRORS: usize = 100;
 
@@ -158,6 +160,12 @@ impl PasmError {
             | Self::Rule { span, .. } => *span,
             Self::Schedule { labels, .. } => labels.first().map_or((0, 0).into(), |label| *label.inner()),
         }
+    }
+}
+
+impl From<NoToken> for PasmError {
+    fn from(NoToken { found, fault, span }: NoToken) -> Self {
+        Self::Token { found, fault, span: source_span(span) }
     }
 }
 

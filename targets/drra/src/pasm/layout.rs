@@ -2,7 +2,7 @@
 
 use super::error::PasmErrors;
 use super::parser::parse;
-use super::token::{Token, TokenKind, tokens};
+use crate::token::{Token, TokenKind, tokens};
 
 const INDENT: &str = "  ";
 

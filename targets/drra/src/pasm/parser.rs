@@ -8,7 +8,7 @@ use super::ast::{
 };
 use super::constraint;
 use super::error::{PasmError, PasmErrors, source_span};
-use super::token::{Token, TokenKind, tokens};
+use crate::token::{Token, TokenKind, tokens};
 
 /// Nested regions that are read; a text of nothing but braces must not exhaust the stack.
 const MOST_NESTED: usize = 64;
@@ -20,6 +20,7 @@ const OPERATIONS: [&str; 4] = ["rop", "cop", "raw", "cstr"];
 /// Errors: every fault of the file, the first 100 of them with their places.
 pub fn parse(name: &str, text: &str) -> Result<Program, PasmErrors> {
     let (mut tokens, errors) = tokens(text);
+    let errors = errors.into_iter().map(PasmError::from).collect();
     tokens.retain(|token| token.kind != TokenKind::Comment);
     let mut parser = Parser { tokens, at: 0, depth: 0, errors };
     let regions = parser.regions(|parser| parser.peek().is_none());

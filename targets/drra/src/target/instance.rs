@@ -8,12 +8,14 @@ use serde_json::{Value, json};
 
 use super::model::DrraModel;
 
-use crate::asm::{self, Listing};
+use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
+use crate::check::{Lint, lints, refusals};
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
 use crate::lower::{self, Executable};
+use crate::op::Op;
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
@@ -103,10 +105,10 @@ impl Instance for DrraInstance {
             return Ok(Assembled { bytes, instructions, warnings });
         }
         let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
-        source.program.decode(&self.fabric).map_err(TargetError::failed)?;
+        let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let instructions = source.program.instructions();
         let bytes = write_program(&source.program).into_bytes();
-        Ok(Assembled { bytes, instructions, warnings: Vec::new() })
+        Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, &source, &ops) })
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -144,6 +146,16 @@ impl DrraInstance {
         let macs = prepared.macs();
         Ok(DrraModel { name, target: Instance::name(self), executable, macs })
     }
+}
+
+/// What the fabric would refuse to run, and what is hardly meant, in the order of the program.
+fn warnings(fabric: &Fabric, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
+    let refused = refusals(fabric, ops).into_iter().map(|(at, refusal)| (at, refusal.to_string()));
+    let lints = lints(fabric, ops).into_iter().map(|(at, lint)| (at, lint.to_string()));
+    let steps = source.default_steps.iter().map(|at| (*at, Lint::DefaultStep.to_string()));
+    let mut found: Vec<_> = refused.chain(lints).chain(steps).collect();
+    found.sort();
+    found.into_iter().map(|(at, text)| format!("{at}: {text}")).collect()
 }
 
 fn slots(cell: &Cell) -> Value {

@@ -1,0 +1,81 @@
+//! Simulated cell-cycles a second: every port of every cell with an address in every cycle, and published programs.
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use npukit_drra::asm::assemble;
+use npukit_drra::config::preset;
+use npukit_drra::{Component, Fabric, Machine, Program};
+
+fn main() {
+    divan::main();
+}
+
+/// Cycles in which all ports have addresses.
+const CYCLES: u64 = 60_000;
+
+/// A program that keeps every port of a fabric busy for [`CYCLES`].
+fn busy(fabric: &Fabric) -> Program {
+    let mut text = String::new();
+    for (place, cell) in fabric.places().zip(&fabric.cells) {
+        text += &format!("cell (row={}, col={})\n", place.row, place.col);
+        for option in 0..4 {
+            if place.row == 1 {
+                text += &format!("route(slot=0, option={option}, sr=receive, source=1, target=6)\n");
+                text += &format!("route(slot=0, option={option}, sr=send, source=3, target=128)\n");
+                text += &format!("swb(slot=0, option={option}, channel=4, source=1, target=4)\n");
+                text += &format!("swb(slot=0, option={option}, channel=5, source=2, target=5)\n");
+                text += &format!("swb(slot=0, option={option}, channel=3, source=4, target=3)\n");
+                text += &format!("dpu(slot=4, config={option}, mode=mac)\n");
+            } else {
+                let (direction, sr) = if place.row == 0 { (128, "send") } else { (4, "receive") };
+                let source = if place.row == 0 { 2 } else { 1 };
+                text += &format!(
+                    "route(slot=0, option={option}, sr={sr}, source={source}, target={direction})\n"
+                );
+            }
+        }
+        for part in &cell.resources {
+            let open = if matches!(part.component, Component::Dpu | Component::Swb) { "evt" } else { "dsu" };
+            for (slot, port, _) in part.ports() {
+                let of = format!("slot={slot}, port={port}");
+                text += &format!("{open}({of})\nrep({of}, iter=64, step=1)\nrep({of}, iter=232, step=0)\n");
+                text += &format!("repx({of}, iter=3, step=0)\n");
+            }
+        }
+        text += "act(ports=65535, param=0)\nact(ports=65535, param=4)\n";
+        text += &format!("wait(cycle={})\nhalt()\n", CYCLES - 4);
+    }
+    assemble(fabric, "busy", &text).map(|source| source.program).unwrap_or_default()
+}
+
+#[divan::bench(args = ["3x1", "3x4"])]
+fn all_ports_active(bencher: Bencher<'_, '_>, name: &str) {
+    let Some(fabric) = preset(name) else { return };
+    let program = busy(&fabric);
+    let machine = || Machine::new(&fabric, &program).ok();
+    let mut count = 0;
+    if let Some(mut machine) = machine() {
+        count = machine.run(u64::MAX, &mut ()).map_or(0, |run| run.cycles) * fabric.cells.len() as u64;
+    }
+    bencher
+        .counter(ItemsCount::new(count))
+        .with_inputs(machine)
+        .bench_refs(|machine| machine.as_mut().map(|machine| machine.run(u64::MAX, &mut ())));
+}
+
+/// Cells that wait cost nothing.
+#[divan::bench]
+fn waiting(bencher: Bencher<'_, '_>) {
+    let Some(fabric) = preset("3x4") else { return };
+    let mut text = String::new();
+    for place in fabric.places() {
+        text += &format!("cell (row={}, col={})\nwait(cycle=100000000)\nhalt()\n", place.row, place.col);
+    }
+    let program = assemble(&fabric, "waiting", &text).map(|source| source.program).unwrap_or_default();
+    let machine = || Machine::new(&fabric, &program).ok();
+    let cell_cycles = 100_000_002 * fabric.cells.len() as u64;
+    bencher
+        .counter(ItemsCount::new(cell_cycles))
+        .with_inputs(machine)
+        .bench_refs(|machine| machine.as_mut().map(|machine| machine.run(u64::MAX, &mut ())));
+}

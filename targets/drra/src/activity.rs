@@ -1,0 +1,48 @@
+//! What a run did, for people: [`Counts`] for reports, [`Timeline`] for trace viewers, [`Table`] as text. All are
+//! [`Observer`]s.
+
+mod counts;
+mod table;
+mod timeline;
+
+use crate::component::Component;
+use crate::fabric::{Cell, Fabric, Place};
+use crate::isa::Isa;
+
+pub(crate) use counts::Counts;
+pub(crate) use table::Table;
+pub(crate) use timeline::Timeline;
+
+/// A port of a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PortName {
+    /// Number of the cell.
+    pub cell: usize,
+    /// `4 * slot + port`.
+    pub number: usize,
+    /// `(1, 0) rf 2 word_read`
+    pub text: String,
+}
+
+/// The ports of all cells, in the fabric's order.
+pub(crate) fn port_names(fabric: &Fabric) -> Vec<PortName> {
+    let cells = fabric.places().zip(&fabric.cells).enumerate();
+    let of_cell = |(index, (place, cell)): (usize, (Place, &Cell))| {
+        let ports = cell.resources.iter().flat_map(|part| part.ports());
+        let name = move |(slot, port, _): (u8, u8, u32)| PortName {
+            cell: index,
+            number: usize::from(4 * slot + port),
+            text: format!("{place} {}", port_name(cell, slot, port)),
+        };
+        ports.map(name).collect::<Vec<_>>()
+    };
+    cells.flat_map(of_cell).collect()
+}
+
+/// `rf 2 word_read`
+fn port_name(cell: &Cell, slot: u8, port: u8) -> String {
+    let component = cell.component_at(slot).unwrap_or(Component::Sequencer);
+    let fields = Isa::get().rows(component).iter().flat_map(|row| &row.fields);
+    let names = fields.filter(|field| field.name == "port").find_map(|field| field.name_of(port.into()));
+    format!("{} {slot} {}", component.name(), names.unwrap_or("?"))
+}

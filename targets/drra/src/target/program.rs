@@ -1,0 +1,227 @@
+//! [`DrraProgram`]: a program to run and time.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use npukit_numeric::{Tensor, TensorData};
+use npukit_target::{
+    Compiled, Inputs, KindTime, MemoryReport, Output, Port, PortError, ProgramReport, Roofline, RunResult,
+    Saturations, TargetError, TimeOptions, TimeReport, UnitTime,
+};
+
+use crate::activity::{Counts, Table, Timeline, port_names};
+use crate::artifact::{Artifact, Binding};
+use crate::binary::{Image, read_image};
+use crate::check::lints;
+use crate::component::Component;
+use crate::exec::saturate;
+use crate::fabric::{ROW_WORDS, Row};
+use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
+
+/// A program and where its tensors lie.
+pub(super) struct DrraProgram {
+    artifact: Artifact,
+}
+
+impl DrraProgram {
+    pub fn new(artifact: Artifact) -> Self {
+        Self { artifact }
+    }
+
+    fn machine(&self, image: &Image) -> Result<Machine, TargetError> {
+        let Artifact { fabric, program, .. } = &self.artifact;
+        let mut machine = Machine::new(fabric, program).map_err(TargetError::failed)?;
+        machine.set_input(image).map_err(TargetError::failed)?;
+        Ok(machine)
+    }
+
+    /// A run for its time, which does not depend on what the tensors hold.
+    fn observe(&self, observer: &mut impl Observer) -> Result<Run, TargetError> {
+        let mut machine = self.machine(&self.artifact.image)?;
+        machine.run(DEFAULT_LIMIT, observer).map_err(TargetError::failed)
+    }
+
+    /// Rows of the input buffer, and how many elements did not fit.
+    fn image(&self, inputs: &Inputs) -> Result<(Image, u64), TargetError> {
+        let mut image = self.artifact.image.clone();
+        let mut saturated = 0;
+        for binding in &self.artifact.inputs {
+            let tensor = inputs.iter().find(|(name, _)| *name == binding.name).map(|(_, tensor)| tensor);
+            let missing = || PortError::Missing { name: binding.name.clone(), shape: shape(binding) };
+            let tensor = tensor.ok_or_else(missing).map_err(TargetError::failed)?;
+            if tensor.shape() != shape(binding) {
+                let (name, actual) = (binding.name.clone(), tensor.shape().to_vec());
+                let error = PortError::Shape { name, actual, shape: shape(binding), vectors: None };
+                return Err(TargetError::failed(error));
+            }
+            let (elements, lost) = integers(&binding.name, tensor).map_err(TargetError::failed)?;
+            saturated += lost;
+            for (row, elements) in (binding.row..).zip(elements.chunks(ROW_WORDS)) {
+                let mut values = Row::default();
+                values.iter_mut().zip(elements).for_each(|(value, element)| *value = *element);
+                image.insert(row, values);
+            }
+        }
+        Ok((image, saturated))
+    }
+}
+
+/// Rows of 16 elements.
+fn shape(binding: &Binding) -> Vec<usize> {
+    vec![binding.rows as usize, ROW_WORDS]
+}
+
+fn port(binding: &Binding) -> Port {
+    Port { name: binding.name.clone(), shape: shape(binding), vectors: None }
+}
+
+/// The nearest numbers of 16 bits, and how many elements were beyond them.
+fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
+    let wide: Vec<i64> = match tensor.data() {
+        TensorData::F32(values) => values.iter().map(|value| value.round() as i64).collect(),
+        TensorData::I64(values) => values.clone(),
+        TensorData::I32(values) => values.iter().map(|value| i64::from(*value)).collect(),
+        TensorData::Bool(_) => return Err(PortError::Element { name: name.to_owned() }),
+    };
+    let lost = wide.iter().filter(|value| i64::from(saturate(**value)) != **value).count();
+    Ok((wide.into_iter().map(saturate).collect(), lost as u64))
+}
+
+impl Compiled for DrraProgram {
+    fn report(&self) -> ProgramReport {
+        let Artifact { name, fabric_name, fabric, program, .. } = &self.artifact;
+        let ops = program.decode(fabric).unwrap_or_default();
+        let warnings = lints(fabric, &ops).into_iter().map(|(at, lint)| format!("{at}: {lint}"));
+        let longest = program.cells.values().map(Vec::len).max().unwrap_or(0) as u64;
+        let depth = fabric.cells.iter().map(|cell| cell.iram_words).min().unwrap_or(0) as u64;
+        let iram = MemoryReport { maximum: longest, aggregate: program.instructions() as u64, depth };
+        ProgramReport {
+            name: name.clone(),
+            target: format!("drra:{fabric_name}"),
+            instructions: program.instructions(),
+            macs: None,
+            memory: BTreeMap::from([("instructions of a cell".to_owned(), iram)]),
+            host_steps: Vec::new(),
+            layers: Vec::new(),
+            choices: BTreeMap::new(),
+            saturated_constants: None,
+            warnings: warnings.collect(),
+        }
+    }
+
+    fn inputs(&self) -> Vec<Port> {
+        self.artifact.inputs.iter().map(port).collect()
+    }
+
+    fn outputs(&self) -> Vec<Port> {
+        self.artifact.outputs.iter().map(port).collect()
+    }
+
+    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+        let (image, saturated) = self.image(inputs)?;
+        let mut machine = self.machine(&image)?;
+        machine.run(DEFAULT_LIMIT, &mut ()).map_err(TargetError::failed)?;
+        let rows = machine.output_image();
+        let output = |binding: &Binding| {
+            let rows = (binding.row..binding.row + binding.rows)
+                .map(|row| rows.get(&row).copied().unwrap_or_default());
+            let raw: Vec<i32> = rows.flatten().map(i32::from).collect();
+            let values = raw.iter().map(|value| *value as f32).collect();
+            let values = Tensor::from_f32(shape(binding), values).map_err(|_| self.unsupported("run"))?;
+            Ok(Output { name: binding.name.clone(), values, raw })
+        };
+        let outputs = self.artifact.outputs.iter().map(output).collect::<Result<_, TargetError>>()?;
+        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, ..Saturations::default() } })
+    }
+
+    fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        let clock_mhz = clock(options)?;
+        let fabric = &self.artifact.fabric;
+        let mut counts = Counts::new(fabric);
+        let run = self.observe(&mut counts)?;
+        Ok(report(&self.artifact, &counts, &run, clock_mhz))
+    }
+
+    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        let Artifact { name, fabric, .. } = &self.artifact;
+        let mut timeline = Timeline::new(fabric, name, clock(options)?, out).map_err(TargetError::failed)?;
+        self.observe(&mut timeline)?;
+        timeline.finish().map_err(TargetError::failed)
+    }
+
+    fn cycles(&self, _options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        let mut table = Table::new(&self.artifact.fabric, out).map_err(TargetError::failed)?;
+        self.observe(&mut table)?;
+        table.finish().map_err(TargetError::failed)
+    }
+
+    /// A memory image, all of whose rows are those of the only input.
+    fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
+        let wrong = |error: &dyn std::fmt::Display| TargetError::failed(format!("{name}: {error}"));
+        let text = std::str::from_utf8(bytes).map_err(|error| wrong(&error))?;
+        let image = read_image(text).map_err(|error| wrong(&error))?;
+        let rows = image.last_key_value().map_or(0, |(row, _)| *row as usize + 1);
+        let mut values = vec![0.0; rows * ROW_WORDS];
+        for (row, elements) in &image {
+            let places = values.iter_mut().skip(*row as usize * ROW_WORDS);
+            places.zip(elements).for_each(|(place, element)| *place = f32::from(*element));
+        }
+        Tensor::from_f32(vec![rows, ROW_WORDS], values).map_err(|_| wrong(&"too many rows"))
+    }
+}
+
+/// The clock that is asked for; DRRA has none of its own.
+fn clock(options: &TimeOptions) -> Result<Option<f64>, TargetError> {
+    let Some(text) = options.options.get("clock-mhz") else { return Ok(None) };
+    let mhz = text.parse().ok().filter(|mhz: &f64| mhz.is_finite() && *mhz > 0.0);
+    mhz.map(Some).ok_or_else(|| TargetError::Option {
+        key: "clock-mhz".to_owned(),
+        value: text.clone(),
+        reason: "a number of megahertz above 0".to_owned(),
+    })
+}
+
+fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock_mhz: Option<f64>) -> TimeReport {
+    let fabric = &artifact.fabric;
+    let share = |cycles: u64, of: u64| if of == 0 { 0.0 } else { cycles as f64 / of as f64 };
+    let all: u64 = run.cell_cycles.iter().sum();
+    let kinds = counts.kinds.iter().map(|(kind, &(instructions, cycles))| KindTime {
+        kind: (*kind).to_owned(),
+        instructions,
+        vectors: 0,
+        cycles,
+        share: share(cycles, all),
+    });
+    let units = port_names(fabric).into_iter().filter_map(|port| {
+        let busy = *counts.ports.get(&(port.cell, port.number))?;
+        Some(UnitTime { unit: port.text, busy, share: share(busy, run.cycles), waits: Vec::new() })
+    });
+    let has_dpu =
+        |cell: &&crate::fabric::Cell| cell.resources.iter().any(|part| part.component == Component::Dpu);
+    let dpus = fabric.cells.iter().filter(has_dpu).count() as u64;
+    let notes = run.warnings.iter().map(ToString::to_string);
+    let more = (run.more_warnings > 0).then(|| format!("and {} other warnings", run.more_warnings));
+    TimeReport {
+        cycles: BTreeMap::from([("machine".to_owned(), run.cycles)]),
+        model: "machine".to_owned(),
+        assumptions: vec![
+            "Cycles do not depend on the tensors' values.".to_owned(),
+            "Cycles of instructions are those of all cells together; a port is busy in a cycle with an address."
+                .to_owned(),
+            "The array is busy when words are read for a dpu.".to_owned(),
+        ],
+        notes: notes.chain(more).collect(),
+        milliseconds: clock_mhz.map(|mhz| run.cycles as f64 / (mhz * 1e3)),
+        clock_mhz,
+        clock_source: clock_mhz.map(|_| "as given".to_owned()),
+        utilisation: None,
+        array_busy: share(counts.computing.values().sum(), dpus * run.cycles),
+        roofline: Roofline::default(),
+        energy: 0,
+        layers: Vec::new(),
+        kinds: kinds.collect(),
+        units: units.collect(),
+        flags: Vec::new(),
+        instructions: Vec::new(),
+    }
+}

@@ -1,0 +1,296 @@
+//! What the golden programs leave out: priorities, corner cases, what is refused and what stops.
+
+use npukit_drra::asm::assemble;
+use npukit_drra::check::lints;
+use npukit_drra::config::{from_short, preset};
+use npukit_drra::fault::{Fault, FaultKind};
+use npukit_drra::machine::{LoadError, Machine, Run};
+use npukit_drra::{Fabric, Program};
+
+fn single() -> Fabric {
+    from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap()
+}
+
+fn program(fabric: &Fabric, text: &str) -> Program {
+    assemble(fabric, "test", &format!("cell (row=0, col=0)\n{text}")).unwrap().program
+}
+
+/// Runs a program on a cell with input row r holding `100 * r + element`.
+fn try_run(fabric: &Fabric, text: &str) -> (Machine, Result<Run, Fault>) {
+    let mut machine = Machine::new(fabric, &program(fabric, text)).unwrap();
+    let rows = (0..8).map(|row| (row, std::array::from_fn(|i| (100 * row as usize + i) as i16)));
+    machine.set_input(&rows.collect()).unwrap();
+    let run = machine.run(10_000, &mut ());
+    (machine, run)
+}
+
+fn run(text: &str) -> (Machine, Run) {
+    let (machine, run) = try_run(&single(), text);
+    (machine, run.unwrap())
+}
+
+fn refused(fabric: &Fabric, text: &str) -> String {
+    match Machine::new(fabric, &program(fabric, text)) {
+        Err(error @ LoadError::Refused(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Loads input rows 0 and 1 to memory rows 0 and 1, then to rows 0 and 1 of register files 5 and 6.
+const LOAD: &str = "dsu(slot=1, port=input_buffer) rep(slot=1, port=input_buffer, iter=2)
+    dsu(slot=1, port=sram_write) rep(slot=1, port=sram_write, iter=2)
+    route(slot=0, sr=send, source=2, target=16) route(slot=0, sr=receive, source=4, target=96)
+    dsu(slot=2, port=sram_read) rep(slot=2, port=sram_read, iter=2)
+    dsu(slot=5, port=bulk_write) rep(slot=5, port=bulk_write, iter=2)
+    dsu(slot=6, port=bulk_write) rep(slot=6, port=bulk_write, iter=2)
+    act(param=1, ports=5) wait(cycle=2) act(param=2, ports=8) act(param=5, ports=68) wait(cycle=4)\n";
+
+#[test]
+fn reads_and_writes_must_coincide() {
+    // The files write a cycle after the memory reads: row 1 arrives in row 0.
+    let (machine, _) = run(&format!("{LOAD} halt()"));
+    let cell = &machine.cells()[0];
+    assert_eq!(cell.iosrams[0].rows[1][3], 103);
+    assert_eq!((cell.rfs[0].rows[0][3], cell.rfs[1].rows[0][3], cell.rfs[0].rows[1][3]), (103, 103, 0));
+}
+
+#[test]
+fn loops_branch_relative_to_the_next_instruction() {
+    let (machine, run) =
+        run("calc(mode=add, operand2=3, result=1) calc(mode=sub, operand1=1, operand2=1, result=1)
+         brn(reg=1, target_true=-2, target_false=1) halt() halt()");
+    assert_eq!(machine.cells()[0].sequencer.regs[1], 0);
+    // One, then three times two, then the second halt.
+    assert_eq!(run.cycles, 1 + 3 * 2 + 1);
+    let (_, run) = try_run(&single(), "brn(target_true=5, target_false=0) halt()");
+    assert_eq!(run.unwrap().cycles, 2, "0 falls through");
+}
+
+#[test]
+fn a_jump_out_of_the_memory_stops() {
+    let (_, run) = try_run(&single(), "brn(target_false=-2)");
+    let told = run.unwrap_err().to_string();
+    assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; there are 0 to 255");
+}
+
+#[test]
+fn a_runaway_program_stops_and_says_where_it_is() {
+    let (_, run) = try_run(&single(), "calc(mode=add, operand2=9, result=2) brn(target_false=-1)");
+    let told = run.unwrap_err().to_string();
+    assert!(
+        told.starts_with("still running in cycle 10000, after 10000 cycles in which something happened\ncell (0, 0): at instruction 1 (brn)"),
+        "{told}"
+    );
+    assert!(told.contains("0 ports run, r2 = 9"), "{told}");
+}
+
+#[test]
+fn waits_cost_no_time_on_the_host() {
+    let fabric = single();
+    let mut machine = Machine::new(&fabric, &program(&fabric, "wait(cycle=134217727) halt()")).unwrap();
+    assert_eq!(machine.run(u64::MAX, &mut ()).unwrap().cycles, (1 << 27) + 1);
+}
+
+#[test]
+fn a_map_of_registers_activates() {
+    // Port bulk_read of slot 7 is bit 31: registers 2 and 3 are 0 and 0x8000.
+    let (machine, run) = run("calc(mode=addh, operand2=128, result=3) dsu(slot=7, port=bulk_read)
+         rep(slot=7, port=bulk_read, iter=9) act(mode=map, param=2) halt()");
+    assert_eq!(machine.cells()[0].sequencer.regs[3], i16::MIN);
+    assert_eq!(machine.cells()[0].ports.active, 1 << 31);
+    assert!(run.warnings[0].to_string().contains("port 3 of slot 7 still runs"), "{:?}", run.warnings);
+}
+
+#[test]
+fn what_no_source_defines_is_refused() {
+    let fabric = single();
+    for (text, told) in [
+        ("wait(mode=events, cycle=1)", "`wait` for events is not implemented"),
+        ("act(mode=map, param=0)", "four registers from 0: legal are 1 to 12"),
+        ("act(mode=map, param=13)", "four registers from 13"),
+        ("dsu(slot=5, init_addr_sd=d)", "init_addr_sd=d is decoded and ignored by hardware"),
+        ("dpu(slot=8, mode=relu)", "dpu mode relu is defined by no source: it needs `extensions`"),
+        ("dpu(slot=8, mode=mode_6)", "dpu mode 6 is reserved"),
+        ("dpu(slot=9, mode=add)", "slot 9 belongs to a dpu at slot 8"),
+        ("dsu(slot=3, port=sram_read)", "slot 3 belongs to a iosram_both at slot 1"),
+        ("dsu(slot=2, port=input_buffer)", "slot 2 (iosram_both) has no port 0"),
+        ("route(slot=0, sr=send, source=2, target=4)", "direction 2 is not wired"),
+        ("route(slot=0, sr=receive, source=9, target=4)", "direction 9 is not wired"),
+        ("swb(slot=0, channel=5, source=5, target=6)", "channel 5 is not the target 6"),
+    ] {
+        let found = refused(&fabric, text);
+        assert!(found.contains(told), "{text}: {found}");
+        assert!(found.contains("cell (0, 0), instruction 0"), "{found}");
+    }
+    let top = from_short("3x1: top=[swb,iosram_top] mid=[swb] btm=[swb,iosram_btm]").unwrap();
+    assert!(refused(&top, "dsu(slot=1, port=output_buffer)").contains("slot 1 (iosram_top) has no port 1"));
+}
+
+#[test]
+fn extensions_give_a_meaning() {
+    let mut fabric = single();
+    fabric.options.extensions = true;
+    let text = "dpu(slot=8, mode=add_const, immediate=7) swb(slot=0, channel=7, source=8, target=7)
+        calc(mode=add, operand2=5, result=3) dsu(slot=7, port=word_write, init_addr_sd=d, init_addr=3)
+        act(ports=1, param=7) wait() halt()";
+    let (machine, run) = try_run(&fabric, text);
+    run.unwrap();
+    assert_eq!(machine.cells()[0].rfs[2].rows[0][..7], [0, 0, 0, 0, 0, 7, 0]);
+    let mode = "dpu(slot=8, mode=mode_31)";
+    assert!(refused(&fabric, mode).contains("dpu mode 31 is reserved"));
+}
+
+#[test]
+fn five_levels_need_extensions() {
+    let rep = "rep(slot=5, port=word_read, iter=2)";
+    let text = format!(
+        "dsu(slot=5, port=word_read) {rep} {rep} {rep} {rep} {rep} act(ports=2, param=5) wait(cycle=31) halt()"
+    );
+    let (_, run) = try_run(&single(), &text);
+    assert!(run.unwrap_err().to_string().contains("a level more than the 4 that a lane has"));
+    let mut fabric = single();
+    fabric.options.extensions = true;
+    let (machine, run) = try_run(&fabric, &text);
+    assert_eq!((run.unwrap().warnings, machine.cells()[0].ports.active), (vec![], 0));
+}
+
+#[test]
+fn a_port_that_runs_is_not_configured() {
+    let text = "dsu(slot=5, port=word_read) rep(slot=5, port=word_read, iter=9) act(ports=2, param=5) dsu(slot=5, port=word_read)";
+    let (_, run) = try_run(&single(), text);
+    let Err(Fault::Instruction { cycle: 3, kind, .. }) = run else { panic!("{run:?}") };
+    assert_eq!(kind, FaultKind::Busy { slot: 5, port: 1, until: 11 });
+}
+
+#[test]
+fn hardware_needs_idle_cycles_before_the_next_configuration() {
+    // The only address is in cycle 2; the port is opened again after `before` cycles more.
+    let again = |before: usize, between: usize, strict| {
+        let mut fabric = single();
+        fabric.options.strict = strict;
+        let (before, between) = ("wait() ".repeat(before), "wait() ".repeat(between));
+        let once = "dsu(slot=5, port=word_read)";
+        let act = "act(ports=2, param=5)";
+        try_run(&fabric, &format!("{once} {act} {before} {once} {between} {act} wait() halt()")).1
+    };
+    assert_eq!(again(2, 0, true).unwrap().warnings, []);
+    let told = again(1, 1, false).unwrap().warnings[0].to_string();
+    assert!(told.contains("whose last address was in cycle 2, may be configured from cycle 4 on"), "{told}");
+    assert!(matches!(again(1, 1, true), Err(Fault::Instruction { kind: FaultKind::Early { .. }, .. })));
+}
+
+#[test]
+fn addresses_wrap_unless_strict() {
+    let text = "dsu(slot=5, port=word_read, init_addr=63) rep(slot=5, port=word_read, iter=2) act(ports=2, param=5) wait(cycle=3) halt()";
+    let (_, run) = run(text);
+    assert!(
+        run.warnings[0].to_string().contains("address 64 is beyond 0 to 63, and wraps"),
+        "{:?}",
+        run.warnings
+    );
+    let mut fabric = single();
+    fabric.options.strict = true;
+    let told = try_run(&fabric, text).1.unwrap_err().to_string();
+    assert_eq!(told, "cycle 4, cell (0, 0), slot 5, port 1: address 64 is beyond 0 to 63");
+}
+
+#[test]
+fn a_buffer_has_an_end() {
+    let text = "dsu(slot=1, port=input_buffer, init_addr=1024) act(ports=1, param=1) wait() halt()";
+    let told = try_run(&preset("1x1").unwrap(), text).1.unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "cycle 2, cell (0, 0), slot 1, port 0: row 1024 of the input buffer, which has rows 0 to 1023"
+    );
+}
+
+#[test]
+fn the_buffers_write_wins_over_a_bulk_row() {
+    // Row 3 of the input and row 0 of file 5 (zeros) both go to row 0 of the memory.
+    let text = "route(slot=0, sr=send, source=5, target=16) route(slot=0, sr=receive, source=4, target=4)
+        dsu(slot=1, port=input_buffer, init_addr=3) dsu(slot=1, port=sram_write) dsu(slot=2, port=sram_write)
+        dsu(slot=5, port=bulk_read) act(mode=contiguous, ports=69, param=1) wait() halt()";
+    let (machine, run) = run(text);
+    assert_eq!(machine.cells()[0].iosrams[0].rows[0][2], 302);
+    assert!(run.warnings[0].to_string().contains("a bulk row is dropped"), "{:?}", run.warnings);
+}
+
+#[test]
+fn a_bulk_row_wins_over_a_word_of_its_row() {
+    // The dpu adds nothing, so words are 0; the bulk row is row 3 of the input by way of the memory.
+    let write = |row: usize| {
+        let text = format!(
+            "dsu(slot=1, port=input_buffer, init_addr=3) dsu(slot=1, port=sram_write) act(ports=5, param=1)
+             route(slot=0, sr=send, source=2, target=16) route(slot=0, sr=receive, source=4, target=32)
+             dsu(slot=2, port=sram_read) dsu(slot=5, port=bulk_write)
+             dsu(slot=5, port=word_write, init_addr={}) act(mode=port_index, ports=36, param=13) wait() halt()",
+            16 * row
+        );
+        // Slots 2 and 5: ports 0, 2 and 3 of both, of which those that are not configured have address 0.
+        run(&text).0.cells()[0].rfs[0].rows[0][0]
+    };
+    assert_eq!((write(0), write(1)), (300, 300));
+}
+
+#[test]
+fn products_saturate_before_the_sum() {
+    // 200 * 200 saturates to 32767; with the accumulator at -1 * 1 the sum is 32766, not 32767.
+    let text = "dpu(slot=8, mode=mac) swb(slot=0, channel=8, source=5, target=8) swb(slot=0, channel=9, source=6, target=9)
+        dsu(slot=5, port=word_read) rep(slot=5, port=word_read, iter=2) dsu(slot=6, port=word_read)
+        rep(slot=6, port=word_read, iter=2) act(ports=34, param=5) wait(cycle=3) halt()";
+    let fabric = single();
+    let mut machine = Machine::new(&fabric, &program(&fabric, &format!("{LOAD} halt()"))).unwrap();
+    let mut row = [0; 16];
+    (row[0], row[1]) = (-1, 200);
+    let mut other = [0; 16];
+    (other[0], other[1]) = (1, 200);
+    machine.set_input(&[(1, row)].into()).unwrap();
+    machine.run(1000, &mut ()).unwrap();
+    // File 6 gets other operands; memories stay between programs.
+    machine.set_input(&[(1, other)].into()).unwrap();
+    machine
+        .reload(&program(
+            &fabric,
+            &format!("{} halt()", LOAD.replace("ports=68", "ports=64").replace("target=96", "target=64")),
+        ))
+        .unwrap();
+    machine.run(1000, &mut ()).unwrap();
+    machine.reload(&program(&fabric, text)).unwrap();
+    machine.run(1000, &mut ()).unwrap();
+    assert_eq!(machine.cells()[0].dpus[0].out, 32766);
+}
+
+#[test]
+fn lints_say_what_is_hardly_meant() {
+    let fabric = single();
+    for (text, told) in [
+        ("rep(slot=5, port=word_read, iter=0)", "iter=0 repeats nothing"),
+        ("act(ports=4, param=0)", "port 2 of slot 0 is activated"),
+        ("dsu(slot=1, port=sram_read) rep(slot=1, port=sram_write, iter=2)", "hardware takes it for port 3"),
+        (
+            "dsu(slot=1, port=sram_read) dsu(slot=1, port=sram_read)",
+            "hardware builds an iosram's ports with one lane",
+        ),
+        ("evt(slot=8) evt(slot=8)", "hardware loses the first level of lane 0"),
+        ("swb(slot=0, channel=5, source=1, target=5)", "slot 1 has no words"),
+        ("route(slot=0, sr=send, source=8, target=16)", "slot 8 has no bulk rows"),
+        ("calc(mode=add, operand2_sd=d, operand2=16)", "register 16 of 16"),
+    ] {
+        let ops = program(&fabric, text).decode(&fabric).unwrap();
+        let found: Vec<String> = lints(&fabric, &ops).into_iter().map(|(_, lint)| lint.to_string()).collect();
+        assert!(found.len() == 1 && found[0].contains(told), "{text}: {found:?}");
+    }
+    let ops = program(&fabric, "rep(slot=5, iter=0) repx(slot=5, iter=1, step=0)").decode(&fabric).unwrap();
+    assert_eq!(lints(&fabric, &ops), [], "256 times");
+}
+
+#[test]
+fn programs_that_do_not_fit_are_refused() {
+    let fabric = from_short("1x1: [swb,rf]").unwrap();
+    let long = program(&fabric, &"wait() ".repeat(257));
+    let told = Machine::new(&fabric, &long).unwrap_err().to_string();
+    assert!(told.starts_with("cell (0, 0) has 257 instructions: at most 256 can be loaded"), "{told}");
+    let other = program(&single(), "dpu(slot=8, mode=add)");
+    let told = Machine::new(&fabric, &other).unwrap_err().to_string();
+    assert!(told.contains("cell (0, 0), instruction 0: 0xc8020000 goes to slot 8, which is empty"), "{told}");
+}
