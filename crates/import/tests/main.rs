@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets an unexpected error should stop there")]
 
+#[path = "main/attentions.rs"]
+mod attentions;
 #[path = "main/bad.rs"]
 mod bad;
 #[path = "main/decoders.rs"]

@@ -23,6 +23,7 @@ macro_rules! operators {
 
 operators! {
     arg_max: "ArgMax", "ArgMin";
+    attention: "Attention";
     average_pool: "AveragePool";
     batch_normalization: "BatchNormalization";
     binary: "Add", "Sub", "Mul", "Div", "Mod";
@@ -63,7 +64,7 @@ operators! {
     relu: "Relu";
     reshape: "Reshape";
     resize: "Resize";
-    rms_normalization: "RMSNormalization";
+    rms_normalization: "RMSNormalization", "SimplifiedLayerNormalization";
     rotary_embedding: "RotaryEmbedding";
     shape: "Shape";
     size: "Size";
