@@ -38,7 +38,7 @@ PINS = pathlib.Path(__file__).with_suffix(".json")
 BAR = 0.95
 
 OPERATORS = """
-    Abs Add ArgMax AveragePool BatchNormalization Cast Clip Concat Constant ConstantOfShape Conv
+    Abs Add ArgMax Attention AveragePool BatchNormalization Cast Clip Concat Constant ConstantOfShape Conv
     ConvTranspose DepthToSpace DequantizeLinear Div Dropout Einsum Elu Equal Erf Exp Expand Flatten
     Gather Gelu Gemm GlobalAveragePool GlobalMaxPool HardSigmoid HardSwish Identity
     InstanceNormalization LRN LayerNormalization LeakyRelu LogSoftmax MatMul Max MaxPool Min Mul Neg

@@ -31,3 +31,8 @@ fn the_cases_of_the_standard_pass() {
 fn exported_networks_evaluate_and_compile() {
     judge("exported.py");
 }
+
+#[test]
+fn decoders_evaluate_with_and_without_a_cache() {
+    judge("decoders.py");
+}
