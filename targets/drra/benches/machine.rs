@@ -36,10 +36,12 @@ fn busy(fabric: &Fabric) -> Program {
         }
         for part in &cell.resources {
             let open = if matches!(part.component, Component::Dpu | Component::Swb) { "evt" } else { "dsu" };
-            for (slot, port, _) in part.ports() {
+            for (slot, port, size) in part.ports() {
                 let of = format!("slot={slot}, port={port}");
-                text += &format!("{open}({of})\nrep({of}, iter=64, step=1)\nrep({of}, iter=232, step=0)\n");
-                text += &format!("repx({of}, iter=3, step=0)\n");
+                let (once, times) = (u64::from(size.min(64)), CYCLES / u64::from(size.min(64)));
+                text += &format!("{open}({of})\nrep({of}, iter={once})\n");
+                text += &format!("rep({of}, iter={}, step=0)\n", times % 256);
+                text += &format!("repx({of}, iter={}, step=0)\n", times / 256);
             }
         }
         text += "act(ports=65535, param=0)\nact(ports=65535, param=4)\n";

@@ -81,14 +81,51 @@ pub struct Run {
 
 /// Something that happened and was hardly meant.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("cycle {cycle}, {at}: {text}")]
+#[error("cycle {cycle}, {at}: {kind}")]
 pub struct Warning {
     /// When it first happened.
     pub cycle: u64,
     /// Where: the instruction before or at which it happened.
     pub at: At,
     /// What.
-    pub text: String,
+    pub kind: WarningKind,
+}
+
+/// What was hardly meant.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WarningKind {
+    /// An address beyond the memory.
+    #[error("slot {slot}, port {port}: address {address} is beyond 0 to {}, and wraps", .size - 1)]
+    Wrapped {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+        /// The address.
+        address: i64,
+        /// What there is.
+        size: u32,
+    },
+    /// Two rows for a memory in a cycle.
+    #[error("slot {slot}: a bulk row is dropped, the input buffer's write has priority")]
+    Dropped {
+        /// First slot of the memory.
+        slot: u8,
+    },
+    /// A configuration that hardware may erase again.
+    #[error(transparent)]
+    Early(FaultKind),
+    /// A division by 0.
+    #[error("division by 0 gives 0")]
+    DivisionByZero,
+    /// A port that is not done at the end.
+    #[error("port {port} of slot {slot} still runs when the last cell halts")]
+    StillRuns {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+    },
 }
 
 #[derive(Clone, Debug, Default)]
@@ -99,11 +136,14 @@ struct Warnings {
 
 impl Warnings {
     /// Adds one, unless it is known.
-    fn add(&mut self, cycle: u64, at: At, text: String) {
+    fn add(&mut self, cycle: u64, at: At, kind: WarningKind) {
+        if self.list.iter().any(|known| known.at == at && known.kind == kind) {
+            return;
+        }
         if self.list.len() >= MOST_WARNINGS {
             self.more += 1;
-        } else if !self.list.iter().any(|known| known.at == at && known.text == text) {
-            self.list.push(Warning { cycle, at, text });
+        } else {
+            self.list.push(Warning { cycle, at, kind });
         }
     }
 }
@@ -201,10 +241,9 @@ impl Machine {
             let running = cell.ports.active;
             if running != 0 {
                 let number = running.trailing_zeros();
-                let text =
-                    format!("port {} of slot {} still runs when the last cell halts", number % 4, number / 4);
+                let kind = WarningKind::StillRuns { slot: number as u8 / 4, port: number as u8 % 4 };
                 let at = At { place: self.fabric.place(index), pc: cell.sequencer.pc };
-                self.warnings.add(cycle, at, text);
+                self.warnings.add(cycle, at, kind);
             }
         }
         let cells = self.cells.iter().enumerate();
@@ -269,14 +308,13 @@ impl Machine {
         let Some(wrapped) = wrapped else { return Ok(()) };
         let (slot, port) = (wrapped.number as u8 / 4, wrapped.number as u8 % 4);
         let size = cell.ports.sizes[wrapped.number & 63];
-        let kind = FaultKind::Address { address: wrapped.address, size };
-        let place = self.fabric.place(index);
+        let (address, place) = (wrapped.address, self.fabric.place(index));
         if self.fabric.options.strict {
+            let kind = FaultKind::Address { address, size };
             return Err(Fault::Access { cycle, place, slot, port, kind });
         }
         let at = At { place, pc: cell.sequencer.pc };
-        let text = format!("slot {slot}, port {port}: {kind}, and wraps");
-        self.warnings.add(cycle, at, text);
+        self.warnings.add(cycle, at, WarningKind::Wrapped { slot, port, address, size });
         Ok(())
     }
 
@@ -311,8 +349,8 @@ impl Machine {
         self.halted += usize::from(state.sequencer.halted.is_some());
         match told {
             Some(Notice::Early(kind)) if self.fabric.options.strict => return Err(fault(kind)),
-            Some(Notice::Early(kind)) => self.warnings.add(cycle, at, kind.to_string()),
-            Some(Notice::DivisionByZero) => self.warnings.add(cycle, at, "division by 0 gives 0".to_owned()),
+            Some(Notice::Early(kind)) => self.warnings.add(cycle, at, WarningKind::Early(kind)),
+            Some(Notice::DivisionByZero) => self.warnings.add(cycle, at, WarningKind::DivisionByZero),
             None => {}
         }
         Ok(())

@@ -77,6 +77,8 @@ pub struct Ports {
     pub active: u64,
     /// Those with an address in this cycle.
     pub emitted: u64,
+    /// Those that had an address beyond their memory in this run.
+    pub wrapped: u64,
     /// Addresses of this cycle, wrapped; valid where `emitted` is set.
     pub addresses: Box<[u32; CELL_PORTS]>,
     /// Addresses each can have.
@@ -157,11 +159,13 @@ pub struct Dpu {
 }
 
 /// The bit of a port.
+#[inline]
 pub const fn bit(slot: u8, port: u8) -> u64 {
     1 << (4 * (slot as u32 & 15) + (port as u32 & 3))
 }
 
 /// The number of a port.
+#[inline]
 pub const fn number(slot: u8, port: u8) -> usize {
     4 * (slot as usize & 15) + (port as usize & 3)
 }
@@ -230,6 +234,7 @@ impl Ports {
             iosram: 0,
             active: 0,
             emitted: 0,
+            wrapped: 0,
             addresses: Box::new([0; CELL_PORTS]),
             sizes: Box::new([1; CELL_PORTS]),
             walks: Box::new(std::array::from_fn(|_| Walk::default())),

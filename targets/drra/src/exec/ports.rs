@@ -12,7 +12,8 @@ pub(crate) struct Wrapped {
 }
 
 impl Ports {
-    /// Finds the addresses of `cycle`; gives the first that had to be wrapped.
+    /// Finds the addresses of `cycle`; gives one that had to be wrapped, once
+    /// for each port.
     #[inline]
     pub(crate) fn emit(&mut self, cycle: u64) -> Option<Wrapped> {
         let (mut left, mut emitted, mut over) = (self.active, 0, 0);
@@ -28,7 +29,10 @@ impl Ports {
             self.addresses[number] = if (0..i64::from(size)).contains(&address) {
                 address as u32
             } else {
-                wrapped = wrapped.or(Some(Wrapped { number, address }));
+                if wrapped.is_none() && self.wrapped >> number & 1 == 0 {
+                    self.wrapped |= 1 << number;
+                    wrapped = Some(Wrapped { number, address });
+                }
                 address.rem_euclid(size.into()) as u32
             };
         }
@@ -149,6 +153,7 @@ impl Ports {
     pub(crate) fn rest(&mut self) {
         self.active = 0;
         self.emitted = 0;
+        self.wrapped = 0;
         self.ended.fill(0);
     }
 }

@@ -1,7 +1,7 @@
 //! Steps 2 and 4 of a cycle: bulk rows and buffers.
 
 use super::observer::{Access, Observer};
-use super::{Fault, Machine};
+use super::{Fault, Machine, WarningKind};
 use crate::exec::{iosram, rf};
 use crate::fabric::Row;
 use crate::fault::FaultKind;
@@ -94,9 +94,7 @@ impl Machine {
                 self.transfers.memories.push(transfer(address, input));
                 if bulk.is_some() {
                     let at = At { place: place(), pc: cell.sequencer.pc };
-                    let text =
-                        format!("slot {slot}: a bulk row is dropped, the input buffer's write has priority");
-                    self.warnings.add(cycle, at, text);
+                    self.warnings.add(cycle, at, WarningKind::Dropped { slot });
                 }
             }
             (None, Some(address)) => {
