@@ -5,9 +5,12 @@
 
 mod conflict;
 mod constraint;
+mod fault;
+mod fields;
 mod instruction;
 mod operation;
 mod problem;
+mod reader;
 mod rep;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +22,9 @@ use crate::op::Op;
 use crate::pasm::ast;
 use crate::pasm::{PasmError, PasmErrors};
 use crate::schedule::{Group, Schedule, check, explain, schedule};
+pub use fields::written;
 pub use instruction::{MAP_REGISTERS, load};
 use operation::Operation;
-pub use operation::written;
 pub use problem::Ports;
 
 /// Times an epoch is scheduled again because a delay turned out to need one more instruction.

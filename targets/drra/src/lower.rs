@@ -8,8 +8,10 @@
 //! | `format` | fraction lengths, and what the dpu does about them |
 //! | `ops` | operators as steps |
 //! | `executable` | kernels scheduled, and the driver that calls them |
-//! | `plan` | steps, and the calls each takes |
+//! | `plan` | steps, and what each does |
+//! | `calls` | the calls that takes |
 
+pub mod calls;
 pub mod column;
 pub mod executable;
 mod format;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use npukit_base::closest;
 
+use super::Epoch;
+use super::fault::rule;
 use super::operation::{Action, Operation};
-use super::{Epoch, operation::rule};
 use crate::pasm::PasmError;
 use crate::pasm::ast;
 use crate::pasm::constraint::{Condition, Reference, Relation, Sum, Term};

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
+use super::calls::{Call, Load};
 use super::column::{Column, columns};
 use super::gather::{Gather, offset};
 use super::kernels::{Kernel, Operands};
-use super::plan::{Call, Load, Plan, Source, Task};
+use super::plan::{Plan, Source, Task};
 use crate::binary::Image;
 use crate::fabric::{Fabric, ROW_WORDS, Row};
 use crate::fault::Fault;
@@ -190,17 +191,15 @@ impl Executable {
         let load = |error| ExecuteError::Load { step: step.to_owned(), error };
         let none = crate::Program::default();
         let program = self.kernels.get(number).map_or(&none, |ready| &ready.compiled.program);
-        if machine.as_ref().is_none_or(|(loaded, _)| *loaded != number) {
-            let fresh = match machine.take() {
-                Some((_, mut machine)) => machine.reload(program).map(|()| machine),
-                None => Machine::new(&self.fabric, program),
-            };
-            *machine = Some((number, fresh.map_err(load)?));
+        let (loaded, machine) = match machine {
+            Some(loaded) => loaded,
+            none => none.insert((number, Machine::new(&self.fabric, program).map_err(load)?)),
+        };
+        if *loaded != number {
+            machine.reload(program).map_err(load)?;
+            *loaded = number;
         }
-        match machine {
-            Some((_, machine)) => Ok(machine),
-            None => Err(load(LoadError::Refused(Vec::new()))),
-        }
+        Ok(machine)
     }
 
     /// Calls a kernel: fills the input buffer, runs, and says how many cycles it took.

@@ -1,16 +1,9 @@
-//! [`Plan`]: what is done for a sample, step by step: calls of kernels, and moves of data by the driver.
+//! [`Plan`]: what is done for a sample, step by step: work for kernels, and moves of data by the driver.
 
 use std::sync::Arc;
 
-use super::column::Column;
 use super::gather::{Axes, Gather};
-use super::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
-use crate::fabric::{Fabric, ROW_WORDS};
-
-/// Words of a register file.
-const FILE_WORDS: usize = 64;
-/// Longest period for which rows of results follow each other: the delay between them has 14 bits.
-const MOST_ROW_PERIOD: usize = 1024;
+use super::kernels::{Nest, Work};
 
 /// What is done for a sample.
 #[derive(Clone, Debug, Default)]
@@ -110,37 +103,6 @@ pub struct Place {
     pub axes: Axes,
 }
 
-/// A call of a kernel.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// What goes into the input buffer, from row 0 on without gaps.
-    pub loads: Vec<Load>,
-    /// What each column's results are.
-    pub results: Vec<Results>,
-}
-
-/// Rows of the input buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Load {
-    /// Operands whose rows take turns.
-    pub operands: Vec<usize>,
-    /// Vectors, first and last but one.
-    pub vectors: std::ops::Range<usize>,
-    /// Rows of each operand.
-    pub rows: usize,
-}
-
-/// Results of a column: these numbers, in order.
-#[derive(Clone, Debug)]
-pub struct Results {
-    /// Number of the first among all results of the task.
-    pub first: usize,
-    /// How many.
-    pub count: usize,
-}
-
 impl Task {
     /// The operands that calls load.
     pub fn operands(&self) -> Vec<&Gather> {
@@ -173,154 +135,5 @@ impl Task {
             Self::Nest { nest, .. } => (nest.results * nest.period) as u64,
             Self::Move { .. } | Self::Fill(_) => 0,
         }
-    }
-
-    /// The calls, in order.
-    pub fn calls(&self, fabric: &Fabric, columns: &[Column]) -> Vec<Call> {
-        match self {
-            Self::Vectors { work, operands, .. } => vector_calls(*work, operands, fabric, columns.len()),
-            Self::Dots { work, stationary, stream, .. } => {
-                dot_calls(*work, stationary, stream, fabric, columns.len())
-            }
-            Self::Nest { nest, operands, .. } => vec![nest_call(nest, operands)],
-            Self::Move { .. } | Self::Fill(_) => Vec::new(),
-        }
-    }
-}
-
-/// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other.
-fn results_of_call(most: usize, period: usize) -> usize {
-    let most = if period > MOST_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
-    if most > ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
-}
-
-/// Ranges of at most `size`. What is left of whole rows is a range of its own.
-fn ranges(count: usize, size: usize) -> Vec<std::ops::Range<usize>> {
-    let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut start = 0;
-    while start < count {
-        let left = count - start;
-        let take = if left >= size || left <= ROW_WORDS { left.min(size) } else { left - left % ROW_WORDS };
-        ranges.push(start..start + take);
-        start += take;
-    }
-    ranges
-}
-
-fn nest_call(nest: &Nest, operands: &[Gather; 2]) -> Call {
-    let load = |operand: usize| {
-        let vectors = 0..operands[operand].count();
-        Load { operands: vec![operand], vectors, rows: nest.rows(operand) }
-    };
-    let kernel = Kernel { kind: Kind::Nest(nest.clone()), bases: vec![Bases::default()] };
-    let results = vec![Results { first: 0, count: nest.results }];
-    Call { kernel, loads: vec![load(0), load(1)], results }
-}
-
-fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize) -> Vec<Call> {
-    let Some(first) = operands.first() else { return Vec::new() };
-    let (count, period) = (first.count(), first.length());
-    let kind = if operands.len() > 1 { Operands::Pair } else { Operands::One };
-    // Two rows of each operand are loaded at a time.
-    let rows = (fabric.input_depth / columns / operands.len()).saturating_sub(1);
-    let most = (rows * ROW_WORDS / period).min(count.div_ceil(columns).next_multiple_of(ROW_WORDS));
-    let parts = ranges(count, results_of_call(most, period));
-    let mut calls = Vec::new();
-    for parts in same_length(&parts, columns) {
-        let size = parts.first().map_or(0, |part| part.len());
-        let stream = Stream { work, operands: kind, words: size * period, period };
-        let mut call = Call::new(Kind::Stream(stream));
-        for part in parts {
-            let all = (0..operands.len()).collect();
-            let base = call.load(Load { operands: all, vectors: part.clone(), rows: stream.rows() });
-            call.column(Bases { stationary: 0, stream: base, output: 0 }, part.start, size);
-        }
-        calls.push(call);
-    }
-    calls
-}
-
-fn dot_calls(work: Work, stationary: &Gather, stream: &Gather, fabric: &Fabric, columns: usize) -> Vec<Call> {
-    let (count, period, kept) = (stream.count(), stationary.length(), stationary.count());
-    // Columns share the rows that stream when each keeps another vector.
-    let streams = if kept >= columns { 1 } else { columns };
-    let rows =
-        (fabric.input_depth.saturating_sub(columns * FILE_WORDS / ROW_WORDS) / streams).saturating_sub(1);
-    let share = count.div_ceil(columns.div_ceil(kept.max(1))).next_multiple_of(ROW_WORDS);
-    let most = (rows * ROW_WORDS / period).min(share);
-    let parts = ranges(count, results_of_call(most, period));
-    let jobs: Vec<(usize, std::ops::Range<usize>)> =
-        parts.iter().flat_map(|part| (0..kept).map(move |vector| (vector, part.clone()))).collect();
-    let mut calls = Vec::new();
-    for jobs in jobs
-        .chunk_by(|a, b| a.1.len() == b.1.len() && (streams > 1 || a.1 == b.1))
-        .flat_map(|all| all.chunks(columns))
-    {
-        let size = jobs.first().map_or(0, |job| job.1.len());
-        let kernel = Stream { work, operands: Operands::Stationary, words: size * period, period };
-        let mut call = Call::new(Kind::Stream(kernel));
-        for (vector, part) in jobs {
-            let rows = kernel.stationary_rows();
-            let stays = call.load(Load { operands: vec![0], vectors: *vector..vector + 1, rows });
-            let streams = call.load(Load { operands: vec![1], vectors: part.clone(), rows: kernel.rows() });
-            let bases = Bases { stationary: stays, stream: streams, output: 0 };
-            call.column(bases, vector * count + part.start, size);
-        }
-        calls.push(call);
-    }
-    calls
-}
-
-/// Parts of one length, at most `most` at a time.
-fn same_length(
-    parts: &[std::ops::Range<usize>],
-    most: usize,
-) -> impl Iterator<Item = &[std::ops::Range<usize>]> {
-    parts.chunk_by(|a, b| a.len() == b.len()).flat_map(move |all| all.chunks(most.max(1)))
-}
-
-impl Call {
-    const fn new(kind: Kind) -> Self {
-        Self { kernel: Kernel { kind, bases: Vec::new() }, loads: Vec::new(), results: Vec::new() }
-    }
-
-    /// The first row of what is loaded, which may be there already.
-    fn load(&mut self, load: Load) -> usize {
-        let mut row = 0;
-        for known in &self.loads {
-            if *known == load {
-                return row;
-            }
-            row += known.all_rows();
-        }
-        self.loads.push(load);
-        row
-    }
-
-    /// Adds a column; its results follow those of the columns before.
-    fn column(&mut self, mut bases: Bases, first: usize, count: usize) {
-        bases.output = self.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum();
-        self.kernel.bases.push(bases);
-        self.results.push(Results { first, count });
-    }
-}
-
-impl Load {
-    /// Rows in the buffer.
-    pub const fn all_rows(&self) -> usize {
-        self.rows * self.operands.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whole_rows_come_first() {
-        assert_eq!(ranges(100, 32), [0..32, 32..64, 64..96, 96..100]);
-        assert_eq!(ranges(40, 64), [0..32, 32..40]);
-        assert_eq!(ranges(9, 64).len(), 1);
-        assert_eq!((results_of_call(100, 3), results_of_call(100, 2000), results_of_call(0, 1)), (96, 16, 1));
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Inputs, KindTime, Layer, LayerTime, Output, Port, PortError, ProgramReport,
-    Roofline, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, HostStepReport, Inputs, KindTime, Layer, LayerTime, Output, Port, PortError,
+    ProgramReport, Roofline, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 use serde_json::json;
 
@@ -65,6 +65,19 @@ impl DrraModel {
         self.executable.plan.steps.iter().zip(self.executable.cycles())
     }
 
+    /// Steps without a call.
+    fn host_steps(&self) -> Vec<HostStepReport> {
+        let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
+        let own = steps.filter(|(_, calls)| calls.iter().all(Vec::is_empty));
+        own.map(|(step, _)| HostStepReport {
+            node: step.name.clone(),
+            op: step.op.clone(),
+            output: self.value(step.result).map(|value| value.name.clone()).unwrap_or_default(),
+            reason: "the driver copies elements between calls".to_owned(),
+        })
+        .collect()
+    }
+
     /// The plan, a line for each step.
     pub fn plan(&self) -> String {
         let calls = self.executable.calls.iter().map(|step| step.iter().flatten().count());
@@ -113,11 +126,11 @@ impl Compiled for DrraModel {
                 .sum(),
             macs: Some(self.macs),
             memory: BTreeMap::new(),
-            host_steps: Vec::new(),
+            host_steps: self.host_steps(),
             layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
             choices: BTreeMap::from([("columns".to_owned(), self.executable.columns.len().to_string())]),
             saturated_constants: None,
-            warnings: vec!["the driver lays out windows, rows and padding in the input buffer".to_owned()],
+            warnings: Vec::new(),
         }
     }
 

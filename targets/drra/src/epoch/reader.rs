@@ -1,0 +1,284 @@
+//! [`Reader`]: the instructions of a rop, and the lanes and levels they build.
+
+use npukit_base::Span;
+
+use super::fault::{bad_value, rule, unknown};
+use super::fields::Fields;
+use super::operation::{Resolved, Rop, Setting, delay_bits};
+use super::rep::{Rep, limits};
+use crate::isa::{Field, Isa, Row};
+use crate::op::ResourceOp;
+use crate::pasm::ast::{self, Parameter, Value};
+use crate::pasm::pattern::{MOST_CYCLES, Pattern};
+use crate::schedule::Variable;
+use crate::schedule::linear::Linear;
+
+/// Lanes, inner levels of each, and outer levels of an address generator.
+const MOST_LEVELS: usize = 4;
+
+/// Reads the instructions of a rop.
+pub(super) struct Reader<'a> {
+    rop: Rop,
+    variables: &'a mut Vec<String>,
+    lanes: Lanes,
+}
+
+/// Lanes, transitions and levels so far, as the address generator builds them.
+#[derive(Default)]
+struct Lanes {
+    patterns: Vec<Pattern>,
+    levels: usize,
+    delays: Vec<Linear>,
+    outer: Vec<(i64, Linear)>,
+    /// Whether the instruction before was a `rep`.
+    is_extendable: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// A rop without instructions; new free variables are appended to `variables`.
+    pub fn new(rop: Rop, variables: &'a mut Vec<String>) -> Self {
+        Self { rop, variables, lanes: Lanes::default() }
+    }
+
+    /// Reads the next instruction.
+    pub fn read(&mut self, instruction: &ast::Instruction) -> Resolved<()> {
+        let rows = Isa::get().rows(self.rop.component);
+        let mnemonic = &instruction.mnemonic;
+        let row = rows.iter().find(|row| row.name == mnemonic.text);
+        let row = row.ok_or_else(|| unknown("instruction", mnemonic, rows.iter().map(|row| row.name)))?;
+        let fields = self.fields(row, instruction)?;
+        let span = mnemonic.span;
+        match row.name {
+            "dsu" | "evt" => self.open(fields.op(self.rop.slot, span)?, span),
+            "rep" => self.rep(&fields, span),
+            "repx" => self.repx(&fields, span),
+            "trans" => self.trans(&fields, span),
+            _ => {
+                self.rop.settings.push(Setting::Op(fields.op(self.rop.slot, span)?));
+                Ok(())
+            }
+        }
+    }
+
+    /// The values of an instruction's fields, what is not written at its default.
+    fn fields(&mut self, row: &'static Row, instruction: &ast::Instruction) -> Resolved<Fields> {
+        let mut fields = Fields { row, component: self.rop.component, values: Vec::new(), delay: None };
+        fields.values = row.fields.iter().map(|field| field.value_of(field.default)).collect();
+        fields.set("port", self.rop.port.into());
+        for parameter in &instruction.parameters {
+            match parameter.name.text.as_str() {
+                "slot" => self.same(parameter, "slot", self.rop.slot)?,
+                "port" => self.port(parameter, row)?,
+                "level" => self.level(parameter)?,
+                name => {
+                    let name = if name == "option" && row.name == "dpu" { "config" } else { name };
+                    let names = row.fields.iter().map(|field| field.name);
+                    let index = row.field(name).ok_or_else(|| unknown("field", &parameter.name, names))?;
+                    let value = self.value(row, &row.fields[index], parameter, &mut fields.delay)?;
+                    fields.values[index] = value;
+                }
+            }
+        }
+        Ok(fields)
+    }
+
+    /// The value of a parameter; a free variable's is 0 for now.
+    fn value(
+        &mut self,
+        row: &Row,
+        field: &Field,
+        parameter: &Parameter,
+        delay: &mut Option<Variable>,
+    ) -> Resolved<i64> {
+        match &parameter.value {
+            Value::Integer(value) => {
+                let (mut min, mut max) = field.range();
+                if row.name == "rep" {
+                    let wide = limits(delay_bits(self.rop.component));
+                    if let Some((_, low, high)) = wide.into_iter().find(|(name, _, _)| *name == field.name) {
+                        (min, max) = (low, high);
+                    }
+                }
+                let legal = format!("`{}` of {} is {min} to {max}", field.name, row.name);
+                if (min..=max).contains(value) {
+                    Ok(*value)
+                } else {
+                    Err(bad_value(field.name, parameter, &legal))
+                }
+            }
+            Value::Name(name) => match field.code_of(name) {
+                Some(code) => Ok(code.into()),
+                None if field.name == "delay" && matches!(row.name, "rep" | "trans") => {
+                    *delay = Some(self.variable(name));
+                    Ok(0)
+                }
+                None if field.names.is_empty() => {
+                    Err(bad_value(field.name, parameter, "only delays of rep and trans can be variables"))
+                }
+                None => Err(unknown(
+                    "value",
+                    &ast::Name { text: name.clone(), span: parameter.span },
+                    field.names.iter().map(|name| name.1),
+                )),
+            },
+        }
+    }
+
+    /// The variable of that name, by its place in the list.
+    fn variable(&mut self, name: &str) -> Variable {
+        let known = self.variables.iter().position(|known| known == name);
+        Variable(known.unwrap_or_else(|| {
+            self.variables.push(name.to_owned());
+            self.variables.len() - 1
+        }))
+    }
+
+    fn same(&self, parameter: &Parameter, name: &'static str, expected: u8) -> Resolved<()> {
+        if parameter.value == Value::Integer(expected.into()) {
+            return Ok(());
+        }
+        Err(bad_value(name, parameter, &format!("its operation says {name}={expected}")))
+    }
+
+    fn port(&self, parameter: &Parameter, row: &Row) -> Resolved<()> {
+        let field = row.field("port").and_then(|index| row.fields.get(index));
+        match (&parameter.value, field) {
+            (Value::Name(name), Some(field)) if field.code_of(name) == Some(self.rop.port.into()) => Ok(()),
+            _ => self.same(parameter, "port", self.rop.port),
+        }
+    }
+
+    /// `level=` of older versions: the level is the place among the instructions.
+    fn level(&self, parameter: &Parameter) -> Resolved<()> {
+        let level = if self.lanes.delays.is_empty() { self.lanes.levels } else { self.lanes.outer.len() };
+        self.same(parameter, "level", level as u8)
+    }
+
+    fn open(&mut self, op: ResourceOp, span: Span) -> Resolved<()> {
+        let lanes = &mut self.lanes;
+        if lanes.patterns.len() == MOST_LEVELS {
+            return Err(rule("a port has at most 4 lanes", span, "use an operation for the others"));
+        }
+        if !lanes.delays.is_empty() {
+            return Err(rule("all lanes open before the first trans", span, "move it up"));
+        }
+        lanes.patterns.push(Pattern::Event { lane: lanes.patterns.len() });
+        (lanes.levels, lanes.is_extendable) = (0, false);
+        self.rop.settings.push(Setting::Op(op));
+        Ok(())
+    }
+
+    fn rep(&mut self, fields: &Fields, span: Span) -> Resolved<()> {
+        let rep = Rep { iter: fields.get("iter"), step: fields.get("step"), delay: fields.get("delay") };
+        if rep.iter == 0 {
+            return Err(rule("a rep needs `iter` of at least 1", span, "iter is the number of repetitions"));
+        }
+        let delay = fields.delay.map_or_else(|| Linear::constant(rep.delay), Linear::from);
+        self.lanes.level(rep.iter, delay, span)?;
+        self.rop.settings.push(Setting::Rep(rep, fields.delay));
+        Ok(())
+    }
+
+    fn repx(&mut self, fields: &Fields, span: Span) -> Resolved<()> {
+        let (true, Some(Setting::Rep(rep, None))) = (self.lanes.is_extendable, self.rop.settings.last_mut())
+        else {
+            return Err(rule(
+                "repx follows the rep it extends, whose delay is a number",
+                span,
+                "put it behind its rep",
+            ));
+        };
+        let bits = delay_bits(self.rop.component);
+        *rep = rep.extended(fields.get("iter"), fields.get("step"), fields.get("delay"), bits);
+        let (iter, delay) = (rep.iter, Linear::constant(rep.delay));
+        self.lanes.extend(iter, delay);
+        Ok(())
+    }
+
+    fn trans(&mut self, fields: &Fields, span: Span) -> Resolved<()> {
+        let lanes = &mut self.lanes;
+        if lanes.delays.len() + 1 >= lanes.patterns.len() {
+            return Err(rule(
+                "trans connects a lane with the next: there are not so many",
+                span,
+                "open a lane before it",
+            ));
+        }
+        if !lanes.outer.is_empty() {
+            return Err(rule("trans behind a rep around all lanes has no effect", span, "move it up"));
+        }
+        let delay = fields.get("delay");
+        lanes.delays.push(fields.delay.map_or_else(|| Linear::constant(delay), Linear::from));
+        lanes.is_extendable = false;
+        self.rop.settings.push(Setting::Trans(delay, fields.delay));
+        Ok(())
+    }
+
+    /// The rop with all that was read.
+    pub fn finish(mut self, span: Span) -> Resolved<Rop> {
+        if !self.lanes.patterns.is_empty() && self.lanes.delays.len() + 1 != self.lanes.patterns.len() {
+            return Err(rule(
+                "lanes are connected by trans: one is missing",
+                span,
+                "add a trans for every lane but the last",
+            ));
+        }
+        self.rop.pattern = self.lanes.pattern();
+        let longest = self.rop.pattern.as_ref().map_or(0, |pattern| pattern.span().magnitude());
+        if longest > MOST_CYCLES {
+            return Err(rule(
+                &format!("it takes more than {MOST_CYCLES} cycles"),
+                span,
+                "repeat it less often",
+            ));
+        }
+        Ok(self.rop)
+    }
+}
+
+impl Lanes {
+    /// A level around the current lane, or around all of them after the first transition.
+    fn level(&mut self, count: i64, delay: Linear, span: Span) -> Resolved<()> {
+        let used = if self.delays.is_empty() { self.levels } else { self.outer.len() };
+        if used == MOST_LEVELS {
+            return Err(rule(
+                "a port has at most 4 levels of rep",
+                span,
+                "merge levels, or use another operation",
+            ));
+        }
+        self.is_extendable = true;
+        if !self.delays.is_empty() {
+            self.outer.push((count, delay));
+            return Ok(());
+        }
+        let Some(lane) = self.patterns.pop() else {
+            return Err(rule("rep repeats a lane: there is none", span, "put a dsu or evt before it"));
+        };
+        self.patterns.push(Pattern::Repeat { count, delay, of: Box::new(lane) });
+        self.levels += 1;
+        Ok(())
+    }
+
+    /// Changes the last level.
+    fn extend(&mut self, iter: i64, by: Linear) {
+        self.is_extendable = false;
+        if let Some(last) = self.outer.last_mut() {
+            *last = (iter, by);
+        } else if let Some(Pattern::Repeat { count, delay, .. }) = self.patterns.last_mut() {
+            (*count, *delay) = (iter, by);
+        }
+    }
+
+    fn pattern(self) -> Option<Pattern> {
+        let mut patterns = self.patterns.into_iter();
+        let mut all = patterns.next()?;
+        for (delay, second) in self.delays.into_iter().zip(patterns) {
+            all = Pattern::Then { first: Box::new(all), delay, second: Box::new(second) };
+        }
+        for (count, delay) in self.outer {
+            all = Pattern::Repeat { count, delay, of: Box::new(all) };
+        }
+        Some(all)
+    }
+}
