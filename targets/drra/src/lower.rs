@@ -68,7 +68,8 @@ pub fn lower(
     quantisation: Option<&Quantisation>,
 ) -> Result<Plan, Vec<Problem>> {
     let columns = columns(fabric).map_err(|reason| vec![fabric_problem(reason)])?;
-    let format = Format::new(&columns, fabric.options.extensions, quantisation);
+    let mut format = Format::new(&columns, fabric.options.extensions, quantisation);
+    format.balance(graph);
     let mut lowering = Lowering { graph, format, plan: Plan::default(), problems: Vec::new() };
     for (index, value) in graph.values.iter().enumerate() {
         let fraction = lowering.format.fraction(ValueId(index as u32));

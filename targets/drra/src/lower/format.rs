@@ -3,8 +3,11 @@
 //! A dpu scales products by its fixed number of fraction bits, mode `mac`; with extensions, mode `mac_inter` sums
 //! exactly and scales by a constant of its configuration.
 
-use npukit_graph::ValueId;
+use std::collections::BTreeMap;
+
+use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
+use npukit_graph::{Graph, ValueId};
 
 use super::Reject;
 use super::column::Column;
@@ -18,13 +21,15 @@ const BITS: u32 = 16;
 const MOST_SHIFT: i32 = 31;
 
 /// Fraction lengths of values, and what the dpus can do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Format<'a> {
     /// Fraction bits that products lose.
     pub fraction_bits: i32,
     /// Whether modes that no source defines may be used.
     pub extensions: bool,
     quantisation: Option<&'a Quantisation>,
+    /// What differs from the quantisation.
+    changed: BTreeMap<ValueId, i32>,
 }
 
 /// The integers that tensors become on a fabric.
@@ -40,12 +45,35 @@ impl<'a> Format<'a> {
     /// That of columns that are alike.
     pub fn new(columns: &[Column], extensions: bool, quantisation: Option<&'a Quantisation>) -> Self {
         let fraction_bits = columns.first().map_or(0, |column| column.fraction_bits as i32);
-        Self { fraction_bits, extensions, quantisation }
+        Self { fraction_bits, extensions, quantisation, changed: BTreeMap::new() }
     }
 
     /// The fraction length of a value.
     pub fn fraction(&self, id: ValueId) -> i32 {
-        self.quantisation.and_then(|all| all.fraction(id)).unwrap_or(self.fraction_bits)
+        let stated = || self.quantisation.and_then(|all| all.fraction(id));
+        self.changed.get(&id).copied().or_else(stated).unwrap_or(self.fraction_bits)
+    }
+
+    /// Takes fraction bits from the operands of products of two inputs, which have no weights that could give way,
+    /// or from the results, where a dpu loses a fixed number of them.
+    pub fn balance(&mut self, graph: &Graph) {
+        let consumers = graph.consumers();
+        let is_alone = |id: &ValueId| consumers.get(id.0 as usize).is_some_and(|nodes| nodes.len() <= 1);
+        let is_product = |op: &Op| matches!(op, Op::MatMul(_) | Op::Binary(Binary { kind: BinaryKind::Mul }));
+        for node in graph.nodes.iter().filter(|node| is_product(&node.op) && !self.extensions) {
+            let (&[a, b], &[y]) = (&node.inputs[..], &node.outputs[..]) else { continue };
+            let excess = self.fraction(a) + self.fraction(b) - self.fraction_bits - self.fraction(y);
+            let are_free = [a, b].iter().all(|id| graph.inputs.contains(id) && is_alone(id));
+            if excess > 0 && are_free && a != b {
+                self.changed.insert(a, self.fraction(a) - excess / 2);
+                self.changed.insert(b, self.fraction(b) - (excess - excess / 2));
+            } else if excess < 0
+                && graph.outputs.contains(&y)
+                && consumers.get(y.0 as usize).is_some_and(Vec::is_empty)
+            {
+                self.changed.insert(y, self.fraction(y) + excess);
+            }
+        }
     }
 
     /// How sums of products lose `shift` fraction bits.

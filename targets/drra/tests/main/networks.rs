@@ -3,7 +3,7 @@
 use npukit_drra::config::preset;
 use npukit_drra::fabric::Fabric;
 use npukit_drra::lower::{Executable, integer, lower, prepare, scheme};
-use npukit_graph::op::{Conv, Gemm, MaxPool, Op, Relu, Reshape, Window};
+use npukit_graph::op::{Binary, BinaryKind, Conv, Gemm, MaxPool, Op, Relu, Reshape, Window};
 use npukit_graph::quantise::{Distributions, Method, quantise};
 use npukit_graph::{Graph, ValueId, ValueInfo, evaluate};
 use npukit_import::onnx;
@@ -72,6 +72,40 @@ fn the_digits_perceptron_is_as_good_as_in_float() {
         let cycles: u64 = executable.cycles().iter().sum();
         eprintln!("digits perceptron, {name}: {fixed:.4}, float {float:.4}, {cycles} cycles a digit");
         assert!(fixed >= float - 0.01, "{name}: {fixed} {float}");
+    }
+}
+
+/// Two inputs have no weights that could take other fraction lengths.
+#[test]
+fn a_product_of_two_inputs_needs_no_extension() {
+    let info = ValueInfo { shape: vec![32], element: ElementType::F32 };
+    let mut graph = Graph::default();
+    let inputs = vec![graph.add_input("a", info.clone()), graph.add_input("b", info)];
+    graph.outputs = graph.add_node("mul", Binary { kind: BinaryKind::Mul }.into(), inputs, &["y"]).unwrap();
+    let values =
+        |step: f32| Tensor::from_f32(vec![32], (0..32).map(|x| x as f32 * step - 0.9).collect()).unwrap();
+    let samples = [values(0.05), values(0.03)];
+    let mut seen = Distributions::new(&graph);
+    seen.observe(&graph, &samples).unwrap();
+    for bits in [0, 11] {
+        let mut fabric = preset("3x1").unwrap();
+        let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
+        parts.for_each(|part| part.fraction_bits = bits);
+        let quantisation = quantise(&graph, &seen, &scheme(&fabric), Method::MinMax, &Default::default());
+        let executable =
+            Executable::new(&fabric, lower(&fabric, &graph, Some(&quantisation)).unwrap()).unwrap();
+        let fraction = |number: usize| executable.plan.values[number].fraction;
+        let words = |(number, sample): (&usize, &Tensor)| -> Vec<i16> {
+            sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction(*number))).collect()
+        };
+        let given: Vec<Vec<i16>> = executable.plan.inputs.iter().zip(&samples).map(words).collect();
+        let ran = executable.run(&given).unwrap();
+        let output = executable.plan.outputs[0];
+        let scale = 2f32.powi(-fraction(output));
+        let expected = evaluate(&graph, &samples).unwrap();
+        for (word, expected) in ran.values[output].iter().zip(expected[0].as_f32().unwrap()) {
+            assert!((f32::from(*word) * scale - expected).abs() < 0.02, "{bits}: {word} {expected}");
+        }
     }
 }
 
