@@ -242,8 +242,9 @@ impl Graph {
         Ok(())
     }
 
-    /// Lets every node that uses `from` use `to` instead; outputs of the graph are not touched.
+    /// Lets every node that uses `from` use `to` instead, which equals it; outputs of the graph are not touched.
     pub fn replace_uses(&mut self, from: ValueId, to: ValueId) {
+        self.state_alike(from, to);
         let inputs = self.nodes.iter_mut().flat_map(|node| &mut node.inputs);
         inputs.filter(|input| **input == from).for_each(|input| *input = to);
     }
@@ -283,6 +284,8 @@ impl Graph {
         for id in in_nodes.chain(&mut self.inputs).chain(&mut self.outputs) {
             *id = numbers.get(id).copied().unwrap_or(*id);
         }
+        let scales = std::mem::take(&mut self.scales).into_iter();
+        self.scales = scales.filter_map(|(id, stated)| Some((*numbers.get(&id)?, stated))).collect();
     }
 
     /// The multiply-accumulates of each node, as [`Graph::macs`] counts them.

@@ -1,10 +1,12 @@
 //! The graph: values, nodes, inputs and outputs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use npukit_numeric::{ElementType, Tensor};
 
 use crate::op::{Op, OpError, Operator};
+use crate::stated::Stated;
 
 /// Names a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -60,6 +62,8 @@ pub struct Graph {
     pub inputs: Vec<ValueId>,
     /// Values the caller wants.
     pub outputs: Vec<ValueId>,
+    /// How the model itself holds values as integers, where it says so.
+    pub scales: BTreeMap<ValueId, Stated>,
 }
 
 impl Graph {

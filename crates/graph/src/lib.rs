@@ -34,6 +34,7 @@ pub mod rescale;
 mod rounding;
 pub mod shape;
 mod special;
+mod stated;
 mod work;
 
 pub use eval::{EvalError, evaluate, evaluate_all, evaluate_with};
@@ -43,4 +44,5 @@ pub use observe::{Observations, Statistic};
 pub use op::{Op, OpError, Operator};
 pub use pass::Affine;
 pub use rounding::rounding_bounds;
+pub use stated::Stated;
 pub use work::Work;

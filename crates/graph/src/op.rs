@@ -5,7 +5,7 @@ mod error;
 mod normalization;
 mod operands;
 mod pooling;
-mod quantization;
+pub(crate) mod quantization;
 mod window;
 
 use npukit_numeric::Tensor;

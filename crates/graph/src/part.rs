@@ -34,6 +34,7 @@ impl Graph {
             nodes: nodes.into_iter().map(|node| self.node(node).clone()).collect(),
             inputs: inputs.into_iter().collect(),
             outputs: results.to_vec(),
+            scales: self.scales.clone(),
         }
     }
 }

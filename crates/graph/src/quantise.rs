@@ -12,15 +12,21 @@
 //! | `sharing` | what each value is for, and which have one fraction length |
 //! | `choose` | a fraction length for tensors that share it |
 //! | `measure` | what each tensor loses |
+//! | `lift` | networks that pass through integers on their way, as float networks with scales |
+//! | `signs` | which values are never below zero |
+//! | `stated` | fraction lengths of scales that the model itself gives |
 //! | `simulate` | the network with its tensors rounded |
 //! | [`rows`] | weights of 4 bits with a scale for each row, for targets that want those |
 
 mod choose;
 mod distribution;
+mod lift;
 mod measure;
 pub mod rows;
 mod sharing;
+mod signs;
 mod simulate;
+mod stated;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -29,10 +35,12 @@ use crate::ir::{Graph, Node, ValueId};
 use crate::rescale::roles::{Role, role};
 pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
+pub use lift::lift;
 pub use measure::{Loss, Losses};
 use sharing::Sharing;
 pub use sharing::shown;
 pub use simulate::simulate;
+pub use stated::{Restated, is_settled, restated, stated_fractions};
 
 /// What a tensor is for; widths differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -204,7 +212,7 @@ impl Quantisation {
     }
 }
 
-/// Chooses fraction lengths for a valid graph. `stated` are those that the model itself gives to values.
+/// Chooses fraction lengths for a valid graph. `stated` are those known beforehand; see [`stated_fractions`].
 ///
 /// Values that share a fraction length and are given several get the least, with which all of them fit. Where
 /// the shifts do not reach, weights and biases give way.

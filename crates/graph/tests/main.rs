@@ -27,6 +27,8 @@ mod pointwise;
 mod pooling;
 #[path = "main/products.rs"]
 mod products;
+#[path = "main/quantise.rs"]
+mod quantise;
 #[path = "main/random.rs"]
 mod random;
 #[path = "main/reductions.rs"]

@@ -4,7 +4,7 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
 use super::quantization::{Granularity, QUANTIZED, reals, scale_types};
-use super::{OpError, Operator};
+use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `(x - zero point) * scale`. Operands: `x`, `scale` and, optional, `zero point` of the type of
@@ -50,5 +50,14 @@ impl Operator for DequantizeLinear {
         };
         let data = TensorData::F32(x.iter().enumerate().map(real).collect());
         Ok(vec![build(self, &infos[0].shape, data)?])
+    }
+
+    /// Scales keep their shape: what moves transpositions has to see that there is one for all.
+    fn broadcasts(&self) -> bool {
+        true
+    }
+
+    fn permuted(&self, _perm: &[usize]) -> Option<Op> {
+        (self.block == 0).then(|| self.clone().into())
     }
 }

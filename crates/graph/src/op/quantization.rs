@@ -111,7 +111,7 @@ impl Granularity {
 }
 
 /// The elements as real numbers; integers of 32 bits and less, as all quantised ones are, exactly.
-pub(super) fn reals(tensor: &Tensor) -> Vec<f64> {
+pub(crate) fn reals(tensor: &Tensor) -> Vec<f64> {
     match tensor.data() {
         TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
         TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),

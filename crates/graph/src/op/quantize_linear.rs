@@ -5,7 +5,7 @@ use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 use super::cast::{Cast, round};
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
 use super::quantization::{Granularity, QUANTIZED, reals, rounded, scale_types};
-use super::{OpError, Operator};
+use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `saturate(round(x / scale) + zero point)`, rounding from the middle to even numbers. Operands:
@@ -62,6 +62,15 @@ impl Operator for QuantizeLinear {
             _ => TensorData::I32(quantized.map(|value| value as i32).collect()),
         };
         Ok(vec![build(self, &infos[0].shape, data)?])
+    }
+
+    /// Scales keep their shape: what moves transpositions has to see that there is one for all.
+    fn broadcasts(&self) -> bool {
+        true
+    }
+
+    fn permuted(&self, _perm: &[usize]) -> Option<Op> {
+        (self.block == 0).then(|| self.clone().into())
     }
 }
 

@@ -30,6 +30,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     for node in std::mem::take(&mut graph.nodes) {
         match fold(graph, &node, &mut room) {
             Some(results) => {
+                graph.state_results(&node.op, &node.inputs, &node.outputs);
                 for (output, result) in node.outputs.iter().zip(results) {
                     graph.values[output.0 as usize].constant = Some(Arc::new(result));
                 }

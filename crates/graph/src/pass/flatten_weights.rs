@@ -147,6 +147,7 @@ fn permute_rows(graph: &mut Graph, product: NodeId, order: &[usize]) -> Result<(
         order.iter().flat_map(|&k| &values[k * columns..(k + 1) * columns]).copied().collect()
     };
     let new = edit::add_floats(graph, &base, shape, permuted)?;
+    graph.state_alike(weights, new);
     graph.nodes[product.0 as usize].inputs[1] = new;
     Ok(())
 }

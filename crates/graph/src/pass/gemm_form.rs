@@ -88,6 +88,7 @@ fn spread_addend(graph: &mut Graph, index: usize, _gemm: &Gemm) -> Result<bool, 
     let spread = gather_strided(values, 0, &[1, columns], &broadcast_strides(shape, &[1, columns]));
     let base = graph.value(c).name.clone();
     let spread = add_floats(graph, &base, vec![columns], spread)?;
+    graph.state_alike(c, spread);
     graph.nodes[index].inputs[2] = spread;
     Ok(true)
 }
@@ -130,7 +131,9 @@ fn swapped(
     if let Some(constant) = tensor(graph, matrix) {
         let constant = compute(&op, &base, &[&constant])?;
         let name = graph.fresh_name(&base);
-        return Ok(graph.add_constant(name, constant));
+        let swapped = graph.add_constant(name, constant);
+        graph.state_alike(matrix, swapped);
+        return Ok(swapped);
     }
     let node = make_node(graph, &base, op, vec![matrix])?;
     let output = node.outputs[0];

@@ -251,7 +251,14 @@ fn is_flexible(graph: &Graph, node: &Node) -> bool {
         && node.op.permuted(&identity).is_some()
         && activations(graph, node).all(|value| graph.shape(value).len() == rank)
         && constants.all(|&constant| graph.shape(constant).len() <= rank)
+        && has_one_scale(graph, node)
         && node.inputs.iter().any(|&input| graph.constant(input).is_none())
+}
+
+/// Whether the node has no scales that differ along an axis.
+fn has_one_scale(graph: &Graph, node: &Node) -> bool {
+    let one = |&id: &ValueId| graph.shape(id).iter().all(|&size| size == 1);
+    !matches!(node.op, Op::QuantizeLinear(_) | Op::DequantizeLinear(_)) || node.inputs.iter().skip(1).all(one)
 }
 
 /// The operands that are not constant, and the results.

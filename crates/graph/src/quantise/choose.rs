@@ -16,7 +16,7 @@ pub enum Method {
 }
 
 /// Smallest and largest fraction length.
-const FRACTIONS: (i32, i32) = (-64, 64);
+pub(super) const FRACTIONS: (i32, i32) = (-64, 64);
 
 /// What is known of a tensor.
 pub(super) enum Tensor<'a> {

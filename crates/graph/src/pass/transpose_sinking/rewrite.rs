@@ -44,6 +44,7 @@ impl Rewrite<'_> {
         let base = graph.value(old).name.clone();
         let op = Transpose { perm: self.perm.to_vec() }.into();
         let new = make_node(graph, &base, op, vec![old])?.outputs[0];
+        graph.state_alike(old, new);
         if !keeps(graph, survey, old) {
             swap_names(graph, old, new);
         }
@@ -126,7 +127,9 @@ impl Rewrite<'_> {
         let tensor = compute(&Transpose { perm: self.perm.to_vec() }.into(), &name, &[&tensor])?;
         let tensor = if broadcast { without_leading_ones(&name, tensor)? } else { tensor };
         let fresh = graph.fresh_name(&name);
-        Ok(graph.add_constant(fresh, tensor))
+        let permuted = graph.add_constant(fresh, tensor);
+        graph.state_alike(id, permuted);
+        Ok(permuted)
     }
 }
 

@@ -1,0 +1,176 @@
+//! [`lift`]: a network that passes through integers on its way, as the float network it stands for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use npukit_numeric::ElementType;
+
+use super::signs::Signs;
+use crate::ir::{Graph, Node, Value, ValueId};
+use crate::op::{Op, Operator, Relu};
+use crate::pass::{PassError, simplify};
+use crate::stated::{Stated, moves};
+
+/// Takes pairs of QuantizeLinear and DequantizeLinear out of a valid graph, between which integers are at
+/// most moved, compared or joined, and keeps their scales in [`Graph::scales`]; the rest is simplified.
+///
+/// Where the integers have none for numbers below zero, the tool that made them took a ReLU for
+/// superfluous: it comes back. Inputs of the graph get none: what they hold is the caller's affair. Pairs of
+/// different scales stay, as do those whose scales are not constant or differ along an axis.
+///
+/// Errors: those of [`simplify`].
+pub fn lift(graph: &mut Graph) -> Result<(), PassError> {
+    simplify(graph)?;
+    let nodes = std::mem::take(&mut graph.nodes);
+    let mut lifting = Lifting::new(graph);
+    nodes.into_iter().try_for_each(|node| lifting.node(node))?;
+    lifting.finish();
+    graph.remove_dead();
+    simplify(graph)
+}
+
+/// A graph whose nodes are put in again, one by one.
+struct Lifting<'a> {
+    graph: &'a mut Graph,
+    signs: Signs,
+    /// For each integer value, the float that it stands for.
+    reals: BTreeMap<ValueId, (ValueId, Stated)>,
+    /// The float to use in place of what a DequantizeLinear gave.
+    aliases: BTreeMap<ValueId, ValueId>,
+    /// Floats that become outputs of the graph, under the name of the output.
+    given_out: BTreeMap<ValueId, ValueId>,
+    /// Floats that cannot.
+    fixed: BTreeSet<ValueId>,
+}
+
+impl<'a> Lifting<'a> {
+    fn new(graph: &'a mut Graph) -> Self {
+        let fixed = graph.inputs.iter().chain(&graph.outputs).copied().collect();
+        let (reals, aliases, given_out) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { signs: Signs::new(graph), graph, reals, aliases, given_out, fixed }
+    }
+
+    fn node(&mut self, mut node: Node) -> Result<(), PassError> {
+        for input in &mut node.inputs {
+            *input = self.aliases.get(input).copied().unwrap_or(*input);
+        }
+        let stated = Stated::of(self.graph, &node.op, &node.inputs, &node.outputs).filter(Stated::is_uniform);
+        match (&node.op, stated) {
+            (Op::QuantizeLinear(_), Some(stated)) => self.quantized(&node, stated)?,
+            (Op::DequantizeLinear(_), Some(stated)) if self.dequantized(&node, &stated) => return Ok(()),
+            (Op::DequantizeLinear(_), Some(stated)) => {
+                self.graph.scales.extend(node.outputs.iter().map(|&id| (id, stated.clone())));
+            }
+            _ => self.moved(&node)?,
+        }
+        self.push(node);
+        Ok(())
+    }
+
+    fn push(&mut self, node: Node) {
+        self.signs.note(self.graph, &node);
+        self.graph.nodes.push(node);
+    }
+
+    /// The result of a QuantizeLinear stands for its operand, rectified where its integers say so.
+    fn quantized(&mut self, node: &Node, stated: Stated) -> Result<(), PassError> {
+        let (&[x, ..], &[integers]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
+            return Ok(());
+        };
+        let lost_relu = stated.is_rectified() && !self.signs.needs_no_relu(x);
+        let real = if lost_relu { self.add("relu", Relu.into(), vec![x], &[x])?[0] } else { x };
+        self.state(real, &stated);
+        self.reals.insert(integers, (real, stated));
+        Ok(())
+    }
+
+    /// Whether the float behind the operand of a DequantizeLinear takes the place of its result.
+    fn dequantized(&mut self, node: &Node, stated: &Stated) -> bool {
+        let (&[integers, ..], &[result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
+            return false;
+        };
+        let Some(&(real, ref before)) = self.reals.get(&integers) else { return false };
+        if !before.is_alike(stated) || self.graph.value(real).info != self.graph.value(result).info {
+            return false;
+        }
+        if self.graph.is_output(result) {
+            let constant = self.graph.constant(real).is_some();
+            if constant || self.fixed.contains(&real) || self.given_out.contains_key(&real) {
+                return false;
+            }
+            self.given_out.insert(real, result);
+        }
+        self.aliases.insert(result, real);
+        true
+    }
+
+    /// The same node between the floats behind its integers, which floats may hold for a while.
+    fn moved(&mut self, node: &Node) -> Result<(), PassError> {
+        if let (Op::Cast(cast), &[from], &[to]) = (&node.op, node.inputs.as_slice(), node.outputs.as_slice())
+        {
+            let holds =
+                |(_, stated): &&(ValueId, Stated)| [ElementType::F32, stated.element].contains(&cast.to);
+            let behind = self.reals.get(&from).filter(holds).cloned();
+            self.reals.extend(behind.map(|behind| (to, behind)));
+            return Ok(());
+        }
+        if !(moves(&node.op) || matches!(node.op, Op::Concat(_) | Op::MaxPool(_))) {
+            return Ok(());
+        }
+        let behind: Option<Vec<_>> = node.inputs.iter().map(|id| self.reals.get(id).cloned()).collect();
+        let Some((reals, stated)): Option<(Vec<_>, Vec<_>)> = behind.map(|all| all.into_iter().unzip())
+        else {
+            return Ok(());
+        };
+        let Some(first) = stated.first().filter(|first| stated.iter().all(|other| other.is_alike(first)))
+        else {
+            return Ok(());
+        };
+        let results = self.add("real", node.op.clone(), reals, &node.outputs)?;
+        for (&integers, real) in node.outputs.iter().zip(results) {
+            self.state(real, first);
+            self.reals.insert(integers, (real, first.clone()));
+        }
+        Ok(())
+    }
+
+    /// Adds a node whose results are called after `named`.
+    fn add(
+        &mut self,
+        suffix: &str,
+        op: Op,
+        inputs: Vec<ValueId>,
+        named: &[ValueId],
+    ) -> Result<Vec<ValueId>, PassError> {
+        let base = named.first().map(|&id| self.graph.value(id).name.as_str()).unwrap_or_default();
+        let name = format!("{base}/{suffix}");
+        let operands: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let infos = op.infer(&operands).map_err(|error| PassError::Op { node: name.clone(), error })?;
+        let result = |info| {
+            let name = self.graph.fresh_name(&name);
+            self.graph.add_value(Value { name, info, constant: None })
+        };
+        let outputs: Vec<ValueId> = infos.into_iter().map(result).collect();
+        self.push(Node { name, op, inputs, outputs: outputs.clone() });
+        Ok(outputs)
+    }
+
+    /// Of several scales the one counts that reaches furthest.
+    fn state(&mut self, real: ValueId, stated: &Stated) {
+        let reach = |stated: &Stated| stated.range().map(f64::abs).into_iter().fold(0.0, f64::max);
+        let known = self.graph.scales.entry(real).or_insert_with(|| stated.clone());
+        if reach(known) < reach(stated) {
+            *known = stated.clone();
+        }
+    }
+
+    /// Puts the outputs of the graph in the place of the floats that they are.
+    fn finish(self) {
+        for (&from, &to) in &self.given_out {
+            self.graph.state_alike(from, to);
+        }
+        for id in self.graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs))
+        {
+            *id = self.given_out.get(id).copied().unwrap_or(*id);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Fraction lengths: which values share one, what shifts reach, and what the rounded network computes.
+
+use std::collections::BTreeMap;
+
+use npukit_graph::op::{Binary, BinaryKind, Concat, Conv, MatMul, MaxPool, Relu, Window};
+use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, Scheme, quantise, simulate};
+use npukit_graph::{Graph, ValueId, ValueInfo};
+use npukit_numeric::ElementType;
+use proptest::prelude::*;
+
+use crate::support::{f32s, floats, noise};
+
+/// A graph with an input `x` of two columns and two channels.
+fn image() -> (Graph, ValueId) {
+    let mut graph = Graph::default();
+    let x = graph.add_input("x", ValueInfo { shape: vec![1, 1, 2, 2], element: ElementType::F32 });
+    (graph, x)
+}
+
+/// `factor` times the channels of `x`.
+fn scaled(graph: &mut Graph, x: ValueId, factor: f32, name: &str) -> ValueId {
+    let weights = f32s(&[1, 1, 2, 2], &[factor, 0.0, 0.0, factor]);
+    let weights = graph.add_constant(format!("{name}_w"), weights);
+    let conv = Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 };
+    graph.add_node(name, conv.into(), vec![x, weights], &[name]).unwrap()[0]
+}
+
+fn quantised(graph: &Graph, scheme: &Scheme, stated: &BTreeMap<ValueId, i32>) -> Quantisation {
+    let mut seen = Distributions::new(graph);
+    seen.observe(graph, &[f32s(&[1, 1, 2, 2], &[0.9, -0.5, 0.25, -0.9])]).unwrap();
+    quantise(graph, &seen, scheme, Method::MinMax, stated)
+}
+
+/// Fraction lengths of values of a graph, which has to be valid.
+fn fractions(graph: &Graph, quantisation: &Quantisation, ids: &[ValueId]) -> Vec<i32> {
+    graph.validate().unwrap();
+    ids.iter().map(|&id| quantisation.fraction(id).unwrap()).collect()
+}
+
+#[test]
+fn what_is_added_shares_one() {
+    let (mut graph, x) = image();
+    let small = scaled(&mut graph, x, 0.1, "small");
+    let large = scaled(&mut graph, x, 10.0, "large");
+    let add = Binary { kind: BinaryKind::Add };
+    let sum = graph.add_node("sum", add.into(), vec![small, large], &["sum"]).unwrap()[0];
+    graph.outputs = vec![sum];
+    let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
+    // Up to 9.09; the input, which takes no part, up to 0.9.
+    assert_eq!(fractions(&graph, &found, &[x, small, large, sum]), [7, 3, 3, 3]);
+    // Of several that are stated the least holds all.
+    let found = quantised(&graph, &Scheme::default(), &BTreeMap::from([(small, 6), (sum, 2)]));
+    assert_eq!(fractions(&graph, &found, &[x, small, large, sum]), [7, 2, 2, 2]);
+}
+
+#[test]
+fn what_is_joined_rectified_or_pooled_shares_one() {
+    let (mut graph, x) = image();
+    let large = scaled(&mut graph, x, -10.0, "large");
+    let relu = graph.add_node("relu", Relu.into(), vec![large], &["relu"]).unwrap()[0];
+    let pool = MaxPool { window: Window::plain([1, 1], [1, 1]) };
+    let pool = graph.add_node("pool", pool.into(), vec![relu], &["pool"]).unwrap()[0];
+    let all = graph.add_node("all", Concat { axis: 3 }.into(), vec![pool, x], &["all"]).unwrap()[0];
+    graph.outputs = vec![all];
+    let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
+    assert_eq!(fractions(&graph, &found, &[x, large, relu, pool, all]), [3; 5]);
+}
+
+proptest! {
+    /// Weights and biases give way where shifts do not reach, whatever the magnitudes.
+    #[test]
+    fn shifts_are_legal(x in -20i32..20, w in -20i32..20, bias in -20i32..20, y in -20i32..20, most in 0i32..6) {
+        let (mut graph, input) = image();
+        let power = |exponent: i32| 2f32.powi(exponent);
+        let weights = graph.add_constant("w", f32s(&[1, 1, 2, 2], &[power(w); 4]));
+        let bias = graph.add_constant("b", f32s(&[2], &[power(bias), 0.0]));
+        let conv = Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 };
+        let operands = vec![input, weights, bias];
+        graph.outputs = graph.add_node("y", conv.into(), operands, &["y"]).unwrap();
+        let scheme = Scheme { shifts: -most..=most, ..Scheme::default() };
+        let found = quantised(&graph, &scheme, &BTreeMap::from([(input, x), (graph.outputs[0], y)]));
+        let fraction = |id| found.fraction(id).unwrap();
+        prop_assert_eq!([fraction(input), fraction(graph.outputs[0])], [x, y]);
+        prop_assert!(scheme.shifts.contains(&scheme.product_shift(x, fraction(weights), y)));
+        prop_assert!(scheme.shifts.contains(&scheme.bias_shift(fraction(bias), y)));
+        prop_assert_eq!(found.kind(bias), Some(Kind::Bias));
+    }
+}
+
+#[test]
+fn constants_inputs_and_results_are_rounded() {
+    let mut graph = Graph::default();
+    let x = graph.add_input("x", ValueInfo { shape: vec![1, 2], element: ElementType::F32 });
+    let w = graph.add_constant("w", f32s(&[2, 1], &[0.4, -1.1]));
+    graph.outputs = graph.add_node("y", MatMul.into(), vec![x, w], &["y"]).unwrap();
+    let mut quantisation = Quantisation::new(Scheme::default());
+    quantisation.set(x, Kind::Activation, 1);
+    quantisation.set(w, Kind::Weight, 2);
+    quantisation.set(graph.outputs[0], Kind::Activation, 0);
+    // 0.3 and 100 are 0.5 and, the largest, 63.5; 0.4 and -1.1 are 0.5 and -1: -63.25.
+    let found = simulate(&graph, &quantisation, &[f32s(&[1, 2], &[0.3, 100.0])]).unwrap();
+    assert_eq!(floats(&found[0]), [-63.0]);
+}
+
+#[test]
+fn fine_steps_change_next_to_nothing() {
+    let (mut graph, x) = image();
+    let y = scaled(&mut graph, x, 0.7, "y");
+    graph.outputs = graph.add_node("relu", Relu.into(), vec![y], &["relu"]).unwrap();
+    let scheme = Scheme { activations: 24, weights: 24, biases: 24, partial_sums: 32, ..Scheme::default() };
+    let input = noise(&[1, 1, 2, 2], 7);
+    let exact = npukit_graph::evaluate(&graph, std::slice::from_ref(&input)).unwrap();
+    let found = quantised(&graph, &scheme, &BTreeMap::new());
+    let near = simulate(&graph, &found, &[input]).unwrap();
+    assert!(crate::support::distance(&exact[0], &near[0]) < 1e-5);
+}
