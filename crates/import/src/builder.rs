@@ -44,7 +44,10 @@ impl Builder {
         let infos = op.infer(&values)?;
         infos.iter().try_for_each(|info| check_shape(&info.shape))?;
         if let Some(tensors) = self.fold(&op, &inputs, &infos)? {
-            return Ok(tensors.into_iter().map(|tensor| self.constant(name, tensor)).collect());
+            let results: Vec<ValueId> =
+                tensors.into_iter().map(|tensor| self.constant(name, tensor)).collect();
+            self.graph.state_results(&op, &inputs, &results);
+            return Ok(results);
         }
         let node_name = self.node_names.unique(name);
         let names: Vec<String> = infos.iter().map(|_| self.value_names.unique(name)).collect();

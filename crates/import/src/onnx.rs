@@ -16,6 +16,7 @@ mod interface;
 mod ops;
 mod pool;
 pub mod proto;
+mod quantized;
 mod tensor;
 
 use npukit_graph::Graph;

@@ -26,6 +26,8 @@ mod model;
 mod networks;
 #[path = "main/operators.rs"]
 mod operators;
+#[path = "main/quantized.rs"]
+mod quantized;
 #[path = "main/resizes.rs"]
 mod resizes;
 #[path = "main/shapes.rs"]

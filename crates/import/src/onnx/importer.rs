@@ -256,9 +256,5 @@ fn name_of(node: &NodeProto) -> &str {
 }
 
 fn unknown_operator(node: &NodeProto) -> Reason {
-    let operator = match node.domain.as_str() {
-        "" | "ai.onnx" => node.op_type.clone(),
-        domain => format!("{domain}::{}", node.op_type),
-    };
-    Reason::Operator { operator }
+    Reason::Operator { operator: ops::qualified(node).into_owned() }
 }

@@ -3,6 +3,8 @@
 //! A handler reads its node through [`Context`], adds to the graph and gives the node's results
 //! in order. Attributes and operands that it leaves unread are reported as unsupported.
 
+use std::borrow::Cow;
+
 use npukit_graph::ValueId;
 
 use super::context::Context;
@@ -36,8 +38,9 @@ operators! {
     conv: "Conv";
     conv_transpose: "ConvTranspose";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
-    dequantize_linear: "DequantizeLinear";
+    dequantize_linear: "DequantizeLinear", "com.microsoft::DequantizeLinear";
     dropout: "Dropout";
+    dynamic_quantize_linear: "DynamicQuantizeLinear";
     einsum: "Einsum";
     flatten: "Flatten";
     gather: "Gather";
@@ -57,7 +60,13 @@ operators! {
     pad: "Pad";
     pow: "Pow";
     prelu: "PRelu";
-    quantize_linear: "QuantizeLinear";
+    qlinear_concat: "com.microsoft::QLinearConcat";
+    qlinear_conv: "ConvInteger", "QLinearConv";
+    qlinear_matmul: "MatMulInteger", "QLinearMatMul", "com.microsoft::QGemm";
+    qlinear_pointwise: "com.microsoft::QLinearAdd", "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearMul",
+        "com.microsoft::QLinearSigmoid";
+    qlinear_pool: "com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool";
+    quantize_linear: "QuantizeLinear", "com.microsoft::QuantizeLinear";
     range: "Range";
     reduce: "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
         "ReduceProd", "ReduceSum", "ReduceSumSquare";
@@ -87,10 +96,16 @@ operators! {
 
 /// The handler of a node, when its operator is one of the list.
 pub(super) fn handler(node: &NodeProto) -> Option<Handler> {
-    if !matches!(node.domain.as_str(), "" | "ai.onnx") {
-        return None;
+    let wanted = qualified(node);
+    HANDLERS.iter().find(|(name, _)| *name == wanted).map(|&(_, handler)| handler)
+}
+
+/// The operator's name, behind its domain unless it is one of the standard.
+pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
+    match node.domain.as_str() {
+        "" | "ai.onnx" => Cow::Borrowed(&node.op_type),
+        domain => Cow::Owned(format!("{domain}::{}", node.op_type)),
     }
-    HANDLERS.iter().find(|(name, _)| *name == node.op_type).map(|&(_, handler)| handler)
 }
 
 /// The names of all operators, in alphabetical order.

@@ -42,9 +42,12 @@ pub(super) fn pool(
     }
 }
 
-/// Translates a node that pools all elements of each channel of its operand.
-pub(super) fn global_pool(context: &mut Context<'_>, make: impl Fn(Window) -> Op) -> Result<ValueId, Reason> {
-    let x = context.input(0, "X")?;
+/// Pools all elements of each channel of `x`.
+pub(super) fn global_pool(
+    context: &mut Context<'_>,
+    x: ValueId,
+    make: impl Fn(Window) -> Op,
+) -> Result<ValueId, Reason> {
     let shape = context.shape(x).to_vec();
     let [n, c, first, rest @ ..] = &shape[..] else {
         let legal = "[n, c, ..] with an image axis".to_owned();

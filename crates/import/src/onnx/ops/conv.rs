@@ -12,6 +12,16 @@ use super::super::image::{Image, MOST_CROPPED, Windows, image_sizes};
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (x, weights) = (context.input(0, "X")?, context.input(1, "W")?);
     let bias = context.optional(2);
+    Ok(vec![conv(context, x, weights, bias)?])
+}
+
+/// The convolution that the node's attributes describe.
+pub(super) fn conv(
+    context: &mut Context<'_>,
+    x: ValueId,
+    weights: ValueId,
+    bias: Option<ValueId>,
+) -> Result<ValueId, Reason> {
     let kernel = kernel(context, x, weights)?;
     let sizes = image_sizes(context.shape(x)).to_vec();
     let windows = Windows::new(context, &sizes, Some(&kernel), MOST_CROPPED)?;
@@ -29,7 +39,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let op = Conv { strides: window.strides, dilations: window.dilations, pads: window.pads, group };
     let operands = [cropped, weights].into_iter().chain(bias).collect();
     let y = context.emit(op, operands)?;
-    Ok(vec![image.restore(context, y)?])
+    image.restore(context, y)
 }
 
 /// The kernel's sizes: the weights' axes after the first two. They are as many as the operand's.

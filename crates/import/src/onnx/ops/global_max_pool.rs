@@ -9,5 +9,6 @@ use super::super::pool::global_pool;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    Ok(vec![global_pool(context, |window| MaxPool { window }.into())?])
+    let x = context.input(0, "X")?;
+    Ok(vec![global_pool(context, x, |window| MaxPool { window }.into())?])
 }

@@ -1,0 +1,43 @@
+//! DynamicQuantizeLinear: unsigned bytes with a scale by the extremes of the operand, as the standard defines it.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind, Cast, Clip, QuantizeLinear, Reduce, ReduceKind, Unary, UnaryKind};
+use npukit_numeric::ElementType;
+
+use super::super::context::Context;
+use super::super::error::Reason;
+use super::super::quantized::number;
+
+/// Translates one node.
+pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
+    let x = context.input(0, "x")?;
+    let zero = number(context, Vec::new(), 0.0)?;
+    let binary = |context: &mut Context<'_>, kind, left, right| {
+        context.helper("range", Binary { kind }, vec![left, right])
+    };
+    // Zero is one of the numbers that the integers stand for.
+    let extreme = |context: &mut Context<'_>, of: ReduceKind, kind: BinaryKind| {
+        let axes = (0..context.shape(x).len()).collect();
+        let found = context.helper("extreme", Reduce { kind: of, axes, keep_dims: false }, vec![x])?;
+        binary(context, kind, found, zero)
+    };
+    let least = extreme(context, ReduceKind::Min, BinaryKind::Min)?;
+    let largest = extreme(context, ReduceKind::Max, BinaryKind::Max)?;
+    let range = binary(context, BinaryKind::Sub, largest, least)?;
+    let steps = number(context, Vec::new(), 255.0)?;
+    let scale = context.helper("scale", Binary { kind: BinaryKind::Div }, vec![range, steps])?;
+    let below = binary(context, BinaryKind::Div, least, scale)?;
+    let place = binary(context, BinaryKind::Sub, zero, below)?;
+    let place = context.helper("clip", Clip { min: 0.0, max: 255.0 }, vec![place])?;
+    let place = context.helper("round", Unary { kind: UnaryKind::Round }, vec![place])?;
+    let zero_point = context.helper("zero_point", Cast::new(ElementType::U8), vec![place])?;
+    let op = QuantizeLinear {
+        to: ElementType::U8,
+        axis: 0,
+        block: 0,
+        saturate: true,
+        precision: ElementType::F32,
+    };
+    let y = context.emit(op, vec![x, scale, zero_point])?;
+    Ok(vec![y, scale, zero_point])
+}

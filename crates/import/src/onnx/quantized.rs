@@ -1,0 +1,93 @@
+//! Operators between integers, as the same between floats: [`Scales`], [`dequantized`] and [`quantized`].
+//!
+//! Their operands become real numbers first and their results integers last, as if the model had
+//! DequantizeLinear and QuantizeLinear there. Sums are then taken in floats: where the standard has them
+//! exact, a result next to the middle of two integers may be the other one.
+
+use npukit_graph::ValueId;
+use npukit_graph::op::{Binary, BinaryKind, DequantizeLinear, QuantizeLinear};
+use npukit_numeric::{ElementType, Tensor};
+
+use super::context::Context;
+use super::error::Reason;
+
+/// Places of a tensor, its scale and its zero point among the operands.
+pub(super) type Places = [(usize, &'static str); 3];
+
+/// A scale and a zero point, when it has one.
+#[derive(Clone, Copy)]
+pub(super) struct Scales {
+    pub(super) scale: ValueId,
+    pub(super) zero_point: Option<ValueId>,
+}
+
+impl Scales {
+    /// Those at two operands.
+    pub(super) fn at(
+        context: &mut Context<'_>,
+        scale: (usize, &'static str),
+        zero: usize,
+    ) -> Result<Self, Reason> {
+        Ok(Self { scale: context.input(scale.0, scale.1)?, zero_point: context.optional(zero) })
+    }
+
+    /// 1 with the zero point at operand `index`, when present: for integers that stand for themselves.
+    pub(super) fn units(context: &mut Context<'_>, index: usize) -> Result<Self, Reason> {
+        let zero_point = context.optional(index);
+        let shape = zero_point.map_or(Vec::new(), |id| context.shape(id).to_vec());
+        context.reserve(&shape)?;
+        let scale = number(context, shape, 1.0)?;
+        Ok(Self { scale, zero_point })
+    }
+
+    /// The scale of products of two tensors.
+    pub(super) fn times(self, context: &mut Context<'_>, other: ValueId) -> Result<Self, Reason> {
+        let op = Binary { kind: BinaryKind::Mul };
+        Ok(Self { scale: context.helper("scale", op, vec![self.scale, other])?, zero_point: None })
+    }
+
+    fn operands(self, x: ValueId) -> Vec<ValueId> {
+        [x, self.scale].into_iter().chain(self.zero_point).collect()
+    }
+}
+
+/// A constant of one number everywhere; there is room for it.
+pub(super) fn number(context: &mut Context<'_>, shape: Vec<usize>, value: f32) -> Result<ValueId, Reason> {
+    let count = shape.iter().product();
+    let tensor = Tensor::from_f32(shape.clone(), vec![value; count]);
+    let tensor = tensor.map_err(|_| Reason::TooLarge { shape, limit: count })?;
+    Ok(context.make_constant(tensor))
+}
+
+/// The real numbers that integers stand for. Scales of which there are several belong to `axis`.
+pub(super) fn dequantized(
+    context: &mut Context<'_>,
+    x: ValueId,
+    scales: Scales,
+    axis: usize,
+) -> Result<ValueId, Reason> {
+    let op = DequantizeLinear { to: ElementType::F32, axis, block: 0 };
+    context.helper("real", op, scales.operands(x))
+}
+
+/// The real numbers of an operand with one scale, or with scales along `axis`.
+pub(super) fn operand(context: &mut Context<'_>, places: Places, axis: usize) -> Result<ValueId, Reason> {
+    let [(x, name), scale, (zero, _)] = places;
+    let x = context.input(x, name)?;
+    let scales = Scales::at(context, scale, zero)?;
+    dequantized(context, x, scales, axis)
+}
+
+/// The places of operands that follow each other from `first` on.
+pub(super) fn places(first: usize, names: [&'static str; 3]) -> Places {
+    let [x, scale, zero] = names;
+    [(first, x), (first + 1, scale), (first + 2, zero)]
+}
+
+/// Integers for real numbers, with the scale at operand `scale` and the zero point behind it.
+pub(super) fn quantized(context: &mut Context<'_>, y: ValueId, scale: usize) -> Result<ValueId, Reason> {
+    let scales = Scales::at(context, (scale, "y_scale"), scale + 1)?;
+    let to = scales.zero_point.map_or(ElementType::U8, |zero| context.element(zero));
+    let op = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision: ElementType::F32 };
+    context.helper("quantized", op, scales.operands(y))
+}
