@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_graph::quantise::lift;
 use npukit_graph::{Graph, pass};
 use npukit_import::{Format, Options};
 use npukit_target::{Port, Reader, folder};
@@ -41,6 +42,17 @@ pub(crate) struct Model {
     pub simplified: Graph,
 }
 
+impl Model {
+    /// Takes passages through integers out of what is compiled, for an instance that chooses them.
+    pub(crate) fn lift(&mut self) -> Result<(), Error> {
+        lift(&mut self.simplified).map_err(|error| simplification(&self.file_name, error))
+    }
+}
+
+fn simplification(path: &str, error: pass::PassError) -> Error {
+    Error::Simplify { path: path.to_owned(), source: error.into() }
+}
+
 /// Reads the model at `path`.
 pub(crate) fn load(path: &str, options: &ModelOptions, reader: &dyn Reader) -> Result<Model, Error> {
     let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
@@ -74,8 +86,7 @@ pub(crate) fn parse(
     let graph = npukit_import::read_with_files(bytes, stem, format, &options, &beside)
         .map_err(|source| Error::Import { path: path.to_owned(), source: source.into() })?;
     let mut simplified = graph.clone();
-    pass::simplify(&mut simplified)
-        .map_err(|source| Error::Simplify { path: path.to_owned(), source: source.into() })?;
+    pass::simplify(&mut simplified).map_err(|error| simplification(path, error))?;
     Ok(Model { file_name, graph, simplified })
 }
 

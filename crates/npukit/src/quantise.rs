@@ -3,9 +3,10 @@
 //! A [`Job`] evaluates samples in float and chooses fraction lengths for the values of the graph that the
 //! instance lowers. Without samples it makes up some, and says so.
 
-use std::collections::BTreeMap;
-
-use npukit_graph::quantise::{Distributions, Kind, Losses, Method, Quantisation, Scheme, quantise, shown};
+use npukit_graph::quantise::{
+    Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise, restated, shown,
+    stated_fractions,
+};
 use npukit_graph::{Graph, Observations, Statistic, ValueId, Work};
 use npukit_numeric::Tensor;
 use rayon::prelude::*;
@@ -82,27 +83,29 @@ pub(crate) struct Job<'a> {
     pub method: Method,
     /// Typical inputs; empty when nobody gives any.
     pub samples: &'a [Sample],
-    /// Fraction lengths that the model gives.
-    pub stated: &'a BTreeMap<ValueId, i32>,
 }
 
 impl Job<'_> {
-    /// Chooses fraction lengths, and says what each tensor loses.
+    /// Chooses fraction lengths where the model states none, and says what each tensor loses.
     pub(crate) fn run(&self) -> Result<(Quantisation, Report), Error> {
         let made_up = self.samples.is_empty();
         let stand_ins = if made_up { stand_ins(self.graph) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { self.samples };
         let seen = observe(self.graph, samples, || Distributions::new(self.graph))?;
-        let found = quantise(self.graph, &seen, self.scheme, self.method, self.stated);
+        let stated = stated_fractions(self.graph, self.scheme);
+        let found = quantise(self.graph, &seen, self.scheme, self.method, &stated);
         let mut losses = observe(self.graph, samples, || Losses::of(self.graph, &found))?;
         losses.note_constants(self.graph, &found);
         let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
+        let unfounded = made_up && !is_settled(self.graph, &stated);
+        let mut warnings = Vec::from_iter(unfounded.then(|| made_up_warning(samples.len())));
+        warnings.extend(restated(self.graph, &found).iter().map(ToString::to_string));
         let report = Report {
             method: method_name(self.method),
             samples: samples.len(),
             made_up,
             tensors: tensors.collect(),
-            warnings: Vec::from_iter(made_up.then(|| made_up_warning(samples.len()))),
+            warnings,
         };
         Ok((found, report))
     }

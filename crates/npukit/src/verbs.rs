@@ -113,7 +113,7 @@ impl Source {
     fn load(&self, context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
         let model = model::load(&self.path, &self.model, context.reader)?;
-        self.quantised(Origin::new(instance, model, self.options.clone()), context)
+        self.quantised(Origin::new(instance, model, self.options.clone())?, context)
     }
 
     /// The model with its tensors as integers, where the instance asks for it.
@@ -176,12 +176,20 @@ impl Source {
 }
 
 impl Origin {
-    /// The model for its instance, as it is.
-    pub(crate) fn new(instance: Box<dyn Instance>, model: Model, options: BTreeMap<String, String>) -> Self {
+    /// The model for its instance: as it is, or between real numbers where it passes through integers and the
+    /// instance chooses those.
+    pub(crate) fn new(
+        instance: Box<dyn Instance>,
+        mut model: Model,
+        options: BTreeMap<String, String>,
+    ) -> Result<Self, Error> {
+        if instance.quantisation().is_some() {
+            model.lift()?;
+        }
         let model_name = model.file_name.clone();
         let options = CompileOptions { model_name, options, ..CompileOptions::default() };
         let exponents = Exponents::new();
-        Self { instance, model, options, exponents, rescaling: None, quantisation: None }
+        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None })
     }
 
     /// The program.
@@ -199,8 +207,7 @@ impl Origin {
     pub(crate) fn quantise(&mut self, method: Method, samples: &[Sample]) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.instance.prepare(&self.model.simplified, &self.options)?;
-        let (graph, stated) = (&self.model.simplified, &BTreeMap::new());
-        let job = Job { graph, scheme: &scheme, method, samples, stated };
+        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
         self.quantisation = Some(report);

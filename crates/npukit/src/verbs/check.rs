@@ -34,13 +34,13 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
         },
         model => model?,
     };
-    let problems = instance.check(&model.simplified)?;
+    let name = model.graph.name.clone();
+    let origin = Origin::new(instance, model, source.options.clone())?;
+    let problems = origin.instance.check(&origin.model.simplified)?;
     if !problems.is_empty() {
         return Ok(refused(problems));
     }
-    let name = model.graph.name.clone();
-    let origin = source.quantised(Origin::new(instance, model, source.options.clone()), context);
-    match origin.and_then(|origin| Ok((origin.compile()?, origin.quantisation))) {
+    match source.quantised(origin, context).and_then(|origin| Ok((origin.compile()?, origin.quantisation))) {
         Ok((compiled, quantisation)) => {
             let host_steps = compiled.report().host_steps;
             Ok(Report { supported: true, problems: Vec::new(), host_steps, quantisation })

@@ -77,7 +77,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let start = Instant::now();
     let instance = resolve(target.unwrap_or(default_target().name()), context.reader)?;
     let model = model::parse("digits.onnx", MODEL, &ModelOptions::default(), context.reader)?;
-    let mut origin = Origin::new(instance, model, BTreeMap::new());
+    let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
     origin.quantise(Method::default(), &calibration)?;
     let compiled = origin.compile()?;

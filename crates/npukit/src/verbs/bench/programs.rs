@@ -32,7 +32,7 @@ pub(super) fn figures(
     let bytes = network.onnx(request.seed);
     let model = model::parse(&file, &bytes, &ModelOptions::default(), context.reader)?;
     let start = Instant::now();
-    let mut origin = Origin::new(instance, model, BTreeMap::new());
+    let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     origin.quantise(Method::default(), &[])?;
     let compiled = origin.compile()?;
     let compile_seconds = start.elapsed().as_secs_f64();
