@@ -102,7 +102,7 @@ mod tests {
     fn any_shape_has_one() {
         for shape in [&[][..], &[5], &[1, 1, 1, 1], &[2, 0, 3, 4], &[1, 1, 124, 129]] {
             let values = floats(shape, 1);
-            assert_eq!(values.len(), shape.iter().product());
+            assert_eq!(values.len(), shape.iter().product::<usize>());
             assert!(values.iter().all(|x| x.abs() <= 1.0));
             assert_eq!(values, floats(shape, 1));
         }
