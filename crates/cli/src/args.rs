@@ -329,7 +329,7 @@ pub struct GenerateArgs {
     /// Machine to run it on; float when not given
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// Most tokens to generate; as many as the model has room for when not given
+    /// Most tokens to generate, as far as the model has room; 256 when not given
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
     /// Ask about held-out texts instead, and tell how many answers are exactly right

@@ -24,7 +24,7 @@ pub struct Request {
     pub target: Option<String>,
     /// The target's own options, by name.
     pub options: BTreeMap<String, String>,
-    /// Most tokens to generate; as many as the model has room for when none.
+    /// Most tokens to generate, as far as the model has room; 256 when none.
     pub tokens: Option<usize>,
 }
 

@@ -14,6 +14,9 @@ const WEIGHTS: &[u8] = include_bytes!("../../../assets/adder.safetensors");
 const HELD_OUT: &[u8] = include_bytes!("../../../assets/adder_held_out.txt");
 const ADDER_PATH: &str = "adder.toml";
 
+/// Most tokens where the request does not say: room for them is made at once.
+const USUAL_TOKENS: usize = 256;
+
 /// A language model that is known by text.
 pub(super) struct Language {
     pub(super) model: DecoderModel,
@@ -49,7 +52,7 @@ impl Language {
     /// How many tokens may follow a prompt of `length`. The last of them takes no place: nothing follows it.
     pub(super) fn most(&self, request: &Request, length: usize) -> usize {
         let room = (self.model.config().context + 1).saturating_sub(length);
-        request.tokens.map_or(room, |tokens| tokens.min(room))
+        request.tokens.unwrap_or(USUAL_TOKENS).min(room)
     }
 
     /// What generates, with room for a prompt of `length` and what follows.
