@@ -10,7 +10,7 @@ mod walk;
 
 use thiserror::Error;
 
-pub use walk::Walk;
+pub use walk::{Affine, Steady, Walk};
 
 /// Lanes of a port.
 pub const MOST_LANES: usize = 4;

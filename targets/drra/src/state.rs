@@ -1,6 +1,6 @@
 //! [`CellState`]: everything a cell remembers.
 
-use crate::agu::{Pattern, Walk};
+use crate::agu::{Affine, Pattern, Walk};
 use crate::component::Component;
 use crate::fabric::{Cell, Direction, Row, SLOTS};
 use crate::op::{DpuMode, Op};
@@ -79,8 +79,10 @@ pub struct Ports {
     pub emitted: u64,
     /// Those that had an address beyond their memory in this run.
     pub wrapped: u64,
-    /// Addresses of this cycle, wrapped; valid where `emitted` is set.
-    pub addresses: Box<[u32; CELL_PORTS]>,
+    /// Addresses from the first cycle of the streak on, none of which wraps; valid where `emitted` is set.
+    pub addresses: Box<[Addresses; CELL_PORTS]>,
+    /// The streak under way.
+    pub streak: Streak,
     /// Addresses each can have.
     pub sizes: Box<[u32; CELL_PORTS]>,
     /// Those under way.
@@ -89,6 +91,55 @@ pub struct Ports {
     pub patterns: Vec<Pattern>,
     /// Cycle after the last address; 0 for those that never ran.
     pub ended: Box<[u64; CELL_PORTS]>,
+}
+
+/// A sequence of addresses, as [`Affine`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Addresses {
+    first: u32,
+    step: u32,
+    outer_step: u32,
+    phase: u32,
+    period_log2: u32,
+}
+
+impl Addresses {
+    /// A single address.
+    pub const fn one(first: u32) -> Self {
+        Self { first, step: 0, outer_step: 0, phase: 0, period_log2: 0 }
+    }
+
+    /// The n-th address.
+    #[inline]
+    const fn at(&self, n: u32) -> u32 {
+        let m = self.phase.wrapping_add(n);
+        let (outer, inner) = (m >> self.period_log2, m & ((1 << self.period_log2) - 1));
+        let inner = self.step.wrapping_mul(inner);
+        self.first.wrapping_add(inner).wrapping_add(self.outer_step.wrapping_mul(outer))
+    }
+}
+
+impl From<Affine> for Addresses {
+    fn from(affine: Affine) -> Self {
+        Self {
+            first: affine.first as u32,
+            step: affine.step as u32,
+            outer_step: affine.outer_step as u32,
+            phase: affine.phase,
+            period_log2: affine.period_log2,
+        }
+    }
+}
+
+/// Cycles in which the same ports have addresses, each with equal steps: nothing needs to be done for them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Streak {
+    /// Its first cycle.
+    pub start: u64,
+    /// The cycle after its last.
+    pub end: u64,
+    /// Cycles since its first.
+    pub done: u32,
 }
 
 /// The switch box: tables by option.
@@ -235,7 +286,8 @@ impl Ports {
             active: 0,
             emitted: 0,
             wrapped: 0,
-            addresses: Box::new([0; CELL_PORTS]),
+            addresses: Box::new([Addresses::default(); CELL_PORTS]),
+            streak: Streak::default(),
             sizes: Box::new([1; CELL_PORTS]),
             walks: Box::new(std::array::from_fn(|_| Walk::default())),
             patterns: vec![Pattern::default(); CELL_PORTS],
@@ -254,7 +306,13 @@ impl Ports {
     /// The address of a port, if it has one in this cycle.
     #[inline]
     pub fn address(&self, slot: u8, port: u8) -> Option<usize> {
-        (self.emitted & bit(slot, port) != 0).then(|| self.addresses[number(slot, port)] as usize)
+        (self.emitted & bit(slot, port) != 0).then(|| self.current(number(slot, port)) as usize)
+    }
+
+    /// The address of a port that has one in this cycle.
+    #[inline]
+    pub fn current(&self, number: usize) -> u32 {
+        self.addresses[number & (CELL_PORTS - 1)].at(self.streak.done)
     }
 }
 

@@ -22,6 +22,48 @@ pub struct Walk {
     rest: Option<Box<Rest>>,
 }
 
+/// What a walk does for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steady {
+    /// No address for so many cycles.
+    Idle(u64),
+    /// An address in each cycle.
+    Run {
+        /// How many.
+        addresses: u64,
+        /// Which.
+        affine: Affine,
+    },
+}
+
+/// A sequence of addresses: the n-th is `first + step * (m mod 2^period_log2) + outer_step * (m / 2^period_log2)`, where m
+/// is `phase + n`, below 2^31.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Affine {
+    /// The address where m is 0.
+    pub first: i64,
+    /// Added within a period.
+    pub step: i64,
+    /// m of the first address.
+    pub phase: u32,
+    /// Addresses of a period; 31 when there is a single one.
+    pub period_log2: u32,
+    /// Added from a period to the next.
+    pub outer_step: i64,
+}
+
+impl Affine {
+    /// The smallest and the largest address among the next `addresses`, or a wider range.
+    pub fn range(&self, addresses: u64) -> (i64, i64) {
+        let period = 1_u64 << self.period_log2;
+        let last = u64::from(self.phase).saturating_add(addresses);
+        let inner = self.step.saturating_mul(last.min(period - 1) as i64);
+        let outer = self.outer_step.saturating_mul((last / period) as i64);
+        let low = self.first.saturating_add(inner.min(0)).saturating_add(outer.min(0));
+        (low, self.first.saturating_add(inner.max(0)).saturating_add(outer.max(0)))
+    }
+}
+
 /// The levels beyond a run.
 #[derive(Clone, Debug, Default)]
 struct Rest {
@@ -110,6 +152,45 @@ impl Walk {
         self.left == 0
     }
 
+    /// What is ahead from `cycle` on, which no address is before.
+    #[inline]
+    pub fn steady(&self, cycle: u64) -> Steady {
+        if self.left == 0 || self.cycle != cycle {
+            return Steady::Idle(self.next_cycle().saturating_sub(cycle));
+        }
+        let alone = Affine { first: self.address, step: self.step, phase: 0, period_log2: 31, outer_step: 0 };
+        if self.stride != 1 {
+            return Steady::Run { addresses: 1, affine: alone };
+        }
+        let Some((times, outer)) = self.rest.as_deref().and_then(Rest::period) else {
+            return Steady::Run { addresses: self.left, affine: alone };
+        };
+        let phase = times - self.left;
+        let more = (outer.times - 1 - outer.done).saturating_mul(times);
+        let first = self.address.wrapping_sub(self.step.wrapping_mul(phase as i64));
+        let period_log2 = times.trailing_zeros();
+        let affine =
+            Affine { first, step: self.step, phase: phase as u32, period_log2, outer_step: outer.step };
+        Steady::Run { addresses: self.left.saturating_add(more), affine }
+    }
+
+    /// Goes past addresses that [`Walk::steady`] told of, all but the last of them at most.
+    pub fn skip(&mut self, addresses: u64) {
+        if addresses < self.left {
+            self.left -= addresses;
+            self.cycle = self.cycle.wrapping_add(addresses);
+            self.address = self.address.wrapping_add(self.step.wrapping_mul(addresses as i64));
+            return;
+        }
+        let Some(mut rest) = self.rest.take() else { return };
+        let past = addresses - self.left;
+        let times = rest.lanes.get(rest.lane).map_or(1, |run| run.inner.0);
+        rest.pass(1 + past / times);
+        self.begin(&mut rest);
+        self.rest = Some(rest);
+        self.skip(past % times);
+    }
+
     /// The address of `cycle`, if there is one, and goes on. Cycles must not be skipped over.
     #[inline]
     pub fn take(&mut self, cycle: u64) -> Option<i64> {
@@ -150,6 +231,23 @@ impl Walk {
 }
 
 impl Rest {
+    /// Addresses of a run and the level around it, when the runs follow each other without a gap and in powers of
+    /// two.
+    #[inline]
+    fn period(&self) -> Option<(u64, Count)> {
+        let run = self.lanes.get(self.lane)?;
+        let (times, stride, _) = run.inner;
+        let outer = run.levels.first()?;
+        let is_periodic = stride == 1 && outer.stride == times && times.is_power_of_two() && times < 1 << 31;
+        is_periodic.then_some((times, *outer))
+    }
+
+    /// Goes on by so many runs, which are those of the level around the run.
+    fn pass(&mut self, runs: u64) {
+        let outer = self.lanes.get_mut(self.lane).and_then(|run| run.levels.first_mut());
+        outer.into_iter().for_each(|outer| outer.done += runs);
+    }
+
     /// Goes on to the next run; false when there is none.
     fn advance(&mut self) -> bool {
         let lane = self.lanes.get_mut(self.lane);

@@ -1,8 +1,13 @@
 //! Address generators: what configures them, starts them, and the addresses of a cycle.
 
-use crate::agu::{Level, PatternError, Walk, Widths};
+use crate::agu::{Level, PatternError, Steady, Walk, Widths};
 use crate::fault::FaultKind;
-use crate::state::{Ports, bit, number};
+use crate::state::{Addresses, Ports, Streak, bit, number};
+
+/// Cycles below which a streak costs more than it saves.
+const LEAST_STREAK: u64 = 2;
+/// Cycles of the longest streak: they are counted in 31 bits.
+const MOST_STREAK: u64 = 1 << 30;
 
 /// An address beyond the memory, which was wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +21,63 @@ impl Ports {
     /// for each port.
     #[inline]
     pub(crate) fn emit(&mut self, cycle: u64) -> Option<Wrapped> {
+        if cycle < self.streak.end {
+            self.streak.done = (cycle - self.streak.start) as u32;
+            return None;
+        }
+        if self.active == 0 {
+            self.emitted = 0;
+            return None;
+        }
+        self.settle(cycle);
+        if self.begin_streak(cycle) { None } else { self.take(cycle) }
+    }
+
+    /// Walks past what the last streak had addresses for, up to `cycle`.
+    fn settle(&mut self, cycle: u64) {
+        let passed = cycle.min(self.streak.end).saturating_sub(self.streak.start);
+        if passed > 0 {
+            let mut left = self.emitted & self.active;
+            while left != 0 {
+                self.walks[left.trailing_zeros() as usize & 63].skip(passed);
+                left &= left - 1;
+            }
+        }
+        self.streak = Streak::default();
+    }
+
+    /// Begins a streak, if it is to be worth it. It ends before any run does, so that ports are seen to be done
+    /// in the cycle of their last address, and before any address would be wrapped.
+    fn begin_streak(&mut self, cycle: u64) -> bool {
+        let (mut left, mut emitted, mut cycles) = (self.active, 0, MOST_STREAK);
+        while left != 0 {
+            let number = left.trailing_zeros() as usize & 63;
+            left &= left - 1;
+            match self.walks[number].steady(cycle) {
+                Steady::Idle(idle) => cycles = cycles.min(idle),
+                Steady::Run { addresses, affine } => {
+                    cycles = cycles.min(addresses - 1);
+                    emitted |= 1 << number;
+                    self.addresses[number] = affine.into();
+                    let (low, high) = affine.range(cycles);
+                    if low < 0 || high >= i64::from(self.sizes[number]) {
+                        return false;
+                    }
+                }
+            }
+            if cycles < LEAST_STREAK {
+                return false;
+            }
+        }
+        if emitted != 0 {
+            self.emitted = emitted;
+            self.streak = Streak { start: cycle, end: cycle.saturating_add(cycles), done: 0 };
+        }
+        emitted != 0
+    }
+
+    /// The addresses of `cycle`, port by port.
+    fn take(&mut self, cycle: u64) -> Option<Wrapped> {
         let (mut left, mut emitted, mut over) = (self.active, 0, 0);
         let mut wrapped = None;
         while left != 0 {
@@ -26,7 +88,7 @@ impl Ports {
             emitted |= 1 << number;
             over |= u64::from(walk.is_over()) << number;
             let size = self.sizes[number];
-            self.addresses[number] = if (0..i64::from(size)).contains(&address) {
+            let wrapped_address = if (0..i64::from(size)).contains(&address) {
                 address as u32
             } else {
                 if wrapped.is_none() && self.wrapped >> number & 1 == 0 {
@@ -35,6 +97,7 @@ impl Ports {
                 }
                 address.rem_euclid(size.into()) as u32
             };
+            self.addresses[number] = Addresses::one(wrapped_address);
         }
         self.emitted = emitted;
         self.active &= !over;
@@ -70,6 +133,10 @@ impl Ports {
             self.walks[number] = Walk::new(&pattern, start);
             self.ended[number] = start.saturating_add(pattern.span());
             self.active |= 1 << number;
+            // Whoever starts has an address in the next cycle.
+            if self.streak.end > start {
+                self.streak.end = start;
+            }
         }
         Ok(early)
     }
@@ -153,7 +220,64 @@ impl Ports {
     pub(crate) fn rest(&mut self) {
         self.active = 0;
         self.emitted = 0;
+        self.streak = Streak::default();
         self.wrapped = 0;
         self.ended.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::agu::Pattern;
+    use crate::config::from_short;
+    use crate::state::CellState;
+
+    const WIDTHS: Widths = Widths { iter: 8, step: 7, delay: 7 };
+
+    /// A slot of 64 words, a port, when it starts, and what it is configured with.
+    fn starts() -> impl Strategy<Value = Vec<(u8, u64, Pattern)>> {
+        let level =
+            (1_u32..9, -3_i32..4, 0_u32..3).prop_map(|(iter, step, delay)| Level { iter, step, delay });
+        let levels = proptest::collection::vec(level, 0..4);
+        let start = (1_u8..4, 0_u64..60, 0_i64..64, levels).prop_map(|(slot, start, base, levels)| {
+            let mut pattern = Pattern::default();
+            pattern.open(base).unwrap();
+            levels.into_iter().for_each(|level| pattern.rep(level, WIDTHS, false).unwrap());
+            (slot, start, pattern)
+        });
+        proptest::collection::vec(start, 1..4)
+    }
+
+    proptest! {
+        /// Streaks give what the definition says, whenever other ports start.
+        #[test]
+        fn addresses_are_those_of_the_patterns(starts in starts()) {
+            let fabric = from_short("1x1: [swb,rf,rf,rf]").unwrap();
+            let mut ports = CellState::new(&fabric.cells[0], Vec::new()).ports;
+            let mut running: Vec<Option<(u64, Pattern)>> = vec![None; 4];
+            for cycle in 0..300 {
+                ports.emit(cycle);
+                for slot in 1..4_u8 {
+                    let expected = running[usize::from(slot)].as_ref().and_then(|(start, pattern)| {
+                        Some(pattern.at(cycle.checked_sub(*start)?)?.rem_euclid(64) as usize)
+                    });
+                    prop_assert_eq!(ports.address(slot, 1), expected, "cycle {}, slot {}", cycle, slot);
+                }
+                for (slot, _, pattern) in starts.iter().filter(|(_, start, _)| *start == cycle) {
+                    let place = &mut running[usize::from(*slot)];
+                    let ended = place.as_ref().is_none_or(|(start, pattern)| cycle + 1 >= start + pattern.span());
+                    ports.patterns[number(*slot, 1)] = if ended { pattern.clone() } else { Pattern::default() };
+                    ports.activate(cycle, bit(*slot, 1)).unwrap();
+                    ports.patterns[number(*slot, 1)] = Pattern::default();
+                    if ended {
+                        *place = Some((cycle + 1, pattern.clone()));
+                    }
+                }
+            }
+        }
     }
 }

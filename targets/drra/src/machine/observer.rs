@@ -51,7 +51,6 @@ impl Observer for Vec<Access> {
 pub(super) fn tell_addresses(observer: &mut impl Observer, cycle: u64, cell: usize, ports: &Ports) {
     let numbers = (0..64_u8).filter(|number| ports.emitted >> number & 1 == 1);
     for number in numbers {
-        let address = ports.addresses.get(usize::from(number)).copied().unwrap_or(0);
-        observer.address(cycle, cell, number / 4, number % 4, address);
+        observer.address(cycle, cell, number / 4, number % 4, ports.current(number.into()));
     }
 }
