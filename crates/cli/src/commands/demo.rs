@@ -17,12 +17,10 @@ pub fn run(args: &DemoArgs) -> Result<Answer, Failure> {
 
 fn text(report: &Report) -> String {
     let comparison = &report.comparison;
-    let compiled = format!(
-        "{} instructions, {}, in {:.3} s",
-        thousands(report.instructions as u64),
-        choices(&report.choices),
-        report.compile_seconds
-    );
+    let chosen =
+        if report.choices.is_empty() { String::new() } else { format!("{}, ", choices(&report.choices)) };
+    let instructions = thousands(report.instructions as u64);
+    let compiled = format!("{instructions} instructions, {chosen}in {:.3} s", report.compile_seconds);
     let accuracy = |share: f64| format!("{:.2} %", share * 100.0);
     let lines = facts([
         ("network", format!("{}: handwritten digits, 8x8 pixels", report.model)),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use npukit_graph::quantise::Method;
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
-use npukit_target::{LayerTime, PortError, Saturation, TimeOptions};
+use npukit_target::{Instance, LayerTime, PortError, Saturation, TimeOptions};
 use serde::Serialize;
 
 use super::Origin;
@@ -18,8 +18,12 @@ use crate::samples::{Comparison, Stack, argmax, compare};
 use crate::targets::{default_target, resolve};
 use crate::{Context, quantise};
 
-/// The network, the images its training never saw, and their classes; `assets/README.md` tells their origin.
-const MODEL: &[u8] = include_bytes!("../../assets/digits.onnx");
+/// The networks, of which a target is shown the first that it takes; `assets/README.md` tells their origin, and
+/// that of the images their training never saw and of their classes.
+const MODELS: [(&str, &[u8]); 2] = [
+    ("digits.onnx", include_bytes!("../../assets/digits.onnx")),
+    ("digits_mlp.onnx", include_bytes!("../../assets/digits_mlp.onnx")),
+];
 const IMAGES: &[u8] = include_bytes!("../../assets/digits_images.npy");
 const LABELS: &[u8] = include_bytes!("../../assets/digits_labels.npy");
 /// Images of its training, to quantise by.
@@ -76,7 +80,7 @@ pub struct Report {
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let instance = resolve(target.unwrap_or(default_target().name()), context.reader)?;
-    let model = model::parse("digits.onnx", MODEL, &ModelOptions::default(), context.reader)?;
+    let model = network(&*instance, context)?;
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
     origin.quantise(Method::default(), &calibration)?;
@@ -109,6 +113,19 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         compile_seconds,
         seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The network that `instance` takes; the first when it takes none.
+fn network(instance: &dyn Instance, context: Context<'_>) -> Result<Model, Error> {
+    let parse = |(name, bytes)| model::parse(name, bytes, &ModelOptions::default(), context.reader);
+    let [first, others @ ..] = MODELS;
+    let first = parse(first)?;
+    let takes = |model: &Model| instance.check(&model.simplified).is_ok_and(|problems| problems.is_empty());
+    if takes(&first) {
+        return Ok(first);
+    }
+    let others = others.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    Ok(others.into_iter().find(takes).unwrap_or(first))
 }
 
 /// The held-out images and their classes.

@@ -56,7 +56,7 @@ pub struct Layer {
     pub blocks: usize,
     /// What is done, in order.
     pub steps: Vec<Step>,
-    /// Accumulators at the end of all, which a sum takes that is kept there while the layer runs.
+    /// Accumulators at the start of all, which a sum takes that is kept there while the layer runs.
     pub kept: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Sums that wait in the accumulators for the layer that adds to them.
 //!
 //! In a residual network a sum goes two ways: through the next layers, and around them. What goes around needs
-//! no way out of the accumulators and back where there is room for it: [`keep_sums`] leaves it at their end.
+//! no way out of the accumulators and back where there is room for it: [`keep_sums`] leaves it at their start.
 
 use super::hir::{Layer, Model, Step};
 use super::memory::for_each_object;

@@ -24,7 +24,7 @@ pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
     {
         return ops;
     }
-    let (feeding, working) = split(hoist_operands(ops), config);
+    let (feeding, working) = split(hoist_operands(ops));
     merge(&feeding, &working, config)
 }
 
@@ -133,8 +133,9 @@ struct Working {
 }
 
 /// The instructions that feed the array, and those that work on its results.
-fn split(ops: Vec<Op>, config: &Config) -> (Vec<Op>, Vec<Working>) {
-    let mut touched = vec![0; config.accumulator_depth as usize];
+fn split(ops: Vec<Op>) -> (Vec<Op>, Vec<Working>) {
+    let used = ops.iter().flat_map(accumulators).max().map_or(0, |last| last as usize + 1);
+    let mut touched = vec![0; used];
     let (mut feeding, mut working) = (Vec::new(), Vec::<Working>::new());
     let mut first = 0;
     for op in ops {

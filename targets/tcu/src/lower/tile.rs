@@ -88,16 +88,19 @@ pub struct State {
     pub arena: Arena,
     /// The most used so far.
     pub limits: Limits,
-    /// Where the last tile's accumulators end.
+    /// Where the last tile's accumulators end, unless they were behind another tile's.
     pub accumulators: u64,
 }
 
 impl State {
-    /// Where a tile's accumulators begin: behind those of the tile before when that leaves room, so that what
-    /// is still done to its results does not stand in the way.
-    fn accumulators_for(&mut self, needed: Option<u64>, depth: u64) -> u64 {
-        let end = |first| needed.map(|needed| first + needed).filter(|&end| end <= depth);
-        let first = end(self.accumulators).map_or(0, |_| self.accumulators);
+    /// Where a tile's accumulators begin, `first` or later: every other tile's are behind those of the tile before
+    /// when that leaves room, so that what is still done to its results does not stand in the way.
+    fn accumulators_for(&mut self, needed: Option<u64>, first: u64, depth: u64) -> u64 {
+        let end = |from: u64| needed.and_then(|needed| from.checked_add(needed)).filter(|&end| end <= depth);
+        let behind = std::mem::take(&mut self.accumulators);
+        if behind > first && end(behind).is_some() {
+            return behind;
+        }
         self.accumulators = end(first).unwrap_or(0);
         first
     }
@@ -114,8 +117,6 @@ pub(super) struct Tile<'a> {
     pub source: Option<Grid>,
     /// Whether the grid began with what an earlier layer kept.
     pub resumed: bool,
-    /// Accumulators that the tile may use.
-    depth: u64,
     /// Accumulators taken by grids so far.
     taken: u64,
 }
@@ -130,24 +131,24 @@ pub fn emit(
     pixels: Range<usize>,
     blocks: Range<usize>,
 ) -> Result<(), TileError> {
-    let depth = context.config.accumulator_depth.saturating_sub(layer.kept);
     let mut grids = grids(layer, pixels).into_iter();
     let pixels = grids.next().unwrap_or_default();
     let size = (pixels.len() * blocks.len()) as u64;
-    let base = state.accumulators_for(needed(layer, size, &blocks), depth);
+    let base =
+        state.accumulators_for(needed(layer, size, &blocks), layer.kept, context.config.accumulator_depth);
     let resumed = matches!(layer.steps.first(), Some(Step::Resume));
     let keeps = layer.steps.iter().any(|step| matches!(step, Step::Keep { .. }));
     let (grid, taken) = match pixels.first() {
         // Where the whole layer's grid is kept.
         Some(&first) if resumed || keeps => {
             let stride = layer.pixels as u64;
-            let base = depth + blocks.start as u64 * stride + u64::from(first);
+            let base = blocks.start as u64 * stride + u64::from(first);
             (Grid { pixels, base, stride }, 0)
         }
         _ => (Grid::new(pixels, base), size),
     };
     let taken = base + taken;
-    let mut tile = Tile { state, context, layer, blocks, grid, source: None, resumed, depth, taken };
+    let mut tile = Tile { state, context, layer, blocks, grid, source: None, resumed, taken };
     tile.take(0)?;
     for step in &layer.steps {
         tile.step(step, &mut grids)?;
@@ -235,7 +236,7 @@ impl Tile<'_> {
     /// Checks that `extra` accumulators beyond the grids are there; gives the first.
     fn take(&mut self, extra: u64) -> Result<u64, TileError> {
         let needed = self.taken + extra;
-        if needed > self.depth {
+        if needed > self.context.config.accumulator_depth {
             return Err(TileError::Accumulators { needed });
         }
         self.state.limits.accumulators = self.state.limits.accumulators.max(needed);
