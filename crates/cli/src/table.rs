@@ -34,9 +34,9 @@ pub fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>) ->
     table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned() + "\n").collect()
 }
 
-/// Names and values, one a line; ends in a newline.
+/// Names and values, one a line; ends in a newline. What has no value is left out.
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let facts: Vec<_> = facts.into_iter().collect();
+    let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     facts.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }

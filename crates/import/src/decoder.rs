@@ -31,9 +31,10 @@
 //! ```
 //!
 //! Tensors, by rows that each make one result: `embedding [vocabulary, hidden]`, `final_norm [hidden]`, and
-//! with `layers.I.` before their names `attention_norm [hidden]`, `query [heads * head, hidden]`, `key` and `value [kv_heads
-//! * head, hidden]`, `output [hidden, heads * head]`, `feed_forward_norm [hidden]`, `up` (in gated models
-//! `gate` too) `[feed_forward, hidden]`, `down [hidden, feed_forward]`. Their elements are of F32, F16 or BF16.
+//! with `layers.I.` before their names `attention_norm [hidden]`, `query [heads * head, hidden]`,
+//! `key` and `value [kv_heads * head, hidden]`, `output [hidden, heads * head]`, `feed_forward_norm [hidden]`,
+//! `up` (in gated models `gate` too) `[feed_forward, hidden]`, `down [hidden, feed_forward]`.
+//! Their elements are of F32, F16 or BF16.
 
 mod description;
 mod error;

@@ -1,5 +1,5 @@
-//! Fabrics from files and by name: architecture JSON ([`json`]), the short form of the golden vectors
-//! ([`short`]), and the presets.
+//! Fabrics from files and by name: architecture JSON (`json`), the short form of the golden vectors
+//! (`short`), and the presets.
 
 pub mod error;
 mod json;

@@ -1,6 +1,6 @@
 //! PASM: operations on ports of a fabric, and constraints between their starts.
 //!
-//! [`parse`] reads a program, with every fault of the file in one [`PasmErrors`]; [`format`] lays a text out and
+//! [`parse`] reads a program, with every fault of the file in one [`PasmErrors`]; [`format()`] lays a text out and
 //! keeps its comments; [`constraint`] are the expressions of `cstr`; [`pattern`] is when the events of an
 //! operation happen.
 

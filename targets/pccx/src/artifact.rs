@@ -1,4 +1,4 @@
-//! The program container `.pcp`: [`read`] and [`write`]. Source: specification 9.
+//! The program container `.pcp`: [`read`] and [`write()`]. Source: specification 9.
 //!
 //! Little-endian: `PCP1`, version 1, flags (bit 0: extensions), number of sections; for each section a tag,
 //! an offset in the file and a length; then the sections. A reader believes no number before it has

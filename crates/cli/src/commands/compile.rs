@@ -53,7 +53,9 @@ fn text(report: &Report) -> String {
         Column::Right("in all"),
         Column::Right("depth"),
     ];
-    text += &format!("\n{}\n", table(&columns, rows));
+    if !report.memory.is_empty() {
+        text += &format!("\n{}\n", table(&columns, rows));
+    }
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
     text += &host_steps(&report.host_steps);

@@ -95,7 +95,7 @@ pub fn sqrt(bits: u16) -> u16 {
     pattern(0, 127 + (unbiased >> 1), fraction)
 }
 
-/// RECIP: one Newton step from the seed, with [`add`]'s defect.
+/// RECIP: one Newton step from the seed, with `add`'s defect.
 pub fn recip(bits: u16) -> u16 {
     const TWO: u16 = 0x4000;
     let size = bits & 0x7FFF;
@@ -110,7 +110,7 @@ pub fn scale(scalar: u16, vector: &[u16], recip_scale: bool) -> Vec<u16> {
     vector.iter().map(|&element| multiply(element, factor)).collect()
 }
 
-/// REDUCE_SUM: the sum in order, with [`add`]'s defect.
+/// REDUCE_SUM: the sum in order, with `add`'s defect.
 pub fn reduce_sum(vector: &[u16]) -> u16 {
     vector.iter().fold(0, |sum, &element| add(sum, element))
 }
