@@ -4,8 +4,8 @@ use npukit_graph::Graph;
 use npukit_graph::op::{Binary, BinaryKind, Conv, MaxPool, Relu, Window};
 use proptest::prelude::*;
 
-use super::runner::conv;
-use super::{check, graph};
+use super::graph;
+use super::runner::{check_with_room, conv};
 
 #[derive(Clone, Debug)]
 struct Shape {
@@ -67,6 +67,6 @@ proptest! {
 
     #[test]
     fn machine_judge_and_float_agree(shape in shape()) {
-        check(&network(&shape), 8.0);
+        check_with_room(&network(&shape), 8.0);
     }
 }
