@@ -46,26 +46,20 @@ fn candidate(model: &Model, layer: usize) -> Option<(usize, ObjectId)> {
 /// The one layer that reads what layer `from` saves as `object`, when it does so to add it to a product.
 fn resumes(model: &Model, from: usize, object: ObjectId) -> Option<usize> {
     let mut readers =
-        (0..model.layers.len()).filter(|&layer| layer != from && uses(&model.layers[layer], object));
+        (0..model.layers.len()).filter(|&layer| layer != from && uses(&model.layers[layer].steps, object));
     let to = readers.next().filter(|_| readers.next().is_none()).filter(|&to| to > from)?;
     let layer = &model.layers[to];
     let [Step::MatMul(product), Step::AddVectors(vectors), rest @ ..] = &layer.steps[..] else { return None };
     let others = product.terms.iter().flat_map(|term| &term.inputs).all(|input| input.object != object);
-    let one_grid = rest.iter().all(|step| step.windows().is_none() && !reads(step, object));
-    (others && one_grid && is_whole(vectors, object, layer)).then_some(to)
+    let one_grid = rest.iter().all(|step| step.windows().is_none());
+    (others && one_grid && !uses(rest, object) && is_whole(vectors, object, layer)).then_some(to)
 }
 
-fn uses(layer: &Layer, object: ObjectId) -> bool {
+/// Whether any of `steps` reads or writes `object`.
+fn uses(steps: &[Step], object: ObjectId) -> bool {
     let mut found = false;
-    for_each_object(layer, |used| found |= used == object);
+    for_each_object(steps, |used| found |= used == object);
     found
-}
-
-/// Whether a step behind a product reads `object`.
-fn reads(step: &Step, object: ObjectId) -> bool {
-    let layer =
-        Layer { nodes: Vec::new(), macs: 0, pixels: 0, blocks: 0, steps: vec![step.clone()], kept: 0 };
-    uses(&layer, object)
 }
 
 /// Whether `vectors` are those of `object` for each place of the layer's grid.

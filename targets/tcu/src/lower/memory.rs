@@ -189,7 +189,7 @@ impl Uses {
             uses.add(port.object, 0);
         }
         for (i, layer) in model.layers.iter().enumerate() {
-            for_each_object(layer, |object| uses.add(object, i));
+            for_each_object(&layer.steps, |object| uses.add(object, i));
         }
         for port in &model.outputs {
             uses.add(port.object, model.layers.len());
@@ -221,8 +221,8 @@ impl Uses {
     }
 }
 
-/// Visits the objects that a layer reads from memory or writes to it.
-pub fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
+/// Visits the objects that steps read from memory or write to it.
+pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
     let mut vectors = |list: &[VecRef]| {
         // Runs of one object are the rule; visiting each once is enough.
         let mut last = VecRef::ZERO.object;
@@ -233,7 +233,7 @@ pub fn for_each_object(layer: &Layer, mut visit: impl FnMut(ObjectId)) {
             }
         }
     };
-    for step in &layer.steps {
+    for step in steps {
         match step {
             Step::MatMul(matmul) => {
                 matmul.terms.iter().for_each(|term| vectors(&term.inputs));
