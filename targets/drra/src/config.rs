@@ -1,12 +1,14 @@
-//! Fabrics from files and by name: architecture JSON (`json`), the short form of the golden vectors
+//! Fabrics from files and by name: architecture JSON (`json`, `elaborated`), the short form of the golden vectors
 //! (`short`), and the presets.
 
+mod elaborated;
 pub mod error;
 mod json;
 mod parameters;
 mod presets;
 mod short;
 
+pub use elaborated::to_json;
 pub use error::ConfigError;
 pub use json::from_json;
 pub use presets::{PRESETS, preset};

@@ -113,6 +113,20 @@ pub enum ConfigError {
         /// Its last slot.
         last: usize,
     },
+    /// Two resources in one slot.
+    #[error(
+        "cell `{cell}`: resource `{resource}` is in slot {slot}, which is taken; slots from {free} on are free"
+    )]
+    Overlap {
+        /// The cell.
+        cell: String,
+        /// The resource.
+        resource: String,
+        /// Its slot.
+        slot: usize,
+        /// The first free slot.
+        free: usize,
+    },
     /// A size that contradicts the component.
     #[error("resource `{resource}` has size {size}; a {kind} takes {slots} slots")]
     Size {

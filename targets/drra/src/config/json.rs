@@ -1,9 +1,13 @@
 //! Architecture JSON (specification 6.3): [`from_json`] elaborates it to a [`Fabric`].
+//!
+//! What is elaborated already is read by `elaborated`.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
+use super::elaborated;
 use super::error::ConfigError;
 use super::parameters::Parameters;
 use super::short::MOST_SIDE;
@@ -87,15 +91,17 @@ struct Coordinates {
     col: usize,
 }
 
+/// Rows of the buffers.
 #[derive(Debug, Default, Deserialize)]
-struct Interface {
+pub(super) struct Interface {
     input_buffer_depth: Option<i64>,
     output_buffer_depth: Option<i64>,
 }
 
+/// Ours: what is not hardware.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileOptions {
+pub(super) struct FileOptions {
     #[serde(default)]
     call_skew: u32,
     #[serde(default)]
@@ -104,12 +110,23 @@ struct FileOptions {
     strict: bool,
 }
 
-/// Elaborates an architecture file.
+/// Which of the forms a file has: an elaborated one has parameters and no list of what is placed where.
+#[derive(Deserialize)]
+struct Form {
+    fabric: Option<IgnoredAny>,
+    parameters: Option<IgnoredAny>,
+}
+
+/// Elaborates an architecture file, or reads one that is elaborated already.
 ///
 /// Errors: not JSON, a name nobody defines, a parameter out of range or given in two ways, a place with no cell or two,
 /// more slots than a cell has, a memory where its buffer is not.
 pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
-    let file: File = serde_json::from_str(text).map_err(|error| ConfigError::Json(error.to_string()))?;
+    let form: Form = parse(text)?;
+    if form.fabric.is_none() && form.parameters.is_some() {
+        return elaborated::read(text);
+    }
+    let file: File = parse(text)?;
     if let Some(platform) = file.platform.as_ref().filter(|platform| *platform != "drra") {
         return Err(ConfigError::Platform(platform.clone()));
     }
@@ -121,18 +138,12 @@ pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     for cell in &file.cells {
         kinds.insert(cell.name.as_str(), cell_kind(cell, &pool, &controllers, &fabric)?);
     }
-    let depth = |depth: Option<i64>, name: &str| {
-        let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
-        given.get("interface", name, 1 << 16, 1, 1 << 16).map(|depth| depth as usize)
-    };
-    let options = &file.options;
-    let options =
-        Options { call_skew: options.call_skew, extensions: options.extensions, strict: options.strict };
-    place(&file.fabric, &fabric, &kinds)?.check(
-        depth(file.interface.input_buffer_depth, "input_buffer_depth")?,
-        depth(file.interface.output_buffer_depth, "output_buffer_depth")?,
-        options,
-    )
+    place(&file.fabric, &fabric, &kinds)?.finish(&file.interface, &file.options)
+}
+
+/// JSON of a shape; errors say the line and column.
+pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ConfigError> {
+    serde_json::from_str(text).map_err(|error| ConfigError::Json(error.to_string()))
 }
 
 /// Entries by name. Errors: a name that occurs twice.
@@ -154,12 +165,17 @@ fn parameters(by: &str, properties: &[Property]) -> Parameters {
     Parameters::new(by, properties.iter().map(|property| (property.name.clone(), property.value)))
 }
 
-fn unknown(place: &str, what: &'static str, name: &str, known: impl Iterator<Item = String>) -> ConfigError {
+pub(super) fn unknown(
+    place: &str,
+    what: &'static str,
+    name: &str,
+    known: impl Iterator<Item = String>,
+) -> ConfigError {
     ConfigError::Unknown { place: place.to_owned(), what, name: name.to_owned(), known: known.collect() }
 }
 
 /// Kinds of cells and their ports to the input and the output buffer.
-const CELL_KINDS: [(&str, bool, bool); 4] = [
+pub(super) const CELL_KINDS: [(&str, bool, bool); 4] = [
     ("cell_top", true, false),
     ("cell_mid", false, false),
     ("cell_btm", false, true),
@@ -194,59 +210,75 @@ fn cell_kind(
             Placement::With { name, custom_properties } => (name, Some(custom_properties)),
         };
         let entry = pool.get(name).ok_or_else(|| unknown(&place, "resource", name, pool.keys().cloned()))?;
-        check_size(entry)?;
+        check_size(&entry.name, &entry.kind, entry.size)?;
         let mut given = parameters(&format!("resource `{name}`"), &entry.custom_properties);
         if let Some(properties) = properties {
             given = given.overridden(&parameters(&place, properties));
         }
         resources.push((entry.kind.as_str(), given));
     }
+    let resources = resources.into_iter().map(|(kind, parameters)| (None, kind, parameters));
     let found = cell(&kind.name, resources, &own, fabric)?;
+    check_buffers(&kind.name, &kind.kind, (input, output), &found)?;
+    Ok(found)
+}
+
+/// Memories are where the cell has ports to their buffers, the input and the output one.
+pub(super) fn check_buffers(
+    name: &str,
+    kind: &str,
+    (input, output): (bool, bool),
+    found: &Cell,
+) -> Result<(), ConfigError> {
     let needs =
         |buffer: fn(Component) -> bool| found.resources.iter().find(|resource| buffer(resource.component));
     let wrong = |buffer, resource: &Resource| ConfigError::Port {
-        cell: kind.name.clone(),
-        kind: kind.kind.clone(),
+        cell: name.to_owned(),
+        kind: kind.to_owned(),
         buffer,
         resource: resource.component.name(),
     };
     match (needs(Component::has_input), needs(Component::has_output)) {
         (Some(resource), _) if !input => Err(wrong("input", resource)),
         (_, Some(resource)) if !output => Err(wrong("output", resource)),
-        _ => Ok(found),
+        _ => Ok(()),
     }
 }
 
 /// A size in a file must be the component's own.
-fn check_size(entry: &PoolEntry) -> Result<(), ConfigError> {
-    let (Some(component), Some(size)) = (Component::from_name(&entry.kind), entry.size) else {
+pub(super) fn check_size(name: &str, kind: &str, size: Option<u64>) -> Result<(), ConfigError> {
+    let (Some(component), Some(size)) = (Component::from_name(kind), size) else {
         return Ok(());
     };
     let slots = component.slots();
     if size == u64::from(slots) {
         return Ok(());
     }
-    Err(ConfigError::Size { resource: entry.name.clone(), size, kind: component.name(), slots })
+    Err(ConfigError::Size { resource: name.to_owned(), size, kind: component.name(), slots })
 }
 
-/// A cell with resources, by kind and own parameters, in its slots from 0 on.
+/// A cell with resources, by slot, kind and own parameters; without a slot in the next one.
 pub(super) fn cell<'a>(
     name: &str,
-    kinds: impl IntoIterator<Item = (&'a str, Parameters)>,
+    kinds: impl IntoIterator<Item = (Option<usize>, &'a str, Parameters)>,
     own: &Parameters,
     fabric: &Parameters,
 ) -> Result<Cell, ConfigError> {
     let place = format!("cell `{name}`");
     let inherited = own.clone().inherit(&place, fabric)?;
     let mut resources: Vec<Resource> = Vec::new();
-    let mut slot = 0;
-    for (kind, parameters) in kinds {
+    let mut free = 0;
+    for (slot, kind, parameters) in kinds {
+        let slot = slot.unwrap_or(free);
         let component = Component::from_name(kind).filter(|component| *component != Component::Sequencer);
         let component =
             component.ok_or_else(|| unknown(&place, "resource kind", kind, kinds_of_resources()))?;
-        let last = slot + usize::from(component.slots()) - 1;
+        let (cell, resource) = (name.to_owned(), kind.to_owned());
+        if slot < free {
+            return Err(ConfigError::Overlap { cell, resource, slot, free });
+        }
+        let last = slot.saturating_add(usize::from(component.slots()) - 1);
         if last >= SLOTS {
-            let (cell, resource) = (name.to_owned(), kind.to_owned());
             return Err(ConfigError::Slots { cell, resource, first: slot, last });
         }
         if component == Component::Swb && slot != 0 {
@@ -260,7 +292,7 @@ pub(super) fn cell<'a>(
             rows: parameters.memory_rows(&place, component)?,
             fraction_bits: parameters.get(&place, "FRACTIONAL_BITWIDTH", 0, 0, 15)? as u32,
         });
-        slot = last + 1;
+        free = last + 1;
     }
     let depth = inherited.get(&place, "IRAM_DEPTH", 256, 1, 256)?;
     let loadable = 1 << inherited.get(&place, "INSTR_ADDR_WIDTH", 6, 1, 16)?;
@@ -318,6 +350,21 @@ pub(super) struct Elaborated {
 }
 
 impl Elaborated {
+    /// The fabric, with what a file says of buffers and options.
+    pub fn finish(self, interface: &Interface, options: &FileOptions) -> Result<Fabric, ConfigError> {
+        let depth = |depth: Option<i64>, name: &str| {
+            let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
+            given.get("interface", name, 1 << 16, 1, 1 << 16).map(|depth| depth as usize)
+        };
+        let options =
+            Options { call_skew: options.call_skew, extensions: options.extensions, strict: options.strict };
+        self.check(
+            depth(interface.input_buffer_depth, "input_buffer_depth")?,
+            depth(interface.output_buffer_depth, "output_buffer_depth")?,
+            options,
+        )
+    }
+
     /// The fabric. Errors: two cells at one port of a buffer, memories beyond what a simulation may take.
     pub fn check(
         self,

@@ -32,7 +32,7 @@ pub fn from_short(text: &str) -> Result<Fabric, ConfigError> {
         };
         let found = kinds.iter().find(|(kind, _)| kind.is_empty() || kind.trim_end_matches('s') == name);
         let (_, resources) = found.ok_or_else(|| error(&format!("row {row} needs `{name}=[...]`")))?;
-        let resources = resources.iter().map(|kind| (*kind, Parameters::default()));
+        let resources = resources.iter().map(|kind| (None, *kind, Parameters::default()));
         let fabric = Parameters::new("the short form", [("INSTR_ADDR_WIDTH".to_owned(), 8)]);
         let cell = cell(name, resources, &Parameters::default(), &fabric)?;
         cells.extend(std::iter::repeat_n(cell, cols));

@@ -1,6 +1,6 @@
 //! Architectures that are refused, and what is said.
 
-use npukit_drra::config::{from_json, preset};
+use npukit_drra::config::{PRESETS, from_json, preset, to_json};
 use serde_json::{Value, json};
 
 fn arch() -> Value {
@@ -123,4 +123,50 @@ fn huge_fabrics_are_refused() {
         a["fabric"]["height"] = json!(257);
     });
     assert!(error.contains("257: legal are 1 to 256"), "{error}");
+}
+
+#[test]
+fn elaborated_architectures_are_the_same_fabrics() {
+    for (name, _, _) in PRESETS {
+        let mut fabric = preset(name).unwrap();
+        fabric.options.call_skew = 1;
+        fabric.cells[0].iram_words = 7;
+        assert_eq!(from_json(&to_json(&fabric).to_string()), Ok(fabric));
+    }
+}
+
+/// Changes the second register file of cell (1, 0).
+fn part(arch: &mut Value, key: &str, value: Value) {
+    arch["cells"][2]["cell"]["resources_list"][2][key] = value;
+}
+
+#[test]
+fn faults_of_elaborated_architectures_name_the_cell_in_its_place() {
+    let told = |change: fn(&mut Value)| {
+        let mut arch = to_json(&preset("3x2").unwrap());
+        change(&mut arch);
+        from_json(&arch.to_string()).unwrap_err().to_string()
+    };
+    let cases: [(&str, String); 8] = [
+        ("ROWS is 0: legal are 1 to 256", told(|a| a["parameters"] = json!({ "COLS": 2 }))),
+        (
+            "cells `top` and `mid` are both placed at (0, 0)",
+            told(|a| a["cells"][2]["coordinates"] = json!({"row": 0, "col": 0})),
+        ),
+        ("cell `mid` is placed at (9, 0)", told(|a| a["cells"][2]["coordinates"]["row"] = json!(9))),
+        ("no cell is placed at (2, 1)", told(|a| drop(a["cells"].as_array_mut().unwrap().pop()))),
+        (
+            "cell `mid (1, 0)`: resource `rf` is in slot 1, which is taken; slots from 2",
+            told(|a| part(a, "slot", json!(1))),
+        ),
+        ("cell `mid (1, 0)`: there is no resource kind `fpu`", told(|a| part(a, "kind", json!("fpu")))),
+        ("cell `mid (1, 0)`, slot 2: RF_DEPTH is 8", told(|a| part(a, "parameters", json!({"RF_DEPTH": 8})))),
+        (
+            "cell `top (0, 0)` of kind cell_top has no port to the input buffer",
+            told(|a| a["cells"][0]["cell"]["io_input"] = json!(false)),
+        ),
+    ];
+    for (expected, found) in cases {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
 }
