@@ -5,10 +5,16 @@
 //!   "inputs": [{ "name": "a", "row": 0, "rows": 2 }], "outputs": [{ "name": "c", "row": 0, "rows": 2 }] }
 //! ```
 //!
+//! A model that was compiled has another manifest: see [`model`].
+//!
 //! `architecture` is a preset, a short form or a `.json` file beside the manifest; `program` an assembly (`.asm`) or
 //! `instr.bin`; `image`, which may be left out, holds rows of the input buffer that are the same in each run.
 
-use npukit_target::{ReadError, Reader, TargetError, sibling};
+mod check;
+mod folder;
+pub mod model;
+
+use npukit_target::{Reader, TargetError};
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -17,6 +23,8 @@ use crate::binary::{Image, read_image, read_program};
 use crate::config::{from_json, from_short, preset};
 use crate::fabric::Fabric;
 use crate::program::Program;
+use folder::{Folder, wrong};
+pub use model::Model;
 
 /// A tensor in a buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -106,48 +114,33 @@ pub enum ArtifactError {
 
 /// Reads the manifest at `path`; other files come from `files`.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Artifact, TargetError> {
-    let manifest: Manifest = serde_json::from_slice(&files.read(path).map_err(TargetError::failed)?)
-        .map_err(|error| wrong(path, &error))?;
-    let beside = |name: &str| -> Result<String, TargetError> {
-        let bytes = sibling(path, name).and_then(|path| files.read(&path)).map_err(failed)?;
-        String::from_utf8(bytes).map_err(|error| wrong(name, &error))
-    };
-    let (fabric_name, mut fabric) = fabric(&manifest.architecture, &beside)?;
+    let folder = Folder { path, files };
+    let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;
+    let (fabric_name, mut fabric) = fabric(&manifest.architecture, &folder)?;
     let options = &mut fabric.options;
     options.extensions = manifest.extensions.unwrap_or(options.extensions);
     options.strict = manifest.strict.unwrap_or(options.strict);
     options.call_skew = manifest.call_skew.unwrap_or(options.call_skew);
     let file = &manifest.program;
-    let text = beside(file)?;
+    let text = folder.text(file)?;
     let program = if file.ends_with(".asm") {
         assemble(&fabric, file, &text).map_err(TargetError::text)?.program
     } else {
         read_program(&text).map_err(|error| wrong(file, &error))?
     };
     let image = match &manifest.image {
-        Some(file) => read_image(&beside(file)?).map_err(|error| wrong(file, &error))?,
+        Some(file) => read_image(&folder.text(file)?).map_err(|error| wrong(file, &error))?,
         None => Image::new(),
     };
-    check(&manifest.inputs, "input", fabric.input_depth).map_err(TargetError::failed)?;
-    check(&manifest.outputs, "output", fabric.output_depth).map_err(TargetError::failed)?;
+    check_rows(&manifest.inputs, "input", fabric.input_depth).map_err(TargetError::failed)?;
+    check_rows(&manifest.outputs, "output", fabric.output_depth).map_err(TargetError::failed)?;
     let Manifest { name, inputs, outputs, .. } = manifest;
     Ok(Artifact { name, fabric_name, fabric, program, image, inputs, outputs })
 }
 
-fn failed(error: ReadError) -> TargetError {
-    TargetError::failed(error)
-}
-
-fn wrong(file: &str, error: &dyn std::fmt::Display) -> TargetError {
-    TargetError::failed(ArtifactError::File { file: file.to_owned(), reason: error.to_string() })
-}
-
-fn fabric(
-    architecture: &str,
-    beside: &dyn Fn(&str) -> Result<String, TargetError>,
-) -> Result<(String, Fabric), TargetError> {
+fn fabric(architecture: &str, folder: &Folder<'_>) -> Result<(String, Fabric), TargetError> {
     let found = if let Some(name) = architecture.strip_suffix(".json") {
-        (name.to_owned(), from_json(&beside(architecture)?))
+        (name.to_owned(), from_json(&folder.text(architecture)?))
     } else if architecture.contains(':') {
         (architecture.to_owned(), from_short(architecture))
     } else {
@@ -159,7 +152,7 @@ fn fabric(
 }
 
 /// Tensors lie within their buffer and apart.
-fn check(bindings: &[Binding], buffer: &'static str, depth: usize) -> Result<(), ArtifactError> {
+fn check_rows(bindings: &[Binding], buffer: &'static str, depth: usize) -> Result<(), ArtifactError> {
     let end = |binding: &Binding| u64::from(binding.row) + u64::from(binding.rows);
     for (index, binding) in bindings.iter().enumerate() {
         if end(binding) > depth as u64 {

@@ -65,7 +65,7 @@ pub struct Timed {
 }
 
 /// What the scheduler found for an epoch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EpochReport {
     /// Its name.
     pub name: String,

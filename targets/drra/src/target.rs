@@ -51,10 +51,13 @@ impl Target for Drra {
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
-        &["drra"]
+        &["drra", artifact::model::EXTENSION]
     }
 
     fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+        if path.ends_with(artifact::model::EXTENSION) {
+            return Ok(Box::new(artifact::model::read(path, files)?));
+        }
         Ok(Box::new(DrraProgram::new(artifact::read(path, files)?)))
     }
 

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(clippy::print_stderr, reason = "tests say what they skip")]
 
+#[path = "main/artifact.rs"]
+mod artifact;
 #[path = "main/asm.rs"]
 mod asm;
 #[path = "main/config.rs"]

@@ -1,5 +1,7 @@
 //! [`Call`]: the calls of kernels that a task takes, by what fits the buffers and keeps all columns busy.
 
+use serde::{Deserialize, Serialize};
+
 use super::column::Column;
 use super::gather::Gather;
 use super::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
@@ -23,7 +25,7 @@ pub struct Call {
 }
 
 /// Rows of the input buffer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Load {
     /// Operands whose rows take turns.
     pub operands: Vec<usize>,
@@ -34,7 +36,7 @@ pub struct Load {
 }
 
 /// Results of a column: these numbers, in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Results {
     /// Number of the first among all results of the task.
     pub first: usize,

@@ -18,7 +18,10 @@ use crate::machine::{LoadError, Machine};
 use crate::pasm::PasmErrors;
 
 /// Elements that a value may have.
-const MOST_ELEMENTS: usize = 1 << 28;
+pub const MOST_ELEMENTS: usize = 1 << 28;
+
+/// For each task of a step, its calls and the number of each one's program.
+pub type StepCalls = Vec<Vec<(Call, usize)>>;
 
 /// A plan whose kernels are programs.
 #[derive(Clone, Debug)]
@@ -31,8 +34,8 @@ pub struct Executable {
     pub plan: Plan,
     /// The programs.
     pub kernels: Vec<Ready>,
-    /// For each task of each step, its calls and the number of each one's program.
-    pub calls: Vec<Vec<Vec<(Call, usize)>>>,
+    /// Those of each step.
+    pub calls: Vec<StepCalls>,
 }
 
 /// A kernel, scheduled.
@@ -221,8 +224,7 @@ impl Executable {
         }
         machine.set_input(&image).map_err(|error| ExecuteError::Load { step: step.to_owned(), error })?;
         machine.output.clear();
-        let limit = 2 * call.kernel.work() + 100_000;
-        let run = machine.run(limit, &mut ());
+        let run = machine.run(call.kernel.limit(), &mut ());
         let run =
             run.map_err(|fault| ExecuteError::Fault { step: step.to_owned(), fault: Box::new(fault) })?;
         Ok(run.cycles)
@@ -253,6 +255,11 @@ impl Kernel {
             Kind::Nest(nest) => nest.results.next_multiple_of(ROW_WORDS) * nest.period,
         };
         words as u64
+    }
+
+    /// Cycles after which a call is given up.
+    pub fn limit(&self) -> u64 {
+        2 * self.work() + 100_000
     }
 
     /// Whether two operands stream.

@@ -1,12 +1,14 @@
 //! [`Gather`]: which elements of a tensor are the words of a vector.
 
+use serde::{Deserialize, Serialize};
+
 use super::plan::Source;
 
 /// Sizes of axes and the distance of neighbours in memory, the outermost axis first.
 pub type Axes = Vec<(usize, usize)>;
 
 /// Vectors of elements of a tensor. Vectors and the elements of each are numbered row-major over axes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gather {
     /// The tensor.
     pub source: Source,
@@ -21,7 +23,8 @@ pub struct Gather {
 }
 
 /// What follows the elements of a vector.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Tail {
     /// Nothing.
     #[default]

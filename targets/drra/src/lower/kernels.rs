@@ -9,11 +9,13 @@ mod writer;
 pub use nest::{Level, Nest};
 pub use stream::{Operands, Stream};
 
+use serde::{Deserialize, Serialize};
+
 use super::column::Column;
 use crate::op::DpuMode;
 
 /// What a dpu does in a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Work {
     /// Its mode.
     pub mode: DpuMode,
@@ -39,7 +41,7 @@ impl Work {
 }
 
 /// Where the rows of a column are in the buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Bases {
     /// Rows that stay, or the first operand of a nest.
     pub stationary: usize,
@@ -50,7 +52,7 @@ pub struct Bases {
 }
 
 /// A kernel with the rows of each column.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kernel {
     /// What it computes.
     pub kind: Kind,
@@ -59,7 +61,8 @@ pub struct Kernel {
 }
 
 /// Which kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Rows as they come.
     Stream(Stream),

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::gather::{Axes, Gather};
 use super::kernels::{Nest, Work};
 
 /// What is done for a sample.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// Tensors; those of the graph come first, numbered as there.
     pub values: Vec<Value>,
@@ -19,7 +21,7 @@ pub struct Plan {
 }
 
 /// A tensor of integers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {
     /// Its name.
     pub name: String,
@@ -30,16 +32,18 @@ pub struct Value {
 }
 
 /// Where integers come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Source {
     /// A value of the plan.
     Value(usize),
-    /// The model.
+    /// The model. Files have them apart.
+    #[serde(skip)]
     Constant(Arc<[i16]>),
 }
 
 /// What becomes one value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// Name of the node.
     pub name: String,
@@ -52,7 +56,8 @@ pub struct Step {
 }
 
 /// Work on vectors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Task {
     /// Each result is one vector's, of one operand or of two side by side.
     Vectors {
@@ -95,7 +100,7 @@ pub enum Task {
 }
 
 /// Places in a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// That of the first.
     pub offset: usize,
@@ -110,6 +115,17 @@ impl Task {
             Self::Vectors { operands, .. } => operands.iter().collect(),
             Self::Dots { stationary, stream, .. } => vec![stationary, stream],
             Self::Nest { operands, .. } => operands.iter().collect(),
+            Self::Move { from, .. } => vec![from],
+            Self::Fill(_) => Vec::new(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn operands_mut(&mut self) -> Vec<&mut Gather> {
+        match self {
+            Self::Vectors { operands, .. } => operands.iter_mut().collect(),
+            Self::Dots { stationary, stream, .. } => vec![stationary, stream],
+            Self::Nest { operands, .. } => operands.iter_mut().collect(),
             Self::Move { from, .. } => vec![from],
             Self::Fill(_) => Vec::new(),
         }

@@ -1,5 +1,8 @@
 //! Modes of instructions: [`ActMode`], [`CalcMode`], [`DpuMode`].
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// An enumeration whose variants have the codes of the table.
 macro_rules! modes {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $code:literal),* $(,)? }) => {
@@ -71,5 +74,20 @@ impl DpuMode {
         let rows = crate::isa::Isa::get().rows(Component::Dpu);
         let field = rows.iter().flat_map(|row| &row.fields).find(|field| field.name == "mode");
         field.and_then(|field| field.name_of(self.code().into())).unwrap_or_default()
+    }
+}
+
+/// Written by its name.
+impl Serialize for DpuMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for DpuMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let mode = Self::ALL.iter().find(|mode| mode.name() == name);
+        mode.copied().ok_or_else(|| D::Error::custom(format!("there is no mode `{name}` of dpus")))
     }
 }

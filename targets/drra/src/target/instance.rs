@@ -6,8 +6,7 @@ use npukit_isa::IsaSpec;
 use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
 use serde_json::{Value, json};
 
-use super::model::DrraModel;
-
+use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::check::{Lint, lints, refusals};
@@ -127,7 +126,7 @@ impl Instance for DrraInstance {
 }
 
 impl DrraInstance {
-    fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<DrraModel, TargetError> {
+    fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<Model, TargetError> {
         if let Some((key, value)) = options.options.iter().next() {
             let reason = "drra has no options of compile".to_owned();
             return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
@@ -144,7 +143,7 @@ impl DrraInstance {
         let model = options.model_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let name = format!("{}_{}", model.replace('.', "_"), self.name);
         let macs = prepared.macs();
-        Ok(DrraModel { name, target: Instance::name(self), executable, macs })
+        Ok(Model { name, target: Instance::name(self), executable, macs })
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`DrraModel`]: a compiled model, with [`Compiled`] for its verbs.
+//! [`Compiled`] for a compiled [`Model`]: the verbs that it has.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,16 @@ use npukit_target::{
     ArtifactFile, Compiled, HostStepReport, Inputs, KindTime, Layer, LayerTime, Output, Port, PortError,
     ProgramReport, Roofline, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
-use serde_json::json;
 
-use crate::binary::write_program;
+use crate::artifact::Model;
+use crate::artifact::model::write;
+use crate::lower::integer;
 use crate::lower::plan::{Step, Value};
-use crate::lower::{Executable, integer};
-
-/// A compiled model.
-pub(super) struct DrraModel {
-    /// Its name.
-    pub name: String,
-    /// Target and instance.
-    pub target: String,
-    /// Plan and kernels.
-    pub executable: Executable,
-    /// Multiply-accumulates of the model.
-    pub macs: u64,
-}
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
 const MODEL: &str = "fabric";
 
-impl DrraModel {
+impl Model {
     fn value(&self, number: usize) -> Option<&Value> {
         self.executable.plan.values.get(number)
     }
@@ -91,29 +79,9 @@ impl DrraModel {
         };
         self.layers_of().zip(calls).map(line).collect()
     }
-
-    /// The manifest: what is called when.
-    fn manifest(&self) -> serde_json::Value {
-        let calls = self.executable.calls.iter();
-        let steps = self.layers_of().zip(calls).map(|((step, cycles), calls)| {
-            let kernels: Vec<usize> = calls.iter().flatten().map(|(_, number)| *number).collect();
-            json!({ "name": step.name, "op": step.op, "cycles": cycles, "kernels": kernels })
-        });
-        let kernels = self.executable.kernels.iter().enumerate();
-        let kernels = kernels.map(|(number, ready)| {
-            json!({ "name": ready.kernel.kind.name(), "pasm": self.file(number, "pasm"),
-                    "program": self.file(number, "bin"), "cycles": ready.cycles(), "epochs": ready.compiled.epochs })
-        });
-        json!({ "name": self.name, "target": self.target, "kernels": kernels.collect::<Vec<_>>(),
-                "steps": steps.collect::<Vec<_>>() })
-    }
-
-    fn file(&self, number: usize, extension: &str) -> String {
-        format!("{}_{number}.{extension}", self.name)
-    }
 }
 
-impl Compiled for DrraModel {
+impl Compiled for Model {
     fn report(&self) -> ProgramReport {
         ProgramReport {
             name: self.name.clone(),
@@ -150,17 +118,7 @@ impl Compiled for DrraModel {
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
-        let manifest = serde_json::to_vec_pretty(&self.manifest()).map_err(TargetError::failed)?;
-        let mut files = vec![ArtifactFile { name: format!("{}.plan.json", self.name), bytes: manifest }];
-        for (number, ready) in self.executable.kernels.iter().enumerate() {
-            files.push(ArtifactFile {
-                name: self.file(number, "pasm"),
-                bytes: ready.pasm.clone().into_bytes(),
-            });
-            let bytes = write_program(&ready.compiled.program).into_bytes();
-            files.push(ArtifactFile { name: self.file(number, "bin"), bytes });
-        }
-        Ok(files)
+        write(self)
     }
 
     fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
@@ -231,7 +189,7 @@ impl Compiled for DrraModel {
     }
 }
 
-impl DrraModel {
+impl Model {
     /// Where time goes, by kernel.
     fn kinds(&self, total: u64) -> Vec<KindTime> {
         let mut calls = vec![0_u64; self.executable.kernels.len()];

@@ -10,6 +10,8 @@ use npukit_import::onnx;
 use npukit_numeric::npy::read_npy;
 use npukit_numeric::{ElementType, Tensor};
 
+use crate::artifact::reloaded;
+
 const MLP: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_mlp.onnx");
 const IMAGES: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_images.npy");
 const LABELS: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_labels.npy");
@@ -161,7 +163,7 @@ fn lenet_5_runs_end_to_end() {
     let expected = evaluate(&graph, &[image(7)]).unwrap();
     let expected = expected[0].as_f32().unwrap();
     let [(found, four), (same, one)] =
-        [wide, narrow].map(|fabric| run(&compile(&fabric, &graph, &calibration), &image(7)));
+        [wide, narrow].map(|fabric| run(&reloaded(&compile(&fabric, &graph, &calibration)), &image(7)));
     eprintln!("LeNet-5: {four} cycles on 3x4, {one} on 3x1; {found:?}, float {expected:?}");
     assert_eq!(found, same);
     let scale = expected.iter().fold(0_f32, |most, x| most.max(x.abs()));

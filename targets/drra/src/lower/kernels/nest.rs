@@ -1,5 +1,7 @@
 //! [`Nest`]: operands that fit into the register files, read in nested loops.
 
+use serde::{Deserialize, Serialize};
+
 use super::column::{accumulation, configure, results};
 use super::writer::{Rep, Writer, addresses};
 use super::{Bases, Work};
@@ -10,7 +12,7 @@ use crate::lower::column::Column;
 pub type Level = (usize, i64);
 
 /// A kernel for operands that fit.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Nest {
     /// What the dpu does.
     pub work: Work,

@@ -5,6 +5,8 @@
 //! is read in a cycle is what was there before it. Where two operands stream, the first arrives a cycle earlier, so that it needs
 //! two rows in turn.
 
+use serde::{Deserialize, Serialize};
+
 use super::column::{accumulation, configure, results};
 use super::writer::{Writer, addresses};
 use super::{Bases, Work};
@@ -12,7 +14,7 @@ use crate::fabric::ROW_WORDS;
 use crate::lower::column::Column;
 
 /// A kernel for words that stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stream {
     /// What the dpu does.
     pub work: Work,
@@ -25,7 +27,8 @@ pub struct Stream {
 }
 
 /// Operands of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Operands {
     /// One, which streams.
     One,

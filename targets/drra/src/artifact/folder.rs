@@ -1,0 +1,44 @@
+//! [`Folder`]: a manifest and the files beside it.
+
+use std::fmt::Display;
+
+use npukit_target::{Reader, TargetError, sibling};
+
+use super::ArtifactError;
+
+/// A manifest and the files beside it.
+pub(super) struct Folder<'a> {
+    /// The manifest.
+    pub path: &'a str,
+    /// Gives the bytes.
+    pub files: &'a dyn Reader,
+}
+
+impl Folder<'_> {
+    /// The manifest's bytes.
+    pub fn own(&self) -> Result<Vec<u8>, TargetError> {
+        self.files.read(self.path).map_err(TargetError::failed)
+    }
+
+    /// Those of a file beside it.
+    pub fn bytes(&self, name: &str) -> Result<Vec<u8>, TargetError> {
+        sibling(self.path, name).and_then(|path| self.files.read(&path)).map_err(TargetError::failed)
+    }
+
+    /// A file beside it that is text.
+    pub fn text(&self, name: &str) -> Result<String, TargetError> {
+        String::from_utf8(self.bytes(name)?).map_err(|error| {
+            wrong(name, &format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()))
+        })
+    }
+
+    /// What is wrong with the manifest.
+    pub fn wrong(&self, reason: &dyn Display) -> TargetError {
+        wrong(self.path, reason)
+    }
+}
+
+/// What is wrong with a file.
+pub(super) fn wrong(file: &str, reason: &dyn Display) -> TargetError {
+    TargetError::failed(ArtifactError::File { file: file.to_owned(), reason: reason.to_string() })
+}

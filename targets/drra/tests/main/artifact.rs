@@ -1,0 +1,158 @@
+//! Compiled models as files: read again they do the same, and what is damaged is refused or harmless.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use npukit_drra::Drra;
+use npukit_drra::artifact::Model;
+use npukit_drra::artifact::model::{read, write};
+use npukit_drra::config::preset;
+use npukit_drra::lower::{Executable, lower, prepare};
+use npukit_graph::op::{Binary, BinaryKind, MatMul};
+use npukit_graph::{Graph, ValueInfo};
+use npukit_numeric::{ElementType, Tensor};
+use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn load(files: &Files) -> Result<Box<dyn Compiled>, TargetError> {
+    let give = |path: &str| {
+        let missing = || ReadError::Unreadable { path: path.to_owned(), reason: "not there".to_owned() };
+        files.get(path.strip_prefix("d/").unwrap_or(path)).cloned().ok_or_else(missing)
+    };
+    Drra.load("d/m.plan.json", &give)
+}
+
+fn files(executable: &Executable) -> Files {
+    let (name, target) = ("m".to_owned(), "drra:test".to_owned());
+    let model = Model { name, target, executable: executable.clone(), macs: 7 };
+    write(&model).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
+}
+
+/// The same from its files.
+pub fn reloaded(executable: &Executable) -> Executable {
+    let files = files(executable);
+    let give = |path: &str| Ok(files[path].clone());
+    read("m.plan.json", &give).unwrap().executable
+}
+
+fn numbers(shape: &[usize]) -> Tensor {
+    let count = shape.iter().product::<usize>();
+    Tensor::from_f32(shape.to_vec(), (0..count).map(|index| (index * 7 % 5) as f32 - 2.0).collect()).unwrap()
+}
+
+/// `x * w + b` of small matrices.
+static SMALL: LazyLock<Executable> = LazyLock::new(|| {
+    let mut graph = Graph::default();
+    let x = graph.add_input("x", ValueInfo { shape: vec![2, 20], element: ElementType::F32 });
+    let (w, b) = (graph.add_constant("w", numbers(&[20, 3])), graph.add_constant("b", numbers(&[3])));
+    let product = graph.add_node("product", MatMul.into(), vec![x, w], &["p"]).unwrap()[0];
+    let sum = Binary { kind: BinaryKind::Add };
+    graph.outputs = graph.add_node("sum", sum.into(), vec![product, b], &["y"]).unwrap();
+    let fabric = preset("3x2").unwrap();
+    let plan = lower(&fabric, &prepare(&graph).unwrap(), None).unwrap();
+    Executable::new(&fabric, plan).unwrap()
+});
+
+fn inputs() -> [(String, Tensor); 1] {
+    [("x".to_owned(), numbers(&[2, 20]))]
+}
+
+#[test]
+fn a_compiled_model_is_read_again() {
+    let (executable, files) = (&*SMALL, files(&SMALL));
+    let loaded = load(&files).unwrap();
+    let words = numbers(&[2, 20]).as_f32().unwrap().iter().map(|&x| x as i16).collect();
+    let ran = executable.run(&[words]).unwrap();
+    let result = loaded.run(&inputs()).unwrap();
+    let expected: Vec<i32> = ran.values[executable.plan.outputs[0]].iter().map(|&word| word.into()).collect();
+    assert_eq!(result.outputs[0].raw, expected);
+    assert_eq!(loaded.inputs()[0].shape, [2, 20]);
+    let time = loaded.time(&TimeOptions::default()).unwrap();
+    assert_eq!(time.cycles["fabric"], executable.cycles().iter().sum::<u64>());
+    assert_eq!(loaded.report().macs, Some(7));
+    // Written again it is the same.
+    let again: Files = loaded.files().unwrap().into_iter().map(|file| (file.name, file.bytes)).collect();
+    assert!(again == files);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let whole = files(&SMALL);
+    let told = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut files = whole.clone();
+        change(files.get_mut(name).unwrap());
+        load(&files).err().unwrap().to_string()
+    };
+    let plan = |change: &dyn Fn(&mut Value)| {
+        told("m.plan.json", &|bytes| {
+            let mut value: Value = serde_json::from_slice(bytes).unwrap();
+            change(&mut value);
+            *bytes = serde_json::to_vec(&value).unwrap();
+        })
+    };
+    for (expected, found) in [
+        ("d/m.plan.json: EOF while parsing", told("m.plan.json", &|bytes| bytes.truncate(300))),
+        ("line ", told("m.plan.json", &|bytes| bytes.truncate(300))),
+        ("m.arch.json: EOF", told("m.arch.json", &|bytes| bytes.truncate(300))),
+        ("m.constants.bin: 1 bytes; the plan has", told("m.constants.bin", &|bytes| bytes.truncate(1))),
+        ("m_0.bin: line 2: `01` is neither", told("m_0.bin", &|bytes| *bytes = b"cell 0 0\n01\n".to_vec())),
+        ("m_0.bin: takes 1 cycles; the plan says", told("m_0.bin", &|bytes| bytes.clear())),
+        ("m_0.bin: byte 0 is not UTF-8", told("m_0.bin", &|bytes| bytes[0] = 0xff)),
+        ("m_0.bin: there is no cell (9, 0)", told("m_0.bin", &|bytes| bytes[5] = b'9')),
+        ("this npukit reads `npukit-drra-1`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
+        ("unknown field `colour`", plan(&|p| p["colour"] = json!(1))),
+        ("an input or output is value 99; there are", plan(&|p| p["plan"]["inputs"] = json!([99]))),
+        ("`product`: its result is value 99", plan(&|p| p["plan"]["steps"][0]["result"] = json!(99))),
+        ("have more than", plan(&|p| p["plan"]["values"][0]["shape"] = json!([1_u64 << 40, 9]))),
+        ("calls of 0 steps; the plan has 2", plan(&|p| p["calls"] = json!([]))),
+        ("a call is of kernel 77; there are", plan(&|p| p["calls"][0][0][0]["kernel"] = json!(77))),
+        (
+            "call 0: 1 rows of 2000 operands",
+            plan(&|p| {
+                p["calls"][0][0][0]["loads"][0] =
+                    json!({ "operands": vec![0; 2000], "vectors": {"start": 0, "end": 1}, "rows": 1 })
+            }),
+        ),
+        (
+            "vectors 0..9 are loaded; there are",
+            plan(&|p| p["calls"][0][0][0]["loads"][0]["vectors"] = json!({"start": 0, "end": 9})),
+        ),
+        ("the plan says 1", plan(&|p| p["kernels"][0]["cycles"] = json!(1))),
+        (
+            "no mode `mca`",
+            plan(&|p| p["kernels"][1]["kernel"]["kind"]["stream"]["work"]["mode"] = json!("mca")),
+        ),
+        ("is not a plain file name", plan(&|p| p["architecture"] = json!("../x"))),
+        ("cannot read `d/gone`", plan(&|p| p["kernels"][0]["pasm"] = json!("gone"))),
+    ] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn damaged_files_are_refused_or_run(file in 0..100_usize, at in 0..1_000_000_usize, byte in 0..256_usize) {
+        let mut files = files(&SMALL);
+        let count = files.len();
+        let bytes = files.values_mut().nth(file % count).unwrap();
+        let at = at % bytes.len().max(1);
+        // A flipped bit, another digit, or the end cut off.
+        match byte {
+            0..64 => bytes.truncate(at),
+            64..160 => bytes.iter_mut().skip(at).take(1).for_each(|place| *place ^= 1 << (byte % 8)),
+            _ => {
+                let digit = bytes.iter_mut().skip(at).find(|place| place.is_ascii_digit());
+                digit.into_iter().for_each(|place| *place = b'0' + (byte % 10) as u8);
+            }
+        }
+        if let Ok(loaded) = load(&files) {
+            let _ = loaded.time(&TimeOptions::default()).unwrap();
+            let _ = loaded.run(&inputs());
+        }
+    }
+}
