@@ -47,7 +47,7 @@ fn gemv(bencher: Bencher<'_, '_>, (n, k): (u16, u16)) {
     product(bencher, 1, n, k, Op::Gemv);
 }
 
-#[divan::bench(args = [(16, 2048, 2048), (64, 2048, 2048)])]
+#[divan::bench(args = [(2, 2048, 2048), (8, 2048, 2048), (16, 2048, 2048), (64, 2048, 2048), (2, 16384, 2048)])]
 fn gemm(bencher: Bencher<'_, '_>, (m, n, k): (u16, u16, u16)) {
     product(bencher, m, n, k, Op::Gemm);
 }

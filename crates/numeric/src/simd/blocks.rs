@@ -6,7 +6,7 @@
 
 use super::Path;
 #[cfg(target_arch = "x86_64")]
-use super::blocks_x86;
+use super::{blocks_vnni, blocks_x86};
 
 /// Values of a block.
 pub const BLOCK: usize = 32;
@@ -15,7 +15,7 @@ pub const WEIGHT_BLOCK_BYTES: usize = BLOCK / 2;
 /// Blocks that the widest kernel takes at once: rows are filled up with zeros to a multiple.
 pub(super) const CHUNK: usize = 4;
 /// Rows of weights that kernels take at once.
-const ROWS: usize = 4;
+pub(super) const ROWS: usize = 4;
 
 /// A row of 8-bit values in blocks, each with a scale; arranged for kernels.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -97,11 +97,21 @@ pub fn block_product_on(path: Path, weights: &[u8], rows: usize, x: &[BlockRow],
         return out.fill(0.0);
     }
     // Weights are the larger side: each group of their rows is taken once, for all activations.
-    for (group, weights) in weights.chunks(ROWS * row_bytes).enumerate() {
+    let done = panels(path, weights, rows, x, out);
+    for (group, weights) in weights[done * row_bytes..].chunks(ROWS * row_bytes).enumerate() {
         for (m, x) in x.iter().enumerate() {
-            let out = &mut out[m * rows + group * ROWS..][..weights.len() / row_bytes];
+            let out = &mut out[m * rows + done + group * ROWS..][..weights.len() / row_bytes];
             product_of_rows(path, weights, x, out);
         }
+    }
+}
+
+/// The rows of weights that pay to be arranged for several rows of activations; gives how many were done.
+fn panels(path: Path, weights: &[u8], rows: usize, x: &[BlockRow], out: &mut [f32]) -> usize {
+    match path {
+        #[cfg(target_arch = "x86_64")]
+        Path::Vnni if x.len() > 1 => blocks_vnni::panels(weights, rows, x, out),
+        _ => 0,
     }
 }
 
@@ -110,9 +120,9 @@ fn product_of_rows(path: Path, weights: &[u8], x: &BlockRow, out: &mut [f32]) {
     match path {
         Path::Literal => literal(weights, x, out),
         #[cfg(target_arch = "x86_64")]
-        Path::Avx512 if out.len() == ROWS && blocks_x86::avx512(weights, x, out) => {}
+        Path::Avx512 | Path::Vnni if out.len() == ROWS && blocks_x86::avx512(weights, x, out) => {}
         #[cfg(target_arch = "x86_64")]
-        Path::Avx2 | Path::Avx512 if out.len() == ROWS && blocks_x86::avx2(weights, x, out) => {}
+        Path::Avx2 | Path::Avx512 | Path::Vnni if out.len() == ROWS && blocks_x86::avx2(weights, x, out) => {}
         _ => portable(weights, x, out),
     }
 }
@@ -167,9 +177,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_path_equals_the_literal_one(
-            rows in 0_usize..11,
-            blocks in 0_usize..11,
-            activations in 0_usize..4,
+            rows in 0_usize..39,
+            blocks in prop_oneof![0_usize..11, 31_usize..35],
+            activations in 0_usize..7,
             exponents in prop::collection::vec(-132_i32..=121, 44),
             seed: u64,
         ) {

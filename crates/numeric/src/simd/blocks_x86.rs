@@ -67,6 +67,8 @@ fn rows_avx512(weights: &[u8], x: &BlockRow, out: &mut [f32]) {
         let products = |row| {
             let mut rest = [0; BYTES];
             let bytes = blocks_of(weights, row_bytes, row, at, &mut rest);
+            // The same place of the next four rows: pages are short for processors to guess it.
+            _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(4 * row_bytes).cast());
             // SAFETY: an array of 64 bytes.
             let bytes = unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
             let bytes = _mm512_xor_si512(bytes, eights);

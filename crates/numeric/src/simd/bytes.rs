@@ -6,22 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::Pointwise;
-
-/// Proof that this processor has AVX-512 F, BW, DQ, VL and VNNI.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Vnni(());
-
-impl Vnni {
-    /// The proof, if it has.
-    pub fn detect() -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vnni");
-        has.then_some(Self(()))
-    }
-}
+use super::vector::Vnni;
 
 /// Lanes of a vector.
 const LANES: usize = 16;

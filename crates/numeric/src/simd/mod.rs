@@ -8,6 +8,8 @@
 
 mod blocks;
 #[cfg(target_arch = "x86_64")]
+mod blocks_vnni;
+#[cfg(target_arch = "x86_64")]
 mod blocks_x86;
 #[cfg(target_arch = "x86_64")]
 mod bytes;

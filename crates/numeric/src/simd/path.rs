@@ -1,7 +1,7 @@
 //! The ways to compute an array product on this processor: [`Path`].
 
 #[cfg(target_arch = "x86_64")]
-use super::vector::{Avx2, Avx512};
+use super::vector::{Avx2, Avx512, Vnni};
 
 /// A way to compute the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +14,14 @@ pub enum Path {
     Avx2,
     /// Float tiles, for AVX-512 (F, BW, DQ, VL).
     Avx512,
+    /// As [`Path::Avx512`], with dot products of bytes where values are bytes.
+    Vnni,
 }
 
 impl Path {
     /// Every path this processor can take, the fastest last.
     pub fn available() -> Vec<Self> {
-        [Self::Literal, Self::Portable, Self::Avx2, Self::Avx512]
+        [Self::Literal, Self::Portable, Self::Avx2, Self::Avx512, Self::Vnni]
             .into_iter()
             .filter(|path| path.is_available())
             .collect()
@@ -37,6 +39,7 @@ impl Path {
             Self::Literal | Self::Portable => true,
             Self::Avx2 => has_avx2(),
             Self::Avx512 => has_avx512(),
+            Self::Vnni => has_avx512() && has_vnni(),
         }
     }
 }
@@ -51,6 +54,11 @@ fn has_avx512() -> bool {
     has_avx2() && Avx512::detect().is_some()
 }
 
+#[cfg(target_arch = "x86_64")]
+fn has_vnni() -> bool {
+    Vnni::detect().is_some()
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 fn has_avx2() -> bool {
     false
@@ -58,5 +66,10 @@ fn has_avx2() -> bool {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn has_avx512() -> bool {
+    false
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_vnni() -> bool {
     false
 }

@@ -6,9 +6,9 @@
 
 use super::Path;
 #[cfg(target_arch = "x86_64")]
-use super::bytes::{self, Vnni};
+use super::bytes;
 #[cfg(target_arch = "x86_64")]
-use super::vector::Avx2;
+use super::vector::{Avx2, Vnni};
 
 /// Pixels of a strided grid: the channels of pixel `(y, x)` begin at `y * row + x * column`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,8 +98,8 @@ pub fn pointwise_on(path: Path, product: &Pointwise<'_>, results: &mut [i16]) ->
     match path {
         Path::Literal => literal(product, results),
         #[cfg(target_arch = "x86_64")]
-        Path::Avx512 | Path::Avx2 => match (Vnni::detect(), Avx2::detect()) {
-            (Some(proof), _) if path == Path::Avx512 => bytes::product(proof, product, results),
+        Path::Vnni | Path::Avx512 | Path::Avx2 => match (Vnni::detect(), Avx2::detect()) {
+            (Some(proof), _) if path == Path::Vnni => bytes::product(proof, product, results),
             (_, Some(_)) => {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
                 // SAFETY: the proof is one that the processor has AVX2.

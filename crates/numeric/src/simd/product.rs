@@ -64,7 +64,7 @@ pub fn array_product_on<F: Number>(
             }
         }
         #[cfg(target_arch = "x86_64")]
-        Path::Avx512 => {
+        Path::Avx512 | Path::Vnni => {
             if let (Some(narrow), Some(proof)) = (Avx2::detect(), Avx512::detect()) {
                 #[allow(unsafe_code, reason = "calls code compiled for a processor feature")]
                 // SAFETY: the two proofs are proof that the processor has them.

@@ -28,6 +28,17 @@ impl Avx512 {
     }
 }
 
+/// Proof that this processor has AVX-512 F, BW, DQ, VL and VNNI.
+#[derive(Clone, Copy, Debug)]
+pub struct Vnni(());
+
+impl Vnni {
+    /// The proof, if it has.
+    pub(super) fn detect() -> Option<Self> {
+        (Avx512::detect().is_some() && is_x86_feature_detected!("avx512vnni")).then_some(Self(()))
+    }
+}
+
 /// A register of floats. To make one takes the proof that the processor can.
 ///
 /// Everything is inlined, and becomes one instruction, in functions compiled for these features.
