@@ -4,6 +4,7 @@
 //! [`Fault`](crate::fault::Fault) of the run.
 
 mod lint;
+mod timing;
 
 use thiserror::Error;
 
@@ -12,6 +13,7 @@ use crate::fabric::{Direction, Fabric, Options, Resource};
 use crate::op::{ActMode, DpuMode, Op, ResourceOp};
 use crate::program::At;
 
+pub(crate) use lint::lints_of_text;
 pub use lint::{Lint, lints};
 
 /// Why an instruction is refused.

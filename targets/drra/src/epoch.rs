@@ -102,6 +102,11 @@ impl Epoch {
         self.operations.iter().map(|operation| operation.place).collect()
     }
 
+    /// What is refused by the fabric or hardly meant, and where.
+    pub fn warnings(&self) -> Vec<(Span, String)> {
+        self.operations.iter().flat_map(|operation| operation.warnings.clone()).collect()
+    }
+
     /// Gives every instruction its cycle, after an epoch that left the ports as `ports` say.
     ///
     /// `nodes` bounds the search. Errors: constraints that contradict each other, by a smallest such set.

@@ -34,6 +34,8 @@ pub struct Kernel {
     pub program: Program,
     /// What the scheduler found, epoch by epoch in file order.
     pub epochs: Vec<EpochReport>,
+    /// What is refused by the fabric or hardly meant, and where.
+    pub warnings: Vec<(Span, String)>,
     /// Cycles of a run; none when raw instructions hide them.
     pub cycles: Option<i64>,
 }
@@ -48,13 +50,14 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let nodes = if nodes == 0 { DEFAULT_NODES } else { nodes };
     let steps = resolve(fabric, &source).map_err(fail)?;
     let places = steps.iter().flat_map(Step::places).collect();
+    let warnings = steps.iter().flat_map(Step::warnings).collect();
     let mut compiler =
         Compiler { places, nodes, text: Text { name, text }, ports: block::start(), epochs: Vec::new() };
     let mut block = compiler.steps(&steps, 0)?;
     let cycles = block.cycles.map(|cycles| cycles + 1);
     block.halt();
     let program = words(fabric, &block).map_err(|error| fail(vec![error]))?;
-    Ok(Kernel { program, epochs: compiler.epochs, cycles })
+    Ok(Kernel { program, epochs: compiler.epochs, warnings, cycles })
 }
 
 /// Makes instructions of steps.

@@ -14,6 +14,7 @@ pub mod component;
 pub mod config;
 mod conform;
 pub mod epoch;
+mod excerpt;
 mod exec;
 pub mod fabric;
 pub mod fault;

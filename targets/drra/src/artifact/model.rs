@@ -230,7 +230,8 @@ fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Resu
     check::kernel(fabric, &kernel).map_err(|error| folder.wrong(&format!("kernel `{name}`: {error}")))?;
     let program = read_program(&folder.text(&file)?).map_err(|error| wrong(&file, &error))?;
     check::program(fabric, &kernel, &program, cycles).map_err(|error| wrong(&file, &error))?;
-    let compiled = kernel::Kernel { program, epochs, cycles: i64::try_from(cycles).ok() };
+    let compiled =
+        kernel::Kernel { program, epochs, warnings: Vec::new(), cycles: i64::try_from(cycles).ok() };
     Ok(Ready { kernel, pasm: folder.text(&pasm)?, compiled })
 }
 

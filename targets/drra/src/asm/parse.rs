@@ -34,14 +34,26 @@ pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmEr
     let mut parser = Parser { rest: &tokens, last: Span::default() };
     let (mut source, mut more) = (Source::default(), errors.len().saturating_sub(MOST_ERRORS));
     errors.truncate(MOST_ERRORS);
-    let mut cell = None;
+    let mut note = |error| if errors.len() < MOST_ERRORS { errors.push(error) } else { more += 1 };
+    let (mut cell, mut before) = (None, None);
     while let Some(first) = parser.rest.first().cloned() {
-        let result = parser.call().and_then(|call| statement(fabric, &call, &mut cell, &mut source));
-        if let Err(error) = result {
-            parser.recover(text, first);
-            if errors.len() < MOST_ERRORS { errors.push(error) } else { more += 1 }
-        }
+        let found = parser.call().and_then(|call| {
+            let found = statement(fabric, &call, &mut cell, &mut source)?;
+            Ok(found.map(|instruction| (instruction, call.span)))
+        });
+        before = match found {
+            Ok(found) => {
+                no_times(before.as_ref(), found.as_ref()).err().into_iter().for_each(&mut note);
+                found
+            }
+            Err(error) => {
+                parser.recover(text, first);
+                note(error);
+                None
+            }
+        };
     }
+    no_times(before.as_ref(), None).err().into_iter().for_each(&mut note);
     if errors.is_empty() {
         return Ok(source);
     }
@@ -170,26 +182,37 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Takes in a header or an instruction.
+/// Refuses a `rep` that repeats nothing, nor does the instruction after it add to it (specification 4.5).
+fn no_times(rep: Option<&(Instruction, Span)>, next: Option<&(Instruction, Span)>) -> Result<(), AsmError> {
+    match rep {
+        Some((rep, span)) if rep.repeats_nothing(next.map(|(next, _)| next)) => {
+            let help = "field `iter` of rep: how often; `repx` behind it adds multiples of 256".to_owned();
+            Err(range("iter=0", "1 to 255".to_owned(), *span, help))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Takes in a header or an instruction, which it gives.
 fn statement<'a>(
     fabric: &'a Fabric,
     call: &Call<'_>,
     current: &mut Option<(Place, &'a Cell)>,
     source: &mut Source,
-) -> Result<(), AsmError> {
+) -> Result<Option<Instruction>, AsmError> {
     if call.name == "cell" {
         *current = Some(header(fabric, call, source)?);
-        return Ok(());
+        return Ok(None);
     }
     let Some((place, cell)) = *current else {
         let help = "programs begin with `cell (row=0, col=0)`".to_owned();
         return Err(syntax("a cell", format!("`{}`", call.name), call.name_span, help));
     };
-    let (word, default_step) = match call.name {
-        "word" => (word(call)?, false),
+    let (word, found, default_step) = match call.name {
+        "word" => (word(call)?, None, false),
         _ => {
             let (instruction, default_step) = resolve(component(cell, call)?, call)?;
-            (Isa::get().encode(&instruction), default_step)
+            (Isa::get().encode(&instruction), Some(instruction), default_step)
         }
     };
     let words = source.program.cells.entry(place).or_default();
@@ -197,7 +220,7 @@ fn statement<'a>(
     words.push(word);
     source.spans.insert(at, call.span);
     source.default_steps.extend(default_step.then_some(at));
-    Ok(())
+    Ok(found)
 }
 
 /// `word(bits=0x70000000)`: what is no instruction.

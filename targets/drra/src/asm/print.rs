@@ -36,9 +36,15 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
                 fabric.rows, fabric.cols
             ));
         }
+        let component_at = |slot| cell.and_then(|cell: &Cell| cell.component_at(slot));
+        let decode = |word: &u32| Isa::get().decode(*word, component_at);
         for (pc, &word) in words.iter().enumerate() {
-            let component_at = |slot| cell.and_then(|cell: &Cell| cell.component_at(slot));
-            match Isa::get().decode(word, component_at) {
+            let next = words.get(pc + 1).and_then(|next| decode(next).ok());
+            match decode(&word) {
+                // The assembler refuses it.
+                Ok(instruction) if instruction.repeats_nothing(next.as_ref()) => {
+                    text += &format!("word(bits={word:#010x}) # {}", instruction.text(listing));
+                }
                 Ok(instruction) => text += &instruction.text(listing),
                 Err(error) => {
                     text += &format!("word(bits={word:#010x}) # {error}");
@@ -52,6 +58,19 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
 }
 
 impl Instruction {
+    /// Whether it is a `rep` of no times, to which the instruction after it adds none.
+    pub(super) fn repeats_nothing(&self, next: Option<&Self>) -> bool {
+        let is_extended = next
+            .is_some_and(|next| next.slot == self.slot && next.times("repx").is_some_and(|iter| iter > 0));
+        self.times("rep") == Some(0) && !is_extended
+    }
+
+    /// The field `iter` of an instruction of that name.
+    fn times(&self, name: &str) -> Option<u32> {
+        let row = Isa::get().row(self).filter(|row| row.name == name)?;
+        self.values.get(row.field("iter")?).copied()
+    }
+
     /// The instruction as text.
     pub fn text(&self, listing: Listing) -> String {
         let Some(row) = Isa::get().row(self) else { return String::new() };

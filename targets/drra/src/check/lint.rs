@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use super::refusal;
+use super::timing::lints_in_time;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
+use crate::fault::FaultKind;
 use crate::op::{ActMode, Op, ResourceOp};
 use crate::program::At;
 
 /// What is hardly meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Lint {
     /// No times.
     #[error("iter=0 repeats nothing; it counts as a single time")]
@@ -53,21 +56,58 @@ pub enum Lint {
         /// What it lacks.
         what: &'static str,
     },
+    /// A port under way is started.
+    #[error("in cycle {cycle}: slot {slot}, port {port} is activated while it runs: it goes on as before")]
+    Runs {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+        /// When.
+        cycle: u64,
+    },
+    /// It goes wrong, or may go wrong in hardware, because of when it is.
+    #[error("in cycle {cycle}: {fault}")]
+    InCycle {
+        /// When, counted from the cell's first instruction.
+        cycle: u64,
+        /// What.
+        fault: FaultKind,
+    },
     /// `step` of `repx` left to its default.
     #[error("`repx` without `step` has step=1, which adds 128 to the step")]
     DefaultStep,
+}
+
+impl Lint {
+    /// Whether it is about when, rather than what.
+    pub const fn is_in_time(&self) -> bool {
+        matches!(self, Self::Runs { .. } | Self::InCycle { .. })
+    }
 }
 
 /// What is hardly meant of a program; `ops` are those of the fabric's cells, in its order.
 pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     let mut found = Vec::new();
     for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
-        let mut order = Order::default();
-        for (pc, op) in ops.iter().enumerate() {
-            let of_order = order.lint(cell, *op);
-            let lints = alone(cell, ops.get(pc + 1), *op).into_iter().chain(of_order);
-            found.extend(lints.map(|lint| (At { place, pc }, lint)));
+        let refused =
+            |op: &Op| refusal(*op, op.slot().and_then(|slot| cell.resource_at(slot)), fabric.options);
+        let mut lints = lints_of_text(cell, ops);
+        if !ops.iter().any(|op| refused(op).is_some()) {
+            lints.extend(lints_in_time(cell, fabric.options, ops));
+            lints.sort_by_key(|(pc, _)| *pc);
         }
+        found.extend(lints.into_iter().map(|(pc, lint)| (At { place, pc }, lint)));
+    }
+    found
+}
+
+/// What is hardly meant of instructions for a cell, whenever they are executed.
+pub(crate) fn lints_of_text(cell: &Cell, ops: &[Op]) -> Vec<(usize, Lint)> {
+    let (mut found, mut order) = (Vec::new(), Order::default());
+    for (pc, op) in ops.iter().enumerate() {
+        let of_order = order.lint(cell, *op);
+        found.extend(alone(cell, ops.get(pc + 1), *op).into_iter().chain(of_order).map(|lint| (pc, lint)));
     }
     found
 }

@@ -28,7 +28,12 @@ pub struct Operation {
     pub cell: usize,
     /// What it does there.
     pub action: Action,
+    /// What is refused by the fabric or hardly meant, and where.
+    pub warnings: Warnings,
 }
+
+/// Warnings, each with its place in the text.
+pub type Warnings = Vec<(Span, String)>;
 
 /// What an operation does.
 #[derive(Clone, Debug)]
@@ -138,11 +143,14 @@ pub fn resolve(
         .name
         .as_ref()
         .map_or_else(|| format!("unnamed {}", operation.kind.keyword()), |n| n.text.clone());
-    let action = match operation.kind {
-        OperationKind::Rop => Action::Rop(rop(fabric, operation, place, variables)?),
-        OperationKind::Cop | OperationKind::Raw => cop(operation)?,
+    let (action, warnings) = match operation.kind {
+        OperationKind::Rop => {
+            let (rop, warnings) = rop(fabric, operation, place, variables)?;
+            (Action::Rop(rop), warnings)
+        }
+        OperationKind::Cop | OperationKind::Raw => (cop(operation)?, Vec::new()),
     };
-    Ok(Operation { name, span: operation.span, place, cell, action })
+    Ok(Operation { name, span: operation.span, place, cell, action, warnings })
 }
 
 fn check_parameters(operation: &ast::Operation) -> Resolved<()> {
@@ -170,12 +178,12 @@ fn rop(
     operation: &ast::Operation,
     place: Place,
     variables: &mut Vec<String>,
-) -> Result<Rop, Vec<PasmError>> {
+) -> Result<(Rop, Warnings), Vec<PasmError>> {
     let one = |error| vec![error];
     let (slot, port) = (index(operation, "slot").map_err(one)?, index(operation, "port").map_err(one)?);
     let slot = u8::try_from(slot).unwrap_or(u8::MAX);
-    let resource = fabric.cell(place).and_then(|cell| cell.resource_at(slot));
-    let Some(resource) = resource else {
+    let cell = fabric.cell(place);
+    let Some((cell, resource)) = cell.and_then(|cell| Some((cell, cell.resource_at(slot)?))) else {
         let span = find(&operation.parameters, "slot").map_or(operation.span, |parameter| parameter.span);
         return Err(vec![value_error("the slot", &slot.to_string(), &slots(fabric, place), span)]);
     };
@@ -192,7 +200,8 @@ fn rop(
         );
         return Err(vec![value_error("the port", &port.to_string(), &legal, span)]);
     }
-    let port = if resource.component == Component::Swb && port == 2 { 1 } else { port as u8 };
+    let is_unheard = resource.component == Component::Swb && port == 2;
+    let port = if is_unheard { 1 } else { port as u8 };
     let empty = Rop {
         slot,
         port,
@@ -207,7 +216,12 @@ fn rop(
     if !errors.is_empty() {
         return Err(errors);
     }
-    reader.finish(operation.span).map_err(one)
+    let mut warnings = reader.warnings(cell, fabric.options);
+    if is_unheard {
+        let span = find(&operation.parameters, "port").map_or(operation.span, |parameter| parameter.span);
+        warnings.insert(0, (span, "nothing listens to port 2 of a swb; routes are on port 1".to_owned()));
+    }
+    Ok((reader.finish(operation.span).map_err(one)?, warnings))
 }
 
 /// Ports of a component at a slot, counted from its first.

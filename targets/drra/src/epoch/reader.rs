@@ -4,10 +4,12 @@ use npukit_base::Span;
 
 use super::fault::{bad_value, rule, unknown};
 use super::fields::Fields;
-use super::operation::{Resolved, Rop, Setting, delay_bits};
+use super::operation::{Resolved, Rop, Setting, Warnings, delay_bits};
 use super::rep::{Rep, limits};
+use crate::check::{Lint, lints_of_text, refusal};
+use crate::fabric::{Cell, Options};
 use crate::isa::{Field, Isa, Row};
-use crate::op::ResourceOp;
+use crate::op::{Op, ResourceOp};
 use crate::pasm::ast::{self, Parameter, Value};
 use crate::pasm::pattern::{MOST_CYCLES, Pattern};
 use crate::schedule::Variable;
@@ -21,6 +23,10 @@ pub(super) struct Reader<'a> {
     rop: Rop,
     variables: &'a mut Vec<String>,
     lanes: Lanes,
+    /// What was read, but for repetitions.
+    ops: Vec<(Span, Op)>,
+    /// Where `step` of `repx` was left to its default.
+    default_steps: Vec<Span>,
 }
 
 /// Lanes, transitions and levels so far, as the address generator builds them.
@@ -37,7 +43,7 @@ struct Lanes {
 impl<'a> Reader<'a> {
     /// A rop without instructions; new free variables are appended to `variables`.
     pub fn new(rop: Rop, variables: &'a mut Vec<String>) -> Self {
-        Self { rop, variables, lanes: Lanes::default() }
+        Self { rop, variables, lanes: Lanes::default(), ops: Vec::new(), default_steps: Vec::new() }
     }
 
     /// Reads the next instruction.
@@ -49,15 +55,42 @@ impl<'a> Reader<'a> {
         let fields = self.fields(row, instruction)?;
         let span = mnemonic.span;
         match row.name {
-            "dsu" | "evt" => self.open(fields.op(self.rop.slot, span)?, span),
             "rep" => self.rep(&fields, span),
-            "repx" => self.repx(&fields, span),
-            "trans" => self.trans(&fields, span),
-            _ => {
-                self.rop.settings.push(Setting::Op(fields.op(self.rop.slot, span)?));
-                Ok(())
+            "repx" => {
+                let is_default = instruction.parameter("step").is_none();
+                self.default_steps.extend(is_default.then_some(span));
+                self.repx(&fields, span)
+            }
+            name => {
+                let (slot, op) = (self.rop.slot, fields.op(self.rop.slot, span)?);
+                self.ops.push((span, Op::Resource { slot, op }));
+                match name {
+                    "dsu" | "evt" => self.open(op, span),
+                    "trans" => self.trans(&fields, span),
+                    _ => {
+                        self.rop.settings.push(Setting::Op(op));
+                        Ok(())
+                    }
+                }
             }
         }
+    }
+
+    /// What the fabric refuses or is hardly meant of what was read.
+    pub fn warnings(&self, cell: &Cell, options: Options) -> Warnings {
+        let resource = cell.resource_at(self.rop.slot);
+        let refused = self
+            .ops
+            .iter()
+            .filter_map(|(span, op)| Some((*span, refusal(*op, resource, options)?.to_string())));
+        let ops: Vec<Op> = self.ops.iter().map(|(_, op)| *op).collect();
+        let lints = lints_of_text(cell, &ops)
+            .into_iter()
+            .filter_map(|(index, lint)| Some((self.ops.get(index)?.0, lint.to_string())));
+        let steps = self.default_steps.iter().map(|span| (*span, Lint::DefaultStep.to_string()));
+        let mut warnings: Warnings = refused.chain(lints).chain(steps).collect();
+        warnings.sort_by_key(|(span, _)| span.start);
+        warnings
     }
 
     /// The values of an instruction's fields, what is not written at its default.

@@ -104,6 +104,13 @@ impl Ports {
         wrapped
     }
 
+    /// Forgets the ports whose last address is in `cycle` or was before, where addresses are not asked for.
+    pub(crate) fn retire(&mut self, cycle: u64) {
+        for number in (0..self.ended.len()).filter(|number| self.ended[*number] <= cycle.saturating_add(1)) {
+            self.active &= !(1 << number);
+        }
+    }
+
     /// The cycle of the next address of any port; `u64::MAX` when there is none.
     pub(crate) fn next_cycle(&self) -> u64 {
         let mut left = self.active;

@@ -29,6 +29,17 @@ impl Step {
         }
     }
 
+    /// What is refused by the fabric or hardly meant, and where.
+    pub fn warnings(&self) -> Vec<(Span, String)> {
+        let all = |steps: &[Self]| steps.iter().flat_map(Self::warnings).collect::<Vec<_>>();
+        match self {
+            Self::Epoch(_, epoch) => epoch.warnings(),
+            Self::Raw(..) => Vec::new(),
+            Self::For { body, .. } => all(body),
+            Self::If { then, otherwise, .. } => [all(then), all(otherwise)].concat(),
+        }
+    }
+
     /// Cells it has instructions in.
     pub fn places(&self) -> BTreeSet<Place> {
         let all = |steps: &[Self]| steps.iter().flat_map(Self::places).collect::<BTreeSet<_>>();

@@ -10,11 +10,13 @@ use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::check::{Lint, lints, refusals};
+use crate::excerpt::excerpt;
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
 use crate::lower::{self, Executable};
 use crate::op::Op;
+use crate::program::At;
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
@@ -100,14 +102,18 @@ impl Instance for DrraInstance {
         if name.ends_with(PASM) {
             let kernel = kernel::compile(&self.fabric, name, text, 0).map_err(TargetError::text)?;
             let instructions = kernel.program.instructions();
-            let (bytes, warnings) = (write_program(&kernel.program).into_bytes(), Vec::new());
-            return Ok(Assembled { bytes, instructions, warnings });
+            let bytes = write_program(&kernel.program).into_bytes();
+            let warnings = kernel.warnings.iter().map(|(span, warning)| excerpt(text, *span, warning));
+            let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
+            let in_time = lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_in_time());
+            let in_time = in_time.map(|(at, lint)| format!("{at}: {lint}"));
+            return Ok(Assembled { bytes, instructions, warnings: warnings.chain(in_time).collect() });
         }
         let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
         let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let instructions = source.program.instructions();
         let bytes = write_program(&source.program).into_bytes();
-        Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, &source, &ops) })
+        Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, text, &source, &ops) })
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -147,14 +153,18 @@ impl DrraInstance {
     }
 }
 
-/// What the fabric would refuse to run, and what is hardly meant, in the order of the program.
-fn warnings(fabric: &Fabric, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
+/// What the fabric would refuse to run, and what is hardly meant, in the order of the program, with lines of the text.
+fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
     let refused = refusals(fabric, ops).into_iter().map(|(at, refusal)| (at, refusal.to_string()));
     let lints = lints(fabric, ops).into_iter().map(|(at, lint)| (at, lint.to_string()));
     let steps = source.default_steps.iter().map(|at| (*at, Lint::DefaultStep.to_string()));
     let mut found: Vec<_> = refused.chain(lints).chain(steps).collect();
     found.sort();
-    found.into_iter().map(|(at, text)| format!("{at}: {text}")).collect()
+    let told = |(at, warning): (At, String)| {
+        let span = source.spans.get(&at).copied().unwrap_or_default();
+        excerpt(text, span, &format!("{at}: {warning}"))
+    };
+    found.into_iter().map(told).collect()
 }
 
 fn slots(cell: &Cell) -> Value {

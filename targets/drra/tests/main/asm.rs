@@ -92,6 +92,9 @@ fn every_fault_is_named_with_its_place() {
         ("calc(mode=add, result=16)", "16 does not fit: legal are 0 to 15"),
         ("cell(row=3, col=0)", "3 does not fit: legal are 0 to 2"),
         ("cell(row=1, col=0)", "expected another cell, found cell (1, 0) again"),
+        ("rep(slot=1, port=word_read, iter=0)", "iter=0 does not fit: legal are 1 to 255"),
+        ("rep(slot=1, iter=0) repx(slot=2, iter=1, step=0)", "iter=0 does not fit"),
+        ("rep(slot=1)", "iter=0 does not fit"),
         ("halt", "expected `(`, found the end of the text"),
         ("word(bits=0x100000000)", "4294967296 does not fit: legal are 0 to 0xffffffff"),
     ];

@@ -264,9 +264,12 @@ fn products_saturate_before_the_sum() {
 fn lints_say_what_is_hardly_meant() {
     let fabric = single();
     for (text, told) in [
-        ("rep(slot=5, port=word_read, iter=0)", "iter=0 repeats nothing"),
+        ("dsu(slot=5, port=word_read) word(bits=0x85400080)", "iter=0 repeats nothing"),
         ("act(ports=4, param=0)", "port 2 of slot 0 is activated"),
-        ("dsu(slot=1, port=sram_read) rep(slot=1, port=sram_write, iter=2)", "hardware takes it for port 3"),
+        (
+            "dsu(slot=1, port=sram_write) dsu(slot=1, port=sram_read) rep(slot=1, port=sram_write, iter=2)",
+            "hardware takes it for port 3",
+        ),
         (
             "dsu(slot=1, port=sram_read) dsu(slot=1, port=sram_read)",
             "hardware builds an iosram's ports with one lane",
@@ -280,8 +283,39 @@ fn lints_say_what_is_hardly_meant() {
         let found: Vec<String> = lints(&fabric, &ops).into_iter().map(|(_, lint)| lint.to_string()).collect();
         assert!(found.len() == 1 && found[0].contains(told), "{text}: {found:?}");
     }
-    let ops = program(&fabric, "rep(slot=5, iter=0) repx(slot=5, iter=1, step=0)").decode(&fabric).unwrap();
+    let ops = program(&fabric, "dsu(slot=5) rep(slot=5, iter=0) repx(slot=5, iter=1, step=0)")
+        .decode(&fabric)
+        .unwrap();
     assert_eq!(lints(&fabric, &ops), [], "256 times");
+}
+
+/// A sequencer does not depend on data: what a port is asked for while it runs is known before.
+#[test]
+fn lints_follow_the_sequencer() {
+    let fabric = single();
+    let read = "dsu(slot=5, port=word_read) rep(slot=5, port=word_read, iter=8) act(ports=2, param=5)";
+    let told = |rest: &str| -> Vec<String> {
+        let ops = program(&fabric, &format!("{read} {rest} halt()")).decode(&fabric).unwrap();
+        lints(&fabric, &ops).into_iter().map(|(at, lint)| format!("{}: {lint}", at.pc)).collect()
+    };
+    // Activated in cycle 2, its addresses are in cycles 3 to 10.
+    let busy = "4: in cycle 10: slot 5, port 1 is configured while it runs, up to its address of cycle 10";
+    assert_eq!(told("wait(cycle=6) dsu(slot=5, port=word_read)"), [busy]);
+    let early = "4: in cycle 11: slot 5, port 1, whose last address was in cycle 10, may be configured from cycle 12 on";
+    assert_eq!(told("wait(cycle=7) dsu(slot=5, port=word_read)"), [early]);
+    assert_eq!(told("wait(cycle=8) dsu(slot=5, port=word_read)"), [""; 0]);
+    let runs = "4: in cycle 9: slot 5, port 1 is activated while it runs: it goes on as before";
+    assert_eq!(told("wait(cycle=5) act(ports=2, param=5)"), [runs]);
+    assert_eq!(told("wait(cycle=6) act(ports=2, param=5)").len(), 1, "too early, but idle");
+    // In the second round of a loop, and told once.
+    let rounds = "calc(mode=add, operand1=1, operand2=3, result=1) act(ports=2, param=6)
+        calc(mode=sub, operand1=1, operand2=1, result=1) brn(reg=1, target_true=-3)";
+    let read = "dsu(slot=6, port=word_read) rep(slot=6, port=word_read, iter=99)";
+    assert_eq!(
+        told(&format!("{read} {rounds}")),
+        ["6: in cycle 9: slot 6, port 1 is activated while it runs: it goes on as before"]
+    );
+    assert_eq!(told("brn(reg=0, target_false=-1)"), [""; 0], "a program that does not end");
 }
 
 #[test]

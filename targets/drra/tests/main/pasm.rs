@@ -63,6 +63,26 @@ fn the_guide_problem_computes_its_product_on_time() {
     assert_eq!(machine.output_image(), expected);
 }
 
+#[test]
+fn warnings_point_at_instructions() {
+    let text = "epoch {
+  rop (row=1, col=0, slot=0, port=2) { route (sr=send, source=4, target=0b010000001) }
+  rop (row=1, col=0, slot=4, port=0) { dpu (mode=sigm) }
+  rop (row=1, col=0, slot=1, port=1) { dsu rep (iter=4) repx (iter=1) }
+}";
+    let kernel = compile(&preset("3x1").unwrap(), "x", text, 0).unwrap();
+    let told: Vec<(&str, &str)> =
+        kernel.warnings.iter().map(|(span, told)| (&text[span.start..span.end], told.as_str())).collect();
+    let expected = [
+        ("2", "nothing listens to port 2 of a swb; routes are on port 1"),
+        ("route", "direction 0 is not wired: there are N 1, W 3, C 4, E 5 and S 7"),
+        ("route", "slot 4 has no bulk rows: nothing comes of this"),
+        ("dpu", "dpu mode sigm is defined by no source: it needs `extensions`"),
+        ("repx", "`repx` without `step` has step=1, which adds 128 to the step"),
+    ];
+    assert_eq!(told, expected);
+}
+
 /// A register counts how often both ways of a branch inside a loop were taken.
 #[test]
 fn loops_and_branches_run_on_the_sequencers() {
