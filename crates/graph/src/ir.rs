@@ -89,10 +89,11 @@ impl Graph {
         id
     }
 
-    /// Adds a constant.
-    pub fn add_constant(&mut self, name: impl Into<String>, tensor: Tensor) -> ValueId {
+    /// Adds a constant; given in an [`Arc`], its elements are shared.
+    pub fn add_constant(&mut self, name: impl Into<String>, tensor: impl Into<Arc<Tensor>>) -> ValueId {
+        let tensor = tensor.into();
         let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
-        self.add_value(Value { name: name.into(), info, constant: Some(Arc::new(tensor)) })
+        self.add_value(Value { name: name.into(), info, constant: Some(tensor) })
     }
 
     /// Adds an input of the graph.

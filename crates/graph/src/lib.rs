@@ -20,6 +20,7 @@
 mod classes;
 pub mod decoder;
 pub mod eval;
+pub mod gemma3n;
 mod graph;
 mod ir;
 mod macs;

@@ -15,6 +15,8 @@ mod elementwise;
 mod evaluation;
 #[path = "main/forms.rs"]
 mod forms;
+#[path = "main/gemma3n.rs"]
+mod gemma3n;
 #[path = "main/movement.rs"]
 mod movement;
 #[path = "main/normalizations.rs"]

@@ -4,6 +4,7 @@
 mod encoding;
 mod host;
 mod lab;
+pub mod numpy;
 mod reference;
 mod upstream;
 
@@ -18,7 +19,7 @@ use crate::{Config, MachineError};
 type Read = fn(&[u8]) -> Result<Vec<Case>, String>;
 
 #[rustfmt::skip] // A table: begin of the name, extension, key, reader.
-const FORMATS: [(&str, &str, &str, Read); 26] = [
+const FORMATS: [(&str, &str, &str, Read); 28] = [
     ("encoding",        "json",  "encodings", encoding::encodings),
     ("decode_uops",     "json",  "steps",     encoding::micro_operations),
     ("load_words",      "json",  "rows",      encoding::load_words),
@@ -43,6 +44,8 @@ const FORMATS: [(&str, &str, &str, Read); 26] = [
     ("rtl_sfu_recip",   "u16le", "",          |bytes| upstream::function(bytes, crate::upstream::sfu::recip)),
     ("rtl_sfu_sqrt",    "u16le", "",          |bytes| upstream::function(bytes, crate::upstream::sfu::sqrt)),
     ("rtl_cordic",      "u16le", "",          upstream::cordic),
+    ("numpy_ops",       "json",  "cases",     numpy::operators),
+    ("numpy_layer",     "json",  "layers",    numpy::steps),
     ("lab_estimates",   "json",  "traces",    lab::estimates),
     ("trace",           "pccx",  "",          lab::container),
 ];
@@ -117,4 +120,13 @@ impl<'de> Deserialize<'de> for Hex {
 /// The lowest 16 bits of each.
 fn patterns(values: &[Hex]) -> Vec<u16> {
     values.iter().map(|value| value.0 as u16).collect()
+}
+
+/// Bytes written in hexadecimal.
+fn bytes_of(digits: &str) -> Result<Vec<u8>, String> {
+    let byte = |pair: &[u8]| {
+        let text = std::str::from_utf8(pair).map_err(|error| error.to_string())?;
+        u8::from_str_radix(text, 16).map_err(|error| format!("`{text}`: {error}"))
+    };
+    digits.as_bytes().chunks(2).map(byte).collect()
 }

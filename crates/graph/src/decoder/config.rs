@@ -4,10 +4,10 @@ use super::DecoderError;
 use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
 
 /// Largest size or count; products of two of them fit every machine's words.
-const MOST: usize = 1 << 24;
+pub(crate) const MOST: usize = 1 << 24;
 
 /// Most positions.
-const MOST_POSITIONS: usize = 1 << 20;
+pub(crate) const MOST_POSITIONS: usize = 1 << 20;
 
 /// How the values between layers are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,15 +141,20 @@ impl DecoderConfig {
     /// nothing where there is no rotation.
     pub fn rotations(&self, first: usize, count: usize) -> Option<[Vec<f32>; 2]> {
         let Positions::Rotary { theta, .. } = self.positions else { return None };
-        let frequency = |pair: usize| f64::from(theta).powf(-2.0 * pair as f64 / self.head as f64);
-        let pairs = self.head / 2;
-        let turn = |i: usize| (first + i / pairs) as f64 * frequency(i % pairs);
-        let table = |function: fn(f64) -> f64| (0..count * pairs).map(|i| function(turn(i)) as f32).collect();
-        Some([table(f64::cos), table(f64::sin)])
+        Some(rotations(theta, self.head, first, count))
     }
 }
 
-fn refuse(
+/// Cosines and sines of a rotation with that base at `count` positions from `first` on, `[count, head / 2]` each.
+pub(crate) fn rotations(theta: f32, head: usize, first: usize, count: usize) -> [Vec<f32>; 2] {
+    let frequency = |pair: usize| f64::from(theta).powf(-2.0 * pair as f64 / head as f64);
+    let pairs = head / 2;
+    let turn = |i: usize| (first + i / pairs) as f64 * frequency(i % pairs);
+    let table = |function: fn(f64) -> f64| (0..count * pairs).map(|i| function(turn(i)) as f32).collect();
+    [table(f64::cos), table(f64::sin)]
+}
+
+pub(crate) fn refuse(
     wrong: bool,
     key: &'static str,
     found: &dyn std::fmt::Display,

@@ -20,9 +20,10 @@ impl DecoderModel {
     pub fn prefill(&self, length: usize) -> Result<Graph, DecoderError> {
         self.check_length(0, length, self.config().context.min(MOST_PROMPT))?;
         let mut net = Net::new(self, length);
-        let tokens = net.input("tokens", vec![length], ElementType::I64);
+        let tokens = net.builder.input("tokens", vec![length], ElementType::I64);
         let causal = (0..length * length).map(|i| i % length <= i / length).collect();
-        net.mask = Some(net.constant("causal", vec![length, length], TensorData::Bool(causal))?);
+        let causal = net.builder.constant("causal", vec![length, length], TensorData::Bool(causal))?;
+        net.hide(causal)?;
         if let Some(tables) = self.config().rotations(0, length) {
             let shape = vec![1, length, self.config().head / 2];
             net.rotation = Some(net.tables(tables, &shape)?);
@@ -30,9 +31,9 @@ impl DecoderModel {
         let mut x = net.embedded(tokens)?;
         if let Some(positions) = self.positions() {
             let part = positions.values().iter().take(length * positions.columns()).copied().collect();
-            let part =
-                net.constant(&positions.name, vec![length, positions.columns()], TensorData::F32(part))?;
-            x = net.add("placed", x, part)?;
+            let shape = vec![length, positions.columns()];
+            let part = net.builder.constant(&positions.name, shape, TensorData::F32(part))?;
+            x = net.builder.add("placed", x, part)?;
         }
         net.finish(x, &[])
     }
@@ -47,17 +48,20 @@ impl DecoderModel {
         self.check_length(cache, 1, self.config().context)?;
         let config = self.config();
         let mut net = Net::new(self, 1);
-        let token = net.input("token", vec![1], ElementType::I64);
-        let position = net.input("position", vec![1], ElementType::I64);
+        let token = net.builder.input("token", vec![1], ElementType::I64);
+        let position = net.builder.input("position", vec![1], ElementType::I64);
         let shape = [config.kv_heads, cache, config.head];
-        let cached = |name: String, net: &mut Net<'_>| net.input(&name, shape.to_vec(), ElementType::F32);
+        let cached =
+            |name: String, net: &mut Net<'_>| net.builder.input(&name, shape.to_vec(), ElementType::F32);
         let caches: Vec<[ValueId; 2]> = (0..config.layers)
             .map(|i| ["keys", "values"].map(|part| cached(format!("layers.{i}.cached_{part}"), &mut net)))
             .collect();
         // The token's own keys come last, whatever its position: they always count.
         let places = (0..cache as i64).chain([-1]).collect();
-        let places = net.constant("places", vec![1, cache + 1], TensorData::I64(places))?;
-        net.mask = Some(net.emit("reached", Compare { kind: CompareKind::Less }, vec![places, position])?);
+        let places = net.builder.constant("places", vec![1, cache + 1], TensorData::I64(places))?;
+        let reached = Compare { kind: CompareKind::Less };
+        let reached = net.builder.emit("reached", reached, vec![places, position])?;
+        net.hide(reached)?;
         if let Some(tables) = config.rotations(0, cache + 1) {
             let shape = vec![cache + 1, config.head / 2];
             let tables = net.tables(tables, &shape)?;
@@ -65,9 +69,9 @@ impl DecoderModel {
         }
         let mut x = net.embedded(token)?;
         if let Some(positions) = self.positions() {
-            let table = net.matrix(positions)?;
-            let place = net.emit("place", Gather { axis: 0 }, vec![table, position])?;
-            x = net.add("placed", x, place)?;
+            let table = net.builder.matrix(positions);
+            let place = net.builder.emit("place", Gather { axis: 0 }, vec![table, position])?;
+            x = net.builder.add("placed", x, place)?;
         }
         net.finish(x, &caches)
     }

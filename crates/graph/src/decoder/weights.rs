@@ -60,6 +60,23 @@ pub struct Layer {
 }
 
 impl Matrix {
+    /// The tensor under that name, when it has the shape and holds floats.
+    pub(crate) fn new(
+        name: String,
+        tensor: impl Into<Arc<Tensor>>,
+        expected: &[usize],
+    ) -> Result<Self, DecoderError> {
+        let tensor = tensor.into();
+        if tensor.shape() != expected {
+            let (found, expected) = (tensor.shape().to_vec(), expected.to_vec());
+            return Err(DecoderError::Shape { name, found, expected });
+        }
+        if tensor.as_f32().is_none() {
+            return Err(DecoderError::NotFloats { name });
+        }
+        Ok(Self { name, tensor })
+    }
+
     /// The elements, row by row.
     pub fn values(&self) -> &[f32] {
         self.tensor.as_f32().unwrap_or_default()
@@ -80,7 +97,7 @@ impl Matrix {
         self.shape().get(1).copied().unwrap_or(1)
     }
 
-    pub(super) fn tensor(&self) -> &Tensor {
+    pub(crate) fn tensor(&self) -> &Arc<Tensor> {
         &self.tensor
     }
 }
@@ -198,14 +215,7 @@ struct Reader<'a, G> {
 impl<E: From<DecoderError>, G: FnMut(&str, &[usize]) -> Result<Tensor, E>> Reader<'_, G> {
     fn matrix(&mut self, name: String, expected: &[usize]) -> Result<Matrix, E> {
         let tensor = (self.get)(&name, expected)?;
-        if tensor.shape() != expected {
-            let (found, expected) = (tensor.shape().to_vec(), expected.to_vec());
-            return Err(DecoderError::Shape { name, found, expected }.into());
-        }
-        if tensor.as_f32().is_none() {
-            return Err(DecoderError::NotFloats { name }.into());
-        }
-        Ok(Matrix { name, tensor: Arc::new(tensor) })
+        Ok(Matrix::new(name, tensor, expected)?)
     }
 
     fn norm(&mut self, name: String) -> Result<NormWeights, E> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use npukit_target::Case;
 use serde::Deserialize;
 
-use super::{Hex, json, machine, outcome, patterns, records};
+use super::{Hex, bytes_of, json, machine, outcome, patterns, records};
 use crate::check::CVO_HARDWARE_LENGTH;
 use crate::machine::Machine;
 use crate::op::{Cache, Cvo, CvoFlags, CvoFunc, Mac, MacFlags, Memset, Op, Shape};
@@ -239,12 +239,4 @@ fn image(case: &Gemm) -> Result<WeightImage, String> {
     let scale = |bits: &Hex| f32::from_bits(bits.0 as u32);
     let scales = case.scales_f32_bits.as_ref().map(|scales| scales.iter().map(scale).collect());
     WeightImage::new(n, k, &weights, scales).map_err(|error| error.to_string())
-}
-
-fn bytes_of(digits: &str) -> Result<Vec<u8>, String> {
-    let byte = |pair: &[u8]| {
-        let text = std::str::from_utf8(pair).map_err(|error| error.to_string())?;
-        u8::from_str_radix(text, 16).map_err(|error| format!("`{text}`: {error}"))
-    };
-    digits.as_bytes().chunks(2).map(byte).collect()
 }

@@ -16,7 +16,9 @@ fn check(name: &str) -> Option<usize> {
     let count = cases.len();
     for case in cases {
         let id = case.name.clone();
-        assert_eq!(case.check(), Outcome::Passed, "{name}, {id}");
+        let outcome = case.check();
+        let passed = matches!(outcome, Outcome::Passed | Outcome::Measured { .. });
+        assert!(passed, "{name}, {id}: {outcome:?}");
     }
     Some(count)
 }
@@ -61,6 +63,11 @@ fn blocks_of_the_circuits() {
 #[test]
 fn estimates_and_traces_of_the_laboratory() {
     check_all(&[("lab_estimates.json", 78 + 38 + 11 + 6), ("trace_1_1.pccx", 3), ("trace_3_4.pccx", 3)]);
+}
+
+#[test]
+fn gemma_3n_as_the_runtime_computes_it() {
+    check_all(&[("numpy_ops.json", 40), ("numpy_layer.json", 9)]);
 }
 
 #[test]

@@ -1,95 +1,44 @@
-//! [`Net`]: the graph of a decoder under construction, layer by layer.
+//! [`Net`]: the graph of a [`DecoderModel`] under construction, layer by layer.
 
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::TensorData;
 
-use crate::decoder::{
-    DecoderConfig, DecoderError, DecoderModel, Layer, Matrix, NormWeights, Pairs, Positions,
-};
-use crate::ir::{Graph, ValueId, ValueInfo};
-use crate::op::{
-    Binary, BinaryKind, Concat, Gather, Gemm, LayerNormalization, MatMul, Op, Reshape, RmsNormalization,
-    RotaryEmbedding, Softmax, Transpose, Where,
-};
-
-/// A product with a matrix that lies by rows.
-const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };
+use crate::decoder::builder::{Builder, Heads};
+use crate::decoder::{DecoderConfig, DecoderError, DecoderModel, Layer, NormWeights, Pairs, Positions};
+use crate::ir::{Graph, ValueId};
+use crate::op::{BinaryKind, Gather, LayerNormalization, Reshape, RotaryEmbedding};
 
 /// A graph under construction.
 pub(super) struct Net<'a> {
     model: &'a DecoderModel,
-    graph: Graph,
+    pub(super) builder: Builder,
     /// Tokens computed at once.
     length: usize,
-    /// Which keys a token may see, `[length, keys]`.
-    pub(super) mask: Option<ValueId>,
+    /// Which keys a token may see, `[length, keys]`, and what hidden scores become.
+    mask: Option<[ValueId; 2]>,
     /// Cosines and sines `[1, length, head / 2]`.
     pub(super) rotation: Option<[ValueId; 2]>,
-    /// What hidden scores become.
-    hidden_score: Option<ValueId>,
-    /// Matrices that are in the graph.
-    matrices: Vec<(&'a str, ValueId)>,
 }
 
 impl<'a> Net<'a> {
     pub(super) fn new(model: &'a DecoderModel, length: usize) -> Self {
-        let graph = Graph { name: model.config().name.clone(), ..Graph::default() };
-        let (mask, rotation, hidden_score, matrices) = (None, None, None, Vec::new());
-        Self { model, graph, length, mask, rotation, hidden_score, matrices }
+        let builder = Builder::new(&model.config().name);
+        Self { model, builder, length, mask: None, rotation: None }
     }
 
     fn config(&self) -> &'a DecoderConfig {
         self.model.config()
     }
 
-    pub(super) fn input(&mut self, name: &str, shape: Vec<usize>, element: ElementType) -> ValueId {
-        self.graph.add_input(name, ValueInfo { shape, element })
-    }
-
-    pub(super) fn constant(
-        &mut self,
-        name: &str,
-        shape: Vec<usize>,
-        data: TensorData,
-    ) -> Result<ValueId, DecoderError> {
-        let (found, expected) = (vec![data.len()], shape.clone());
-        let wrong = |_| DecoderError::Shape { name: name.to_owned(), found, expected };
-        Ok(self.graph.add_constant(name, Tensor::new(shape, data).map_err(wrong)?))
-    }
-
-    /// A tensor of the model; one value wherever it is used.
-    pub(super) fn matrix(&mut self, matrix: &'a Matrix) -> Result<ValueId, DecoderError> {
-        if let Some((_, id)) = self.matrices.iter().find(|(name, _)| *name == matrix.name) {
-            return Ok(*id);
-        }
-        let id = self.graph.add_constant(&matrix.name, matrix.tensor().clone());
-        self.matrices.push((&matrix.name, id));
-        Ok(id)
-    }
-
-    pub(super) fn emit(
-        &mut self,
-        name: &str,
-        op: impl Into<Op>,
-        inputs: Vec<ValueId>,
-    ) -> Result<ValueId, DecoderError> {
-        let op = op.into();
-        let none = DecoderError::NotFloats { name: name.to_owned() };
-        let results = self.graph.add_node(name, op, inputs, &[name])?;
-        results.first().copied().ok_or(none)
+    /// Hides keys from tokens: `mask` is true where a token sees a key.
+    pub(super) fn hide(&mut self, mask: ValueId) -> Result<(), DecoderError> {
+        let hidden = self.builder.scalar("hidden_score", f32::NEG_INFINITY)?;
+        self.mask = Some([mask, hidden]);
+        Ok(())
     }
 
     pub(super) fn embedded(&mut self, tokens: ValueId) -> Result<ValueId, DecoderError> {
-        let table = self.matrix(self.model.embedding())?;
-        self.emit("embedded", Gather { axis: 0 }, vec![table, tokens])
-    }
-
-    pub(super) fn add(&mut self, name: &str, left: ValueId, right: ValueId) -> Result<ValueId, DecoderError> {
-        self.emit(name, Binary { kind: BinaryKind::Add }, vec![left, right])
-    }
-
-    fn product(&mut self, name: &str, x: ValueId, matrix: &'a Matrix) -> Result<ValueId, DecoderError> {
-        let weights = self.matrix(matrix)?;
-        self.emit(name, BY_ROWS, vec![x, weights])
+        let table = self.builder.matrix(self.model.embedding());
+        self.builder.emit("embedded", Gather { axis: 0 }, vec![table, tokens])
     }
 
     pub(super) fn tables(
@@ -98,7 +47,11 @@ impl<'a> Net<'a> {
         shape: &[usize],
     ) -> Result<[ValueId; 2], DecoderError> {
         let [cos, sin] = tables.map(TensorData::F32);
-        Ok([self.constant("cosines", shape.to_vec(), cos)?, self.constant("sines", shape.to_vec(), sin)?])
+        let builder = &mut self.builder;
+        Ok([
+            builder.constant("cosines", shape.to_vec(), cos)?,
+            builder.constant("sines", shape.to_vec(), sin)?,
+        ])
     }
 
     /// The rows of the tables at a position, with an axis for the batch.
@@ -109,8 +62,8 @@ impl<'a> Net<'a> {
     ) -> Result<[ValueId; 2], DecoderError> {
         let shape = vec![1, 1, self.config().head / 2];
         let mut row = |name: &str, table| {
-            let row = self.emit(name, Gather { axis: 0 }, vec![table, position])?;
-            self.emit(&format!("{name}_3d"), Reshape { shape: shape.clone() }, vec![row])
+            let row = self.builder.emit(name, Gather { axis: 0 }, vec![table, position])?;
+            self.builder.emit(&format!("{name}_3d"), Reshape { shape: shape.clone() }, vec![row])
         };
         Ok([row("cosine", tables[0])?, row("sine", tables[1])?])
     }
@@ -124,47 +77,46 @@ impl<'a> Net<'a> {
             let normal = self.norm(&at("attention_in"), x, &layer.attention_norm)?;
             let (context, keys_values) = self.attention(&at, layer, normal, caches.get(index))?;
             held.extend(keys_values);
-            let attended = self.product(&at("attention_out"), context, &layer.output)?;
-            x = self.add(&at("attended"), x, attended)?;
+            let attended = self.builder.product(&at("attention_out"), context, &layer.output)?;
+            x = self.builder.add(&at("attended"), x, attended)?;
             let normal = self.norm(&at("feed_forward_in"), x, &layer.feed_forward_norm)?;
             let forward = self.feed_forward(&at, layer, normal)?;
-            x = self.add(&at("result"), x, forward)?;
+            x = self.builder.add(&at("result"), x, forward)?;
         }
         let normal = self.norm("normal", x, model.final_norm())?;
-        let logits = self.product("logits", normal, model.head())?;
-        self.graph.outputs = [logits].into_iter().chain(held).collect();
-        Ok(self.graph)
+        let logits = self.builder.product("logits", normal, model.head())?;
+        let mut graph = self.builder.graph;
+        graph.outputs = [logits].into_iter().chain(held).collect();
+        Ok(graph)
     }
 
-    fn norm(&mut self, name: &str, x: ValueId, weights: &'a NormWeights) -> Result<ValueId, DecoderError> {
+    fn norm(&mut self, name: &str, x: ValueId, weights: &NormWeights) -> Result<ValueId, DecoderError> {
         let epsilon = self.config().epsilon;
-        let gain = self.matrix(&weights.gain)?;
-        match &weights.bias {
-            None => self.emit(name, RmsNormalization { axis: 1, epsilon }, vec![x, gain]),
-            Some(bias) => {
-                let bias = self.matrix(bias)?;
-                self.emit(name, LayerNormalization { axis: 1, epsilon }, vec![x, gain, bias])
-            }
-        }
+        let Some(bias) = &weights.bias else {
+            return self.builder.rms_norm(name, x, &weights.gain, epsilon);
+        };
+        let operands = vec![x, self.builder.matrix(&weights.gain), self.builder.matrix(bias)];
+        self.builder.emit(name, LayerNormalization { axis: 1, epsilon }, operands)
     }
 
     fn feed_forward(
         &mut self,
         at: &impl Fn(&str) -> String,
-        layer: &'a Layer,
+        layer: &Layer,
         x: ValueId,
     ) -> Result<ValueId, DecoderError> {
         let activation = self.config().activation.op();
-        let up = self.product(&at("upper"), x, &layer.up)?;
+        let builder = &mut self.builder;
+        let up = builder.product(&at("upper"), x, &layer.up)?;
         let active = match &layer.gate {
-            None => self.emit(&at("active"), activation, vec![up])?,
+            None => builder.emit(&at("active"), activation, vec![up])?,
             Some(gate) => {
-                let gate = self.product(&at("gated"), x, gate)?;
-                let open = self.emit(&at("open"), activation, vec![gate])?;
-                self.emit(&at("active"), Binary { kind: BinaryKind::Mul }, vec![open, up])?
+                let gate = builder.product(&at("gated"), x, gate)?;
+                let open = builder.emit(&at("open"), activation, vec![gate])?;
+                builder.binary(&at("active"), BinaryKind::Mul, open, up)?
             }
         };
-        self.product(&at("feed_forward_out"), active, &layer.down)
+        builder.product(&at("feed_forward_out"), active, &layer.down)
     }
 
     /// What heads see, `[length, heads * head]`, and the keys and values of these tokens,
@@ -172,68 +124,24 @@ impl<'a> Net<'a> {
     fn attention(
         &mut self,
         at: &impl Fn(&str) -> String,
-        layer: &'a Layer,
+        layer: &Layer,
         x: ValueId,
         cache: Option<&[ValueId; 2]>,
     ) -> Result<(ValueId, [ValueId; 2]), DecoderError> {
-        let config = self.config();
-        let (heads, kv_heads) = (config.heads, config.kv_heads);
-        let query = self.product(&at("query_flat"), x, &layer.query)?;
-        let key = self.product(&at("key_flat"), x, &layer.key)?;
-        let value = self.product(&at("value_flat"), x, &layer.value)?;
+        let &DecoderConfig { heads, kv_heads, head, attention_scale: scale, .. } = self.config();
+        let (length, mask) = (self.length, self.mask);
+        let query = self.builder.product(&at("query_flat"), x, &layer.query)?;
+        let key = self.builder.product(&at("key_flat"), x, &layer.key)?;
+        let value = self.builder.product(&at("value_flat"), x, &layer.value)?;
         let query = self.rotated(&at("query_rotated"), query, heads)?;
         let key = self.rotated(&at("key_rotated"), key, kv_heads)?;
-        let query = self.by_head(&at("queries"), query, heads)?;
-        let own = [self.by_head(&at("keys"), key, kv_heads)?, self.by_head(&at("values"), value, kv_heads)?];
-        let [keys, values] = match cache {
-            None => own,
-            Some(&[keys, values]) => {
-                let all = Concat { axis: 1 };
-                let keys = self.emit(&at("all_keys"), all.clone(), vec![keys, own[0]])?;
-                [keys, self.emit(&at("all_values"), all, vec![values, own[1]])?]
-            }
-        };
-        let probabilities = self.probabilities(at, query, keys)?;
-        let count = self.graph.shape(keys).get(1).copied().unwrap_or(0);
-        let (length, head, rows) = (self.length, config.head, config.group() * self.length);
-        let grouped = self.reshape(&at("probability_groups"), probabilities, &[kv_heads, rows, count])?;
-        let seen = self.emit(&at("seen_groups"), MatMul, vec![grouped, values])?;
-        let seen = self.reshape(&at("seen"), seen, &[heads, length, head])?;
-        let by_token = self.emit(&at("seen_by_token"), Transpose { perm: vec![1, 0, 2] }, vec![seen])?;
-        Ok((self.reshape(&at("context"), by_token, &[length, heads * head])?, own))
-    }
-
-    /// How much each query takes of each value, `[heads, length, keys]`. Heads that share keys are rows of one product.
-    fn probabilities(
-        &mut self,
-        at: &impl Fn(&str) -> String,
-        query: ValueId,
-        keys: ValueId,
-    ) -> Result<ValueId, DecoderError> {
-        let config = self.config();
-        let count = self.graph.shape(keys).get(1).copied().unwrap_or(0);
-        let rows = config.group() * self.length;
-        let grouped = self.reshape(&at("query_groups"), query, &[config.kv_heads, rows, config.head])?;
-        let transposed = self.emit(&at("keys_transposed"), Transpose { perm: vec![0, 2, 1] }, vec![keys])?;
-        let scores = self.emit(&at("score_groups"), MatMul, vec![grouped, transposed])?;
-        let scores = self.reshape(&at("scores"), scores, &[config.heads, self.length, count])?;
-        let scale = TensorData::F32(vec![config.attention_scale]);
-        let scale = self.constant(&at("attention_scale"), Vec::new(), scale)?;
-        let mut scores = self.emit(&at("scaled"), Binary { kind: BinaryKind::Mul }, vec![scores, scale])?;
-        if let Some(mask) = self.mask {
-            let hidden = self.hidden_score()?;
-            scores = self.emit(&at("masked"), Where, vec![mask, scores, hidden])?;
-        }
-        self.emit(&at("probabilities"), Softmax { axis: 2, axis_end: 3 }, vec![scores])
-    }
-
-    fn hidden_score(&mut self) -> Result<ValueId, DecoderError> {
-        if let Some(id) = self.hidden_score {
-            return Ok(id);
-        }
-        let id = self.constant("hidden_score", Vec::new(), TensorData::F32(vec![f32::NEG_INFINITY]))?;
-        self.hidden_score = Some(id);
-        Ok(id)
+        let builder = &mut self.builder;
+        let query = builder.by_head(&at("queries"), query, [length, heads, head])?;
+        let mut held = |name, x| builder.by_head(&at(name), x, [length, kv_heads, head]);
+        let own = [held("keys", key)?, held("values", value)?];
+        let all = builder.behind_cache(at, cache, own)?;
+        let sizes = Heads { length, heads, kv_heads, head, scale };
+        Ok((builder.attend(at, sizes, query, all, mask)?, own))
     }
 
     /// `x [length, heads * head]` with the heads' features rotated, where the model does that.
@@ -243,19 +151,8 @@ impl<'a> Net<'a> {
             return Ok(x);
         };
         let (size, width) = (self.config().head, heads * self.config().head);
-        let batch = self.reshape(&format!("{name}_in"), x, &[1, self.length, width])?;
+        let batch = self.builder.reshape(&format!("{name}_in"), x, &[1, self.length, width])?;
         let op = RotaryEmbedding { heads, size, interleaved: pairs == Pairs::Neighbours };
-        self.emit(name, op, vec![batch, cos, sin])
-    }
-
-    /// `x`, whose elements are those of `[length, heads * head]`, as `[heads, length, head]`.
-    fn by_head(&mut self, name: &str, x: ValueId, heads: usize) -> Result<ValueId, DecoderError> {
-        let split =
-            self.reshape(&format!("{name}_by_token"), x, &[self.length, heads, self.config().head])?;
-        self.emit(name, Transpose { perm: vec![1, 0, 2] }, vec![split])
-    }
-
-    fn reshape(&mut self, name: &str, x: ValueId, shape: &[usize]) -> Result<ValueId, DecoderError> {
-        self.emit(name, Reshape { shape: shape.to_vec() }, vec![x])
+        self.builder.emit(name, op, vec![batch, cos, sin])
     }
 }

@@ -1,0 +1,17 @@
+//! Decoders of the Gemma 3N family: several streams between layers (AltUp), low-rank branches (LAuReL), inputs of
+//! each layer's own, sparse gates, layers that read other layers' keys and values.
+//!
+//! [`Layer::step`] is the graph of one layer, [`Gemma3n::decode`] that of a whole model; both compute one token.
+//! Formulas: pccx specification, 5.1; where its documents and its runtime disagree (C37, C38), an option says whom
+//! [`Gemma3nConfig`] follows.
+
+mod config;
+mod net;
+mod seeded;
+mod stack;
+mod top_k;
+mod weights;
+
+pub use config::{AttentionInput, Gemma3nConfig};
+pub use top_k::{Gate, TopK};
+pub use weights::{Gemma3n, KeyValue, Layer};

@@ -1,0 +1,177 @@
+//! [`Gemma3nConfig`]: what a model is before its weights.
+
+use npukit_numeric::ElementType;
+
+use super::{Gate, TopK};
+use crate::decoder::DecoderError;
+use crate::decoder::config::{MOST, refuse, rotations};
+
+/// What the attention of a layer reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionInput {
+    /// The first stream as it is predicted, as the documents say.
+    Predicted,
+    /// The first stream as it comes, as the runtime does.
+    Stream,
+}
+
+/// What a model is before its weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gemma3nConfig {
+    /// What it is called.
+    pub name: String,
+    /// Tokens there are.
+    pub vocabulary: usize,
+    /// Layers of attention and feed-forward part.
+    pub layers: usize,
+    /// Layers, from the first, that make keys and values. Those behind read what the last of these of their kind,
+    /// local or global, has.
+    pub kv_layers: usize,
+    /// Features of a stream.
+    pub hidden: usize,
+    /// Heads of queries.
+    pub heads: usize,
+    /// Heads of keys and values; neighbouring heads of queries share one.
+    pub kv_heads: usize,
+    /// Features of a head.
+    pub head: usize,
+    /// Features within the feed-forward part.
+    pub feed_forward: usize,
+    /// Streams between layers.
+    pub streams: usize,
+    /// Features within the low-rank branch.
+    pub laurel: usize,
+    /// Features of a layer's own input.
+    pub per_layer: usize,
+    /// One in so many layers is global: the last.
+    pub global_every: usize,
+    /// Base of the rotation in local layers.
+    pub local_theta: f32,
+    /// Base of the rotation in global layers.
+    pub global_theta: f32,
+    /// What is added to a mean square.
+    pub epsilon: f32,
+    /// What the operand of routers is divided by.
+    pub router_divisor: f32,
+    /// Factor of the sum of attention and low-rank branch.
+    pub laurel_scale: f32,
+    /// Gates of which only the largest pass.
+    pub top_k: TopK,
+    /// What attention reads.
+    pub attention_input: AttentionInput,
+    /// What keys and values are rounded to, a type of floats.
+    pub cache: ElementType,
+    /// What logits stay below: `softcap * tanh(x / softcap)`.
+    pub softcap: Option<f32>,
+    /// Most rows that a matrix of the head has; the vocabulary is cut into as few parts of like size.
+    pub head_rows: usize,
+}
+
+impl Gemma3nConfig {
+    /// Gemma 3N E4B as the documents give it, with their formulas.
+    ///
+    /// Source: pccx specification, 5.1.
+    pub fn e4b() -> Self {
+        Self {
+            name: "gemma3n_e4b".to_owned(),
+            vocabulary: 262_400,
+            layers: 35,
+            kv_layers: 20,
+            hidden: 2048,
+            heads: 8,
+            kv_heads: 2,
+            head: 256,
+            feed_forward: 16_384,
+            streams: 4,
+            laurel: 64,
+            per_layer: 256,
+            global_every: 5,
+            local_theta: 1e4,
+            global_theta: 1e6,
+            epsilon: 1e-6,
+            router_divisor: 2048.0,
+            laurel_scale: std::f32::consts::FRAC_1_SQRT_2,
+            top_k: TopK { layers: 10, deviations: 1.644_853_6, gate: Gate::Above },
+            attention_input: AttentionInput::Predicted,
+            cache: ElementType::F32,
+            softcap: Some(30.0),
+            head_rows: 32_800,
+        }
+    }
+
+    /// Checks every number on its own and those that depend on each other.
+    pub fn check(&self) -> Result<(), DecoderError> {
+        for (key, found, least) in [
+            ("vocabulary", self.vocabulary, 1),
+            ("layers", self.layers, 1),
+            ("kv_layers", self.kv_layers, 1),
+            ("hidden", self.hidden, 1),
+            ("heads", self.heads, 1),
+            ("kv_heads", self.kv_heads, 1),
+            ("head", self.head, 1),
+            ("feed_forward", self.feed_forward, 1),
+            ("streams", self.streams, 2),
+            ("laurel", self.laurel, 1),
+            ("per_layer", self.per_layer, 1),
+            ("global_every", self.global_every, 1),
+            ("head_rows", self.head_rows, 1),
+        ] {
+            refuse(found < least || found > MOST, key, &found, || format!("{least} to {MOST}"))?;
+        }
+        let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
+        refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;
+        refuse(!self.head.is_multiple_of(2), "head", &self.head, || "even, for rotation".to_owned())?;
+        for (key, found) in [
+            ("local_theta", self.local_theta),
+            ("global_theta", self.global_theta),
+            ("epsilon", self.epsilon),
+            ("router_divisor", self.router_divisor),
+            ("laurel_scale", self.laurel_scale),
+            ("deviations", self.top_k.deviations),
+            ("softcap", self.softcap.unwrap_or(1.0)),
+        ] {
+            refuse(!(found > 0.0 && found.is_finite()), key, &found, || "a positive number".to_owned())?;
+        }
+        let floats = || "a type of floats".to_owned();
+        refuse(!self.cache.is_float(), "cache", &format!("{:?}", self.cache), floats)?;
+        let sources = || "enough for a local and a global layer that others read".to_owned();
+        let orphan = (self.kv_layers..self.layers.min(self.kv_layers + self.global_every))
+            .find(|&layer| self.kv_source(layer).is_none());
+        refuse(orphan.is_some(), "kv_layers", &self.kv_layers, sources)
+    }
+
+    /// Whether a layer sees far.
+    pub fn is_global(&self, layer: usize) -> bool {
+        layer % self.global_every.max(1) + 1 == self.global_every
+    }
+
+    /// Whether a layer makes keys and values.
+    pub fn owns_kv(&self, layer: usize) -> bool {
+        layer < self.kv_layers
+    }
+
+    /// The layer whose keys and values a layer reads.
+    pub fn kv_source(&self, layer: usize) -> Option<usize> {
+        if self.owns_kv(layer) {
+            return Some(layer);
+        }
+        (0..self.kv_layers).rev().find(|&owner| self.is_global(owner) == self.is_global(layer))
+    }
+
+    /// Base of a layer's rotation.
+    pub fn theta(&self, layer: usize) -> f32 {
+        if self.is_global(layer) { self.global_theta } else { self.local_theta }
+    }
+
+    /// Cosines and sines of a layer's rotation at a position, `[head / 2]` each.
+    pub fn rotation(&self, layer: usize, position: usize) -> [Vec<f32>; 2] {
+        rotations(self.theta(layer), self.head, position, 1)
+    }
+
+    /// Rows of each matrix of the head.
+    pub fn head_parts(&self) -> impl Iterator<Item = usize> + use<> {
+        let (vocabulary, parts) = (self.vocabulary, self.vocabulary.div_ceil(self.head_rows.max(1)));
+        let most = vocabulary.div_ceil(parts.max(1)).max(1);
+        (0..vocabulary).step_by(most).map(move |first| most.min(vocabulary - first))
+    }
+}

@@ -1,0 +1,74 @@
+//! Models with weights made up, that 4 bits hold exactly.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use npukit_numeric::Tensor;
+
+use super::{Gemma3n, Gemma3nConfig};
+use crate::decoder::DecoderError;
+
+/// Root of the mean square of codes that are equally often -7 to 7.
+const CODE_RMS: f32 = 4.32;
+
+impl Gemma3n {
+    /// A model whose weights depend on `seed` alone. A weight is an integer of -7 to 7 times a power of two, the same
+    /// for a matrix, with which products are about as large as their operands; each row has a 7. Gains are near 1.
+    /// All layers share their tensors, and so do the parts of the head and the projections of streams.
+    ///
+    /// Errors: a configuration that makes no model.
+    pub fn seeded(config: Gemma3nConfig, seed: u64) -> Result<Self, DecoderError> {
+        let mut made = HashMap::new();
+        Self::new(config, |name, shape| {
+            let kind: String = name.chars().filter(|c| !c.is_ascii_digit()).collect();
+            match made.entry((kind, shape.to_vec())) {
+                Entry::Occupied(known) => Ok(Arc::clone(known.get())),
+                Entry::Vacant(empty) => {
+                    let seed = empty.key().0.bytes().fold(seed, |seed, byte| mixed(seed ^ u64::from(byte)));
+                    Ok(Arc::clone(empty.insert(Arc::new(tensor(shape, seed)?))))
+                }
+            }
+        })
+    }
+}
+
+fn tensor(shape: &[usize], seed: u64) -> Result<Tensor, DecoderError> {
+    let values = match *shape {
+        [rows, columns] => matrix(rows, columns, seed),
+        _ => gains(shape.iter().product(), seed),
+    };
+    let (name, found, expected) = (String::from("seeded"), vec![values.len()], shape.to_vec());
+    Tensor::from_f32(shape.to_vec(), values).map_err(|_| DecoderError::Shape { name, found, expected })
+}
+
+fn matrix(rows: usize, columns: usize, seed: u64) -> Vec<f32> {
+    let scale = (-(CODE_RMS * (columns as f32).sqrt()).log2().round()).exp2();
+    let mut values = Vec::with_capacity(rows.saturating_mul(columns));
+    for row in 0..rows {
+        let first = values.len();
+        for block in 0..columns.div_ceil(16) {
+            let bits = mixed(seed ^ ((row as u64) << 32 | block as u64));
+            let code = |i| (bits >> (4 * i) & 15) % 15;
+            let codes = (0..16.min(columns - 16 * block)).map(code);
+            values.extend(codes.map(|code| (code as f32 - 7.0) * scale));
+        }
+        if let Some(largest) = values.get_mut(first + row % columns.max(1)) {
+            *largest = 7.0 * scale;
+        }
+    }
+    values
+}
+
+/// 3/4 to 5/4, in steps that BF16 holds.
+fn gains(count: usize, seed: u64) -> Vec<f32> {
+    (0..count as u64).map(|i| 0.75 + (mixed(seed ^ i) % 65) as f32 / 128.0).collect()
+}
+
+/// SplitMix64's finaliser.
+fn mixed(seed: u64) -> u64 {
+    let x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}

@@ -1,0 +1,197 @@
+//! [`Gemma3n`]: a configuration with its tensors, and [`Layer`], those of one layer.
+
+use std::sync::Arc;
+
+use npukit_numeric::Tensor;
+
+use super::Gemma3nConfig;
+use crate::decoder::{DecoderError, Matrix};
+
+/// A model. Tensors that are one in memory, whatever layers they are of, are one constant of its graph.
+///
+/// Matrices are held by rows, and a row makes one result: `[results, operands]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gemma3n {
+    pub(super) config: Gemma3nConfig,
+    /// What makes each stream but the first of the first, `[hidden, hidden]`.
+    pub(super) stream_projections: Vec<Matrix>,
+    /// What makes all layers' own inputs, `[layers * per_layer, hidden]`.
+    pub(super) per_layer_projection: Matrix,
+    /// `[per_layer]`
+    pub(super) per_layer_norm: Matrix,
+    pub(super) layers: Vec<Layer>,
+    /// What brings each stream but the first back to the first's features, `[hidden, hidden]`.
+    pub(super) stream_returns: Vec<Matrix>,
+    /// `[hidden]`
+    pub(super) final_norm: Matrix,
+    /// Rows of logits, `[rows, hidden]` each.
+    pub(super) head: Vec<Matrix>,
+}
+
+/// The tensors of a layer; those that normalise are gains.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// Its place, from 0.
+    pub index: usize,
+    /// `[hidden]`
+    pub altup_norm: Matrix,
+    /// `[streams, hidden]`
+    pub altup_router: Matrix,
+    /// `[streams * streams, streams]`
+    pub altup_predict: Matrix,
+    /// `[streams, streams]`
+    pub altup_correct: Matrix,
+    /// Factors of the layer's result, `[hidden]`
+    pub altup_scale: Matrix,
+    /// `[hidden]`
+    pub attention_norm: Matrix,
+    /// `[heads * head, hidden]`
+    pub query: Matrix,
+    /// `[head]`
+    pub query_norm: Matrix,
+    /// In layers that make keys and values.
+    pub key_value: Option<KeyValue>,
+    /// `[hidden, heads * head]`
+    pub output: Matrix,
+    /// `[hidden]`
+    pub after_attention_norm: Matrix,
+    /// `[laurel, hidden]`
+    pub laurel_left: Matrix,
+    /// `[hidden, laurel]`
+    pub laurel_right: Matrix,
+    /// `[hidden]`
+    pub laurel_norm: Matrix,
+    /// `[hidden]`
+    pub feed_forward_norm: Matrix,
+    /// `[feed_forward, hidden]`
+    pub gate: Matrix,
+    /// `[feed_forward, hidden]`
+    pub up: Matrix,
+    /// `[hidden, feed_forward]`
+    pub down: Matrix,
+    /// `[hidden]`
+    pub after_feed_forward_norm: Matrix,
+    /// `[per_layer, hidden]`
+    pub per_layer_gate: Matrix,
+    /// `[hidden, per_layer]`
+    pub per_layer_projection: Matrix,
+    /// `[hidden]`
+    pub per_layer_norm: Matrix,
+}
+
+/// What makes keys and values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyValue {
+    /// `[kv_heads * head, hidden]`
+    pub key: Matrix,
+    /// `[head]`
+    pub key_norm: Matrix,
+    /// `[kv_heads * head, hidden]`
+    pub value: Matrix,
+}
+
+impl Gemma3n {
+    /// The model of `config`, whose tensors `get` gives by name, as `layers.0.query`, and the shape they must have.
+    ///
+    /// Errors: a configuration that makes no model; what `get` says; a tensor of another shape or without floats.
+    pub fn new<E: From<DecoderError>>(
+        config: Gemma3nConfig,
+        mut get: impl FnMut(&str, &[usize]) -> Result<Arc<Tensor>, E>,
+    ) -> Result<Self, E> {
+        config.check()?;
+        let Gemma3nConfig { hidden, per_layer, layers, .. } = config;
+        let mut all = Vec::new();
+        for index in 0..layers {
+            all.push(Layer::new(&config, index, &mut get)?);
+        }
+        let mut matrix = |name: String, shape: &[usize]| matrix(&mut get, name, shape);
+        let square = [hidden, hidden];
+        Ok(Self {
+            layers: all,
+            stream_projections: (1..config.streams)
+                .map(|stream| matrix(format!("stream_projections.{stream}"), &square))
+                .collect::<Result<_, E>>()?,
+            stream_returns: (1..config.streams)
+                .map(|stream| matrix(format!("stream_returns.{stream}"), &square))
+                .collect::<Result<_, E>>()?,
+            per_layer_projection: matrix(
+                "per_layer_projection".to_owned(),
+                &[layers.saturating_mul(per_layer), hidden],
+            )?,
+            per_layer_norm: matrix("per_layer_norm".to_owned(), &[per_layer])?,
+            final_norm: matrix("final_norm".to_owned(), &[hidden])?,
+            head: (config.head_parts().enumerate())
+                .map(|(part, rows)| matrix(format!("head.{part}"), &[rows, hidden]))
+                .collect::<Result<_, E>>()?,
+            config,
+        })
+    }
+
+    /// What it is before its weights.
+    pub fn config(&self) -> &Gemma3nConfig {
+        &self.config
+    }
+
+    /// The layers, first to last.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+}
+
+impl Layer {
+    /// The layer at `index`, whose tensors `get` gives by name, as `layers.0.query`, and the shape they must have.
+    ///
+    /// Errors: what `get` says; a tensor of another shape or without floats.
+    pub fn new<E: From<DecoderError>>(
+        config: &Gemma3nConfig,
+        index: usize,
+        mut get: impl FnMut(&str, &[usize]) -> Result<Arc<Tensor>, E>,
+    ) -> Result<Self, E> {
+        let &Gemma3nConfig { hidden, head, streams, laurel, per_layer, feed_forward, .. } = config;
+        let queries = config.heads.saturating_mul(head);
+        let keys = [config.kv_heads.saturating_mul(head), hidden];
+        let mut part =
+            |part: &str, shape: &[usize]| matrix(&mut get, format!("layers.{index}.{part}"), shape);
+        Ok(Self {
+            index,
+            altup_norm: part("altup_norm", &[hidden])?,
+            altup_router: part("altup_router", &[streams, hidden])?,
+            altup_predict: part("altup_predict", &[streams.saturating_mul(streams), streams])?,
+            altup_correct: part("altup_correct", &[streams, streams])?,
+            altup_scale: part("altup_scale", &[hidden])?,
+            attention_norm: part("attention_norm", &[hidden])?,
+            query: part("query", &[queries, hidden])?,
+            query_norm: part("query_norm", &[head])?,
+            key_value: match config.owns_kv(index) {
+                false => None,
+                true => Some(KeyValue {
+                    key: part("key", &keys)?,
+                    key_norm: part("key_norm", &[head])?,
+                    value: part("value", &keys)?,
+                }),
+            },
+            output: part("output", &[hidden, queries])?,
+            after_attention_norm: part("after_attention_norm", &[hidden])?,
+            laurel_left: part("laurel_left", &[laurel, hidden])?,
+            laurel_right: part("laurel_right", &[hidden, laurel])?,
+            laurel_norm: part("laurel_norm", &[hidden])?,
+            feed_forward_norm: part("feed_forward_norm", &[hidden])?,
+            gate: part("gate", &[feed_forward, hidden])?,
+            up: part("up", &[feed_forward, hidden])?,
+            down: part("down", &[hidden, feed_forward])?,
+            after_feed_forward_norm: part("after_feed_forward_norm", &[hidden])?,
+            per_layer_gate: part("per_layer_gate", &[per_layer, hidden])?,
+            per_layer_projection: part("per_layer_projection", &[hidden, per_layer])?,
+            per_layer_norm: part("per_layer_norm", &[hidden])?,
+        })
+    }
+}
+
+fn matrix<E: From<DecoderError>>(
+    get: &mut impl FnMut(&str, &[usize]) -> Result<Arc<Tensor>, E>,
+    name: String,
+    shape: &[usize],
+) -> Result<Matrix, E> {
+    let tensor = get(&name, shape)?;
+    Ok(Matrix::new(name, tensor, shape)?)
+}

@@ -1,0 +1,107 @@
+//! Operators and layers of Gemma 3N as the upstream runtime computes them in `f32`, against ours evaluated:
+//! [`NumpyLayer`] is what a layer of the file becomes.
+
+mod layer;
+mod operators;
+
+use npukit_graph::Graph;
+use npukit_numeric::Tensor;
+use npukit_target::{Case, Outcome};
+use serde::Deserialize;
+
+use super::json;
+use crate::weights::lanes;
+pub use layer::{Cache, NumpyLayer, Step};
+
+/// How far results may be apart, relative to what is expected, and besides (`golden/pccx/README.md`).
+const RELATIVE: f32 = 1e-5;
+const ABSOLUTE: f32 = 1e-6;
+
+/// A case for each operator with its operands.
+pub(super) fn operators(bytes: &[u8]) -> Result<Vec<Case>, String> {
+    operators::cases(bytes)
+}
+
+/// The layers of a file.
+///
+/// Errors: what is wrong with the file.
+pub fn layers(bytes: &[u8]) -> Result<Vec<NumpyLayer>, String> {
+    let file: layer::File = json(bytes)?;
+    file.layers.iter().map(NumpyLayer::new).collect()
+}
+
+/// A case for each step of each layer.
+pub(super) fn steps(bytes: &[u8]) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for layer in layers(bytes)? {
+        let results = layer.evaluate();
+        for (index, step) in layer.steps.iter().enumerate() {
+            let got = results
+                .as_ref()
+                .map_err(String::clone)
+                .and_then(|results| results.get(index).cloned().ok_or_else(|| "no result".to_owned()));
+            let name = format!("layer {}, step {index}", layer.layer.index);
+            cases.push(Case::done(name, near(&step.out, got)));
+        }
+    }
+    Ok(cases)
+}
+
+/// Rows of packed codes in hexadecimal, and their scales.
+#[derive(Deserialize)]
+struct Int4 {
+    packed: Vec<String>,
+    scale: Vec<f32>,
+}
+
+impl Int4 {
+    /// The weights that the codes stand for, row by row, and how many a row has.
+    fn dequantised(&self) -> Result<(Vec<f32>, usize), String> {
+        let mut weights = Vec::new();
+        for (row, &scale) in self.packed.iter().zip(&self.scale) {
+            let bytes = super::bytes_of(row)?;
+            weights.extend(lanes(&bytes).map(|code| f32::from(code) * scale));
+        }
+        let rows = self.packed.len().max(1);
+        if self.packed.len() != self.scale.len() || !weights.len().is_multiple_of(rows) {
+            return Err(format!("{} rows of any length, {} scales", self.packed.len(), self.scale.len()));
+        }
+        let columns = weights.len() / rows;
+        Ok((weights, columns))
+    }
+}
+
+fn tensor(shape: &[usize], values: Vec<f32>) -> Result<Tensor, String> {
+    let wrong = |values: Vec<f32>| format!("{} values for the shape {shape:?}", values.len());
+    Tensor::from_f32(shape.to_vec(), values).map_err(wrong)
+}
+
+/// The outputs of a graph.
+fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, String> {
+    npukit_graph::evaluate(graph, inputs).map_err(|error| error.to_string())
+}
+
+fn floats(tensor: Option<&Tensor>) -> Vec<f32> {
+    tensor.and_then(Tensor::as_f32).unwrap_or_default().to_vec()
+}
+
+/// Whether what we got is what is expected, within the tolerance.
+fn near(expected: &[f32], got: Result<Vec<f32>, String>) -> Outcome {
+    let got = match got {
+        Ok(got) => got,
+        Err(error) => return Outcome::error(format!("{} values", expected.len()), error),
+    };
+    if got.len() != expected.len() {
+        let count = |values: &[f32]| format!("{} values", values.len());
+        return Outcome::Failed { expected: count(expected), got: count(&got) };
+    }
+    let apart = |(e, g): (&f32, &f32)| (e - g).abs() > RELATIVE * e.abs() + ABSOLUTE || g.is_nan();
+    match expected.iter().zip(&got).position(apart) {
+        None => Outcome::Measured { exact: got == expected },
+        Some(index) => {
+            let at =
+                |values: &[f32]| format!("{} at {index}", values.get(index).copied().unwrap_or(f32::NAN));
+            Outcome::Failed { expected: at(expected), got: at(&got) }
+        }
+    }
+}
