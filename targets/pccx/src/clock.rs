@@ -8,9 +8,9 @@
 use std::collections::VecDeque;
 
 use crate::config::Config;
-use crate::op::{Cvo, CvoFunc, Device, Mac, Op};
-use crate::state::words_of;
+use crate::op::Op;
 use crate::timing::{Banks, Bound, Cost, Engine, cost, engine};
+use crate::usage::Use;
 
 /// Words that the host may push before the first is issued.
 const COMMANDS: usize = 8;
@@ -69,68 +69,13 @@ pub struct Timeline {
     pub cycles: u64,
 }
 
-/// L2 words from one on, up to another.
-#[derive(Clone, Copy, Debug)]
-struct Words {
-    first: u64,
-    end: u64,
-}
-
-impl Words {
-    fn new(first: u32, words: u64) -> Self {
-        Self { first: first.into(), end: u64::from(first) + words }
-    }
-
-    const fn meets(self, other: Self) -> bool {
-        self.first < other.end && other.first < self.end
-    }
-}
-
-/// What an instruction reads and writes of L2.
-fn ranges(banks: &Banks, op: &Op) -> (Option<Words>, Option<Words>) {
-    match op {
-        Op::Gemv(mac) | Op::Gemm(mac) => product_ranges(banks, mac),
-        Op::Cvo(cvo) => function_ranges(cvo),
-        Op::Memcpy(memcpy) => {
-            let words = words_of(banks.fmap(memcpy.shape_ptr_addr).product() as usize);
-            let reads = (memcpy.from_device == Device::Npu).then(|| Words::new(memcpy.src_addr, words));
-            let writes = (memcpy.to_device == Device::Npu).then(|| Words::new(memcpy.dest_addr, words));
-            (reads, writes)
-        }
-        Op::Memset(_) | Op::Kick | Op::Dropped(_) => (None, None),
-    }
-}
-
-fn product_ranges(banks: &Banks, mac: &Mac) -> (Option<Words>, Option<Words>) {
-    let (fmap, weight) = (banks.fmap(mac.shape_ptr_addr), banks.weight(mac.size_ptr_addr));
-    let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
-    (Some(Words::new(mac.src_addr, words_of(m * k))), Some(Words::new(mac.dest_reg, words_of(m * n))))
-}
-
-fn function_ranges(cvo: &Cvo) -> (Option<Words>, Option<Words>) {
-    let length = usize::from(cvo.length);
-    let scalar = u64::from(cvo.cvo_func == CvoFunc::Scale);
-    let results = if cvo.cvo_func == CvoFunc::ReduceSum { 1 } else { length };
-    let reads = Words::new(cvo.src_addr, scalar + words_of(length));
-    (Some(reads), Some(Words::new(cvo.dst_addr, words_of(results))))
-}
-
 /// An instruction that may not be complete.
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
     end: u64,
-    reads: Option<Words>,
-    writes: Option<Words>,
+    uses: Use,
     /// Writes e_max.
     finds_maximum: bool,
-}
-
-impl InFlight {
-    /// Whether what reads and writes such ranges must wait for it.
-    fn blocks(&self, reads: Option<Words>, writes: Option<Words>) -> bool {
-        let meet = |a: Option<Words>, b: Option<Words>| a.zip(b).is_some_and(|(a, b)| a.meets(b));
-        meet(self.writes, reads) || meet(self.writes, writes) || meet(self.reads, writes)
-    }
 }
 
 /// The machine's queues and engines as time goes on.
@@ -169,14 +114,14 @@ pub fn run(config: &Config, ops: &[Op]) -> Timeline {
 impl Clock<'_> {
     fn step(&mut self, op: &Op) -> Span {
         let (engine, cost) = (engine(op), cost(self.config, &self.banks, op));
-        let (reads, writes) = ranges(&self.banks, op);
+        let uses = Use::of(&self.banks, op);
         let issue = (self.push(), Wait::Push).max(self.next_issue);
         let free = self.free.get(engine as usize).copied().unwrap_or(0);
-        let hazard = self.hazard(op, reads, writes);
+        let hazard = self.hazard(op, &uses);
         let (start, wait) = issue.max((free, Wait::Engine)).max((hazard, Wait::Hazard));
         let end = self.end(engine, start, &cost);
         self.banks.step(op);
-        self.remember(op, start, InFlight { end, reads, writes, finds_maximum: finds_maximum(op) });
+        self.remember(op, start, InFlight { end, uses, finds_maximum: finds_maximum(op) });
         if let Some(free) = self.free.get_mut(engine as usize) {
             *free = end;
         }
@@ -191,10 +136,10 @@ impl Clock<'_> {
     }
 
     /// When nothing that is still under way is in the way.
-    fn hazard(&self, op: &Op, reads: Option<Words>, writes: Option<Words>) -> u64 {
+    fn hazard(&self, op: &Op, uses: &Use) -> u64 {
         let needs_maximum = matches!(op, Op::Cvo(cvo) if cvo.flags.sub_emax) || finds_maximum(op);
         let blocks =
-            |other: &&InFlight| other.blocks(reads, writes) || (needs_maximum && other.finds_maximum);
+            |other: &&InFlight| other.uses.conflict(uses).is_some() || (needs_maximum && other.finds_maximum);
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
@@ -237,7 +182,7 @@ const fn finds_maximum(op: &Op) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::op::{Cache, CvoFlags, MacFlags, Memcpy, Memset, Shape};
+    use crate::op::{Cache, Cvo, CvoFlags, Device, Mac, MacFlags, Memcpy, Memset, Shape};
 
     fn set(dest_cache: Cache, dest_addr: u8, shape: Shape) -> Op {
         Op::Memset(Memset { dest_cache, dest_addr, shape })

@@ -26,6 +26,7 @@ pub mod timing;
 pub mod trace;
 pub mod uop;
 pub mod upstream;
+pub mod usage;
 pub mod weights;
 
 pub use codec::{Codec, decode_program, encode_program};

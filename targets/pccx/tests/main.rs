@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/check.rs"]
+mod check;
 #[path = "main/conform.rs"]
 mod conform;
 #[path = "main/isa.rs"]

@@ -1,0 +1,145 @@
+//! The lint of asynchronous instructions, against a judge that looks at every pair of instructions.
+
+use npukit_pccx::check::{Unfenced, program_warnings, unfenced};
+use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
+use npukit_pccx::program::HostOp;
+use npukit_pccx::timing::Banks;
+use npukit_pccx::usage::{Conflict, Use, Words};
+use npukit_pccx::{Config, Pccx, Program};
+use npukit_target::{Config as Source, Target};
+use proptest::prelude::*;
+
+fn assemble(text: &str) -> Vec<String> {
+    Pccx.instance(Source::Default).unwrap().assemble("test.s", text).unwrap().warnings
+}
+
+/// fmap[0] is 64 values, 8 words; weight[0] two rows of them.
+const SHAPES: &str = "memset cache=fmap, idx=0, a=1, b=1, c=64\nmemset cache=weight, idx=0, a=0, b=2, c=64\n";
+
+#[test]
+fn what_depends_on_an_unfenced_transfer_is_said() {
+    let warned = |text: &str| assemble(&format!("{SHAPES}{text}"));
+    let load = "memcpy host->l2, dst=0x100, shape=0, async\n";
+    let product = "gemv dst=0x200, src=0x107, size=0, shape=0\n";
+    assert_eq!(
+        warned(&format!("{load}{product}")),
+        ["instruction 3: reads L2 word 0x107, which the async MEMCPY of instruction 2 writes: \
+             a synchronous MEMCPY or the host must wait between them"]
+    );
+    assert_eq!(warned(&load.replace(", async", "").repeat(2)), Vec::<String>::new());
+    assert_eq!(warned(&format!("{load}{}", product.replace("0x107", "0x108"))), Vec::<String>::new());
+    // Synchronous, of the same engine, and of another.
+    assert!(warned(&format!("{load}memcpy host->l2, dst=0, shape=0\n{product}")).is_empty());
+    assert_eq!(warned(&format!("{load}cvo exp, src=0, dst=0, len=1\n{product}")).len(), 1);
+    // A store to the host reads: others may read too, and must not write.
+    let store = "memcpy l2->host, src=0x200, shape=0, async\n";
+    assert!(warned(&format!("{store}{}", product.replace("0x200", "0x300"))).is_empty());
+    let both = warned(&format!("{store}{product}"));
+    assert!(
+        both[0].contains("writes L2 word 0x200, which the async MEMCPY of instruction 2 reads"),
+        "{both:?}"
+    );
+    let function = "cvo exp, src=0x400, dst=0x400, len=64, async\ncvo sqrt, src=0x300, dst=0x404, len=64\n";
+    let words = &assemble(function)[0];
+    assert!(words.contains("writes L2 words 0x404 to 0x407, which the async CVO of instruction 0 writes"));
+}
+
+#[test]
+fn host_operations_wait() {
+    let config = Config::preset("reference").unwrap();
+    let load = Memcpy { from_device: Device::Host, is_async: true, ..Memcpy::default() };
+    let set = Memset { dest_cache: Cache::FmapShape, dest_addr: 0, shape: Shape::new(1, 1, 8) };
+    let code =
+        vec![Op::Memset(set), Op::Memcpy(load), Op::Cvo(Cvo { length: 8, dst_addr: 9, ..Cvo::default() })];
+    let program = |position| Program {
+        code: code.clone(),
+        host_ops: vec![HostOp { position, kind: 0, operands: vec![] }],
+        ..Program::default()
+    };
+    assert_eq!(program_warnings(&config, &program(2)), Vec::<String>::new());
+    for position in [1, 3] {
+        assert_eq!(program_warnings(&config, &program(position)).len(), 1);
+    }
+}
+
+#[test]
+fn many_are_counted() {
+    let text = "cvo exp, src=0, dst=0, len=1, async\n".repeat(60);
+    let warnings = assemble(&text);
+    assert_eq!((warnings.len(), warnings.last().unwrap().as_str()), (51, "and 9 more"));
+}
+
+/// Every pair of instructions, as the specification says it.
+fn by_pairs(ops: &[Op], syncs: &[u32]) -> Vec<(usize, Vec<usize>)> {
+    let mut banks = Banks::default();
+    let uses: Vec<Use> = ops
+        .iter()
+        .map(|op| {
+            let uses = Use::of(&banks, op);
+            banks.step(op);
+            uses
+        })
+        .collect();
+    let same = |a: &Op, b: &Op| std::mem::discriminant(a) == std::mem::discriminant(b);
+    let is_async = |op: &Op| match op {
+        Op::Memcpy(op) => Some(op.is_async),
+        Op::Cvo(op) => Some(op.is_async),
+        _ => None,
+    };
+    let fenced = |a: usize, b: usize| {
+        ops[a + 1..b].iter().any(|op| same(op, &ops[a]) && is_async(op) == Some(false))
+            || syncs.iter().any(|&at| (a + 1..=b).contains(&(at as usize)))
+    };
+    let of = |b: usize| -> Vec<usize> {
+        (0..b)
+            .filter(|&a| {
+                is_async(&ops[a]) == Some(true) && !fenced(a, b) && uses[a].conflict(&uses[b]).is_some()
+            })
+            .collect()
+    };
+    (0..ops.len()).map(|b| (b, of(b))).filter(|(_, of)| !of.is_empty()).collect()
+}
+
+fn any_op() -> impl Strategy<Value = Op> {
+    let functions = prop::sample::select(vec![CvoFunc::Exp, CvoFunc::Scale, CvoFunc::ReduceSum]);
+    prop_oneof![
+        (0_u32..60, 0_u32..60, any::<bool>(), 0_u8..3).prop_map(|(src_addr, dest_addr, is_async, way)| {
+            let device = |host| if host { Device::Host } else { Device::Npu };
+            let (from_device, to_device) = (device(way == 1), device(way == 2));
+            Op::Memcpy(Memcpy { from_device, to_device, src_addr, dest_addr, is_async, ..Memcpy::default() })
+        }),
+        (0_u32..60, 0_u32..60, any::<bool>(), 0_u16..100, functions).prop_map(
+            |(src_addr, dst_addr, is_async, length, cvo_func)| {
+                Op::Cvo(Cvo { cvo_func, src_addr, dst_addr, length, is_async, ..Cvo::default() })
+            }
+        ),
+        (0_u16..100).prop_map(|z| {
+            Op::Memset(Memset { dest_cache: Cache::FmapShape, dest_addr: 0, shape: Shape::new(1, 1, z) })
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_lint_says_what_pairs_say(
+        ops in prop::collection::vec(any_op(), 0..30),
+        mut syncs in prop::collection::vec(0_u32..30, 0..2),
+    ) {
+        syncs.sort_unstable();
+        let (found, pairs) = (unfenced(&ops, &syncs), by_pairs(&ops, &syncs));
+        prop_assert_eq!(found.len(), pairs.len(), "{:?} {:?}", found, pairs);
+        for (Unfenced { index, earlier, .. }, (expected, of)) in found.iter().zip(&pairs) {
+            prop_assert!(index == expected && of.contains(earlier), "{} {} {:?}", index, earlier, of);
+        }
+    }
+}
+
+#[test]
+fn words_meet_where_both_are() {
+    let words = |first, count| Words::new(first, count).unwrap();
+    assert_eq!(Words::new(3, 0), None);
+    assert_eq!(words(3, 5).meeting(words(7, 9)), Some(words(7, 1)));
+    assert_eq!(words(3, 5).meeting(words(8, 9)), None);
+    let writes = |at| Use { reads: None, writes: Words::new(at, 2) };
+    assert_eq!(writes(1).conflict(&writes(2)), Some((Conflict::WritesWritten, words(2, 1))));
+}
