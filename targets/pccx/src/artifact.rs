@@ -3,13 +3,19 @@
 //! Little-endian: `PCP1`, version 1, flags (bit 0: extensions), number of sections; for each section a tag,
 //! an offset in the file and a length; then the sections. A reader believes no number before it has
 //! counted the bytes, and every error has the byte at which it is.
+//!
+//! As text a program is [`assembly`] and [`manifest`], with the weights in a container; [`memh()`] are its words alone.
 
 mod error;
+mod memh;
 mod reading;
+mod text;
 mod writing;
 
 pub use error::ArtifactError;
+pub use memh::{memh, read_memh};
 pub use reading::read;
+pub use text::{TextError, assembly, manifest, read_text};
 pub use writing::write;
 
 const MAGIC: [u8; 4] = *b"PCP1";

@@ -1,11 +1,13 @@
 //! What an instruction can have wrong with it: [`FaultKind`]. Source: specification 4.8.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::op::{Cache, Shape};
 
 /// A side of the transfers between L2 and the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// The host writes, L2 reads.
     HostToL2,

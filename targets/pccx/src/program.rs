@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::{Config, WINDOW_UNITS, WORD_BYTES};
@@ -12,7 +13,8 @@ use crate::op::Op;
 use crate::weights::WeightImage;
 
 /// A place of the host's memory that MEMCPY reaches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Window {
     /// Number in its direction.
     pub number: u32,
@@ -25,7 +27,8 @@ pub struct Window {
 }
 
 /// Something that the host does between two instructions. What kinds and operands mean is the runtime's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HostOp {
     /// The instruction before which it is done; as many as there are, behind the last.
     pub position: u32,

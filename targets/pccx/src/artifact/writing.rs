@@ -1,7 +1,7 @@
 //! [`Program`] to bytes.
 
 use super::{ArtifactError, ENTRY_BYTES, EXTENSIONS, HEAD_BYTES, MAGIC, VERSION, tag};
-use crate::codec::{Codec, encode_program};
+use crate::codec::{Codec, EncodeErrors, encode_program};
 use crate::config::WORD_BYTES;
 use crate::fault::Direction;
 use crate::program::Program;
@@ -42,10 +42,9 @@ pub fn write(program: &Program) -> Result<Vec<u8>, ArtifactError> {
 type Section = ([u8; 4], Vec<u8>);
 
 fn sections(program: &Program) -> Result<Vec<Section>, ArtifactError> {
-    let codec = Codec { extensions: program.extensions, strict: true };
     let (windows, strings) = windows(program);
     let mut sections = vec![
-        (tag::CODE, encode_program(&codec, &program.code)?),
+        (tag::CODE, code(program)?),
         (tag::BINDINGS, program.bindings.iter().flat_map(|image| image.to_le_bytes()).collect()),
         (tag::IMAGES, images(program)),
         (tag::WINDOWS, windows),
@@ -54,6 +53,11 @@ fn sections(program: &Program) -> Result<Vec<Section>, ArtifactError> {
     ];
     sections.extend(program.extras.iter().map(|extra| (extra.tag, extra.bytes.clone())));
     Ok(sections)
+}
+
+/// The words of the instructions.
+pub(super) fn code(program: &Program) -> Result<Vec<u8>, EncodeErrors> {
+    encode_program(&Codec { extensions: program.extensions, strict: true }, &program.code)
 }
 
 fn images(program: &Program) -> Vec<u8> {

@@ -4,8 +4,9 @@ use npukit_asm::Words;
 use npukit_isa::IsaSpec;
 use npukit_target::{Assembled, Disassembled, Instance, TargetError};
 
+use crate::artifact::read_memh;
 use crate::check::warnings;
-use crate::codec::Codec;
+use crate::codec::{Codec, INSTRUCTION_BYTES};
 use crate::config::Config;
 use crate::isa::isa;
 use crate::listing;
@@ -41,9 +42,13 @@ impl Instance for PccxInstance {
     }
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
-        let assembly = npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?;
-        let warnings = warnings(&self.config, &Codec::new(&self.config), &assembly.bytes);
-        Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings })
+        let bytes = if name.ends_with(".memh") {
+            read_memh(name, text).map_err(TargetError::text)?
+        } else {
+            npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?.bytes
+        };
+        let warnings = warnings(&self.config, &Codec::new(&self.config), &bytes);
+        Ok(Assembled { instructions: bytes.len() / INSTRUCTION_BYTES, bytes, warnings })
     }
 
     fn listings(&self) -> &'static [&'static str] {

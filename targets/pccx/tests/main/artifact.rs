@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use npukit_pccx::artifact::{ArtifactError, read, write};
+use npukit_pccx::artifact::{
+    ArtifactError, TextError, assembly, manifest, memh, read, read_memh, read_text, write,
+};
 use npukit_pccx::fault::Direction;
 use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
 use npukit_pccx::program::{Extra, HostOp, Program, Window};
-use npukit_pccx::{Config, Machine, WeightImage};
+use npukit_pccx::{Codec, Config, Machine, Pccx, WeightImage, decode_program};
+use npukit_target::{Config as Source, Target};
 use proptest::prelude::*;
 
 /// Three values from the host times two rows of weights, and back.
@@ -102,6 +105,74 @@ fn errors_have_their_place() {
     let mut overlapping = bytes.clone();
     overlapping.copy_within(20..24, 32);
     assert!(read(&overlapping).unwrap_err().to_string().contains("begins inside section"));
+}
+
+#[test]
+fn programs_survive_text() {
+    let program = Program { extras: vec![], ..program() };
+    let (code, rest) = (assembly(&program).unwrap(), manifest(&program).unwrap());
+    assert_eq!(read_text(&code, &rest, program.images.clone()).unwrap(), program);
+    assert!(code.contains("gemv dst=0x14, src=0x9, size=1, shape=0, flags=w_scale\n"), "{code}");
+    assert!(rest.starts_with("extensions = false\nbindings = [1]\n\n[[weights]]\nn = 1\nk = 1\n"), "{rest}");
+    assert!(rest.contains("direction = \"l2_to_host\"\nsize_bytes = 32\nname = \"outputs, é\""), "{rest}");
+    let tanh = Op::Cvo(Cvo { cvo_func: CvoFunc::Tanh, length: 1, ..Cvo::default() });
+    let extended = Program { extensions: true, code: vec![tanh], ..Program::default() };
+    let (code, rest) = (assembly(&extended).unwrap(), manifest(&extended).unwrap());
+    assert_eq!(read_text(&code, &rest, vec![]).unwrap(), extended);
+}
+
+#[test]
+fn texts_that_are_no_program_are_named() {
+    let program = program();
+    let (code, rest) = (assembly(&program).unwrap(), manifest(&program).unwrap());
+    let error = |code: &str, rest: &str, images: &[Arc<WeightImage>]| {
+        read_text(code, rest, images.to_vec()).unwrap_err().to_string()
+    };
+    let images = &program.images[..];
+    assert_eq!(error(&code, &rest, &images[..1]), "there are 1 weight images: the manifest lists 2");
+    let twice = [images[0].clone(), images[0].clone()];
+    assert_eq!(
+        error(&code, &rest, &twice),
+        "weight image 1 is 1 rows of 1, without scales: the manifest says 2 rows of 3, with scales"
+    );
+    assert!(error(&code, &rest.replace("kind = 7", "kind = -7"), images).contains("kind = -7"));
+    assert!(
+        error(&code, &rest.replace("l2_to_host", "up"), images)
+            .contains("expected `host_to_l2` or `l2_to_host`")
+    );
+    assert_eq!(error("gemw\n", &rest, images), "1 error in assembly");
+    assert!(error(".word 0x5000000000000000", &rest, images).contains("opcode"));
+    assert!(error("kick", &rest, images).starts_with("1 weights are bound"));
+    assert!(matches!(read_text("", "extensions = 1", vec![]), Err(TextError::Manifest(_))));
+    let broken = Program { bindings: vec![], ..program };
+    assert!(manifest(&broken).is_err());
+}
+
+#[test]
+fn memh_carries_the_words() {
+    let program = program();
+    let text = memh(&program).unwrap();
+    assert_eq!(text.lines().count(), program.code.len());
+    assert!(text.starts_with("3000001000100030\n3410000000200030\n"), "{text}");
+    let codec = Codec { extensions: false, strict: true };
+    assert_eq!(decode_program(&codec, &read_memh("a.memh", &text).unwrap()).unwrap(), program.code);
+    let commented = "# a program\n\n  3000001000100030 // one\r\n8000000000000000# two";
+    assert_eq!(read_memh("a.memh", commented).unwrap()[8..], 0x8000_0000_0000_0000_u64.to_le_bytes());
+    let errors = read_memh("a.memh", "8000000000000000\n  80 // short\n+000000000000000\n0x00000000000000")
+        .unwrap_err();
+    let places: Vec<_> =
+        errors.errors.iter().map(|error| (error.span().offset(), error.to_string())).collect();
+    let expected = |at, word| (at, format!("expected 16 hexadecimal digits, found `{word}`"));
+    assert_eq!(
+        places,
+        [expected(19, "80"), expected(31, "+000000000000000"), expected(48, "0x00000000000000")]
+    );
+    let many = read_memh("a.memh", &"x\n".repeat(103)).unwrap_err();
+    assert_eq!((many.errors.len(), many.more), (100, 3));
+    // The assembler reads it by its name.
+    let instance = Pccx.instance(Source::Default).unwrap();
+    assert_eq!(instance.assemble("a.memh", &text).unwrap().instructions, 5);
+    assert!(instance.assemble("a.s", &text).is_err());
 }
 
 proptest! {
