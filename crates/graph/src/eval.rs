@@ -135,7 +135,10 @@ pub fn evaluate_all(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Arc<T
     Ok(all)
 }
 
-fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
+/// Whether tensors given in the order of the graph's inputs fit them.
+///
+/// Errors: another number of tensors, other shapes, other types.
+pub fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
     let values: Vec<_> = graph.inputs.iter().filter_map(|id| graph.values.get(id.0 as usize)).collect();
     if values.len() != inputs.len() {
         let names: Vec<_> = values.iter().map(|value| format!("`{}`", value.name)).collect();

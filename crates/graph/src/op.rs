@@ -9,6 +9,7 @@ pub(crate) mod quantization;
 mod window;
 
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use crate::ir::{Value, ValueInfo};
 pub use error::OpError;
@@ -57,7 +58,7 @@ macro_rules! operators {
         $(pub use $module::*;)*
 
         /// An operator with its attributes.
-        #[derive(Clone, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[allow(missing_docs, reason = "each variant is documented at its type")]
         pub enum Op {
             $($name($name)),*

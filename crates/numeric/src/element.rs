@@ -2,11 +2,13 @@
 //!
 //! They are those of the ONNX standard but strings and complex numbers.
 
+use serde::{Deserialize, Serialize};
+
 use crate::small_float::SmallFloat;
 use ElementType::*;
 
 /// The element type of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ElementType {
     /// 32-bit float.
     F32,

@@ -3,6 +3,8 @@
 //! One literal conversion serves all formats; it is compared with `ml_dtypes` on every value of
 //! every format and on every tie between two of them (`tests/main/small_float.rs`).
 
+use serde::{Deserialize, Serialize};
+
 /// What the codes of the largest exponent, and that of the negative zero, stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Specials {
@@ -19,7 +21,7 @@ enum Specials {
 }
 
 /// To which neighbour a value goes that lies between two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rounding {
     /// To the nearest, from the middle to the one with the even code (upwards for powers of two).
     Nearest,

@@ -28,6 +28,8 @@ pub enum Wait {
     Engine,
     /// L2 words that another instruction still used.
     Hazard,
+    /// The host, which takes or gives data.
+    Host,
 }
 
 impl Wait {
@@ -39,6 +41,7 @@ impl Wait {
             Self::Synchronous => "a synchronous instruction",
             Self::Engine => "the engine",
             Self::Hazard => "L2 words in use",
+            Self::Host => "the host",
         }
     }
 }
@@ -94,8 +97,14 @@ struct Clock<'a> {
     next_issue: (u64, Wait),
 }
 
-/// Runs a program of an instance from cycle 0 on.
+/// Runs a program of an instance from cycle 0 on, without a host.
 pub fn run(config: &Config, ops: &[Op]) -> Timeline {
+    run_with_host(config, ops, &[])
+}
+
+/// Runs a program whose host works between instructions: before each of `syncs`, in rising order, everything
+/// is complete. What the host does takes no time.
+pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
     let mut clock = Clock {
         config,
         banks: Banks::default(),
@@ -106,8 +115,15 @@ pub fn run(config: &Config, ops: &[Op]) -> Timeline {
         pushed: 0.0,
         next_issue: (0, Wait::Issue),
     };
-    let spans: Vec<Span> = ops.iter().map(|op| clock.step(op)).collect();
-    let cycles = spans.iter().map(|span| span.end).max().unwrap_or(0);
+    let (mut spans, mut cycles, mut syncs) = (Vec::with_capacity(ops.len()), 0, syncs.iter().peekable());
+    for (index, op) in ops.iter().enumerate() {
+        while syncs.next_if(|&&sync| sync <= index).is_some() {
+            clock.next_issue = clock.next_issue.max((cycles, Wait::Host));
+        }
+        let span = clock.step(op);
+        cycles = cycles.max(span.end);
+        spans.push(span);
+    }
     Timeline { spans, cycles }
 }
 

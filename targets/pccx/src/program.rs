@@ -207,6 +207,13 @@ impl Program {
         segments
     }
 
+    /// The instructions before which the host does something, in rising order.
+    pub fn syncs(&self) -> Vec<usize> {
+        let mut syncs: Vec<usize> = self.host_ops.iter().map(|op| op.position as usize).collect();
+        syncs.dedup();
+        syncs
+    }
+
     /// The embedded instance it is for: the one with extensions, or the one without.
     pub const fn preset(&self) -> &'static str {
         if self.extensions { "extended" } else { "reference" }

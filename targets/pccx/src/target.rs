@@ -6,6 +6,8 @@ mod program;
 use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
 use crate::config::{Config, Profile};
+use crate::host::Host;
+use crate::lower::Executable;
 use crate::{artifact, conform};
 use instance::PccxInstance;
 use program::PccxProgram;
@@ -55,8 +57,11 @@ impl Target for Pccx {
             artifact::read(&bytes).map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let name = file.strip_suffix(".pcp").unwrap_or(file).to_owned();
-        let (_, config) = preset(program.preset())?;
-        Ok(Box::new(PccxProgram { name, program, config }))
+        let (instance, config) = preset(program.preset())?;
+        let host = Host::read(&program.extras);
+        let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
+        let executable = Executable { program, host: host.unwrap_or_default() };
+        Ok(Box::new(PccxProgram { name, target: format!("pccx:{instance}"), executable, config }))
     }
 
     fn vector_extensions(&self) -> &'static [&'static str] {

@@ -6,6 +6,8 @@
 mod artifact;
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/compile.rs"]
+mod compile;
 #[path = "main/conform.rs"]
 mod conform;
 #[path = "main/isa.rs"]

@@ -13,29 +13,54 @@ use net::Net;
 const MOST_PROMPT: usize = 8192;
 
 impl DecoderModel {
-    /// The graph of a prompt of `length` tokens, at most 8192.
+    /// The graph of a prompt of `length` tokens, at most 8192: [`DecoderModel::extend`] of nothing.
     ///
     /// Input: `tokens` of i64 `[length]`. Outputs: `logits [length, vocabulary]`, then for each layer
     /// `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what a cache holds of it.
     pub fn prefill(&self, length: usize) -> Result<Graph, DecoderError> {
-        self.check_length(0, length, self.config().context.min(MOST_PROMPT))?;
+        self.extend(0, length)
+    }
+
+    /// The graph of `length` more tokens, at most 8192, behind exactly `cache` others.
+    ///
+    /// Inputs: `tokens` of i64 `[length]`, then, unless `cache` is 0, for each layer `layers.I.cached_keys` and
+    /// `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs: `logits [length, vocabulary]`, then for each
+    /// layer `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what the cache is to hold of them.
+    pub fn extend(&self, cache: usize, length: usize) -> Result<Graph, DecoderError> {
+        let config = self.config();
+        self.check_length(cache, length, config.context)?;
+        self.check_length(0, length, MOST_PROMPT)?;
         let mut net = Net::new(self, length);
         let tokens = net.builder.input("tokens", vec![length], ElementType::I64);
-        let causal = (0..length * length).map(|i| i % length <= i / length).collect();
-        let causal = net.builder.constant("causal", vec![length, length], TensorData::Bool(causal))?;
-        net.hide(causal)?;
-        if let Some(tables) = self.config().rotations(0, length) {
-            let shape = vec![1, length, self.config().head / 2];
+        let caches = if cache == 0 { Vec::new() } else { self.caches(cache, &mut net) };
+        // A single token sees all there are.
+        if length > 1 {
+            let count = cache + length;
+            let causal = (0..length * count).map(|i| i % count <= cache + i / count).collect();
+            let causal = net.builder.constant("causal", vec![length, count], TensorData::Bool(causal))?;
+            net.hide(causal)?;
+        }
+        if let Some(tables) = config.rotations(cache, length) {
+            let shape = vec![1, length, config.head / 2];
             net.rotation = Some(net.tables(tables, &shape)?);
         }
         let mut x = net.embedded(tokens)?;
         if let Some(positions) = self.positions() {
-            let part = positions.values().iter().take(length * positions.columns()).copied().collect();
-            let shape = vec![length, positions.columns()];
-            let part = net.builder.constant(&positions.name, shape, TensorData::F32(part))?;
+            let (first, columns) = (cache * positions.columns(), positions.columns());
+            let part = positions.values().iter().skip(first).take(length * columns).copied().collect();
+            let part = net.builder.constant(&positions.name, vec![length, columns], TensorData::F32(part))?;
             x = net.builder.add("placed", x, part)?;
         }
-        net.finish(x, &[])
+        net.finish(x, &caches)
+    }
+
+    /// Inputs of each layer's cached keys and values, `[kv_heads, cache, head]`.
+    fn caches(&self, cache: usize, net: &mut Net<'_>) -> Vec<[ValueId; 2]> {
+        let shape = [self.config().kv_heads, cache, self.config().head];
+        let mut input = |name: String| net.builder.input(&name, shape.to_vec(), ElementType::F32);
+        (0..self.config().layers)
+            .map(|i| ["keys", "values"].map(|part| input(format!("layers.{i}.cached_{part}"))))
+            .collect()
     }
 
     /// The graph of one more token behind at most `cache` others.
@@ -50,12 +75,7 @@ impl DecoderModel {
         let mut net = Net::new(self, 1);
         let token = net.builder.input("token", vec![1], ElementType::I64);
         let position = net.builder.input("position", vec![1], ElementType::I64);
-        let shape = [config.kv_heads, cache, config.head];
-        let cached =
-            |name: String, net: &mut Net<'_>| net.builder.input(&name, shape.to_vec(), ElementType::F32);
-        let caches: Vec<[ValueId; 2]> = (0..config.layers)
-            .map(|i| ["keys", "values"].map(|part| cached(format!("layers.{i}.cached_{part}"), &mut net)))
-            .collect();
+        let caches = self.caches(cache, &mut net);
         // The token's own keys come last, whatever its position: they always count.
         let places = (0..cache as i64).chain([-1]).collect();
         let places = net.builder.constant("places", vec![1, cache + 1], TensorData::I64(places))?;

@@ -1,5 +1,6 @@
 //! Where the largest or smallest elements are.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
@@ -8,7 +9,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// The position along `axis` of the largest or smallest element, as a 64-bit integer.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArgMax {
     /// Whether the smallest is wanted (ArgMin), not the largest.
     pub smallest: bool,

@@ -1,5 +1,6 @@
 //! Average pooling over windows of an NHWC tensor.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{build_floats, floats, infer_tensors, tensor};
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// The mean of each window. Operand: `[n, h, w, c]`. GlobalAveragePool is imported as a window
 /// of the whole image.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AveragePool {
     /// The windows.
     pub window: Window,

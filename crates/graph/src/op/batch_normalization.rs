@@ -1,5 +1,6 @@
 //! Batch normalisation in inference form.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// `(x - mean) / sqrt(var + epsilon) * scale + bias` over the last axis.
 /// Operands: `x [.., c]`, `scale [c]`, `bias [c]`, `mean [c]`, `var [c]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchNormalization {
     /// Added to the variance.
     pub epsilon: f32,

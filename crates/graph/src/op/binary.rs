@@ -1,5 +1,6 @@
 //! Element-wise operators of two operands, with NumPy broadcasting.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::broadcasting::{common_shape, spread};
@@ -8,7 +9,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Which operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BinaryKind {
     /// Sum.
     Add,
@@ -29,7 +30,7 @@ pub enum BinaryKind {
 }
 
 /// Combines two operands element by element, with NumPy broadcasting.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Binary {
     /// Which operator.
     pub kind: BinaryKind,

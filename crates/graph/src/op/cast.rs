@@ -1,5 +1,6 @@
 //! Conversion of the element type.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Rounding, Storage, Tensor, TensorData, encode_power_of_two};
 
 use super::operands::{Operands, build, infer_tensors, tensor};
@@ -11,7 +12,7 @@ use crate::ir::{Value, ValueInfo};
 /// Floats lose their fraction; what 64 (or, for types held so, 32) bits cannot hold becomes its
 /// nearest value there, and integers that the type cannot hold lose upper bits. The standard
 /// leaves the first open.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cast {
     /// Type of the result.
     pub to: ElementType,

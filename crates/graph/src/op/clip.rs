@@ -1,5 +1,6 @@
 //! Clamping.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `min(max(x, min), max)`; Relu6 is `Clip` from 0 to 6. Absent bounds are infinite.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clip {
     /// Lower bound.
     pub min: f32,

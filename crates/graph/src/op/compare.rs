@@ -1,5 +1,6 @@
 //! Comparison of two operands, with NumPy broadcasting.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::broadcasting::{common_shape, spread, zip};
@@ -8,7 +9,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// What is asked of a pair of elements. A NaN is neither equal to, nor greater or less than, anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CompareKind {
     /// Whether they are equal; also of truth values.
     Equal,
@@ -35,7 +36,7 @@ impl CompareKind {
 }
 
 /// Compares two operands element by element; the results are truth values.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compare {
     /// What is asked.
     pub kind: CompareKind,

@@ -1,5 +1,6 @@
 //! Concatenation.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use npukit_numeric::{Tensor, TensorData};
@@ -10,7 +11,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
 /// Joins its operands along an axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concat {
     /// The axis, from 0.
     pub axis: usize,

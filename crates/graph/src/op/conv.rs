@@ -1,5 +1,6 @@
 //! Two-dimensional convolution.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
@@ -10,7 +11,7 @@ use crate::shape::elements;
 
 /// Convolution. Operands: `x [n, h, w, ci]`, `weights [kh, kw, ci / group, co]`, optionally
 /// `bias [co]`; result `[n, oh, ow, co]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conv {
     /// Steps down and right.
     pub strides: [usize; 2],

@@ -1,5 +1,6 @@
 //! Two-dimensional transposed convolution.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use npukit_numeric::Tensor;
@@ -17,7 +18,7 @@ use crate::shape::elements;
 ///
 /// The weights lie as those of [`Conv`](super::Conv) do: the output channels come last, and
 /// output channel `o` takes the input channels of its group alone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConvTranspose {
     /// Distance of kernels in the result, down and right.
     pub strides: [usize; 2],

@@ -1,5 +1,6 @@
 //! Quantised numbers to real ones.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// `(x - zero point) * scale`. Operands: `x`, `scale` and, optional, `zero point` of the type of
 /// `x` and the shape of `scale`, which is as for [`QuantizeLinear`](super::QuantizeLinear).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DequantizeLinear {
     /// Type of the result, a float.
     pub to: ElementType,

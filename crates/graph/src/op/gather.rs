@@ -1,5 +1,6 @@
 //! Picking slices by index.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
@@ -7,7 +8,7 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Picks slices of the first operand along `axis` by the integers of the second.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gather {
     /// The axis, from 0.
     pub axis: usize,

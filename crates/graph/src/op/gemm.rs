@@ -1,5 +1,6 @@
 //! General matrix product.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
@@ -10,7 +11,7 @@ use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 /// `alpha * A' * B' + beta * C`. Operands: `a [m, k]`, `b [k, n]` (before transposition as the
 /// flags say), optionally `c` broadcast to `[m, n]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gemm {
     /// Factor of the product.
     pub alpha: f32,

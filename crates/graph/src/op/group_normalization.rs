@@ -1,5 +1,6 @@
 //! Normalisation of groups of channels of each image.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::normalization::{eval_images, infer_images};
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, with mean and variance of each group of
 /// neighbouring channels over all positions of an image. Operands: `x [n, .., c]`, `scale [c]`,
 /// `bias [c]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupNormalization {
     /// Number of groups; divides `c`.
     pub groups: usize,

@@ -1,5 +1,6 @@
 //! Normalisation over the trailing axes.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::broadcasting::spread;
@@ -11,7 +12,7 @@ use crate::shape::broadcast;
 
 /// `(x - mean) / sqrt(variance + epsilon) * scale + bias`, with mean and variance over the axes
 /// from `axis` on. Operands: `x`, `scale` and, optional, `bias`, which broadcast to those axes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerNormalization {
     /// First axis normalised over, from 0.
     pub axis: usize,

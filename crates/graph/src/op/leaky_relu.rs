@@ -1,5 +1,6 @@
 //! Leaky rectification.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `x` where positive, `alpha * x` elsewhere.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeakyRelu {
     /// Slope of the negative side.
     pub alpha: f32,

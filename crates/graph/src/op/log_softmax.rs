@@ -1,5 +1,6 @@
 //! Logarithm of Softmax.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::softmax::{eval_over, infer_over, maximum, permuted_axes};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// `x - max - ln(sum(exp(x - max)))` over the axes from `axis` up to `axis_end` (exclusive); one
 /// axis since opset 13, all trailing ones before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogSoftmax {
     /// First axis summed over, from 0.
     pub axis: usize,

@@ -1,5 +1,6 @@
 //! Truth values combined, with NumPy broadcasting.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::broadcasting::{common_shape, spread, zip};
@@ -8,7 +9,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Which combination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogicKind {
     /// Whether both hold.
     And,
@@ -19,7 +20,7 @@ pub enum LogicKind {
 }
 
 /// Combines two operands of truth values element by element.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Logic {
     /// Which combination.
     pub kind: LogicKind,

@@ -1,5 +1,6 @@
 //! Division by a norm along one axis.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::softmax::{eval_over, infer_over};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `x / norm(x)` along an axis; 0 where the norm is 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LpNormalization {
     /// The axis, from 0.
     pub axis: usize,
@@ -16,7 +17,7 @@ pub struct LpNormalization {
 }
 
 /// A norm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Norm {
     /// The sum of magnitudes.
     L1,

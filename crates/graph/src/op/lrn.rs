@@ -1,5 +1,6 @@
 //! Local response normalisation.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// `x / (bias + alpha / size * s)^beta`, with `s` the sum of squares over `size` neighbouring
 /// channels, of which an even number has one more behind than in front. Operand: `[.., c]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lrn {
     /// Channels summed over, itself included; at least 1.
     pub size: usize,

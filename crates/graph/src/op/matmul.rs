@@ -1,5 +1,6 @@
 //! Matrix product with NumPy batching.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
@@ -9,7 +10,7 @@ use crate::product::{Layout, PackedMatrix};
 use crate::shape::{broadcast, broadcast_strides, elements, gather_strided};
 
 /// The matrix product of the last two axes, the others broadcast.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatMul;
 
 impl Operator for MatMul {

@@ -1,5 +1,6 @@
 //! Maximum pooling over windows of an NHWC tensor.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{floats, infer_tensors, tensor, build_floats};
@@ -8,7 +9,7 @@ use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
 /// The largest value of each window, padding left out. Operand: `[n, h, w, c]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxPool {
     /// The windows.
     pub window: Window,

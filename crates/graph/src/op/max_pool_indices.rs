@@ -1,5 +1,6 @@
 //! Where the maxima of windows lie.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{build, floats, infer_tensors, tensor};
@@ -12,7 +13,7 @@ use crate::ir::{Value, ValueInfo};
 ///
 /// As the standard counts, positions are those of the elements of `[n, c, h, w]`, row-major.
 /// A window that sees nothing but padding gives 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxPoolIndices {
     /// The windows.
     pub window: Window,

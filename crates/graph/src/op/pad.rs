@@ -1,5 +1,6 @@
 //! Padding.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::operands::{Operands, build, infer_tensors, result, tensor};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// What fills the new elements.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PadMode {
     /// A value.
     Constant(f32),
@@ -22,7 +23,7 @@ pub enum PadMode {
 }
 
 /// Grows (or, with negative counts, crops) a tensor at both ends of its axes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pad {
     /// Elements added before and after, per axis.
     pub pads: Vec<[isize; 2]>,

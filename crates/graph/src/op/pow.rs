@@ -1,5 +1,6 @@
 //! Powers, with NumPy broadcasting.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::broadcasting::{common_shape, spread};
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// The first operand to the power of the second, which may be of another type of numbers. The
 /// result has the type of the first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pow;
 
 impl Operator for Pow {

@@ -1,5 +1,6 @@
 //! Rectification with a slope per element.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::broadcasting::spread;
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::broadcast;
 
 /// `x` where positive, `slope * x` elsewhere. Operands: `x`, and `slope`, which broadcasts to `x`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PRelu;
 
 impl Operator for PRelu {

@@ -1,5 +1,6 @@
 //! Real numbers to quantised ones.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 
 use super::cast::{Cast, round};
@@ -13,7 +14,7 @@ use crate::ir::{Value, ValueInfo};
 ///
 /// The scale has one element, or one for each place on `axis`, or, in blocks, the shape of `x`
 /// but for `axis`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuantizeLinear {
     /// Type of the result.
     pub to: ElementType,

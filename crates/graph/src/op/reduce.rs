@@ -1,5 +1,6 @@
 //! Reduction of axes to one element each.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
 /// What becomes of the elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReduceKind {
     /// Their sum divided by their number; integers truncate towards zero.
     Mean,
@@ -33,7 +34,7 @@ pub enum ReduceKind {
 }
 
 /// Reduces some axes to one element each, or away.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reduce {
     /// What becomes of the elements.
     pub kind: ReduceKind,

@@ -1,5 +1,6 @@
 //! Rectification.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `max(x, 0)`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relu;
 
 impl Operator for Relu {

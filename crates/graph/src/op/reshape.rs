@@ -1,5 +1,6 @@
 //! A new shape over the same elements; also Flatten, Squeeze and Unsqueeze.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build, infer_tensors, result, tensor};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
 /// Gives the elements, in row-major order, another shape.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reshape {
     /// The new shape, all sizes known (0 and -1 are resolved on import).
     pub shape: Vec<usize>,

@@ -1,5 +1,6 @@
 //! Resampling of the image axes.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors, result, tensor};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
 /// How a sample between elements is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResizeMode {
     /// The nearest element.
     Nearest(NearestMode),
@@ -20,7 +21,7 @@ pub enum ResizeMode {
 }
 
 /// Which element is nearest, for a source coordinate between two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are those of the ONNX attribute nearest_mode")]
 pub enum NearestMode {
     RoundPreferFloor,
@@ -30,7 +31,7 @@ pub enum NearestMode {
 }
 
 /// How an output index becomes a source coordinate (ONNX `coordinate_transformation_mode`).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are those of the ONNX attribute")]
 pub enum Coordinates {
     HalfPixel,
@@ -43,7 +44,7 @@ pub enum Coordinates {
 }
 
 /// The part of the image that is resampled.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crop {
     /// First and last coordinate of rows and columns: 0 is the first element, 1 the last one.
     pub roi: [[f32; 2]; 2],
@@ -52,7 +53,7 @@ pub struct Crop {
 }
 
 /// Resamples rows and columns of `[n, h, w, c]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resize {
     /// Height and width of the result.
     pub size: [usize; 2],
@@ -109,7 +110,7 @@ impl Operator for Resize {
 }
 
 /// What a row or column of the result is made of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Rows or columns of the operand and their weights, which sum to 1. None at all where the
     /// source coordinate lies outside of the image and [`Crop::extrapolation`] stands.

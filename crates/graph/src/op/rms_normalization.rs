@@ -1,5 +1,6 @@
 //! Division by the root of the mean square over the trailing axes.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::layer_normalization::{infer_trailing, keeps_trailing, parameter};
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// `x / sqrt(mean of squares + epsilon) * scale`, with the mean over the axes from `axis` on.
 /// Operands: `x`, and `scale`, which broadcasts to those axes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RmsNormalization {
     /// First axis normalised over, from 0.
     pub axis: usize,

@@ -1,5 +1,6 @@
 //! Rotation of pairs of features by the position in a sequence.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
@@ -11,7 +12,7 @@ use crate::ir::{Value, ValueInfo};
 ///
 /// Operands: `x [batch, heads, sequence, head]` or `[batch, sequence, heads * head]`, and `cos` and
 /// `sin [batch, sequence, size / 2]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RotaryEmbedding {
     /// Heads that the last axis of an operand of three axes holds; that of four axes has its own.
     pub heads: usize,

@@ -1,5 +1,6 @@
 //! Taking a strided part.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
@@ -8,14 +9,14 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
 /// Takes `start, start + step, ...` before `end` along each axis listed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// Axis, start, number of elements, step; start is within the axis.
     pub ranges: Vec<SliceRange>,
 }
 
 /// The part taken of one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceRange {
     /// The axis, from 0.
     pub axis: usize,

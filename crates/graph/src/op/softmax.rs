@@ -1,5 +1,6 @@
 //! Softmax.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use npukit_numeric::Tensor;
@@ -10,7 +11,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// `exp(x - max) / sum(exp(x - max))` over the axes from `axis` up to `axis_end` (exclusive); one axis since
 /// opset 13, all trailing ones before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Softmax {
     /// First axis summed over, from 0.
     pub axis: usize,

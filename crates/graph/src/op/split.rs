@@ -1,5 +1,6 @@
 //! Division into parts.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build, infer_tensors, map_data, tensor};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
 /// Cuts its operand along an axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Split {
     /// The axis, from 0.
     pub axis: usize,

@@ -1,5 +1,6 @@
 //! Repetition along axes.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Repeats its operand along each axis. Expand is imported as the repetition of axes of size 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
     /// How often the operand comes along each axis.
     pub repeats: Vec<usize>,

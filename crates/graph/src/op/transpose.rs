@@ -1,5 +1,6 @@
 //! Permutation of the axes.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
@@ -9,7 +10,7 @@ use crate::shape::strides;
 use crate::shape::gather_strided;
 
 /// Permutes the axes: axis `i` of the result is axis `perm[i]` of the operand.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transpose {
     /// The permutation.
     pub perm: Vec<usize>,

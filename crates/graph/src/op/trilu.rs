@@ -1,5 +1,6 @@
 //! A triangle of each matrix.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::operands::{Operands, build, infer_tensors, tensor};
@@ -7,7 +8,7 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// Keeps the elements of the last two axes on one side of a diagonal; the others become 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trilu {
     /// Whether the upper triangle stays, not the lower.
     pub upper: bool,

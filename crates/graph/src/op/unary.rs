@@ -1,5 +1,6 @@
 //! Functions of one element: arithmetic, activations, rounding, logic.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
@@ -8,7 +9,7 @@ use crate::ir::{Value, ValueInfo};
 use crate::special::erf;
 
 /// Which function, with its parameters. [`UnaryKind::apply`] is its meaning.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum UnaryKind {
     /// `-x`; also of integers, which wrap around.
     Neg,
@@ -110,7 +111,7 @@ pub enum UnaryKind {
 }
 
 /// How [`UnaryKind::Gelu`] computes the normal distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GeluForm {
     /// `(1 + erf(x / sqrt(2))) / 2`.
     Exact,
@@ -209,7 +210,7 @@ impl UnaryKind {
 }
 
 /// Applies a function to each element.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unary {
     /// Which function.
     pub kind: UnaryKind,

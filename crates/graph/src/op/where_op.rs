@@ -1,5 +1,6 @@
 //! Choice between two operands, element by element.
 
+use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::broadcasting::{common_shape, spread};
@@ -9,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 
 /// The second operand's element where the first (truth values) holds, else the third's; all with
 /// NumPy broadcasting.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Where;
 
 impl Operator for Where {

@@ -1,12 +1,13 @@
 //! Windows that slide over the rows and columns of an image: [`Window`].
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use super::OpError;
 use crate::shape::elements;
 
 /// Windows over the two image axes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// Height and width.
     pub kernel: [usize; 2],
@@ -22,7 +23,7 @@ pub struct Window {
 }
 
 /// What one window sees of one axis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSpan {
     /// The taps that fall on the image.
     pub taps: Range<usize>,

@@ -1,15 +1,23 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
 use npukit_asm::Words;
+use npukit_graph::decoder::DecoderModel;
+use npukit_graph::{Graph, Op, Operator};
 use npukit_isa::IsaSpec;
-use npukit_target::{Assembled, Disassembled, Instance, TargetError};
+use npukit_target::{
+    Assembled, CompileOptions, Compiled, Disassembled, Generator, GeneratorOptions, Instance, Problem, Step,
+    TargetError,
+};
 
+use super::program::PccxProgram;
 use crate::artifact::read_memh;
 use crate::check::warnings;
 use crate::codec::{Codec, INSTRUCTION_BYTES};
 use crate::config::Config;
+use crate::generate::Decoder;
 use crate::isa::isa;
 use crate::listing;
+use crate::lower::{OptionError, Options, Weights, compile};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -41,6 +49,47 @@ impl Instance for PccxInstance {
         Ok(isa(&self.config))
     }
 
+    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+        let problem = |node: &npukit_graph::Node| {
+            let reason = match &node.op {
+                Op::Conv(_) | Op::ConvTranspose(_) => "the machine has no form of a convolution",
+                _ => return None,
+            };
+            Some(Problem {
+                node: node.name.clone(),
+                op: node.op.name().to_owned(),
+                reason: reason.to_owned(),
+                hint: "pccx is for transformers and perceptrons; tcu and opu take convolutions".to_owned(),
+            })
+        };
+        Ok(graph.nodes.iter().filter_map(problem).collect())
+    }
+
+    fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        let problems = self.check(graph)?;
+        if !problems.is_empty() {
+            return Err(TargetError::Refused(problems));
+        }
+        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
+        let executable = compile(&self.config, graph, &ours, &mut Weights::default());
+        let executable = executable.map_err(TargetError::failed)?;
+        let stem = options.model_name.rsplit(['/', '\\']).next().unwrap_or(&options.model_name);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let (name, target) = (format!("{stem}_{}", self.name), self.name());
+        Ok(Box::new(PccxProgram { name, target, executable, config: self.config.clone() }))
+    }
+
+    fn generator(
+        &self,
+        model: &DecoderModel,
+        options: &GeneratorOptions,
+    ) -> Result<Box<dyn Generator>, TargetError> {
+        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
+        let decoder = Decoder::new(&self.config, ours, model, options.capacity);
+        let decoder = decoder.map_err(TargetError::failed)?;
+        Ok(Box::new(PccxGenerator { name: self.name(), clock_mhz: self.config.timing.core_mhz, decoder }))
+    }
+
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
         let bytes = if name.ends_with(".memh") {
             read_memh(name, text).map_err(TargetError::text)?
@@ -69,6 +118,37 @@ impl Instance for PccxInstance {
         let problems = own.problems.iter().map(ToString::to_string).collect();
         Ok(Disassembled { text, instructions: own.lines.len(), problems })
     }
+}
+
+/// [`Decoder`] with its name and clock.
+struct PccxGenerator {
+    name: String,
+    clock_mhz: f64,
+    decoder: Decoder,
+}
+
+impl Generator for PccxGenerator {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn clock_mhz(&self) -> Option<f64> {
+        Some(self.clock_mhz)
+    }
+
+    fn reset(&mut self) {
+        self.decoder.reset();
+    }
+
+    fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError> {
+        let taken = self.decoder.take(tokens).map_err(TargetError::failed)?;
+        Ok(Step { logits: taken.logits, cycles: Some(taken.cycles) })
+    }
+}
+
+fn option_error(error: OptionError) -> TargetError {
+    let OptionError { key, value, reason } = error;
+    TargetError::Option { key, value, reason }
 }
 
 fn option(key: &str, value: &str, reason: &str) -> TargetError {

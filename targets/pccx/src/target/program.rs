@@ -1,88 +1,184 @@
-//! [`PccxProgram`]: a program container, reported, timed and traced.
+//! [`PccxProgram`]: a program, reported, run, timed and traced.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
+use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Port, ProgramReport, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, LayerWork, MemoryReport, Output, Port, PortError,
+    ProgramReport, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use crate::clock::{self, Timeline};
 use crate::config::Config;
-use crate::program::{HostOp, Program};
+use crate::host::Host;
+use crate::lower::Executable;
+use crate::program::HostOp;
 use crate::timing::{Banks, cost};
-use crate::{artifact, report};
+use crate::{artifact, report, runtime};
 
-/// A program and the instance it is timed on.
+/// A program and the instance it runs on.
 pub(super) struct PccxProgram {
     pub name: String,
-    pub program: Program,
+    /// Target and instance.
+    pub target: String,
+    pub executable: Executable,
     pub config: Config,
 }
 
 impl PccxProgram {
+    const fn host(&self) -> &Host {
+        &self.executable.host
+    }
+
     fn timeline(&self, options: &TimeOptions) -> Result<Timeline, TargetError> {
         if let Some((key, value)) = options.options.iter().next() {
             let reason = "pccx has no options of time: its parameters are the instance's".to_owned();
             return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
         }
-        Ok(clock::run(&self.config, &self.program.code))
+        let program = &self.executable.program;
+        Ok(clock::run_with_host(&self.config, &program.code, &program.syncs()))
     }
 
+    /// Of the model where it is known, else of the instructions.
     fn macs(&self) -> u64 {
+        if !self.host().layers.is_empty() {
+            return self.host().layers.iter().map(|layer| layer.macs).sum();
+        }
         let mut banks = Banks::default();
         let one = |op| {
             let macs = cost(&self.config, &banks, op).macs;
             banks.step(op);
             macs
         };
-        self.program.code.iter().map(one).sum()
+        self.executable.program.code.iter().map(one).sum()
     }
+
+    fn ports(&self, ids: &[npukit_graph::ValueId]) -> Vec<Port> {
+        let port = |&id| {
+            let value = self.host().graph.value(id);
+            Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None }
+        };
+        ids.iter().map(port).collect()
+    }
+
+    fn host_steps(&self) -> Vec<HostStepReport> {
+        let known = self.host().layers.iter().filter_map(|layer| {
+            let (op, reason) = layer.host.clone()?;
+            let output = layer.results.first().cloned().unwrap_or_default();
+            Some(HostStepReport { node: layer.name.clone(), op, output, reason })
+        });
+        let unknown = |step: &HostOp| HostStepReport {
+            node: format!("before instruction {}", step.position),
+            op: format!("host operation {}", step.kind),
+            output: String::new(),
+            reason: "the program says so".to_owned(),
+        };
+        match self.host().layers.is_empty() {
+            true => self.executable.program.host_ops.iter().map(unknown).collect(),
+            false => known.collect(),
+        }
+    }
+
+    /// A sample's tensors in the order of the inputs.
+    fn tensors(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
+        let tensor = |&id| {
+            let value = self.host().graph.value(id);
+            let (name, shape) = (value.name.clone(), value.info.shape.clone());
+            let given = inputs.iter().find(|(given, _)| *given == name);
+            let (_, tensor) =
+                given.ok_or_else(|| PortError::Missing { name: name.clone(), shape: shape.clone() })?;
+            let actual = tensor.shape().to_vec();
+            if actual != shape {
+                return Err(PortError::Shape { name, actual, shape, vectors: None });
+            }
+            let element = value.info.element;
+            tensor.clone().with_element(element).map_err(|_| PortError::Element { name })
+        };
+        self.host().graph.inputs.iter().map(tensor).collect()
+    }
+}
+
+/// Integers and truth values as floats, which is what outputs are.
+fn floats(tensor: Tensor) -> Tensor {
+    let values: Vec<f32> = match tensor.data() {
+        TensorData::F32(_) => return tensor,
+        TensorData::I64(values) => values.iter().map(|&value| value as f32).collect(),
+        TensorData::I32(values) => values.iter().map(|&value| value as f32).collect(),
+        TensorData::Bool(values) => values.iter().map(|&value| f32::from(u8::from(value))).collect(),
+    };
+    Tensor::from_f32(tensor.shape().to_vec(), values).unwrap_or(tensor)
 }
 
 impl Compiled for PccxProgram {
     fn report(&self) -> ProgramReport {
-        let step = |op: &HostOp| HostStepReport {
-            node: format!("before instruction {}", op.position),
-            op: format!("host operation {}", op.kind),
-            output: String::new(),
-            reason: "the program says so".to_owned(),
-        };
+        let (program, host) = (&self.executable.program, self.host());
+        let [maximum, aggregate] = host.words;
+        let depth = self.config.l2_words.into();
+        let l2 = (maximum > 0).then(|| ("L2".to_owned(), MemoryReport { maximum, aggregate, depth }));
         ProgramReport {
             name: self.name.clone(),
-            target: format!("pccx:{}", self.program.preset()),
-            instructions: self.program.code.len(),
+            target: self.target.clone(),
+            instructions: program.code.len(),
             macs: Some(self.macs()),
-            memory: BTreeMap::new(),
-            host_steps: self.program.host_ops.iter().map(step).collect(),
-            layers: Vec::new(),
-            choices: BTreeMap::new(),
+            memory: l2.into_iter().collect(),
+            host_steps: self.host_steps(),
+            layers: host.layers.iter().map(|layer| layer.name.clone()).collect(),
+            choices: host.choices.clone(),
             saturated_constants: None,
-            warnings: Vec::new(),
+            warnings: host.warnings.clone(),
         }
     }
 
     fn inputs(&self) -> Vec<Port> {
-        Vec::new()
+        self.ports(&self.host().graph.inputs)
     }
 
     fn outputs(&self) -> Vec<Port> {
-        Vec::new()
+        self.ports(&self.host().graph.outputs)
+    }
+
+    fn layers(&self) -> Vec<Layer> {
+        let layer =
+            |layer: &crate::host::Layer| Layer { name: layer.name.clone(), results: layer.results.clone() };
+        self.host().layers.iter().map(layer).collect()
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
-        let bytes = artifact::write(&self.program).map_err(TargetError::failed)?;
+        let mut program = self.executable.program.clone();
+        if !self.host().layers.is_empty() {
+            program.extras.extend(self.host().sections());
+        }
+        let bytes = artifact::write(&program).map_err(TargetError::failed)?;
         Ok(vec![ArtifactFile { name: format!("{}.pcp", self.name), bytes }])
+    }
+
+    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+        let tensors = self.tensors(inputs).map_err(TargetError::failed)?;
+        let program = &self.executable.program;
+        let results =
+            runtime::run(&self.config, program, self.host(), &tensors).map_err(TargetError::failed)?;
+        let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
+            let values = floats(values);
+            // What the machine has of a float: the BF16 pattern.
+            let bits = |&value: &f32| i32::from(crate::bf16::bf(value));
+            let raw = values.as_f32().unwrap_or_default().iter().map(bits).collect();
+            Output { name: self.host().graph.value(id).name.clone(), values, raw }
+        });
+        Ok(RunResult { outputs: outputs.collect(), saturations: Saturations::default() })
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
         let timeline = self.timeline(options)?;
-        Ok(report::report(&self.config, &self.program.code, &timeline, &[], |_| 0))
+        let layers = &self.host().layers;
+        let work: Vec<LayerWork<'_>> =
+            layers.iter().map(|layer| LayerWork { name: &layer.name, macs: layer.macs }).collect();
+        let layer_of = |index: usize| layers.partition_point(|layer| layer.end as usize <= index);
+        Ok(report::report(&self.config, &self.executable.program.code, &timeline, &work, layer_of))
     }
 
     fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
         let timeline = self.timeline(options)?;
-        let (config, code) = (&self.config, &self.program.code);
+        let (config, code) = (&self.config, &self.executable.program.code);
         report::chrome_trace(config, code, &timeline, &self.name, out).map_err(TargetError::failed)
     }
 }

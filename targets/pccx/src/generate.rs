@@ -1,0 +1,139 @@
+//! [`Decoder`]: a language model on the machine, token by token, with its cache at the host
+//! (specification 5.5).
+
+use npukit_graph::decoder::{DecoderError, DecoderModel};
+use npukit_numeric::{Tensor, TensorData};
+use thiserror::Error;
+
+use crate::bf16::{bf, val};
+use crate::clock;
+use crate::config::Config;
+use crate::lower::{LowerError, Options, Weights, compile};
+use crate::runtime::{RunError, run};
+
+/// Why there is no next token.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum GenerateError {
+    /// The model does not take the tokens.
+    #[error(transparent)]
+    Model(#[from] DecoderError),
+    /// A step of the model has no program.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// A program does not run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// A language model in the middle of a text. Every step is compiled for its position; weights are
+/// quantised once.
+pub struct Decoder {
+    config: Config,
+    options: Options,
+    model: DecoderModel,
+    weights: Weights,
+    capacity: usize,
+    /// For each layer keys, then values, `[kv_heads, position, head]`, as the machine gave them.
+    caches: Vec<Vec<f32>>,
+    position: usize,
+}
+
+/// What taking tokens gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// Behind the last token.
+    pub logits: Vec<f32>,
+    /// Core cycles of all steps.
+    pub cycles: u64,
+}
+
+impl Decoder {
+    /// An empty text of at most `capacity` tokens.
+    ///
+    /// Errors: a capacity beyond the model's context.
+    pub fn new(
+        config: &Config,
+        options: Options,
+        model: &DecoderModel,
+        capacity: usize,
+    ) -> Result<Self, GenerateError> {
+        let limit = model.config().context;
+        if capacity == 0 || capacity > limit {
+            return Err(DecoderError::TooLong { position: 0, found: capacity, limit }.into());
+        }
+        let caches = vec![Vec::new(); 2 * model.config().layers];
+        let (config, model) = (config.clone(), model.clone());
+        Ok(Self { config, options, model, weights: Weights::default(), capacity, caches, position: 0 })
+    }
+
+    /// Forgets all tokens.
+    pub fn reset(&mut self) {
+        self.position = 0;
+        self.caches.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Takes tokens, as many at once as the options say.
+    ///
+    /// Errors: no tokens, tokens that are not of the vocabulary, more than the capacity; then none is taken.
+    pub fn take(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
+        let (position, found, limit) = (self.position, tokens.len(), self.capacity);
+        if position + found > limit {
+            return Err(DecoderError::TooLong { position, found, limit }.into());
+        }
+        let vocabulary = self.model.config().vocabulary;
+        if let Some(&token) = tokens.iter().find(|&&token| token >= vocabulary) {
+            return Err(DecoderError::Token { token, vocabulary }.into());
+        }
+        let mut taken = Err(DecoderError::NoTokens.into());
+        let mut cycles = 0;
+        for tokens in tokens.chunks(self.options.m_tile) {
+            let part = self.take_tile(tokens)?;
+            cycles += part.cycles;
+            taken = Ok(Taken { cycles, ..part });
+        }
+        taken
+    }
+
+    fn take_tile(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
+        let config = self.model.config();
+        let graph = self.model.extend(self.position, tokens.len())?;
+        let executable = compile(&self.config, &graph, &self.options, &mut self.weights)?;
+        let numbers = TensorData::I64(tokens.iter().map(|&token| token as i64).collect());
+        let shape = vec![config.kv_heads, self.position, config.head];
+        let (layers, vocabulary) = (config.layers, config.vocabulary);
+        let mut inputs = vec![tensor(vec![tokens.len()], numbers)?];
+        if self.position > 0 {
+            for cache in &self.caches {
+                inputs.push(tensor(shape.clone(), TensorData::F32(cache.clone()))?);
+            }
+        }
+        let program = &executable.program;
+        let results = run(&self.config, program, &executable.host, &inputs)?;
+        let cycles = clock::run_with_host(&self.config, &program.code, &program.syncs()).cycles;
+        let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
+        let all = results.first().map(floats).unwrap_or_default();
+        let logits = all.get(all.len().saturating_sub(vocabulary)..).unwrap_or_default().to_vec();
+        let heads = self.model.config().kv_heads;
+        for (cache, own) in self.caches.iter_mut().zip(results.iter().skip(1).take(2 * layers)) {
+            *cache = appended(cache, &floats(own), heads);
+        }
+        self.position += tokens.len();
+        Ok(Taken { logits, cycles })
+    }
+}
+
+fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, DecoderError> {
+    let (found, expected) = (vec![data.len()], shape.clone());
+    Tensor::new(shape, data).map_err(|_| DecoderError::Shape { name: "cache".to_owned(), found, expected })
+}
+
+/// `[heads, position, head]` with the rows of further tokens, as the cache holds them: BF16.
+fn appended(cache: &[f32], own: &[f32], heads: usize) -> Vec<f32> {
+    let (old, new) = (cache.len() / heads.max(1), own.len() / heads.max(1));
+    let part = |head: usize| {
+        let before = cache.get(head * old..(head + 1) * old).unwrap_or_default();
+        let behind = own.get(head * new..(head + 1) * new).unwrap_or_default();
+        before.iter().copied().chain(behind.iter().map(|&value| val(bf(value))))
+    };
+    (0..heads).flat_map(part).collect()
+}

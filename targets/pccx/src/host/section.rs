@@ -1,0 +1,214 @@
+//! [`Host`] as two sections of a container: its description in CBOR, and the elements of its constants.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_graph::{Graph, GraphError, Node, Op, OpError, Operator, Value, ValueId, ValueInfo};
+use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Host, Layer};
+use crate::program::Extra;
+
+/// Tag of the description.
+pub const HOST: [u8; 4] = *b"HGRF";
+/// Tag of the constants' elements, little-endian.
+pub const TENSORS: [u8; 4] = *b"HTNS";
+
+/// Why sections are no host's part.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum HostError {
+    /// Not the description.
+    #[error("section HGRF: {0}")]
+    Description(String),
+    /// A constant beyond the section of constants.
+    #[error("section HTNS: constant `{name}` takes {need} bytes from byte {offset} on; there are {have}")]
+    Constant {
+        /// Its name.
+        name: String,
+        /// Where it begins.
+        offset: u64,
+        /// Bytes it takes.
+        need: u64,
+        /// Bytes there are.
+        have: usize,
+    },
+    /// The graph breaks a rule.
+    #[error("section HGRF: {0}")]
+    Graph(#[from] GraphError),
+    /// A node does not take its operands.
+    #[error("section HGRF: node `{node}`: {error}")]
+    Node {
+        /// The node.
+        node: String,
+        /// Why.
+        error: OpError,
+    },
+    /// A node's results are not what the description says.
+    #[error("section HGRF: node `{node}` gives {computed:?}; the description says {said:?}")]
+    Results {
+        /// The node.
+        node: String,
+        /// Shapes and types it gives.
+        computed: Vec<ValueInfo>,
+        /// Those of the slots.
+        said: Vec<ValueInfo>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Description {
+    name: String,
+    slots: Vec<Slot>,
+    nodes: Vec<HostNode>,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+    layers: Vec<Layer>,
+    choices: BTreeMap<String, String>,
+    warnings: Vec<String>,
+    words: [u64; 2],
+}
+
+#[derive(Serialize, Deserialize)]
+struct Slot {
+    name: String,
+    shape: Vec<usize>,
+    element: ElementType,
+    /// Where the elements begin, of a constant.
+    constant: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HostNode {
+    name: String,
+    op: Op,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+}
+
+impl Host {
+    /// Its sections.
+    pub fn sections(&self) -> [Extra; 2] {
+        let numbers = |ids: &[ValueId]| ids.iter().map(|id| id.0).collect::<Vec<_>>();
+        let mut tensors = Vec::new();
+        let slots = self.graph.values.iter().map(|value| Slot {
+            name: value.name.clone(),
+            shape: value.info.shape.clone(),
+            element: value.info.element,
+            constant: value.constant.as_ref().map(|tensor| write(tensor.data(), &mut tensors)),
+        });
+        let node = |node: &Node| HostNode {
+            name: node.name.clone(),
+            op: node.op.clone(),
+            inputs: numbers(&node.inputs),
+            outputs: numbers(&node.outputs),
+        };
+        let description = Description {
+            name: self.graph.name.clone(),
+            slots: slots.collect(),
+            nodes: self.graph.nodes.iter().map(node).collect(),
+            inputs: numbers(&self.graph.inputs),
+            outputs: numbers(&self.graph.outputs),
+            layers: self.layers.clone(),
+            choices: self.choices.clone(),
+            warnings: self.warnings.clone(),
+            words: self.words,
+        };
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = ciborium::into_writer(&description, &mut bytes);
+        [Extra { tag: HOST, bytes }, Extra { tag: TENSORS, bytes: tensors }]
+    }
+
+    /// The host's part in the sections of a container; none in those of a program without.
+    ///
+    /// Errors: what is not what [`Host::sections`] writes, or breaks a rule of graphs.
+    pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
+        let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
+        let Some(bytes) = section(HOST) else { return Ok(None) };
+        let tensors = section(TENSORS).unwrap_or_default();
+        let description: Description =
+            ciborium::from_reader(bytes).map_err(|error| HostError::Description(error.to_string()))?;
+        let ids = |numbers: Vec<u32>| numbers.into_iter().map(ValueId).collect::<Vec<_>>();
+        let value = |slot: Slot| {
+            let constant = slot.constant.map(|offset| constant(&slot, offset, tensors)).transpose()?;
+            let info = ValueInfo { shape: slot.shape, element: slot.element };
+            Ok(Value { name: slot.name, info, constant })
+        };
+        let node = |node: HostNode| Node {
+            name: node.name,
+            op: node.op,
+            inputs: ids(node.inputs),
+            outputs: ids(node.outputs),
+        };
+        let graph = Graph {
+            name: description.name,
+            values: description.slots.into_iter().map(value).collect::<Result<_, HostError>>()?,
+            nodes: description.nodes.into_iter().map(node).collect(),
+            inputs: ids(description.inputs),
+            outputs: ids(description.outputs),
+            scales: BTreeMap::new(),
+        };
+        check(&graph)?;
+        let Description { layers, choices, warnings, words, .. } = description;
+        Ok(Some(Self { graph, layers, choices, warnings, words }))
+    }
+}
+
+/// Slots are filled by steps as well as by nodes, so that rules of order are not those of a whole graph.
+fn check(graph: &Graph) -> Result<(), HostError> {
+    let ends = graph.inputs.iter().chain(&graph.outputs);
+    let used = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
+    if let Some(id) = ends.chain(used).find(|id| id.0 as usize >= graph.values.len()) {
+        let (number, count) = (id.0, graph.values.len());
+        return Err(HostError::Description(format!("slot {number} is named, there are {count}")));
+    }
+    for node in &graph.nodes {
+        let operands: Vec<&Value> = node.inputs.iter().map(|&id| graph.value(id)).collect();
+        let failed = |error| HostError::Node { node: node.name.clone(), error };
+        let computed = node.op.infer(&operands).map_err(failed)?;
+        let said: Vec<ValueInfo> = node.outputs.iter().map(|&id| graph.value(id).info.clone()).collect();
+        if computed != said {
+            return Err(HostError::Results { node: node.name.clone(), computed, said });
+        }
+    }
+    Ok(())
+}
+
+/// Appends the elements; gives where they begin.
+fn write(data: &TensorData, bytes: &mut Vec<u8>) -> u64 {
+    let start = bytes.len() as u64;
+    match data {
+        TensorData::F32(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+        TensorData::I64(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+        TensorData::I32(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
+        TensorData::Bool(values) => bytes.extend(values.iter().map(|&value| u8::from(value))),
+    }
+    start
+}
+
+fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
+    let size: u64 = match slot.element.storage() {
+        Storage::F32 | Storage::I32 => 4,
+        Storage::I64 => 8,
+        Storage::Bool => 1,
+    };
+    let count = slot.shape.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis as u64));
+    let need = count.and_then(|count| count.checked_mul(size)).unwrap_or(u64::MAX);
+    let wrong = || HostError::Constant { name: slot.name.clone(), offset, need, have: tensors.len() };
+    let range = usize::try_from(offset).ok().zip(usize::try_from(need).ok());
+    let bytes = range.and_then(|(offset, need)| tensors.get(offset..)?.get(..need)).ok_or_else(wrong)?;
+    let four = || bytes.as_chunks::<4>().0.iter();
+    let data = match slot.element.storage() {
+        Storage::F32 => TensorData::F32(four().map(|&bytes| f32::from_le_bytes(bytes)).collect()),
+        Storage::I32 => TensorData::I32(four().map(|&bytes| i32::from_le_bytes(bytes)).collect()),
+        Storage::I64 => {
+            TensorData::I64(bytes.as_chunks::<8>().0.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect())
+        }
+        Storage::Bool => TensorData::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
+    };
+    let tensor = Tensor::new(slot.shape.clone(), data).ok();
+    let tensor = tensor.and_then(|tensor| tensor.with_element(slot.element).ok());
+    tensor.map(Arc::new).ok_or_else(wrong)
+}

@@ -1,0 +1,239 @@
+//! A graph to a program of the machine and its host: [`compile`].
+//!
+//! A [`Plan`](plan::Plan) says what is computed where; a [`Lowering`](machine::Lowering) emits it step by step,
+//! knowing what lies in L2 and what at the host. Whatever the machine has no form of is a host step, computed
+//! by the reference evaluator in `f32`.
+
+mod attend;
+mod attention;
+mod code;
+mod elementwise;
+mod fence;
+mod machine;
+mod memory;
+mod movement;
+mod norm;
+mod options;
+mod plan;
+mod product;
+mod rotary;
+
+use std::collections::BTreeMap;
+
+use npukit_graph::op::Binary;
+use npukit_graph::quantise::rows::RowsError;
+use npukit_graph::{Graph, Node, Op, Operator, ValueId};
+use thiserror::Error;
+
+pub use options::{Gelu, Isa, Kv, OptionError, Options};
+pub use product::Weights;
+
+use crate::config::Config;
+use crate::host::{Host, Layer};
+use crate::program::Program;
+use crate::weights::WeightError;
+use machine::Lowering;
+use plan::{Plan, Step, Work, operator};
+
+/// Why a graph has no program.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// Not enough of L2 even with everything else at the host.
+    #[error(
+        "node `{node}` needs room for {values} values in L2; the largest gap, with everything else at the host, \
+         has {largest} (L2 has {l2_words} words of 8): give it fewer tokens at once"
+    )]
+    L2Full {
+        /// The node.
+        node: String,
+        /// Values that have no place.
+        values: usize,
+        /// Values that would have one.
+        largest: usize,
+        /// Words of L2.
+        l2_words: u32,
+    },
+    /// Weights that cannot be quantised.
+    #[error("constant `{name}`: {error}")]
+    Rows {
+        /// The constant.
+        name: String,
+        /// Why.
+        error: RowsError,
+    },
+    /// Weights of a size no image has.
+    #[error("constant `{name}`: {error}")]
+    Weights {
+        /// The constant.
+        name: String,
+        /// Why.
+        error: WeightError,
+    },
+    /// A fault of ours.
+    #[error("the compiler made {0} that does not fit: a fault of npukit")]
+    Fault(&'static str),
+}
+
+/// A program, with what its host does.
+#[derive(Clone, Debug, Default)]
+pub struct Executable {
+    /// For the machine.
+    pub program: Program,
+    /// For the host.
+    pub host: Host,
+}
+
+/// Why the host computes what it does in a graph: operator and reason of each node it computes.
+pub fn host_nodes(graph: &Graph, options: &Options) -> Vec<(Node, String)> {
+    let plan = Plan::new(graph, options);
+    let reason = |step: &Step| match &step.work {
+        Work::Host(reason) => Some((plan.graph.node(*step.nodes.last()?).clone(), reason.clone())),
+        _ => None,
+    };
+    plan.steps.iter().filter_map(reason).collect()
+}
+
+/// Compiles a graph whose shapes are known. `weights` keeps what was quantised, for further graphs of
+/// the same constants.
+///
+/// Errors: what does not fit into L2, weights that are not finite.
+pub fn compile(
+    config: &Config,
+    graph: &Graph,
+    options: &Options,
+    weights: &mut Weights,
+) -> Result<Executable, LowerError> {
+    let plan = Plan::new(graph, options);
+    let mut lowering = Lowering::new(config, &plan, weights);
+    let mut host_nodes = Vec::new();
+    let mut layers = Vec::new();
+    let macs: Vec<u64> = graph.macs_by_node().collect();
+    for (index, step) in plan.steps.iter().enumerate() {
+        let names: Vec<&str> = step.nodes.iter().map(|&id| graph.node(id).name.as_str()).collect();
+        let name = names.last().copied().unwrap_or_default();
+        lowering.begin(index, name, step);
+        let host = lowering.emit(&plan, step, &mut host_nodes)?;
+        lowering.end(step);
+        layers.push(Layer {
+            name: names.join(" + "),
+            end: lowering.code.position(),
+            macs: step.nodes.iter().filter_map(|id| macs.get(id.0 as usize)).sum(),
+            results: step.results.iter().map(|&id| graph.value(id).name.clone()).collect(),
+            host: host.map(|reason| (operator(graph, step).to_owned(), reason)),
+        });
+    }
+    for id in graph.outputs.clone() {
+        lowering.to_host(id);
+    }
+    let words = lowering.words();
+    let Lowering { code, graph: mut slots, .. } = lowering;
+    slots.nodes = host_nodes;
+    forget_unused(&mut slots, &code);
+    let warnings = warnings(&plan, options);
+    let program = code.finish(options.isa == Isa::Ext);
+    let host = Host { graph: slots, layers, choices: options.choices(), warnings, words };
+    Ok(Executable { program, host })
+}
+
+/// Constants that became weights, or that nobody sends and nothing at the host uses, are not kept.
+fn forget_unused(slots: &mut Graph, code: &code::Code) {
+    use crate::host::HostStep;
+    let mut used: Vec<bool> = vec![false; slots.values.len()];
+    let sent = code.steps().filter_map(|step| match step {
+        HostStep::Send { slot, .. } | HostStep::Keys { slot, .. } | HostStep::Values { slot, .. } => {
+            Some(slot)
+        }
+        _ => None,
+    });
+    let ids = sent.chain(slots.nodes.iter().flat_map(|node| &node.inputs)).chain(&slots.outputs);
+    for id in ids {
+        used[id.0 as usize] = true;
+    }
+    for (value, used) in slots.values.iter_mut().zip(used) {
+        if !used {
+            value.constant = None;
+        }
+    }
+}
+
+fn warnings(plan: &Plan, options: &Options) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if plan.approximated > 0 {
+        warnings.push(format!(
+            "{} Gelu by the error function became the machine's, by tanh: up to 0.0005 apart; \
+             `--option gelu=exact` leaves them to the host",
+            plan.approximated
+        ));
+    }
+    let hosts = plan.steps.iter().filter(|step| matches!(step.work, Work::Host(_))).count();
+    if hosts > 0 && options.isa == Isa::Base {
+        warnings.push(format!("{hosts} nodes are computed by the host, whose time is not counted"));
+    }
+    warnings
+}
+
+impl Lowering<'_> {
+    /// Emits a step; gives the reason when the host computes it.
+    fn emit(
+        &mut self,
+        plan: &Plan,
+        step: &Step,
+        host_nodes: &mut Vec<Node>,
+    ) -> Result<Option<String>, LowerError> {
+        let (&[first, ..], &[result, ..]) = (&step.operands[..], &step.results[..]) else {
+            return self.on_host(plan, step, host_nodes, "it has no operands").map(Some);
+        };
+        match &step.work {
+            Work::Product(product) => self.product(product, &step.operands, result)?,
+            Work::Attention(attention) => self.attend(attention, plan, result)?,
+            Work::Norm(norm) => self.norm(norm, first, result)?,
+            Work::Rotary(rotary) => self.rotate(rotary, first, result)?,
+            Work::Function(function) => self.function(*function, first, result)?,
+            Work::Sigmoid => self.sigmoid(first, result)?,
+            Work::Swish(alpha) => self.swish(*alpha, first, result)?,
+            Work::Square => self.square(first, result)?,
+            Work::Factor(factor) => self.factor(*factor, first, result)?,
+            Work::Binary(kind) => {
+                let Some(&second) = step.operands.get(1) else { return Err(LowerError::Fault("a sum")) };
+                self.binary(&Binary { kind: *kind }, [first, second], result)?;
+            }
+            Work::Move(runs) if step.operands.iter().all(|&id| self.is_in_l2(id)) => {
+                self.rearrange(runs, &step.operands, &step.results)?;
+            }
+            Work::Move(_) => {
+                return self.on_host(plan, step, host_nodes, "its operands are at the host").map(Some);
+            }
+            Work::Host(reason) => return self.on_host(plan, step, host_nodes, reason).map(Some),
+        }
+        Ok(None)
+    }
+
+    fn on_host(
+        &mut self,
+        plan: &Plan,
+        step: &Step,
+        host_nodes: &mut Vec<Node>,
+        reason: &str,
+    ) -> Result<String, LowerError> {
+        let Some(&id) = step.nodes.last() else { return Err(LowerError::Fault("a step")) };
+        let node = plan.graph.node(id).clone();
+        let operands: Vec<ValueId> = node.inputs.clone();
+        for id in operands {
+            self.to_host(id);
+        }
+        self.code.step(crate::host::HostStep::Compute { node: host_nodes.len() as u32 });
+        node.outputs.iter().for_each(|&id| self.filled(id));
+        host_nodes.push(node);
+        Ok(reason.to_owned())
+    }
+}
+
+/// Names and reasons by operator, for reports.
+pub(crate) fn by_operator(nodes: &[(Node, String)]) -> BTreeMap<(&'static str, String), Vec<String>> {
+    let mut found: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
+    for (node, reason) in nodes {
+        found.entry((Op::name(&node.op), reason.clone())).or_default().push(node.name.clone());
+    }
+    found
+}

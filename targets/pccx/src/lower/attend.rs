@@ -1,0 +1,163 @@
+//! Attention: scores, softmax and context of one row after the other, with keys and values as weights of
+//! 4 bits (specification 5.4, 5.5).
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use npukit_graph::ValueId;
+
+use super::LowerError;
+use super::attention::Attention;
+use super::machine::Lowering;
+use super::memory::Region;
+use super::plan::Plan;
+use crate::config::WORD_LANES;
+use crate::host::{HostStep, Tokens};
+use crate::op::{CvoFlags, CvoFunc, MacFlags};
+use crate::weights::WeightImage;
+
+const PLAIN: CvoFlags = CvoFlags { sub_emax: false, recip_scale: false, accm: false };
+
+/// Most chances in L2 at a time: a quarter of the published one.
+const MOST_CHANCES: usize = 114_688 * WORD_LANES / 4;
+
+/// Weights of what a row sees.
+#[derive(Clone, Copy)]
+struct Sight {
+    keys: u32,
+    values: u32,
+    /// Slot of the values' scales, and where they are in L2 when the machine multiplies by them.
+    scales: ValueId,
+}
+
+/// Which matrices of keys and values, and which tokens of them.
+type Seen = ([usize; 2], Rc<Tokens>);
+
+impl Lowering<'_> {
+    pub(super) fn attend(
+        &mut self,
+        attention: &Attention,
+        plan: &Plan,
+        result: ValueId,
+    ) -> Result<(), LowerError> {
+        let rows = attention.seen.len();
+        let counts: Vec<usize> = attention.seen.iter().map(|tokens| count(tokens)).collect();
+        let most = counts.iter().copied().max().unwrap_or(0).next_multiple_of(WORD_LANES);
+        let sights = self.sights(attention)?;
+        let queries = self.fetch(attention.queries)?;
+        let [features, wide] = attention.features;
+        let (scores, region) = (self.allocate(most)?, self.allocate(rows * wide)?);
+        let group = (MOST_CHANCES / most.max(1)).clamp(1, rows);
+        let chances = self.allocate(group * most)?;
+        let rows: Vec<(usize, (Sight, usize))> = sights.into_iter().zip(counts).enumerate().collect();
+        for rows in rows.chunks(group) {
+            for (place, &(row, (sight, count))) in rows.iter().enumerate() {
+                let flags = MacFlags { findemax: true, accm: false, w_scale: true };
+                let query = queries.at(row * features);
+                self.code.product(sight.keys, query, scores.base, [1, features, count], flags);
+                self.softmax(scores, chances.at(place * most), count)?;
+            }
+            let seen: Vec<(Sight, usize)> = rows.iter().map(|(_, seen)| *seen).collect();
+            self.weigh(plan.extensions(), &seen, chances, most)?;
+            for (place, &(row, (sight, count))) in rows.iter().enumerate() {
+                let (from, to) = (chances.at(place * most), region.at(row * wide));
+                self.code.product(sight.values, from, to, [1, count, wide], MacFlags::default());
+            }
+        }
+        self.release(scores);
+        self.release(chances);
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// The softmax of what the last product left, with its largest taken off.
+    fn softmax(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
+        let shifted = CvoFlags { sub_emax: true, ..PLAIN };
+        self.code.cvo(CvoFunc::Exp, scores.base, scores.base, count, shifted);
+        self.code.cvo(CvoFunc::ReduceSum, scores.base, scores.head(), count, PLAIN);
+        let share = CvoFlags { recip_scale: true, ..PLAIN };
+        self.scale([scores.base, scores.head(), dst], true, count, share)
+    }
+
+    /// The host makes weights of keys and values; rows that see the same share them.
+    fn sights(&mut self, attention: &Attention) -> Result<Vec<Sight>, LowerError> {
+        self.to_host(attention.keys);
+        self.to_host(attention.values);
+        let mut known: HashMap<Seen, Sight> = HashMap::new();
+        let mut sights = Vec::new();
+        for (row, tokens) in attention.seen.iter().enumerate() {
+            let matrices = attention.rows.map(|rows| row / rows.max(1));
+            let seen = (matrices, Rc::clone(tokens));
+            let sight = match known.get(&seen) {
+                Some(&sight) => sight,
+                None => self.sight(attention, matrices, tokens)?,
+            };
+            known.insert(seen, sight);
+            sights.push(sight);
+        }
+        Ok(sights)
+    }
+
+    fn sight(
+        &mut self,
+        attention: &Attention,
+        matrices: [usize; 2],
+        tokens: &Tokens,
+    ) -> Result<Sight, LowerError> {
+        let ([features, wide], count) = (attention.features, count(tokens));
+        let empty = |n: usize, k: usize, scales: Option<Vec<f32>>| {
+            let image = WeightImage::new(n, k, &vec![0; n * k], scales);
+            image.map(Arc::new).map_err(|_| LowerError::Fault("weights of keys"))
+        };
+        let keys = self.code.image(empty(count, features, Some(vec![0.0; count]))?);
+        let values = self.code.image(empty(wide, count, None)?);
+        let scales = self.slot("scales of values", vec![count]);
+        let tokens = tokens.clone();
+        let [key_matrix, value_matrix] = matrices.map(|matrix| matrix as u32);
+        let factor = attention.factor;
+        let step = HostStep::Keys {
+            slot: attention.keys,
+            matrix: key_matrix,
+            image: keys,
+            factor,
+            tokens: tokens.clone(),
+        };
+        self.code.step(step);
+        let (slot, matrix) = (attention.values, value_matrix);
+        self.code.step(HostStep::Values { slot, matrix, image: values, scales, tokens });
+        self.filled(scales);
+        Ok(Sight { keys, values, scales })
+    }
+
+    /// Multiplies each row's chances by the scales of the values they are of.
+    fn weigh(
+        &mut self,
+        extensions: bool,
+        rows: &[(Sight, usize)],
+        chances: Region,
+        most: usize,
+    ) -> Result<(), LowerError> {
+        if extensions {
+            for (row, &(sight, count)) in rows.iter().enumerate() {
+                let scales = self.fetch(sight.scales)?;
+                self.code.cvo(CvoFunc::Mul, scales.base, chances.at(row * most), count, PLAIN);
+            }
+            rows.iter().for_each(|(sight, _)| self.forget(sight.scales));
+            return Ok(());
+        }
+        let slot = self.slot("chances", vec![chances.values]);
+        let place = self.code.store(chances);
+        self.code.receive(slot, place);
+        for (row, (sight, _)) in rows.iter().enumerate() {
+            let start = (row * most) as u32;
+            self.code.step(HostStep::Weigh { slot, start, scales: sight.scales });
+        }
+        self.code.send(slot, chances);
+        Ok(())
+    }
+}
+
+fn count(tokens: &Tokens) -> usize {
+    tokens.iter().map(|run| run.len()).sum()
+}

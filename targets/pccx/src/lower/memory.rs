@@ -1,0 +1,132 @@
+//! L2 as it fills and empties: [`Memory`].
+
+use std::collections::BTreeMap;
+
+use crate::config::WORD_LANES;
+
+/// Values in L2: flat, row-major, from a word on. The word before it is its own too: SCALE takes its scalar
+/// from there (specification 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    /// Word of the first value.
+    pub base: u32,
+    /// Values.
+    pub values: usize,
+}
+
+impl Region {
+    /// The word of value `index`, which begins one.
+    pub const fn at(self, index: usize) -> u32 {
+        self.base + (index / WORD_LANES) as u32
+    }
+
+    /// The word before, which is its own.
+    pub const fn head(self) -> u32 {
+        self.base - 1
+    }
+
+    /// Words, the one before among them.
+    const fn words(self) -> u32 {
+        self.values.div_ceil(WORD_LANES) as u32 + 1
+    }
+}
+
+/// Which words are free.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    /// Free words by their first: up to, exclusive.
+    free: BTreeMap<u32, u32>,
+    in_use: u64,
+    /// Most words in use at once.
+    pub maximum: u64,
+    /// Words of all that was placed.
+    pub aggregate: u64,
+}
+
+impl Memory {
+    pub fn new(words: u32) -> Self {
+        Self { free: BTreeMap::from([(0, words)]), in_use: 0, maximum: 0, aggregate: 0 }
+    }
+
+    /// The lowest place for so many values.
+    pub fn allocate(&mut self, values: usize) -> Option<Region> {
+        // More than the address space has no place.
+        let words = u32::try_from(values.div_ceil(WORD_LANES) + 1).ok()?;
+        let (&start, &end) = self.free.iter().find(|&(start, end)| end - start >= words)?;
+        self.free.remove(&start);
+        if start + words < end {
+            self.free.insert(start + words, end);
+        }
+        self.in_use += u64::from(words);
+        self.maximum = self.maximum.max(self.in_use);
+        self.aggregate += u64::from(words);
+        Some(Region { base: start + 1, values })
+    }
+
+    pub fn release(&mut self, region: Region) {
+        let (mut start, mut end) = (region.head(), region.head() + region.words());
+        self.in_use -= u64::from(region.words());
+        if let Some((&before, &until)) = self.free.range(..start).next_back()
+            && until == start
+        {
+            self.free.remove(&before);
+            start = before;
+        }
+        if let Some(until) = self.free.remove(&end) {
+            end = until;
+        }
+        self.free.insert(start, end);
+    }
+
+    /// The largest number of values that have a place.
+    pub fn largest(&self) -> usize {
+        let words = self.free.iter().map(|(start, end)| end - start).max().unwrap_or(0);
+        words.saturating_sub(1) as usize * WORD_LANES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_region_owns_the_word_before_it() {
+        let mut memory = Memory::new(10);
+        let first = memory.allocate(9).unwrap();
+        assert_eq!((first.base, first.head(), first.at(8)), (1, 0, 2));
+        let second = memory.allocate(8).unwrap();
+        assert_eq!(second.base, 4);
+        assert_eq!((memory.largest(), memory.maximum), (32, 5));
+        assert!(memory.allocate(40).is_none());
+        memory.release(first);
+        memory.release(second);
+        assert_eq!((memory.largest(), memory.maximum, memory.aggregate), (72, 5, 5));
+    }
+
+    proptest! {
+        /// No two regions share a word, and what is released is free again.
+        #[test]
+        fn regions_are_apart(sizes in prop::collection::vec((1usize..40, any::<bool>()), 1..40)) {
+            let mut memory = Memory::new(60);
+            let mut held: Vec<Region> = Vec::new();
+            for (size, release) in sizes {
+                if let Some(region) = memory.allocate(size) {
+                    let words = |region: Region| region.head()..region.head() + region.words();
+                    for &other in &held {
+                        let (a, b) = (words(region), words(other));
+                        prop_assert!(a.end <= b.start || b.end <= a.start);
+                    }
+                    prop_assert!(words(region).end <= 60);
+                    held.push(region);
+                }
+                if release && !held.is_empty() {
+                    memory.release(held.remove(0));
+                }
+            }
+            held.into_iter().for_each(|region| memory.release(region));
+            prop_assert_eq!(memory.largest(), 59 * 8);
+        }
+    }
+}

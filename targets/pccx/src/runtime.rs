@@ -1,0 +1,352 @@
+//! Runs a program with its host's part: [`run`]. Instructions go to the machine, steps between them are
+//! the host's.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use npukit_graph::quantise::rows::{Int4Rows, RowsError};
+use npukit_graph::{EvalError, OpError, Operator, ValueId};
+use npukit_numeric::Tensor;
+use npukit_sim::Fault;
+use thiserror::Error;
+
+use crate::bf16::{bf, val};
+use crate::config::{Config, WORD_BYTES};
+use crate::fault::{Direction, FaultKind};
+use crate::host::{Host, HostStep, StepError, Tokens};
+use crate::machine::{AccessError, Machine};
+use crate::op::Op;
+use crate::program::Program;
+use crate::state::MachineError;
+use crate::weights::{WeightError, WeightImage};
+
+/// Why a program did not run to its end.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// An instance that cannot be simulated.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// A window MEMCPY cannot use.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// An instruction at fault.
+    #[error(transparent)]
+    Fault(#[from] Fault<FaultKind>),
+    /// A host operation without meaning.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// A slot is used that nothing has filled.
+    #[error("host operation {index} uses slot `{slot}`, which nothing before it fills")]
+    Empty {
+        /// Which operation.
+        index: usize,
+        /// The slot.
+        slot: String,
+    },
+    /// A place that is not in a window.
+    #[error("host operation {index}: {bytes} bytes at unit {unit} end beyond window {window} {direction}")]
+    Window {
+        /// Which operation.
+        index: usize,
+        /// The window.
+        window: u32,
+        /// Its direction.
+        direction: Direction,
+        /// First unit of 16 bytes.
+        unit: u32,
+        /// Bytes wanted.
+        bytes: usize,
+    },
+    /// A slot of another type or form than the step takes.
+    #[error("host operation {index}: slot `{slot}` is {found}; the step takes {legal}")]
+    Slot {
+        /// Which operation.
+        index: usize,
+        /// The slot.
+        slot: String,
+        /// What it is.
+        found: String,
+        /// What would do.
+        legal: String,
+    },
+    /// Keys or values that do not become weights.
+    #[error("host operation {index}: slot `{slot}`: {error}")]
+    Rows {
+        /// Which operation.
+        index: usize,
+        /// The slot.
+        slot: String,
+        /// Why.
+        error: RowsError,
+    },
+    /// Weights of a size that no image has.
+    #[error("host operation {index}: {error}")]
+    Weights {
+        /// Which operation.
+        index: usize,
+        /// Why.
+        error: WeightError,
+    },
+    /// A node that the host does not compute.
+    #[error("the host computes node `{node}`: {error}")]
+    Node {
+        /// The node.
+        node: String,
+        /// Why not.
+        error: OpError,
+    },
+    /// Inputs that do not fit.
+    #[error(transparent)]
+    Inputs(#[from] EvalError),
+}
+
+/// The slots after a run.
+pub type Slots = BTreeMap<ValueId, Arc<Tensor>>;
+
+/// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
+///
+/// Errors: inputs that do not fit, and whatever keeps an instruction or a host operation from being done.
+pub fn run(
+    config: &Config,
+    program: &Program,
+    host: &Host,
+    inputs: &[Tensor],
+) -> Result<Vec<Tensor>, RunError> {
+    let mut run = Run::new(config, program, host, inputs)?;
+    let mut index = 0;
+    for (before, range) in program.segments() {
+        for op in before {
+            run.step(index, &HostStep::decode(index, op)?)?;
+            index += 1;
+        }
+        run.execute(range)?;
+    }
+    host.graph.outputs.iter().map(|&id| run.slot(index, id).map(|tensor| Tensor::clone(&tensor))).collect()
+}
+
+struct Run<'a> {
+    program: &'a Program,
+    host: &'a Host,
+    machine: Machine,
+    slots: Slots,
+    /// Weights that the host has made.
+    images: BTreeMap<u32, Arc<WeightImage>>,
+    /// Products issued.
+    products: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        config: &Config,
+        program: &'a Program,
+        host: &'a Host,
+        inputs: &[Tensor],
+    ) -> Result<Self, RunError> {
+        npukit_graph::eval::check_inputs(&host.graph, inputs)?;
+        let mut machine = Machine::new(config)?;
+        for window in &program.windows {
+            let bytes = usize::try_from(window.size_bytes).unwrap_or(usize::MAX).min(1 << 21);
+            machine.bind_window(window.direction, window.number, vec![0; bytes])?;
+        }
+        let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone()));
+        let slots = host.graph.inputs.iter().copied().zip(inputs).collect();
+        Ok(Self { program, host, machine, slots, images: BTreeMap::new(), products: 0 })
+    }
+
+    /// Instructions between two host operations.
+    fn execute(&mut self, range: Range<usize>) -> Result<(), RunError> {
+        let ops = self.program.code.get(range.clone()).unwrap_or_default();
+        for _ in ops.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))) {
+            let number = self.program.bindings.get(self.products).copied().unwrap_or(u32::MAX);
+            let made = self.images.get(&number).or_else(|| self.program.images.get(number as usize));
+            // A missing one is the instruction's fault.
+            if let Some(image) = made {
+                self.machine.bind_weights(Arc::clone(image));
+            }
+            self.products += 1;
+        }
+        let within =
+            |fault: Fault<FaultKind>| Fault { instruction: fault.instruction + range.start, ..fault };
+        Ok(self.machine.run(ops, &mut |_| ()).map_err(within)?)
+    }
+
+    fn name(&self, id: ValueId) -> String {
+        self.host.graph.values.get(id.0 as usize).map_or_else(|| id.0.to_string(), |value| value.name.clone())
+    }
+
+    fn slot(&self, index: usize, id: ValueId) -> Result<Arc<Tensor>, RunError> {
+        let count = self.host.graph.values.len();
+        let value = self.host.graph.values.get(id.0 as usize);
+        let value = value.ok_or(StepError::Missing { index, what: "slot", number: id.0, count })?;
+        let filled = self.slots.get(&id).or(value.constant.as_ref()).cloned();
+        filled.ok_or_else(|| RunError::Empty { index, slot: value.name.clone() })
+    }
+
+    fn wrong(&self, index: usize, id: ValueId, tensor: &Tensor, legal: &str) -> RunError {
+        let found = format!("{:?} {}", tensor.shape(), tensor.element().name());
+        RunError::Slot { index, slot: self.name(id), found, legal: legal.to_owned() }
+    }
+
+    fn step(&mut self, index: usize, step: &HostStep) -> Result<(), RunError> {
+        match step {
+            &HostStep::Receive { slot, window, unit } => self.receive(index, slot, window, unit),
+            &HostStep::Send { slot, window, unit } => self.send(index, slot, window, unit),
+            &HostStep::Compute { node } => self.compute(index, node),
+            &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
+            HostStep::Keys { slot, matrix, image, factor, tokens } => {
+                let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;
+                let scales = keys.scales().iter().map(|scale| scale * factor).collect();
+                self.bind(index, *image, [keys.rows(), features], keys.codes(), Some(scales))
+            }
+            HostStep::Values { slot, matrix, image, scales, tokens } => {
+                let (values, features) = self.rows(index, *slot, *matrix, tokens, Axis::Rows)?;
+                let by_feature = |i| values.codes().iter().skip(i).step_by(features).copied();
+                let codes: Vec<i8> = (0..features).flat_map(by_feature).collect();
+                self.fill(index, *scales, values.scales().to_vec())?;
+                self.bind(index, *image, [features, values.rows()], &codes, None)
+            }
+        }
+    }
+
+    fn receive(&mut self, index: usize, slot: ValueId, window: u32, unit: u32) -> Result<(), RunError> {
+        let info = self.host.graph.values.get(slot.0 as usize).map(|value| value.info.shape.iter().product());
+        let count = self.host.graph.values.len();
+        let values: usize = info.ok_or(StepError::Missing { index, what: "slot", number: slot.0, count })?;
+        let bytes = self.window(index, Direction::L2ToHost, window, unit, values)?;
+        let values = bytes.as_chunks::<2>().0.iter().map(|&pair| val(u16::from_le_bytes(pair))).collect();
+        self.fill(index, slot, values)
+    }
+
+    /// Fills a slot of floats; their number is the slot's.
+    fn fill(&mut self, index: usize, slot: ValueId, values: Vec<f32>) -> Result<(), RunError> {
+        let value = self.host.graph.values.get(slot.0 as usize);
+        let (number, count) = (slot.0, self.host.graph.values.len());
+        let info = &value.ok_or(StepError::Missing { index, what: "slot", number, count })?.info;
+        let found = values.len();
+        let tensor = Tensor::from_f32(info.shape.clone(), values).ok();
+        let tensor = tensor.and_then(|tensor| tensor.with_element(info.element).ok());
+        let tensor = tensor.ok_or_else(|| RunError::Slot {
+            index,
+            slot: self.name(slot),
+            found: format!("{:?} {}", info.shape, info.element.name()),
+            legal: format!("{found} floats"),
+        })?;
+        self.slots.insert(slot, Arc::new(tensor));
+        Ok(())
+    }
+
+    fn send(&mut self, index: usize, slot: ValueId, window: u32, unit: u32) -> Result<(), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let bytes = self.window(index, Direction::HostToL2, window, unit, values.len())?;
+        for (pair, &value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(values) {
+            *pair = bf(value).to_le_bytes();
+        }
+        Ok(())
+    }
+
+    /// The bytes of `values` BF16 values in a window.
+    fn window(
+        &mut self,
+        index: usize,
+        direction: Direction,
+        window: u32,
+        unit: u32,
+        values: usize,
+    ) -> Result<&mut [u8], RunError> {
+        let (start, bytes) = (unit as usize * WORD_BYTES, 2 * values);
+        let content = self.machine.window_mut(direction, window);
+        content.and_then(|content| content.get_mut(start..)?.get_mut(..bytes)).ok_or(RunError::Window {
+            index,
+            window,
+            direction,
+            unit,
+            bytes,
+        })
+    }
+
+    fn compute(&mut self, index: usize, number: u32) -> Result<(), RunError> {
+        let count = self.host.graph.nodes.len();
+        let node = self.host.graph.nodes.get(number as usize);
+        let node = node.ok_or(StepError::Missing { index, what: "node", number, count })?;
+        let operands =
+            node.inputs.iter().map(|&id| self.slot(index, id)).collect::<Result<Vec<_>, RunError>>()?;
+        let operands: Vec<&Tensor> = operands.iter().map(Arc::as_ref).collect();
+        let failed = |error| RunError::Node { node: node.name.clone(), error };
+        let results = node.op.eval(&operands).map_err(failed)?;
+        self.slots.extend(node.outputs.iter().copied().zip(results.into_iter().map(Arc::new)));
+        Ok(())
+    }
+
+    fn weigh(&mut self, index: usize, slot: ValueId, start: u32, scales: ValueId) -> Result<(), RunError> {
+        let (tensor, scales) = (self.slot(index, slot)?, self.slot(index, scales)?);
+        let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
+        let scales = scales.as_f32().unwrap_or_default();
+        let mut values = values.to_vec();
+        let part = values.get_mut(start as usize..).and_then(|rest| rest.get_mut(..scales.len()));
+        let part = part.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;
+        part.iter_mut().zip(scales).for_each(|(value, scale)| *value *= scale);
+        self.fill(index, slot, values)
+    }
+
+    /// The vectors of `tokens` in a matrix of a slot, quantised to a row each, and how many features a vector has.
+    fn rows(
+        &self,
+        index: usize,
+        slot: ValueId,
+        matrix: u32,
+        tokens: &Tokens,
+        axis: Axis,
+    ) -> Result<(Int4Rows, usize), RunError> {
+        let tensor = self.slot(index, slot)?;
+        let wrong = |legal: &str| self.wrong(index, slot, &tensor, legal);
+        let &[.., rows, columns] = tensor.shape() else { return Err(wrong("matrices")) };
+        let all = tensor.as_f32().ok_or_else(|| wrong("floats"))?;
+        let start = (matrix as usize).checked_mul(rows * columns);
+        let values = start.and_then(|start| all.get(start..)?.get(..rows * columns));
+        let values = values.filter(|values| !values.is_empty()).ok_or_else(|| wrong("more matrices"))?;
+        let (there, features) = match axis {
+            Axis::Rows => (rows, columns),
+            Axis::Columns => (columns, rows),
+        };
+        if tokens.iter().any(|run| run.end as usize > there) {
+            return Err(wrong("more tokens"));
+        }
+        let vector = |token: usize| {
+            let (first, step) = match axis {
+                Axis::Rows => (token * columns, 1),
+                Axis::Columns => (token, columns),
+            };
+            values.iter().skip(first).step_by(step).take(features).copied()
+        };
+        let tokens = tokens.iter().flat_map(|run| run.start as usize..run.end as usize);
+        let taken: Vec<f32> = tokens.flat_map(vector).collect();
+        let named = |error| RunError::Rows { index, slot: self.name(slot), error };
+        let rows = Int4Rows::new(taken.len() / features, features, &taken).map_err(named)?;
+        Ok((rows, features))
+    }
+
+    /// Makes weights of which the next products take theirs.
+    fn bind(
+        &mut self,
+        index: usize,
+        image: u32,
+        [n, k]: [usize; 2],
+        codes: &[i8],
+        scales: Option<Vec<f32>>,
+    ) -> Result<(), RunError> {
+        let weights = WeightImage::new(n, k, codes, scales);
+        let weights = weights.map_err(|error| RunError::Weights { index, error })?;
+        self.images.insert(image, Arc::new(weights));
+        Ok(())
+    }
+}
+
+/// Along which axis of a matrix the tokens follow each other.
+#[derive(Clone, Copy)]
+enum Axis {
+    Rows,
+    Columns,
+}
