@@ -18,11 +18,9 @@ mod plan;
 mod product;
 mod rotary;
 
-use std::collections::BTreeMap;
-
 use npukit_graph::op::Binary;
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{Graph, Node, Op, Operator, ValueId};
+use npukit_graph::{Graph, Node, ValueId};
 use thiserror::Error;
 
 pub use options::{Gelu, Isa, Kv, OptionError, Options};
@@ -124,7 +122,7 @@ pub fn compile(
         });
     }
     for id in graph.outputs.clone() {
-        lowering.to_host(id);
+        lowering.bring_to_host(id);
     }
     let words = lowering.words();
     let Lowering { code, graph: mut slots, .. } = lowering;
@@ -220,20 +218,11 @@ impl Lowering<'_> {
         let node = plan.graph.node(id).clone();
         let operands: Vec<ValueId> = node.inputs.clone();
         for id in operands {
-            self.to_host(id);
+            self.bring_to_host(id);
         }
         self.code.step(crate::host::HostStep::Compute { node: host_nodes.len() as u32 });
         node.outputs.iter().for_each(|&id| self.filled(id));
         host_nodes.push(node);
         Ok(reason.to_owned())
     }
-}
-
-/// Names and reasons by operator, for reports.
-pub(crate) fn by_operator(nodes: &[(Node, String)]) -> BTreeMap<(&'static str, String), Vec<String>> {
-    let mut found: BTreeMap<(&'static str, String), Vec<String>> = BTreeMap::new();
-    for (node, reason) in nodes {
-        found.entry((Op::name(&node.op), reason.clone())).or_default().push(node.name.clone());
-    }
-    found
 }

@@ -82,8 +82,8 @@ impl Lowering<'_> {
 
     /// The host makes weights of keys and values; rows that see the same share them.
     fn sights(&mut self, attention: &Attention) -> Result<Vec<Sight>, LowerError> {
-        self.to_host(attention.keys);
-        self.to_host(attention.values);
+        self.bring_to_host(attention.keys);
+        self.bring_to_host(attention.values);
         let mut known: HashMap<Seen, Sight> = HashMap::new();
         let mut sights = Vec::new();
         for (row, tokens) in attention.seen.iter().enumerate() {

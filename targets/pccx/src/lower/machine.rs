@@ -213,7 +213,7 @@ impl<'a> Lowering<'a> {
         if self.graph.constant(id).is_some() || self.graph.inputs.contains(&id) {
             self.code.send_first(id, region);
         } else {
-            self.to_host(id);
+            self.bring_to_host(id);
             self.code.send(id, region);
         }
     }
@@ -262,7 +262,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The value is in its slot from here on.
-    pub fn to_host(&mut self, id: ValueId) {
+    pub fn bring_to_host(&mut self, id: ValueId) {
         self.store(id);
         if let Some(at @ AtHost::Window(_)) = self.at_host.get_mut(&id) {
             let AtHost::Window(place) = std::mem::replace(at, AtHost::Slot) else { return };
