@@ -5,7 +5,6 @@ use npukit_graph::decoder::{DecoderError, DecoderModel};
 use npukit_numeric::{Tensor, TensorData};
 use thiserror::Error;
 
-use crate::bf16::{bf, val};
 use crate::clock;
 use crate::config::Config;
 use crate::lower::{LowerError, Options, Weights, compile};
@@ -127,13 +126,13 @@ fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, DecoderError> {
     Tensor::new(shape, data).map_err(|_| DecoderError::Shape { name: "cache".to_owned(), found, expected })
 }
 
-/// `[heads, position, head]` with the rows of further tokens, as the cache holds them: BF16.
+/// `[heads, position, head]` with the rows of further tokens.
 fn appended(cache: &[f32], own: &[f32], heads: usize) -> Vec<f32> {
     let (old, new) = (cache.len() / heads.max(1), own.len() / heads.max(1));
     let part = |head: usize| {
         let before = cache.get(head * old..(head + 1) * old).unwrap_or_default();
         let behind = own.get(head * new..(head + 1) * new).unwrap_or_default();
-        before.iter().copied().chain(behind.iter().map(|&value| val(bf(value))))
+        before.iter().chain(behind).copied()
     };
     (0..heads).flat_map(part).collect()
 }
