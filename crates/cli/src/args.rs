@@ -260,7 +260,8 @@ pub struct TimeArgs {
     /// Write whole blocks of so many performance samples
     #[arg(long, value_name = "SAMPLES", requires = "samples")]
     pub sample_block: Option<String>,
-    /// Write what each unit does when, as a Chrome trace for <https://ui.perfetto.dev>
+    /// Write what each unit does when, as a Chrome trace for <https://ui.perfetto.dev>; in the
+    /// format of the target's own tools when the name ends as theirs do
     #[arg(long, value_name = "OUT.json")]
     pub trace: Option<PathBuf>,
     /// Write what every part of the machine does in each cycle, as text

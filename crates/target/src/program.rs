@@ -106,6 +106,21 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("time --trace"))
     }
 
+    /// File name extensions, without the dot, of the traces of the target's own tools.
+    fn trace_extensions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// As [`Self::trace`], in the format of one of [`Self::trace_extensions`].
+    fn trace_as(
+        &self,
+        _extension: &str,
+        _options: &TimeOptions,
+        _out: &mut dyn Write,
+    ) -> Result<(), TargetError> {
+        Err(self.unsupported("time --trace"))
+    }
+
     /// Writes what every part of the machine does in each cycle, as text.
     fn cycles(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
         Err(self.unsupported("time --cycles"))

@@ -12,7 +12,7 @@ use crate::clock::{Span, Timeline, Wait};
 use crate::config::Config;
 use crate::op::Op;
 use crate::timing::{Bound, Engine};
-use crate::trace::{Event, EventType, Trace};
+use crate::trace::{Arch, Container, Event, EventType, Trace};
 
 /// Name of the cost model.
 const MODEL: &str = "model";
@@ -236,8 +236,25 @@ pub fn chrome_trace(
     trace.finish()
 }
 
+/// The timeline in a `.pccx` container; the peak counts a multiply-accumulate as two operations.
+pub fn lab_container(config: &Config, ops: &[Op], timeline: &Timeline) -> Container {
+    let timing = &config.timing;
+    let arch = Arch {
+        mac_dims: [timing.gemm.rows as u32, timing.gemm.columns as u32],
+        isa_version: "v002".to_owned(),
+        peak_tops: 2.0 * multipliers(config) as f64 * timing.core_mhz / 1e6,
+    };
+    Container {
+        lab_version: concat!("npukit-", env!("CARGO_PKG_VERSION")).to_owned(),
+        arch,
+        cores: 1,
+        clock_mhz: timing.core_mhz.round() as u64,
+        trace: lab_trace(ops, timeline),
+    }
+}
+
 /// The timeline as events of the `.pccx` container, on one core.
-pub fn lab_trace(ops: &[Op], timeline: &Timeline) -> Trace {
+fn lab_trace(ops: &[Op], timeline: &Timeline) -> Trace {
     let event = |(op, span): (&Op, &Span)| {
         let event = match op {
             Op::Gemv(_) | Op::Gemm(_) | Op::Cvo(_) => EventType::MacCompute,

@@ -18,6 +18,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         source: source(&args.source, &args.calibration),
         options: options(args),
         from_samples: args.from_samples.clone(),
+        trace_extension: args.trace.as_ref().and_then(|path| Some(path.extension()?.to_str()?.to_owned())),
     };
     let paths = [&args.trace, &args.cycles, &args.samples, &args.by_instruction];
     let staged = paths.map(|path| path.as_deref().map(Staged::new).transpose());

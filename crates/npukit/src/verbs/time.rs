@@ -19,12 +19,15 @@ pub struct Request {
     pub options: BTreeMap<String, String>,
     /// A file of what the hardware's sampling unit gave, to report instead of what we compute.
     pub from_samples: Option<String>,
+    /// File name extension of the trace, without the dot: that of a format of the target's own tools, if it
+    /// has one of that name.
+    pub trace_extension: Option<String>,
 }
 
 /// Where to write what is too long for a report.
 #[derive(Default)]
 pub struct Sinks<'a> {
-    /// Takes a Chrome trace of what each unit does when.
+    /// Takes what each unit does when: a Chrome trace, or what [`Request::trace_extension`] names.
     pub trace: Option<&'a mut dyn Write>,
     /// Takes what every part of the machine does in each cycle, as text.
     pub cycles: Option<&'a mut dyn Write>,
@@ -67,7 +70,11 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
         None => compiled.time(&options)?,
     };
     if let Some(out) = sinks.trace {
-        compiled.trace(&options, out)?;
+        let own = request.trace_extension.as_deref();
+        match own.filter(|extension| compiled.trace_extensions().contains(extension)) {
+            Some(extension) => compiled.trace_as(extension, &options, out)?,
+            None => compiled.trace(&options, out)?,
+        }
     }
     if let Some(out) = sinks.cycles {
         compiled.cycles(&options, out)?;

@@ -181,4 +181,18 @@ impl Compiled for PccxProgram {
         let (config, code) = (&self.config, &self.executable.program.code);
         report::chrome_trace(config, code, &timeline, &self.name, out).map_err(TargetError::failed)
     }
+    fn trace_extensions(&self) -> &'static [&'static str] {
+        &["pccx"]
+    }
+
+    fn trace_as(
+        &self,
+        _extension: &str,
+        options: &TimeOptions,
+        out: &mut dyn Write,
+    ) -> Result<(), TargetError> {
+        let timeline = self.timeline(options)?;
+        let container = report::lab_container(&self.config, &self.program.code, &timeline);
+        out.write_all(&container.write()).map_err(TargetError::failed)
+    }
 }

@@ -1,10 +1,12 @@
 //! Time: a decoder of the size of Gemma 3N E4B against the bounds of specification 6.2, and reports.
 
+use npukit_pccx::artifact::write;
 use npukit_pccx::clock::{Timeline, run};
 use npukit_pccx::op::{Cache, Mac, Memset, Op, Shape};
-use npukit_pccx::report::{lab_trace, limits, report};
+use npukit_pccx::report::{lab_container, limits, report};
 use npukit_pccx::trace::Container;
-use npukit_pccx::{Config, lab};
+use npukit_pccx::{Config, Pccx, Program, lab};
+use npukit_target::{Target, TimeOptions};
 
 /// (N, K) of the products of a layer (specification 5.1), and how many there are of each.
 const LAYER: [(u16, u16, usize); 8] = [
@@ -90,9 +92,38 @@ fn reports_add_up_and_traces_are_containers() {
     assert!(report.kinds.iter().any(|kind| kind.kind == "GEMV, bound by weights"));
     assert!(report.notes.iter().any(|note| note.contains("the weight ports of GEMV")), "{:?}", report.notes);
     assert!(report.roofline.distance.unwrap() < 1.05);
-    let trace = lab_trace(&ops, &timeline);
-    let container = Container { cores: 1, clock_mhz: 400, ..Container::of_the_lab(trace, 1) };
+    let container = lab_container(&config, &ops, &timeline);
     let (again, warnings) = Container::read(&container.write()).unwrap();
     assert_eq!((again, warnings.len()), (container, 0));
     assert_eq!(lab::generate(0, 1).total_cycles, 474_540);
+}
+
+/// What a program's trace is in the format of the laboratory, byte by byte from specification 7.4.
+#[test]
+fn traces_of_the_laboratory_are_written_by_their_extension() {
+    let program = Program { code: vec![Op::Kick, Op::Kick], ..Program::default() };
+    let bytes = write(&program).unwrap();
+    let files = |_: &str| Ok(bytes.clone());
+    let compiled = Pccx.load("two.pcp", &files).unwrap();
+    assert_eq!(compiled.trace_extensions(), ["pccx"]);
+    let mut trace = Vec::new();
+    compiled.trace_as("pccx", &TimeOptions::default(), &mut trace).unwrap();
+    assert_eq!(trace[..8], *b"PCCX\x01\x01\0\0");
+    let (length, rest) = trace[8..].split_first_chunk().unwrap();
+    let (header, payload) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let header: serde_json::Value = serde_json::from_slice(header).unwrap();
+    let fnv = payload.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    assert_eq!(header["payload"]["checksum_fnv64"], fnv);
+    assert_eq!(header["payload"]["byte_length"], payload.len());
+    assert_eq!(header["arch"]["mac_dims"], serde_json::json!([32, 64]));
+    assert_eq!(header["arch"]["peak_tops"], 1.6384);
+    let cycles = compiled.time(&TimeOptions::default()).unwrap().cycles["model"];
+    assert_eq!(header["trace"], serde_json::json!({"cycles": cycles, "cores": 1, "clock_mhz": 400}));
+    // Cycles, events; of each core, start, duration, type and name of the call.
+    assert_eq!(payload[..16], [cycles, 2].map(u64::to_le_bytes).concat());
+    let event = 4 + 8 + 8 + (8 + "API_CALL".len()) + 1 + (8 + "kick".len());
+    assert_eq!(payload.len(), 16 + 2 * event);
+    assert_eq!(payload[16 + event - 4..][..4], *b"kick");
 }
