@@ -20,6 +20,8 @@ pub mod kernels;
 mod ops;
 pub mod plan;
 
+use std::collections::BTreeMap;
+
 use npukit_graph::quantise::Quantisation;
 use npukit_graph::{Graph, Node, Operator, ValueId, pass};
 use npukit_target::Problem;
@@ -70,7 +72,8 @@ pub fn lower(
     let columns = columns(fabric).map_err(|reason| vec![fabric_problem(reason)])?;
     let mut format = Format::new(&columns, fabric.options.extensions, quantisation);
     format.balance(graph);
-    let mut lowering = Lowering { graph, format, plan: Plan::default(), problems: Vec::new() };
+    let mut lowering =
+        Lowering { graph, format, plan: Plan::default(), scaled: BTreeMap::new(), problems: Vec::new() };
     for (index, value) in graph.values.iter().enumerate() {
         let fraction = lowering.format.fraction(ValueId(index as u32));
         lowering.plan.values.push(Value {
@@ -100,14 +103,26 @@ struct Lowering<'a> {
     graph: &'a Graph,
     format: Format<'a>,
     plan: Plan,
+    /// Values with other fraction lengths than their own, by both.
+    scaled: BTreeMap<(usize, i32), usize>,
     problems: Vec<Problem>,
 }
 
 impl Lowering<'_> {
     /// Appends a step of a node.
     fn push(&mut self, node: &Node, result: usize, tasks: Vec<Task>) {
-        let (name, op) = (node.name.clone(), node.op.name().to_owned());
-        self.plan.steps.push(Step { name, op, result, tasks });
+        self.push_as(node, node.op.name(), result, tasks);
+    }
+
+    /// The same under another operator's name.
+    fn push_as(&mut self, node: &Node, op: &str, result: usize, tasks: Vec<Task>) {
+        let (name, op) = (node.name.clone(), op.to_owned());
+        self.plan.steps.push(Step { name, op, result, tasks, saturates: false });
+    }
+
+    /// Results of the last step at the ends of the range are wanted.
+    fn let_saturate(&mut self) {
+        self.plan.steps.iter_mut().last().into_iter().for_each(|step| step.saturates = true);
     }
 
     /// A value that the graph does not have.

@@ -19,7 +19,11 @@ pub struct Drra;
 /// The fabric when none is named: the one of the published examples.
 const DEFAULT: &str = "3x1";
 /// What names of fabrics end in whose dpus have the modes of the extension.
-const EXTENDED: &str = "+ext";
+pub(crate) const EXTENDED: &str = "+ext";
+/// What they end in, before a number of fraction bits that the products of all dpus lose.
+const FRACTION: &str = "+f";
+/// Most fraction bits of a dpu.
+const MOST_FRACTION_BITS: u32 = 15;
 
 impl Target for Drra {
     fn name(&self) -> &'static str {
@@ -78,6 +82,15 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
         instance.fabric.options.extensions = true;
         return Ok(DrraInstance { name: name.to_owned(), ..instance });
     }
+    if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
+        let legal =
+            || unknown(format!("`{FRACTION}` is followed by fraction bits, 0 to {MOST_FRACTION_BITS}"));
+        let bits = bits.parse().ok().filter(|bits| *bits <= MOST_FRACTION_BITS).ok_or_else(legal)?;
+        let mut instance = named(plain)?;
+        let parts = instance.fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
+        parts.for_each(|part| part.fraction_bits = bits);
+        return Ok(DrraInstance { name: name.to_owned(), ..instance });
+    }
     if name.contains(':') {
         let fabric = from_short(name).map_err(|error| unknown(error.to_string()))?;
         return Ok(DrraInstance { name: name.to_owned(), fabric });
@@ -85,7 +98,8 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     let fabric = preset(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
         unknown(format!(
-            "there is no such fabric; there are {}, each also with `+ext` behind for the modes of the extension, or give an architecture as .json, or its short form as \
+            "there is no such fabric; there are {}, each also with `+f11` behind for 11 fraction bits or `+ext` for the \
+             modes of the extension, or give an architecture as .json, or its short form as \
              `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
             names.join(", ")
         ))

@@ -20,6 +20,8 @@ mod lower;
 mod machine;
 #[path = "main/networks.rs"]
 mod networks;
+#[path = "main/operators.rs"]
+mod operators;
 #[path = "main/pasm.rs"]
 mod pasm;
 #[path = "main/program.rs"]

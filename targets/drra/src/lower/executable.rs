@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::calls::{Call, Load};
 use super::column::{Column, columns};
+use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::{Kernel, Operands};
 use super::plan::{Plan, Source, Task};
@@ -150,12 +151,11 @@ impl Executable {
                 };
                 match task {
                     Task::Fill(word) => result.fill(*word),
-                    Task::Move { from, to } => {
+                    Task::Move { from, to, shift } => {
                         let words = from.words(source(&from.source, &ran.values), 0..from.count());
-                        words
-                            .iter()
-                            .enumerate()
-                            .for_each(|(n, &word)| put(to.offset + offset(&to.axes, n), word));
+                        for (n, &word) in words.iter().enumerate() {
+                            put(to.offset + offset(&to.axes, n), shifted(word, *shift));
+                        }
                     }
                     _ => {
                         for (call, number) in calls {
@@ -167,7 +167,7 @@ impl Executable {
                 }
             }
             ran.cycles.push(cycles);
-            ran.extremes.push(extremes);
+            ran.extremes.push(if step.saturates { 0 } else { extremes });
             if let Some(value) = ran.values.get_mut(step.result) {
                 *value = result;
             }
@@ -273,6 +273,11 @@ fn source<'a>(source: &'a Source, values: &'a [Vec<i16>]) -> &'a [i16] {
         Source::Value(number) => values.get(*number).map_or(&[], Vec::as_slice),
         Source::Constant(words) => words,
     }
+}
+
+/// A word so many places to the right, rounded as a dpu does; to the left when negative. Saturates.
+fn shifted(word: i16, places: i32) -> i16 {
+    integer(word.into(), -places)
 }
 
 /// The rows of a load, in order; operands take turns.

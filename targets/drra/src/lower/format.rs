@@ -1,7 +1,8 @@
 //! [`Format`]: which fraction lengths values have, and how a dpu gets from those of operands to those of results.
 //!
 //! A dpu scales products by its fixed number of fraction bits, mode `mac`; with extensions, mode `mac_inter` sums
-//! exactly and scales by a constant of its configuration.
+//! exactly and scales by a constant of its configuration. Where the bits lost are not those that the result asks for,
+//! operands give up some of theirs beforehand: constants, which costs nothing, or values, which are scaled.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,10 @@ use crate::op::DpuMode;
 const BITS: u32 = 16;
 /// Places that `mac_inter` shifts by.
 const MOST_SHIFT: i32 = 31;
+/// Bits that a constant gives up alone, before both operands of a product do.
+const OF_CONSTANTS: i32 = 7;
+/// Bits that an operand has to keep.
+const LEAST_BITS: i32 = 4;
 
 /// Fraction lengths of values, and what the dpus can do.
 #[derive(Clone, Debug)]
@@ -32,12 +37,28 @@ pub struct Format<'a> {
     changed: BTreeMap<ValueId, i32>,
 }
 
+/// How products become a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Products {
+    /// Fraction lengths that the operands are to have.
+    pub operands: [i32; 2],
+    /// Fraction bits that a product loses.
+    pub shift: i32,
+    /// What sums them.
+    pub sum: Work,
+    /// What gives a single one.
+    pub single: Work,
+}
+
 /// The integers that tensors become on a fabric.
+///
+/// Sums of mode `mac` saturate after every product, so that activations keep a bit for what a sum is on its way.
 pub fn scheme(fabric: &Fabric) -> Scheme {
     let fixed = super::column::columns(fabric).ok().and_then(|all| all.first().copied());
     let fixed = fixed.map_or(0, |column| column.fraction_bits as i32);
-    let shifts = if fabric.options.extensions { -MOST_SHIFT..=0 } else { -fixed..=-fixed };
-    let (activations, weights, biases, partial_sums) = (BITS, BITS, BITS, BITS);
+    let (least, activations) = if fabric.options.extensions { (0, BITS) } else { (fixed, BITS - 1) };
+    let (weights, biases, partial_sums) = (BITS, BITS, activations);
+    let shifts = -MOST_SHIFT..=-least;
     Scheme { activations, weights, biases, partial_sums, shifts, rounding: Rounding::HalfAway }
 }
 
@@ -76,24 +97,50 @@ impl<'a> Format<'a> {
         }
     }
 
-    /// How sums of products lose `shift` fraction bits.
-    pub fn sum_of_products(&self, shift: i32) -> Result<Work, Reject> {
-        if self.extensions && (0..=MOST_SHIFT).contains(&shift) {
-            return Ok(Work { mode: DpuMode::MacInter, immediate: shift as i16 });
+    /// How products of operands with these fraction lengths become a result with fraction length `y`.
+    ///
+    /// `constant` tells which operands are constants. Errors: bits that would be lost, when few are left.
+    pub fn products(&self, operands: [i32; 2], constant: [bool; 2], y: i32) -> Result<Products, Reject> {
+        let range = if self.extensions { 0..=MOST_SHIFT } else { self.fraction_bits..=self.fraction_bits };
+        let [a, b] = operands;
+        let shift = (a + b - y).clamp(*range.start(), *range.end());
+        let excess = a + b - y - shift;
+        let given = match constant {
+            [false, true] if excess <= OF_CONSTANTS => [0, excess],
+            [true, false] if excess <= OF_CONSTANTS => [excess, 0],
+            _ => [excess / 2, excess - excess / 2],
+        };
+        let kept = given.map(|bits| BITS as i32 - bits);
+        if excess < 0 || (kept.iter().any(|&bits| bits < LEAST_BITS) && self.quantisation.is_some()) {
+            let reason = format!(
+                "operands with {a} and {b} fraction bits and a result with {y} leave {} and {} of {BITS} bits to the \
+                 operands, where products lose {shift}",
+                kept[0], kept[1]
+            );
+            let hint =
+                "use a dpu with more fraction bits, such as that of `3x1+f11`, or the extension's, `3x1+ext`";
+            return Err(Reject::new(reason, hint));
         }
-        if shift == self.fraction_bits {
-            return Ok(Work::plain(DpuMode::Mac));
-        }
-        let reason = format!(
-            "products would have to lose {shift} fraction bits; the dpu takes {}",
-            self.fraction_bits
-        );
-        Err(Reject::new(reason, "use fraction lengths that fit, or a fabric with extensions"))
+        let wide = Work { mode: DpuMode::MacInter, immediate: shift as i16 };
+        let sum = if self.extensions { wide } else { Work::plain(DpuMode::Mac) };
+        let single = if shift == self.fraction_bits { Work::plain(DpuMode::Mult) } else { wide };
+        Ok(Products { operands: [a - given[0], b - given[1]], shift, sum, single })
     }
 
-    /// How single products lose `shift` fraction bits.
-    pub fn product(&self, shift: i32) -> Result<Work, Reject> {
-        if shift == self.fraction_bits { Ok(Work::plain(DpuMode::Mult)) } else { self.sum_of_products(shift) }
+    /// How words become `2^up` times as large, and the word that they are multiplied by, if they are; none when no
+    /// mode does that.
+    pub fn scaling(&self, up: i32) -> Option<(Work, Option<i16>)> {
+        if self.extensions {
+            let mode = if up < 0 { DpuMode::ScaleDw } else { DpuMode::ScaleUp };
+            return Some((Work { mode, immediate: up.abs().min(MOST_SHIFT) as i16 }, None));
+        }
+        let factor = self.fraction_bits + up;
+        (0..BITS as i32 - 1).contains(&factor).then(|| (Work::plain(DpuMode::Mult), Some(1 << factor)))
+    }
+
+    /// The operand of `mult` that stands for -1.
+    pub fn minus_one(&self) -> i16 {
+        integer(-1.0, self.fraction_bits)
     }
 
     /// The mode, which only extensions have.
@@ -112,6 +159,13 @@ pub fn integer(x: f64, fraction: i32) -> i16 {
     scaled.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
+/// The largest fraction length with which all of the numbers fit; at most 30.
+pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
+    let largest = values.filter(|x| x.is_finite()).fold(0_f64, |largest, x| largest.max(x.abs()));
+    let fits = |fraction: &i32| (largest * 2f64.powi(*fraction)).round() <= i16::MAX.into();
+    (-30..=30).rev().find(fits).unwrap_or(-30)
+}
+
 /// A bias as a product: the integer for it, and the operand that stands for one.
 ///
 /// The product loses `shift` fraction bits to become a result of fraction length `result`.
@@ -124,6 +178,7 @@ pub fn bias(values: &[f32], result: i32, shift: i32) -> (Vec<i16>, i16) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
@@ -131,6 +186,36 @@ mod tests {
         assert_eq!(bias(&[1.5, -2.0], 8, 0), (vec![384, -512], 1));
         // 2 with 20 fraction bits does not fit: the other factor takes 6 of them.
         assert_eq!(bias(&[1.5, -2.0], 8, 12), (vec![12288, -16384], 1 << 7));
+    }
+
+    #[test]
+    fn the_largest_fraction_that_fits() {
+        let of = |values: &[f64]| largest_fraction(values.iter().copied());
+        assert_eq!(
+            [of(&[1.0, -0.5]), of(&[2.0]), of(&[0.0]), of(&[1.0 / 64.0]), of(&[1e9])],
+            [14, 13, 30, 20, -15]
+        );
+    }
+
+    #[test]
+    fn operands_give_up_what_products_do_not_lose() {
+        let format = |extensions, fraction_bits| Format {
+            fraction_bits,
+            extensions,
+            quantisation: None,
+            changed: BTreeMap::new(),
+        };
+        let weights = [false, true];
+        let of = |extensions, fraction_bits, y| {
+            let found = format(extensions, fraction_bits).products([14, 14], weights, y).unwrap();
+            (found.operands, found.shift)
+        };
+        assert_eq!(of(true, 0, 10), ([14, 14], 18));
+        assert_eq!(of(false, 11, 12), ([14, 9], 11), "weights alone");
+        assert_eq!(of(false, 0, 12), ([6, 6], 0), "both");
+        assert!(format(false, 11).products([3, 4], weights, 5).is_err());
+        assert_eq!(format(false, 11).scaling(-4), Some((Work::plain(DpuMode::Mult), Some(1 << 7))));
+        assert_eq!(format(false, 0).scaling(-4), None);
     }
 
     #[test]

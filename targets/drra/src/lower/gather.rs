@@ -96,6 +96,17 @@ pub fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// The axes of a tensor, each element repeated as often as `shape` asks for by NumPy's rule.
+pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
+    let missing = shape.len().saturating_sub(own.len());
+    let stride = strides(own);
+    let axis = |(index, &size): (usize, &usize)| match index.checked_sub(missing) {
+        Some(place) if own.get(place) == Some(&size) => (size, stride.get(place).copied().unwrap_or(0)),
+        _ => (size, 0),
+    };
+    shape.iter().enumerate().map(axis).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +121,11 @@ mod tests {
         assert_eq!(gather.words(&values, [0, 5].into_iter()), [0, 1, 4, 5, 99, 6, 7, 10, 11, 99]);
         assert_eq!(offsets(&gather.elements), [0, 1, 4, 5]);
         assert_eq!(strides(&[3, 4, 5]), [20, 5, 1]);
+    }
+
+    #[test]
+    fn missing_axes_and_those_of_one_element_are_repeated() {
+        assert_eq!(broadcast(&[2, 3, 4], &[3, 4]), [(2, 0), (3, 4), (4, 1)]);
+        assert_eq!(broadcast(&[2, 3, 4], &[2, 1, 4]), [(2, 4), (3, 0), (4, 1)]);
     }
 }

@@ -2,7 +2,10 @@
 
 mod dense;
 mod layout;
+mod normalization;
 mod pointwise;
+mod reduce;
+mod scale;
 mod window;
 
 use npukit_graph::{Node, Op, ValueId};
@@ -17,13 +20,25 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reje
         Op::Conv(conv) => window::conv(lowering, node, conv),
         Op::MaxPool(pool) => window::max_pool(lowering, node, &pool.window),
         Op::AveragePool(pool) => window::average_pool(lowering, node, pool),
+        Op::Reduce(reduce) => reduce::reduce(lowering, node, reduce),
         Op::Binary(binary) => pointwise::binary(lowering, node, binary.kind),
+        Op::Unary(unary) => pointwise::unary(lowering, node, unary.kind),
         Op::Relu(_) => pointwise::relu(lowering, node),
+        Op::LeakyRelu(relu) => pointwise::leaky_relu(lowering, node, relu.alpha),
+        Op::Clip(clip) => pointwise::clip(lowering, node, clip),
+        Op::BatchNormalization(batch) => normalization::batch(lowering, node, batch),
+        Op::Softmax(softmax) => normalization::softmax(lowering, node, softmax),
         Op::Reshape(_) => layout::reshape(lowering, node),
         Op::Transpose(transpose) => layout::transpose(lowering, node, &transpose.perm),
+        Op::Slice(slice) => layout::slice(lowering, node, slice),
+        Op::Split(split) => layout::split(lowering, node, split),
+        Op::Concat(concat) => layout::concat(lowering, node, concat.axis),
+        Op::Pad(pad) => layout::pad(lowering, node, pad),
+        Op::Resize(resize) => layout::resize(lowering, node, resize),
         _ => Err(Reject::new(
             "there is no kernel for it",
-            "there are MatMul, Gemm, Conv, MaxPool, AveragePool, Add, Sub, Mul, Max, Min, Relu, Reshape, Transpose",
+            "there are matrix products, convolutions, pooling, reductions, BatchNormalization, Softmax, arithmetic of \
+             elements and what moves them; targets/drra/README.md lists all",
         )),
     }
 }

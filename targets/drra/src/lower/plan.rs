@@ -53,6 +53,8 @@ pub struct Step {
     pub result: usize,
     /// Its parts.
     pub tasks: Vec<Task>,
+    /// Whether results at the ends of the range are what is wanted.
+    pub saturates: bool,
 }
 
 /// Work on vectors.
@@ -94,6 +96,8 @@ pub enum Task {
         from: Gather,
         /// Where they go.
         to: Place,
+        /// Places that they are shifted by to the right, rounded as a dpu does; to the left when negative.
+        shift: i32,
     },
     /// The driver fills the value.
     Fill(i16),
@@ -108,7 +112,19 @@ pub struct Place {
     pub axes: Axes,
 }
 
+impl Place {
+    /// As many results as they are, in order.
+    pub fn all(count: usize) -> Self {
+        Self { offset: 0, axes: vec![(count, 1)] }
+    }
+}
+
 impl Task {
+    /// A copy of `count` elements in order.
+    pub fn copy(from: Source, count: usize) -> Self {
+        Self::Move { from: Gather::rows(from, 1, count), to: Place::all(count), shift: 0 }
+    }
+
     /// The operands that calls load.
     pub fn operands(&self) -> Vec<&Gather> {
         match self {

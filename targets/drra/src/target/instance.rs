@@ -6,6 +6,7 @@ use npukit_isa::IsaSpec;
 use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
 use serde_json::{Value, json};
 
+use super::EXTENDED;
 use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
@@ -14,6 +15,7 @@ use crate::excerpt::excerpt;
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;
+use crate::lower::column::columns;
 use crate::lower::{self, Executable};
 use crate::op::Op;
 use crate::program::At;
@@ -54,10 +56,21 @@ impl Instance for DrraInstance {
             }).collect::<Vec<_>>(),
             "input_buffer_depth": fabric.input_depth,
             "output_buffer_depth": fabric.output_depth,
+            "fraction_bits": columns(fabric).ok().and_then(|all| all.first().map(|column| column.fraction_bits)),
             "call_skew": fabric.options.call_skew,
             "extensions": fabric.options.extensions,
             "strict": fabric.options.strict,
         })
+    }
+
+    /// Sums of the extension do not saturate on their way.
+    fn wider(&self) -> Vec<Box<dyn Instance>> {
+        if self.fabric.options.extensions {
+            return Vec::new();
+        }
+        let (name, mut fabric) = (format!("{}{EXTENDED}", self.name), self.fabric.clone());
+        fabric.options.extensions = true;
+        vec![Box::new(Self { name, fabric })]
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {

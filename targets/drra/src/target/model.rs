@@ -11,7 +11,7 @@ use npukit_target::{
 use crate::artifact::Model;
 use crate::artifact::model::write;
 use crate::lower::integer;
-use crate::lower::plan::{Step, Value};
+use crate::lower::plan::{Step, Task, Value};
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
 const MODEL: &str = "fabric";
@@ -61,7 +61,7 @@ impl Model {
             node: step.name.clone(),
             op: step.op.clone(),
             output: self.value(step.result).map(|value| value.name.clone()).unwrap_or_default(),
-            reason: "the driver copies elements between calls".to_owned(),
+            reason: reason(step),
         })
         .collect()
     }
@@ -78,6 +78,18 @@ impl Model {
             )
         };
         self.layers_of().zip(calls).map(line).collect()
+    }
+}
+
+/// Why the driver does a step.
+fn reason(step: &Step) -> String {
+    let shift = step.tasks.iter().find_map(|task| match task {
+        Task::Move { shift, .. } if *shift != 0 => Some(*shift),
+        _ => None,
+    });
+    match shift {
+        Some(places) => format!("the driver multiplies by 2^{}, for which the dpu has no mode", -places),
+        None => "the driver copies elements between calls".to_owned(),
     }
 }
 

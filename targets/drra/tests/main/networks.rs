@@ -48,13 +48,14 @@ fn samples(bytes: &[u8]) -> Vec<Tensor> {
     all.as_f32().unwrap().chunks(64).map(image).collect()
 }
 
-/// Fabrics with wide sums, and with 11 fraction bits and only the modes that all sources agree on.
-fn fabrics() -> [(&'static str, Fabric); 2] {
+/// Fabrics with wide sums, with 11 fraction bits and only the modes that all sources agree on, and without any.
+fn fabrics() -> [(&'static str, Fabric); 3] {
     let (mut wide, mut plain) = (preset("3x4").unwrap(), preset("3x1").unwrap());
     wide.options.extensions = true;
     let parts = plain.cells.iter_mut().flat_map(|cell| &mut cell.resources);
     parts.for_each(|part| part.fraction_bits = 11);
-    [("3x4 with extensions", wide), ("3x1 with 11 fraction bits", plain)]
+    let whole = preset("3x1").unwrap();
+    [("3x4 with extensions", wide), ("3x1 with 11 fraction bits", plain), ("3x1", whole)]
 }
 
 #[test]

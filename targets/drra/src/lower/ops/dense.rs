@@ -4,8 +4,8 @@ use npukit_graph::op::Gemm;
 use npukit_graph::{Node, ValueId};
 
 use super::{operand, result};
-use crate::lower::format::bias;
-use crate::lower::gather::{Gather, Tail};
+use crate::lower::format::{Products, bias};
+use crate::lower::gather::{Gather, Tail, broadcast, offsets};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
 use crate::lower::{Lowering, Reject};
@@ -15,7 +15,7 @@ pub(super) const FILE_WORDS: usize = 64;
 /// Longest sum: the delay between results has 14 bits.
 const MOST_TERMS: usize = 16_000;
 
-/// `x [m, k]` times `w [k, n]`.
+/// `x [.., m, k]` times `w [.., k, n]`; outer axes are broadcast.
 pub fn matmul(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     product(lowering, node, None)
 }
@@ -33,29 +33,47 @@ pub fn gemm(lowering: &mut Lowering<'_>, node: &Node, gemm: &Gemm) -> Result<(),
 
 fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> Result<(), Reject> {
     let (x, w, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
-    let (&[m, k], &[inner, n]) = (lowering.graph.shape(x), lowering.graph.shape(w)) else {
+    let (rows, columns) = (lowering.graph.shape(x).to_vec(), lowering.graph.shape(w).to_vec());
+    let (Some((outer_x, &[m, k])), Some((outer_w, &[inner, n]))) =
+        (rows.split_last_chunk::<2>(), columns.split_last_chunk::<2>())
+    else {
         return Err(Reject::new("its operands are not matrices", "reshape them to two axes"));
     };
     if inner != k {
         return Err(Reject::new(format!("the operands have inner sizes {k} and {inner}"), "check the model"));
     }
-    let fraction = |id| lowering.format.fraction(id);
-    let (from_x, from_w) = (fraction(x), fraction(w));
-    let shift = from_x + from_w - fraction(y);
-    let work = lowering.format.sum_of_products(shift)?;
-    let mut rows = Gather::rows(lowering.source(x, from_x)?, m, k);
-    let source = lowering.source(w, from_w)?;
-    let mut columns =
-        Gather { source, offset: 0, vectors: vec![(n, 1)], elements: vec![(k, n)], tail: Tail::None };
-    if let Some(id) = bias {
-        (columns.tail, rows.tail) = tails(lowering, id, n, fraction(y), shift)?;
+    let outer = lowering.graph.shape(y).to_vec();
+    let outer = outer.split_last_chunk::<2>().map_or(&[][..], |(outer, _)| outer);
+    // Rows of all matrices go on in one.
+    let is_one = outer_w.iter().all(|&size| size == 1);
+    let (outer, m) = if is_one { (&[][..], m * outer.iter().product::<usize>()) } else { (outer, m) };
+    let products = lowering.products([x, w], y)?;
+    let [from_x, from_w] = products.operands;
+    let (x, w) = (lowering.read(node, x, from_x)?, lowering.read(node, w, from_w)?);
+    let (starts_x, starts_w) = (starts(outer, outer_x, m * k), starts(outer, outer_w, k * n));
+    let mut tasks = Vec::new();
+    for (number, (start_x, start_w)) in starts_x.into_iter().zip(starts_w).enumerate() {
+        let mut rows = Gather { offset: start_x, ..Gather::rows(x.clone(), m, k) };
+        let (vectors, elements) = (vec![(n, 1)], vec![(k, n)]);
+        let mut columns = Gather { source: w.clone(), offset: start_w, vectors, elements, tail: Tail::None };
+        if let Some(id) = bias {
+            (columns.tail, rows.tail) = tails(lowering, id, n, lowering.format.fraction(y), products.shift)?;
+        }
+        let to = Place { offset: number * m * n, axes: vec![(m, n), (n, 1)] };
+        tasks.push(match nest(products.sum, &rows, &columns, &to) {
+            Some(task) => task,
+            None => dots(products.sum, rows, columns, to)?,
+        });
     }
-    let task = match nest(work, &rows, &columns, n) {
-        Some(task) => task,
-        None => dots(work, rows, columns, Place { offset: 0, axes: vec![(m, n), (n, 1)] })?,
-    };
-    lowering.push(node, y.0 as usize, vec![task]);
+    lowering.push(node, y.0 as usize, tasks);
     Ok(())
+}
+
+/// Where the matrices of an operand begin, which are repeated along the outer axes of the result as NumPy does.
+fn starts(outer: &[usize], own: &[usize], size: usize) -> Vec<usize> {
+    let axes: Vec<(usize, usize)> =
+        broadcast(outer, own).into_iter().map(|(count, stride)| (count, stride * size)).collect();
+    offsets(&axes)
 }
 
 /// A bias for each of `count` vectors as one more term: its words, and the word that meets them.
@@ -110,9 +128,9 @@ pub(super) fn dots(work: Work, a: Gather, b: Gather, to: Place) -> Result<Task, 
     Ok(Task::Vectors { work, operands: vec![spread(a, 1, second), spread(b, first, 1)], to })
 }
 
-/// A product of matrices that fit into the register files, of `n` columns.
-fn nest(work: Work, rows: &Gather, columns: &Gather, n: usize) -> Option<Task> {
-    let (m, k) = (rows.count(), rows.length());
+/// A product of matrices that fit into the register files.
+fn nest(work: Work, rows: &Gather, columns: &Gather, to: &Place) -> Option<Task> {
+    let (m, k, n) = (rows.count(), rows.length(), columns.count());
     let fits = m * k <= FILE_WORDS && k * n <= FILE_WORDS && m > 1 && n > 1;
     if !fits {
         return None;
@@ -120,8 +138,16 @@ fn nest(work: Work, rows: &Gather, columns: &Gather, n: usize) -> Option<Task> {
     let step = |words: usize| i64::try_from(words).unwrap_or(0);
     let levels = [vec![(k, 1), (n, 0), (m, step(k))], vec![(k, 1), (n, step(k)), (m, 0)]];
     let nest = Nest { work, words: [m * k, k * n], levels, results: m * n, period: k };
-    let to = Place { offset: 0, axes: vec![(m * n, 1)] };
-    Some(Task::Nest { nest, operands: [rows.clone(), columns.clone()], to })
+    Some(Task::Nest { nest, operands: [rows.clone(), columns.clone()], to: to.clone() })
+}
+
+impl Lowering<'_> {
+    /// How products of two operands become the result.
+    pub(super) fn products(&self, operands: [ValueId; 2], y: ValueId) -> Result<Products, Reject> {
+        let fractions = operands.map(|id| self.format.fraction(id));
+        let constants = operands.map(|id| self.graph.constant(id).is_some());
+        self.format.products(fractions, constants, self.format.fraction(y))
+    }
 }
 
 /// A source that is a constant everywhere.

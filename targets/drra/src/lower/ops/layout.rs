@@ -1,19 +1,20 @@
-//! What the driver does: other shapes and orders of the same elements, and padding.
+//! What the driver does: other shapes, orders and choices of the same elements.
 
+use npukit_graph::op::{Coordinates, Pad, PadMode, Resize, ResizeMode, Slice, Split};
 use npukit_graph::{Node, ValueId};
 
 use super::{operand, result};
-use crate::lower::gather::{Gather, Tail, strides};
-use crate::lower::plan::{Place, Task};
+use crate::lower::format::integer;
+use crate::lower::gather::{Gather, strides};
+use crate::lower::plan::{Place, Source, Task};
 use crate::lower::{Lowering, Reject};
 
 /// The same elements in the same order.
 pub fn reshape(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let count = lowering.graph.shape(y).iter().product();
-    let to = Place { offset: 0, axes: vec![(count, 1)] };
-    let from = Gather::rows(lowering.source(x, kept_fraction(lowering, x, y)?)?, 1, count);
-    lowering.push(node, y.0 as usize, vec![Task::Move { from, to }]);
+    let source = lowering.read(node, x, lowering.format.fraction(y))?;
+    lowering.push(node, y.0 as usize, vec![Task::copy(source, count)]);
     Ok(())
 }
 
@@ -23,37 +24,206 @@ pub fn transpose(lowering: &mut Lowering<'_>, node: &Node, perm: &[usize]) -> Re
     let (shape, stride) = (lowering.graph.shape(y), strides(lowering.graph.shape(x)));
     let axes = shape.iter().zip(perm).map(|(&size, &axis)| (size, stride.get(axis).copied().unwrap_or(0)));
     let (elements, count) = (axes.collect(), shape.iter().product());
-    let source = lowering.source(x, kept_fraction(lowering, x, y)?)?;
-    let from = Gather { source, offset: 0, vectors: vec![(1, 0)], elements, tail: Tail::None };
-    let to = Place { offset: 0, axes: vec![(count, 1)] };
-    lowering.push(node, y.0 as usize, vec![Task::Move { from, to }]);
+    let source = lowering.read(node, x, lowering.format.fraction(y))?;
+    let from = Gather { elements, ..Gather::rows(source, 1, 1) };
+    lowering.push(node, y.0 as usize, vec![Task::Move { from, to: Place::all(count), shift: 0 }]);
     Ok(())
 }
 
-/// The fraction bits of operand and result, which must be the same.
-fn kept_fraction(lowering: &Lowering<'_>, x: ValueId, y: ValueId) -> Result<i32, Reject> {
-    let (from, to) = (lowering.format.fraction(x), lowering.format.fraction(y));
-    let reason = format!("operand and result have {from} and {to} fraction bits");
-    if from == to { Ok(from) } else { Err(Reject::new(reason, "give them the same")) }
+/// Chosen elements along some axes.
+pub fn slice(lowering: &mut Lowering<'_>, node: &Node, slice: &Slice) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let mut axes = whole(lowering.graph.shape(x));
+    for range in &slice.ranges {
+        let start = isize::try_from(range.start).unwrap_or(0);
+        let index = |number: usize| start + isize::try_from(number).unwrap_or(0) * range.step;
+        let indices = (0..range.length).map(|number| usize::try_from(index(number)).unwrap_or(0));
+        choose(&mut axes, range.axis, indices);
+    }
+    moved(lowering, node, (x, y), &axes)
 }
 
-/// A new value: `x` with so many elements of `fill` before and behind it along each axis.
-pub(super) fn padded(
+/// Parts along an axis.
+pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<(), Reject> {
+    let (x, mut start) = (operand(node, 0)?, 0);
+    for (&y, &size) in node.outputs.iter().zip(&split.sizes) {
+        let mut axes = whole(lowering.graph.shape(x));
+        choose(&mut axes, split.axis, start..start + size);
+        moved(lowering, node, (x, y), &axes)?;
+        start += size;
+    }
+    Ok(())
+}
+
+/// Operands beside each other.
+pub fn concat(lowering: &mut Lowering<'_>, node: &Node, axis: usize) -> Result<(), Reject> {
+    let y = result(node)?;
+    let stride = strides(lowering.graph.shape(y));
+    let (mut start, mut tasks) = (0, Vec::new());
+    for &x in &node.inputs {
+        let shape = lowering.graph.shape(x).to_vec();
+        let from = lowering.read(node, x, lowering.format.fraction(y))?;
+        let to = Place {
+            offset: start * stride.get(axis).copied().unwrap_or(0),
+            axes: shape.iter().copied().zip(stride.clone()).collect(),
+        };
+        let from = Gather::rows(from, 1, shape.iter().product());
+        tasks.push(Task::Move { from, to, shift: 0 });
+        start += shape.get(axis).copied().unwrap_or(0);
+    }
+    lowering.push(node, y.0 as usize, tasks);
+    Ok(())
+}
+
+/// Elements around those of the operand: a constant, or some of them once more.
+pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let (own, shape) = (lowering.graph.shape(x).to_vec(), lowering.graph.shape(y).to_vec());
+    if let PadMode::Constant(value) = pad.mode {
+        let before: Option<Vec<usize>> = pad.pads.iter().map(|pads| usize::try_from(pads[0]).ok()).collect();
+        let Some(before) = before.filter(|_| pad.pads.iter().flatten().all(|&size| size >= 0)) else {
+            return Err(Reject::new("it takes elements away", "slice before"));
+        };
+        let fraction = lowering.format.fraction(y);
+        let source = lowering.read(node, x, fraction)?;
+        let tasks = padded(source, &own, &shape, &before, integer(value.into(), fraction));
+        lowering.push(node, y.0 as usize, tasks);
+        return Ok(());
+    }
+    let mut axes = whole(&own);
+    for (axis, (&size, &pads)) in own.iter().zip(&pad.pads).enumerate() {
+        choose(&mut axes, axis, pad.sources(size, pads).into_iter().flatten());
+    }
+    moved(lowering, node, (x, y), &axes)
+}
+
+/// The nearest elements of an image of another size.
+pub fn resize(lowering: &mut Lowering<'_>, node: &Node, resize: &Resize) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let is_crop = matches!(resize.coordinates, Coordinates::TfCropAndResize(_));
+    if !matches!(resize.mode, ResizeMode::Nearest(_)) || is_crop {
+        return Err(Reject::new("it computes elements between others", "use the mode `nearest`"));
+    }
+    let own = lowering.graph.shape(x).to_vec();
+    let mut axes = whole(&own);
+    for (axis, &size) in own.iter().enumerate().skip(1).take(2) {
+        let samples = resize.samples(axis - 1, size);
+        let nearest = samples.iter().filter_map(|sample| sample.taps.first().map(|tap| tap.0));
+        choose(&mut axes, axis, nearest);
+    }
+    moved(lowering, node, (x, y), &axes)
+}
+
+/// `y` is the elements of `x` with these indices along each axis.
+fn moved(
     lowering: &mut Lowering<'_>,
     node: &Node,
-    x: ValueId,
-    pads: &[[usize; 2]],
-    fill: i16,
-) -> Result<usize, Reject> {
-    let (fraction, own) = (lowering.format.fraction(x), lowering.graph.shape(x).to_vec());
-    let shape: Vec<usize> =
-        own.iter().zip(pads).map(|(size, [before, after])| size + before + after).collect();
-    let value = lowering.temporary(&node.name, shape.clone(), fraction);
-    let stride = strides(&shape);
-    let offset = pads.iter().zip(&stride).map(|([before, _], stride)| before * stride).sum();
-    let axes = own.iter().copied().zip(stride).collect();
-    let from = Gather::rows(lowering.source(x, fraction)?, 1, own.iter().product());
-    let tasks = vec![Task::Fill(fill), Task::Move { from, to: Place { offset, axes } }];
-    lowering.push(node, value, tasks);
-    Ok(value)
+    (x, y): (ValueId, ValueId),
+    axes: &[Vec<usize>],
+) -> Result<(), Reject> {
+    let (own, shape) = (strides(lowering.graph.shape(x)), strides(lowering.graph.shape(y)));
+    let from = Gather::rows(lowering.read(node, x, lowering.format.fraction(y))?, 1, 1);
+    let mut moves = vec![(Gather { elements: Vec::new(), ..from }, Place { offset: 0, axes: Vec::new() })];
+    for ((indices, own), stride) in axes.iter().zip(own).zip(shape) {
+        let runs = runs(indices);
+        let along = |(from, to): &(Gather, Place), run: &Run| {
+            let (mut from, mut to) = (from.clone(), to.clone());
+            from.offset += run.first * own;
+            from.elements.push((run.count, run.step * own));
+            to.offset += run.at * stride;
+            to.axes.push((run.count, run.every * stride));
+            (from, to)
+        };
+        moves = moves.iter().flat_map(|one| runs.iter().map(move |run| along(one, run))).collect();
+    }
+    let tasks = moves.into_iter().map(|(from, to)| Task::Move { from, to, shift: 0 });
+    lowering.push(node, y.0 as usize, tasks.collect());
+    Ok(())
+}
+
+/// All indices of a tensor.
+fn whole(shape: &[usize]) -> Vec<Vec<usize>> {
+    shape.iter().map(|&size| (0..size).collect()).collect()
+}
+
+/// Takes these indices along an axis.
+fn choose(axes: &mut [Vec<usize>], axis: usize, indices: impl Iterator<Item = usize>) {
+    if let Some(all) = axes.get_mut(axis) {
+        *all = indices.collect();
+    }
+}
+
+/// Indices in equal steps, and their places among all: the first, and from one to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    first: usize,
+    step: usize,
+    count: usize,
+    at: usize,
+    every: usize,
+}
+
+/// Most runs that take turns.
+const MOST_TURNS: usize = 8;
+
+/// Runs that make up a list of indices: a few that take turns, or as many as it takes one after the other.
+fn runs(indices: &[usize]) -> Vec<Run> {
+    let turn = |turns: usize, at: usize| {
+        let list: Vec<usize> = indices.iter().copied().skip(at).step_by(turns).collect();
+        run(&list).filter(|run| run.count == list.len()).map(|run| Run { at, every: turns, ..run })
+    };
+    let mut turns = 1..=MOST_TURNS.min(indices.len());
+    if let Some(runs) = turns.find_map(|turns| (0..turns).map(|at| turn(turns, at)).collect()) {
+        return runs;
+    }
+    let (mut runs, mut at): (Vec<Run>, usize) = (Vec::new(), 0);
+    while let Some(longest) = indices.get(at..).and_then(run) {
+        runs.push(Run { at, ..longest });
+        at += longest.count;
+    }
+    runs
+}
+
+/// The longest run that a list begins with.
+fn run(list: &[usize]) -> Option<Run> {
+    let &first = list.first()?;
+    let step = list.get(1).and_then(|second| second.checked_sub(first));
+    let steps = list.windows(2).take_while(|pair| pair[1].checked_sub(pair[0]) == step && step.is_some());
+    Some(Run { first, step: step.unwrap_or(1), count: 1 + steps.count(), at: 0, every: 1 })
+}
+
+/// The elements of a tensor with the shape `own` in one with the shape `shape`, `before` of `fill` before them along
+/// each axis.
+pub(super) fn padded(from: Source, own: &[usize], shape: &[usize], before: &[usize], fill: i16) -> Vec<Task> {
+    let stride = strides(shape);
+    let offset = before.iter().zip(&stride).map(|(before, stride)| before * stride).sum();
+    let to = Place { offset, axes: own.iter().copied().zip(stride).collect() };
+    let from = Gather::rows(from, 1, own.iter().product());
+    vec![Task::Fill(fill), Task::Move { from, to, shift: 0 }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_runs() {
+        for (indices, count) in [
+            (&[3, 4, 5][..], 1),
+            (&[7], 1),
+            (&[], 0),
+            (&[0, 0, 1, 1, 2, 2], 2),
+            (&[0, 0, 1, 2, 2, 3, 4, 4, 5], 3),
+            (&[9, 8, 7], 3),
+            (&[2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 17, 16], 5),
+        ] {
+            let runs = runs(indices);
+            assert_eq!(runs.len(), count, "{indices:?} {runs:?}");
+            let mut found = vec![usize::MAX; indices.len()];
+            for run in runs {
+                (0..run.count).for_each(|n| found[run.at + n * run.every] = run.first + n * run.step);
+            }
+            assert_eq!(found, indices);
+        }
+    }
 }

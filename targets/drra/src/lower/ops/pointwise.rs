@@ -1,97 +1,219 @@
 //! Operators on elements: streams of one operand or two, a word a cycle.
 
-use npukit_graph::op::BinaryKind;
+use npukit_graph::op::{BinaryKind, Clip, UnaryKind};
 use npukit_graph::{Node, ValueId};
 
-use super::dense::constant;
+use super::scale::{repeated, singles};
 use super::{operand, result};
-use crate::lower::gather::{Axes, Gather, Tail, strides};
+use crate::lower::format::integer;
+use crate::lower::gather::{Gather, Tail, broadcast};
 use crate::lower::kernels::Work;
-use crate::lower::plan::{Place, Source, Task};
+use crate::lower::plan::{Source, Task};
 use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
+
+/// Fraction bits of the modes that compute functions, Q4.11.
+pub(super) const FUNCTION_BITS: i32 = 11;
 
 /// Two operands, broadcast as NumPy does.
 pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
-    let (from_a, from_b, to) = (fraction(lowering, a), fraction(lowering, b), fraction(lowering, y));
-    let work = match kind {
-        BinaryKind::Mul => lowering.format.product(from_a + from_b - to)?,
-        BinaryKind::Add => Work::plain(DpuMode::Add),
-        BinaryKind::Sub => lowering.format.extension(DpuMode::Subt, 0)?,
-        BinaryKind::Max => lowering.format.extension(DpuMode::MaxMin, 0)?,
-        BinaryKind::Min => lowering.format.extension(DpuMode::MaxMin, 1)?,
+    let to = lowering.format.fraction(y);
+    let (work, fractions) = match kind {
+        BinaryKind::Mul => {
+            let products = lowering.products([a, b], y)?;
+            (products.single, products.operands)
+        }
+        BinaryKind::Add => (Work::plain(DpuMode::Add), [to; 2]),
+        BinaryKind::Sub => return difference(lowering, node),
+        BinaryKind::Max => (lowering.format.extension(DpuMode::MaxMin, 0)?, [to; 2]),
+        BinaryKind::Min => (lowering.format.extension(DpuMode::MaxMin, 1)?, [to; 2]),
         _ => {
-            return Err(Reject::new(
-                "there is no mode of the dpu for it",
-                "there are Add, Sub, Mul, Max and Min",
-            ));
+            let hint = "there are Add, Sub, Mul, Max and Min";
+            return Err(Reject::new("there is no mode of the dpu for it", hint));
         }
     };
-    if kind != BinaryKind::Mul && (from_a != to || from_b != to) {
-        let reason = format!("operands and result have {from_a}, {from_b} and {to} fraction bits");
-        return Err(Reject::new(reason, "give them the same"));
-    }
-    let operands = vec![spread(lowering, a, y, from_a)?, spread(lowering, b, y, from_b)?];
-    lowering.push(node, y.0 as usize, vec![Task::Vectors { work, operands, to: all(lowering, y) }]);
+    let operands = vec![spread(lowering, node, a, fractions[0])?, spread(lowering, node, b, fractions[1])?];
+    lowering.stream(node, work, operands, y.0 as usize);
     Ok(())
 }
 
-/// `max(x, 0)`: a mode of the extension, or three saturating sums.
+/// `a - b`: a mode of the extension, or the sum of `a` and `-b`.
+fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
+    let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
+    let to = lowering.format.fraction(y);
+    let (first, mut second) = (spread(lowering, node, a, to)?, spread(lowering, node, b, to)?);
+    let work = lowering.format.extension(DpuMode::Subt, 0).unwrap_or_else(|_| Work::plain(DpuMode::Add));
+    if work.mode == DpuMode::Add {
+        second.source = match second.source {
+            Source::Constant(words) => {
+                Source::Constant(words.iter().map(|word| word.saturating_neg()).collect())
+            }
+            source @ Source::Value(_) => {
+                let shape = lowering.graph.shape(b).to_vec();
+                let (count, negative) = (shape.iter().product(), lowering.temporary(&node.name, shape, to));
+                let minus = repeated(lowering.format.minus_one(), count);
+                let operands = vec![singles(source, count), minus];
+                lowering.stream(node, Work::plain(DpuMode::Mult), operands, negative);
+                Source::Value(negative)
+            }
+        };
+    }
+    lowering.stream(node, work, vec![first, second], y.0 as usize);
+    Ok(())
+}
+
+/// `max(x, 0)`.
 pub fn relu(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
+    limited(lowering, node, Some(0), None)
+}
+
+/// `x` between limits.
+pub fn clip(lowering: &mut Lowering<'_>, node: &Node, clip: &Clip) -> Result<(), Reject> {
+    let fraction = lowering.format.fraction(result(node)?);
+    let [low, high] = [clip.min, clip.max].map(|limit| integer(limit.into(), fraction));
+    limited(lowering, node, Some(low).filter(|_| low != i16::MIN), Some(high).filter(|_| high != i16::MAX))
+}
+
+/// Words between limits: modes of the extension, or saturating sums.
+fn limited(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    low: Option<i16>,
+    high: Option<i16>,
+) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
-    if fraction(lowering, x) != fraction(lowering, y) {
-        return Err(Reject::new("operand and result have different fraction bits", "give them the same"));
-    }
-    let bits = fraction(lowering, x);
-    let mut operand = spread(lowering, x, y, bits)?;
-    if let Ok(work) = lowering.format.extension(DpuMode::Relu, 0) {
-        let task = Task::Vectors { work, operands: vec![operand], to: all(lowering, y) };
-        lowering.push(node, y.0 as usize, vec![task]);
-        return Ok(());
-    }
-    // What is negative saturates at the least number, and comes back as 0.
+    let fraction = lowering.format.fraction(y);
     let shape = lowering.graph.shape(y).to_vec();
-    let words = [i16::MIN, i16::MAX, 1];
-    for (index, word) in words.into_iter().enumerate() {
-        let last = index + 1 == words.len();
-        let to = if last { y.0 as usize } else { lowering.temporary(&node.name, shape.clone(), bits) };
-        let addend = Gather { vectors: zero(&operand.vectors), ..Gather::rows(constant(word), 1, 1) };
-        let (work, place) = (Work::plain(DpuMode::Add), all(lowering, y));
-        let task = Task::Vectors { work, operands: vec![operand.clone(), addend], to: place };
-        lowering.push(node, to, vec![task]);
-        operand.source = Source::Value(to);
-        operand.vectors = vec![(operand.count(), 1)];
+    let count = shape.iter().product();
+    let mut source = lowering.read(node, x, fraction)?;
+    let stages = match lowering.format.extension(DpuMode::MaxMin, 0) {
+        Ok(_) => limits(low, high),
+        Err(_) => sums(low, high)?,
+    };
+    for (index, &(work, word)) in stages.iter().enumerate() {
+        let last = index + 1 == stages.len();
+        let to = if last { y.0 as usize } else { lowering.temporary(&node.name, shape.clone(), fraction) };
+        let operands = [Some(singles(source, count)), word.map(|word| repeated(word, count))];
+        lowering.stream(node, work, operands.into_iter().flatten().collect(), to);
+        lowering.let_saturate();
+        source = Source::Value(to);
+    }
+    if stages.is_empty() {
+        lowering.push(node, y.0 as usize, vec![Task::copy(source, count)]);
     }
     Ok(())
 }
 
-fn fraction(lowering: &Lowering<'_>, id: ValueId) -> i32 {
-    lowering.format.fraction(id)
+/// What a dpu does, and the second operand if there is one.
+type Stage = (Work, Option<i16>);
+
+/// Limits by modes of the extension.
+fn limits(low: Option<i16>, high: Option<i16>) -> Vec<Stage> {
+    let low = low.map(|low| match low {
+        0 => (Work::plain(DpuMode::Relu), None),
+        low => (Work::plain(DpuMode::MaxMin), Some(low)),
+    });
+    let high = high.map(|high| (Work { mode: DpuMode::MaxMin, immediate: 1 }, Some(high)));
+    low.into_iter().chain(high).collect()
 }
 
-/// Every element in its place.
-fn all(lowering: &Lowering<'_>, y: ValueId) -> Place {
-    Place { offset: 0, axes: vec![(lowering.graph.shape(y).iter().product(), 1)] }
+/// Limits by sums: what is beyond a limit saturates at the end of the range, and comes back as the limit.
+fn sums(low: Option<i16>, high: Option<i16>) -> Result<Vec<Stage>, Reject> {
+    let to_low = low.map_or(0, |low| i32::from(i16::MIN) - i32::from(low));
+    let to_high = high.map_or(0, |high| i32::from(i16::MAX) - i32::from(high));
+    if to_low < i16::MIN.into() || to_high > i16::MAX.into() {
+        return Err(Reject::new("its limits do not have 0 between them", "use a fabric with extensions"));
+    }
+    let there_and_back = [to_low, -to_low, to_high, -to_high];
+    let parts = there_and_back.into_iter().flat_map(|sum| {
+        let first = sum.clamp(i16::MIN.into(), i16::MAX.into());
+        [first, sum - first]
+    });
+    let words = parts.filter(|&part| part != 0).map(|part| i16::try_from(part).ok());
+    Ok(words.map(|word| (Work::plain(DpuMode::Add), word)).collect())
 }
 
-/// The same axes over a single element.
-fn zero(axes: &[(usize, usize)]) -> Axes {
-    axes.iter().map(|axis| (axis.0, 0)).collect()
-}
-
-/// The elements of `id` as often as the shape of `like` asks for.
-fn spread(lowering: &Lowering<'_>, id: ValueId, like: ValueId, fraction: i32) -> Result<Gather, Reject> {
-    let (shape, own) = (lowering.graph.shape(like), lowering.graph.shape(id));
-    let missing = shape.len().saturating_sub(own.len());
-    let stride = strides(own);
-    let axis = |index: usize, size: usize| match index.checked_sub(missing) {
-        Some(own_index) if own.get(own_index).is_some_and(|own| *own == size) => {
-            (size, stride.get(own_index).copied().unwrap_or(0))
+/// A function of each element.
+pub fn unary(lowering: &mut Lowering<'_>, node: &Node, kind: UnaryKind) -> Result<(), Reject> {
+    match kind {
+        UnaryKind::Neg => negative(lowering, node),
+        UnaryKind::Abs => {
+            let (x, y) = (operand(node, 0)?, result(node)?);
+            let work = lowering.format.extension(DpuMode::SubtAbs, 0)?;
+            let words = spread(lowering, node, x, lowering.format.fraction(y))?;
+            let zeros = repeated(0, words.count());
+            lowering.stream(node, work, vec![words, zeros], y.0 as usize);
+            Ok(())
         }
-        _ => (size, 0),
-    };
-    let vectors = shape.iter().enumerate().map(|(index, &size)| axis(index, size)).collect();
-    let source = lowering.source(id, fraction)?;
+        UnaryKind::Sigmoid => function(lowering, node, DpuMode::Sigm),
+        UnaryKind::Tanh => function(lowering, node, DpuMode::Tanhyp),
+        UnaryKind::Exp => function(lowering, node, DpuMode::Expon),
+        _ => {
+            let hint = "there are Neg, Abs, Sigmoid, Tanh and Exp";
+            Err(Reject::new("there is no mode of the dpu for it", hint))
+        }
+    }
+}
+
+/// `-x`, a product.
+fn negative(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let words = spread(lowering, node, x, lowering.format.fraction(y))?;
+    let minus = repeated(lowering.format.minus_one(), words.count());
+    lowering.stream(node, Work::plain(DpuMode::Mult), vec![words, minus], y.0 as usize);
+    Ok(())
+}
+
+/// A function that a mode computes in Q4.11.
+fn function(lowering: &mut Lowering<'_>, node: &Node, mode: DpuMode) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let work = lowering.format.extension(mode, 0)?;
+    let words = spread(lowering, node, x, FUNCTION_BITS)?;
+    let to = lowering.unscaled(node, y, FUNCTION_BITS);
+    lowering.stream(node, work, vec![words], to);
+    lowering.finish(node, to, y);
+    Ok(())
+}
+
+/// `x` where it is not negative, `alpha x` elsewhere.
+pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let work = lowering.format.extension(DpuMode::LkRelu, integer(alpha.into(), FUNCTION_BITS))?;
+    let words = spread(lowering, node, x, lowering.format.fraction(y))?;
+    lowering.stream(node, work, vec![words], y.0 as usize);
+    Ok(())
+}
+
+/// The elements of `id` with so many fraction bits, as often as the shape of the node's result asks for.
+pub(super) fn spread(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    id: ValueId,
+    fraction: i32,
+) -> Result<Gather, Reject> {
+    let vectors = broadcast(lowering.graph.shape(result(node)?), lowering.graph.shape(id));
+    let source = lowering.read(node, id, fraction)?;
     Ok(Gather { source, offset: 0, vectors, elements: Vec::new(), tail: Tail::None })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn saturating_sums_are_limits() {
+        for (low, high) in
+            [(Some(0), None), (Some(-300), Some(5)), (None, Some(0)), (Some(i16::MIN), Some(77))]
+        {
+            let stages = sums(low, high).unwrap();
+            assert!(stages.len() <= 5, "{stages:?}");
+            for x in (i16::MIN..=i16::MAX).step_by(7).chain([i16::MAX, -301, -300, 4, 5, 6]) {
+                let found = stages.iter().fold(x, |x, stage| x.saturating_add(stage.1.unwrap()));
+                assert_eq!(found, x.clamp(low.unwrap_or(i16::MIN), high.unwrap_or(i16::MAX)), "{x}");
+            }
+        }
+        assert!(sums(Some(1), None).is_err());
+    }
 }

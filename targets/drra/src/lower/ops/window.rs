@@ -3,10 +3,11 @@
 use npukit_graph::op::{AveragePool, Conv, Window};
 use npukit_graph::{Node, ValueId};
 
-use super::dense::{FILE_WORDS, constant, dots, tails};
+use super::dense::{FILE_WORDS, dots, tails};
 use super::layout::padded;
+use super::scale::repeated;
 use super::{operand, result};
-use crate::lower::format::integer;
+use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail, strides};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
@@ -21,24 +22,25 @@ struct Image {
 }
 
 impl Image {
-    /// The image `x` with pads of `fill` around it.
+    /// The image `x` with so many fraction bits and pads of `fill` around it.
     fn new(
         lowering: &mut Lowering<'_>,
         node: &Node,
-        x: ValueId,
+        (x, fraction): (ValueId, i32),
         pads: [usize; 4],
         fill: i16,
     ) -> Result<Self, Reject> {
         let &[n, h, w, c] = lowering.graph.shape(x) else {
             return Err(Reject::new("its operand is no image of four axes", "check the model"));
         };
+        let source = lowering.read(node, x, fraction)?;
         if pads == [0; 4] {
-            let source = lowering.source(x, lowering.format.fraction(x))?;
             return Ok(Self { source, shape: [n, h, w, c] });
         }
-        let value =
-            padded(lowering, node, x, &[[0, 0], [pads[0], pads[2]], [pads[1], pads[3]], [0, 0]], fill)?;
         let shape = [n, h + pads[0] + pads[2], w + pads[1] + pads[3], c];
+        let value = lowering.temporary(&node.name, shape.to_vec(), fraction);
+        let pads = [0, pads[0], pads[1], 0];
+        lowering.push(node, value, padded(source, &[n, h, w, c], &shape, &pads, fill));
         Ok(Self { source: Source::Value(value), shape })
     }
 
@@ -62,12 +64,9 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     let &[kh, kw, channels, filters] = lowering.graph.shape(weights) else {
         return Err(Reject::new("its weights do not have four axes", "check the model"));
     };
-    let fraction = |id| lowering.format.fraction(id);
-    let (from_x, from_w, to_y) = (fraction(x), fraction(weights), fraction(y));
-    let shift = from_x + from_w - to_y;
-    let work = lowering.format.sum_of_products(shift)?;
-    let source = lowering.source(weights, from_w)?;
-    let image = Image::new(lowering, node, x, conv.pads, 0)?;
+    let Products { operands: [from_x, from_w], shift, sum, .. } = lowering.products([x, weights], y)?;
+    let source = lowering.read(node, weights, from_w)?;
+    let image = Image::new(lowering, node, (x, from_x), conv.pads, 0)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
     let (vectors, taps) = image.windows(&conv.window([kh, kw]), output);
     let pixels = image.shape[0] * output[0] * output[1];
@@ -82,15 +81,16 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
         let (source, vectors) = (image.source.clone(), vectors.clone());
         let mut windows = Gather { source, offset: group * channels, vectors, elements, tail: Tail::None };
         if let Some(&bias) = node.inputs.get(2) {
-            (kernels.tail, windows.tail) = tails(lowering, bias, filters, to_y, shift)?;
+            (kernels.tail, windows.tail) =
+                tails(lowering, bias, filters, lowering.format.fraction(y), shift)?;
             if let Tail::Each(words) = &mut kernels.tail {
                 *words = words.iter().copied().cycle().skip(offset).take(of_group).collect();
             }
         }
         let to = Place { offset, axes: vec![(of_group, 1), (pixels, filters)] };
-        tasks.push(match nest(work, &image, &kernels, &windows) {
+        tasks.push(match nest(sum, &image, &kernels, &windows) {
             Some(task) => task,
-            None => dots(work, kernels, windows, to)?,
+            None => dots(sum, kernels, windows, to)?,
         });
     }
     lowering.push(node, y.0 as usize, tasks);
@@ -126,45 +126,65 @@ fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option
 /// The largest word of each window.
 pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Result<(), Reject> {
     let work = lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
-    let windows = pooled(lowering, node, window, i16::MIN)?;
-    let (y, count) = (result(node)?, windows.count());
-    let to = Place { offset: 0, axes: vec![(count, 1)] };
-    lowering.push(node, y.0 as usize, vec![Task::Vectors { work, operands: vec![windows], to }]);
+    let y = result(node)?;
+    let windows = pooled(lowering, node, window, lowering.format.fraction(y), i16::MIN)?;
+    lowering.stream(node, work, vec![windows], y.0 as usize);
     Ok(())
 }
 
-/// The mean of each window: the sum of its words divided by their number.
+/// The mean of each window: the sum of its words, each multiplied by its share.
 pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool) -> Result<(), Reject> {
     if pool.window.pads != [0; 4] && !pool.count_include_pad {
         return Err(Reject::new("means that leave padding out", "pad before, or count the padding"));
     }
     let (x, y) = (operand(node, 0)?, result(node)?);
-    let (from, to) = (lowering.format.fraction(x), lowering.format.fraction(y));
-    let bits = if lowering.format.extensions { 14 } else { to + lowering.format.fraction_bits - from };
-    let work = lowering.format.sum_of_products(from + bits - to)?;
     let taps = pool.window.kernel[0] * pool.window.kernel[1];
-    let share = integer(1.0 / taps as f64, bits);
-    if share == 0 {
-        return Err(Reject::new(
-            format!("1/{taps} is 0 with {bits} fraction bits"),
-            "use a dpu with fraction bits",
-        ));
-    }
-    let windows = pooled(lowering, node, &pool.window, 0)?;
-    let shares = Gather { elements: vec![(taps, 0)], ..Gather::rows(constant(share), 1, 1) };
-    let place = Place { offset: 0, axes: vec![(1, 0), (windows.count(), 1)] };
-    let task = dots(work, shares, windows, place)?;
+    let share = Share::new(lowering, [x, y], 1.0 / taps as f64)?;
+    let windows = pooled(lowering, node, &pool.window, share.fraction, 0)?;
+    let task = share.sums(windows)?;
     lowering.push(node, y.0 as usize, vec![task]);
     Ok(())
 }
 
+/// A factor that words of a value are multiplied by before they are summed.
+pub(super) struct Share {
+    /// Fraction bits that the value is to have.
+    pub fraction: i32,
+    word: i16,
+    work: Work,
+}
+
+impl Share {
+    /// That of sums `y` of words of `x`.
+    pub fn new(lowering: &Lowering<'_>, [x, y]: [ValueId; 2], factor: f64) -> Result<Self, Reject> {
+        let fraction = |id| lowering.format.fraction(id);
+        let exact = largest_fraction([factor].into_iter());
+        let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
+        let [fraction, of_word] = products.operands;
+        Ok(Self { fraction, word: integer(factor, of_word), work: products.sum })
+    }
+
+    /// The sums of vectors.
+    pub fn sums(&self, vectors: Gather) -> Result<Task, Reject> {
+        let (length, count) = (vectors.length(), vectors.count());
+        let shares = Gather { elements: vec![(length, 0)], ..repeated(self.word, 1) };
+        dots(self.work, shares, vectors, Place { offset: 0, axes: vec![(1, 0), (count, 1)] })
+    }
+}
+
 /// The windows of each channel.
-fn pooled(lowering: &mut Lowering<'_>, node: &Node, window: &Window, fill: i16) -> Result<Gather, Reject> {
+fn pooled(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    window: &Window,
+    fraction: i32,
+    fill: i16,
+) -> Result<Gather, Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     if window.ceil_mode {
         return Err(Reject::new("windows that hang over the edge", "use ceil_mode 0"));
     }
-    let image = Image::new(lowering, node, x, window.pads, fill)?;
+    let image = Image::new(lowering, node, (x, fraction), window.pads, fill)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
     let (mut vectors, elements) = image.windows(window, output);
     vectors.push((image.shape[3], 1));

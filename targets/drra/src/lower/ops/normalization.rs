@@ -1,0 +1,87 @@
+//! Operators that normalise: by known factors of each channel, and over the elements of a row.
+
+use npukit_graph::op::{BatchNormalization, Softmax};
+use npukit_graph::{Node, ValueId};
+
+use super::pointwise::FUNCTION_BITS;
+use super::reduce::over;
+use super::scale::{repeated, singles};
+use super::{operand, result};
+use crate::lower::format::{bias, integer, largest_fraction};
+use crate::lower::gather::{Gather, Tail};
+use crate::lower::kernels::Work;
+use crate::lower::plan::Source;
+use crate::lower::{Lowering, Reject};
+use crate::op::DpuMode;
+
+/// A factor and an addend for each channel: sums of two products.
+pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalization) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let constant = |place| {
+        let floats = lowering.graph.constant(operand(node, place)?).and_then(|constant| constant.as_f32());
+        floats.ok_or_else(|| Reject::new("its parameters are no constants", "fold them into a product"))
+    };
+    let factors = batch.factors(constant(1)?, constant(2)?, constant(3)?, constant(4)?);
+    let exact = largest_fraction(factors.iter().map(|factor| factor[0]));
+    let fraction = |id: ValueId| lowering.format.fraction(id);
+    let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
+    let [from, of_factors] = products.operands;
+    let words = factors.iter().map(|factor| integer(factor[0], of_factors)).collect();
+    let addends: Vec<f32> = factors.iter().map(|factor| factor[1] as f32).collect();
+    let (addends, one) = bias(&addends, fraction(y), products.shift);
+    let (count, channels) = (lowering.graph.shape(y).iter().product::<usize>(), factors.len().max(1));
+    let one_by_one = Gather { elements: vec![(1, 0)], ..singles(lowering.read(node, x, from)?, count) };
+    let factors = Gather {
+        source: Source::Constant(words),
+        vectors: vec![(count / channels, 0), (channels, 1)],
+        tail: Tail::Each(addends),
+        ..one_by_one.clone()
+    };
+    let operands = vec![Gather { tail: Tail::Same(one), ..one_by_one }, factors];
+    lowering.stream(node, products.sum, operands, y.0 as usize);
+    Ok(())
+}
+
+/// `e^(x - max) / sum(e^(x - max))` in Q4.11 and modes of the extension.
+pub fn softmax(lowering: &mut Lowering<'_>, node: &Node, softmax: &Softmax) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let mode = |mode| lowering.format.extension(mode, 0);
+    let (largest, subtract, exponential) =
+        (mode(DpuMode::MaxMinAcc)?, mode(DpuMode::Subt)?, mode(DpuMode::Expon)?);
+    let quotient = mode(DpuMode::Div)?;
+    let shape = lowering.graph.shape(y).to_vec();
+    let axes: Vec<usize> = (softmax.axis..softmax.axis_end).collect();
+    let (rows, repeats) = over(&shape, &axes);
+    let (length, count, all) = (rows.length(), rows.count(), shape.iter().product());
+    // Sums of words that are 1 at most fit; quotients get back what sums give up, as far as they fit.
+    let given = (length.next_power_of_two().ilog2() as i32 - 4).max(0);
+    let kept = given.min(BITS_OF_QUOTIENTS - FUNCTION_BITS);
+    // Differences are twice as large as what they are of; powers of those below -16 are 0.
+    let from = FUNCTION_BITS.min(lowering.format.fraction(x) - 1);
+    let of = |source: &Source| Gather { source: source.clone(), ..rows.clone() };
+    let repeated_rows = |value: usize| Gather { source: Source::Value(value), ..repeats.clone() };
+    let x = lowering.read(node, x, from)?;
+    let most = lowering.temporary(&node.name, vec![count], from);
+    lowering.stream(node, largest, vec![of(&x)], most);
+    let below = lowering.temporary(&node.name, shape.clone(), from);
+    lowering.stream(node, subtract, vec![singles(x, all), repeated_rows(most)], below);
+    lowering.let_saturate();
+    let below = lowering.scaled(node, below, FUNCTION_BITS);
+    lowering.let_saturate();
+    let powers = lowering.temporary(&node.name, shape.clone(), FUNCTION_BITS);
+    lowering.stream(node, exponential, vec![singles(Source::Value(below), all)], powers);
+    let sums = lowering.temporary(&node.name, vec![count], FUNCTION_BITS - given);
+    let sum = Work { mode: DpuMode::MacInter, immediate: given as i16 };
+    let ones = Gather { elements: vec![(length, 0)], ..repeated(1, count) };
+    lowering.stream(node, sum, vec![of(&Source::Value(powers)), ones], sums);
+    let powers = lowering.scaled(node, powers, FUNCTION_BITS - (given - kept));
+    let to = lowering.unscaled(node, y, FUNCTION_BITS + kept);
+    let operands = vec![singles(Source::Value(powers), all), repeated_rows(sums)];
+    lowering.stream(node, quotient, operands, to);
+    lowering.let_saturate();
+    lowering.finish(node, to, y);
+    Ok(())
+}
+
+/// Fraction bits with which quotients of at most 1 fit.
+const BITS_OF_QUOTIENTS: i32 = 15;

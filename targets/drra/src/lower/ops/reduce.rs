@@ -1,0 +1,84 @@
+//! Sums, means and extremes over axes.
+
+use npukit_graph::op::{Reduce, ReduceKind};
+use npukit_graph::{Node, ValueId};
+
+use super::dense::constant;
+use super::window::Share;
+use super::{operand, result};
+use crate::lower::gather::{Axes, Gather, Tail, strides};
+use crate::lower::{Lowering, Reject};
+use crate::op::DpuMode;
+
+/// A result of all elements along some axes.
+pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let (rows, _) = over(lowering.graph.shape(x), &reduce.axes);
+    let count = rows.length();
+    match reduce.kind {
+        ReduceKind::Mean => sums(lowering, node, [x, y], (rows, 1.0 / count.max(1) as f64)),
+        ReduceKind::Sum => sums(lowering, node, [x, y], (rows, 1.0)),
+        ReduceKind::Max => extremes(lowering, node, [x, y], (rows, 0)),
+        ReduceKind::Min => extremes(lowering, node, [x, y], (rows, 1)),
+        _ => Err(Reject::new(
+            "there is no mode of the dpu for it",
+            "there are the mean, sum, maximum and minimum",
+        )),
+    }
+}
+
+fn sums(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    [x, y]: [ValueId; 2],
+    (rows, factor): (Gather, f64),
+) -> Result<(), Reject> {
+    let share = Share::new(lowering, [x, y], factor)?;
+    let source = lowering.read(node, x, share.fraction)?;
+    let task = share.sums(Gather { source, ..rows })?;
+    lowering.push(node, y.0 as usize, vec![task]);
+    Ok(())
+}
+
+fn extremes(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    [x, y]: [ValueId; 2],
+    (rows, immediate): (Gather, i16),
+) -> Result<(), Reject> {
+    let work = lowering.format.extension(DpuMode::MaxMinAcc, immediate)?;
+    let source = lowering.read(node, x, lowering.format.fraction(y))?;
+    lowering.stream(node, work, vec![Gather { source, ..rows }], y.0 as usize);
+    Ok(())
+}
+
+/// The elements along `axes` of a tensor as vectors, and for each element of the tensor the number of its vector.
+pub(super) fn over(shape: &[usize], axes: &[usize]) -> (Gather, Gather) {
+    let stride = strides(shape);
+    let all = || shape.iter().copied().zip(stride.iter().copied()).enumerate();
+    let (inside, outside): (Vec<_>, Vec<_>) = all().partition(|(axis, _)| axes.contains(axis));
+    let only =
+        |parts: Vec<(usize, (usize, usize))>| -> Axes { parts.into_iter().map(|part| part.1).collect() };
+    let (vectors, elements) = (only(outside), only(inside));
+    let mut between = strides(&vectors.iter().map(|axis| axis.0).collect::<Vec<_>>()).into_iter();
+    let number = |(axis, (size, _)): (usize, (usize, usize))| match axes.contains(&axis) {
+        true => (size, 0),
+        false => (size, between.next().unwrap_or(0)),
+    };
+    let repeats = all().map(number).collect();
+    let gather =
+        |vectors, elements| Gather { source: constant(0), offset: 0, vectors, elements, tail: Tail::None };
+    (gather(vectors, elements), gather(repeats, Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_any_axes() {
+        let (rows, repeats) = over(&[2, 3, 4], &[1]);
+        assert_eq!((rows.vectors, rows.elements), (vec![(2, 12), (4, 1)], vec![(3, 4)]));
+        assert_eq!(repeats.vectors, [(2, 4), (3, 0), (4, 1)]);
+    }
+}

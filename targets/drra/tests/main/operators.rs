@@ -1,0 +1,247 @@
+//! Every operator with real numbers, quantised by samples: against the evaluator, on fabrics without fraction bits, with
+//! 11 of them, and with the modes of the extension.
+
+use npukit_drra::Drra;
+use npukit_drra::config::preset;
+use npukit_drra::fabric::Fabric;
+use npukit_drra::lower::{Executable, integer, lower, prepare, scheme};
+use npukit_graph::op::*;
+use npukit_graph::quantise::{Distributions, Method, quantise};
+use npukit_graph::{Graph, ValueInfo, evaluate};
+use npukit_numeric::{ElementType, Tensor};
+use npukit_target::{Config, Target};
+
+fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
+    let mut fabric = preset(name).unwrap();
+    fabric.options.strict = true;
+    fabric.options.extensions = extensions;
+    let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
+    parts.for_each(|part| part.fraction_bits = fraction_bits);
+    fabric
+}
+
+/// Numbers between -`size` and `size`, from a seed.
+fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut number = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 40) as f32 / (1_u64 << 23) as f32 - 1.0) * size
+    };
+    Tensor::from_f32(shape.to_vec(), (0..shape.iter().product()).map(|_| number()).collect()).unwrap()
+}
+
+/// A graph of one node: so many of its operands are inputs, the others constants.
+fn graph(op: Op, shapes: &[&[usize]], inputs: usize) -> Graph {
+    let mut graph = Graph::default();
+    let operand = |(index, shape): (usize, &&[usize])| match index < inputs {
+        true => graph
+            .add_input(format!("x{index}"), ValueInfo { shape: shape.to_vec(), element: ElementType::F32 }),
+        false => graph.add_constant(format!("w{index}"), numbers(shape, 0.8, index as u64)),
+    };
+    let operands: Vec<_> = shapes.iter().enumerate().map(operand).collect();
+    let outputs = if let Op::Split(split) = &op { split.sizes.len() } else { 1 };
+    graph.outputs = graph.add_node("node", op, operands, &["a", "b", "c"][..outputs]).unwrap();
+    graph
+}
+
+/// The largest error over all results, as a share of the largest of them, and the cycles.
+fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String> {
+    let prepared = prepare(graph).unwrap();
+    let sample = |seed: u64| -> Vec<Tensor> {
+        let inputs = prepared.inputs.iter().enumerate();
+        inputs.map(|(index, &id)| numbers(prepared.shape(id), size, 10 * seed + index as u64)).collect()
+    };
+    let mut seen = Distributions::new(&prepared);
+    (0..8).for_each(|seed| seen.observe(&prepared, &sample(seed)).unwrap());
+    let quantisation = quantise(&prepared, &seen, &scheme(fabric), Method::MinMax, &Default::default());
+    let plan = lower(fabric, &prepared, Some(&quantisation)).map_err(|problems| format!("{problems:?}"))?;
+    let executable = Executable::new(fabric, plan).unwrap();
+    let fraction = |number: usize| executable.plan.values[number].fraction;
+    let given: Vec<Vec<i16>> = executable
+        .plan
+        .inputs
+        .iter()
+        .zip(sample(3))
+        .map(|(&number, values)| {
+            values.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction(number))).collect()
+        })
+        .collect();
+    let ran = executable.run(&given).unwrap();
+    assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles their schedules say");
+    let (mut error, mut largest) = (0_f64, 1e-9_f64);
+    for (&number, expected) in executable.plan.outputs.iter().zip(evaluate(graph, &sample(3)).unwrap()) {
+        let scale = 2f64.powi(-fraction(number));
+        let expected = expected.as_f32().unwrap();
+        assert_eq!(expected.len(), ran.values[number].len());
+        for (&word, &expected) in ran.values[number].iter().zip(expected) {
+            largest = largest.max(f64::from(expected).abs());
+            error = error.max((f64::from(word) * scale - f64::from(expected)).abs());
+        }
+    }
+    Ok((error / largest, ran.cycles.iter().sum()))
+}
+
+/// What the operator may be wrong by: without fraction bits, with 11, and with the extension. None where it is refused.
+struct Case {
+    name: &'static str,
+    graph: Graph,
+    size: f32,
+    errors: [Option<f64>; 3],
+}
+
+fn case(
+    name: &'static str,
+    op: impl Into<Op>,
+    shapes: &[&[usize]],
+    inputs: usize,
+    errors: [Option<f64>; 3],
+) -> Case {
+    Case { name, graph: graph(op.into(), shapes, inputs), size: 3.0, errors }
+}
+
+fn check(cases: &[Case]) {
+    let fabrics = [fabric("3x1", 0, false), fabric("3x2", 11, false), fabric("3x4", 0, true)];
+    let mut wrong = Vec::new();
+    for case in cases {
+        for (fabric, bar) in fabrics.iter().zip(case.errors) {
+            let found = error(fabric, &case.graph, case.size);
+            eprintln!("{}: {found:?}", case.name);
+            let is_right = match (&found, bar) {
+                (Ok((error, _)), Some(bar)) => *error <= bar,
+                (Err(_), None) => true,
+                _ => false,
+            };
+            if !is_right {
+                wrong.push(format!("{}: {found:?}, not {bar:?}", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same error on all fabrics.
+const fn within(error: f64) -> [Option<f64>; 3] {
+    [Some(error); 3]
+}
+
+/// Modes of the extension are needed.
+const fn extended(error: f64) -> [Option<f64>; 3] {
+    [None, None, Some(error)]
+}
+
+/// Without fraction bits operands of products have 8 bits or less.
+const PRODUCTS: [Option<f64>; 3] = [Some(0.05), Some(0.005), Some(0.0005)];
+const EXACT: f64 = 0.0005;
+
+#[test]
+fn products() {
+    let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };
+    let matrix: &[usize] = &[16, 9];
+    check(&[
+        case("MatMul", MatMul, &[&[5, 16], matrix], 1, PRODUCTS),
+        case("MatMul of inputs", MatMul, &[&[5, 16], matrix], 2, PRODUCTS),
+        case("MatMul of stacks", MatMul, &[&[2, 3, 5, 16], &[3, 16, 4]], 2, PRODUCTS),
+        case("MatMul of a stack", MatMul, &[&[2, 3, 16], matrix], 1, PRODUCTS),
+        case("Gemm", Gemm::PLAIN, &[&[5, 16], matrix, &[9]], 1, PRODUCTS),
+        case("Conv", conv, &[&[1, 6, 6, 3], &[3, 3, 3, 4], &[4]], 1, PRODUCTS),
+        case("Mul", Binary { kind: BinaryKind::Mul }, &[&[4, 7], &[7]], 2, PRODUCTS),
+        case("Neg", Unary { kind: UnaryKind::Neg }, &[&[40]], 1, within(EXACT)),
+        case(
+            "BatchNormalization",
+            BatchNormalization { epsilon: 2.0 },
+            &[&[1, 5, 5, 6], &[6], &[6], &[6], &[6]],
+            1,
+            PRODUCTS,
+        ),
+    ]);
+}
+
+#[test]
+fn sums_and_limits() {
+    let binary = |kind| Binary { kind };
+    check(&[
+        case("Add", binary(BinaryKind::Add), &[&[4, 7], &[4, 1]], 2, within(EXACT)),
+        case("Sub", binary(BinaryKind::Sub), &[&[4, 7], &[7]], 2, within(EXACT)),
+        case("Sub of a constant", binary(BinaryKind::Sub), &[&[4, 7], &[7]], 1, within(EXACT)),
+        case("Max", binary(BinaryKind::Max), &[&[4, 7], &[7]], 2, extended(EXACT)),
+        case("Min", binary(BinaryKind::Min), &[&[4, 7], &[7]], 1, extended(EXACT)),
+        case("Abs", Unary { kind: UnaryKind::Abs }, &[&[40]], 1, extended(EXACT)),
+        case("Relu", Relu, &[&[40]], 1, within(EXACT)),
+        case("LeakyRelu", LeakyRelu { alpha: 0.1 }, &[&[40]], 1, extended(EXACT)),
+        case("Clip", Clip { min: -0.5, max: 1.25 }, &[&[40]], 1, within(EXACT)),
+        case("Clip above 0", Clip { min: 0.5, max: 1.25 }, &[&[40]], 1, extended(EXACT)),
+        case("Clip from above", Clip { min: f32::NEG_INFINITY, max: 1.25 }, &[&[40]], 1, within(EXACT)),
+    ]);
+}
+
+#[test]
+fn functions() {
+    let unary = |kind| Unary { kind };
+    let rows: &[usize] = &[3, 200];
+    check(&[
+        case("Sigmoid", unary(UnaryKind::Sigmoid), &[&[40]], 1, extended(0.001)),
+        case("Tanh", unary(UnaryKind::Tanh), &[&[40]], 1, extended(0.001)),
+        Case { size: 2.0, ..case("Exp", unary(UnaryKind::Exp), &[&[40]], 1, extended(0.001)) },
+        case("Softmax", Softmax { axis: 1, axis_end: 2 }, &[&[3, 10]], 1, extended(0.005)),
+        case("Softmax of long rows", Softmax { axis: 1, axis_end: 2 }, &[rows], 1, extended(0.03)),
+        case("Softmax of an inner axis", Softmax { axis: 1, axis_end: 2 }, &[&[2, 5, 3]], 1, extended(0.005)),
+    ]);
+}
+
+#[test]
+fn pooling_and_reductions() {
+    let window = Window::plain([2, 2], [2, 2]);
+    let mean = AveragePool { window: window.clone(), count_include_pad: false };
+    let reduce = |kind, axes: &[usize], keep_dims| Reduce { kind, axes: axes.to_vec(), keep_dims };
+    let image: &[usize] = &[1, 6, 8, 5];
+    check(&[
+        case("MaxPool", MaxPool { window }, &[image], 1, extended(EXACT)),
+        case("AveragePool", mean, &[image], 1, PRODUCTS),
+        case("ReduceMean", reduce(ReduceKind::Mean, &[1, 2], false), &[image], 1, PRODUCTS),
+        case("ReduceSum", reduce(ReduceKind::Sum, &[3], true), &[image], 1, PRODUCTS),
+        case("ReduceMax", reduce(ReduceKind::Max, &[0, 2], true), &[image], 1, extended(EXACT)),
+        case("ReduceMin", reduce(ReduceKind::Min, &[3], true), &[image], 1, extended(EXACT)),
+    ]);
+}
+
+#[test]
+fn what_the_driver_moves() {
+    let image: &[usize] = &[1, 4, 6, 5];
+    let range = SliceRange { axis: 2, start: 4, length: 2, step: -3 };
+    let pad = |mode| Pad { pads: vec![[0, 0], [1, 2], [0, 1], [2, 0]], mode };
+    let resize = Resize {
+        size: [8, 9],
+        scales: [2.0, 1.5],
+        mode: ResizeMode::Nearest(NearestMode::Floor),
+        coordinates: Coordinates::Asymmetric,
+    };
+    check(&[
+        case("Reshape", Reshape { shape: vec![2, 60] }, &[image], 1, within(EXACT)),
+        case("Transpose", Transpose { perm: vec![3, 0, 2, 1] }, &[image], 1, within(EXACT)),
+        case("Slice", Slice { ranges: vec![range] }, &[image], 1, within(EXACT)),
+        case("Split", Split { axis: 3, sizes: vec![1, 3, 1] }, &[image], 1, within(EXACT)),
+        case("Concat", Concat { axis: 2 }, &[image, &[1, 4, 1, 5], image], 2, within(EXACT)),
+        case("Pad", pad(PadMode::Constant(0.5)), &[image], 1, within(EXACT)),
+        case("Pad by reflection", pad(PadMode::Reflect), &[image], 1, within(EXACT)),
+        case("Resize", resize, &[image], 1, within(EXACT)),
+    ]);
+}
+
+#[test]
+fn names_of_fabrics_say_what_their_dpus_do() {
+    let config =
+        |name: &str| Drra.instance(Config::Preset(name)).map(|instance| (instance.name(), instance.config()));
+    let (name, told) = config("3x1+f11+ext").unwrap();
+    assert_eq!(
+        (&name[..], &told["fraction_bits"], &told["extensions"]),
+        ("drra:3x1+f11+ext", &11.into(), &true.into())
+    );
+    assert_eq!(config("3x1").unwrap().1["fraction_bits"], 0);
+    for name in ["3x1+f16", "3x1+f", "9x9+f11"] {
+        assert!(config(name).is_err(), "{name}");
+    }
+    let wider = |name| Drra.instance(Config::Preset(name)).unwrap().wider();
+    let names: Vec<String> = wider("3x1+f11").iter().map(|instance| instance.name()).collect();
+    assert_eq!(names, ["drra:3x1+f11+ext"]);
+    assert!(wider("3x1+ext").is_empty());
+}
