@@ -192,7 +192,7 @@ impl Compiled for PccxProgram {
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
         let timeline = self.timeline(options)?;
-        let container = report::lab_container(&self.config, &self.program.code, &timeline);
+        let container = report::lab_container(&self.config, &self.executable.program.code, &timeline);
         out.write_all(&container.write()).map_err(TargetError::failed)
     }
 }
