@@ -181,6 +181,7 @@ impl Compiled for PccxProgram {
         let (config, code) = (&self.config, &self.executable.program.code);
         report::chrome_trace(config, code, &timeline, &self.name, out).map_err(TargetError::failed)
     }
+
     fn trace_extensions(&self) -> &'static [&'static str] {
         &["pccx"]
     }
