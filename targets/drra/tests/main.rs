@@ -12,6 +12,8 @@ mod config;
 mod conform;
 #[path = "main/generator.rs"]
 mod generator;
+#[path = "main/golden.rs"]
+mod golden;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lower.rs"]

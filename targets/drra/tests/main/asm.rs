@@ -8,7 +8,7 @@ use npukit_drra::config::preset;
 use npukit_drra::isa::Isa;
 use proptest::prelude::*;
 
-use crate::shared;
+use crate::golden;
 
 fn fabric() -> Fabric {
     preset("3x1").unwrap()
@@ -21,7 +21,7 @@ fn word(text: &str) -> u32 {
 
 #[test]
 fn golden_encodings_hold_both_ways() {
-    let Some(file) = shared::json("golden/drra/encoding.json") else { return };
+    let file = golden::json("encoding.json");
     let cases = file["encodings"].as_array().unwrap();
     assert_eq!(cases.len(), 53);
     for case in cases {
@@ -119,7 +119,7 @@ fn a_repx_without_step_is_remembered() {
 
 #[test]
 fn programs_survive_text_and_files() {
-    let programs = shared::programs();
+    let programs = golden::programs();
     for (name, file) in programs {
         let fabric = npukit_drra::config::from_short(file["arch"].as_str().unwrap()).unwrap();
         let mut text = String::new();

@@ -5,14 +5,13 @@ use std::path::Path;
 use npukit_drra::Drra;
 use npukit_target::{Outcome, ReadError, Target};
 
-use crate::shared;
+use crate::golden;
 
 /// How many cases of each kind of file passed.
 #[test]
 fn all_golden_vectors_pass() {
-    let Some(folder) = shared::shared("golden/drra") else { return };
     let (mut encodings, mut patterns, mut programs) = (0, 0, 0);
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(golden::folder()).unwrap() {
         let path = entry.unwrap().path();
         let none =
             |path: &str| Err(ReadError::Unreadable { path: path.to_owned(), reason: "not here".to_owned() });
@@ -37,7 +36,7 @@ fn all_golden_vectors_pass() {
 
 #[test]
 fn wrong_vectors_fail() {
-    let Some(mut file) = shared::json("golden/drra/dot_32.json") else { return };
+    let mut file = golden::json("dot_32.json");
     let none =
         |path: &str| Err(ReadError::Unreadable { path: path.to_owned(), reason: "not here".to_owned() });
     let mut fails = |change: &dyn Fn(&mut serde_json::Value)| {

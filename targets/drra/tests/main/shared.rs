@@ -1,4 +1,4 @@
-//! Finds the folder of golden vectors.
+//! Finds the folder of what is not in the repository.
 
 use std::path::PathBuf;
 
@@ -26,16 +26,4 @@ pub fn shared(name: &str) -> Option<PathBuf> {
 pub fn json(name: &str) -> Option<Value> {
     let bytes = std::fs::read(shared(name)?).unwrap();
     Some(serde_json::from_slice(&bytes).unwrap())
-}
-
-/// The golden programs, by file name.
-pub fn programs() -> Vec<(String, Value)> {
-    let Some(folder) = shared("golden/drra") else { return Vec::new() };
-    let names =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
-    names.sort();
-    let files =
-        names.into_iter().filter_map(|name| Some((name.clone(), json(&format!("golden/drra/{name}"))?)));
-    files.filter(|(_, file)| file.get("arch").is_some()).collect()
 }
