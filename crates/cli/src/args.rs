@@ -44,6 +44,8 @@ pub enum Command {
     Asm(AsmArgs),
     /// Disassemble a program
     Disasm(DisasmArgs),
+    /// Lay out the text of a program
+    Format(FormatArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
     /// List the targets and their instances
@@ -406,6 +408,22 @@ pub struct DisasmArgs {
     #[arg(long, value_name = "FORM")]
     pub format: Option<String>,
     /// File for the listing instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+}
+
+/// `npu format`
+#[derive(Debug, Args)]
+pub struct FormatArgs {
+    /// Source file
+    pub file: String,
+    /// `drra:PRESET`; a target whose programs have a layout
+    #[arg(long, value_name = "TARGET")]
+    pub target: String,
+    /// Print nothing, and fail if the file is laid out otherwise
+    #[arg(long, conflicts_with = "output")]
+    pub check: bool,
+    /// File for the text instead of standard output; may be the source file
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
 }

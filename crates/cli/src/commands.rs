@@ -42,6 +42,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Generate(args) => generate::run(args, cli.json),
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),
+        Command::Format(args) => asm::format(args),
         Command::Isa(args) => isa::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),

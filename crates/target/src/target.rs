@@ -194,6 +194,11 @@ pub trait Instance: Send + Sync {
         Err(self.unsupported("asm"))
     }
 
+    /// Program text, laid out: another layout of the same program, comments kept. `name` is the file's, for errors.
+    fn format(&self, _name: &str, _text: &str) -> Result<String, TargetError> {
+        Err(self.unsupported("format"))
+    }
+
     /// Forms of listing that `disassemble` writes, the default first.
     fn listings(&self) -> &'static [&'static str] {
         &[]

@@ -126,7 +126,8 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Artifact, TargetError> {
     let program = if file.ends_with(".asm") {
         assemble(&fabric, file, &text).map_err(TargetError::text)?.program
     } else {
-        read_program(&text).map_err(|error| wrong(file, &error))?
+        let words = read_program(&text).map_err(|error| wrong(file, &error))?;
+        fabric.decoded(&words).map_err(|error| wrong(file, &error))?
     };
     let image = match &manifest.image {
         Some(file) => read_image(&folder.text(file)?).map_err(|error| wrong(file, &error))?,

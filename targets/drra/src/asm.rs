@@ -9,5 +9,18 @@
 mod parse;
 mod print;
 
+use npukit_asm::AsmErrors;
+
+use crate::fabric::Fabric;
+use crate::layout::{Language, layout};
+
 pub use parse::{Source, assemble, instruction};
 pub use print::{Listed, Listing, disassemble};
+
+/// The text of a file, laid out; `name` is the file's, for messages.
+///
+/// Errors: what [`assemble`] finds.
+pub fn format(fabric: &Fabric, name: &str, text: &str) -> Result<String, AsmErrors> {
+    assemble(fabric, name, text)?;
+    Ok(layout(text, Language::Assembly))
+}

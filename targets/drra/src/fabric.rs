@@ -1,6 +1,7 @@
 //! [`Fabric`]: rows and columns of cells, each with its resources in slots. An architecture, elaborated.
 
 use crate::component::Component;
+use crate::isa::Encoding;
 
 /// Words of a bulk row.
 pub const ROW_WORDS: usize = 16;
@@ -53,6 +54,8 @@ pub struct Options {
     pub extensions: bool,
     /// Refuses addresses beyond a memory, which otherwise wrap.
     pub strict: bool,
+    /// How words are written in files. In programs they are as released.
+    pub encoding: Encoding,
 }
 
 /// A cell.

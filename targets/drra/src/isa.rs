@@ -6,15 +6,19 @@
 //!
 //! Source: specification 2, `drra-isa.json`.
 
+mod recode;
 mod spec;
 mod table;
 
 use std::sync::LazyLock;
 
 use npukit_base::{BitRange, Word};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::component::Component;
+
+pub use recode::{RecodeError, recode};
 
 /// Bit that tells resource instructions from those of control.
 const TYPE: BitRange = BitRange::new(31, 1);
@@ -22,6 +26,19 @@ const TYPE: BitRange = BitRange::new(31, 1);
 const OPCODE: BitRange = BitRange::new(28, 3);
 /// The slot of a resource instruction.
 const SLOT: BitRange = BitRange::new(24, 4);
+/// What tells instructions of one opcode apart, in the later encoding.
+const FLAG: BitRange = BitRange::new(23, 1);
+
+/// How instructions become words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    /// As in the components' releases 2.10 and 2.11.
+    #[default]
+    Released,
+    /// As in the components since July 2026 (specification 1.2, below the table): other opcodes, shorter counts.
+    Later,
+}
 
 /// The instruction sets of all components.
 #[derive(Clone, Debug)]
@@ -38,6 +55,8 @@ pub struct Row {
     pub meaning: &'static str,
     /// Tells it from the others of its component.
     pub opcode: u8,
+    /// Tells it from others of the same opcode, by the highest bit of the payload.
+    pub flag: Option<bool>,
     /// Its fields, from the most significant.
     pub fields: Vec<Field>,
 }
@@ -164,8 +183,17 @@ impl Row {
 impl Isa {
     /// The instruction set of the components' releases 2.10 and 2.11.
     pub fn get() -> &'static Self {
-        static ISA: LazyLock<Isa> = LazyLock::new(|| Isa { rows: table::rows() });
-        &ISA
+        Self::of(Encoding::Released)
+    }
+
+    /// The table of an encoding. All have the same rows and fields in the same order.
+    pub fn of(encoding: Encoding) -> &'static Self {
+        static RELEASED: LazyLock<Isa> = LazyLock::new(|| Isa { rows: table::rows(Encoding::Released) });
+        static LATER: LazyLock<Isa> = LazyLock::new(|| Isa { rows: table::rows(Encoding::Later) });
+        match encoding {
+            Encoding::Released => &RELEASED,
+            Encoding::Later => &LATER,
+        }
     }
 
     /// The instructions of a component.
@@ -216,6 +244,9 @@ impl Isa {
         if instruction.component != Component::Sequencer {
             word = word.with(TYPE, 1).with(SLOT, instruction.slot.into());
         }
+        if let Some(flag) = row.flag {
+            word = word.with(FLAG, flag.into());
+        }
         for (field, &value) in row.fields.iter().zip(&instruction.values) {
             word.set(field.bits, value.into());
         }
@@ -238,11 +269,10 @@ impl Isa {
         };
         let opcode = bits.get(OPCODE) as u8;
         let mut rows = self.rows(component).iter().enumerate();
-        let (row, found) = rows.find(|(_, row)| row.opcode == opcode).ok_or(DecodeError::Opcode {
-            word,
-            component,
-            opcode,
-        })?;
+        let is_flagged = |row: &Row| row.flag.is_none_or(|flag| u64::from(flag) == bits.get(FLAG));
+        let (row, found) = rows
+            .find(|(_, row)| row.opcode == opcode && is_flagged(row))
+            .ok_or(DecodeError::Opcode { word, component, opcode })?;
         let values = found.fields.iter().map(|field| bits.get(field.bits) as u32).collect();
         let instruction = Instruction { component, row, slot, values };
         match word ^ self.encode(&instruction) {

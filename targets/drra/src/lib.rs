@@ -20,6 +20,7 @@ pub mod fabric;
 pub mod fault;
 pub mod isa;
 pub mod kernel;
+mod layout;
 pub mod lower;
 pub mod machine;
 pub mod op;

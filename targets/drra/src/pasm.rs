@@ -7,12 +7,24 @@
 pub mod ast;
 pub mod constraint;
 pub(crate) mod error;
-mod layout;
 mod parser;
 pub mod pattern;
 
+use crate::layout::{Language, layout};
+
 pub use ast::Program;
 pub use error::{PasmError, PasmErrors};
-pub use layout::format;
-pub(crate) use layout::layout as layout_of;
 pub use parser::parse;
+
+/// The text of a file, laid out; `name` is the file's, for messages.
+///
+/// Errors: what [`parse`] finds.
+pub fn format(name: &str, text: &str) -> Result<String, PasmErrors> {
+    parse(name, text)?;
+    Ok(layout_of(text))
+}
+
+/// Lays out text that parses.
+pub(crate) fn layout_of(text: &str) -> String {
+    layout(text, Language::Pasm)
+}

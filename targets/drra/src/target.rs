@@ -9,6 +9,8 @@ use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, 
 use crate::artifact;
 use crate::config::{PRESETS, from_json, from_short, preset};
 use crate::conform;
+use crate::fabric::Options;
+use crate::isa::Encoding;
 use instance::DrraInstance;
 use program::DrraProgram;
 
@@ -20,10 +22,17 @@ pub struct Drra;
 const DEFAULT: &str = "3x1";
 /// What names of fabrics end in whose dpus have the modes of the extension.
 pub(crate) const EXTENDED: &str = "+ext";
+/// What they end in whose words are in the later encoding.
+const LATER: &str = "+later";
 /// What they end in, before a number of fraction bits that the products of all dpus lose.
 const FRACTION: &str = "+f";
 /// Most fraction bits of a dpu.
 const MOST_FRACTION_BITS: u32 = 15;
+/// Makes a fabric another.
+type Change = fn(&mut Options);
+/// What endings without a number change.
+const CHANGES: [(&str, Change); 2] =
+    [(EXTENDED, |options| options.extensions = true), (LATER, |options| options.encoding = Encoding::Later)];
 
 impl Target for Drra {
     fn name(&self) -> &'static str {
@@ -77,10 +86,12 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
         value: format!("drra:{name}"),
         reason,
     };
-    if let Some(plain) = name.strip_suffix(EXTENDED) {
-        let mut instance = named(plain)?;
-        instance.fabric.options.extensions = true;
-        return Ok(DrraInstance { name: name.to_owned(), ..instance });
+    for (ending, change) in CHANGES {
+        if let Some(plain) = name.strip_suffix(ending) {
+            let mut instance = named(plain)?;
+            change(&mut instance.fabric.options);
+            return Ok(DrraInstance { name: name.to_owned(), ..instance });
+        }
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
         let legal =
@@ -98,8 +109,8 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     let fabric = preset(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
         unknown(format!(
-            "there is no such fabric; there are {}, each also with `+f11` behind for 11 fraction bits or `+ext` for the \
-             modes of the extension, or give an architecture as .json, or its short form as \
+            "there is no such fabric; there are {}, each also with `+f11` behind for 11 fraction bits, `+ext` for the \
+             modes of the extension or `+later` for the later encoding, or give an architecture as .json, or its short form as \
              `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
             names.join(", ")
         ))

@@ -1,11 +1,11 @@
-//! `npu asm` and `npu disasm`
+//! `npu asm`, `npu disasm` and `npu format`
 
 use npukit::verbs::asm as verbs;
 use serde_json::json;
 
 use super::without_bar;
 use crate::answer::Answer;
-use crate::args::{AsmArgs, DisasmArgs};
+use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::disk::write_all;
 use crate::failure::Failure;
 use crate::table::thousands;
@@ -39,4 +39,19 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
         None => report.text.clone(),
     };
     Ok(Answer::new(text, &report).with_notes(problems).with_success(success))
+}
+
+pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
+    let report = without_bar(|context| verbs::format(&args.file, &args.target, context))?;
+    let text = match &args.output {
+        Some(path) => {
+            write_all(&[(path.clone(), report.text.as_bytes())])?;
+            format!("wrote {}\n", path.display())
+        }
+        None if args.check => String::new(),
+        None => report.text.clone(),
+    };
+    let success = report.unchanged || !args.check;
+    let notes = if success { String::new() } else { format!("{} is laid out otherwise\n", args.file) };
+    Ok(Answer::new(text, &report).with_notes(notes).with_success(success))
 }

@@ -1,4 +1,4 @@
-//! `npu asm` and `npu disasm`: text to words and back.
+//! `npu asm`, `npu disasm` and `npu format`: text to words and back, and text laid out.
 
 use npukit_target::Assembled;
 use serde::Serialize;
@@ -33,18 +33,41 @@ pub struct DisasmReport {
     pub problems: Vec<String>,
 }
 
+/// A text laid out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FormatReport {
+    /// Target and instance.
+    pub target: String,
+    /// The text.
+    pub text: String,
+    /// Whether the file is laid out like this.
+    pub unchanged: bool,
+}
+
 /// Assembles the file at `path`; also gives the words.
 ///
 /// Errors: every wrong line of the file.
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
-    let text = String::from_utf8(context.reader.read(path)?).map_err(|error| Error::NotText {
-        path: path.to_owned(),
-        offset: error.utf8_error().valid_up_to(),
-    })?;
+    let text = read_text(path, context)?;
     let Assembled { bytes, instructions, warnings } = instance.assemble(path, &text)?;
     let report = AsmReport { target: instance.name(), instructions, bytes: bytes.len(), warnings };
     Ok((report, bytes))
+}
+
+/// Lays out the program text at `path`.
+///
+/// Errors: every wrong line of the file.
+pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatReport, Error> {
+    let instance = resolve(target, context.reader)?;
+    let before = read_text(path, context)?;
+    let text = instance.format(path, &before)?;
+    Ok(FormatReport { target: instance.name(), unchanged: text == before, text })
+}
+
+fn read_text(path: &str, context: Context<'_>) -> Result<String, Error> {
+    String::from_utf8(context.reader.read(path)?)
+        .map_err(|error| Error::NotText { path: path.to_owned(), offset: error.utf8_error().valid_up_to() })
 }
 
 /// Disassembles the file at `path` in one of the target's forms, its own when none is named.

@@ -110,7 +110,8 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
     for (number, ready) in executable.kernels.iter().enumerate() {
         let file = |ending: &str| format!("{name}_{number}.{ending}");
         files.push(ArtifactFile { name: file("pasm"), bytes: ready.pasm.clone().into_bytes() });
-        let words = write_program(&ready.compiled.program).into_bytes();
+        let words = executable.fabric.encoded(&ready.compiled.program).map_err(TargetError::failed)?;
+        let words = write_program(&words).into_bytes();
         files.push(ArtifactFile { name: file("bin"), bytes: words });
         kernels.push(KernelEntry {
             name: ready.kernel.kind.name(),
@@ -229,6 +230,7 @@ fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Resu
     let KernelEntry { name, program: file, pasm, cycles, kernel, epochs } = entry;
     check::kernel(fabric, &kernel).map_err(|error| folder.wrong(&format!("kernel `{name}`: {error}")))?;
     let program = read_program(&folder.text(&file)?).map_err(|error| wrong(&file, &error))?;
+    let program = fabric.decoded(&program).map_err(|error| wrong(&file, &error))?;
     check::program(fabric, &kernel, &program, cycles).map_err(|error| wrong(&file, &error))?;
     let compiled =
         kernel::Kernel { program, epochs, warnings: Vec::new(), cycles: i64::try_from(cycles).ok() };

@@ -41,17 +41,15 @@ pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmEr
             let found = statement(fabric, &call, &mut cell, &mut source)?;
             Ok(found.map(|instruction| (instruction, call.span)))
         });
-        before = match found {
-            Ok(found) => {
-                no_times(before.as_ref(), found.as_ref()).err().into_iter().for_each(&mut note);
-                found
-            }
+        let (found, error) = match found {
+            Ok(found) => (found, None),
             Err(error) => {
                 parser.recover(text, first);
-                note(error);
-                None
+                (None, Some(error))
             }
         };
+        no_times(before.as_ref(), found.as_ref()).err().into_iter().chain(error).for_each(&mut note);
+        before = found;
     }
     no_times(before.as_ref(), None).err().into_iter().for_each(&mut note);
     if errors.is_empty() {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::refusal;
 use super::timing::lints_in_time;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
@@ -90,13 +89,9 @@ impl Lint {
 pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     let mut found = Vec::new();
     for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
-        let refused =
-            |op: &Op| refusal(*op, op.slot().and_then(|slot| cell.resource_at(slot)), fabric.options);
         let mut lints = lints_of_text(cell, ops);
-        if !ops.iter().any(|op| refused(op).is_some()) {
-            lints.extend(lints_in_time(cell, fabric.options, ops));
-            lints.sort_by_key(|(pc, _)| *pc);
-        }
+        lints.extend(lints_in_time(cell, fabric.options, ops));
+        lints.sort_by_key(|(pc, _)| *pc);
         found.extend(lints.into_iter().map(|(pc, lint)| (At { place, pc }, lint)));
     }
     found

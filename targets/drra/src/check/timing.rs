@@ -13,7 +13,7 @@ use crate::state::CellState;
 /// Instructions that a cell is followed for; what goes on longer is hardly different later.
 const MOST_INSTRUCTIONS: usize = 1 << 16;
 
-/// What is hardly meant of a cell's program because of when it is, by instruction, each once. The fabric must not refuse any of them.
+/// What is hardly meant of a cell's program because of when it is, by instruction, each once.
 pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(usize, Lint)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let mut state = CellState::new(&without_memory(cell), ops.to_vec());

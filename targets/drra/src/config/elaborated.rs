@@ -141,7 +141,12 @@ pub fn to_json(fabric: &Fabric) -> Value {
         "parameters": { "ROWS": fabric.rows, "COLS": fabric.cols },
         "cells": cells.collect::<Vec<_>>(),
         "interface": { "input_buffer_depth": fabric.input_depth, "output_buffer_depth": fabric.output_depth },
-        "options": { "call_skew": options.call_skew, "extensions": options.extensions, "strict": options.strict },
+        "options": {
+            "call_skew": options.call_skew,
+            "extensions": options.extensions,
+            "strict": options.strict,
+            "encoding": options.encoding,
+        },
     })
 }
 

@@ -13,6 +13,7 @@ use super::parameters::Parameters;
 use super::short::MOST_SIDE;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Options, Place, Resource, SLOTS};
+use crate::isa::Encoding;
 
 /// An architecture file.
 #[derive(Debug, Deserialize)]
@@ -108,6 +109,8 @@ pub(super) struct FileOptions {
     extensions: bool,
     #[serde(default)]
     strict: bool,
+    #[serde(default)]
+    encoding: Encoding,
 }
 
 /// Which of the forms a file has: an elaborated one has parameters and no list of what is placed where.
@@ -356,8 +359,8 @@ impl Elaborated {
             let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
             given.get("interface", name, 1 << 16, 1, 1 << 16).map(|depth| depth as usize)
         };
-        let options =
-            Options { call_skew: options.call_skew, extensions: options.extensions, strict: options.strict };
+        let &FileOptions { call_skew, extensions, strict, encoding } = options;
+        let options = Options { call_skew, extensions, strict, encoding };
         self.check(
             depth(interface.input_buffer_depth, "input_buffer_depth")?,
             depth(interface.output_buffer_depth, "output_buffer_depth")?,

@@ -2,7 +2,7 @@
 
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec, Radix};
 
-use super::{Field, Isa, OPCODE, Row, SLOT, TYPE};
+use super::{FLAG, Field, Isa, OPCODE, Row, SLOT, TYPE};
 use crate::component::Component;
 
 const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their slot, \
@@ -31,6 +31,9 @@ fn instruction(component: Component, row: &Row) -> InstructionSpec {
         .with_context(component.name())
         .with_pattern("type", TYPE, u64::from(!is_control))
         .with_pattern("opcode", OPCODE, row.opcode.into());
+    if let Some(flag) = row.flag {
+        spec = spec.with_pattern("variant", FLAG, flag.into());
+    }
     let mut texts = Vec::new();
     if !is_control {
         spec = spec.with_field("slot", SLOT, FieldKind::up_to(15, Radix::Decimal), "where it goes");
@@ -86,10 +89,13 @@ fn meaning(field: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::Encoding;
 
     #[test]
     fn the_table_has_no_fault() {
-        assert_eq!(Isa::get().spec("drra").check(), []);
+        for encoding in [Encoding::Released, Encoding::Later] {
+            assert_eq!(Isa::of(encoding).spec("drra").check(), []);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use npukit_base::BitRange;
 
-use super::{Field, Row};
+use super::{Encoding, Field, Row};
 use crate::component::Component;
 
 type Names = &'static [(u32, &'static str)];
@@ -55,7 +55,7 @@ fn row(top: u32, opcode: u8, name: &'static str, fields: &[Field], meaning: &'st
         lo = lo.saturating_sub(field.bits.width);
         Field { bits: BitRange::new(lo, field.bits.width), ..*field }
     };
-    Row { name, meaning, opcode, fields: fields.iter().map(place).collect() }
+    Row { name, meaning, opcode, flag: None, fields: fields.iter().map(place).collect() }
 }
 
 /// A control instruction.
@@ -72,6 +72,11 @@ const REP: &str = "repeats what the port does `iter` times, `delay` idle cycles 
 const REPX: &str = "the high parts of the fields of the `rep` before it";
 const TRANS: &str = "connects a lane of the port with the next one, `delay` idle cycles between";
 
+/// One of two instructions of an opcode, which the highest bit of their payload tells apart.
+fn variant(flag: bool, opcode: u8, name: &'static str, fields: &[Field], meaning: &'static str) -> Row {
+    Row { flag: Some(flag), ..row(23, opcode, name, fields, meaning) }
+}
+
 /// `rep`, `repx`, `trans`, from opcode `first` on. A port of `port` bits leaves `delay` bits for a delay.
 fn timing(first: u8, port: Field, delay: u32) -> [Row; 3] {
     let (iter, delay) = (number("iter", 8), number("delay", delay));
@@ -85,20 +90,41 @@ fn timing(first: u8, port: Field, delay: u32) -> [Row; 3] {
     ]
 }
 
-/// The timing of components whose lanes have no address of their own.
-fn evt(ports: Names) -> Vec<Row> {
+/// The same of the later encoding: `repx` is a variant of `rep`.
+fn later_timing(port: Field, step: u32, delay: u32) -> [Row; 3] {
+    let (iter, delay) = (number("iter", 7), number("delay", delay));
+    let step = Field { default: 1, ..signed("step", step) };
+    let high_step = Field { signed: false, ..step };
+    let transition = number("delay", 24 - port.bits.width);
+    [
+        variant(false, 2, "rep", &[port, iter, step, delay], REP),
+        variant(true, 2, "repx", &[port, iter, high_step, delay], REPX),
+        resource(3, "trans", &[port, transition], TRANS),
+    ]
+}
+
+/// The timing of components whose lanes have no address of their own. `later` are bits of a step and a delay there.
+fn evt(encoding: Encoding, ports: Names, later: (u32, u32)) -> Vec<Row> {
     let port = field("port", 1, ports);
-    let evt = resource(0, "evt", &[port], "opens a lane of the port");
-    std::iter::once(evt).chain(timing(1, port, 8)).collect()
+    let (opcode, timing) = match encoding {
+        Encoding::Released => (0, timing(1, port, 8)),
+        Encoding::Later => (1, later_timing(port, later.0, later.1)),
+    };
+    let evt = resource(opcode, "evt", &[port], "opens a lane of the port");
+    std::iter::once(evt).chain(timing).collect()
 }
 
 /// The timing of memories.
-fn dsu(ports: Names) -> Vec<Row> {
+fn dsu(encoding: Encoding, ports: Names) -> Vec<Row> {
     let port = field("port", 2, ports);
     let dynamic = field("init_addr_sd", 1, DYNAMIC);
     let fields = [number("option", 2), port, dynamic, number("init_addr", 16)];
-    let dsu = resource(6, "dsu", &fields, "opens a lane of the port at an address");
-    std::iter::once(dsu).chain(timing(0, port, 7)).collect()
+    let (opcode, timing) = match encoding {
+        Encoding::Released => (6, timing(0, port, 7)),
+        Encoding::Later => (1, later_timing(port, 7, 7)),
+    };
+    let dsu = resource(opcode, "dsu", &fields, "opens a lane of the port at an address");
+    std::iter::once(dsu).chain(timing).collect()
 }
 
 fn sequencer() -> Vec<Row> {
@@ -132,32 +158,39 @@ fn sequencer() -> Vec<Row> {
     ]
 }
 
-fn dpu() -> Vec<Row> {
+fn dpu(encoding: Encoding) -> Vec<Row> {
     let fields = [number("config", 2), field("mode", 5, DPU_MODES), number("immediate", 16)];
-    let dpu = resource(4, "dpu", &fields, "sets a configuration");
-    std::iter::once(dpu).chain(evt(DPU_PORTS)).collect()
+    let opcode = if encoding == Encoding::Later { 0 } else { 4 };
+    let dpu = resource(opcode, "dpu", &fields, "sets a configuration");
+    std::iter::once(dpu).chain(evt(encoding, DPU_PORTS, (7, 7))).collect()
 }
 
-fn swb() -> Vec<Row> {
+fn swb(encoding: Encoding) -> Vec<Row> {
     let (option, source) = (number("option", 2), number("source", 4));
     let link = [option, number("channel", 4), source, number("target", 4)];
     let route = [option, field("sr", 1, DIRECTION), source, number("target", 16)];
-    let own = [
-        resource(4, "swb", &link, "links a slot's word output to a slot's word input"),
-        resource(5, "route", &route, "links bulk rows of slots to directions, or directions to slots"),
-    ];
-    own.into_iter().chain(evt(SWB_PORTS)).collect()
+    let (swb, of_route) = (
+        "links a slot's word output to a slot's word input",
+        "links bulk rows of slots to directions, or directions to slots",
+    );
+    let own = match encoding {
+        Encoding::Released => [resource(4, "swb", &link, swb), resource(5, "route", &route, of_route)],
+        Encoding::Later => {
+            [variant(false, 0, "swb", &link, swb), variant(true, 0, "route", &route, of_route)]
+        }
+    };
+    own.into_iter().chain(evt(encoding, SWB_PORTS, (6, 8))).collect()
 }
 
 /// All rows, in the order of the reference page.
-pub(super) fn rows() -> Vec<(Component, Vec<Row>)> {
+pub(super) fn rows(encoding: Encoding) -> Vec<(Component, Vec<Row>)> {
     vec![
         (Component::Sequencer, sequencer()),
-        (Component::Dpu, dpu()),
-        (Component::Swb, swb()),
-        (Component::Rf, dsu(RF_PORTS)),
-        (Component::IosramTop, dsu(IOSRAM_PORTS)),
-        (Component::IosramBtm, dsu(IOSRAM_PORTS)),
-        (Component::IosramBoth, dsu(IOSRAM_PORTS)),
+        (Component::Dpu, dpu(encoding)),
+        (Component::Swb, swb(encoding)),
+        (Component::Rf, dsu(encoding, RF_PORTS)),
+        (Component::IosramTop, dsu(encoding, IOSRAM_PORTS)),
+        (Component::IosramBtm, dsu(encoding, IOSRAM_PORTS)),
+        (Component::IosramBoth, dsu(encoding, IOSRAM_PORTS)),
     ]
 }

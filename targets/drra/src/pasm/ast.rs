@@ -5,7 +5,7 @@ use std::fmt;
 use npukit_base::Span;
 
 use super::constraint::Condition;
-use super::layout::layout;
+use super::layout_of;
 
 /// A file.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +201,7 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         regions(&mut text, &self.regions);
-        f.write_str(&layout(&text))
+        f.write_str(&layout_of(&text))
     }
 }
 

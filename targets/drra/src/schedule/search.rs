@@ -271,7 +271,8 @@ impl<'a> Search<'a> {
             branches.push(branch);
         }
         let total = self.total;
-        branches.sort_by_key(|branch| (branch.bounds.low(total), branch.bounds.low.iter().sum::<i64>()));
+        branches
+            .sort_by_cached_key(|branch| (branch.bounds.low(total), branch.bounds.low.iter().sum::<i64>()));
         exclude_earlier(&mut branches);
         branches.reverse();
         branches

@@ -18,7 +18,8 @@ use crate::kernel;
 use crate::lower::column::columns;
 use crate::lower::{self, Executable};
 use crate::op::Op;
-use crate::program::At;
+use crate::pasm;
+use crate::program::{At, Program};
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
@@ -60,6 +61,7 @@ impl Instance for DrraInstance {
             "call_skew": fabric.options.call_skew,
             "extensions": fabric.options.extensions,
             "strict": fabric.options.strict,
+            "encoding": fabric.options.encoding,
         })
     }
 
@@ -74,7 +76,7 @@ impl Instance for DrraInstance {
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {
-        Ok(Isa::get().spec(&Instance::name(self)))
+        Ok(Isa::of(self.fabric.options.encoding).spec(&Instance::name(self)))
     }
 
     fn quantisation(&self) -> Option<Scheme> {
@@ -115,7 +117,7 @@ impl Instance for DrraInstance {
         if name.ends_with(PASM) {
             let kernel = kernel::compile(&self.fabric, name, text, 0).map_err(TargetError::text)?;
             let instructions = kernel.program.instructions();
-            let bytes = write_program(&kernel.program).into_bytes();
+            let bytes = self.words(&kernel.program)?;
             let warnings = kernel.warnings.iter().map(|(span, warning)| excerpt(text, *span, warning));
             let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
             let in_time = lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_in_time());
@@ -125,8 +127,15 @@ impl Instance for DrraInstance {
         let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
         let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let instructions = source.program.instructions();
-        let bytes = write_program(&source.program).into_bytes();
+        let bytes = self.words(&source.program)?;
         Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, text, &source, &ops) })
+    }
+
+    fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
+        if name.ends_with(PASM) {
+            return pasm::format(name, text).map_err(TargetError::text);
+        }
+        asm::format(&self.fabric, name, text).map_err(TargetError::text)
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -136,15 +145,23 @@ impl Instance for DrraInstance {
     fn disassemble(&self, bytes: &[u8], listing: &str) -> Result<Disassembled, TargetError> {
         let text = std::str::from_utf8(bytes).map_err(TargetError::failed)?;
         let program = read_program(text).map_err(TargetError::failed)?;
+        let hex = write_program_hex(&program);
+        let program = self.fabric.decoded(&program).map_err(TargetError::failed)?;
         let instructions = program.instructions();
         let form = if listing == UPSTREAM { Listing::Upstream } else { Listing::Named };
         let listed = asm::disassemble(&self.fabric, &program, form);
-        let text = if listing == HEX { write_program_hex(&program) } else { listed.text };
+        let text = if listing == HEX { hex } else { listed.text };
         Ok(Disassembled { text, instructions, problems: listed.problems })
     }
 }
 
 impl DrraInstance {
+    /// The words of a program as a file has them.
+    fn words(&self, program: &Program) -> Result<Vec<u8>, TargetError> {
+        let program = self.fabric.encoded(program).map_err(TargetError::failed)?;
+        Ok(write_program(&program).into_bytes())
+    }
+
     fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<Model, TargetError> {
         if let Some((key, value)) = options.options.iter().next() {
             let reason = "drra has no options of compile".to_owned();

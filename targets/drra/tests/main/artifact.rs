@@ -7,6 +7,7 @@ use npukit_drra::Drra;
 use npukit_drra::artifact::Model;
 use npukit_drra::artifact::model::{read, write};
 use npukit_drra::config::preset;
+use npukit_drra::isa::Encoding;
 use npukit_drra::lower::{Executable, lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
@@ -76,6 +77,17 @@ fn a_compiled_model_is_read_again() {
     // Written again it is the same.
     let again: Files = loaded.files().unwrap().into_iter().map(|file| (file.name, file.bytes)).collect();
     assert!(again == files);
+}
+
+#[test]
+fn programs_in_the_later_encoding_are_read_again() {
+    let mut executable = SMALL.clone();
+    let released = files(&executable);
+    executable.fabric.options.encoding = Encoding::Later;
+    let later = files(&executable);
+    assert_ne!(later["m_0.bin"], released["m_0.bin"]);
+    let raw = |files: &Files| load(files).unwrap().run(&inputs()).unwrap().outputs[0].raw.clone();
+    assert_eq!(raw(&later), raw(&released));
 }
 
 #[test]

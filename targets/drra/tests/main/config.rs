@@ -1,6 +1,7 @@
 //! Architectures that are refused, and what is said.
 
 use npukit_drra::config::{PRESETS, from_json, preset, to_json};
+use npukit_drra::isa::Encoding;
 use serde_json::{Value, json};
 
 fn arch() -> Value {
@@ -130,6 +131,7 @@ fn elaborated_architectures_are_the_same_fabrics() {
     for (name, _, _) in PRESETS {
         let mut fabric = preset(name).unwrap();
         fabric.options.call_skew = 1;
+        fabric.options.encoding = Encoding::Later;
         fabric.cells[0].iram_words = 7;
         assert_eq!(from_json(&to_json(&fabric).to_string()), Ok(fabric));
     }

@@ -1,23 +1,22 @@
-//! [`format`]: lays PASM text out, comments kept.
+//! [`layout`]: lays assembly and PASM out, comments kept.
 
-use super::error::PasmErrors;
-use super::parser::parse;
 use crate::token::{Token, TokenKind, tokens};
 
 const INDENT: &str = "  ";
 
-/// The text of a file, laid out; `name` is the file's, for messages.
-///
-/// An operation, an instruction and a constraint have a line each. Errors: what [`parse`] finds.
-pub fn format(name: &str, text: &str) -> Result<String, PasmErrors> {
-    parse(name, text)?;
-    Ok(layout(text))
+/// The language of a text, by the word whose parenthesis stands differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// `cell (...)`, but `rep(...)`.
+    Assembly,
+    /// `rep (...)`, but `cstr(...)`.
+    Pasm,
 }
 
-/// Lays out text that parses.
-pub(crate) fn layout(text: &str) -> String {
+/// Lays out text that parses: an operation, an instruction and a constraint have a line each.
+pub(crate) fn layout(text: &str, language: Language) -> String {
     let (tokens, _) = tokens(text);
-    let mut layout = Layout::default();
+    let mut layout = Layout { language, text: String::new(), line: String::new(), braces: 0, parentheses: 0 };
     let mut before: Option<&Token<'_>> = None;
     for token in &tokens {
         let gap = before.map_or("", |before| text.get(before.span.end..token.span.start).unwrap_or_default());
@@ -28,8 +27,8 @@ pub(crate) fn layout(text: &str) -> String {
     layout.text
 }
 
-#[derive(Default)]
 struct Layout {
+    language: Language,
     text: String,
     line: String,
     braces: usize,
@@ -93,7 +92,8 @@ impl Layout {
         let Some(before) = before.filter(|_| !self.line.is_empty()) else { return false };
         match (before.text, token.text) {
             (",", _) | (_, "{") | ("}", "else") | ("else", "if") => true,
-            (_, "(") => before.text != "cstr" && self.parentheses == 0,
+            (word, "(") if self.language == Language::Assembly => word == "cell",
+            (word, "(") => word != "cstr" && self.parentheses == 0,
             _ => false,
         }
     }
@@ -125,6 +125,7 @@ impl Layout {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::pasm::format;
 
     const UGLY: &str = "# head\nepoch{ rop<a>(row=0,col=0,slot=1,port=2){dsu rep(iter=4,\nstep=-1)}# after\n\n
         # before\n cop(row=0,col=1){}cstr(\"a  < 3\")} if(reg=1){epoch{}}else if(reg=2){epoch{}} else {epoch{}}";
@@ -159,5 +160,13 @@ mod tests {
         assert_eq!(format("x", &once).unwrap(), once);
         let texts = |text| tokens(text).0.iter().map(|token| token.text.to_owned()).collect::<Vec<_>>();
         assert_eq!(texts(UGLY), texts(&once));
+    }
+
+    #[test]
+    fn instructions_of_assembly_have_a_line_each() {
+        let text = "# head\ncell(row=0,col=1) rep ( slot = 1,iter=0x2 ) # after\n\n\nhalt()";
+        let expected = "# head\ncell (row=0, col=1)\nrep(slot=1, iter=0x2) # after\n\nhalt()\n";
+        assert_eq!(layout(text, Language::Assembly), expected);
+        assert_eq!(layout(expected, Language::Assembly), expected);
     }
 }
