@@ -3,9 +3,14 @@
 //!
 //! Words are pushed by the host and issued in order. Engines work side by side; an instruction waits for
 //! its engine, for L2 ranges that an earlier one still reads or writes, and behind a MEMCPY or CVO that
-//! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them.
+//! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them. All ports
+//! share external memory.
+
+mod memory;
 
 use std::collections::VecDeque;
+
+use memory::ExternalMemory;
 
 use crate::config::Config;
 use crate::op::Op;
@@ -89,6 +94,7 @@ struct Clock<'a> {
     free: [u64; Engine::ALL.len()],
     /// When the weight ports of GEMV and GEMM have brought all so far.
     streams: [u64; 2],
+    memory: ExternalMemory,
     in_flight: Vec<InFlight>,
     /// When the last eight words were issued.
     issued: VecDeque<u64>,
@@ -110,6 +116,7 @@ pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
         banks: Banks::default(),
         free: [0; Engine::ALL.len()],
         streams: [0; 2],
+        memory: ExternalMemory::new(config.timing.ddr_bytes_per_cycle()),
         in_flight: Vec::new(),
         issued: VecDeque::new(),
         pushed: 0.0,
@@ -162,17 +169,28 @@ impl Clock<'_> {
     /// When an instruction that starts then is done. Its weights have come ahead as far as they may.
     fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
         let timing = &self.config.timing;
+        let work = start + cost.load;
+        let most_ahead = self.ahead(timing.gemv.ports).max(self.ahead(timing.gemm.ports));
+        self.memory.forget(start.saturating_sub(most_ahead));
         let ports = match engine {
             Engine::Gemv => timing.gemv.ports,
             Engine::Gemm => timing.gemm.ports,
-            _ => return start + cost.total(),
+            _ => {
+                let delay = self.memory.delay(work, cost.compute, cost.host_bytes);
+                return start + cost.total() + delay;
+            }
         };
+        let ahead = self.ahead(ports);
         let Some(stream) = self.streams.get_mut(engine as usize) else { return start + cost.total() };
-        let ahead = (timing.weight_fifo_bytes * ports) as f64 / timing.weight_bytes_per_cycle(ports);
-        let work = start + cost.load;
-        let first = (*stream).max(work.saturating_sub(ahead as u64));
-        *stream = first + cost.weights;
+        let first = (*stream).max(work.saturating_sub(ahead));
+        *stream = first + cost.weights + self.memory.delay(first, cost.weights, cost.weight_bytes);
         (work + cost.compute).max(*stream) + cost.store
+    }
+
+    /// Cycles in which weights fill the ports' memories: so much ahead of their instruction they may come.
+    fn ahead(&self, ports: u64) -> u64 {
+        let timing = &self.config.timing;
+        ((timing.weight_fifo_bytes * ports) as f64 / timing.weight_bytes_per_cycle(ports)) as u64
     }
 
     fn remember(&mut self, op: &Op, start: u64, one: InFlight) {

@@ -179,7 +179,8 @@ fn assumptions(config: &Config) -> Vec<String> {
             timing.core_mhz, timing.axi_mhz, timing.hp_bytes, timing.gemv.lanes, timing.ddr_gb_per_s
         ),
         "no time of this machine was ever measured: the model is the specification's, 6.4".to_owned(),
-        "engines do not slow each other down at L2 or external memory".to_owned(),
+        "ports share external memory, the earlier instruction first; engines do not slow each other down at L2"
+            .to_owned(),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use npukit_pccx::artifact::write;
 use npukit_pccx::clock::{Timeline, run};
-use npukit_pccx::op::{Cache, Mac, Memset, Op, Shape};
+use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shape};
 use npukit_pccx::report::{lab_container, limits, report};
 use npukit_pccx::trace::Container;
 use npukit_pccx::{Config, Pccx, Program, lab};
@@ -126,4 +126,85 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
     let event = 4 + 8 + 8 + (8 + "API_CALL".len()) + 1 + (8 + "kick".len());
     assert_eq!(payload.len(), 16 + 2 * event);
     assert_eq!(payload[16 + event - 4..][..4], *b"kick");
+}
+
+fn reference() -> Config {
+    Config::preset("reference").unwrap()
+}
+
+/// fmap[0] = (1, 1, k) and weight[0] = (0, n, k), then these.
+fn with_shapes(n: u16, k: u16, ops: &[Op]) -> Vec<Op> {
+    let set = |dest_cache, shape| Op::Memset(Memset { dest_cache, dest_addr: 0, shape });
+    let shapes = [set(Cache::FmapShape, Shape::new(1, 1, k)), set(Cache::WeightShape, Shape::new(0, n, k))];
+    shapes.into_iter().chain(ops.iter().copied()).collect()
+}
+
+/// The rows of the table of specification 6.4 that are rates or hold for all instructions.
+#[test]
+fn the_parameters_of_the_document() {
+    let timing = reference().timing;
+    assert_eq!((timing.core_mhz, timing.axi_mhz), (400.0, 250.0));
+    assert_eq!([1, 2, 4].map(|ports| timing.weight_bytes_per_cycle(ports)), [10.0, 20.0, 40.0]);
+    assert_eq!((timing.acp_bytes_per_cycle(), timing.ddr_bytes_per_cycle()), (10.0, 48.0));
+    assert_eq!((timing.push_cycles(), timing.issue, timing.memset), (8.0 * 1.6, 2, 2));
+    assert_eq!((timing.l2_latency, timing.load_descriptor), (8, 8));
+    assert_eq!((timing.preprocess_elements, timing.preprocess_latency), (16, 3));
+    let mut quick = reference();
+    quick.timing.host_push = 0;
+    let starts: Vec<u64> = run(&quick, &[Op::Kick; 4]).spans.iter().map(|span| span.start).collect();
+    assert_eq!(starts, [0, 2, 4, 6]);
+    let set = run(&reference(), &with_shapes(1, 1, &[])).spans[1];
+    assert_eq!(set.end - set.start, 2);
+}
+
+/// Eight elements: a word read in 16 cycles, 8 of input stages, the function, 8 drained, a word written.
+#[test]
+fn every_function_by_the_documents_latency() {
+    let latencies = [6, 3, 19, 17, 17, 0, 6, 10];
+    for (func, latency) in CvoFunc::ALL.into_iter().zip(latencies) {
+        let span =
+            run(&reference(), &[Op::Cvo(Cvo { cvo_func: func, length: 8, ..Cvo::default() })]).spans[0];
+        let (read, drained) = if func == CvoFunc::ReduceSum { (5 * 8, 1) } else { (16, 8) };
+        assert_eq!(span.end - span.start, read + 8 + latency + drained + 1, "{}", func.name());
+    }
+}
+
+#[test]
+fn weights_come_ahead_as_far_as_the_ports_hold_them() {
+    // 16 * 256 + 8 + 6 + 2048 + 256 = 6414 cycles, in which the ports take 64 KiB each in 6553.6.
+    let before = Op::Cvo(Cvo { length: 2048, src_addr: 0x4000, dst_addr: 0x4000, ..Cvo::default() });
+    let product = Op::Gemv(Mac { dest_reg: 0x8000, ..Mac::default() });
+    let timed = |n| run(&reference(), &with_shapes(n, 2048, &[before, product])).spans[3];
+    let (load, short, long) = (8 + 8 + 128 + 3, timed(64), timed(1024));
+    // 64 KiB are there before it starts: 16 rows a lane, 64 cycles each.
+    assert_eq!(short.end - short.start, load + 16 * 64 + 11 + (8 + 8));
+    // 1 MiB takes 52,428.8 cycles, all but 6553 of them after the activations are there.
+    assert_eq!(long.end - long.start, load + 52_429 - 6553 + (8 + 128));
+}
+
+#[test]
+fn the_sweep_over_the_activation_cache_is_optional() {
+    let mut swept = reference();
+    swept.timing.fmap_sweep = 2048;
+    let ops = with_shapes(4, 64, &[Op::Gemv(Mac::default())]);
+    let loads = [reference(), swept].map(|config| run(&config, &ops).spans[2].cost.load);
+    assert_eq!(loads, [8 + 8 + 4 + 3, 8 + 8 + 2048 + 3]);
+}
+
+#[test]
+fn external_memory_is_shared() {
+    let load = Memcpy { from_device: Device::Host, dest_addr: 0x4000, is_async: true, ..Memcpy::default() };
+    let product = Mac { dest_reg: 0x8000, ..Mac::default() };
+    let ops = with_shapes(4096, 8192, &[Op::Memcpy(load), Op::Gemv(product)]);
+    let timed = |ddr_gb_per_s| {
+        let mut config = reference();
+        config.timing.ddr_gb_per_s = ddr_gb_per_s;
+        run(&config, &ops).spans.split_off(2)
+    };
+    let (wide, narrow) = (timed(19.2), timed(9.6));
+    // 16 KiB at 10 bytes a cycle, either way.
+    assert_eq!(wide[0], narrow[0]);
+    assert_eq!(wide[0].cost.compute, 1639);
+    // 24 bytes a cycle leave the weights 14 of their 20 while the transfer lasts.
+    assert_eq!(narrow[1].end - wide[1].end, (1639.0_f64 * 6.0 / 20.0).ceil() as u64);
 }

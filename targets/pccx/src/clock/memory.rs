@@ -1,0 +1,85 @@
+//! External memory, which all ports share: [`ExternalMemory`]. Source: specification 6.4, the cap of 48 bytes a cycle.
+
+/// What is left of external memory's rate at every time. Who comes first in the program takes what it needs.
+#[derive(Clone, Debug)]
+pub(super) struct ExternalMemory {
+    bytes_per_cycle: f64,
+    taken: Vec<Taken>,
+}
+
+/// A rate taken from one cycle to another.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    start: u64,
+    end: u64,
+    bytes_per_cycle: f64,
+}
+
+impl ExternalMemory {
+    pub const fn new(bytes_per_cycle: f64) -> Self {
+        Self { bytes_per_cycle, taken: Vec::new() }
+    }
+
+    /// Forgets what ends by `cycle`: no transfer to come starts before.
+    pub fn forget(&mut self, cycle: u64) {
+        self.taken.retain(|taken| taken.end > cycle);
+    }
+
+    /// Moves bytes that take so many cycles when alone; gives how many more they take.
+    pub fn delay(&mut self, start: u64, cycles: u64, bytes: u64) -> u64 {
+        let wanted = bytes as f64 / cycles.max(1) as f64;
+        let (mut now, mut left) = (start, cycles as f64);
+        while left > 0.0 && wanted > 0.0 {
+            let (free, until) = self.free(now);
+            // The part of its own rate that it gets.
+            let share = (free / wanted).clamp(0.0, 1.0);
+            let end = until.min(now.saturating_add((left / share).ceil() as u64));
+            self.taken.push(Taken { start: now, end, bytes_per_cycle: share * wanted });
+            left -= (end - now) as f64 * share;
+            now = end;
+        }
+        now.saturating_sub(start + cycles)
+    }
+
+    /// What is free in a cycle, and until when.
+    fn free(&self, cycle: u64) -> (f64, u64) {
+        let (mut free, mut until) = (self.bytes_per_cycle, u64::MAX);
+        for taken in self.taken.iter().filter(|taken| taken.end > cycle) {
+            if taken.start > cycle {
+                until = until.min(taken.start);
+            } else {
+                free -= taken.bytes_per_cycle;
+                until = until.min(taken.end);
+            }
+        }
+        (free, until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_share_what_there_is() {
+        let mut memory = ExternalMemory::new(48.0);
+        // Two pairs of ports and the coherent port want 50 bytes a cycle.
+        assert_eq!(memory.delay(0, 1000, 20_000), 0);
+        assert_eq!(memory.delay(0, 1000, 20_000), 0);
+        // 8 a cycle for 1000 cycles, then 2000 bytes at 10.
+        assert_eq!(memory.delay(0, 1000, 10_000), 200);
+        // 48 bytes a cycle wait for all of them; ones that ask before are served before.
+        assert_eq!(memory.delay(1100, 10, 480), 10 * 10 / 38 + 1);
+        assert_eq!(memory.delay(5000, 10, 480), 0);
+        assert_eq!(memory.delay(4990, 20, 960), 10);
+    }
+
+    #[test]
+    fn nothing_takes_nothing() {
+        let mut memory = ExternalMemory::new(1.0);
+        assert_eq!((memory.delay(7, 0, 0), memory.delay(7, 9, 0)), (0, 0));
+        assert_eq!(memory.delay(0, 10, 10), 0);
+        memory.forget(10);
+        assert_eq!(memory.delay(0, 10, 10), 0);
+    }
+}
