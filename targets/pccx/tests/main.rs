@@ -16,5 +16,7 @@ mod isa;
 mod machine;
 #[path = "main/shared.rs"]
 mod shared;
+#[path = "main/steps.rs"]
+mod steps;
 #[path = "main/time.rs"]
 mod time;

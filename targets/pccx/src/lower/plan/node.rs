@@ -139,7 +139,7 @@ impl Plan {
 
     /// A product of rows with a constant matrix, which lies by rows or by columns.
     fn product(
-        &self,
+        &mut self,
         x: ValueId,
         weights: ValueId,
         by_rows: bool,
@@ -177,6 +177,11 @@ impl Plan {
         if bad(weights) || bias.is_some_and(bad) {
             return host("a weight is not finite");
         }
+        // Rows that are no whole words of L2 are sent as one.
+        let bias = match bias {
+            Some(bias) if m > 1 && !n.is_multiple_of(WORD_LANES) => Some(self.spread(bias, &[m, n])?),
+            bias => bias,
+        };
         let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false };
         Ok((Work::Product(product), vec![x]))
     }

@@ -1,0 +1,421 @@
+//! Every step of the compiler alone, on both instruction sets, against the reference evaluator.
+
+use npukit_graph::op::{
+    Binary, BinaryKind, Concat, Gather, GeluForm, Gemm, LayerNormalization, MatMul, Pow, Relu, Reshape,
+    RmsNormalization, RotaryEmbedding, Softmax, Split, Transpose, Unary, UnaryKind, Where,
+};
+use npukit_graph::quantise::rows::Int4Rows;
+use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
+use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_pccx::check::unfenced;
+use npukit_pccx::lower::{LowerError, Options, Weights, compile};
+use npukit_pccx::{Config, runtime};
+
+/// A graph under construction; every value is `f32`.
+struct Net {
+    graph: Graph,
+    seed: u32,
+}
+
+impl Net {
+    fn new() -> Self {
+        Self { graph: Graph::default(), seed: 1 }
+    }
+
+    fn noise(&mut self, count: usize) -> Vec<f32> {
+        let mut next = || {
+            self.seed = self.seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (self.seed >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    fn input(&mut self, shape: &[usize]) -> ValueId {
+        let name = format!("x{}", self.graph.inputs.len());
+        self.graph.add_input(name, ValueInfo { shape: shape.to_vec(), element: ElementType::F32 })
+    }
+
+    fn constant(&mut self, shape: &[usize], values: Vec<f32>) -> ValueId {
+        let name = format!("c{}", self.graph.values.len());
+        self.graph.add_constant(name, Tensor::from_f32(shape.to_vec(), values).unwrap())
+    }
+
+    fn random(&mut self, shape: &[usize]) -> ValueId {
+        let values = self.noise(shape.iter().product());
+        self.constant(shape, values)
+    }
+
+    /// Weights `[n, k]` that 4 bits hold as they are.
+    fn weights(&mut self, n: usize, k: usize) -> ValueId {
+        let values = self.noise(n * k);
+        let values = Int4Rows::new(n, k, &values).unwrap().dequantised();
+        self.constant(&[n, k], values)
+    }
+
+    fn op(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
+        self.ops(op, inputs, 1)[0]
+    }
+
+    fn ops(&mut self, op: impl Into<Op>, inputs: &[ValueId], results: usize) -> Vec<ValueId> {
+        let names: Vec<String> =
+            (0..results).map(|result| format!("v{}_{result}", self.graph.values.len())).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.graph.add_node(names[0], op.into(), inputs.to_vec(), &names).unwrap()
+    }
+
+    fn unary(&mut self, kind: UnaryKind, x: ValueId) -> ValueId {
+        self.op(Unary { kind }, &[x])
+    }
+
+    fn binary(&mut self, kind: BinaryKind, left: ValueId, right: ValueId) -> ValueId {
+        self.op(Binary { kind }, &[left, right])
+    }
+}
+
+/// How a graph does on a machine.
+struct Found {
+    /// Root of the mean square error next to the outputs' own, the worst of them.
+    error: f64,
+    /// Nodes that the host computes.
+    hosts: usize,
+}
+
+/// Compiles and runs the graph on random inputs and compares every output with the evaluator's.
+fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found {
+    net.graph.outputs = outputs.to_vec();
+    let inputs: Vec<Tensor> = net
+        .graph
+        .inputs
+        .clone()
+        .into_iter()
+        .map(|id| {
+            let shape = net.graph.shape(id).to_vec();
+            let values = net.noise(shape.iter().product());
+            Tensor::from_f32(shape, values).unwrap()
+        })
+        .collect();
+    let executable = compile(config, &net.graph, &Options::of(config), &mut Weights::default()).unwrap();
+    let program = &executable.program;
+    program.check().unwrap();
+    let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
+    assert_eq!(unfenced(&program.code, &syncs), []);
+    let found = runtime::run(config, program, &executable.host, &inputs).unwrap();
+    let expected = evaluate(&net.graph, &inputs).unwrap();
+    let error = |(found, expected): (&Tensor, &Tensor)| {
+        let (found, expected) = (found.as_f32().unwrap(), expected.as_f32().unwrap());
+        assert_eq!(found.len(), expected.len());
+        let square = |x: f64| x * x;
+        let error: f64 = found.iter().zip(expected).map(|(a, b)| square(f64::from(a - b))).sum();
+        let energy: f64 = expected.iter().map(|&b| square(f64::from(b))).sum();
+        (error / energy).sqrt()
+    };
+    let hosts = executable.host.layers.iter().filter(|layer| layer.host.is_some()).count();
+    Found { error: found.iter().zip(&expected).map(error).fold(0.0, f64::max), hosts }
+}
+
+/// Instances without and with extensions.
+fn instances() -> [Config; 2] {
+    ["reference", "extended"].map(|name| Config::preset(name).unwrap())
+}
+
+/// On both instances; `hosts` are the nodes left to the host by each.
+fn check(what: &str, most: f64, hosts: [usize; 2], build: impl Fn(&mut Net) -> Vec<ValueId>) {
+    for (config, hosts) in instances().iter().zip(hosts) {
+        let mut net = Net::new();
+        let outputs = build(&mut net);
+        let found = run(&mut net, config, &outputs);
+        assert!(found.error <= most, "{what}, extensions {}: error {}", config.extensions, found.error);
+        assert_eq!(found.hosts, hosts, "{what}, extensions {}", config.extensions);
+    }
+}
+
+/// What BF16 does to a value or two.
+const ROUNDED: f64 = 0.005;
+/// What blocks of 8 bits do to a product.
+const PRODUCT: f64 = 0.02;
+
+const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };
+
+#[test]
+fn products() {
+    for [m, k, n] in [[1, 64, 40], [1, 100, 7], [5, 33, 9], [16, 64, 48], [3, 2500, 16]] {
+        check(&format!("{m} {k} {n}"), PRODUCT, [0, 0], |net| {
+            let (x, weights) = (net.input(&[m, k]), net.weights(n, k));
+            vec![net.op(BY_ROWS, &[x, weights])]
+        });
+        check(&format!("{m} {k} {n} with a bias"), PRODUCT, [0, 0], |net| {
+            let (x, weights, bias) = (net.input(&[m, k]), net.weights(n, k), net.random(&[n]));
+            let gemm = Gemm { alpha: 0.5, beta: 2.0, ..BY_ROWS };
+            vec![net.op(gemm, &[x, weights, bias])]
+        });
+        check(&format!("{m} {k} {n} by columns"), PRODUCT, [0, 0], |net| {
+            let (x, weights) = (net.input(&[2, m, k]), net.weights(n, k));
+            let values = net.graph.constant(weights).unwrap().as_f32().unwrap().to_vec();
+            let columns = (0..k).flat_map(|i| values.iter().skip(i).step_by(k).copied()).collect();
+            let weights = net.constant(&[k, n], columns);
+            vec![net.op(MatMul, &[x, weights])]
+        });
+    }
+}
+
+#[test]
+fn a_matrix_of_more_rows_than_an_image_has() {
+    check("70,000 rows", PRODUCT, [0, 0], |net| {
+        let (x, weights) = (net.input(&[2, 8]), net.weights(70_000, 8));
+        vec![net.op(BY_ROWS, &[x, weights])]
+    });
+}
+
+#[test]
+fn a_product_adds_to_what_is_there() {
+    check("residual", PRODUCT, [0, 0], |net| {
+        let (x, weights, old) = (net.input(&[4, 64]), net.weights(64, 64), net.input(&[4, 64]));
+        let product = net.op(BY_ROWS, &[x, weights]);
+        let sum = net.binary(BinaryKind::Add, old, product);
+        // The old one is still wanted.
+        vec![sum, net.binary(BinaryKind::Sub, old, sum)]
+    });
+    check("two products", PRODUCT, [0, 0], |net| {
+        let (x, first, second) = (net.input(&[4, 64]), net.weights(64, 64), net.weights(64, 64));
+        let (a, b) = (net.op(BY_ROWS, &[x, first]), net.op(BY_ROWS, &[x, second]));
+        vec![net.binary(BinaryKind::Add, a, b)]
+    });
+}
+
+#[test]
+fn functions() {
+    use UnaryKind::{Cos, Exp, Gelu, Neg, Sigmoid, Sin, Swish, Tanh};
+    for (kind, hosts) in [
+        (Exp, [0, 0]),
+        (Sin, [0, 0]),
+        (Cos, [0, 0]),
+        (Neg, [0, 0]),
+        (Sigmoid, [0, 0]),
+        (Gelu { form: GeluForm::Tanh }, [0, 0]),
+        (Gelu { form: GeluForm::Exact }, [0, 0]),
+        (Swish { alpha: 1.0 }, [1, 0]),
+        (Swish { alpha: 1.7 }, [1, 0]),
+        (Tanh, [1, 0]),
+        (UnaryKind::Erf, [1, 1]),
+    ] {
+        // 5,000 values are three instructions.
+        for count in [5, 5000] {
+            check(&format!("{kind:?} of {count}"), 2.0 * ROUNDED, hosts, |net| {
+                let x = net.input(&[count]);
+                let y = net.unary(kind, x);
+                // The operand goes on in one place, and ends in the other.
+                let z = net.unary(Neg, x);
+                vec![y, z]
+            });
+        }
+    }
+    check("square root", ROUNDED, [0, 0], |net| {
+        let x = net.input(&[300]);
+        let y = net.unary(Exp, x);
+        vec![net.unary(UnaryKind::Sqrt, y)]
+    });
+    check("relu", ROUNDED, [1, 0], |net| {
+        let x = net.input(&[300]);
+        vec![net.op(Relu, &[x])]
+    });
+}
+
+#[test]
+fn arithmetic() {
+    use BinaryKind::{Add, Div, Mul, Sub};
+    for (kind, hosts) in [(Add, [0, 0]), (Sub, [0, 0]), (Mul, [1, 0])] {
+        for count in [3, 640, 4100] {
+            check(&format!("{kind:?} of {count}"), 2.0 * ROUNDED, hosts, |net| {
+                let (x, y) = (net.input(&[2, count]), net.input(&[2, count]));
+                vec![net.binary(kind, x, y)]
+            });
+            check(&format!("{kind:?} of {count} and a constant"), 2.0 * ROUNDED, hosts, |net| {
+                let (x, y) = (net.input(&[2, count]), net.random(&[count]));
+                vec![net.binary(kind, x, y)]
+            });
+        }
+    }
+    check("factors", 2.0 * ROUNDED, [0, 0], |net| {
+        let (x, third) = (net.input(&[2, 3000]), net.constant(&[], vec![3.0]));
+        let y = net.binary(Mul, third, x);
+        vec![net.binary(Div, x, third), y, net.binary(Add, x, x)]
+    });
+    check("squares", 2.0 * ROUNDED, [2, 0], |net| {
+        let (x, two) = (net.input(&[2, 3000]), net.constant(&[], vec![2.0]));
+        vec![net.op(Pow, &[x, two]), net.binary(Mul, x, x)]
+    });
+    check("a quotient is the host's", ROUNDED, [1, 1], |net| {
+        let (x, y) = (net.input(&[8]), net.input(&[8]));
+        vec![net.binary(Div, x, y)]
+    });
+}
+
+#[test]
+fn norms() {
+    for shape in [[1, 64], [1, 50], [7, 64], [3, 2048], [2, 4096]] {
+        check(&format!("RMS of {shape:?}"), 2.0 * ROUNDED, [1, 0], |net| {
+            let (x, gain) = (net.input(&shape), net.random(&[shape[1]]));
+            vec![net.op(RmsNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain])]
+        });
+        check(&format!("layer norm of {shape:?}"), 3.0 * ROUNDED, [1, 0], |net| {
+            let x = net.input(&shape);
+            let (gain, bias) = (net.random(&[shape[1]]), net.random(&[shape[1]]));
+            let y = net.op(LayerNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain, bias]);
+            vec![y]
+        });
+    }
+    check("rows of 9 are no whole words", ROUNDED, [1, 1], |net| {
+        let (x, gain) = (net.input(&[2, 9]), net.random(&[9]));
+        vec![net.op(RmsNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain])]
+    });
+}
+
+#[test]
+fn rotations() {
+    for (heads, size, interleaved, shape) in [
+        (4, 16, true, &[1, 5, 64][..]),
+        (4, 16, false, &[1, 5, 64]),
+        (1, 8, true, &[1, 1, 16]),
+        (2, 8, false, &[1, 2, 3, 16]),
+    ] {
+        check(&format!("{size} of {shape:?}"), PRODUCT, [1, 0], |net| {
+            let x = net.input(shape);
+            let positions = if shape.len() == 3 { shape[1] } else { shape[2] };
+            let angles: Vec<f32> = (0..positions * size / 2).map(|i| i as f32 * 0.37).collect();
+            let table = |function: fn(f32) -> f32| angles.iter().map(|&angle| function(angle)).collect();
+            let (cos, sin): (Vec<f32>, Vec<f32>) = (table(f32::cos), table(f32::sin));
+            let (cos, sin) =
+                (net.constant(&[1, positions, size / 2], cos), net.constant(&[1, positions, size / 2], sin));
+            vec![net.op(RotaryEmbedding { heads, size, interleaved }, &[x, cos, sin])]
+        });
+    }
+}
+
+#[test]
+fn moves() {
+    check("transposition", ROUNDED, [0, 0], |net| {
+        let x = net.input(&[3, 4, 16]);
+        let x = net.unary(UnaryKind::Neg, x);
+        let y = net.op(Transpose { perm: vec![1, 0, 2] }, &[x]);
+        let z = net.op(Reshape { shape: vec![12, 16] }, &[y]);
+        vec![net.unary(UnaryKind::Exp, z), net.unary(UnaryKind::Neg, y)]
+    });
+    check("parts", ROUNDED, [0, 0], |net| {
+        let x = net.input(&[3, 48]);
+        let x = net.unary(UnaryKind::Neg, x);
+        let parts = net.ops(Split { axis: 1, sizes: vec![16, 8, 24] }, &[x], 3);
+        let whole = net.op(Concat { axis: 1 }, &[parts[2], parts[0], parts[1]]);
+        vec![net.unary(UnaryKind::Exp, whole)]
+    });
+    check("less than a word is the host's", ROUNDED, [1, 1], |net| {
+        let x = net.input(&[4, 6]);
+        let x = net.unary(UnaryKind::Neg, x);
+        let y = net.op(Transpose { perm: vec![1, 0] }, &[x]);
+        vec![net.unary(UnaryKind::Exp, y)]
+    });
+    check("rows of a table", ROUNDED, [1, 1], |net| {
+        let table = net.random(&[6, 16]);
+        let index = Tensor::new(vec![2], TensorData::I64(vec![5, 1])).unwrap();
+        let index = net.graph.add_constant("index", index);
+        let rows = net.op(Gather { axis: 0 }, &[table, index]);
+        let x = net.input(&[2, 16]);
+        vec![net.binary(BinaryKind::Add, x, rows)]
+    });
+}
+
+/// `[heads, rows, tokens]` scores with a mask that is added, or chosen by.
+fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool>) -> Vec<ValueId> {
+    let size = 16;
+    let (queries, keys) = (net.input(&[heads, rows, size]), net.input(&[heads, size, tokens]));
+    let values = net.input(&[heads, tokens, size]);
+    let scores = net.op(MatMul, &[queries, keys]);
+    let scale = net.constant(&[], vec![0.25]);
+    let mut scores = net.binary(BinaryKind::Mul, scores, scale);
+    let past = tokens - rows;
+    let sees = |i: usize| i % tokens <= past + i / tokens;
+    match mask {
+        None => {}
+        Some(true) => {
+            let mask = (0..rows * tokens).map(|i| if sees(i) { 0.0 } else { f32::NEG_INFINITY }).collect();
+            let mask = net.constant(&[1, rows, tokens], mask);
+            scores = net.binary(BinaryKind::Add, scores, mask);
+        }
+        Some(false) => {
+            let mask = TensorData::Bool((0..rows * tokens).map(sees).collect());
+            let mask = net.graph.add_constant("mask", Tensor::new(vec![rows, tokens], mask).unwrap());
+            let hidden = net.constant(&[], vec![-1e9]);
+            scores = net.op(Where, &[mask, scores, hidden]);
+        }
+    }
+    let chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
+    vec![net.op(MatMul, &[chances, values])]
+}
+
+/// Keys and values of few bits each are coarse; the judge with the same weights is
+/// `attention_of_weights_that_4_bits_hold`.
+#[test]
+fn attention_is_the_machines() {
+    for size in [[1, 1, 1], [2, 1, 9], [3, 7, 20], [1, 40, 40], [1, 1, 5000]] {
+        for mask in [None, Some(true), Some(false)] {
+            check(&format!("{size:?} {mask:?}"), 0.25, [0, 0], |net| attention(net, size, mask));
+        }
+    }
+}
+
+#[test]
+fn attention_of_weights_that_4_bits_hold() {
+    for config in instances() {
+        let mut net = Net::new();
+        let (heads, rows, tokens, size) = (2, 3, 40, 32);
+        net.graph.outputs = {
+            let (queries, keys) = (net.input(&[heads, rows, size]), net.input(&[heads, tokens, size]));
+            let values = net.input(&[heads, tokens, size]);
+            let keys = net.op(Transpose { perm: vec![0, 2, 1] }, &[keys]);
+            let scores = net.op(MatMul, &[queries, keys]);
+            let chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
+            vec![net.op(MatMul, &[chances, values])]
+        };
+        let queries = net.noise(heads * rows * size);
+        let mut rows_of = || Int4Rows::new(heads * tokens, size, &net.noise(heads * tokens * size)).unwrap();
+        let (keys, values) = (rows_of().dequantised(), rows_of().dequantised());
+        let tensor = |shape: &[usize], values| Tensor::from_f32(shape.to_vec(), values).unwrap();
+        let inputs = [
+            tensor(&[heads, rows, size], queries),
+            tensor(&[heads, tokens, size], keys),
+            tensor(&[heads, tokens, size], values),
+        ];
+        let executable =
+            compile(&config, &net.graph, &Options::of(&config), &mut Weights::default()).unwrap();
+        let found = runtime::run(&config, &executable.program, &executable.host, &inputs).unwrap();
+        let expected = evaluate(&net.graph, &inputs).unwrap();
+        let (found, expected) = (found[0].as_f32().unwrap(), expected[0].as_f32().unwrap());
+        let square = |x: f64| x * x;
+        let error: f64 = found.iter().zip(expected).map(|(a, b)| square(f64::from(a - b))).sum();
+        let energy: f64 = expected.iter().map(|&b| square(f64::from(b))).sum();
+        assert!((error / energy).sqrt() < 2.0 * PRODUCT, "{}", (error / energy).sqrt());
+    }
+}
+
+/// Long residuals on an L2 that does not hold them: they wait at the host.
+#[test]
+fn values_that_have_no_room_wait_at_the_host() {
+    for (words, fits) in [(114_688, true), (420, true), (150, false)] {
+        let mut net = Net::new();
+        let x = net.input(&[1024]);
+        let functions = [UnaryKind::Exp, UnaryKind::Sin, UnaryKind::Cos, UnaryKind::Neg];
+        let waiting: Vec<ValueId> = functions.iter().map(|&kind| net.unary(kind, x)).collect();
+        let sum = waiting.iter().skip(1).fold(waiting[0], |sum, &y| net.binary(BinaryKind::Add, sum, y));
+        let mut config = Config::preset("extended").unwrap();
+        config.l2_words = words;
+        if fits {
+            assert!(run(&mut net, &config, &[sum]).error < 2.0 * ROUNDED);
+            continue;
+        }
+        net.graph.outputs = vec![sum];
+        let refused = compile(&config, &net.graph, &Options::of(&config), &mut Weights::default());
+        assert!(
+            matches!(refused, Err(LowerError::L2Full { values: 1024, l2_words: 150, .. })),
+            "{refused:?}"
+        );
+    }
+}
