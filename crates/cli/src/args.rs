@@ -94,6 +94,9 @@ pub struct LoweringArgs {
     /// Whose cycles the compiler minimises, as `model` (the hardware's, the default) or `estimator`
     #[arg(long, value_name = "COST_MODEL")]
     pub minimise: Option<String>,
+    /// An option of the target's own, as `isa=ext`; may be given several times
+    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = target_option)]
+    pub options: Vec<(String, String)>,
 }
 
 /// How a model's numeric range is chosen.
@@ -332,6 +335,9 @@ pub struct GenerateArgs {
     /// Machine to run it on; float when not given
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
+    /// An option of the target's own, as `kv=host`; may be given several times
+    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = target_option)]
+    pub options: Vec<(String, String)>,
     /// Most tokens to generate, as far as the model has room; 256 when not given
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
@@ -459,6 +465,12 @@ fn dimension(text: &str) -> Result<(String, usize), String> {
     let size =
         size.trim().parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))?;
     Ok((name.to_owned(), size))
+}
+
+/// `isa=ext`
+fn target_option(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, as `isa=ext`")?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 /// `least-squares`

@@ -78,7 +78,7 @@ fn model_options(args: &ModelArgs) -> ModelOptions {
 fn lowering_options(args: &LoweringArgs) -> BTreeMap<String, String> {
     let given = [("strategy", &args.strategy), ("order", &args.order), ("minimise", &args.minimise)];
     let given = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
-    given.collect()
+    given.chain(args.options.iter().cloned()).collect()
 }
 
 fn calibration(args: &CalibrationArgs) -> Calibration {

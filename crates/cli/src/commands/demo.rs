@@ -1,7 +1,8 @@
 //! `npu demo`
 
-use npukit::verbs::demo::{Report, demo};
+use npukit::verbs::demo::{Language, Report, demo};
 
+use super::generate;
 use super::layers::{choices, cycles, latency, layers, saturations};
 use super::truth::quantisation;
 use super::with_bar;
@@ -42,4 +43,17 @@ fn text(report: &Report) -> String {
         + &saturations(&report.saturations_by_layer)
         + &layers(&report.layers)
         + &quantisation(report.quantisation.as_ref())
+        + &report.language.as_ref().map(language).unwrap_or_default()
+}
+
+fn language(language: &Language) -> String {
+    let Language { text, accuracy } = language;
+    let heading = "\nA language model that adds (`npu generate`)\n";
+    format!(
+        "{heading}{}{}\n{}\n{}",
+        text.prompt,
+        text.answer,
+        generate::text(text),
+        generate::accuracy_text(accuracy)
+    )
 }

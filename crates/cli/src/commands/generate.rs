@@ -16,7 +16,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         model: args.model.clone(),
         target: args.target.clone(),
         tokens: args.tokens,
-        ..Request::default()
+        options: args.options.iter().cloned().collect(),
     };
     let Some(prompt) = &args.prompt else {
         let report = with_bar("texts", |context| accuracy(&request, args.held_out.as_deref(), context))?;
@@ -33,7 +33,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
     Ok(Answer::new(format!("\n{}", text(&report)), &report))
 }
 
-fn text(report: &Report) -> String {
+pub(super) fn text(report: &Report) -> String {
     let speed = |speed: f64| {
         let clock = report.clock_mhz.map(|clock| format!(" at {clock} MHz")).unwrap_or_default();
         format!("{speed:.1} tokens per second{clock}")
@@ -50,7 +50,7 @@ fn text(report: &Report) -> String {
     facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
 }
 
-fn accuracy_text(report: &Accuracy) -> String {
+pub(super) fn accuracy_text(report: &Accuracy) -> String {
     let lines = [
         ("model", Some(report.model.clone())),
         ("held-out texts", Some(report.texts.to_string())),

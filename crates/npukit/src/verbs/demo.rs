@@ -6,11 +6,11 @@ use std::time::Instant;
 use npukit_graph::quantise::Method;
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
-use npukit_target::{Instance, LayerTime, PortError, Saturation, TimeOptions};
+use npukit_target::{Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions};
 use serde::Serialize;
 
-use super::Origin;
 use super::run::{float, machine};
+use super::{Origin, generate};
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
@@ -70,16 +70,32 @@ pub struct Report {
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
+    /// A language model, on a target that takes one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
     /// Of compiling.
     pub compile_seconds: f64,
     /// Of everything.
     pub seconds: f64,
 }
 
+/// What the demonstration found of the embedded language model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Language {
+    /// A text that it continued.
+    pub text: generate::Report,
+    /// Held-out texts.
+    pub accuracy: generate::Accuracy,
+}
+
+/// What the language model is asked.
+const PROMPT: &str = "123+456=";
+
 /// Compiles the embedded network for `target` (the default when none) and runs all held-out images.
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
-    let instance = resolve(target.unwrap_or(default_target().name()), context.reader)?;
+    let target = target.unwrap_or(default_target().name());
+    let instance = resolve(target, context.reader)?;
     let model = network(&*instance, context)?;
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
@@ -110,9 +126,20 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         utilisation: time.utilisation,
         layers: time.layers,
         quantisation,
+        language: language(target, context)?,
         compile_seconds,
         seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The embedded language model on `target`; none where there is no generator.
+fn language(target: &str, context: Context<'_>) -> Result<Option<Language>, Error> {
+    let request = generate::Request { target: Some(target.to_owned()), ..generate::Request::default() };
+    let text = match generate::generate(&request, PROMPT, &mut |_| (), context) {
+        Err(Error::Target(TargetError::Unsupported { .. })) => return Ok(None),
+        text => text?,
+    };
+    Ok(Some(Language { text, accuracy: generate::accuracy(&request, None, context)? }))
 }
 
 /// The network that `instance` takes; the first when it takes none.

@@ -148,8 +148,13 @@ impl Compiled for PccxProgram {
         if !self.host().layers.is_empty() {
             program.extras.extend(self.host().sections());
         }
-        let bytes = artifact::write(&program).map_err(TargetError::failed)?;
-        Ok(vec![ArtifactFile { name: format!("{}.pcp", self.name), bytes }])
+        let file = |extension, bytes| ArtifactFile { name: format!("{}.{extension}", self.name), bytes };
+        Ok(vec![
+            file("pcp", artifact::write(&program).map_err(TargetError::failed)?),
+            file("memh", artifact::memh(&program).map_err(TargetError::failed)?.into_bytes()),
+            file("s", artifact::assembly(&program).map_err(TargetError::failed)?.into_bytes()),
+            file("manifest.toml", artifact::manifest(&program).map_err(TargetError::failed)?.into_bytes()),
+        ])
     }
 
     fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
