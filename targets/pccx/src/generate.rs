@@ -1,13 +1,16 @@
 //! [`Decoder`]: a language model on the machine, token by token, with its cache at the host
 //! (specification 5.5).
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use npukit_graph::decoder::{DecoderError, DecoderModel};
 use npukit_numeric::{Tensor, TensorData};
 use thiserror::Error;
 
 use crate::clock;
 use crate::config::Config;
-use crate::lower::{LowerError, Options, Weights, compile};
+use crate::lower::{Executable, LowerError, Options, Weights, compile};
 use crate::runtime::{RunError, run};
 
 /// Why there is no next token.
@@ -24,6 +27,9 @@ pub enum GenerateError {
     Run(#[from] RunError),
 }
 
+/// Most programs kept.
+const MOST_PROGRAMS: usize = 64;
+
 /// A language model in the middle of a text. Every step is compiled for its position; weights are
 /// quantised once.
 pub struct Decoder {
@@ -31,6 +37,8 @@ pub struct Decoder {
     options: Options,
     model: DecoderModel,
     weights: Weights,
+    /// Programs of steps by position and length, which texts have in common, with their cycles.
+    programs: BTreeMap<(usize, usize), (Arc<Executable>, u64)>,
     capacity: usize,
     /// For each layer keys, then values, `[kv_heads, position, head]`, as the machine gave them.
     caches: Vec<Vec<f32>>,
@@ -62,7 +70,8 @@ impl Decoder {
         }
         let caches = vec![Vec::new(); 2 * model.config().layers];
         let (config, model) = (config.clone(), model.clone());
-        Ok(Self { config, options, model, weights: Weights::default(), capacity, caches, position: 0 })
+        let (weights, programs) = (Weights::default(), BTreeMap::new());
+        Ok(Self { config, options, model, weights, programs, capacity, caches, position: 0 })
     }
 
     /// Forgets all tokens.
@@ -94,9 +103,8 @@ impl Decoder {
     }
 
     fn take_tile(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
+        let (executable, cycles) = self.program(tokens.len())?;
         let config = self.model.config();
-        let graph = self.model.extend(self.position, tokens.len())?;
-        let executable = compile(&self.config, &graph, &self.options, &mut self.weights)?;
         let numbers = TensorData::I64(tokens.iter().map(|&token| token as i64).collect());
         let shape = vec![config.kv_heads, self.position, config.head];
         let (layers, vocabulary) = (config.layers, config.vocabulary);
@@ -106,9 +114,7 @@ impl Decoder {
                 inputs.push(tensor(shape.clone(), TensorData::F32(cache.clone()))?);
             }
         }
-        let program = &executable.program;
-        let results = run(&self.config, program, &executable.host, &inputs)?;
-        let cycles = clock::run_with_host(&self.config, &program.code, &program.syncs()).cycles;
+        let results = run(&self.config, &executable.program, &executable.host, &inputs)?;
         let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
         let all = results.first().map(floats).unwrap_or_default();
         let logits = all.get(all.len().saturating_sub(vocabulary)..).unwrap_or_default().to_vec();
@@ -118,6 +124,24 @@ impl Decoder {
         }
         self.position += tokens.len();
         Ok(Taken { logits, cycles })
+    }
+
+    /// The program that takes `length` more tokens here, and its cycles.
+    fn program(&mut self, length: usize) -> Result<(Arc<Executable>, u64), GenerateError> {
+        let key = (self.position, length);
+        if let Some((executable, cycles)) = self.programs.get(&key) {
+            return Ok((Arc::clone(executable), *cycles));
+        }
+        let graph = self.model.extend(self.position, length)?;
+        let executable = compile(&self.config, &graph, &self.options, &mut self.weights)?;
+        let program = &executable.program;
+        let cycles = clock::run_with_host(&self.config, &program.code, &program.syncs()).cycles;
+        if self.programs.len() >= MOST_PROGRAMS {
+            self.programs.pop_first();
+        }
+        let executable = Arc::new(executable);
+        self.programs.insert(key, (Arc::clone(&executable), cycles));
+        Ok((executable, cycles))
     }
 }
 
