@@ -92,6 +92,7 @@ operators! {
     conv::Conv,
     conv_transpose::ConvTranspose,
     dequantize_linear::DequantizeLinear,
+    dft::Dft,
     gather::Gather,
     gemm::Gemm,
     group_normalization::GroupNormalization,

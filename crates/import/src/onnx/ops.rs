@@ -39,6 +39,7 @@ operators! {
     conv_transpose: "ConvTranspose";
     depth_to_space: "DepthToSpace", "SpaceToDepth";
     dequantize_linear: "DequantizeLinear", "com.microsoft::DequantizeLinear";
+    dft: "DFT";
     dropout: "Dropout";
     dynamic_quantize_linear: "DynamicQuantizeLinear";
     einsum: "Einsum";

@@ -65,6 +65,24 @@ fn bounds_of_clip_may_be_computed() {
 }
 
 #[test]
+fn the_axis_of_a_transform_is_an_attribute_then_an_operand() {
+    let x = floats(&[1, 4, 1], &[1.0, 2.0, 3.0, 5.0]);
+    let run = |opset, node: NodeProto, constants| {
+        let (shape, values) = unary(opset, &[1, 4, 1], node, constants).run(std::slice::from_ref(&x));
+        (shape, values.iter().map(|value| value.round() as i32).collect::<Vec<_>>())
+    };
+    let expected = (vec![1, 3, 2], vec![11, 0, -2, 3, -3, 0]);
+    let dft = |inputs: &[&str]| node("DFT", inputs, &["y"]).int("onesided", 1);
+    assert_eq!(run(17, dft(&["x"]).int("axis", 1), vec![]), expected);
+    assert_eq!(run(17, dft(&["x"]), vec![]), expected);
+    assert_eq!(run(20, dft(&["x", "", "a"]), vec![int_tensor("a", &[], &[1])]), expected);
+    let shorter = run(20, node("DFT", &["x", "l"], &["y"]), vec![int_tensor("l", &[], &[2])]);
+    assert_eq!(shorter, (vec![1, 2, 2], vec![3, 0, -1, 0]));
+    let empty = unary(20, &[1, 4, 1], dft(&["x", "l"]), vec![int_tensor("l", &[], &[0])]).reason();
+    assert!(matches!(empty, Reason::OperandValue { operand: "dft_length", .. }), "{empty}");
+}
+
+#[test]
 fn softmax_flattens_before_opset_13() {
     let x = floats(&[1, 2, 2], &[0.0; 4]);
     let run = |opset, axis| {
