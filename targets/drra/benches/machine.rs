@@ -4,7 +4,11 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use npukit_drra::asm::assemble;
 use npukit_drra::config::preset;
+use npukit_drra::lower::{Executable, lower};
 use npukit_drra::{Component, Fabric, Machine, Program};
+use npukit_graph::op::MatMul;
+use npukit_graph::{Graph, ValueInfo};
+use npukit_numeric::ElementType;
 
 fn main() {
     divan::main();
@@ -63,6 +67,24 @@ fn all_ports_active(bencher: Bencher<'_, '_>, name: &str) {
         .counter(ItemsCount::new(count))
         .with_inputs(machine)
         .bench_refs(|machine| machine.as_mut().map(|machine| machine.run(u64::MAX, &mut ())));
+}
+
+/// A product of 64x64 matrices on 3x4, whose calls do not depend on each other, by threads.
+#[divan::bench(args = [1, 2, 4])]
+fn calls_in_parallel(bencher: Bencher<'_, '_>, threads: usize) {
+    let Some(fabric) = preset("3x4") else { return };
+    let mut graph = Graph::default();
+    let info = ValueInfo { shape: vec![64, 64], element: ElementType::F32 };
+    let operands = vec![graph.add_input("a", info.clone()), graph.add_input("b", info)];
+    let Ok(outputs) = graph.add_node("product", MatMul.into(), operands, &["y"]) else { return };
+    graph.outputs = outputs;
+    let plan = lower(&fabric, &graph, None).unwrap_or_default();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (Ok(executable), Ok(pool)) = (Executable::new(&fabric, plan), pool) else { return };
+    let words: Vec<i16> = (0..64 * 64).map(|index: i16| index % 7 - 3).collect();
+    let inputs = [words.clone(), words];
+    let cell_cycles = executable.cycles().iter().sum::<u64>() * fabric.cells.len() as u64;
+    bencher.counter(ItemsCount::new(cell_cycles)).bench(|| pool.install(|| executable.run(&inputs)));
 }
 
 /// Cells that wait cost nothing.

@@ -7,12 +7,14 @@
 //! | `gather` | which elements of a tensor make the words of a vector |
 //! | `format` | fraction lengths, and what the dpu does about them |
 //! | `ops` | operators as steps |
-//! | `executable` | kernels scheduled, and the driver that calls them |
+//! | `executable` | kernels scheduled |
+//! | `driver` | what a driver does with them for a sample |
 //! | `plan` | steps, and what each does |
 //! | `calls` | the calls that takes |
 
 pub mod calls;
 pub mod column;
+pub mod driver;
 pub mod executable;
 mod format;
 pub mod gather;
@@ -28,7 +30,8 @@ use npukit_target::Problem;
 
 use crate::fabric::Fabric;
 use column::columns;
-pub use executable::{Executable, ExecuteError, Ran, Ready};
+pub use driver::Ran;
+pub use executable::{Executable, ExecuteError, Ready};
 use format::Format;
 pub use format::{integer, scheme};
 pub use plan::{Plan, Step, Task};

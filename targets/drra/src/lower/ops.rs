@@ -1,6 +1,7 @@
 //! Operators as steps: a file for each family.
 
 mod dense;
+mod fourier;
 mod layout;
 mod normalization;
 mod pointwise;
@@ -28,6 +29,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reje
         Op::Clip(clip) => pointwise::clip(lowering, node, clip),
         Op::BatchNormalization(batch) => normalization::batch(lowering, node, batch),
         Op::Softmax(softmax) => normalization::softmax(lowering, node, softmax),
+        Op::Dft(dft) => fourier::dft(lowering, node, dft),
         Op::Reshape(_) => layout::reshape(lowering, node),
         Op::Transpose(transpose) => layout::transpose(lowering, node, &transpose.perm),
         Op::Slice(slice) => layout::slice(lowering, node, slice),

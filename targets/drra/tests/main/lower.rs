@@ -115,6 +115,22 @@ fn a_product_of_64x64_matrices() {
     assert!(one * 10 >= 35 * four, "{one} {four}");
 }
 
+/// Calls spread over threads give what they give one after the other.
+#[test]
+fn calls_run_in_parallel() {
+    let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 2 };
+    let (graph, inputs) = graph(conv, &[&[1, 9, 9, 4], &[3, 3, 2, 6], &[6]], true);
+    let fabric = fabric("3x1", false);
+    let plan = lower(&fabric, &prepare(&graph).unwrap(), None).unwrap();
+    let executable = Executable::new(&fabric, plan).unwrap();
+    let words: Vec<i16> = inputs[0].as_f32().unwrap().iter().map(|&x| x as i16).collect();
+    let [one, four] = [1, 4].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| executable.run(std::slice::from_ref(&words)).unwrap())
+    });
+    assert_eq!(one, four);
+}
+
 #[test]
 fn convolutions_and_pooling() {
     let conv = |strides, dilations, pads, group| Conv { strides, dilations, pads, group };

@@ -205,6 +205,28 @@ fn pooling_and_reductions() {
 }
 
 #[test]
+fn transforms() {
+    let dft = |axis, length| Dft { axis, length, inverse: false, onesided: false };
+    // Every stage rounds: to 8 bits or less without fraction bits.
+    let errors = [Some(0.2), Some(0.005), Some(0.0005)];
+    check(&[
+        case("DFT of 8 real points", dft(0, 8), &[&[8, 1]], 1, errors),
+        case("DFT of 8", dft(0, 8), &[&[8, 2]], 1, errors),
+        case("DFT of 64", dft(0, 64), &[&[64, 2]], 1, errors),
+        case("DFT of 64 real points", Dft { onesided: true, ..dft(0, 64) }, &[&[64, 1]], 1, errors),
+        case("DFT of 256", dft(0, 256), &[&[256, 2]], 1, errors),
+        case("inverse DFT of 64", Dft { inverse: true, ..dft(0, 64) }, &[&[64, 2]], 1, errors),
+        case("DFT of an inner axis", dft(1, 16), &[&[2, 16, 3, 2]], 1, errors),
+        case("DFT of padded points", dft(1, 16), &[&[2, 13, 3, 1]], 1, errors),
+        case("DFT of the first points", Dft { onesided: true, ..dft(1, 8) }, &[&[2, 13, 1]], 1, errors),
+        case("DFT of 2", dft(1, 2), &[&[2, 2, 3, 2]], 1, errors),
+        case("DFT of 15", dft(1, 15), &[&[2, 15, 3, 2]], 1, errors),
+        case("DFT of 100 real points", Dft { onesided: true, ..dft(0, 100) }, &[&[100, 1]], 1, errors),
+        case("inverse DFT of 20", Dft { inverse: true, ..dft(0, 20) }, &[&[20, 2]], 1, errors),
+    ]);
+}
+
+#[test]
 fn what_the_driver_moves() {
     let image: &[usize] = &[1, 4, 6, 5];
     let range = SliceRange { axis: 2, start: 4, length: 2, step: -3 };

@@ -1,0 +1,220 @@
+//! Fourier transforms: by radix 2 for powers of two, each stage a stream; as matrix products for other lengths.
+//!
+//! After stage `s` a value holds `L = 2^s` results of each of `M = length / L` sums over every `M`-th point, at
+//! `k M + m`. The next stage makes of `a` at `k M + m` and `b` at `k M + m + M / 2` the results `a + w b` for `k` and
+//! `a - w b` for `k + L`, with `w = e^(-i pi k / L)`: sums of four products, of the parts of `a` and `b`, in which no
+//! subtraction is left. Results end up in order.
+
+use npukit_graph::op::Dft;
+use npukit_graph::{Node, ValueId};
+
+use super::dense::dots;
+use super::layout::padded;
+use super::{operand, result};
+use crate::lower::format::{Products, integer, largest_fraction};
+use crate::lower::gather::{Axes, Gather, Tail};
+use crate::lower::plan::{Place, Source, Task};
+use crate::lower::{Lowering, Reject};
+
+/// Elements of the matrix of a transform.
+const MOST_FACTORS: usize = 1 << 22;
+
+/// Signals, each along an axis of a tensor `[outer, points, inner, parts]`.
+struct Signals {
+    outer: usize,
+    points: usize,
+    inner: usize,
+    /// 1 when real, 2 when complex.
+    parts: usize,
+}
+
+impl Signals {
+    fn shape(&self) -> [usize; 4] {
+        [self.outer, self.points, self.inner, self.parts]
+    }
+}
+
+/// Signals to their transforms.
+pub fn dft(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft) -> Result<(), Reject> {
+    let x = operand(node, 0)?;
+    let missing = || Reject::new("its operand has no such axis", "check the model");
+    let (before, after) = lowering.graph.shape(x).split_at_checked(dft.axis).ok_or_else(missing)?;
+    let &[points, ref inner @ .., parts] = after else { return Err(missing()) };
+    let (outer, inner) = (before.iter().product(), inner.iter().product());
+    let signals = Signals { outer, points, inner, parts };
+    match dft.length.is_power_of_two() && dft.length > 2 {
+        true => radix_2(lowering, node, dft, signals),
+        false => matrix(lowering, node, dft, &signals),
+    }
+}
+
+/// Stages of butterflies. Values on the way are bounded by both the operand and the results.
+fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Signals) -> Result<(), Reject> {
+    let (x, y) = (operand(node, 0)?, result(node)?);
+    let stages = dft.length.ilog2();
+    let (from, to) = (lowering.format.fraction(x), lowering.format.fraction(y));
+    let mut value = lowering.read(node, x, from)?;
+    if signals.points != dft.length {
+        value = resized(lowering, node, value, &mut signals, (dft.length, from));
+    }
+    let shape = [signals.outer, dft.length, signals.inner, 2];
+    let full = if dft.onesided { lowering.temporary(&node.name, shape.to_vec(), to) } else { y.0 as usize };
+    let mut fraction = from;
+    for stage in 0..stages {
+        // Every stage doubles values at most, and halves them before in the inverse. A part may be larger by half a bit
+        // than the parts before.
+        let (grown, left) = (stage as i32 + 1, (stages - stage) as i32 - 1);
+        let next = match dft.inverse {
+            false => (from - grown).max(to) - 1,
+            true => from.max(to - left) - 1,
+        };
+        let (next, is_last) = if left == 0 { (to, true) } else { (next, false) };
+        let butterflies = Butterflies { dft, signals: &signals, done: 1 << stage };
+        let factors = butterflies.factors();
+        let exact = largest_fraction(factors.iter().copied());
+        let products = lowering.format.products([fraction, exact], [false, true], next)?;
+        let [own, of_factors] = products.operands;
+        if let Source::Value(number) = value {
+            value = Source::Value(lowering.scaled(node, number, own));
+        }
+        let words = factors.iter().map(|&factor| integer(factor, of_factors)).collect();
+        let result = if is_last { full } else { lowering.temporary(&node.name, shape.to_vec(), next) };
+        lowering.push(node, result, butterflies.tasks(value, Source::Constant(words), &products));
+        (value, fraction, signals.parts) = (Source::Value(result), next, 2);
+    }
+    if dft.onesided {
+        let rest = signals.inner * 2;
+        let (elements, count) = (
+            vec![(signals.outer, dft.length * rest), (dft.results() * rest, 1)],
+            signals.outer * dft.results() * rest,
+        );
+        let from = Gather { elements, ..Gather::rows(value, 1, 1) };
+        lowering.push(node, y.0 as usize, vec![Task::Move { from, to: Place::all(count), shift: 0 }]);
+    }
+    Ok(())
+}
+
+/// Signals of `length` points: zeros behind those there are, or the first of them.
+fn resized(
+    lowering: &mut Lowering<'_>,
+    node: &Node,
+    source: Source,
+    signals: &mut Signals,
+    (length, fraction): (usize, i32),
+) -> Source {
+    let (own, kept) = (signals.shape(), signals.points.min(length));
+    signals.points = length;
+    let shape = signals.shape();
+    let value = lowering.temporary(&node.name, shape.to_vec(), fraction);
+    let mut tasks = padded(source, &[own[0], kept, own[2], own[3]], &shape, &[0; 4], 0);
+    if let Some(Task::Move { from, .. }) = tasks.last_mut() {
+        let rest = own[2] * own[3];
+        from.elements = vec![(own[0], own[1] * rest), (kept * rest, 1)];
+    }
+    lowering.push(node, value, tasks);
+    Source::Value(value)
+}
+
+/// A stage.
+struct Butterflies<'a> {
+    dft: &'a Dft,
+    signals: &'a Signals,
+    /// Results of each sum so far, `L`.
+    done: usize,
+}
+
+impl Butterflies<'_> {
+    /// Distance of `a` and `b`, `M / 2`.
+    const fn half(&self) -> usize {
+        self.dft.length / self.done / 2
+    }
+
+    /// For `k + L t`, from `t` 0 on: what parts of `a` and `b` are multiplied by, for each part of the result. Points that
+    /// are real meet in the first stage, in which `w` is 1.
+    fn factors(&self) -> Vec<f64> {
+        let factor = if self.dft.inverse { 0.5 } else { 1.0 };
+        let signs = [1.0, -1.0].into_iter().flat_map(|sign| (0..self.done).map(move |k| (sign, k)));
+        let all = signs.flat_map(|(sign, k)| {
+            let [re, im] = self.dft.root(k * self.half()).map(|part| part * sign);
+            match self.signals.parts {
+                1 => vec![1.0, re],
+                _ => vec![1.0, 0.0, re, -im, 0.0, 1.0, im, re],
+            }
+        });
+        all.map(|value| value * factor).collect()
+    }
+
+    fn tasks(&self, value: Source, factors: Source, products: &Products) -> Vec<Task> {
+        let Signals { outer, inner, parts, .. } = *self.signals;
+        let (rest, half) = (inner * parts, self.half());
+        // Parts of a result, and words of each.
+        let (results, words) = (parts, 2 * parts);
+        let axes = |of_value: bool| -> Axes {
+            let pick = |own: usize, other: usize| if of_value { own } else { other };
+            vec![
+                (outer, pick(self.dft.length * rest, 0)),
+                (2, pick(0, self.done * results * words)),
+                (self.done, pick(2 * half * rest, results * words)),
+                (half, pick(rest, 0)),
+                (inner, pick(parts, 0)),
+                (results, pick(0, words)),
+            ]
+        };
+        let gather = |source, of_value, elements| Gather {
+            source,
+            offset: 0,
+            vectors: axes(of_value),
+            elements,
+            tail: Tail::None,
+        };
+        let operands = vec![
+            gather(value, true, vec![(2, half * rest), (parts, 1)]),
+            gather(factors, false, vec![(words, 1)]),
+        ];
+        let count = operands[0].count();
+        // Imaginary parts of sums of real points are 0.
+        let to = Place { offset: 0, axes: vec![(count, 2 / parts)] };
+        let stage = Task::Vectors { work: products.sum, operands, to };
+        if parts == 1 { vec![Task::Fill(0), stage] } else { vec![stage] }
+    }
+}
+
+/// Every result as a sum over all points.
+fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals) -> Result<(), Reject> {
+    let (x, y): (ValueId, ValueId) = (operand(node, 0)?, result(node)?);
+    let Signals { outer, points, inner, parts } = *signals;
+    let (kept, results) = (points.min(dft.length), dft.results());
+    let words = kept * parts;
+    if words.saturating_mul(2 * results) > MOST_FACTORS {
+        let reason = format!("a transform of {kept} points to {results}, which is no power of two");
+        return Err(Reject::new(reason, "pad the signal to a power of two"));
+    }
+    let factor = if dft.inverse { 1.0 / dft.length as f64 } else { 1.0 };
+    let columns = (0..results).flat_map(|k| [(k, 0), (k, 1)]);
+    let factors: Vec<f64> = columns
+        .flat_map(|(k, part)| (0..kept).map(move |n| (k, part, n)))
+        .flat_map(|(k, part, n)| {
+            let [re, im] = dft.root(k * n % dft.length);
+            let own = if part == 0 { [re, -im] } else { [im, re] };
+            own.into_iter().take(parts).map(|value| value * factor)
+        })
+        .collect();
+    let exact = largest_fraction(factors.iter().copied());
+    let fraction = |id| lowering.format.fraction(id);
+    let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
+    let [own, of_factors] = products.operands;
+    let source = lowering.read(node, x, own)?;
+    let constant = Source::Constant(factors.iter().map(|&factor| integer(factor, of_factors)).collect());
+    let columns = Gather::rows(constant, 2 * results, words);
+    let mut tasks = Vec::new();
+    for number in 0..outer {
+        let offset = number * points * inner * parts;
+        let (vectors, elements) = (vec![(inner, parts)], vec![(kept, inner * parts), (parts, 1)]);
+        let signal = Gather { source: source.clone(), offset, vectors, elements, tail: Tail::None };
+        let axes = vec![(inner, 2), (results, inner * 2), (2, 1)];
+        let to = Place { offset: number * results * inner * 2, axes };
+        tasks.push(dots(products.sum, signal, columns.clone(), to)?);
+    }
+    lowering.push(node, y.0 as usize, tasks);
+    Ok(())
+}
