@@ -12,6 +12,6 @@ mod stack;
 mod top_k;
 mod weights;
 
-pub use config::{AttentionInput, Gemma3nConfig};
+pub use config::{AttentionInput, Cache, Gemma3nConfig};
 pub use top_k::{Gate, TopK};
 pub use weights::{Gemma3n, KeyValue, Layer};

@@ -15,6 +15,15 @@ pub enum AttentionInput {
     Stream,
 }
 
+/// What keys and values are held as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cache {
+    /// Floats of a type, to which they are rounded.
+    Floats(ElementType),
+    /// Integers of 4 bits, with a scale for each token and head, as the accelerator's weights are.
+    Int4,
+}
+
 /// What a model is before its weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gemma3nConfig {
@@ -59,8 +68,8 @@ pub struct Gemma3nConfig {
     pub top_k: TopK,
     /// What attention reads.
     pub attention_input: AttentionInput,
-    /// What keys and values are rounded to, a type of floats.
-    pub cache: ElementType,
+    /// What keys and values are held as; the token's own too.
+    pub cache: Cache,
     /// What logits stay below: `softcap * tanh(x / softcap)`.
     pub softcap: Option<f32>,
     /// Most rows that a matrix of the head has; the vocabulary is cut into as few parts of like size.
@@ -93,7 +102,7 @@ impl Gemma3nConfig {
             laurel_scale: std::f32::consts::FRAC_1_SQRT_2,
             top_k: TopK { layers: 10, deviations: 1.644_853_6, gate: Gate::Above },
             attention_input: AttentionInput::Predicted,
-            cache: ElementType::F32,
+            cache: Cache::Floats(ElementType::F32),
             softcap: Some(30.0),
             head_rows: 32_800,
         }
@@ -132,8 +141,8 @@ impl Gemma3nConfig {
         ] {
             refuse(!(found > 0.0 && found.is_finite()), key, &found, || "a positive number".to_owned())?;
         }
-        let floats = || "a type of floats".to_owned();
-        refuse(!self.cache.is_float(), "cache", &format!("{:?}", self.cache), floats)?;
+        let held = matches!(self.cache, Cache::Floats(element) if !element.is_float());
+        refuse(held, "cache", &format!("{:?}", self.cache), || "a type of floats".to_owned())?;
         let sources = || "enough for a local and a global layer that others read".to_owned();
         let orphan = (self.kv_layers..self.layers.min(self.kv_layers + self.global_every))
             .find(|&layer| self.kv_source(layer).is_none());

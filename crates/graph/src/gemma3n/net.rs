@@ -2,12 +2,13 @@
 
 use npukit_numeric::{ElementType, TensorData};
 
-use super::{AttentionInput, Gemma3nConfig, KeyValue, Layer};
+use super::{AttentionInput, Cache, Gemma3nConfig, KeyValue, Layer};
 use crate::decoder::builder::{Builder, Heads};
 use crate::decoder::{DecoderError, Matrix};
 use crate::ir::ValueId;
 use crate::op::{
-    BinaryKind, Cast, Concat, GeluForm, MatMul, RotaryEmbedding, Slice, SliceRange, Unary, UnaryKind,
+    BinaryKind, Cast, Concat, GeluForm, MatMul, Reduce, ReduceKind, RotaryEmbedding, Slice, SliceRange,
+    Unary, UnaryKind,
 };
 
 const GELU: Unary = Unary { kind: UnaryKind::Gelu { form: GeluForm::Tanh } };
@@ -146,16 +147,35 @@ impl<'a> Net<'a> {
         let key = self.norm(&at("key_normal"), key, &weights.key_norm)?;
         let key = self.rotated(&at("key_rotated"), key, kv_heads, rotation)?;
         let value = self.builder.product(&at("value_flat"), x, &weights.value)?;
-        let mut held = |name: &str, x| {
+        let mut by_head = |name: &str, x| {
             let x = self.builder.by_head(&at(name), x, [1, kv_heads, head])?;
-            if self.config.cache == ElementType::F32 {
-                return Ok(x);
-            }
-            let narrow =
-                self.builder.emit(&at(&format!("{name}_held")), Cast::new(self.config.cache), vec![x])?;
-            self.builder.emit(&at(&format!("{name}_read")), Cast::new(ElementType::F32), vec![narrow])
+            self.held(&|part| at(&format!("{name}_{part}")), x)
         };
-        Ok([held("keys", key)?, held("values", value)?])
+        Ok([by_head("keys", key)?, by_head("values", value)?])
+    }
+
+    /// What the cache makes of `x [kv_heads, 1, head]`.
+    fn held(&mut self, at: &impl Fn(&str) -> String, x: ValueId) -> Result<ValueId, DecoderError> {
+        let element = match self.config.cache {
+            Cache::Floats(ElementType::F32) => return Ok(x),
+            Cache::Floats(element) => element,
+            Cache::Int4 => return self.held_in_4_bits(at, x),
+        };
+        let narrow = self.builder.emit(&at("held"), Cast::new(element), vec![x])?;
+        self.builder.emit(&at("read"), Cast::new(ElementType::F32), vec![narrow])
+    }
+
+    /// `x` as integers of -7 to 7 times a scale for each head: its largest magnitude / 7.
+    fn held_in_4_bits(&mut self, at: &impl Fn(&str) -> String, x: ValueId) -> Result<ValueId, DecoderError> {
+        let size = self.builder.emit(&at("size"), Unary { kind: UnaryKind::Abs }, vec![x])?;
+        let largest = Reduce { kind: ReduceKind::Max, axes: vec![2], keep_dims: true };
+        let largest = self.builder.emit(&at("largest"), largest, vec![size])?;
+        let (tiny, seven) = (self.number("smallest", f32::MIN_POSITIVE)?, self.number("seven", 7.0)?);
+        let largest = self.builder.binary(&at("positive"), BinaryKind::Max, largest, tiny)?;
+        let scale = self.builder.binary(&at("scale"), BinaryKind::Div, largest, seven)?;
+        let codes = self.builder.binary(&at("scaled"), BinaryKind::Div, x, scale)?;
+        let codes = self.builder.emit(&at("codes"), Unary { kind: UnaryKind::Round }, vec![codes])?;
+        self.builder.binary(&at("read"), BinaryKind::Mul, codes, scale)
     }
 
     /// The heads of `x [heads, head]` rotated, `[1, 1, heads * head]`.

@@ -3,6 +3,10 @@
 //! A row is what makes one result: the weights of one output channel. [`quantise_weights`] does it to
 //! every matrix of constants that a graph multiplies by.
 
+use std::sync::Arc;
+
+use npukit_numeric::Tensor;
+
 use crate::ir::{Graph, ValueId};
 use crate::op::Op;
 
@@ -144,6 +148,8 @@ fn code(value: f32, scale: f32) -> i8 {
 pub struct QuantisedWeights {
     /// The constant.
     pub value: ValueId,
+    /// Whether it lies with a row for each output channel itself.
+    pub by_rows: bool,
     /// Its codes; a row for each output channel, however the constant lies.
     pub rows: Int4Rows,
     /// What that does to it.
@@ -169,10 +175,29 @@ pub fn quantise_weights(graph: &Graph) -> Result<Vec<QuantisedWeights>, (String,
             let named = |error| (graph.value(value).name.clone(), error);
             let rows = Int4Rows::new(rows, columns, &values).map_err(named)?;
             let error = rows.error(&values);
-            found.push(QuantisedWeights { value, rows, error });
+            found.push(QuantisedWeights { value, by_rows: transposed, rows, error });
         }
     }
     Ok(found)
+}
+
+/// The graph with the weights that 4 bits stand for in place of those of its products.
+///
+/// Errors: those of [`quantise_weights`].
+pub fn dequantise_weights(graph: &Graph) -> Result<Graph, (String, RowsError)> {
+    let mut dequantised = graph.clone();
+    for QuantisedWeights { value, by_rows, rows, .. } in quantise_weights(graph)? {
+        let mut weights = rows.dequantised();
+        if !by_rows {
+            let column = |i| weights.iter().skip(i).step_by(rows.columns().max(1)).copied();
+            weights = (0..rows.columns()).flat_map(column).collect();
+        }
+        let tensor = Tensor::from_f32(graph.shape(value).to_vec(), weights).ok();
+        if let (Some(tensor), Some(value)) = (tensor, dequantised.values.get_mut(value.0 as usize)) {
+            value.constant = Some(Arc::new(tensor));
+        }
+    }
+    Ok(dequantised)
 }
 
 /// A constant matrix by output channels: their number, the weights of each, the weights. `transposed`
@@ -193,7 +218,7 @@ mod tests {
     use super::*;
     use crate::ir::ValueInfo;
     use crate::op::MatMul;
-    use npukit_numeric::{ElementType, Tensor};
+    use npukit_numeric::ElementType;
     use proptest::prelude::*;
 
     #[test]
@@ -235,6 +260,8 @@ mod tests {
         let [found] = &quantise_weights(&graph).unwrap()[..] else { panic!("one matrix") };
         assert_eq!((found.value, found.rows.codes()), (weights, &[7, 3, 0, 7][..]));
         assert_eq!(found.error.max, 1.0);
+        let again = dequantise_weights(&graph).unwrap();
+        assert_eq!(again.constant(weights).unwrap().as_f32(), Some(&[7.0, 0.0, 3.0, 14.0][..]));
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use npukit_graph::decoder::DecoderError;
-use npukit_graph::gemma3n::{AttentionInput, Gate, Gemma3n, Gemma3nConfig, Layer, TopK};
+use npukit_graph::gemma3n::{AttentionInput, Cache, Gate, Gemma3n, Gemma3nConfig, Layer, TopK};
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::{ElementType, SmallFloat, Tensor};
@@ -185,9 +185,12 @@ fn options_change_what_they_are_for() {
     let base = run(&small());
     let other = run(&Gemma3nConfig { attention_input: AttentionInput::Stream, ..small() });
     assert!(distance(&base[0], &other[0]) > 1e-5);
-    let held = run(&Gemma3nConfig { cache: ElementType::F16, ..small() });
+    let held = run(&Gemma3nConfig { cache: Cache::Floats(ElementType::F16), ..small() });
     let rounded: Vec<f32> = floats(&base[1]).iter().map(|&x| SmallFloat::F16.round(x, false)).collect();
     assert_eq!(floats(&held[1]), rounded);
+    let held = run(&Gemma3nConfig { cache: Cache::Int4, ..small() });
+    let rows = Int4Rows::new(2, 4, floats(&base[1])).unwrap();
+    assert_eq!(floats(&held[1]), rows.dequantised());
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn configurations_that_make_no_model_are_refused() {
     assert_eq!(key(Gemma3nConfig { head: 3, ..small() }), "head");
     assert_eq!(key(Gemma3nConfig { kv_layers: 2, ..small() }), "kv_layers");
     assert_eq!(key(Gemma3nConfig { softcap: Some(0.0), ..small() }), "softcap");
-    assert_eq!(key(Gemma3nConfig { cache: ElementType::I32, ..small() }), "cache");
+    assert_eq!(key(Gemma3nConfig { cache: Cache::Floats(ElementType::I32), ..small() }), "cache");
     assert_eq!(small().check(), Ok(()));
     let layer = Layer::new(&small(), 4, weights).unwrap();
     assert!(matches!(layer.step(&small(), 0, 0), Err(DecoderError::Config { key: "cache", .. })));
