@@ -1,6 +1,6 @@
 //! A graph to a program of the machine and its host: [`compile`].
 //!
-//! A [`Plan`](plan::Plan) says what is computed where; a [`Lowering`](machine::Lowering) emits it step by step,
+//! A `Plan` says what is computed where; a `Lowering` emits it step by step,
 //! knowing what lies in L2 and what at the host. Whatever the machine has no form of is a host step, computed
 //! by the reference evaluator in `f32`.
 
@@ -9,6 +9,7 @@ mod attention;
 mod code;
 mod elementwise;
 mod fence;
+mod finer;
 mod machine;
 mod memory;
 mod movement;
@@ -23,7 +24,7 @@ use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{Graph, Node, ValueId};
 use thiserror::Error;
 
-pub use options::{Gelu, Isa, Kv, OptionError, Options};
+pub use options::{Activations, Gelu, Isa, Kv, OptionError, Options};
 pub use product::Weights;
 
 use crate::config::Config;

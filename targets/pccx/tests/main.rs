@@ -10,6 +10,8 @@ mod check;
 mod compile;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/gemma3n.rs"]
+mod gemma3n;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/machine.rs"]

@@ -1,6 +1,7 @@
 //! Operators and layers of Gemma 3N as the upstream runtime computes them in `f32`, against ours evaluated:
 //! [`NumpyLayer`] is what a layer of the file becomes.
 
+mod compiled;
 mod layer;
 mod operators;
 
@@ -11,7 +12,8 @@ use serde::Deserialize;
 
 use super::json;
 use crate::weights::lanes;
-pub use layer::{Cache, NumpyLayer, Step};
+pub use compiled::Apart;
+pub use layer::{NumpyLayer, Step};
 
 /// How far results may be apart, relative to what is expected, and besides (`golden/pccx/README.md`).
 const RELATIVE: f32 = 1e-5;
@@ -30,11 +32,11 @@ pub fn layers(bytes: &[u8]) -> Result<Vec<NumpyLayer>, String> {
     file.layers.iter().map(NumpyLayer::new).collect()
 }
 
-/// A case for each step of each layer.
+/// A case for each step of each layer, and one for each mode in which a layer is compiled.
 pub(super) fn steps(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
     for layer in layers(bytes)? {
-        let results = layer.evaluate();
+        let results = layer.streams(evaluate);
         for (index, step) in layer.steps.iter().enumerate() {
             let got = results
                 .as_ref()
@@ -43,6 +45,7 @@ pub(super) fn steps(bytes: &[u8]) -> Result<Vec<Case>, String> {
             let name = format!("layer {}, step {index}", layer.layer.index);
             cases.push(Case::done(name, near(&step.out, got)));
         }
+        cases.extend(compiled::cases(&layer));
     }
     Ok(cases)
 }

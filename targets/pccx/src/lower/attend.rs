@@ -55,14 +55,14 @@ impl Lowering<'_> {
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
                 let flags = MacFlags { findemax: true, accm: false, w_scale: true };
                 let query = queries.at(row * features);
-                self.code.product(sight.keys, query, scores.base, [1, features, count], flags);
+                self.multiply(&[sight.keys], [query, scores.base], [1, features, count], flags)?;
                 self.softmax(scores, chances.at(place * most), count)?;
             }
             let seen: Vec<(Sight, usize)> = rows.iter().map(|(_, seen)| *seen).collect();
             self.weigh(plan.extensions(), &seen, chances, most)?;
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
                 let (from, to) = (chances.at(place * most), region.at(row * wide));
-                self.code.product(sight.values, from, to, [1, count, wide], MacFlags::default());
+                self.multiply(&[sight.values], [from, to], [1, count, wide], MacFlags::default())?;
             }
         }
         self.release(scores);

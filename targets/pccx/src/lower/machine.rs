@@ -42,6 +42,8 @@ pub(super) struct Lowering<'a> {
     name: String,
     pinned: Vec<ValueId>,
     pub weights: &'a mut Weights,
+    /// Whether products take 16 bits of their activations.
+    pub finer: bool,
     /// Images by the name of their constant.
     pub images: BTreeMap<String, Vec<u32>>,
 }
@@ -68,6 +70,7 @@ impl<'a> Lowering<'a> {
             name: String::new(),
             pinned: Vec::new(),
             weights,
+            finer: plan.finer,
             images: BTreeMap::new(),
         }
     }

@@ -33,6 +33,16 @@ pub enum Gelu {
     Exact,
 }
 
+/// How much of its activations a product takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activations {
+    /// The 8 bits of a block that the engines take (specification 4.4.1).
+    Bits8,
+    /// 8 bits, and 8 of what they leave: every product is computed twice. Several rows that are no whole words of
+    /// L2 keep 8 bits.
+    Bits16,
+}
+
 /// How to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -42,6 +52,8 @@ pub struct Options {
     pub kv: Kv,
     /// `gelu`
     pub gelu: Gelu,
+    /// `activations`
+    pub activations: Activations,
     /// `m_tile`: most tokens of a prompt that are computed at once.
     pub m_tile: usize,
 }
@@ -65,7 +77,7 @@ impl Options {
     /// Those of an instance when nothing is asked for.
     pub const fn of(config: &Config) -> Self {
         let isa = if config.extensions { Isa::Ext } else { Isa::Base };
-        Self { isa, kv: Kv::Npu, gelu: Gelu::Tanh, m_tile: M_TILE }
+        Self { isa, kv: Kv::Npu, gelu: Gelu::Tanh, activations: Activations::Bits8, m_tile: M_TILE }
     }
 
     /// Those asked for by name.
@@ -92,11 +104,14 @@ impl Options {
                 ("gelu", "tanh") => options.gelu = Gelu::Tanh,
                 ("gelu", "exact") => options.gelu = Gelu::Exact,
                 ("gelu", _) => return Err(wrong("legal are tanh and exact")),
+                ("activations", "8") => options.activations = Activations::Bits8,
+                ("activations", "16") => options.activations = Activations::Bits16,
+                ("activations", _) => return Err(wrong("legal are 8 and 16")),
                 ("m_tile", text) => {
                     let tile = text.parse().ok().filter(|tile| (1..=1024).contains(tile));
                     options.m_tile = tile.ok_or_else(|| wrong("legal are 1 to 1024"))?;
                 }
-                _ => return Err(wrong("pccx has the options isa, kv, gelu and m_tile")),
+                _ => return Err(wrong("pccx has the options isa, kv, gelu, activations and m_tile")),
             }
         }
         Ok(options)
@@ -106,6 +121,9 @@ impl Options {
     pub fn choices(&self) -> BTreeMap<String, String> {
         let isa = if self.isa == Isa::Ext { "ext" } else { "base" };
         let kv = if self.kv == Kv::Npu { "npu" } else { "host" };
-        [("isa", isa), ("kv", kv)].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+        let activations = if self.activations == Activations::Bits8 { "8" } else { "16" };
+        [("isa", isa), ("kv", kv), ("activations", activations)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into()
     }
 }

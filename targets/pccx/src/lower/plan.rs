@@ -9,7 +9,7 @@ use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 
 use super::attention::{Attention, Context, find};
 use super::movement::Run;
-use super::options::{Isa, Kv, Options};
+use super::options::{Activations, Isa, Kv, Options};
 use crate::op::CvoFunc;
 
 /// A product with a constant matrix.
@@ -104,12 +104,15 @@ pub(super) struct Plan {
     /// Gelus by the error function that became the machine's.
     pub approximated: usize,
     extensions: bool,
+    /// Whether products take 16 bits of their activations.
+    pub finer: bool,
 }
 
 impl Plan {
     pub fn new(graph: &Graph, options: &Options) -> Self {
         let extensions = options.isa == Isa::Ext;
-        let mut plan = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions };
+        let finer = options.activations == Activations::Bits16;
+        let mut plan = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions, finer };
         let attentions = attentions(graph, options);
         let inside: Vec<NodeId> =
             attentions.values().flat_map(|attention| attention.nodes.iter().copied()).collect();

@@ -94,7 +94,7 @@ impl Lowering<'_> {
         let accm = product.adds || product.bias.is_some();
         let flags = MacFlags { findemax: false, accm, w_scale: true };
         let images = self.images_of(product)?;
-        self.multiply(&images, source.base, region.base, product.size, flags);
+        self.multiply(&images, [source.base, region.base], product.size, flags)?;
         self.place(result, region);
         Ok(())
     }
@@ -130,8 +130,14 @@ impl Lowering<'_> {
         Ok(numbers)
     }
 
-    /// Rows from word `source` on, times the weights of the images.
-    fn multiply(&mut self, images: &[u32], source: u32, dst: u32, [m, k, n]: [usize; 3], flags: MacFlags) {
+    /// Rows from word `source` on, as the engines take them, times the weights of the images.
+    pub(super) fn multiply_once(
+        &mut self,
+        images: &[u32],
+        [source, dst]: [u32; 2],
+        [m, k, n]: [usize; 3],
+        flags: MacFlags,
+    ) {
         // Results of several images do not lie next to each other: then rows go one by one.
         let tile = if images.len() > 1 { 1 } else { Code::most_rows(k) };
         for start in (0..m).step_by(tile) {

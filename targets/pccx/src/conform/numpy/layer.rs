@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderError;
-use npukit_graph::gemma3n::{AttentionInput, Gate, Gemma3nConfig, Layer, TopK};
+use npukit_graph::gemma3n::{AttentionInput, Cache, Gate, Gemma3nConfig, Layer, TopK};
 use npukit_numeric::{ElementType, Tensor};
 use serde::Deserialize;
 
-use super::{Int4, evaluate, floats, tensor};
+use super::{Int4, floats, tensor};
 
 #[derive(Deserialize)]
 pub(super) struct File {
@@ -113,42 +113,44 @@ impl NumpyLayer {
         Ok(Self { config, layer, steps: file.steps.clone() })
     }
 
-    /// The graph of a step. Its inputs are [`NumpyLayer::inputs`].
-    pub fn graph(&self, step: usize) -> Result<Graph, String> {
+    fn graph(&self, step: usize) -> Result<Graph, String> {
         let position = self.steps.get(step).ok_or_else(|| format!("there is no step {step}"))?.pos;
         self.layer.step(&self.config, position, step).map_err(|error| error.to_string())
     }
 
     /// What a step takes: streams, the layer's own input, and what former steps gave, if any.
-    pub fn inputs(&self, step: usize, cache: &Cache) -> Result<Vec<Tensor>, String> {
+    fn inputs(&self, step: usize, held: &Held) -> Result<Vec<Tensor>, String> {
         let Gemma3nConfig { streams, hidden, per_layer, .. } = self.config;
         let now = self.steps.get(step).ok_or_else(|| format!("there is no step {step}"))?;
         let mut inputs =
             vec![tensor(&[streams, hidden], now.xs.clone())?, tensor(&[1, per_layer], now.pli.clone())?];
-        inputs.extend(cache.tensors(&self.config)?);
+        inputs.extend(held.tensors(&self.config)?);
         Ok(inputs)
     }
 
-    /// The streams behind each step.
-    pub fn evaluate(&self) -> Result<Vec<Vec<f32>>, String> {
-        let mut cache = Cache::default();
-        let mut all = Vec::new();
+    /// The streams behind each step, all of them: each step is a graph, which `run` computes from its inputs.
+    pub fn streams(
+        &self,
+        mut run: impl FnMut(&Graph, &[Tensor]) -> Result<Vec<Tensor>, String>,
+    ) -> Result<Vec<Vec<f32>>, String> {
+        let mut held = Held::default();
+        let mut streams = Vec::new();
         for step in 0..self.steps.len() {
-            let results = evaluate(&self.graph(step)?, &self.inputs(step, &cache)?)?;
-            cache.push(results.get(1..).unwrap_or_default());
-            all.push(floats(results.first()));
+            let results = run(&self.graph(step)?, &self.inputs(step, &held)?)?;
+            held.push(results.get(1..).unwrap_or_default());
+            streams.push(floats(results.first()));
         }
-        Ok(all)
+        Ok(streams)
     }
 }
 
 /// Keys and values of former steps, each `[kv_heads, 1, head]`.
-#[derive(Clone, Debug, Default)]
-pub struct Cache(Vec<[Vec<f32>; 2]>);
+#[derive(Default)]
+struct Held(Vec<[Vec<f32>; 2]>);
 
-impl Cache {
+impl Held {
     /// Holds a step's results behind the streams.
-    pub fn push(&mut self, keys_values: &[Tensor]) {
+    fn push(&mut self, keys_values: &[Tensor]) {
         self.0.push([floats(keys_values.first()), floats(keys_values.get(1))]);
     }
 
@@ -184,7 +186,7 @@ impl Described {
             laurel_scale: self.laurel_scale,
             top_k: TopK { deviations: 1.645, gate: Gate::Kept, ..base.top_k },
             attention_input: AttentionInput::Stream,
-            cache: ElementType::F16,
+            cache: Cache::Floats(ElementType::F16),
             ..base
         };
         if config.theta(self.layer_idx) != self.rope_theta {

@@ -1,0 +1,72 @@
+//! Products, and activations of 16 bits: what the engines' 8 bits leave of them is multiplied as well.
+
+use std::sync::Arc;
+
+use npukit_numeric::BLOCK;
+
+use super::LowerError;
+use super::machine::Lowering;
+use super::memory::Region;
+use crate::config::WORD_LANES;
+use crate::op::{CvoFlags, MacFlags};
+use crate::weights::WeightImage;
+
+impl Lowering<'_> {
+    /// Rows from word `source` on, times the weights of the images. With activations of 16 bits, what 8 bits leave
+    /// of them comes first: the large part is added to the small one, and rounded once.
+    pub(super) fn multiply(
+        &mut self,
+        images: &[u32],
+        [source, dst]: [u32; 2],
+        size: [usize; 3],
+        flags: MacFlags,
+    ) -> Result<(), LowerError> {
+        let [m, k, _] = size;
+        if !self.finer || (m > 1 && !k.is_multiple_of(WORD_LANES)) {
+            self.multiply_once(images, [source, dst], size, flags);
+            return Ok(());
+        }
+        let rest = self.rest(source, [m, k])?;
+        self.multiply_once(images, [rest.base, dst], size, MacFlags { findemax: false, ..flags });
+        self.release(rest);
+        self.multiply_once(images, [source, dst], size, MacFlags { accm: true, ..flags });
+        Ok(())
+    }
+
+    /// What 8 bits leave of `m` rows of `k` values: a product of each block with ones gives what they keep.
+    fn rest(&mut self, source: u32, [m, k]: [usize; 2]) -> Result<Region, LowerError> {
+        let (kept, rest) = (self.allocate(m * k)?, self.allocate(m * k)?);
+        // Blocks begin anew with each row.
+        let (rows, length) = if k.is_multiple_of(BLOCK) { (1, m * k) } else { (m, k) };
+        for row in 0..rows {
+            let blocks = length / BLOCK;
+            for (start, blocks, width) in [(0, blocks, BLOCK), (blocks * BLOCK, 1, length % BLOCK)] {
+                if blocks * width > 0 {
+                    let (ones, start) = (self.ones(width)?, row * length + start);
+                    let places = [source + (start / WORD_LANES) as u32, kept.at(start)];
+                    self.multiply_once(&[ones], places, [blocks, width, width], MacFlags::default());
+                }
+            }
+        }
+        self.code.copy(source, rest.base, m * k);
+        let minus = self.scalar(-1.0)?;
+        let add = CvoFlags { accm: true, ..CvoFlags::default() };
+        self.scale([kept.base, minus, rest.base], true, m * k, add)?;
+        self.release(kept);
+        Ok(rest)
+    }
+
+    /// Weights that give every value as it is taken in.
+    fn ones(&mut self, width: usize) -> Result<u32, LowerError> {
+        let key = format!("ones for {width} values");
+        if let Some(&[image]) = self.images.get(&key).map(Vec::as_slice) {
+            return Ok(image);
+        }
+        let weights: Vec<i8> = (0..width * width).map(|i| i8::from(i % (width + 1) == 0)).collect();
+        let image = WeightImage::new(width, width, &weights, None);
+        let image = image.map_err(|error| LowerError::Weights { name: key.clone(), error })?;
+        let image = self.code.image(Arc::new(image));
+        self.images.insert(key, vec![image]);
+        Ok(image)
+    }
+}
