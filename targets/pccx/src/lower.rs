@@ -107,9 +107,9 @@ pub fn compile(
     let mut lowering = Lowering::new(config, &plan, weights);
     let mut host_nodes = Vec::new();
     let mut layers = Vec::new();
-    let macs: Vec<u64> = graph.macs_by_node().collect();
+    let macs: Vec<u64> = plan.graph.macs_by_node().collect();
     for (index, step) in plan.steps.iter().enumerate() {
-        let names: Vec<&str> = step.nodes.iter().map(|&id| graph.node(id).name.as_str()).collect();
+        let names: Vec<&str> = step.nodes.iter().map(|&id| plan.graph.node(id).name.as_str()).collect();
         let name = names.last().copied().unwrap_or_default();
         lowering.begin(index, name, step);
         let host = lowering.emit(&plan, step, &mut host_nodes)?;
@@ -118,8 +118,8 @@ pub fn compile(
             name: names.join(" + "),
             end: lowering.code.position(),
             macs: step.nodes.iter().filter_map(|id| macs.get(id.0 as usize)).sum(),
-            results: step.results.iter().map(|&id| graph.value(id).name.clone()).collect(),
-            host: host.map(|reason| (operator(graph, step).to_owned(), reason)),
+            results: step.results.iter().map(|&id| plan.graph.value(id).name.clone()).collect(),
+            host: host.map(|reason| (operator(&plan.graph, step).to_owned(), reason)),
         });
     }
     for id in graph.outputs.clone() {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use npukit_graph::op::{Binary, BinaryKind, Where};
+use npukit_graph::op::{Binary, BinaryKind, CompareKind, ReduceKind, Where};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
@@ -48,9 +48,29 @@ impl<'a> Context<'a> {
 
     /// The node that makes a value nobody else uses.
     fn only(&self, id: ValueId) -> Option<(NodeId, &'a Node)> {
-        let alone = self.consumers.get(id.0 as usize)?.len() == 1 && !self.graph.is_output(id);
+        self.used_by(id, 1)
+    }
+
+    /// The node that makes a value which so many nodes use, and nobody else.
+    fn used_by(&self, id: ValueId, users: usize) -> Option<(NodeId, &'a Node)> {
+        let alone = self.consumers.get(id.0 as usize)?.len() == users && !self.graph.is_output(id);
         let node = self.producers.get(id.0 as usize).copied().flatten().filter(|_| alone)?;
         Some((node, self.graph.node(node)))
+    }
+
+    /// The nodes that find out whether all of `scores` are hidden in a row: `max(scores) = -infinity`.
+    fn guard(&self, blind: ValueId, scores: ValueId) -> Option<[NodeId; 2]> {
+        let (equal, node) = self.only(blind)?;
+        let (Op::Compare(compare), &[largest, hidden]) = (&node.op, &node.inputs[..]) else { return None };
+        let (reduce, node) = self.only(largest)?;
+        let Op::Reduce(kind) = &node.op else { return None };
+        let last = self.graph.shape(scores).len().checked_sub(1)?;
+        let is_guard = compare.kind == CompareKind::Equal
+            && number(self.graph, hidden)? <= HIDDEN
+            && kind.kind == ReduceKind::Max
+            && kind.axes == [last]
+            && node.inputs == [scores];
+        is_guard.then_some([equal, reduce])
     }
 }
 
@@ -59,12 +79,19 @@ pub(super) fn find(context: &Context<'_>, node: &Node) -> Option<Attention> {
     let graph = context.graph;
     let (Op::MatMul(_), &[mut chances, values]) = (&node.op, &node.inputs[..]) else { return None };
     let mut nodes = Vec::new();
-    // Up to the softmax.
+    // Up to the softmax; rows that see nothing may be guarded against, and are refused below.
+    let mut blind = None;
     loop {
         let (id, node) = context.only(chances)?;
         nodes.push(id);
         match &node.op {
             Op::Reshape(_) if same_last_axis(graph, node) => chances = *node.inputs.first()?,
+            Op::Where(_) if blind.is_none() => {
+                let &[guard, zero, rest] = &node.inputs[..] else { return None };
+                blind = (number(graph, zero)? == 0.0).then_some(guard);
+                blind?;
+                chances = rest;
+            }
             Op::Softmax(softmax) => {
                 let rank = graph.shape(chances).len();
                 if softmax.axis + 1 != rank || softmax.axis_end != rank {
@@ -79,9 +106,16 @@ pub(super) fn find(context: &Context<'_>, node: &Node) -> Option<Attention> {
     let count = *graph.shape(chances).last()?;
     let all: usize = graph.shape(chances).iter().product::<usize>().checked_div(count)?;
     let (mut factor, mut hidden) = (1.0, vec![false; all * count]);
+    let guard = match blind {
+        Some(blind) => Some(context.guard(blind, chances)?),
+        None => None,
+    };
+    nodes.extend(guard.into_iter().flatten());
+    let mut users = if guard.is_some() { 2 } else { 1 };
     let (queries, keys) = loop {
-        let (id, node) = context.only(chances)?;
+        let (id, node) = context.used_by(chances, users)?;
         nodes.push(id);
+        users = 1;
         match (&node.op, &node.inputs[..]) {
             (Op::Reshape(_), _) if same_last_axis(graph, node) => chances = *node.inputs.first()?,
             (Op::Binary(binary), &[left, right]) => {

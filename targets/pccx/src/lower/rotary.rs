@@ -36,7 +36,11 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// A table that stays in L2 when it is the same in every run.
     fn table(&mut self, id: ValueId) -> Result<super::memory::Region, LowerError> {
+        if self.graph.constant(id).is_none() {
+            return self.fetch(id);
+        }
         let name = self.graph.value(id).name.clone();
         let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32()).map(<[f32]>::to_vec);
         self.keep(&name, || values.unwrap_or_default())

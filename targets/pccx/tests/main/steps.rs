@@ -1,8 +1,9 @@
 //! Every step of the compiler alone, on both instruction sets, against the reference evaluator.
 
 use npukit_graph::op::{
-    Binary, BinaryKind, Concat, Gather, GeluForm, Gemm, LayerNormalization, MatMul, Pow, Relu, Reshape,
-    RmsNormalization, RotaryEmbedding, Softmax, Split, Transpose, Unary, UnaryKind, Where,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Gather, GeluForm, Gemm, LayerNormalization, MatMul,
+    Pow, Reduce, ReduceKind, Relu, Reshape, RmsNormalization, RotaryEmbedding, Softmax, Split, Transpose,
+    Unary, UnaryKind, Where,
 };
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
@@ -291,6 +292,20 @@ fn rotations() {
     }
 }
 
+/// The host makes tables of what changes from run to run, and the machine rotates all the same.
+#[test]
+fn rotations_by_tables_that_change() {
+    for (size, interleaved, hosts) in [(16, true, 6), (16, false, 4), (8, true, 8), (8, false, 6)] {
+        check(&format!("{size} {interleaved}"), 2.0 * PRODUCT, [2, hosts], |net| {
+            let (x, cos, sin) =
+                (net.input(&[1, 3, 64]), net.input(&[1, 3, size / 2]), net.input(&[1, 3, size / 2]));
+            let rotary = RotaryEmbedding { heads: 4, size, interleaved };
+            let y = net.op(rotary.clone(), &[x, cos, sin]);
+            vec![net.op(rotary, &[y, cos, sin])]
+        });
+    }
+}
+
 #[test]
 fn moves() {
     check("transposition", ROUNDED, [0, 0], |net| {
@@ -347,7 +362,15 @@ fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool
             scores = net.op(Where, &[mask, scores, hidden]);
         }
     }
-    let chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
+    let mut chances = net.op(Softmax { axis: 2, axis_end: 3 }, &[scores]);
+    // As importers write it where a row may see nothing.
+    if mask == Some(false) {
+        let largest = Reduce { kind: ReduceKind::Max, axes: vec![2], keep_dims: true };
+        let largest = net.op(largest, &[scores]);
+        let (hidden, zero) = (net.constant(&[], vec![-1e9]), net.constant(&[], vec![0.0]));
+        let blind = net.op(Compare { kind: CompareKind::Equal }, &[largest, hidden]);
+        chances = net.op(Where, &[blind, zero, chances]);
+    }
     vec![net.op(MatMul, &[chances, values])]
 }
 

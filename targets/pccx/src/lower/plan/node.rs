@@ -1,11 +1,11 @@
 //! What a single node becomes.
 
-use npukit_graph::op::{BinaryKind, GeluForm, ReduceKind, RotaryEmbedding, UnaryKind};
+use npukit_graph::op::{BinaryKind, Concat, GeluForm, ReduceKind, Reshape, RotaryEmbedding, UnaryKind};
 use npukit_graph::shape::broadcast;
-use npukit_graph::{Node, Op, Operator, ValueId};
+use npukit_graph::{Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::{Norm, Plan, Product, Rotary, Work};
+use super::{Norm, Plan, Product, Rotary, Step, Work};
 use crate::config::WORD_LANES;
 use crate::lower::attention::number;
 use crate::lower::movement::{is_identity, movement};
@@ -294,7 +294,10 @@ impl Plan {
         let positions = (0..count).map(position).collect();
         let cosines = self.table(op, cosines, head, 1.0)?;
         let sines = self.table(op, sines, head, 0.0)?;
-        Ok((Work::Rotary(Rotary { op: op.clone(), cosines, sines, head, positions }), vec![x]))
+        // Constant tables stay in L2; others are operands.
+        let moving = [cosines, sines].into_iter().filter(|&table| self.graph.constant(table).is_none());
+        let operands = std::iter::once(x).chain(moving).collect();
+        Ok((Work::Rotary(Rotary { op: op.clone(), cosines, sines, head, positions }), operands))
     }
 
     /// A table with a value for each feature of a head; `rest` is that of features that stay.
@@ -309,7 +312,9 @@ impl Plan {
         if let Some(known) = self.graph.find_value(&name) {
             return Ok(known);
         }
-        let table = self.graph.constant(id).ok_or("its tables change from run to run")?;
+        let Some(table) = self.graph.constant(id) else {
+            return self.moving_table(op, id, head, rest, name);
+        };
         let half = (op.size / 2).max(1);
         let mut values = Vec::new();
         for row in table.as_f32().ok_or("its tables are not of floats")?.chunks_exact(half) {
@@ -323,5 +328,47 @@ impl Plan {
         let shape = vec![values.len() / head, head];
         let tensor = Tensor::new(shape, TensorData::F32(values)).map_err(|_| "its tables have no shape")?;
         Ok(self.graph.add_constant(name, tensor))
+    }
+
+    /// The same of tables that the host computes in every run.
+    fn moving_table(
+        &mut self,
+        op: &RotaryEmbedding,
+        id: ValueId,
+        head: usize,
+        rest: f32,
+        name: String,
+    ) -> Result<ValueId, String> {
+        let shape = self.graph.shape(id).to_vec();
+        let (half, rows) = (op.size / 2, shape.iter().rev().skip(1).product());
+        let twice = match op.interleaved {
+            true => {
+                let single = self.on_host(Reshape { shape: vec![rows, half, 1] }, &[id], "as a column")?;
+                self.on_host(Concat { axis: 2 }, &[single, single], "in pairs")?
+            }
+            false => self.on_host(Concat { axis: shape.len() - 1 }, &[id, id], "in halves")?,
+        };
+        let mut table = self.on_host(Reshape { shape: vec![rows, op.size] }, &[twice], "in rows")?;
+        if op.size < head {
+            let shape = vec![rows, head - op.size];
+            let staying = vec![rest; rows * (head - op.size)];
+            let staying = Tensor::from_f32(shape, staying).map_err(|_| "its tables have no shape")?;
+            let staying = self.graph.add_constant(format!("rest of {name}"), staying);
+            table = self.on_host(Concat { axis: 1 }, &[table, staying], "with the rest")?;
+        }
+        self.graph.values[table.0 as usize].name = name;
+        Ok(table)
+    }
+
+    /// A node more, for the host.
+    fn on_host(&mut self, op: impl Into<Op>, operands: &[ValueId], what: &str) -> Result<ValueId, String> {
+        let first = operands.first().map(|&id| self.graph.value(id).name.clone()).unwrap_or_default();
+        let name = format!("{first} {what}");
+        let results = self.graph.add_node(name.clone(), op.into(), operands.to_vec(), &[&name]);
+        let results = results.map_err(|error| error.to_string())?;
+        let work = Work::Host("tables of a rotation, by feature".to_owned());
+        let nodes = vec![NodeId((self.graph.nodes.len() - 1) as u32)];
+        self.steps.push(Step { work, nodes, operands: operands.to_vec(), results: results.clone() });
+        Ok(results[0])
     }
 }
