@@ -23,7 +23,7 @@ fn guide(bencher: Bencher<'_, '_>) {
     }
 }
 
-#[divan::bench(args = [0, 1, 2, 3])]
+#[divan::bench(args = [0, 1, 2, 3, 4, 5])]
 fn operations_100_constraints_200(bencher: Bencher<'_, '_>, seed: u64) {
     let problem = random_problem(seed, 100, 200);
     bencher.bench(|| schedule(&problem, DEFAULT_NODES));

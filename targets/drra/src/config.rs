@@ -3,6 +3,7 @@
 
 mod elaborated;
 pub mod error;
+mod grid;
 mod json;
 mod parameters;
 mod presets;

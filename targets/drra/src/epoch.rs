@@ -81,6 +81,16 @@ pub struct EpochReport {
     pub variables: Vec<(String, i64)>,
 }
 
+impl EpochReport {
+    /// How far from the best the schedule may be; none when it is the best.
+    pub fn gap(&self) -> Option<String> {
+        let Self { name, cycles, bound, .. } = self;
+        (bound < cycles).then(|| {
+            format!("{name}: the schedule takes {cycles} cycles; the shortest takes {bound} or more")
+        })
+    }
+}
+
 /// Finds what the operations of an epoch mean on a fabric, and everything that is wrong with them.
 pub fn resolve(fabric: &Fabric, epoch: &ast::Epoch) -> Result<Epoch, Vec<PasmError>> {
     let mut errors = Vec::new();

@@ -7,9 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ConfigError;
-use super::json::{
-    CELL_KINDS, Elaborated, FileOptions, Interface, cell, check_buffers, check_size, parse, unknown,
-};
+use super::grid::{Elaborated, FileOptions, Interface};
+use super::json::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use super::parameters::Parameters;
 use super::short::MOST_SIDE;
 use crate::component::Component;

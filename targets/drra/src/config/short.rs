@@ -4,7 +4,8 @@
 //! a single list describes every cell.
 
 use super::error::ConfigError;
-use super::json::{Elaborated, cell};
+use super::grid::Elaborated;
+use super::json::cell;
 use super::parameters::Parameters;
 use crate::fabric::{Fabric, Options};
 

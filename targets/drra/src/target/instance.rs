@@ -11,6 +11,7 @@ use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::check::{Lint, lints, refusals};
+use crate::epoch::EpochReport;
 use crate::excerpt::excerpt;
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
@@ -122,7 +123,8 @@ impl Instance for DrraInstance {
             let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
             let in_time = lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_in_time());
             let in_time = in_time.map(|(at, lint)| format!("{at}: {lint}"));
-            return Ok(Assembled { bytes, instructions, warnings: warnings.chain(in_time).collect() });
+            let warnings = warnings.chain(in_time).chain(kernel.epochs.iter().filter_map(EpochReport::gap));
+            return Ok(Assembled { bytes, instructions, warnings: warnings.collect() });
         }
         let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
         let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;

@@ -5,6 +5,7 @@ use npukit_drra::fabric::Row;
 use npukit_drra::kernel::compile;
 use npukit_drra::machine::Machine;
 use npukit_drra::pasm;
+use proptest::prelude::*;
 
 const GUIDE: &str = include_str!("../../kernels/guide.pasm");
 
@@ -99,4 +100,24 @@ fn loops_and_branches_run_on_the_sequencers() {
     assert_eq!(Some(run.cycles as i64), kernel.cycles);
     let registers = machine.cells()[0].sequencer.regs;
     assert_eq!([1, 3, 12].map(|register: usize| registers[register]), [300, 150, 600]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// The guide's problem with a few bytes changed or its end cut off.
+    #[test]
+    fn damaged_programs_are_compiled_or_refused(
+        changes in proptest::collection::vec((0..GUIDE.len(), "[a-z0-9(){}<>=,\"# -]"), 1..4),
+        end in 0..2 * GUIDE.len(),
+    ) {
+        let mut text = GUIDE.to_owned();
+        for (at, letter) in changes {
+            text.replace_range(at..=at, &letter);
+        }
+        text.truncate(end);
+        if pasm::format("x", &text).is_ok() {
+            let _ = compile(&preset("3x1").unwrap(), "x", &text, 100);
+        }
+    }
 }

@@ -1,0 +1,92 @@
+//! [`Elaborated`]: cells in their places, and what holds between them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::error::ConfigError;
+use super::parameters::Parameters;
+use crate::fabric::{Cell, Fabric, Options, Place};
+use crate::isa::Encoding;
+
+/// Rows of the buffers.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Interface {
+    input_buffer_depth: Option<i64>,
+    output_buffer_depth: Option<i64>,
+}
+
+/// Ours: what is not hardware.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileOptions {
+    #[serde(default)]
+    call_skew: u32,
+    #[serde(default)]
+    extensions: bool,
+    #[serde(default)]
+    strict: bool,
+    #[serde(default)]
+    encoding: Encoding,
+}
+
+/// Rows of all memories together: 256 MiB.
+const MOST_MEMORY_ROWS: usize = 1 << 23;
+
+/// Cells in their places, before what holds between them is checked.
+pub(super) struct Elaborated {
+    pub rows: usize,
+    pub cols: usize,
+    pub cells: Vec<Cell>,
+}
+
+impl Elaborated {
+    /// The fabric, with what a file says of buffers and options.
+    pub fn finish(self, interface: &Interface, options: &FileOptions) -> Result<Fabric, ConfigError> {
+        let depth = |depth: Option<i64>, name: &str| {
+            let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
+            given.get("interface", name, 1 << 16, 1, 1 << 16).map(|depth| depth as usize)
+        };
+        let &FileOptions { call_skew, extensions, strict, encoding } = options;
+        let options = Options { call_skew, extensions, strict, encoding };
+        self.check(
+            depth(interface.input_buffer_depth, "input_buffer_depth")?,
+            depth(interface.output_buffer_depth, "output_buffer_depth")?,
+            options,
+        )
+    }
+
+    /// The fabric. Errors: two cells at one port of a buffer, memories beyond what a simulation may take.
+    pub fn check(
+        self,
+        input_depth: usize,
+        output_depth: usize,
+        options: Options,
+    ) -> Result<Fabric, ConfigError> {
+        let Self { rows, cols, cells } = self;
+        let memory_rows = cells.iter().flat_map(|cell| &cell.resources).map(|resource| resource.rows).sum();
+        if memory_rows > MOST_MEMORY_ROWS {
+            return Err(ConfigError::Memory { rows: memory_rows, most: MOST_MEMORY_ROWS });
+        }
+        let fabric = Fabric { rows, cols, cells, input_depth, output_depth, options };
+        fabric.check_buffer("input", Cell::has_input)?;
+        fabric.check_buffer("output", Cell::has_output)?;
+        Ok(fabric)
+    }
+}
+
+impl Fabric {
+    /// Each column has one port to a buffer.
+    fn check_buffer(&self, buffer: &'static str, uses: fn(&Cell) -> bool) -> Result<(), ConfigError> {
+        let mut users: BTreeMap<usize, Place> = BTreeMap::new();
+        for (place, cell) in self.places().zip(&self.cells) {
+            if !uses(cell) {
+                continue;
+            }
+            if let Some(first) = users.insert(place.col, place) {
+                return Err(ConfigError::Shared { first, second: place, buffer });
+            }
+        }
+        Ok(())
+    }
+}
