@@ -9,9 +9,15 @@ fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
     Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() })
 }
 
+/// A file of vectors: the copy in the repository, or that of the shared folder.
+fn read(name: &str) -> Option<Vec<u8>> {
+    let copy = format!("{}/../../tests/golden/pccx/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(copy).ok().or_else(|| Some(std::fs::read(shared(&format!("golden/pccx/{name}"))?).unwrap()))
+}
+
 /// Checks the vectors of a file; gives how many there are.
 fn check(name: &str) -> Option<usize> {
-    let bytes = std::fs::read(shared(&format!("golden/pccx/{name}"))?).unwrap();
+    let bytes = read(name)?;
     let cases = Pccx.vectors(name, &bytes, &no_files).unwrap_or_else(|| panic!("{name} is not recognised"));
     let count = cases.len();
     for case in cases {
@@ -68,6 +74,21 @@ fn estimates_and_traces_of_the_laboratory() {
 #[test]
 fn gemma_3n_as_the_runtime_computes_it() {
     check_all(&[("numpy_ops.json", 40), ("numpy_layer.json", 9 + 6)]);
+}
+
+#[test]
+fn copies_are_those_of_the_shared_folder() {
+    let folder = format!("{}/../../tests/golden/pccx", env!("CARGO_MANIFEST_DIR"));
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name == "ORIGIN.md" {
+            continue;
+        }
+        if let Some(original) = shared(&format!("golden/pccx/{name}")) {
+            assert!(std::fs::read(original).unwrap() == std::fs::read(&path).unwrap(), "{name} differs");
+        }
+    }
 }
 
 #[test]
