@@ -7,6 +7,7 @@
 mod check;
 mod decode;
 mod encode;
+pub mod program;
 mod reference;
 mod spec;
 pub mod syntax;

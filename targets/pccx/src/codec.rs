@@ -10,7 +10,7 @@ mod program;
 
 pub use decode::DecodeError;
 pub use encode::EncodeError;
-pub use program::{At, DecodeErrors, EncodeErrors, decode_program, encode_program};
+pub use program::{DecodeErrors, EncodeErrors, decode_program, encode_program};
 
 use crate::config::Config;
 

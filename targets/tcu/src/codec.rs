@@ -15,7 +15,7 @@ use fields::Fields;
 
 pub use decode::{DecodeError, Decoded};
 pub use encode::EncodeError;
-pub use program::{At, DecodeErrors, EncodeErrors, decode_program, decode_program_lenient, encode_program};
+pub use program::{DecodeErrors, EncodeErrors, decode_program, decode_program_lenient, encode_program};
 
 /// Encodes and decodes the instructions of one instance.
 ///

@@ -1,0 +1,82 @@
+//! Instructions of a whole program, each of which may be wrong: [`collect`], [`ProgramErrors`].
+
+use std::error::Error;
+use std::fmt;
+
+/// Errors listed of one program; more are counted only.
+const MOST_ERRORS: usize = 50;
+
+/// An error and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At<E> {
+    /// Instruction, from 0.
+    pub index: usize,
+    /// Its first byte.
+    pub offset: usize,
+    /// What is wrong with it.
+    pub error: E,
+}
+
+/// What is wrong with the instructions of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramErrors<E> {
+    /// The first errors; never empty.
+    pub errors: Vec<At<E>>,
+    /// How many others there are.
+    pub more: usize,
+}
+
+/// What the instructions give, of `instruction_bytes` each.
+///
+/// Errors: the first 50, and the number of the others.
+pub fn collect<T, E>(
+    instruction_bytes: usize,
+    results: impl Iterator<Item = Result<T, E>>,
+) -> Result<Vec<T>, ProgramErrors<E>> {
+    let (mut made, mut errors, mut more) = (Vec::new(), Vec::new(), 0);
+    for (index, result) in results.enumerate() {
+        match result {
+            Ok(one) => made.push(one),
+            Err(error) if errors.len() < MOST_ERRORS => {
+                errors.push(At { index, offset: index * instruction_bytes, error });
+            }
+            Err(_) => more += 1,
+        }
+    }
+    if errors.is_empty() { Ok(made) } else { Err(ProgramErrors { errors, more }) }
+}
+
+impl<E: fmt::Display> fmt::Display for At<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "instruction {} (byte {:#x}): {}", self.index, self.offset, self.error)
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for ProgramErrors<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines: Vec<String> = self.errors.iter().map(ToString::to_string).collect();
+        if self.more > 0 {
+            lines.push(format!("and {} more", self.more));
+        }
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> Error for ProgramErrors<E> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_errors_are_listed() {
+        let odd = |count: u32| collect(9, (0..count).map(|i| if i % 2 == 1 { Err(i) } else { Ok(i) }));
+        assert_eq!(odd(1), Ok(vec![0]));
+        assert_eq!(
+            odd(4).map_err(|errors| errors.to_string()),
+            Err("instruction 1 (byte 0x9): 1\ninstruction 3 (byte 0x1b): 3".to_owned())
+        );
+        let many = odd(110).map_err(|errors| (errors.errors.len(), errors.more, errors.to_string()));
+        assert!(matches!(many, Err((50, 5, text)) if text.ends_with("\nand 5 more")));
+    }
+}
