@@ -187,7 +187,7 @@ fn give_constants(plan: &mut Plan, constants: &[Arc<[i16]>]) {
 ///
 /// Every kernel is called once, with zeros: it must take the cycles that the plan says.
 ///
-/// Errors: [`ArtifactError`], with the file and the place in it.
+/// Errors: [`ArtifactError`](super::ArtifactError), with the file and the place in it.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let folder = Folder { path, files };
     let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;

@@ -7,6 +7,8 @@ use npukit_graph::op::{Binary, BinaryKind, Conv, MatMul, MaxPool, Op, Relu, Wind
 use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 
+use crate::artifact::reloaded;
+
 fn fabric(name: &str, extensions: bool) -> Fabric {
     let mut fabric = preset(name).unwrap();
     fabric.options.strict = true;
@@ -41,7 +43,7 @@ fn graph(op: impl Into<Op>, shapes: &[&[usize]], weights: bool) -> (Graph, Vec<T
 fn cycles(fabric: &Fabric, (graph, inputs): &(Graph, Vec<Tensor>)) -> u64 {
     let prepared = prepare(graph).unwrap();
     let plan = lower(fabric, &prepared, None).unwrap_or_else(|problems| panic!("{problems:?}"));
-    let executable = Executable::new(fabric, plan).unwrap();
+    let executable = reloaded(&Executable::new(fabric, plan).unwrap());
     let integers: Vec<Vec<i16>> =
         inputs.iter().map(|one| one.as_f32().unwrap().iter().map(|&x| x as i16).collect()).collect();
     let ran = executable.run(&integers).unwrap();

@@ -11,6 +11,8 @@ use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Config, Target};
 
+use crate::artifact::reloaded;
+
 fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
     let mut fabric = preset(name).unwrap();
     fabric.options.strict = true;
@@ -55,7 +57,7 @@ fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String
     (0..8).for_each(|seed| seen.observe(&prepared, &sample(seed)).unwrap());
     let quantisation = quantise(&prepared, &seen, &scheme(fabric), Method::MinMax, &Default::default());
     let plan = lower(fabric, &prepared, Some(&quantisation)).map_err(|problems| format!("{problems:?}"))?;
-    let executable = Executable::new(fabric, plan).unwrap();
+    let executable = reloaded(&Executable::new(fabric, plan).unwrap());
     let fraction = |number: usize| executable.plan.values[number].fraction;
     let given: Vec<Vec<i16>> = executable
         .plan
