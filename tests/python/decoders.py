@@ -1,7 +1,7 @@
 """Decoders as exporters write them, with and without a cache of keys and values.
 
     pip install -r requirements-onnx.txt
-    python decoders.py [--npu COMMAND] [PATTERN ...]
+    python decoders.py [--npu COMMAND] [--target TARGET] [--option KEY=VALUE] [PATTERN ...]
 
 Small networks with seeded weights in three manners:
 
@@ -14,6 +14,10 @@ Small networks with seeded weights in three manners:
 Batch, sequence and past are open dimensions; `--dim` fixes them. Each network is evaluated like ONNX
 Runtime (the standard's own reference where that lacks an operator), once as a prompt without a past
 and once with one more token behind a past, and the two agree with a prompt of all tokens.
+
+With `--target` (`pccx`, `pccx:extended`) each is also compiled and run there. Weights are such that 4 bits
+with a scale for each output hold them, so that what is left is the machine's own rounding: blocks of 8
+bits, BF16, and 4-bit keys and values unless `--option kv=host`.
 """
 
 import argparse
@@ -28,11 +32,14 @@ from onnx.reference import ReferenceEvaluator
 
 from npu import Crash, Npu, Refusal, add_arguments
 
-VOCABULARY, LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD, FEED_FORWARD, CONTEXT = 11, 2, 24, 4, 2, 6, 32, 16
+VOCABULARY, LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD, FEED_FORWARD, CONTEXT = 11, 2, 32, 4, 2, 8, 48, 16
 PROMPT, BATCH = 5, 2
 
 # Largest difference, as a share of the largest value: sums in another order.
 BOUND = 2e-5
+# Root of the mean square difference on a machine as a share of the values': two layers of its rounding, and
+# that of 4-bit keys and values.
+MACHINE, MACHINE_KV = 0.1, 0.35
 
 
 class Exporter:
@@ -59,6 +66,9 @@ class Exporter:
         name = f"weight_{len(self.initializers)}"
         deviation = 0.1 if len(shape) == 1 else np.sqrt(1 / shape[0])
         values = self.generator.normal(mean, deviation, shape).astype(np.float32)
+        if len(shape) == 2:
+            scale = np.abs(values).max(axis=0) / np.float32(7)
+            values = np.clip(np.rint(values / scale), -7, 7).astype(np.float32) * scale
         self.initializers.append(numpy_helper.from_array(values, name))
         return name
 
@@ -276,8 +286,8 @@ def difference(found, wanted):
     return max(share(name) for name in wanted)
 
 
-def evaluated(npu, name, network, opset, cached, inputs):
-    """The outputs, and how far they are from what is expected."""
+def evaluated(npu, name, network, opset, cached, inputs, machine):
+    """The outputs, how far they are from what is expected, and how far the machine's are."""
     exporter = Exporter(opset, cached, seed=7)
     model = exporter.model(network(exporter))
     path = npu.folder / f"{name}.onnx"
@@ -286,39 +296,52 @@ def evaluated(npu, name, network, opset, cached, inputs):
     sizes |= {"past": inputs["past.0.key"].shape[2]} if cached else {}
     options = [part for key, size in sizes.items() for part in ("--dim", f"{key}={size}")]
     found, _ = npu.outputs("eval", path, inputs, *options, name=name)
-    return found, difference(found, expected(model, inputs))
+    wanted = expected(model, inputs)
+    if not machine:
+        return found, difference(found, wanted), 0.0
+    ours, _ = npu.outputs("run", path, inputs, *options, *machine, name=name)
+    share = lambda name: np.sqrt(np.mean((ours[name] - wanted[name]) ** 2) / np.mean(wanted[name] ** 2))
+    return found, difference(found, wanted), max(share(name) for name in wanted)
 
 
-def judge(npu, network, opset):
+def judge(npu, network, opset, machine, most):
     """What a prompt and one more token give: (text, whether that is good)."""
     tokens = np.random.default_rng(1).integers(0, VOCABULARY, (BATCH, PROMPT + 1))
     positions = np.tile(np.arange(PROMPT + 1), (BATCH, 1))
     name = f"{network.__name__}_opset{opset}"
-    run = lambda part, cached, inputs: evaluated(npu, f"{name}.{part}", network, opset, cached, inputs)
+    run = lambda part, cached, inputs: evaluated(npu, f"{name}.{part}", network, opset, cached, inputs, machine)
     try:
-        whole, first = run("prompt", False, {"tokens": tokens, "positions": positions})
+        whole, first, prompt = run("prompt", False, {"tokens": tokens, "positions": positions})
         inputs = {"tokens": tokens[:, -1:], "positions": positions[:, -1:]}
         past = {key.replace("present", "past"): value[:, :, :-1] for key, value in whole.items() if key != "logits"}
-        step, second = run("step", True, inputs | past)
+        step, second, further = run("step", True, inputs | past)
     except (Refusal, Crash, AssertionError) as error:
         return str(error), False
     step_by_step = difference({"logits": step["logits"]}, {"logits": whole["logits"][:, -1:]})
     worst = max(first, second, step_by_step)
-    return f"prompt {first:.1e}, step {second:.1e}, step and prompt {step_by_step:.1e} (at most {BOUND:.0e})", worst <= BOUND
+    text = f"prompt {first:.1e}, step {second:.1e}, step and prompt {step_by_step:.1e} (at most {BOUND:.0e})"
+    if machine:
+        text += f"; machine: prompt {prompt:.3f}, step {further:.3f} (at most {most})"
+    return text, worst <= BOUND and max(prompt, further) <= most
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add_arguments(parser)
+    parser.add_argument("--target", help="machine to run them on as well")
+    parser.add_argument("--option", action="append", default=[], help="option of the target, as `kv=host`")
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, as `llama_*`")
     arguments = parser.parse_intermixed_args()
     onnxruntime.set_default_logger_severity(4)
     npu, failed = Npu(arguments.npu), 0
+    machine = ["--target", arguments.target] if arguments.target else []
+    machine += [part for option in arguments.option for part in ("--option", option)]
+    most = MACHINE if "kv=host" in arguments.option else MACHINE_KV
     for network, opset in NETWORKS:
         name = f"{network.__name__}_opset{opset}"
         if arguments.patterns and not any(fnmatch.fnmatch(name, pattern) for pattern in arguments.patterns):
             continue
-        text, good = judge(npu, network, opset)
+        text, good = judge(npu, network, opset, machine, most)
         print(f"{'ok  ' if good else 'FAIL'} {name}: {text}", flush=True)
         failed += not good
     print(f"{failed} failed")
