@@ -341,6 +341,12 @@ pub struct GenerateArgs {
     /// Most tokens to generate, as far as the model has room; 256 when not given
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
+    /// Tell where the time of the last token goes
+    #[arg(long, conflicts_with = "accuracy")]
+    pub profile: bool,
+    /// Folder for the files of the last token's program
+    #[arg(short, long, value_name = "DIR", conflicts_with = "accuracy")]
+    pub output: Option<PathBuf>,
     /// Ask about held-out texts instead, and tell how many answers are exactly right
     #[arg(long)]
     pub accuracy: bool,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::TargetError;
+use crate::program::Compiled;
 
 /// What a generator is asked for beyond the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +32,11 @@ pub trait Generator: Send {
 
     /// The machine's clock, of which [`Step::cycles`] are.
     fn clock_mhz(&self) -> Option<f64> {
+        None
+    }
+
+    /// The program that took the last tokens, where the machine ran one.
+    fn program(&self) -> Option<Box<dyn Compiled>> {
         None
     }
 

@@ -39,6 +39,8 @@ pub struct Decoder {
     weights: Weights,
     /// Programs of steps by position and length, which texts have in common, with their cycles.
     programs: BTreeMap<(usize, usize), (Arc<Executable>, u64)>,
+    /// The program that took the last tokens.
+    last: Option<Arc<Executable>>,
     capacity: usize,
     /// For each layer keys, then values, `[kv_heads, position, head]`, as the machine gave them.
     caches: Vec<Vec<f32>>,
@@ -71,7 +73,13 @@ impl Decoder {
         let caches = vec![Vec::new(); 2 * model.config().layers];
         let (config, model) = (config.clone(), model.clone());
         let (weights, programs) = (Weights::default(), BTreeMap::new());
-        Ok(Self { config, options, model, weights, programs, capacity, caches, position: 0 })
+        let last = None;
+        Ok(Self { config, options, model, weights, programs, last, capacity, caches, position: 0 })
+    }
+
+    /// The program that took the last tokens.
+    pub fn program(&self) -> Option<&Executable> {
+        self.last.as_deref()
     }
 
     /// Forgets all tokens.
@@ -103,7 +111,7 @@ impl Decoder {
     }
 
     fn take_tile(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
-        let (executable, cycles) = self.program(tokens.len())?;
+        let (executable, cycles) = self.compiled(tokens.len())?;
         let config = self.model.config();
         let numbers = TensorData::I64(tokens.iter().map(|&token| token as i64).collect());
         let shape = vec![config.kv_heads, self.position, config.head];
@@ -123,11 +131,12 @@ impl Decoder {
             *cache = appended(cache, &floats(own), heads);
         }
         self.position += tokens.len();
+        self.last = Some(executable);
         Ok(Taken { logits, cycles })
     }
 
     /// The program that takes `length` more tokens here, and its cycles.
-    fn program(&mut self, length: usize) -> Result<(Arc<Executable>, u64), GenerateError> {
+    fn compiled(&mut self, length: usize) -> Result<(Arc<Executable>, u64), GenerateError> {
         let key = (self.position, length);
         if let Some((executable, cycles)) = self.programs.get(&key) {
             return Ok((Arc::clone(executable), *cycles));

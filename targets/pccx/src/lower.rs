@@ -115,7 +115,7 @@ pub fn compile(
         let host = lowering.emit(&plan, step, &mut host_nodes)?;
         lowering.end(step);
         layers.push(Layer {
-            name: names.join(" + "),
+            name: layer_name(&names),
             end: lowering.code.position(),
             macs: step.nodes.iter().filter_map(|id| macs.get(id.0 as usize)).sum(),
             results: step.results.iter().map(|&id| plan.graph.value(id).name.clone()).collect(),
@@ -133,6 +133,14 @@ pub fn compile(
     let program = code.finish(options.isa == Isa::Ext);
     let host = Host { graph: slots, layers, choices: options.choices(), warnings, words };
     Ok(Executable { program, host })
+}
+
+/// Two names stand for what they are, more for what lies between the first and the last.
+fn layer_name(names: &[&str]) -> String {
+    match names {
+        [first, .., last] if names.len() > 2 => format!("{first} to {last}"),
+        _ => names.join(" + "),
+    }
 }
 
 /// Constants that became weights, or that nobody sends and nothing at the host uses, are not kept.

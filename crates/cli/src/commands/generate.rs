@@ -1,12 +1,14 @@
 //! `npu generate`
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use npukit::verbs::generate::{Accuracy, Report, Request, accuracy, generate};
 
-use super::{with_bar, without_bar};
+use super::{time, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::GenerateArgs;
+use crate::disk::write_all;
 use crate::failure::Failure;
 use crate::table::{facts, percent, thousands};
 
@@ -29,8 +31,18 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
             let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         }
     };
-    let report = without_bar(|context| generate(&request, prompt, &mut show, context))?;
-    Ok(Answer::new(format!("\n{}", text(&report)), &report))
+    let (report, files) = without_bar(|context| generate(&request, prompt, &mut show, context))?;
+    let mut told = format!("\n{}", text(&report));
+    if let Some(step) = report.step.as_ref().filter(|_| args.profile) {
+        told += &format!("\nThe last step\n{}", time::text(step));
+    }
+    if let Some(folder) = &args.output {
+        let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
+        let contents = paths.iter().cloned().zip(files.iter().map(|file| &file.bytes[..]));
+        write_all(&contents.collect::<Vec<_>>())?;
+        told.extend(paths.iter().map(|path| format!("wrote {}\n", path.display())));
+    }
+    Ok(Answer::new(told, &report))
 }
 
 pub(super) fn text(report: &Report) -> String {

@@ -58,7 +58,7 @@ fn options(args: &TimeArgs) -> BTreeMap<String, String> {
     given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
 }
 
-fn text(report: &Report) -> String {
+pub(super) fn text(report: &Report) -> String {
     let time = &report.time;
     let unknown = || "unknown: the artifact does not say".to_owned();
     let roofline = &time.roofline;

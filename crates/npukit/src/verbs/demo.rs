@@ -137,7 +137,7 @@ fn language(target: &str, context: Context<'_>) -> Result<Option<Language>, Erro
     let request = generate::Request { target: Some(target.to_owned()), ..generate::Request::default() };
     let text = match generate::generate(&request, PROMPT, &mut |_| (), context) {
         Err(Error::Target(TargetError::Unsupported { .. })) => return Ok(None),
-        text => text?,
+        text => text?.0,
     };
     Ok(Some(Language { text, accuracy: generate::accuracy(&request, None, context)? }))
 }

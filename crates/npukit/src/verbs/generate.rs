@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_graph::decoder::likeliest;
-use npukit_target::{Generator, Step};
+use npukit_target::{ArtifactFile, Generator, Step, TimeOptions};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::time;
 use crate::Context;
 use crate::error::Error;
 use language::Language;
@@ -53,6 +54,9 @@ pub struct Report {
     pub clock_mhz: Option<f64>,
     /// Tokens in a second at that clock, the prompt and its first token left out.
     pub tokens_per_second: Option<f64>,
+    /// Where the time of the last step goes: that of one token, where more than one was generated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<time::Report>,
     /// Of everything, here.
     pub seconds: f64,
 }
@@ -85,12 +89,13 @@ struct Generated {
 }
 
 /// Lets the model continue `prompt`; `show` is told the prompt as the model reads it, then each token as it comes.
+/// Also gives the files of the last step's program, where a machine ran one.
 pub fn generate(
     request: &Request,
     prompt: &str,
     show: &mut dyn FnMut(&str),
     context: Context<'_>,
-) -> Result<Report, Error> {
+) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
     let language = Language::load(request.model.as_deref(), context.reader)?;
     let prompt = language.encode(prompt)?;
@@ -101,7 +106,13 @@ pub fn generate(
     let generated = answer(&mut *generator, &prompt, most, language.text.stop(), told)?;
     let further = generated.tokens.len().saturating_sub(1);
     let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz()? * 1e6));
-    Ok(Report {
+    let program = generator.program();
+    let step = match &program {
+        Some(program) => Some(time::Report::new(&**program, program.time(&TimeOptions::default())?)),
+        None => None,
+    };
+    let files = program.map(|program| program.files()).transpose()?.unwrap_or_default();
+    let report = Report {
         model: language.model.config().name.clone(),
         target: generator.name(),
         prompt: language.text.decode(&prompt),
@@ -117,8 +128,10 @@ pub fn generate(
             .filter(|_| further > 0)
             .and_then(seconds)
             .map(|s| further as f64 / s),
+        step,
         seconds: start.elapsed().as_secs_f64(),
-    })
+    };
+    Ok((report, files))
 }
 
 /// Generates at most `most` tokens, each the likeliest, until one of them is `stop`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use npukit_target::{InstructionTime, TimeOptions, TimeReport};
+use npukit_target::{Compiled, InstructionTime, ProgramReport, TimeOptions, TimeReport};
 use serde::Serialize;
 
 use super::{Program, Source};
@@ -85,17 +85,17 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     if let Some(out) = sinks.instructions {
         write_instructions(&time, out).map_err(Error::Write)?;
     }
-    let program = compiled.report();
     let quantisation = origin.and_then(|origin| origin.quantisation);
     let warnings = quantisation.map(|report| report.warnings).unwrap_or_default();
-    Ok(Report {
-        name: program.name,
-        target: program.target,
-        instructions: program.instructions,
-        macs: program.macs,
-        warnings,
-        time,
-    })
+    Ok(Report { warnings, ..Report::new(&*compiled, time) })
+}
+
+impl Report {
+    /// Of a program and its time.
+    pub(crate) fn new(compiled: &dyn Compiled, time: TimeReport) -> Self {
+        let ProgramReport { name, target, instructions, macs, .. } = compiled.report();
+        Self { name, target, instructions, macs, warnings: Vec::new(), time }
+    }
 }
 
 /// A line for each instruction: its index, layer, kind and cycles.

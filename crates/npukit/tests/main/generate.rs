@@ -54,15 +54,35 @@ fn tokens_come_one_by_one() {
     let files = Memory::default();
     let mut shown = Vec::new();
     let mut show = |text: &str| shown.push(text.to_owned());
-    let report = generate(&Request::default(), "123+456=", &mut show, files.context()).unwrap();
+    let report = generate(&Request::default(), "123+456=", &mut show, files.context()).unwrap().0;
     assert_eq!(shown, ["123+456=", " ", "5", "7", "9"]);
     assert_eq!((report.answer.as_str(), report.ended, report.tokens), (" 579", true, 5));
     assert_eq!((report.target.as_str(), report.cycles), ("float", None));
 
     let few = Request { tokens: Some(2), ..Request::default() };
-    let report = generate(&few, "7+85=", &mut |_| (), files.context()).unwrap();
+    let report = generate(&few, "7+85=", &mut |_| (), files.context()).unwrap().0;
     assert_eq!((report.prompt.as_str(), report.answer.as_str()), ("  7+ 85=", "  "));
     assert_eq!((report.ended, report.tokens), (false, 2));
+}
+
+/// The machine's tokens are the float's, and its last step is told and written.
+#[test]
+fn a_machine_generates_with_a_clock() {
+    let files = Memory::default();
+    for target in ["pccx", "pccx:extended"] {
+        let request = Request { target: Some(target.to_owned()), ..Request::default() };
+        let (report, written) = generate(&request, "987+654=", &mut |_| (), files.context()).unwrap();
+        assert_eq!((report.answer.as_str(), report.ended), ("1641", true), "{target}");
+        let step = report.step.unwrap();
+        assert_eq!(report.cycles.unwrap() / 4, step.time.cycles.values().sum::<u64>(), "steps are alike");
+        assert!(report.tokens_per_second.unwrap() > 1e4);
+        assert!(step.time.layers.iter().any(|layer| layer.name.contains("layers.0")));
+        let names: Vec<&str> = written.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(names, ["adder_step.pcp", "adder_step.memh", "adder_step.s", "adder_step.manifest.toml"]);
+    }
+    let options = [("kv".to_owned(), "nowhere".to_owned())].into();
+    let wrong = Request { target: Some("pccx".to_owned()), options, ..Request::default() };
+    assert!(generate(&wrong, "1+1=", &mut |_| (), files.context()).unwrap_err().is_usage());
 }
 
 #[test]
@@ -131,7 +151,7 @@ fn files_are_read_and_wrong_ones_refused() {
         generate(&request, prompt, &mut |_| (), files.context()).unwrap_err()
     };
     let (good, request) = files("", "");
-    let report = generate(&request, "999+1=", &mut |_| (), good.context()).unwrap();
+    let report = generate(&request, "999+1=", &mut |_| (), good.context()).unwrap().0;
     assert_eq!(report.answer, "1000");
     assert!(matches!(error(files("layers", "lairs"), "1+1="), Error::Description { .. }));
     assert!(matches!(error(files("adder.safe", "other.safe"), "1+1="), Error::Description { .. }));

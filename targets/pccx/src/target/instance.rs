@@ -87,7 +87,8 @@ impl Instance for PccxInstance {
         let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
         let decoder = decoder.map_err(TargetError::failed)?;
-        Ok(Box::new(PccxGenerator { name: self.name(), clock_mhz: self.config.timing.core_mhz, decoder }))
+        let model = model.config().name.clone();
+        Ok(Box::new(PccxGenerator { name: self.name(), model, config: self.config.clone(), decoder }))
     }
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
@@ -120,10 +121,11 @@ impl Instance for PccxInstance {
     }
 }
 
-/// [`Decoder`] with its name and clock.
+/// [`Decoder`] with what its programs are named after.
 struct PccxGenerator {
     name: String,
-    clock_mhz: f64,
+    model: String,
+    config: Config,
     decoder: Decoder,
 }
 
@@ -133,7 +135,15 @@ impl Generator for PccxGenerator {
     }
 
     fn clock_mhz(&self) -> Option<f64> {
-        Some(self.clock_mhz)
+        Some(self.config.timing.core_mhz)
+    }
+
+    fn program(&self) -> Option<Box<dyn Compiled>> {
+        let executable = self.decoder.program()?.clone();
+        let name = format!("{}_step", self.model);
+        let program =
+            PccxProgram { name, target: self.name.clone(), executable, config: self.config.clone() };
+        Some(Box::new(program))
     }
 
     fn reset(&mut self) {

@@ -8,11 +8,14 @@ use npukit_graph::decoder::{
 use npukit_graph::op::GeluForm;
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_import::decoder;
-use npukit_numeric::Tensor;
-use npukit_pccx::Config;
+use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::check::unfenced;
 use npukit_pccx::generate::Decoder;
 use npukit_pccx::lower::{Kv, Options, Weights, compile};
+use npukit_pccx::{Config, Pccx};
+use npukit_target::{
+    ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,
+};
 
 const ADDER: &[u8] = include_bytes!("../../../../crates/npukit/assets/adder.toml");
 const WEIGHTS: &[u8] = include_bytes!("../../../../crates/npukit/assets/adder.safetensors");
@@ -169,5 +172,100 @@ fn no_program_depends_on_what_is_under_way() {
                 assert_eq!(unfenced(&program.code, &syncs), [], "{options:?}");
             }
         }
+    }
+}
+
+/// Files of an artifact.
+struct Files(Vec<ArtifactFile>);
+
+impl Reader for Files {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        let file = self.0.iter().find(|file| file.name == path);
+        Ok(file.unwrap_or_else(|| panic!("{path} was not written")).bytes.clone())
+    }
+}
+
+/// A step of a decoder with a past, compiled by the target.
+fn compiled(target: &str) -> (Box<dyn Compiled>, Vec<(String, Tensor)>) {
+    let graph = small(|_| ()).extend(5, 2).unwrap();
+    let input = |&id: &npukit_graph::ValueId| {
+        let value = graph.value(id);
+        let shape = value.info.shape.clone();
+        let count: usize = shape.iter().product();
+        let tensor = match value.info.element.is_float() {
+            true => Tensor::from_f32(shape, (0..count).map(|i| (i as f32 * 0.7).sin()).collect()).unwrap(),
+            false => Tensor::new(shape, TensorData::I64(vec![3, 4])).unwrap(),
+        };
+        (value.name.clone(), tensor)
+    };
+    let inputs = graph.inputs.iter().map(input).collect();
+    let instance = Pccx.instance(Source::Preset(target)).unwrap();
+    let options = CompileOptions { model_name: "m/small.onnx".to_owned(), ..CompileOptions::default() };
+    (instance.compile(&graph, &options).unwrap(), inputs)
+}
+
+#[test]
+fn programs_are_read_and_run_again() {
+    for target in ["reference", "extended"] {
+        let (program, inputs) = compiled(target);
+        let files = Files(program.files().unwrap());
+        let name = format!("small_{target}.pcp");
+        let again = Pccx.load(&name, &files).unwrap();
+        assert_eq!(again.report(), program.report());
+        assert_eq!((again.inputs(), again.outputs()), (program.inputs(), program.outputs()));
+        assert_eq!(again.run(&inputs).unwrap(), program.run(&inputs).unwrap());
+        let time = |program: &dyn Compiled| program.time(&TimeOptions::default()).unwrap();
+        assert_eq!(time(&*again), time(&*program));
+        assert_eq!(again.report().warnings.len(), program.report().warnings.len());
+        assert!(again.run(&inputs[1..]).is_err(), "an input is missing");
+    }
+}
+
+/// Whatever is broken about a file, it is an error or a program that runs or is refused.
+#[test]
+fn damaged_programs_are_refused() {
+    let (program, inputs) = compiled("reference");
+    let bytes = program.files().unwrap().remove(0).bytes;
+    let load = |bytes: Vec<u8>| {
+        let files = Files(vec![ArtifactFile { name: "small.pcp".to_owned(), bytes }]);
+        Pccx.load("small.pcp", &files)
+    };
+    let step = (bytes.len() / 97).max(1);
+    for end in (0..bytes.len()).step_by(step) {
+        // What is cut off may have been padding.
+        assert!(load(bytes[..end].to_vec()).is_err() || end + 16 > bytes.len(), "{end}");
+    }
+    let (mut refused, mut at) = (0, 0);
+    while at < bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1 << (at % 8);
+        match load(damaged) {
+            Ok(program) => refused += usize::from(program.run(&inputs).is_err()),
+            Err(_) => refused += 1,
+        }
+        at += 1 + step / 3;
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn what_is_not_for_it_is_refused_with_a_hint() {
+    let mut graph = npukit_graph::Graph::default();
+    let info = npukit_graph::ValueInfo { shape: vec![1, 4, 4, 1], element: npukit_numeric::ElementType::F32 };
+    let x = graph.add_input("x", info);
+    let weights = Tensor::from_f32(vec![1, 1, 1, 1], vec![2.0]).unwrap();
+    let weights = graph.add_constant("w", weights);
+    let conv = npukit_graph::op::Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
+    graph.outputs = graph.add_node("conv", conv.into(), vec![x, weights], &["y"]).unwrap();
+    let instance = Pccx.instance(Source::Default).unwrap();
+    let problems = instance.check(&graph).unwrap();
+    assert_eq!((problems.len(), problems[0].op.as_str()), (1, "Conv"));
+    assert!(instance.compile(&graph, &CompileOptions::default()).is_err());
+    for (key, value) in
+        [("isa", "ext"), ("isa", "new"), ("kv", "x"), ("gelu", "x"), ("m_tile", "0"), ("k", "v")]
+    {
+        let asked = [(key.to_owned(), value.to_owned())].into();
+        let wrong = Options::parse(&Config::preset("reference").unwrap(), &asked).unwrap_err();
+        assert_eq!((wrong.key.as_str(), wrong.value.as_str()), (key, value));
     }
 }
