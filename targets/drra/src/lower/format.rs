@@ -44,6 +44,8 @@ pub struct Products {
     pub operands: [i32; 2],
     /// Fraction bits that a product loses.
     pub shift: i32,
+    /// Fraction length of what comes out: less than was asked for where operands do not have as many bits.
+    pub result: i32,
     /// What sums them.
     pub sum: Work,
     /// What gives a single one.
@@ -54,11 +56,10 @@ pub struct Products {
 ///
 /// Sums of mode `mac` saturate after every product, so that activations keep a bit for what a sum is on its way.
 pub fn scheme(fabric: &Fabric) -> Scheme {
-    let fixed = super::column::columns(fabric).ok().and_then(|all| all.first().copied());
-    let fixed = fixed.map_or(0, |column| column.fraction_bits as i32);
-    let (least, activations) = if fabric.options.extensions { (0, BITS) } else { (fixed, BITS - 1) };
+    let activations = if fabric.options.extensions { BITS } else { BITS - 1 };
     let (weights, biases, partial_sums) = (BITS, BITS, activations);
-    let shifts = -MOST_SHIFT..=-least;
+    // What dpus cannot shift by, operands and results make up for.
+    let shifts = -MOST_SHIFT..=MOST_SHIFT;
     Scheme { activations, weights, biases, partial_sums, shifts, rounding: Rounding::HalfAway }
 }
 
@@ -104,14 +105,15 @@ impl<'a> Format<'a> {
         let range = if self.extensions { 0..=MOST_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
         let shift = (a + b - y).clamp(*range.start(), *range.end());
-        let excess = a + b - y - shift;
+        let result = y.min(a + b - shift);
+        let excess = a + b - result - shift;
         let given = match constant {
             [false, true] if excess <= OF_CONSTANTS => [0, excess],
             [true, false] if excess <= OF_CONSTANTS => [excess, 0],
             _ => [excess / 2, excess - excess / 2],
         };
         let kept = given.map(|bits| BITS as i32 - bits);
-        if excess < 0 || (kept.iter().any(|&bits| bits < LEAST_BITS) && self.quantisation.is_some()) {
+        if kept.iter().any(|&bits| bits < LEAST_BITS) && self.quantisation.is_some() {
             let reason = format!(
                 "operands with {a} and {b} fraction bits and a result with {y} leave {} and {} of {BITS} bits to the \
                  operands, where products lose {shift}",
@@ -124,7 +126,7 @@ impl<'a> Format<'a> {
         let wide = Work { mode: DpuMode::MacInter, immediate: shift as i16 };
         let sum = if self.extensions { wide } else { Work::plain(DpuMode::Mac) };
         let single = if shift == self.fraction_bits { Work::plain(DpuMode::Mult) } else { wide };
-        Ok(Products { operands: [a - given[0], b - given[1]], shift, sum, single })
+        Ok(Products { operands: [a - given[0], b - given[1]], shift, result, sum, single })
     }
 
     /// How words become `2^up` times as large, and the word that they are multiplied by, if they are; none when no
@@ -213,7 +215,7 @@ mod tests {
         assert_eq!(of(true, 0, 10), ([14, 14], 18));
         assert_eq!(of(false, 11, 12), ([14, 9], 11), "weights alone");
         assert_eq!(of(false, 0, 12), ([6, 6], 0), "both");
-        assert!(format(false, 11).products([3, 4], weights, 5).is_err());
+        assert_eq!(format(false, 11).products([10, 11], weights, 11).unwrap().result, 10);
         assert_eq!(format(false, 11).scaling(-4), Some((Work::plain(DpuMode::Mult), Some(1 << 7))));
         assert_eq!(format(false, 0).scaling(-4), None);
     }

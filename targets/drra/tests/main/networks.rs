@@ -10,6 +10,8 @@ use npukit_import::onnx;
 use npukit_numeric::npy::read_npy;
 use npukit_numeric::{ElementType, Tensor};
 
+use crate::shared::shared;
+
 use crate::artifact::reloaded;
 
 const MLP: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_mlp.onnx");
@@ -171,4 +173,17 @@ fn lenet_5_runs_end_to_end() {
     let error = found.iter().zip(expected).fold(0_f32, |most, (a, b)| most.max((a - b).abs()));
     assert!(error < 0.005 * scale, "{error} of {scale}");
     assert!(one > 3 * four, "{one} {four}");
+}
+
+/// ResNet-20 with its softmax: convolutions, normalisations that no convolution takes in, sums of branches, pooling.
+#[test]
+fn the_published_resnet_is_taken() {
+    let Some(path) = shared("models/resnet20v2_cifar_softmax.onnx") else { return };
+    let graph = onnx::read(&std::fs::read(path).unwrap(), "resnet20", &Default::default()).unwrap();
+    let graph = prepare(&graph).unwrap();
+    let [(_, wide), (_, plain), _] = fabrics();
+    assert_eq!(lower(&wide, &graph, None).map(|plan| plan.outputs.len()), Ok(1));
+    let refused = lower(&plain, &graph, None).map(|_| ()).unwrap_err();
+    let refused: Vec<&str> = refused.iter().map(|problem| problem.op.as_str()).collect();
+    assert_eq!(refused, ["Softmax"], "which needs the extension");
 }

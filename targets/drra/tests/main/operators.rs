@@ -269,3 +269,19 @@ fn names_of_fabrics_say_what_their_dpus_do() {
     assert_eq!(names, ["drra:3x1+f11+ext"]);
     assert!(wider("3x1+ext").is_empty());
 }
+
+/// Where large numbers meet small ones, results have more fraction bits than products give: they get what there is.
+#[test]
+fn results_may_have_more_fraction_bits_than_products() {
+    let mut graph = Graph::default();
+    let mut factors = |name: &str, values: [f32; 2]| {
+        graph.add_constant(name, Tensor::from_f32(vec![2], values.to_vec()).unwrap())
+    };
+    let (first, second) = (factors("first", [0.01, 1.0]), factors("second", [1.0, 0.01]));
+    let x = graph.add_input("x", ValueInfo { shape: vec![20, 2], element: ElementType::F32 });
+    let product = Op::from(Binary { kind: BinaryKind::Mul });
+    let between = graph.add_node("one", product.clone(), vec![x, first], &["s"]).unwrap();
+    graph.outputs = graph.add_node("other", product, vec![between[0], second], &["y"]).unwrap();
+    let (error, _) = error(&fabric("3x1", 11, false), &graph, 3.0).unwrap();
+    assert!(error < 0.01, "{error}");
+}

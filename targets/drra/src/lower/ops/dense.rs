@@ -57,7 +57,7 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
         let (vectors, elements) = (vec![(n, 1)], vec![(k, n)]);
         let mut columns = Gather { source: w.clone(), offset: start_w, vectors, elements, tail: Tail::None };
         if let Some(id) = bias {
-            (columns.tail, rows.tail) = tails(lowering, id, n, lowering.format.fraction(y), products.shift)?;
+            (columns.tail, rows.tail) = tails(lowering, id, n, products.result, products.shift)?;
         }
         let to = Place { offset: number * m * n, axes: vec![(m, n), (n, 1)] };
         tasks.push(match nest(products.sum, &rows, &columns, &to) {
@@ -65,7 +65,9 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
             None => dots(products.sum, rows, columns, to)?,
         });
     }
-    lowering.push(node, y.0 as usize, tasks);
+    let to = lowering.unscaled(node, y, products.result);
+    lowering.push(node, to, tasks);
+    lowering.finish(node, to, y);
     Ok(())
 }
 

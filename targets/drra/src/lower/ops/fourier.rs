@@ -78,9 +78,16 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
             value = Source::Value(lowering.scaled(node, number, own));
         }
         let words = factors.iter().map(|&factor| integer(factor, of_factors)).collect();
-        let result = if is_last { full } else { lowering.temporary(&node.name, shape.to_vec(), next) };
+        let next = products.result;
+        let result = match is_last && next == to {
+            true => full,
+            false => lowering.temporary(&node.name, shape.to_vec(), next),
+        };
         lowering.push(node, result, butterflies.tasks(value, Source::Constant(words), &products));
-        (value, fraction, signals.parts) = (Source::Value(result), next, 2);
+        if is_last && result != full {
+            lowering.scale(node, result, full);
+        }
+        (value, fraction, signals.parts) = (Source::Value(if is_last { full } else { result }), next, 2);
     }
     if dft.onesided {
         let rest = signals.inner * 2;
@@ -215,6 +222,8 @@ fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals
         let to = Place { offset: number * results * inner * 2, axes };
         tasks.push(dots(products.sum, signal, columns.clone(), to)?);
     }
-    lowering.push(node, y.0 as usize, tasks);
+    let to = lowering.unscaled(node, y, products.result);
+    lowering.push(node, to, tasks);
+    lowering.finish(node, to, y);
     Ok(())
 }

@@ -28,7 +28,7 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
     let [from, of_factors] = products.operands;
     let words = factors.iter().map(|factor| integer(factor[0], of_factors)).collect();
     let addends: Vec<f32> = factors.iter().map(|factor| factor[1] as f32).collect();
-    let (addends, one) = bias(&addends, fraction(y), products.shift);
+    let (addends, one) = bias(&addends, products.result, products.shift);
     let (count, channels) = (lowering.graph.shape(y).iter().product::<usize>(), factors.len().max(1));
     let one_by_one = Gather { elements: vec![(1, 0)], ..singles(lowering.read(node, x, from)?, count) };
     let factors = Gather {
@@ -38,7 +38,9 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
         ..one_by_one.clone()
     };
     let operands = vec![Gather { tail: Tail::Same(one), ..one_by_one }, factors];
-    lowering.stream(node, products.sum, operands, y.0 as usize);
+    let to = lowering.unscaled(node, y, products.result);
+    lowering.stream(node, products.sum, operands, to);
+    lowering.finish(node, to, y);
     Ok(())
 }
 

@@ -19,22 +19,26 @@ pub(super) const FUNCTION_BITS: i32 = 11;
 pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let to = lowering.format.fraction(y);
-    let (work, fractions) = match kind {
+    let (mut computed, mut fractions) = (to, [to; 2]);
+    let work = match kind {
         BinaryKind::Mul => {
             let products = lowering.products([a, b], y)?;
-            (products.single, products.operands)
+            (computed, fractions) = (products.result, products.operands);
+            products.single
         }
-        BinaryKind::Add => (Work::plain(DpuMode::Add), [to; 2]),
+        BinaryKind::Add => Work::plain(DpuMode::Add),
         BinaryKind::Sub => return difference(lowering, node),
-        BinaryKind::Max => (lowering.format.extension(DpuMode::MaxMin, 0)?, [to; 2]),
-        BinaryKind::Min => (lowering.format.extension(DpuMode::MaxMin, 1)?, [to; 2]),
+        BinaryKind::Max => lowering.format.extension(DpuMode::MaxMin, 0)?,
+        BinaryKind::Min => lowering.format.extension(DpuMode::MaxMin, 1)?,
         _ => {
             let hint = "there are Add, Sub, Mul, Max and Min";
             return Err(Reject::new("there is no mode of the dpu for it", hint));
         }
     };
     let operands = vec![spread(lowering, node, a, fractions[0])?, spread(lowering, node, b, fractions[1])?];
-    lowering.stream(node, work, operands, y.0 as usize);
+    let value = lowering.unscaled(node, y, computed);
+    lowering.stream(node, work, operands, value);
+    lowering.finish(node, value, y);
     Ok(())
 }
 

@@ -35,9 +35,7 @@ fn sums(
 ) -> Result<(), Reject> {
     let share = Share::new(lowering, [x, y], factor)?;
     let source = lowering.read(node, x, share.fraction)?;
-    let task = share.sums(Gather { source, ..rows })?;
-    lowering.push(node, y.0 as usize, vec![task]);
-    Ok(())
+    share.push(lowering, node, Gather { source, ..rows })
 }
 
 fn extremes(

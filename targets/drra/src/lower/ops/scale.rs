@@ -49,7 +49,7 @@ impl Lowering<'_> {
     }
 
     /// Makes the value `to` of the value `from`, which has other fraction bits.
-    fn scale(&mut self, node: &Node, from: usize, to: usize) {
+    pub(super) fn scale(&mut self, node: &Node, from: usize, to: usize) {
         let of = |number: usize| self.plan.values.get(number).map_or(0, |value| value.fraction);
         let (up, source) = (of(to) - of(from), Source::Value(from));
         let count = self.plan.values.get(to).map_or(0, |value| value.shape.iter().product());

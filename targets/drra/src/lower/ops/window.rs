@@ -64,7 +64,8 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     let &[kh, kw, channels, filters] = lowering.graph.shape(weights) else {
         return Err(Reject::new("its weights do not have four axes", "check the model"));
     };
-    let Products { operands: [from_x, from_w], shift, sum, .. } = lowering.products([x, weights], y)?;
+    let Products { operands: [from_x, from_w], shift, result: to_y, sum, .. } =
+        lowering.products([x, weights], y)?;
     let source = lowering.read(node, weights, from_w)?;
     let image = Image::new(lowering, node, (x, from_x), conv.pads, 0)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
@@ -81,8 +82,7 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
         let (source, vectors) = (image.source.clone(), vectors.clone());
         let mut windows = Gather { source, offset: group * channels, vectors, elements, tail: Tail::None };
         if let Some(&bias) = node.inputs.get(2) {
-            (kernels.tail, windows.tail) =
-                tails(lowering, bias, filters, lowering.format.fraction(y), shift)?;
+            (kernels.tail, windows.tail) = tails(lowering, bias, filters, to_y, shift)?;
             if let Tail::Each(words) = &mut kernels.tail {
                 *words = words.iter().copied().cycle().skip(offset).take(of_group).collect();
             }
@@ -93,7 +93,9 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
             None => dots(sum, kernels, windows, to)?,
         });
     }
-    lowering.push(node, y.0 as usize, tasks);
+    let to = lowering.unscaled(node, y, to_y);
+    lowering.push(node, to, tasks);
+    lowering.finish(node, to, y);
     Ok(())
 }
 
@@ -141,9 +143,7 @@ pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool
     let taps = pool.window.kernel[0] * pool.window.kernel[1];
     let share = Share::new(lowering, [x, y], 1.0 / taps as f64)?;
     let windows = pooled(lowering, node, &pool.window, share.fraction, 0)?;
-    let task = share.sums(windows)?;
-    lowering.push(node, y.0 as usize, vec![task]);
-    Ok(())
+    share.push(lowering, node, windows)
 }
 
 /// A factor that words of a value are multiplied by before they are summed.
@@ -152,6 +152,8 @@ pub(super) struct Share {
     pub fraction: i32,
     word: i16,
     work: Work,
+    /// Fraction bits of sums.
+    result: i32,
 }
 
 impl Share {
@@ -161,14 +163,20 @@ impl Share {
         let exact = largest_fraction([factor].into_iter());
         let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
         let [fraction, of_word] = products.operands;
-        Ok(Self { fraction, word: integer(factor, of_word), work: products.sum })
+        let (word, work, result) = (integer(factor, of_word), products.sum, products.result);
+        Ok(Self { fraction, word, work, result })
     }
 
-    /// The sums of vectors.
-    pub fn sums(&self, vectors: Gather) -> Result<Task, Reject> {
+    /// Appends the step that sums vectors.
+    pub fn push(&self, lowering: &mut Lowering<'_>, node: &Node, vectors: Gather) -> Result<(), Reject> {
         let (length, count) = (vectors.length(), vectors.count());
         let shares = Gather { elements: vec![(length, 0)], ..repeated(self.word, 1) };
-        dots(self.work, shares, vectors, Place { offset: 0, axes: vec![(1, 0), (count, 1)] })
+        let task = dots(self.work, shares, vectors, Place { offset: 0, axes: vec![(1, 0), (count, 1)] })?;
+        let y = result(node)?;
+        let to = lowering.unscaled(node, y, self.result);
+        lowering.push(node, to, vec![task]);
+        lowering.finish(node, to, y);
+        Ok(())
     }
 }
 
