@@ -3,7 +3,7 @@
 /// Figures of a reference network on an instance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Benchmark {
-    /// Name of the network in the zoo.
+    /// Name of the network in the zoo, or of a language model.
     pub network: &'static str,
     /// The instance: a preset.
     pub preset: &'static str,

@@ -4,6 +4,7 @@
 //! its engines multiply by.
 
 pub mod artifact;
+mod benchmarks;
 pub mod bf16;
 pub mod check;
 pub mod clock;

@@ -3,8 +3,11 @@
 mod instance;
 mod program;
 
-use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError};
+use npukit_target::{
+    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError,
+};
 
+use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, Profile};
 use crate::host::Host;
 use crate::lower::Executable;
@@ -62,6 +65,10 @@ impl Target for Pccx {
         let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
         let executable = Executable { program, host: host.unwrap_or_default() };
         Ok(Box::new(PccxProgram { name, target: format!("pccx:{instance}"), executable, config }))
+    }
+
+    fn benchmarks(&self) -> &'static [Benchmark] {
+        BENCHMARKS
     }
 
     fn vector_extensions(&self) -> &'static [&'static str] {

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
 use npukit_target::{
-    Benchmark, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions, TimeReport,
+    Benchmark, CompileOptions, Compiled, Config, Figure, Instance, Measure, TargetError, TimeOptions,
+    TimeReport,
 };
 use npukit_zoo::Network;
 
+use super::decoders;
 use super::speed::{host_milliseconds, speedup};
 use super::{LayerRow, Request, Row, is_more_better, is_of_table, table_of};
 use crate::Context;
@@ -27,6 +30,28 @@ pub(super) fn figures(
     context: Context<'_>,
 ) -> Result<Vec<Row>, Error> {
     let instance = instance(target, benchmark)?;
+    let name = instance.name();
+    let (compiled, compile_seconds) = match decoders::graph(benchmark.network, request.seed) {
+        Some(graph) => decoder(&*instance, benchmark.network, &graph.map_err(TargetError::failed)?)?,
+        None => of_the_zoo(instance, benchmark, request, context)?,
+    };
+    let network = npukit_zoo::network(benchmark.network);
+    let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
+    let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure));
+    let row = |figure: &Figure| {
+        let found = program.measure(figure, request.runs)?;
+        Ok(program.row(benchmark, name.clone(), figure, found))
+    };
+    wanted.map(row).collect()
+}
+
+/// The program of a network of the zoo, and the seconds of compiling.
+fn of_the_zoo(
+    instance: Box<dyn Instance>,
+    benchmark: &Benchmark,
+    request: &Request,
+    context: Context<'_>,
+) -> Result<(Box<dyn Compiled>, f64), Error> {
     let network = network(benchmark.network)?;
     let file = format!("{}.onnx", network.name);
     let bytes = network.onnx(request.seed);
@@ -35,14 +60,15 @@ pub(super) fn figures(
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     origin.quantise(Method::default(), &[])?;
     let compiled = origin.compile()?;
-    let compile_seconds = start.elapsed().as_secs_f64();
-    let program = Program { compiled: &*compiled, network, seed: request.seed, compile_seconds };
-    let wanted = benchmark.figures.iter().filter(|figure| is_of_table(request, figure));
-    let row = |figure: &Figure| {
-        let found = program.measure(figure, request.runs)?;
-        Ok(program.row(benchmark, origin.instance.name(), figure, found))
-    };
-    wanted.map(row).collect()
+    Ok((compiled, start.elapsed().as_secs_f64()))
+}
+
+/// The program of a token of a language model, and the seconds of compiling.
+fn decoder(instance: &dyn Instance, name: &str, graph: &Graph) -> Result<(Box<dyn Compiled>, f64), Error> {
+    let start = Instant::now();
+    let options = CompileOptions { model_name: name.to_owned(), ..CompileOptions::default() };
+    let compiled = instance.compile(graph, &options)?;
+    Ok((compiled, start.elapsed().as_secs_f64()))
 }
 
 /// The benchmark's instance: the preset, or one that differs from it.
@@ -66,7 +92,8 @@ fn instance(target: &str, benchmark: &Benchmark) -> Result<Box<dyn Instance>, Er
 /// A program, and the network it is of.
 struct Program<'a> {
     compiled: &'a dyn Compiled,
-    network: &'a Network,
+    /// None of a language model.
+    network: Option<&'a Network>,
     /// What samples follow from.
     seed: u64,
     compile_seconds: f64,
@@ -118,13 +145,15 @@ impl Program<'_> {
         let unknown = || TargetError::failed("no share of the multipliers' time is known of this program");
         let macs = self.compiled.report().macs.filter(|&macs| macs > 0).ok_or_else(unknown)?;
         let utilisation = time.utilisation.ok_or_else(unknown)?;
-        Ok(100.0 * utilisation * self.network.counts().padded_macs as f64 / macs as f64)
+        let padded = self.network.map_or(macs, |network| network.counts().padded_macs);
+        Ok(100.0 * utilisation * padded as f64 / macs as f64)
     }
 
     /// Noise, each sample another.
     fn samples(&self, count: usize) -> Vec<Sample> {
         let sample = |index| {
-            Some(vec![(npukit_zoo::INPUT.to_owned(), self.network.sample(self.seed.wrapping_add(index))?)])
+            let sample = self.network?.sample(self.seed.wrapping_add(index))?;
+            Some(vec![(npukit_zoo::INPUT.to_owned(), sample)])
         };
         (1..=count as u64).filter_map(sample).collect()
     }
