@@ -10,14 +10,15 @@ use npukit_target::{
 };
 
 use super::program::PccxProgram;
-use crate::artifact::read_memh;
+use crate::artifact::{assembly, read_memh};
 use crate::check::warnings;
 use crate::codec::{Codec, INSTRUCTION_BYTES};
 use crate::config::Config;
 use crate::generate::Decoder;
+use crate::host::Layer;
 use crate::isa::isa;
 use crate::listing;
-use crate::lower::{OptionError, Options, Weights, compile};
+use crate::lower::{Executable, OptionError, Options, Weights, compile};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -35,6 +36,37 @@ const LISTING: &str = "listing";
 const UOPS: &str = "uops";
 /// Words for simulators of circuits.
 const MEMH: &str = "memh";
+
+/// What is computed where.
+const PLAN: &str = "plan";
+/// The instructions.
+const ASM: &str = "asm";
+
+impl PccxInstance {
+    fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
+        let problems = self.check(graph)?;
+        if !problems.is_empty() {
+            return Err(TargetError::Refused(problems));
+        }
+        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
+        compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
+    }
+}
+
+/// A line for each layer: its instructions, and who computes it.
+fn plan(executable: &Executable) -> String {
+    let mut start = 0;
+    let line = |layer: &Layer| {
+        let range = format!("{start}..{}", layer.end);
+        start = layer.end;
+        let who = match &layer.host {
+            None => "machine".to_owned(),
+            Some((op, reason)) => format!("host ({op}): {reason}"),
+        };
+        format!("{range:>13}  {}: {who}\n", layer.name)
+    };
+    executable.host.layers.iter().map(line).collect()
+}
 
 impl Instance for PccxInstance {
     fn name(&self) -> String {
@@ -66,17 +98,24 @@ impl Instance for PccxInstance {
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
-        let problems = self.check(graph)?;
-        if !problems.is_empty() {
-            return Err(TargetError::Refused(problems));
-        }
-        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
-        let executable = compile(&self.config, graph, &ours, &mut Weights::default());
-        let executable = executable.map_err(TargetError::failed)?;
+        let executable = self.executable(graph, options)?;
         let stem = options.model_name.rsplit(['/', '\\']).next().unwrap_or(&options.model_name);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let (name, target) = (format!("{stem}_{}", self.name), self.name());
         Ok(Box::new(PccxProgram { name, target, executable, config: self.config.clone() }))
+    }
+
+    fn stages(&self) -> &'static [&'static str] {
+        &[PLAN, ASM]
+    }
+
+    fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
+        let executable = self.executable(graph, options)?;
+        match stage {
+            PLAN => Ok(plan(&executable)),
+            ASM => assembly(&executable.program).map_err(TargetError::failed),
+            _ => Err(option("emit", stage, &format!("the stages are {}", self.stages().join(", ")))),
+        }
     }
 
     fn generator(

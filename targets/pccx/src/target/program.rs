@@ -8,6 +8,7 @@ use npukit_target::{
     ProgramReport, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
+use crate::check::program_warnings;
 use crate::clock::{self, Timeline};
 use crate::config::Config;
 use crate::host::Host;
@@ -79,6 +80,14 @@ impl PccxProgram {
         }
     }
 
+    /// The compiler's; of a program by somebody else, what hardware would do otherwise.
+    fn warnings(&self) -> Vec<String> {
+        match self.host().layers.is_empty() {
+            true => program_warnings(&self.config, &self.executable.program),
+            false => self.host().warnings.clone(),
+        }
+    }
+
     /// A sample's tensors in the order of the inputs.
     fn tensors(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
         let tensor = |&id| {
@@ -125,7 +134,7 @@ impl Compiled for PccxProgram {
             layers: host.layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: host.choices.clone(),
             saturated_constants: None,
-            warnings: host.warnings.clone(),
+            warnings: self.warnings(),
         }
     }
 

@@ -221,6 +221,20 @@ fn programs_are_read_and_run_again() {
     }
 }
 
+#[test]
+fn stages_print() {
+    let graph = small(|_| ()).extend(5, 2).unwrap();
+    let instance = Pccx.instance(Source::Preset("reference")).unwrap();
+    let emit = |stage| instance.emit(&graph, &CompileOptions::default(), stage);
+    let plan = emit("plan").unwrap();
+    assert!(plan.contains("layers.0.query_flat: machine\n"), "{plan}");
+    assert!(plan.contains("layers.1.attention_in: host (RMSNormalization): isa=base"), "{plan}");
+    let program = instance.assemble("again.s", &emit("asm").unwrap()).unwrap();
+    let compiled = instance.compile(&graph, &CompileOptions::default()).unwrap();
+    assert_eq!(program.instructions, compiled.report().instructions);
+    assert!(emit("hir").is_err());
+}
+
 /// Whatever is broken about a file, it is an error or a program that runs or is refused.
 #[test]
 fn damaged_programs_are_refused() {
