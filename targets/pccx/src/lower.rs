@@ -104,7 +104,7 @@ pub fn compile(
     weights: &mut Weights,
 ) -> Result<Executable, LowerError> {
     let plan = Plan::new(graph, options);
-    let mut lowering = Lowering::new(config, &plan, weights);
+    let mut lowering = Lowering::new(config, &plan, &mut *weights);
     let mut host_nodes = Vec::new();
     let mut layers = Vec::new();
     let macs: Vec<u64> = plan.graph.macs_by_node().collect();
@@ -129,7 +129,8 @@ pub fn compile(
     let Lowering { code, graph: mut slots, .. } = lowering;
     slots.nodes = host_nodes;
     forget_unused(&mut slots, &code);
-    let warnings = warnings(&plan, options);
+    let mut warnings = warnings(&plan, options);
+    warnings.extend(weights.worst());
     let program = code.finish(options.isa == Isa::Ext);
     let host = Host { graph: slots, layers, choices: options.choices(), warnings, words };
     Ok(Executable { program, host })

@@ -26,8 +26,8 @@ impl Lowering<'_> {
     pub(super) fn norm(&mut self, norm: &Norm, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, row) = (self.fetch(x)?, norm.row);
         let numbers = self.numbers(norm)?;
-        let gain = self.kept_constant(norm.gain)?;
-        let bias = norm.bias.map(|bias| self.kept_constant(bias)).transpose()?;
+        let gain = self.load(norm.gain)?;
+        let bias = norm.bias.map(|bias| self.load(bias)).transpose()?;
         let squares = self.allocate(row)?;
         let region = match norm.centred {
             true => self.turn(x)?,
@@ -57,16 +57,16 @@ impl Lowering<'_> {
                 self.scale([bias.base, one, to], true, row, ADD)?;
             }
         }
-        self.release(squares);
+        [Some(squares), Some(gain), bias].into_iter().flatten().for_each(|region| self.release(region));
         self.place(result, region);
         Ok(())
     }
 
-    /// A constant that stays in L2 while steps to come use it.
-    fn kept_constant(&mut self, id: ValueId) -> Result<Region, LowerError> {
-        let name = self.graph.value(id).name.clone();
-        let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32()).map(<[f32]>::to_vec);
-        self.keep(&format!("{name} of a norm"), || values.unwrap_or_default())
+    /// A constant, for as long as the caller does not release it.
+    fn load(&mut self, id: ValueId) -> Result<Region, LowerError> {
+        let region = self.allocate(self.values(id))?;
+        self.send(id, region);
+        Ok(region)
     }
 
     fn numbers(&mut self, norm: &Norm) -> Result<Numbers, LowerError> {

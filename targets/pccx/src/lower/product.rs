@@ -10,6 +10,7 @@ use npukit_numeric::Tensor;
 use super::LowerError;
 use super::code::Code;
 use super::machine::Lowering;
+use super::memory::Region;
 use super::plan::Product;
 use crate::config::WORD_LANES;
 use crate::op::MacFlags;
@@ -27,6 +28,20 @@ pub struct Weights {
 }
 
 impl Weights {
+    /// A sentence on what quantisation does to the matrix that suffers most.
+    pub(super) fn worst(&self) -> Option<String> {
+        let relative = |(_, error): &(&String, &Error)| error.relative;
+        let worst = self.errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
+        let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
+        Some(format!(
+            "{} matrices became 4-bit rows; the worst, `{name}`, is {:.1} % off (root of the mean square, next to its \
+             weights'), at most {:.3}",
+            self.errors.len(),
+            100.0 * error.relative,
+            error.max
+        ))
+    }
+
     /// The images of a matrix `[n, k]` when it lies by rows, `[k, n]` else; several for more rows than an image
     /// has.
     fn of(
@@ -100,17 +115,12 @@ impl Lowering<'_> {
     }
 
     /// Every row of the region begins as the bias.
-    fn send_bias(
-        &mut self,
-        bias: ValueId,
-        region: super::memory::Region,
-        [m, n]: [usize; 2],
-    ) -> Result<(), LowerError> {
+    fn send_bias(&mut self, bias: ValueId, region: Region, [m, n]: [usize; 2]) -> Result<(), LowerError> {
         if self.values(bias) == m * n {
             self.send(bias, region);
             return Ok(());
         }
-        let first = super::memory::Region { values: n, ..region };
+        let first = Region { values: n, ..region };
         self.send(bias, first);
         (1..m).for_each(|row| self.code.copy(region.base, region.at(row * n), n));
         Ok(())

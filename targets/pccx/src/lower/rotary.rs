@@ -6,6 +6,7 @@ use npukit_graph::ValueId;
 
 use super::LowerError;
 use super::machine::Lowering;
+use super::memory::Region;
 use super::plan::Rotary;
 use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
@@ -37,7 +38,7 @@ impl Lowering<'_> {
     }
 
     /// A table that stays in L2 when it is the same in every run.
-    fn table(&mut self, id: ValueId) -> Result<super::memory::Region, LowerError> {
+    fn table(&mut self, id: ValueId) -> Result<Region, LowerError> {
         if self.graph.constant(id).is_none() {
             return self.fetch(id);
         }

@@ -442,3 +442,17 @@ fn values_that_have_no_room_wait_at_the_host() {
         );
     }
 }
+
+/// The gains of many norms are in L2 only while they are used.
+#[test]
+fn norms_leave_no_gains_behind() {
+    let mut net = Net::new();
+    let mut x = net.input(&[1, 512]);
+    for _ in 0..40 {
+        let gain = net.random(&[512]);
+        x = net.op(RmsNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain]);
+    }
+    let mut config = Config::preset("extended").unwrap();
+    config.l2_words = 5 * 65;
+    assert!(run(&mut net, &config, &[x]).error < 0.1);
+}
