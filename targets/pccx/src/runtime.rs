@@ -311,7 +311,8 @@ impl<'a> Run<'a> {
             Axis::Rows => (rows, columns),
             Axis::Columns => (columns, rows),
         };
-        if tokens.iter().any(|run| run.end as usize > there) {
+        let taken: usize = tokens.iter().map(|run| run.len()).fold(0, usize::saturating_add);
+        if taken > there || tokens.iter().any(|run| run.end as usize > there) {
             return Err(wrong("more tokens"));
         }
         let vector = |token: usize| {

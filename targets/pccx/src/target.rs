@@ -9,7 +9,7 @@ use npukit_target::{
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, Profile};
-use crate::host::Host;
+use crate::host::{HOST, Host, TENSORS};
 use crate::lower::Executable;
 use crate::{artifact, conform};
 use instance::PccxInstance;
@@ -56,13 +56,15 @@ impl Target for Pccx {
 
     fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
         let bytes = files.read(path).map_err(TargetError::failed)?;
-        let program =
+        let mut program =
             artifact::read(&bytes).map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let name = file.strip_suffix(".pcp").unwrap_or(file).to_owned();
         let (instance, config) = preset(program.preset())?;
         let host = Host::read(&program.extras);
         let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
+        // The host writes its own again.
+        program.extras.retain(|extra| ![HOST, TENSORS].contains(&extra.tag));
         let executable = Executable { program, host: host.unwrap_or_default() };
         Ok(Box::new(PccxProgram { name, target: format!("pccx:{instance}"), executable, config }))
     }

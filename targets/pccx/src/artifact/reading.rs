@@ -147,14 +147,20 @@ fn images(bytes: &[u8], section: Section<'_>) -> Result<Vec<Arc<WeightImage>>, A
     let end = offset + content.len();
     // Offsets in errors are the file's: an image is read from the file up to the section's end.
     let file = bytes.get(..end).unwrap_or_default();
+    let mut total = 0;
     let one = |(image, place): (usize, &[u8])| {
         let at = usize::try_from(u64_at(place, 0)).ok().and_then(|at| at.checked_add(offset));
         let at = at.filter(|&at| at <= end && at >= offset + 4 + places.len());
         let at = at.ok_or_else(|| {
             malformed(offset + 4 + 8 * image, format!("weight image {image} is not in its section"))
         })?;
-        let (found, _) =
+        let (found, until) =
             WeightImage::read(file, at).map_err(|error| ArtifactError::Weights { image, error })?;
+        // Else a small file could fill memory.
+        total += until - at;
+        if total > content.len() {
+            return Err(malformed(at, format!("weight image {image} begins inside another")));
+        }
         Ok(Arc::new(found))
     };
     places.chunks_exact(8).enumerate().map(one).collect()
@@ -166,6 +172,7 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
         let (left, offset) = (entries.remainder().len(), section.offset + section.content.len());
         return Err(malformed(offset - left, format!("{left} bytes are left of a window of {WINDOW_BYTES}")));
     }
+    let mut total = 0;
     let one = |(index, entry): (usize, &[u8])| {
         let at = section.offset + index * WINDOW_BYTES;
         let direction = match u32_at(entry, 4) {
@@ -177,6 +184,11 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
             }
         };
         let name = string(strings, u32_at(entry, 16), at + 16)?;
+        // Short names may be shared.
+        total += name.len().saturating_sub(WINDOW_BYTES);
+        if total > strings.content.len() {
+            return Err(malformed(at + 16, "names of windows are longer than all there are"));
+        }
         Ok(Window { number: u32_at(entry, 0), direction, size_bytes: u64_at(entry, 8), name })
     };
     entries.enumerate().map(one).collect()

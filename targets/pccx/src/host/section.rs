@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use npukit_graph::shape::elements;
 use npukit_graph::{Graph, GraphError, Node, Op, OpError, Operator, Value, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -131,9 +132,16 @@ impl Host {
         let description: Description =
             ciborium::from_reader(bytes).map_err(|error| HostError::Description(error.to_string()))?;
         let ids = |numbers: Vec<u32>| numbers.into_iter().map(ValueId).collect::<Vec<_>>();
+        let mut total = 0;
         let value = |slot: Slot| {
             let constant = slot.constant.map(|offset| constant(&slot, offset, tensors)).transpose()?;
             let info = ValueInfo { shape: slot.shape, element: slot.element };
+            // Else a small file could fill memory.
+            total += constant.as_ref().map_or(0, |tensor| bytes_of(tensor));
+            if total > tensors.len() {
+                let name = &slot.name;
+                return Err(HostError::Description(format!("constant `{name}` begins inside another")));
+            }
             Ok(Value { name: slot.name, info, constant })
         };
         let node = |node: HostNode| Node {
@@ -158,6 +166,10 @@ impl Host {
 
 /// Slots are filled by steps as well as by nodes, so that rules of order are not those of a whole graph.
 fn check(graph: &Graph) -> Result<(), HostError> {
+    if let Some(value) = graph.values.iter().find(|value| elements(&value.info.shape).is_err()) {
+        let (name, shape) = (&value.name, &value.info.shape);
+        return Err(HostError::Description(format!("slot `{name}` of shape {shape:?} is too large")));
+    }
     let ends = graph.inputs.iter().chain(&graph.outputs);
     let used = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
     if let Some(id) = ends.chain(used).find(|id| id.0 as usize >= graph.values.len()) {
@@ -188,12 +200,21 @@ fn write(data: &TensorData, bytes: &mut Vec<u8>) -> u64 {
     start
 }
 
-fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
-    let size: u64 = match slot.element.storage() {
+/// Bytes of an element as it is written.
+fn element_bytes(element: ElementType) -> usize {
+    match element.storage() {
         Storage::F32 | Storage::I32 => 4,
         Storage::I64 => 8,
         Storage::Bool => 1,
-    };
+    }
+}
+
+fn bytes_of(tensor: &Tensor) -> usize {
+    tensor.data().len() * element_bytes(tensor.element())
+}
+
+fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
+    let size = element_bytes(slot.element) as u64;
     let count = slot.shape.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis as u64));
     let need = count.and_then(|count| count.checked_mul(size)).unwrap_or(u64::MAX);
     let wrong = || HostError::Constant { name: slot.name.clone(), offset, need, have: tensors.len() };

@@ -43,7 +43,7 @@ impl PccxProgram {
     /// Of the model where it is known, else of the instructions.
     fn macs(&self) -> u64 {
         if !self.host().layers.is_empty() {
-            return self.host().layers.iter().map(|layer| layer.macs).sum();
+            return self.host().layers.iter().map(|layer| layer.macs).fold(0, u64::saturating_add);
         }
         let mut banks = Banks::default();
         let one = |op| {
@@ -154,7 +154,7 @@ impl Compiled for PccxProgram {
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         let mut program = self.executable.program.clone();
-        if !self.host().layers.is_empty() {
+        if !self.host().graph.values.is_empty() {
             program.extras.extend(self.host().sections());
         }
         let file = |extension, bytes| ArtifactFile { name: format!("{}.{extension}", self.name), bytes };

@@ -197,3 +197,18 @@ proptest! {
         }
     }
 }
+
+/// Images that share bytes: a small file would fill memory.
+#[test]
+fn images_lie_apart() {
+    let image = |n: usize| Arc::new(WeightImage::new(n, 32, &vec![1; 32 * n], None).unwrap());
+    let images: Vec<Arc<WeightImage>> = (0..8).map(|_| image(1)).chain([image(64)]).collect();
+    let mut bytes = write(&Program { images, ..Program::default() }).unwrap();
+    // Places follow the number of images; the first image lies behind them, in a whole number of words.
+    let first = [9u32.to_le_bytes(), 80u32.to_le_bytes(), [0; 4]].concat();
+    let at = bytes.windows(12).position(|found| found == first).unwrap() + 4;
+    let last: Vec<u8> = bytes[at + 64..at + 72].to_vec();
+    (0..8).for_each(|place| bytes[at + 8 * place..][..8].copy_from_slice(&last));
+    let error = read(&bytes).unwrap_err().to_string();
+    assert!(error.contains("weight image 1 begins inside another"), "{error}");
+}

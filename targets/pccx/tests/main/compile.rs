@@ -11,6 +11,7 @@ use npukit_import::decoder;
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::check::unfenced;
 use npukit_pccx::generate::Decoder;
+use npukit_pccx::host::Host;
 use npukit_pccx::lower::{Kv, Options, Weights, compile};
 use npukit_pccx::{Config, Pccx};
 use npukit_target::{
@@ -219,6 +220,51 @@ fn programs_are_read_and_run_again() {
         assert_eq!(again.report().warnings.len(), program.report().warnings.len());
         assert!(again.run(&inputs[1..]).is_err(), "an input is missing");
     }
+}
+
+/// A file that was read is written again, and so is one of a graph without nodes.
+#[test]
+fn what_was_read_is_written_again() {
+    let mut graph = npukit_graph::Graph::default();
+    let info = npukit_graph::ValueInfo { shape: vec![2], element: npukit_numeric::ElementType::I64 };
+    let x = graph.add_input("x", info);
+    let c = graph.add_constant("c", Tensor::from_f32(vec![1], vec![0.5]).unwrap());
+    graph.outputs = vec![x, c, x];
+    let instance = Pccx.instance(Source::Preset("reference")).unwrap();
+    let options = CompileOptions { model_name: "small.onnx".to_owned(), ..CompileOptions::default() };
+    let inputs = vec![("x".to_owned(), Tensor::new(vec![2], TensorData::I64(vec![3, 4])).unwrap())];
+    let nothing = (instance.compile(&graph, &options).unwrap(), inputs);
+    for (program, inputs) in [nothing, compiled("reference")] {
+        let files = program.files().unwrap();
+        let again = Pccx.load("small_reference.pcp", &Files(files.clone())).unwrap();
+        assert_eq!(again.files().unwrap(), files);
+        assert_eq!(again.run(&inputs).unwrap(), program.run(&inputs).unwrap());
+    }
+}
+
+/// Small files do not become large in memory.
+#[test]
+fn slots_and_constants_are_no_larger_than_their_file() {
+    let mut host = Host::default();
+    let info =
+        npukit_graph::ValueInfo { shape: vec![1 << 40, 1 << 40], element: npukit_numeric::ElementType::F32 };
+    let value = npukit_graph::Value { name: "large".to_owned(), info, constant: None };
+    host.graph.add_value(value);
+    let error = Host::read(&host.sections()).unwrap_err().to_string();
+    assert!(error.contains("`large` of shape") && error.contains("too large"), "{error}");
+    let mut host = Host::default();
+    for name in ["a", "b"] {
+        host.graph.add_constant(name, Tensor::from_f32(vec![3], vec![1.0; 3]).unwrap());
+    }
+    let mut sections = host.sections();
+    assert!(Host::read(&sections).is_ok());
+    // The second constant begins where the first does, and there is no more.
+    let offset = b"hconstant\x0c".to_vec();
+    let at = sections[0].bytes.windows(offset.len()).position(|found| found == offset).unwrap();
+    sections[0].bytes[at + offset.len() - 1] = 0;
+    sections[1].bytes.truncate(12);
+    let error = Host::read(&sections).unwrap_err().to_string();
+    assert!(error.contains("constant `b` begins inside another"), "{error}");
 }
 
 #[test]
