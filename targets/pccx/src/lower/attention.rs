@@ -7,6 +7,7 @@ use npukit_graph::op::{Binary, BinaryKind, CompareKind, ReduceKind, Where};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
+use super::product::MOST_ROWS;
 use crate::config::WORD_LANES;
 use crate::host::Tokens;
 
@@ -122,17 +123,20 @@ pub(super) fn find(context: &Context<'_>, node: &Node) -> Option<Attention> {
                 chances = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden)?;
             }
             (Op::Where(_), &[mask, scores, other]) => {
-                hide_unless(graph, mask, scores, other, &mut hidden)?;
+                number(graph, other).filter(|other| other * factor <= HIDDEN)?;
+                hide_unless(graph, mask, scores, &mut hidden)?;
                 chances = scores;
             }
             (Op::MatMul(_), &[queries, keys]) => break (queries, keys),
             _ => return None,
         }
     };
-    let [rows, features] = shape(graph, queries, [keys, values], count)?;
+    let [rows, features] = shape(graph, queries, keys, [*node.inputs.first()?, values], hidden.len())?;
     let seen = seen(&hidden, count)?;
     let whole = |width: usize| width.is_multiple_of(WORD_LANES) || all == 1;
-    let fits = features.iter().all(|&width| whole(width)) && count <= usize::from(u16::MAX);
+    let fits = features.iter().all(|&width| width > 0 && whole(width))
+        && features.iter().chain([&count]).all(|&size| size <= MOST_ROWS)
+        && factor.is_finite();
     let floats = [queries, keys, values].into_iter().all(|id| graph.value(id).info.element.is_float());
     let moving = graph.constant(keys).is_none() && graph.constant(values).is_none();
     (fits && floats && moving).then_some(Attention {
@@ -147,26 +151,43 @@ pub(super) fn find(context: &Context<'_>, node: &Node) -> Option<Attention> {
     })
 }
 
-/// Rows that share a matrix, and features, of both products; none when matrices are repeated.
+/// Rows that share a matrix, and features, of both products; none when matrices of keys are repeated, or those of
+/// values for other rows than such as follow each other. There are `scores` scores.
 fn shape(
     graph: &Graph,
     queries: ValueId,
-    [keys, values]: [ValueId; 2],
-    count: usize,
+    keys: ValueId,
+    [chances, values]: [ValueId; 2],
+    scores: usize,
 ) -> Option<[[usize; 2]; 2]> {
     let matrices = |id: ValueId| {
         let shape = graph.shape(id);
         let (batch, matrix) = shape.split_at_checked(shape.len().checked_sub(2)?)?;
         let &[rows, columns] = matrix else { return None };
-        Some((batch.iter().product::<usize>(), rows, columns))
+        Some((batch, rows, columns))
     };
+    let size = |batch: &[usize]| batch.iter().product::<usize>();
     let (batch, rows, features) = matrices(queries)?;
-    let (key_batch, key_features, key_count) = matrices(keys)?;
-    let (value_batch, value_count, value_features) = matrices(values)?;
-    let fits = batch == key_batch && (key_features, key_count, value_count) == (features, count, count);
-    let all = batch * rows;
-    let shared = all.checked_div(value_batch).filter(|shared| shared * value_batch == all)?;
-    (fits && all > 0).then_some([[rows, shared], [features, value_features]])
+    let (key_batch, _, count) = matrices(keys)?;
+    let (chance_batch, chance_rows, _) = matrices(chances)?;
+    let (value_batch, _, value_features) = matrices(values)?;
+    let all = size(batch) * rows;
+    let fits = size(batch) == size(key_batch)
+        && all * count == scores
+        && size(chance_batch) * chance_rows == all
+        && all > 0;
+    let shared = size(repeated(chance_batch, value_batch)?) * chance_rows;
+    fits.then_some([[rows, shared], [features, value_features]])
+}
+
+/// The last axes of `batch`, along which `own` is repeated; none when it is along others.
+fn repeated<'a>(batch: &'a [usize], own: &[usize]) -> Option<&'a [usize]> {
+    let (more, own) = own.split_at(own.len().saturating_sub(batch.len()));
+    let missing = std::iter::repeat_n(1, batch.len() - own.len());
+    let own: Vec<usize> = missing.chain(own.iter().copied()).collect();
+    let same = batch.iter().zip(&own).take_while(|(axis, own)| axis == own).count();
+    let ones = more.iter().chain(own.iter().skip(same)).all(|&axis| axis == 1);
+    batch.get(same..).filter(|_| ones)
 }
 
 fn same_last_axis(graph: &Graph, node: &Node) -> bool {
@@ -198,8 +219,11 @@ fn factor_or_mask(
             let zeros = Tensor::from_f32(graph.shape(scores).to_vec(), vec![0.0; hidden.len()]).ok()?;
             let sum = binary.eval(&[&zeros, graph.constant(constant)?.as_ref()]).ok()?;
             for (hidden, &mask) in hidden.iter_mut().zip(sum.first()?.as_f32()?) {
-                *hidden |= mask <= HIDDEN;
-                if mask > HIDDEN && mask != 0.0 {
+                // Factors that have been found come behind the mask.
+                let mask = mask * *factor;
+                if mask <= HIDDEN {
+                    *hidden = true;
+                } else if mask != 0.0 {
                     return None;
                 }
             }
@@ -210,16 +234,7 @@ fn factor_or_mask(
 }
 
 /// Hides what a constant mask does not let through.
-fn hide_unless(
-    graph: &Graph,
-    mask: ValueId,
-    scores: ValueId,
-    other: ValueId,
-    hidden: &mut [bool],
-) -> Option<()> {
-    if number(graph, other)? > HIDDEN {
-        return None;
-    }
+fn hide_unless(graph: &Graph, mask: ValueId, scores: ValueId, hidden: &mut [bool]) -> Option<()> {
     let ones = Tensor::from_f32(graph.shape(scores).to_vec(), vec![1.0; hidden.len()]).ok()?;
     let zero = Tensor::new(Vec::new(), TensorData::F32(vec![0.0])).ok()?;
     let chosen = Where.eval(&[graph.constant(mask)?.as_ref(), &ones, &zero]).ok()?;

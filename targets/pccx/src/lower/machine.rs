@@ -22,6 +22,15 @@ enum AtHost {
     Window(Place),
 }
 
+/// A constant of the compiler's.
+struct Kept {
+    slot: ValueId,
+    /// Where it is in L2.
+    region: Option<Region>,
+    /// The step that used it last.
+    step: usize,
+}
+
 /// A lowering in progress.
 pub(super) struct Lowering<'a> {
     pub code: Code,
@@ -33,8 +42,8 @@ pub(super) struct Lowering<'a> {
     /// How many values lie in a region, by its word.
     owners: BTreeMap<u32, usize>,
     at_host: BTreeMap<ValueId, AtHost>,
-    /// Constants that stay in L2, by name.
-    kept: BTreeMap<String, Region>,
+    /// Constants that stay in L2 while there is room, by name.
+    kept: BTreeMap<String, Kept>,
     /// Steps that use a value, the last one last.
     uses: BTreeMap<ValueId, Vec<usize>>,
     /// The step at work, its name and operands.
@@ -116,18 +125,23 @@ impl<'a> Lowering<'a> {
         self.graph.add_value(npukit_graph::Value { name, info, constant: None })
     }
 
-    /// A constant that stays in L2 from its first use on.
+    /// A constant that stays in L2 from its first use on, while there is room, and at least for the step at work.
     pub fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
-        if let Some(&region) = self.kept.get(name) {
-            return Ok(region);
-        }
-        let values = values();
-        let region = self.allocate(values.len())?;
-        let tensor =
-            Tensor::from_f32(vec![values.len()], values).map_err(|_| LowerError::Fault("a constant"))?;
-        let slot = self.graph.add_constant(name, tensor);
+        let slot = match self.kept.get_mut(name) {
+            Some(&mut Kept { region: Some(region), ref mut step, .. }) => {
+                *step = self.step;
+                return Ok(region);
+            }
+            Some(kept) => kept.slot,
+            None => {
+                let values = values();
+                let tensor = Tensor::from_f32(vec![values.len()], values);
+                self.graph.add_constant(name, tensor.map_err(|_| LowerError::Fault("a constant"))?)
+            }
+        };
+        let region = self.allocate(self.values(slot))?;
         self.code.send_first(slot, region);
-        self.kept.insert(name.to_owned(), region);
+        self.kept.insert(name.to_owned(), Kept { slot, region: Some(region), step: self.step });
         Ok(region)
     }
 
@@ -136,7 +150,7 @@ impl<'a> Lowering<'a> {
         Ok(self.keep(&format!("the number {value}"), || word(value))?.base)
     }
 
-    /// Room in L2; values that are used last go to the host if there is none.
+    /// Room in L2; values that are used last go to the host if there is none, and then constants that were kept.
     ///
     /// Errors: no room even so.
     pub fn allocate(&mut self, values: usize) -> Result<Region, LowerError> {
@@ -152,12 +166,23 @@ impl<'a> Lowering<'a> {
                 .max_by_key(|&&id| self.next_use(id).unwrap_or(usize::MAX))
                 .copied();
             let Some(id) = farthest else {
+                if self.forget_kept() {
+                    continue;
+                }
                 let (node, largest) = (self.name.clone(), self.memory.largest());
                 return Err(LowerError::L2Full { node, values, largest, l2_words: self.l2_words });
             };
             self.store(id);
             self.drop(id);
         }
+    }
+
+    /// Frees a kept constant that the step at work does not use; whether there was one.
+    fn forget_kept(&mut self) -> bool {
+        let step = self.step;
+        let region =
+            self.kept.values_mut().filter(|kept| kept.step != step).find_map(|kept| kept.region.take());
+        region.map(|region| self.release(region)).is_some()
     }
 
     /// Gives back a region that is no value's.

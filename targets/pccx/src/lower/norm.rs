@@ -62,8 +62,13 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A constant, for as long as the caller does not release it.
+    /// A gain or bias, for as long as the caller does not release it.
     fn load(&mut self, id: ValueId) -> Result<Region, LowerError> {
+        if self.graph.constant(id).is_none() {
+            let (source, region) = (self.fetch(id)?, self.allocate(self.values(id))?);
+            self.code.copy(source.base, region.base, source.values);
+            return Ok(region);
+        }
         let region = self.allocate(self.values(id))?;
         self.send(id, region);
         Ok(region)

@@ -17,7 +17,7 @@ use crate::op::MacFlags;
 use crate::weights::WeightImage;
 
 /// Most rows of an image, in whole words of results.
-const MOST_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
+pub(super) const MOST_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
 
 /// Constants as weights, by name: of graphs that share them each is quantised once.
 #[derive(Clone, Debug, Default)]

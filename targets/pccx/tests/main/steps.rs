@@ -167,6 +167,28 @@ fn a_matrix_of_more_rows_than_an_image_has() {
     });
 }
 
+/// Rows of several images that are no whole words of L2.
+#[test]
+fn rows_between_words_of_several_images_are_the_hosts() {
+    for (k, n) in [(4, 70_000), (8, 65_530)] {
+        check(&format!("{k} {n}"), PRODUCT, [1, 1], |net| {
+            let (x, weights) = (net.input(&[2, k]), net.weights(n, k));
+            vec![net.op(BY_ROWS, &[x, weights])]
+        });
+    }
+}
+
+/// As many rows as results: a column is no row.
+#[test]
+fn biases_of_every_form() {
+    for shape in [&[][..], &[1], &[16], &[1, 16], &[16, 1], &[16, 16]] {
+        check(&format!("{shape:?}"), PRODUCT, [0, 0], |net| {
+            let (x, weights, bias) = (net.input(&[16, 32]), net.weights(16, 32), net.random(shape));
+            vec![net.op(BY_ROWS, &[x, weights, bias])]
+        });
+    }
+}
+
 #[test]
 fn a_product_adds_to_what_is_there() {
     check("residual", PRODUCT, [0, 0], |net| {
@@ -272,6 +294,33 @@ fn norms() {
 }
 
 #[test]
+fn norms_with_gains_that_change() {
+    check("gain and bias", 2.0 * ROUNDED, [1, 0], |net| {
+        let (x, gain, bias) = (net.input(&[3, 64]), net.input(&[64]), net.input(&[64]));
+        let (gain, bias) = (net.unary(UnaryKind::Exp, gain), net.unary(UnaryKind::Neg, bias));
+        vec![net.op(LayerNormalization { axis: 1, epsilon: 1e-5 }, &[x, gain, bias])]
+    });
+    check("itself", 2.0 * ROUNDED, [1, 0], |net| {
+        let x = net.input(&[64]);
+        let x = net.unary(UnaryKind::Exp, x);
+        vec![net.op(RmsNormalization { axis: 0, epsilon: 1e-5 }, &[x, x])]
+    });
+}
+
+/// Nodes share tables, and turn heads otherwise.
+#[test]
+fn rotations_that_share_tables() {
+    check("one table", PRODUCT, [3, 0], |net| {
+        let (x, y) = (net.input(&[1, 2, 32]), net.input(&[1, 2, 64]));
+        let table = net.random(&[1, 2, 4]);
+        let rotary = |heads, interleaved| RotaryEmbedding { heads, size: 8, interleaved };
+        [(x, 2, true), (x, 2, false), (y, 2, false)]
+            .map(|(x, heads, interleaved)| net.op(rotary(heads, interleaved), &[x, table, table]))
+            .to_vec()
+    });
+}
+
+#[test]
 fn rotations() {
     for (heads, size, interleaved, shape) in [
         (4, 16, true, &[1, 5, 64][..]),
@@ -304,6 +353,31 @@ fn rotations_by_tables_that_change() {
             vec![net.op(rotary, &[y, cos, sin])]
         });
     }
+}
+
+/// Empty tensors, scalars, powers that repeat their operand, and outputs that are inputs or constants.
+#[test]
+fn odd_shapes() {
+    check("scalars", ROUNDED, [0, 0], |net| {
+        let x = net.input(&[]);
+        let y = net.unary(UnaryKind::Sigmoid, x);
+        vec![net.binary(BinaryKind::Sub, y, x), y, y]
+    });
+    check("a power that repeats", ROUNDED, [1, 1], |net| {
+        let (x, two) = (net.input(&[8]), net.constant(&[3, 8], vec![2.0; 24]));
+        vec![net.op(Pow, &[x, two])]
+    });
+    check("no values", ROUNDED, [3, 3], |net| {
+        let (x, y) = (net.input(&[0, 8]), net.input(&[2, 8]));
+        let (x, y) = (net.unary(UnaryKind::Sigmoid, x), net.unary(UnaryKind::Neg, y));
+        let weights = net.weights(8, 8);
+        let product = net.op(BY_ROWS, &[x, weights]);
+        vec![net.op(Concat { axis: 0 }, &[product, y])]
+    });
+    check("nothing is computed", 0.0, [0, 0], |net| {
+        let (x, c) = (net.input(&[2]), net.random(&[3]));
+        vec![x, c, x]
+    });
 }
 
 #[test]
@@ -372,6 +446,34 @@ fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool
         chances = net.op(Where, &[blind, zero, chances]);
     }
     vec![net.op(MatMul, &[chances, values])]
+}
+
+/// Matrices of values that are repeated: for heads that follow each other, and for others.
+#[test]
+fn attention_with_repeated_values() {
+    for (batch, hosts) in [(&[2, 1][..], 0), (&[1, 3], 3), (&[3], 3), (&[1, 1, 1], 0)] {
+        check(&format!("{batch:?}"), 0.25, [hosts, hosts], |net| {
+            let (queries, keys) = (net.input(&[2, 3, 4, 16]), net.input(&[2, 3, 16, 9]));
+            let values = net.input(&[batch, &[9, 16]].concat());
+            let scores = net.op(MatMul, &[queries, keys]);
+            let chances = net.op(Softmax { axis: 3, axis_end: 4 }, &[scores]);
+            vec![net.op(MatMul, &[chances, values])]
+        });
+    }
+}
+
+/// A factor behind a mask turns what was hidden into what is seen.
+#[test]
+fn a_factor_behind_a_mask() {
+    check("negative", 0.25, [3, 3], |net| {
+        let (queries, keys, values) = (net.input(&[2, 16]), net.input(&[16, 3]), net.input(&[3, 16]));
+        let (mask, minus) = (net.constant(&[3], vec![0.0, -1e9, 0.0]), net.constant(&[], vec![-1.0]));
+        let scores = net.op(MatMul, &[queries, keys]);
+        let scores = net.binary(BinaryKind::Add, scores, mask);
+        let scores = net.binary(BinaryKind::Mul, scores, minus);
+        let chances = net.op(Softmax { axis: 1, axis_end: 2 }, &[scores]);
+        vec![net.op(MatMul, &[chances, values])]
+    });
 }
 
 /// Keys and values of few bits each are coarse; the judge with the same weights is
@@ -455,4 +557,19 @@ fn norms_leave_no_gains_behind() {
     let mut config = Config::preset("extended").unwrap();
     config.l2_words = 5 * 65;
     assert!(run(&mut net, &config, &[x]).error < 0.1);
+}
+
+/// Constants of the compiler's make room for others.
+#[test]
+fn constants_that_were_kept_leave_when_there_is_no_room() {
+    let mut net = Net::new();
+    let outputs: Vec<ValueId> = [1100, 1000, 1100]
+        .map(|size| {
+            let x = net.input(&[size]);
+            net.unary(UnaryKind::Sigmoid, x)
+        })
+        .to_vec();
+    let mut config = Config::preset("extended").unwrap();
+    config.l2_words = 400;
+    assert!(run(&mut net, &config, &outputs).error < ROUNDED);
 }

@@ -10,12 +10,15 @@ use crate::config::WORD_LANES;
 use crate::lower::attention::number;
 use crate::lower::movement::{is_identity, movement};
 use crate::lower::options::{Gelu, Isa, Options};
+use crate::lower::product::MOST_ROWS;
 use crate::op::CvoFunc;
 
 /// Most pieces in which the machine moves elements.
 const MOST_PIECES: usize = 1024;
 /// Largest dimension of a constant entry.
 const LARGEST: usize = u16::MAX as usize;
+/// Most features of a head that is rotated: the matrix that turns it has as many rows and columns.
+const MOST_FEATURES: usize = 1024;
 
 /// Work of the machine with its operands, or why it is the host's.
 type Found = Result<(Work, Vec<ValueId>), String>;
@@ -34,6 +37,7 @@ impl Plan {
         let moves = movement(&self.graph, node);
         let found = match moves {
             _ if self.all_constant(node) => host("nothing in it changes from run to run"),
+            _ if self.has_empty(node) => host("a tensor of it has no values"),
             Some(runs) => self.moved(node, runs),
             None if !all_floats => host("it is not of floats"),
             None => self.computed(node, options),
@@ -44,6 +48,10 @@ impl Plan {
 
     fn all_constant(&self, node: &Node) -> bool {
         node.inputs.iter().all(|&id| self.graph.constant(id).is_some())
+    }
+
+    fn has_empty(&self, node: &Node) -> bool {
+        node.inputs.iter().chain(&node.outputs).any(|&id| self.size(id) == 0)
     }
 
     fn size(&self, id: ValueId) -> usize {
@@ -99,6 +107,9 @@ impl Plan {
             (Op::Unary(unary), &[x]) => Ok((self.unary(unary.kind, options)?, vec![x])),
             (Op::Binary(binary), &[left, right]) => self.binary(node, binary.kind, left, right, ext),
             (Op::Pow(_), &[x, power]) if ext && number(&self.graph, power) == Some(2.0) => {
+                if node.outputs.iter().any(|&id| self.graph.shape(id) != self.graph.shape(x)) {
+                    return host("its operand is repeated");
+                }
                 Ok((Work::Square, vec![x]))
             }
             (Op::Reduce(reduce), _) if matches!(reduce.kind, ReduceKind::Mean | ReduceKind::Sum) => {
@@ -156,20 +167,16 @@ impl Plan {
         };
         let m = rows.iter().product();
         let n = if by_rows { first } else { second };
-        if [m, k, n].contains(&0) || self.graph.constant(x).is_some() {
+        if self.graph.constant(x).is_some() {
             return host("there is nothing to multiply");
         }
         if k > LARGEST {
             return host(format!("{k} inputs of a row: a constant entry says at most {LARGEST}"));
         }
-        if n > LARGEST && m > 1 && !n.is_multiple_of(WORD_LANES) {
-            return host(format!("{n} results of a row are no whole words of L2"));
+        // Rows go one by one when their results are of several images.
+        if n > MOST_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
+            return host(format!("{k} inputs or {n} results of a row are no whole words of L2"));
         }
-        let bias = match bias {
-            Some(bias) if self.size(bias) == n || self.size(bias) == m * n => Some(bias),
-            Some(_) => return host("the bias is neither a row nor a whole result"),
-            None => None,
-        };
         let bad = |id: ValueId| {
             let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32());
             !values.is_some_and(|values| values.iter().all(|value| value.is_finite()))
@@ -177,10 +184,12 @@ impl Plan {
         if bad(weights) || bias.is_some_and(bad) {
             return host("a weight is not finite");
         }
-        // Rows that are no whole words of L2 are sent as one.
+        // A row of whole words of L2 is sent once; anything else as the whole result.
+        let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
         let bias = match bias {
-            Some(bias) if m > 1 && !n.is_multiple_of(WORD_LANES) => Some(self.spread(bias, &[m, n])?),
-            bias => bias,
+            Some(bias) if is_row(bias) && (m == 1 || n.is_multiple_of(WORD_LANES)) => Some(bias),
+            Some(bias) => Some(self.spread(bias, &[m, n])?),
+            None => None,
         };
         let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false };
         Ok((Work::Product(product), vec![x]))
@@ -239,7 +248,10 @@ impl Plan {
         let gain = self.spread(gain, &trailing)?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
         let centred = matches!(node.op, Op::LayerNormalization(_));
-        Ok((Work::Norm(Norm { epsilon, centred, gain, bias, row }), vec![x]))
+        // Gains and biases that change are operands.
+        let moving = [Some(gain), bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
+        let operands = std::iter::once(x).chain(moving).collect();
+        Ok((Work::Norm(Norm { epsilon, centred, gain, bias, row }), operands))
     }
 
     fn binary(&mut self, node: &Node, kind: BinaryKind, left: ValueId, right: ValueId, ext: bool) -> Found {
@@ -287,6 +299,9 @@ impl Plan {
         if head == 0 || !head.is_multiple_of(WORD_LANES) {
             return host(format!("heads of {head} features are no whole words of L2"));
         }
+        if head > MOST_FEATURES {
+            return host(format!("the machine turns heads of up to {MOST_FEATURES} features, not {head}"));
+        }
         let position = |index: usize| match by_position {
             true => index / heads,
             false => index / (heads * sequence) * sequence + index % sequence,
@@ -308,7 +323,9 @@ impl Plan {
         head: usize,
         rest: f32,
     ) -> Result<ValueId, String> {
-        let name = format!("{} by feature", self.graph.value(id).name);
+        let pairs = if op.interleaved { "neighbours" } else { "halves" };
+        let name =
+            format!("{} by feature, {pairs} of {}, {rest} to {head}", self.graph.value(id).name, op.size);
         if let Some(known) = self.graph.find_value(&name) {
             return Ok(known);
         }
