@@ -74,7 +74,8 @@ fn a_machine_generates_with_a_clock() {
         let (report, written) = generate(&request, "987+654=", &mut |_| (), files.context()).unwrap();
         assert_eq!((report.answer.as_str(), report.ended), ("1641", true), "{target}");
         let step = report.step.unwrap();
-        assert_eq!(report.cycles.unwrap() / 4, step.time.cycles.values().sum::<u64>(), "steps are alike");
+        let (all, last) = (report.cycles.unwrap(), step.time.cycles.values().sum::<u64>());
+        assert!((all / 5..all / 3).contains(&last), "{last} of {all}: one of four steps that are much alike");
         assert!(report.tokens_per_second.unwrap() > 1e4);
         assert!(step.time.layers.iter().any(|layer| layer.name.contains("layers.0")));
         let names: Vec<&str> = written.iter().map(|file| file.name.as_str()).collect();
