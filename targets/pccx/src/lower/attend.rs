@@ -106,12 +106,8 @@ impl Lowering<'_> {
         tokens: &Tokens,
     ) -> Result<Sight, LowerError> {
         let ([features, wide], count) = (attention.features, count(tokens));
-        let empty = |n: usize, k: usize, scales: Option<Vec<f32>>| {
-            let image = WeightImage::new(n, k, &vec![0; n * k], scales);
-            image.map(Arc::new).map_err(|_| LowerError::Fault("weights of keys"))
-        };
-        let keys = self.code.image(empty(count, features, Some(vec![0.0; count]))?);
-        let values = self.code.image(empty(wide, count, None)?);
+        let keys = self.blank([count, features], Some(vec![0.0; count]))?;
+        let values = self.blank([wide, count], None)?;
         let scales = self.slot("scales of values", vec![count]);
         let tokens = tokens.clone();
         let [key_matrix, value_matrix] = matrices.map(|matrix| matrix as u32);
@@ -128,6 +124,20 @@ impl Lowering<'_> {
         self.code.step(HostStep::Values { slot, matrix, image: values, scales, tokens });
         self.filled(scales);
         Ok(Sight { keys, values, scales })
+    }
+
+    /// Weights of zeros, until the host makes others: those of one size and form are one in memory.
+    fn blank(&mut self, [n, k]: [usize; 2], scales: Option<Vec<f32>>) -> Result<u32, LowerError> {
+        let key = (n, k, scales.is_some());
+        let image = match self.blanks.get(&key) {
+            Some(image) => Arc::clone(image),
+            None => {
+                let image = WeightImage::new(n, k, &vec![0; n * k], scales);
+                Arc::new(image.map_err(|_| LowerError::Fault("weights of keys"))?)
+            }
+        };
+        self.blanks.insert(key, Arc::clone(&image));
+        Ok(self.code.image(image))
     }
 
     /// Multiplies each row's chances by the scales of the values they are of.

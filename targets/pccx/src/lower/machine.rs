@@ -2,6 +2,7 @@
 //! are made of.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use npukit_graph::{Graph, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
@@ -12,6 +13,7 @@ use super::plan::{Plan, Step};
 use super::{LowerError, Weights};
 use crate::config::Config;
 use crate::op::{CvoFlags, CvoFunc};
+use crate::weights::WeightImage;
 
 /// Where the host has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub(super) struct Lowering<'a> {
     pub finer: bool,
     /// Images by the name of their constant.
     pub images: BTreeMap<String, Vec<u32>>,
+    /// Images of zeros by rows, columns, and whether they have scales.
+    pub blanks: BTreeMap<(usize, usize, bool), Arc<WeightImage>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -81,6 +85,7 @@ impl<'a> Lowering<'a> {
             weights,
             finer: plan.finer,
             images: BTreeMap::new(),
+            blanks: BTreeMap::new(),
         }
     }
 
