@@ -4,6 +4,8 @@
 
 #[path = "main/artifact.rs"]
 mod artifact;
+#[path = "main/attention.rs"]
+mod attention;
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/compile.rs"]
@@ -16,6 +18,10 @@ mod gemma3n;
 mod isa;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/net.rs"]
+mod net;
+#[path = "main/room.rs"]
+mod room;
 #[path = "main/shared.rs"]
 mod shared;
 #[path = "main/steps.rs"]
