@@ -94,6 +94,16 @@ pub enum PortError {
 }
 
 impl Port {
+    /// The tensor of a sample that is for this port, in the model's shape.
+    ///
+    /// Errors: [`PortError::Missing`] and [`PortError::Shape`].
+    pub fn tensor<'a>(&self, sample: &'a [(String, Tensor)]) -> Result<&'a Tensor, PortError> {
+        let given = sample.iter().find(|(name, _)| *name == self.name);
+        let missing = || PortError::Missing { name: self.name.clone(), shape: self.shape.clone() };
+        let (_, tensor) = given.ok_or_else(missing)?;
+        if tensor.shape() == self.shape { Ok(tensor) } else { Err(self.misfit(tensor.shape())) }
+    }
+
     /// Cuts `tensor` into samples along its first axis.
     ///
     /// A tensor of the sample's shape is one sample; one whose first axis is a multiple of the
@@ -180,6 +190,14 @@ mod tests {
         ] {
             assert_eq!(port().split(&zeros(shape)).unwrap().len(), samples, "{shape:?}");
         }
+    }
+
+    #[test]
+    fn a_sample_has_a_tensor_for_the_port() {
+        let sample = |name: &str, shape: &[usize]| vec![(name.to_owned(), zeros(shape))];
+        assert_eq!(port().tensor(&sample("x", &[1, 2, 3])).unwrap().shape(), [1, 2, 3]);
+        assert!(matches!(port().tensor(&sample("x", &[2, 3])), Err(PortError::Shape { .. })));
+        assert!(matches!(port().tensor(&sample("y", &[1, 2, 3])), Err(PortError::Missing { .. })));
     }
 
     #[test]

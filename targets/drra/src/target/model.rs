@@ -22,8 +22,6 @@ impl Model {
     }
 
     fn ports(&self, numbers: &[usize]) -> Vec<Port> {
-        let port =
-            |value: &Value| Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None };
         numbers.iter().filter_map(|&number| self.value(number)).map(port).collect()
     }
 
@@ -32,15 +30,8 @@ impl Model {
         let (mut all, mut saturated) = (Vec::new(), 0);
         for &number in &self.executable.plan.inputs {
             let Some(value) = self.value(number) else { continue };
-            let (name, shape) = (value.name.clone(), value.shape.clone());
-            let given = inputs.iter().find(|(given, _)| *given == name);
-            let (_, tensor) =
-                given.ok_or_else(|| PortError::Missing { name: name.clone(), shape: shape.clone() })?;
-            let actual = tensor.shape().to_vec();
-            if actual != shape {
-                return Err(PortError::Shape { name, actual, shape, vectors: None });
-            }
-            let numbers = tensor.as_f32().ok_or(PortError::Element { name })?;
+            let tensor = port(value).tensor(inputs)?.as_f32();
+            let numbers = tensor.ok_or_else(|| PortError::Element { name: value.name.clone() })?;
             let scale = 2f64.powi(value.fraction);
             let most = f64::from(i16::MAX) + 0.5;
             saturated += numbers.iter().filter(|&&x| (f64::from(x) * scale).abs() >= most).count() as u64;
@@ -91,6 +82,10 @@ fn reason(step: &Step) -> String {
         Some(places) => format!("the driver multiplies by 2^{}, for which the dpu has no mode", -places),
         None => "the driver copies elements between calls".to_owned(),
     }
+}
+
+fn port(value: &Value) -> Port {
+    Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None }
 }
 
 impl Compiled for Model {

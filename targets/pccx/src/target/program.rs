@@ -90,20 +90,12 @@ impl PccxProgram {
 
     /// A sample's tensors in the order of the inputs.
     fn tensors(&self, inputs: &Inputs) -> Result<Vec<Tensor>, PortError> {
-        let tensor = |&id| {
-            let value = self.host().graph.value(id);
-            let (name, shape) = (value.name.clone(), value.info.shape.clone());
-            let given = inputs.iter().find(|(given, _)| *given == name);
-            let (_, tensor) =
-                given.ok_or_else(|| PortError::Missing { name: name.clone(), shape: shape.clone() })?;
-            let actual = tensor.shape().to_vec();
-            if actual != shape {
-                return Err(PortError::Shape { name, actual, shape, vectors: None });
-            }
-            let element = value.info.element;
-            tensor.clone().with_element(element).map_err(|_| PortError::Element { name })
+        let tensor = |(port, &id): (Port, _)| {
+            let element = self.host().graph.value(id).info.element;
+            let tensor = port.tensor(inputs)?.clone();
+            tensor.with_element(element).map_err(|_| PortError::Element { name: port.name })
         };
-        self.host().graph.inputs.iter().map(tensor).collect()
+        self.inputs().into_iter().zip(&self.host().graph.inputs).map(tensor).collect()
     }
 }
 
