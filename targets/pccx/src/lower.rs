@@ -83,16 +83,6 @@ pub struct Executable {
     pub host: Host,
 }
 
-/// Why the host computes what it does in a graph: operator and reason of each node it computes.
-pub fn host_nodes(graph: &Graph, options: &Options) -> Vec<(Node, String)> {
-    let plan = Plan::new(graph, options);
-    let reason = |step: &Step| match &step.work {
-        Work::Host(reason) => Some((plan.graph.node(*step.nodes.last()?).clone(), reason.clone())),
-        _ => None,
-    };
-    plan.steps.iter().filter_map(reason).collect()
-}
-
 /// Compiles a graph whose shapes are known. `weights` keeps what was quantised, for further graphs of
 /// the same constants.
 ///

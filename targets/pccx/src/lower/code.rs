@@ -173,12 +173,12 @@ impl Code {
 
     /// Moves values within L2.
     pub fn copy(&mut self, src: u32, dst: u32, values: usize) {
-        let memcpy = Memcpy { dest_addr: dst, src_addr: src, is_async: true, ..Memcpy::default() };
         self.transfer(values, |words, shape_ptr_addr| Memcpy {
-            dest_addr: memcpy.dest_addr + words,
-            src_addr: memcpy.src_addr + words,
+            dest_addr: dst + words,
+            src_addr: src + words,
             shape_ptr_addr,
-            ..memcpy
+            is_async: true,
+            ..Memcpy::default()
         });
     }
 

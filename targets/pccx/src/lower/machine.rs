@@ -108,7 +108,7 @@ impl<'a> Lowering<'a> {
         }
         for &id in step.operands.iter().chain(&step.results) {
             if self.next_use(id).is_none() {
-                self.drop(id);
+                self.forget(id);
             }
         }
         self.pinned.clear();
@@ -178,7 +178,7 @@ impl<'a> Lowering<'a> {
                 return Err(LowerError::L2Full { node, values, largest, l2_words: self.l2_words });
             };
             self.store(id);
-            self.drop(id);
+            self.forget(id);
         }
     }
 
@@ -202,15 +202,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// A value is no longer in L2.
-    fn drop(&mut self, id: ValueId) {
+    pub fn forget(&mut self, id: ValueId) {
         if let Some(region) = self.in_l2.remove(&id) {
             self.release(region);
         }
-    }
-
-    /// A value of a step's own is not needed in L2 any more.
-    pub fn forget(&mut self, id: ValueId) {
-        self.drop(id);
     }
 
     /// A value is in L2.

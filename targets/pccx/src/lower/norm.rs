@@ -89,8 +89,7 @@ impl Lowering<'_> {
         self.code.cvo(CvoFunc::ReduceSum, row, numbers.share + 1, length, PLAIN);
         self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, PLAIN);
         let mean = self.allocate(WORD_LANES)?;
-        let root = Region { base: numbers.root, values: 1 };
-        self.code.copy(root.base, mean.base, 1);
+        self.code.copy(numbers.root, mean.base, 1);
         self.scale([mean.base, minus, mean.base], true, 1, PLAIN)?;
         self.scale([ones.base, mean.base, row], true, length, ADD)?;
         self.release(mean);
