@@ -92,14 +92,7 @@ impl Decoder {
     ///
     /// Errors: no tokens, tokens that are not of the vocabulary, more than the capacity; then none is taken.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
-        let (position, found, limit) = (self.position, tokens.len(), self.capacity);
-        if position + found > limit {
-            return Err(DecoderError::TooLong { position, found, limit }.into());
-        }
-        let vocabulary = self.model.config().vocabulary;
-        if let Some(&token) = tokens.iter().find(|&&token| token >= vocabulary) {
-            return Err(DecoderError::Token { token, vocabulary }.into());
-        }
+        self.model.config().check_tokens(self.position, self.capacity, tokens)?;
         let mut taken = Err(DecoderError::NoTokens.into());
         let mut cycles = 0;
         for tokens in tokens.chunks(self.options.m_tile) {

@@ -132,6 +132,20 @@ impl DecoderConfig {
         Ok(())
     }
 
+    /// Whether tokens may follow `position` others in a text of at most `limit`.
+    ///
+    /// Errors: more than there is room for, one that is not in the vocabulary. No token at all is none.
+    pub fn check_tokens(&self, position: usize, limit: usize, tokens: &[usize]) -> Result<(), DecoderError> {
+        let (found, vocabulary) = (tokens.len(), self.vocabulary);
+        if position.saturating_add(found) > limit {
+            return Err(DecoderError::TooLong { position, found, limit });
+        }
+        match tokens.iter().find(|&&token| token >= vocabulary) {
+            Some(&token) => Err(DecoderError::Token { token, vocabulary }),
+            None => Ok(()),
+        }
+    }
+
     /// Heads of queries that share a head of keys.
     pub fn group(&self) -> usize {
         self.heads / self.kv_heads.max(1)

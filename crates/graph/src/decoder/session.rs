@@ -45,14 +45,7 @@ impl Session {
     /// Errors: no token, one that is not in the vocabulary, or more than the capacity has room for;
     /// then none is taken.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Vec<f32>, DecoderError> {
-        let (vocabulary, limit) = (self.config.vocabulary, self.capacity);
-        let (position, found) = (self.position, tokens.len());
-        if position + found > limit {
-            return Err(DecoderError::TooLong { position, found, limit });
-        }
-        if let Some(&token) = tokens.iter().find(|&&token| token >= vocabulary) {
-            return Err(DecoderError::Token { token, vocabulary });
-        }
+        self.config.check_tokens(self.position, self.capacity, tokens)?;
         let mut logits = Err(DecoderError::NoTokens);
         for &token in tokens {
             logits = Ok(self.take_one(token)?);
