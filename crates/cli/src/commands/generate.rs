@@ -19,6 +19,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         target: args.target.clone(),
         tokens: args.tokens,
         options: args.options.iter().cloned().collect(),
+        files: args.output.is_some(),
     };
     let Some(prompt) = &args.prompt else {
         let report = with_bar("texts", |context| accuracy(&request, args.held_out.as_deref(), context))?;

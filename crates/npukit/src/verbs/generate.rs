@@ -27,6 +27,8 @@ pub struct Request {
     pub options: BTreeMap<String, String>,
     /// Most tokens to generate, as far as the model has room; 256 when none.
     pub tokens: Option<usize>,
+    /// Whether the files of the last step's program are wanted.
+    pub files: bool,
 }
 
 /// What was generated.
@@ -89,7 +91,7 @@ struct Generated {
 }
 
 /// Lets the model continue `prompt`; `show` is told the prompt as the model reads it, then each token as it comes.
-/// Also gives the files of the last step's program, where a machine ran one.
+/// Also gives the files of the last step's program, where a machine ran one and they are wanted.
 pub fn generate(
     request: &Request,
     prompt: &str,
@@ -111,7 +113,8 @@ pub fn generate(
         Some(program) => Some(time::Report::new(&**program, program.time(&TimeOptions::default())?)),
         None => None,
     };
-    let files = program.map(|program| program.files()).transpose()?.unwrap_or_default();
+    let wanted = program.filter(|_| request.files);
+    let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
         model: language.model.config().name.clone(),
         target: generator.name(),

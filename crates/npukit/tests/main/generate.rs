@@ -70,7 +70,7 @@ fn tokens_come_one_by_one() {
 fn a_machine_generates_with_a_clock() {
     let files = Memory::default();
     for target in ["pccx", "pccx:extended"] {
-        let request = Request { target: Some(target.to_owned()), ..Request::default() };
+        let request = Request { target: Some(target.to_owned()), files: true, ..Request::default() };
         let (report, written) = generate(&request, "987+654=", &mut |_| (), files.context()).unwrap();
         assert_eq!((report.answer.as_str(), report.ended), ("1641", true), "{target}");
         let step = report.step.unwrap();
