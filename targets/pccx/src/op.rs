@@ -198,6 +198,13 @@ pub struct CvoFlags {
     pub accm: bool,
 }
 
+impl CvoFlags {
+    /// None of them.
+    pub const PLAIN: Self = Self { sub_emax: false, recip_scale: false, accm: false };
+    /// Adds to the destination.
+    pub const ADD: Self = Self { accm: true, ..Self::PLAIN };
+}
+
 /// Operands of CVO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cvo {

@@ -17,8 +17,6 @@ use crate::host::{HostStep, Tokens};
 use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
 
-const PLAIN: CvoFlags = CvoFlags { sub_emax: false, recip_scale: false, accm: false };
-
 /// Most chances in L2 at a time: a quarter of the published one.
 const MOST_CHANCES: usize = 114_688 * WORD_LANES / 4;
 
@@ -73,10 +71,10 @@ impl Lowering<'_> {
 
     /// The softmax of what the last product left, with its largest taken off.
     fn softmax(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
-        let shifted = CvoFlags { sub_emax: true, ..PLAIN };
+        let shifted = CvoFlags { sub_emax: true, ..CvoFlags::PLAIN };
         self.code.cvo(CvoFunc::Exp, scores.base, scores.base, count, shifted);
-        self.code.cvo(CvoFunc::ReduceSum, scores.base, scores.head(), count, PLAIN);
-        let share = CvoFlags { recip_scale: true, ..PLAIN };
+        self.code.cvo(CvoFunc::ReduceSum, scores.base, scores.head(), count, CvoFlags::PLAIN);
+        let share = CvoFlags { recip_scale: true, ..CvoFlags::PLAIN };
         self.scale([scores.base, scores.head(), dst], true, count, share)
     }
 
@@ -151,7 +149,7 @@ impl Lowering<'_> {
         if extensions {
             for (row, &(sight, count)) in rows.iter().enumerate() {
                 let scales = self.fetch(sight.scales)?;
-                self.code.cvo(CvoFunc::Mul, scales.base, chances.at(row * most), count, PLAIN);
+                self.code.cvo(CvoFunc::Mul, scales.base, chances.at(row * most), count, CvoFlags::PLAIN);
             }
             rows.iter().for_each(|(sight, _)| self.forget(sight.scales));
             return Ok(());

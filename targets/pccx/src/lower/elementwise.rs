@@ -8,9 +8,6 @@ use super::machine::Lowering;
 use super::movement::{Run, is_identity};
 use crate::op::{CvoFlags, CvoFunc};
 
-const PLAIN: CvoFlags = CvoFlags { sub_emax: false, recip_scale: false, accm: false };
-const ADD: CvoFlags = CvoFlags { accm: true, ..PLAIN };
-
 impl Lowering<'_> {
     pub(super) fn function(
         &mut self,
@@ -20,7 +17,7 @@ impl Lowering<'_> {
     ) -> Result<(), LowerError> {
         let source = self.fetch(x)?;
         let region = self.like(x)?;
-        self.code.cvo(function, source.base, region.base, source.values, PLAIN);
+        self.code.cvo(function, source.base, region.base, source.values, CvoFlags::PLAIN);
         self.place(result, region);
         Ok(())
     }
@@ -28,7 +25,7 @@ impl Lowering<'_> {
     pub(super) fn factor(&mut self, factor: f32, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, scalar) = (self.fetch(x)?, self.scalar(factor)?);
         let region = self.like(x)?;
-        self.scale([source.base, scalar, region.base], true, source.values, PLAIN)?;
+        self.scale([source.base, scalar, region.base], true, source.values, CvoFlags::PLAIN)?;
         self.place(result, region);
         Ok(())
     }
@@ -45,7 +42,7 @@ impl Lowering<'_> {
         let source = self.fetch(x)?;
         let region = self.allocate(source.values)?;
         self.sigmoid_of(source.base, region.base, source.values, alpha)?;
-        self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, PLAIN);
+        self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, CvoFlags::PLAIN);
         self.place(result, region);
         Ok(())
     }
@@ -54,16 +51,16 @@ impl Lowering<'_> {
     fn sigmoid_of(&mut self, src: u32, dst: u32, values: usize, alpha: f32) -> Result<(), LowerError> {
         let (minus, one) = (self.scalar(-alpha)?, self.scalar(1.0)?);
         let ones = self.keep(&format!("{values} ones"), || vec![1.0; values])?;
-        self.scale([src, minus, dst], true, values, PLAIN)?;
-        self.code.cvo(CvoFunc::Exp, dst, dst, values, PLAIN);
-        self.scale([ones.base, one, dst], true, values, ADD)?;
-        self.code.cvo(CvoFunc::Recip, dst, dst, values, PLAIN);
+        self.scale([src, minus, dst], true, values, CvoFlags::PLAIN)?;
+        self.code.cvo(CvoFunc::Exp, dst, dst, values, CvoFlags::PLAIN);
+        self.scale([ones.base, one, dst], true, values, CvoFlags::ADD)?;
+        self.code.cvo(CvoFunc::Recip, dst, dst, values, CvoFlags::PLAIN);
         Ok(())
     }
 
     pub(super) fn square(&mut self, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let region = self.turn(x)?;
-        self.code.cvo(CvoFunc::Mul, region.base, region.base, region.values, PLAIN);
+        self.code.cvo(CvoFunc::Mul, region.base, region.base, region.values, CvoFlags::PLAIN);
         self.place(result, region);
         Ok(())
     }
@@ -86,11 +83,11 @@ impl Lowering<'_> {
         };
         match binary.kind {
             BinaryKind::Mul => {
-                self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, PLAIN);
+                self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, CvoFlags::PLAIN);
             }
             kind => {
                 let sign = self.scalar(if kind == BinaryKind::Sub { -1.0 } else { 1.0 })?;
-                self.scale([source.base, sign, region.base], true, source.values, ADD)?;
+                self.scale([source.base, sign, region.base], true, source.values, CvoFlags::ADD)?;
             }
         }
         self.place(result, region);

@@ -50,8 +50,7 @@ impl Lowering<'_> {
         }
         self.code.copy(source, rest.base, m * k);
         let minus = self.scalar(-1.0)?;
-        let add = CvoFlags { accm: true, ..CvoFlags::default() };
-        self.scale([kept.base, minus, rest.base], true, m * k, add)?;
+        self.scale([kept.base, minus, rest.base], true, m * k, CvoFlags::ADD)?;
         self.release(kept);
         Ok(rest)
     }

@@ -10,9 +10,6 @@ use super::plan::Norm;
 use crate::config::WORD_LANES;
 use crate::op::{CvoFlags, CvoFunc};
 
-const PLAIN: CvoFlags = CvoFlags { sub_emax: false, recip_scale: false, accm: false };
-const ADD: CvoFlags = CvoFlags { accm: true, ..PLAIN };
-
 /// Words of a norm's numbers: 1/N, a sum, 1, epsilon, and the root of their mean.
 struct Numbers {
     /// 1 / N; sums go into the next word.
@@ -44,17 +41,17 @@ impl Lowering<'_> {
                 false => (from, from == source.base),
             };
             self.code.copy(from, squares.base, row);
-            self.code.cvo(CvoFunc::Mul, from, squares.base, row, PLAIN);
-            self.code.cvo(CvoFunc::ReduceSum, squares.base, numbers.share + 1, row, PLAIN);
-            self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, PLAIN);
-            self.code.cvo(CvoFunc::Scale, numbers.one, numbers.root, 1, ADD);
+            self.code.cvo(CvoFunc::Mul, from, squares.base, row, CvoFlags::PLAIN);
+            self.code.cvo(CvoFunc::ReduceSum, squares.base, numbers.share + 1, row, CvoFlags::PLAIN);
+            self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, CvoFlags::PLAIN);
+            self.code.cvo(CvoFunc::Scale, numbers.one, numbers.root, 1, CvoFlags::ADD);
             let root = if owns { from - 1 } else { numbers.root };
-            self.code.cvo(CvoFunc::Sqrt, numbers.root, root, 1, PLAIN);
-            self.scale([from, root, to], owns, row, CvoFlags { recip_scale: true, ..PLAIN })?;
-            self.code.cvo(CvoFunc::Mul, gain.base, to, row, PLAIN);
+            self.code.cvo(CvoFunc::Sqrt, numbers.root, root, 1, CvoFlags::PLAIN);
+            self.scale([from, root, to], owns, row, CvoFlags { recip_scale: true, ..CvoFlags::PLAIN })?;
+            self.code.cvo(CvoFunc::Mul, gain.base, to, row, CvoFlags::PLAIN);
             if let Some(bias) = bias {
                 let one = self.scalar(1.0)?;
-                self.scale([bias.base, one, to], true, row, ADD)?;
+                self.scale([bias.base, one, to], true, row, CvoFlags::ADD)?;
             }
         }
         [Some(squares), Some(gain), bias].into_iter().flatten().for_each(|region| self.release(region));
@@ -86,12 +83,12 @@ impl Lowering<'_> {
     fn take_mean_off(&mut self, numbers: &Numbers, row: u32, length: usize) -> Result<(), LowerError> {
         let ones = self.keep(&format!("{length} ones"), || vec![1.0; length])?;
         let minus = self.scalar(-1.0)?;
-        self.code.cvo(CvoFunc::ReduceSum, row, numbers.share + 1, length, PLAIN);
-        self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, PLAIN);
+        self.code.cvo(CvoFunc::ReduceSum, row, numbers.share + 1, length, CvoFlags::PLAIN);
+        self.code.cvo(CvoFunc::Scale, numbers.share, numbers.root, 1, CvoFlags::PLAIN);
         let mean = self.allocate(WORD_LANES)?;
         self.code.copy(numbers.root, mean.base, 1);
-        self.scale([mean.base, minus, mean.base], true, 1, PLAIN)?;
-        self.scale([ones.base, mean.base, row], true, length, ADD)?;
+        self.scale([mean.base, minus, mean.base], true, 1, CvoFlags::PLAIN)?;
+        self.scale([ones.base, mean.base, row], true, length, CvoFlags::ADD)?;
         self.release(mean);
         Ok(())
     }

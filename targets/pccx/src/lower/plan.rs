@@ -148,7 +148,10 @@ impl Plan {
         all.chain(&self.graph.outputs).for_each(|&id| *uses.entry(id).or_default() += 1);
         let mut index = 0;
         while let Some(step) = self.steps.get(index) {
-            let sum = matches!(step.work, Work::Binary(BinaryKind::Add));
+            if !matches!(step.work, Work::Binary(BinaryKind::Add)) {
+                index += 1;
+                continue;
+            }
             let (nodes, operands) = (step.nodes.clone(), step.operands.clone());
             let product = |id: &ValueId| {
                 let maker = self.steps.iter().position(|step| step.results.contains(id))?;
@@ -156,7 +159,7 @@ impl Plan {
                 let alone = uses.get(id) == Some(&1) && product.bias.is_none() && !product.adds;
                 alone.then_some((maker, *id))
             };
-            let found = operands.iter().rev().find_map(product).filter(|_| sum);
+            let found = operands.iter().rev().find_map(product);
             let other = found.and_then(|(_, id)| operands.iter().find(|other| **other != id));
             if let (Some((maker, _)), Some(&other)) = (found, other) {
                 let mut product = self.steps.remove(maker);

@@ -11,8 +11,6 @@ use super::plan::Rotary;
 use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
 
-const PLAIN: CvoFlags = CvoFlags { sub_emax: false, recip_scale: false, accm: false };
-
 impl Lowering<'_> {
     pub(super) fn rotate(&mut self, rotary: &Rotary, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let head = rotary.head;
@@ -26,12 +24,11 @@ impl Lowering<'_> {
         let region = self.turn(x)?;
         for (index, position) in rotary.positions.iter().enumerate() {
             let (start, at) = (index * head, position * head);
-            self.code.cvo(CvoFunc::Mul, cosines.at(at), region.at(start), head, PLAIN);
-            self.code.cvo(CvoFunc::Mul, sines.at(at), turned.at(start), head, PLAIN);
+            self.code.cvo(CvoFunc::Mul, cosines.at(at), region.at(start), head, CvoFlags::PLAIN);
+            self.code.cvo(CvoFunc::Mul, sines.at(at), turned.at(start), head, CvoFlags::PLAIN);
         }
         let one = self.scalar(1.0)?;
-        let add = CvoFlags { accm: true, ..PLAIN };
-        self.scale([turned.base, one, region.base], true, source.values, add)?;
+        self.scale([turned.base, one, region.base], true, source.values, CvoFlags::ADD)?;
         self.release(turned);
         self.place(result, region);
         Ok(())
