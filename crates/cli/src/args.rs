@@ -44,6 +44,8 @@ pub enum Command {
     Asm(AsmArgs),
     /// Disassemble a program
     Disasm(DisasmArgs),
+    /// Find what is wrong with a program or an artifact without running it
+    Lint(LintArgs),
     /// Lay out the text of a program
     Format(FormatArgs),
     /// Print an instruction set, or one of its instructions
@@ -97,6 +99,17 @@ pub struct LoweringArgs {
     /// An option of the target's own, as `isa=ext`; may be given several times
     #[arg(long = "option", value_name = "KEY=VALUE", value_parser = target_option)]
     pub options: Vec<(String, String)>,
+}
+
+/// What a program means where hardware computes something else than its instructions say.
+#[derive(Debug, Args)]
+pub struct MeaningArgs {
+    /// Take the instructions one after the other even where the hardware computes something else
+    #[arg(long, conflicts_with = "hardware")]
+    pub sequential: bool,
+    /// Compute what the hardware computes, even where the instructions say something else
+    #[arg(long)]
+    pub hardware: bool,
 }
 
 /// How a model's numeric range is chosen.
@@ -213,6 +226,12 @@ pub struct RunArgs {
     /// float on the machine's operands. All are real values in the model's scale.
     #[arg(long, value_name = "DUMP.npz")]
     pub dump: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// Stop at an instruction that reads memory which nobody has written
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// `npu eval`
@@ -246,6 +265,9 @@ pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub board: BoardArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
     /// Whose cycles to report: `model` (the default; as the hardware takes them) or `estimator` (as published)
     #[arg(long, value_name = "MODEL")]
     pub clock: Option<String>,
@@ -422,6 +444,17 @@ pub struct DisasmArgs {
     /// File for the listing instead of standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+}
+
+/// `npu lint`
+#[derive(Debug, Args)]
+pub struct LintArgs {
+    /// An artifact's manifest, a file of words, or assembly text
+    #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
+    pub path: String,
+    /// `tcu:PRESET` or `tcu:path/to/file.tarch`; an artifact knows it
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
 }
 
 /// `npu format`

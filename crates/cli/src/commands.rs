@@ -10,6 +10,7 @@ mod eval;
 mod generate;
 mod isa;
 mod layers;
+mod lint;
 mod run;
 mod targets;
 mod time;
@@ -19,11 +20,12 @@ mod zoo;
 use std::collections::BTreeMap;
 
 use npukit::verbs::Source;
-use npukit::{Calibration, Context, InputFile, ModelOptions, RescaleMode};
+use npukit::{Calibration, Context, InputFile, Meaning, ModelOptions, RescaleMode};
 
 use crate::answer::Answer;
 use crate::args::{
-    CalibrationArgs, Cli, Command, LoweringArgs, ModelArgs, ModelSourceArgs, Rescale, Resize, SourceArgs,
+    CalibrationArgs, Cli, Command, LoweringArgs, MeaningArgs, ModelArgs, ModelSourceArgs, Rescale, Resize,
+    SourceArgs,
 };
 use crate::disk::Disk;
 use crate::failure::Failure;
@@ -42,6 +44,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Generate(args) => generate::run(args, cli.json),
         Command::Asm(args) => asm::asm(args),
         Command::Disasm(args) => asm::disasm(args),
+        Command::Lint(args) => lint::run(args),
         Command::Format(args) => asm::format(args),
         Command::Isa(args) => isa::run(args),
         Command::Bench(args) => bench::run(args),
@@ -107,6 +110,14 @@ fn model_source(args: &ModelSourceArgs, calibrating: &CalibrationArgs) -> Source
         options: lowering_options(&args.lowering),
         model: model_options(&args.reading),
         calibration: calibration(calibrating),
+    }
+}
+
+fn meaning(args: &MeaningArgs) -> Meaning {
+    match (args.sequential, args.hardware) {
+        (true, _) => Meaning::Sequential,
+        (_, true) => Meaning::Hardware,
+        _ => Meaning::Agreed,
     }
 }
 

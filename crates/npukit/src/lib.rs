@@ -22,7 +22,7 @@ pub use error::Error;
 pub use inputs::InputFile;
 pub use model::ModelOptions;
 pub use npukit_graph::quantise::Method as QuantiseMethod;
-pub use npukit_target::{ArtifactFile, ReadError, Reader, TargetError};
+pub use npukit_target::{ArtifactFile, Meaning, ReadError, Reader, TargetError};
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use targets::{default_target, resolve, target, targets};
@@ -33,8 +33,8 @@ pub mod report {
     pub use crate::rescale::{LayerExponent, Measured, Report as RescaleReport};
     pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use npukit_target::{
-        FlagTime, HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Roofline, Saturation,
-        TimeReport, UnitTime,
+        Finding, FlagTime, HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Roofline,
+        Saturation, Severity, TimeReport, UnitTime,
     };
 }
 

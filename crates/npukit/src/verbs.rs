@@ -9,6 +9,7 @@ pub mod demo;
 pub mod eval;
 pub mod generate;
 pub mod isa;
+pub mod lint;
 pub mod list;
 pub mod run;
 pub mod time;

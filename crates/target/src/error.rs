@@ -4,6 +4,7 @@ use std::error::Error;
 
 use miette::Diagnostic;
 
+use crate::lint::Finding;
 use crate::report::Problem;
 
 /// Why a target could not do what was asked.
@@ -30,6 +31,21 @@ pub enum TargetError {
     /// Nodes of the model cannot be lowered; all of them are listed.
     #[error("{} of the model cannot be compiled for this target:{}", count(.0.len()), lines(.0))]
     Refused(Vec<Problem>),
+    /// The released hardware computes something else than the instructions say; all places are listed.
+    #[error("the hardware computes something else than this program says:{}", findings(.0))]
+    #[diagnostic(help(
+        "`--sequential` takes the instructions one after the other, `--hardware` computes what the hardware does"
+    ))]
+    Differs(Vec<Finding>),
+    /// A program that gives other outputs when it runs again.
+    #[error("output `{output}` of run {time} is not that of the first run on the same inputs")]
+    #[diagnostic(help("the program relies on memory that it changes itself, and that no driver sets again"))]
+    Unrepeatable {
+        /// Name of the output.
+        output: String,
+        /// Which run, from 1.
+        time: u32,
+    },
     /// Text that is wrong at places it can point to.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -54,6 +70,21 @@ impl TargetError {
 fn count(nodes: usize) -> String {
     if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
+
+fn findings(findings: &[Finding]) -> String {
+    let line = |finding: &Finding| {
+        let place = finding.instruction.map_or_else(String::new, |index| format!("instruction {index}"));
+        let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
+        format!("\n  {place}{layer}: {}", finding.message)
+    };
+    let shown = findings.iter().take(MOST_FINDINGS).map(line);
+    let more = findings.len().saturating_sub(MOST_FINDINGS);
+    let rest = (more > 0).then(|| format!("\n  and {more} more: `npu lint` lists them"));
+    shown.chain(rest).collect()
+}
+
+/// Findings that an error spells out.
+const MOST_FINDINGS: usize = 10;
 
 fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|p| format!("\n  {} ({}): {}; {}", p.node, p.op, p.reason, p.hint)).collect()

@@ -9,10 +9,12 @@ mod benchmark;
 mod breakdown;
 mod error;
 mod generator;
+mod lint;
 mod port;
 mod program;
 mod read;
 mod report;
+mod run_options;
 mod target;
 mod time;
 mod vectors;
@@ -21,10 +23,12 @@ pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, Spent};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
+pub use lint::{Finding, Severity};
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
 pub use read::{ReadError, Reader, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, Problem, ProgramReport, Saturation, Saturations};
+pub use run_options::{Meaning, RunOptions, Unset};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};
 pub use time::{
     Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,

@@ -5,8 +5,10 @@ use std::io::Write;
 use npukit_numeric::Tensor;
 
 use crate::error::TargetError;
+use crate::lint::Finding;
 use crate::port::Port;
 use crate::report::{ProgramReport, Saturations};
+use crate::run_options::RunOptions;
 use crate::time::{TimeOptions, TimeReport};
 
 /// Inputs of one sample, by name. A tensor has the port's `shape`, or its `vectors`.
@@ -76,9 +78,24 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("compile"))
     }
 
-    /// Runs one sample, bit-exactly.
-    fn run(&self, _inputs: &Inputs) -> Result<RunResult, TargetError> {
+    /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.
+    ///
+    /// Errors: those of [`Self::run_with`].
+    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+        self.run_with(inputs, &RunOptions::default())
+    }
+
+    /// Runs one sample, bit-exactly, as the options say.
+    ///
+    /// Errors: inputs that do not fit, what the machine faults on, [`TargetError::Differs`] when hardware would
+    /// compute something else and the options do not choose, [`TargetError::Unrepeatable`].
+    fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         Err(self.unsupported("run"))
+    }
+
+    /// What is wrong with the program, in the order of its instructions.
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        Err(self.unsupported("lint"))
     }
 
     /// Says how long it takes.

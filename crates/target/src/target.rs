@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::benchmark::Benchmark;
 use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
+use crate::lint::Finding;
 use crate::program::Compiled;
 use crate::read::Reader;
 use crate::report::Problem;
@@ -207,6 +208,13 @@ pub trait Instance: Send + Sync {
     /// Words to text, in one of the forms of [`Instance::listings`].
     fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<Disassembled, TargetError> {
         Err(self.unsupported("disasm"))
+    }
+
+    /// What is wrong with a program of words, in the order of its instructions. `name` is the file's, for errors.
+    ///
+    /// Errors: bytes that are no words of the instruction set.
+    fn lint(&self, _name: &str, _bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+        Err(self.unsupported("lint"))
     }
 
     /// The error of a part that is not there.

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::run_options::Meaning;
+
 /// What timing is asked beyond the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeOptions {
     /// The target's own options, by name.
     pub options: BTreeMap<String, String>,
+    /// What counts where hardware computes something else than the instructions say; cycles are the same.
+    pub meaning: Meaning,
 }
 
 /// What bounds the time from below, whatever the program does, in cycles.

@@ -4,7 +4,7 @@ use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::layers::{choices, host_steps, outputs, saturations};
 use super::truth::{quantisation, rescaling, truth};
-use super::{input_files, source, with_bar};
+use super::{input_files, meaning, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::write_all;
@@ -18,6 +18,8 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         raw: args.raw,
         compare: args.compare,
         dump: args.dump.is_some(),
+        meaning: meaning(&args.meaning),
+        check: args.check,
     };
     let (report, files) = with_bar("samples", |context| run_verb(&request, context))?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));

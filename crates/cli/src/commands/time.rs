@@ -6,7 +6,7 @@ use npukit::report::{FlagTime, KindTime, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use super::layers::{above, cycles, latency, layers};
-use super::{source, without_bar};
+use super::{meaning, source, without_bar};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
 use crate::disk::Staged;
@@ -18,6 +18,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         source: source(&args.source, &args.calibration),
         options: options(args),
         from_samples: args.from_samples.clone(),
+        meaning: meaning(&args.meaning),
         trace_extension: args.trace.as_ref().and_then(|path| Some(path.extension()?.to_str()?.to_owned())),
     };
     let paths = [&args.trace, &args.cycles, &args.samples, &args.by_instruction];

@@ -1,12 +1,15 @@
 //! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, HostStepReport, PortError, RunResult, Saturation, Saturations};
+use npukit_target::{
+    Compiled, HostStepReport, Meaning, PortError, RunOptions, RunResult, Saturation, Saturations, Unset,
+};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -32,7 +35,33 @@ pub struct Request {
     pub compare: bool,
     /// Gives every tensor.
     pub dump: bool,
+    /// What counts where hardware computes something else than the instructions say.
+    pub meaning: Meaning,
+    /// Makes reading memory that nobody has written a fault.
+    pub check: bool,
 }
+
+impl Request {
+    /// How the machine runs a sample: an artifact on memory that holds anything, as a board's does, the first
+    /// sample twice in a row.
+    fn run_options(&self) -> impl Fn(usize) -> RunOptions + Sync + use<> {
+        let is_artifact = artifact_target(&self.source.path).is_some();
+        let unset = match (self.check, is_artifact) {
+            (true, _) => Unset::Poison,
+            (false, true) => Unset::Garbage(GARBAGE),
+            (false, false) => Unset::Zero,
+        };
+        let meaning = self.meaning;
+        move |sample| {
+            let times = if is_artifact && sample == 0 { TWICE } else { NonZeroU32::MIN };
+            RunOptions { meaning, unset, times }
+        }
+    }
+}
+
+/// Seed of what lies in memory before an artifact runs.
+const GARBAGE: u64 = 0x6E70_756B;
+const TWICE: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,7 +123,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let compiled = &*compiled;
     let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
     let samples = inputs::samples(&request.inputs, &compiled.inputs(), context.reader, Some(&read_text))?;
-    let (stacks, saturations) = machine(compiled, &samples, context.progress)?;
+    let (stacks, saturations) = machine_with(compiled, &samples, request.run_options(), context.progress)?;
     let mut files = Files { outputs: npz(&stacks, request.raw)?, dump: None };
     let (mut comparison, mut layers) = (None, None);
     if let Some(origin) = &origin {
@@ -142,14 +171,24 @@ pub(crate) fn machine(
     samples: &[Sample],
     progress: &Progress<'_>,
 ) -> Result<(Vec<Stack>, Saturations), Error> {
+    machine_with(compiled, samples, |_| RunOptions::default(), progress)
+}
+
+/// The same, the sample at a place with the options for it.
+fn machine_with(
+    compiled: &dyn Compiled,
+    samples: &[Sample],
+    options: impl Fn(usize) -> RunOptions + Sync,
+    progress: &Progress<'_>,
+) -> Result<(Vec<Stack>, Saturations), Error> {
     let done = AtomicUsize::new(0);
     progress(0, samples.len());
-    let one = |sample: &Sample| {
-        let result = compiled.run(sample);
+    let one = |(place, sample): (usize, &Sample)| {
+        let result = compiled.run_with(sample, &options(place));
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
         result
     };
-    let results: Vec<RunResult> = samples.par_iter().map(one).collect::<Result<_, _>>()?;
+    let results: Vec<RunResult> = samples.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
     let mut saturations = Saturations::default();
     results.iter().for_each(|result| saturations.add(&result.saturations));
     Ok((stacks(compiled, results), saturations))

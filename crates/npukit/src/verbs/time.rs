@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use npukit_target::{Compiled, InstructionTime, ProgramReport, TimeOptions, TimeReport};
+use npukit_target::{Compiled, InstructionTime, Meaning, ProgramReport, TimeOptions, TimeReport};
 use serde::Serialize;
 
 use super::{Program, Source};
@@ -19,6 +19,8 @@ pub struct Request {
     pub options: BTreeMap<String, String>,
     /// A file of what the hardware's sampling unit gave, to report instead of what we compute.
     pub from_samples: Option<String>,
+    /// What counts where hardware computes something else than the instructions say.
+    pub meaning: Meaning,
     /// File name extension of the trace, without the dot: that of a format of the target's own tools, if it
     /// has one of that name.
     pub trace_extension: Option<String>,
@@ -64,7 +66,7 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 /// Times a program as asked, and fills what is to be filled.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let Program { compiled, origin } = request.source.program(context)?;
-    let options = TimeOptions { options: request.options.clone() };
+    let options = TimeOptions { options: request.options.clone(), meaning: request.meaning };
     let time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
         None => compiled.time(&options)?,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use npukit_numeric::Tensor;
 use npukit_target::{
     ArtifactFile, Compiled, HostStepReport, Inputs, KindTime, Layer, LayerTime, Output, Port, PortError,
-    ProgramReport, Roofline, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ProgramReport, Roofline, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions,
+    TimeReport,
 };
 
 use crate::artifact::Model;
@@ -128,7 +129,7 @@ impl Compiled for Model {
         write(self)
     }
 
-    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
         let ran = self.executable.run(&integers).map_err(TargetError::failed)?;
         let mut outputs = Vec::new();

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    Compiled, Inputs, KindTime, MemoryReport, Output, Port, PortError, ProgramReport, Roofline, RunResult,
-    Saturations, TargetError, TimeOptions, TimeReport, UnitTime,
+    Compiled, Inputs, KindTime, MemoryReport, Output, Port, PortError, ProgramReport, Roofline, RunOptions,
+    RunResult, Saturations, TargetError, TimeOptions, TimeReport, UnitTime,
 };
 
 use crate::activity::{Counts, Table, Timeline, port_names};
@@ -117,7 +117,7 @@ impl Compiled for DrraProgram {
         self.artifact.outputs.iter().map(port).collect()
     }
 
-    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         let (image, saturated) = self.image(inputs)?;
         let mut machine = self.machine(&image)?;
         machine.run(DEFAULT_LIMIT, &mut ()).map_err(TargetError::failed)?;

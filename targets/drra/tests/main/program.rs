@@ -60,7 +60,8 @@ fn time_says_what_ports_and_instructions_took() {
     let units: Vec<(&str, u64)> = time.units.iter().map(|unit| (unit.unit.as_str(), unit.busy)).collect();
     assert_eq!(units.len(), 4);
     assert!(units.contains(&("(0, 0) iosram_both 1 output_buffer", 2)), "{units:?}");
-    let options = TimeOptions { options: [("clock-mhz".to_owned(), "13".to_owned())].into() };
+    let options =
+        TimeOptions { options: [("clock-mhz".to_owned(), "13".to_owned())].into(), ..TimeOptions::default() };
     assert_eq!(program.time(&options).unwrap().milliseconds, Some(0.001));
 }
 

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport, RunResult,
-    Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport,
+    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use super::time;
@@ -108,7 +108,7 @@ impl Compiled for OpuProgram {
         artifact::write(&self.program).map_err(TargetError::failed)
     }
 
-    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
         let packed = packed.collect::<Result<Vec<Packed>, _>>().map_err(TargetError::failed)?;
         let saturated = packed.iter().map(|input| input.saturated).sum();

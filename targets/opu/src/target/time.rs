@@ -219,7 +219,7 @@ mod tests {
 
     fn options(options: &[(&str, &str)]) -> TimeOptions {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned()));
-        TimeOptions { options: options.collect() }
+        TimeOptions { options: options.collect(), ..TimeOptions::default() }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::Write;
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
     ArtifactFile, Compiled, HostStepReport, Inputs, Layer, LayerWork, MemoryReport, Output, Port, PortError,
-    ProgramReport, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
+    ProgramReport, RunOptions, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use crate::check::program_warnings;
@@ -158,7 +158,7 @@ impl Compiled for PccxProgram {
         ])
     }
 
-    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         let tensors = self.tensors(inputs).map_err(TargetError::failed)?;
         let program = &self.executable.program;
         let results =

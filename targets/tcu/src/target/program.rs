@@ -12,8 +12,8 @@ use std::io::Write;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport, RunResult,
-    Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport, RunOptions,
+    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use crate::program::{Binding, HostStep, MemoryUse, Program};
@@ -143,7 +143,7 @@ impl Compiled for TcuProgram {
         artifact::write(&self.program).map_err(TargetError::failed)
     }
 
-    fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
         let packed = packed.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
         let saturated_inputs = packed.iter().map(|input| input.saturated).sum();

@@ -16,7 +16,8 @@ use crate::clock::any_op;
 use crate::shared::shared;
 
 fn options(given: &[(&str, &str)]) -> TimeOptions {
-    TimeOptions { options: given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect() }
+    let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    TimeOptions { options, ..TimeOptions::default() }
 }
 
 /// A program as it comes from its files. Layers are given by their numbers of instructions; what they

@@ -134,7 +134,7 @@ impl Program<'_> {
         value: impl Fn(&TimeReport, f64) -> Result<f64, TargetError>,
     ) -> Result<Found, TargetError> {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let time = self.compiled.time(&TimeOptions { options })?;
+        let time = self.compiled.time(&TimeOptions { options, ..TimeOptions::default() })?;
         let cycles = time.cycles.get(&time.model).copied().unwrap_or_default() as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         Ok(Found { value: value(&time, cycles)?, above_bound, layers: layers(&time, figure.layers)? })

@@ -1,0 +1,35 @@
+//! `npu lint`
+
+use npukit::report::{Finding, Severity};
+use npukit::verbs::lint::{Report, lint};
+
+use super::without_bar;
+use crate::answer::Answer;
+use crate::args::LintArgs;
+use crate::failure::Failure;
+
+pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
+    let report = without_bar(|context| lint(&args.path, args.target.as_deref(), context))?;
+    Ok(Answer::new(text(&report), &report).with_success(report.is_clean()))
+}
+
+fn text(report: &Report) -> String {
+    let mut text: String = report.findings.iter().map(line).collect();
+    let errors = report.findings.iter().filter(|finding| finding.is_error()).count();
+    text += &match (report.findings.len(), errors) {
+        (0, _) => "nothing found\n".to_owned(),
+        (all, errors) => format!("{all} found, {errors} of them errors\n"),
+    };
+    text
+}
+
+fn line(finding: &Finding) -> String {
+    let severity = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let place = finding.instruction.map_or_else(String::new, |index| format!("instruction {index}"));
+    let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
+    let separator = if place.is_empty() && layer.is_empty() { "" } else { ": " };
+    format!("{severity}[{}]: {place}{layer}{separator}{}\n", finding.code, finding.message)
+}

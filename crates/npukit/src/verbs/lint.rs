@@ -1,0 +1,51 @@
+//! `npu lint`: what is wrong with a program, before anything runs it.
+
+use npukit_target::Finding;
+use serde::Serialize;
+
+use crate::Context;
+use crate::error::Error;
+use crate::targets::{artifact_target, resolve};
+
+/// What is wrong with a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Target and instance.
+    pub target: String,
+    /// In the order of the program's instructions.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether hardware does what the program says.
+    pub fn is_clean(&self) -> bool {
+        !self.findings.iter().any(Finding::is_error)
+    }
+}
+
+/// Lints the artifact, the words or the assembly text at `path`. An artifact knows its target; given one anyway,
+/// it must be the artifact's own.
+///
+/// Errors: files that cannot be read, text or words that are not of the instruction set, all of them.
+pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
+    if let Some(own) = artifact_target(path) {
+        let compiled = own.load(path, context.reader)?;
+        let (found, given) = (compiled.report().target, target.unwrap_or(own.name()));
+        if given.split(':').next() != Some(own.name()) {
+            return Err(Error::NeedlessTarget { path: path.to_owned() });
+        }
+        return Ok(Report { target: found, findings: compiled.lint()? });
+    }
+    let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
+    let bytes = context.reader.read(path)?;
+    let words = match std::str::from_utf8(&bytes) {
+        Ok(text) if is_text(text) => instance.assemble(path, text)?.bytes,
+        _ => bytes,
+    };
+    Ok(Report { target: instance.name(), findings: instance.lint(path, &words)? })
+}
+
+/// Whether a person could have written it: words are full of zeroes and other control characters.
+fn is_text(text: &str) -> bool {
+    !text.contains(|c: char| c.is_control() && !c.is_whitespace())
+}
