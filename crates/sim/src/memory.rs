@@ -21,6 +21,8 @@ pub struct TooLarge {
 pub struct Flat<T> {
     lanes: usize,
     values: Vec<T>,
+    /// By vector, whether it was written since [`Flat::poison`]; none before.
+    written: Option<Vec<bool>>,
 }
 
 impl<T: Copy + Default> Flat<T> {
@@ -35,7 +37,7 @@ impl<T: Copy + Default> Flat<T> {
         if bytes > u128::from(Self::LIMIT_BYTES) {
             return Err(TooLarge { depth, lanes, limit_bytes: Self::LIMIT_BYTES });
         }
-        Ok(Self { lanes, values: vec![T::default(); depth as usize * lanes] })
+        Ok(Self { lanes, values: vec![T::default(); depth as usize * lanes], written: None })
     }
 
     /// The vector at `address`.
@@ -53,9 +55,29 @@ impl<T: Copy + Default> Flat<T> {
         &self.values[address as usize * self.lanes..][..count as usize * self.lanes]
     }
 
-    /// `count` vectors from `address` on, to write.
+    /// `count` vectors from `address` on, to write: they count as written.
     pub fn vectors_mut(&mut self, address: u64, count: u64) -> &mut [T] {
+        if let Some(written) = &mut self.written {
+            written[address as usize..][..count as usize].fill(true);
+        }
         &mut self.values[address as usize * self.lanes..][..count as usize * self.lanes]
+    }
+
+    /// Puts something into every scalar, as a memory holds that nobody has set.
+    pub fn fill_with(&mut self, scalar: impl FnMut() -> T) {
+        self.values.fill_with(scalar);
+    }
+
+    /// Counts every vector as not written from now on.
+    pub fn poison(&mut self) {
+        self.written = Some(vec![false; self.values.len() / self.lanes.max(1)]);
+    }
+
+    /// The first of `count` vectors from `address` on that was not written since [`Flat::poison`]; none when all
+    /// were, or when nobody asked for poison.
+    pub fn unwritten(&self, address: u64, count: u64) -> Option<u64> {
+        let range = self.written.as_ref()?.get(address as usize..)?.iter().take(count as usize);
+        range.zip(address..).find_map(|(&written, vector)| (!written).then_some(vector))
     }
 
     /// Everything from `address` on.
@@ -74,6 +96,16 @@ mod tests {
             assert!(Flat::<i16>::new(depth, lanes).is_err(), "{depth} {lanes}");
         }
         assert!(Flat::<i16>::new(1 << 29, 1).is_ok());
+    }
+
+    #[test]
+    fn poison_lasts_until_a_vector_is_written() {
+        let mut memory = Flat::<i16>::new(4, 2).expect("small");
+        assert_eq!(memory.unwritten(0, 4), None);
+        memory.poison();
+        memory.vectors_mut(1, 2).fill(7);
+        assert_eq!(memory.unwritten(1, 2), None);
+        assert_eq!((memory.unwritten(0, 4), memory.unwritten(1, 3)), (Some(0), Some(3)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// A memory of vectors that may be far larger than the host's: pages appear when written to.
 ///
-/// Addresses count vectors from an origin that can be moved; vectors never written are zero. Ranges
+/// Addresses count vectors from an origin that can be moved; vectors never written are zero, or garbage. Ranges
 /// are the caller's to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paged<T> {
@@ -12,6 +12,10 @@ pub struct Paged<T> {
     /// Where vector 0 begins: whole vectors, and scalars beyond.
     origin: (u64, usize),
     pages: HashMap<u64, Box<[T]>>,
+    /// What a page holds that was never written; zero when none.
+    garbage: Option<Box<[T]>>,
+    /// By page, whether each scalar was written since [`Paged::poison`]; none before.
+    written: Option<HashMap<u64, Box<[bool]>>>,
 }
 
 /// Vectors of a page.
@@ -20,7 +24,7 @@ const PAGE: u64 = 64;
 impl<T: Copy + Default> Paged<T> {
     /// An empty memory of vectors of `lanes` scalars; `lanes` is at least 1.
     pub fn new(lanes: usize) -> Self {
-        Self { lanes, origin: (0, 0), pages: HashMap::new() }
+        Self { lanes, origin: (0, 0), pages: HashMap::new(), garbage: None, written: None }
     }
 
     /// Vector 0 is from now on what begins at scalar `scalars` of the memory. Nothing is moved.
@@ -29,34 +33,84 @@ impl<T: Copy + Default> Paged<T> {
         self.origin = (scalars / lanes, (scalars % lanes) as usize);
     }
 
+    /// What was never written holds from now on what `scalar` gives: the same on every page.
+    pub fn fill_with(&mut self, scalar: impl FnMut() -> T) {
+        self.garbage = Some(std::iter::repeat_with(scalar).take(self.page_scalars()).collect());
+    }
+
+    /// Counts every scalar as not written from now on.
+    pub fn poison(&mut self) {
+        self.written = Some(HashMap::new());
+    }
+
+    /// The first vector that holds one of `len` scalars from vector `address` on that was not written since
+    /// [`Paged::poison`]; none when all were, or when nobody asked for poison.
+    pub fn unwritten(&self, address: u64, len: usize) -> Option<u64> {
+        let written = self.written.as_ref()?;
+        let scalar = self.parts(address, len).find_map(|(page, offset, part)| match written.get(&page) {
+            Some(flags) => {
+                flags[offset..][..part.len()].iter().position(|&flag| !flag).map(|at| part.start + at)
+            }
+            None => Some(part.start),
+        })?;
+        Some(address + (scalar / self.lanes) as u64)
+    }
+
+    /// Notes that `len` scalars from vector `address` on are written.
+    fn note_written(&mut self, address: u64, len: usize) {
+        let size = self.page_scalars();
+        let parts = self.parts(address, len);
+        if let Some(written) = &mut self.written {
+            for (page, offset, part) in parts {
+                let flags = written.entry(page).or_insert_with(|| vec![false; size].into());
+                flags[offset..][..part.len()].fill(true);
+            }
+        }
+    }
+
+    fn page_scalars(&self) -> usize {
+        PAGE as usize * self.lanes
+    }
+
     /// Reads whole vectors from `address` on into `out`.
     pub fn read(&self, address: u64, out: &mut [T]) {
         for (page, offset, part) in self.parts(address, out.len()) {
             let out = &mut out[part];
             match self.pages.get(&page) {
                 Some(values) => out.copy_from_slice(&values[offset..][..out.len()]),
-                None => out.fill(T::default()),
+                None => match &self.garbage {
+                    Some(garbage) => out.copy_from_slice(&garbage[offset..][..out.len()]),
+                    None => out.fill(T::default()),
+                },
             }
         }
     }
 
     /// Writes whole vectors from `address` on.
     pub fn write(&mut self, address: u64, values: &[T]) {
-        let size = PAGE as usize * self.lanes;
         for (page, offset, part) in self.parts(address, values.len()) {
             let values = &values[part];
-            let page = self.pages.entry(page).or_insert_with(|| vec![T::default(); size].into());
-            page[offset..][..values.len()].copy_from_slice(values);
+            self.page(page)[offset..][..values.len()].copy_from_slice(values);
         }
+        self.note_written(address, values.len());
     }
 
-    /// Makes `vectors` whole vectors from `address` on zero again. Pages that are not there stay so.
+    /// A page to write to, with what it holds when it is new.
+    fn page(&mut self, page: u64) -> &mut [T] {
+        let (size, garbage) = (self.page_scalars(), &self.garbage);
+        let new = || garbage.clone().unwrap_or_else(|| vec![T::default(); size].into());
+        self.pages.entry(page).or_insert_with(new)
+    }
+
+    /// Writes zero to `vectors` whole vectors from `address` on. Pages that are not there and zero stay so.
     pub fn clear(&mut self, address: u64, vectors: usize) {
-        for (page, offset, part) in self.parts(address, vectors * self.lanes) {
-            if let Some(values) = self.pages.get_mut(&page) {
-                values[offset..][..part.len()].fill(T::default());
+        let len = vectors * self.lanes;
+        for (page, offset, part) in self.parts(address, len) {
+            if self.garbage.is_some() || self.pages.contains_key(&page) {
+                self.page(page)[offset..][..part.len()].fill(T::default());
             }
         }
+        self.note_written(address, len);
     }
 
     /// Cuts `len` scalars from vector `address` on at the page ends: page, offset of the first
@@ -110,6 +164,37 @@ mod tests {
         memory.read(PAGE - 5, &mut out);
         assert_eq!((&out[..3], &out[3..600]), (&values[..3], &[0; 597][..]));
         assert_eq!(memory.pages.len(), 6);
+    }
+
+    #[test]
+    fn garbage_lies_wherever_nobody_wrote() {
+        let mut memory = Paged::<i32>::new(3);
+        let mut next = 0;
+        memory.fill_with(|| {
+            next += 1;
+            next
+        });
+        memory.write(PAGE + 1, &[-1, -2, -3]);
+        memory.clear(3, 1);
+        let mut out = [0; 12];
+        memory.read(PAGE, &mut out);
+        assert_eq!(out, [1, 2, 3, -1, -2, -3, 7, 8, 9, 10, 11, 12]);
+        memory.read(2, &mut out);
+        assert_eq!(out, [7, 8, 9, 0, 0, 0, 13, 14, 15, 16, 17, 18]);
+    }
+
+    #[test]
+    fn poison_lasts_until_a_scalar_is_written() {
+        let mut memory = Paged::<i32>::new(3);
+        assert_eq!(memory.unwritten(0, 1000), None);
+        memory.poison();
+        memory.write(PAGE - 1, &[1; 6]);
+        memory.clear(5, 1);
+        assert_eq!((memory.unwritten(PAGE - 1, 6), memory.unwritten(5, 3)), (None, None));
+        assert_eq!((memory.unwritten(PAGE - 1, 7), memory.unwritten(4, 6)), (Some(PAGE + 1), Some(4)));
+        // The same scalars, from an origin one scalar further on.
+        memory.set_origin(1);
+        assert_eq!((memory.unwritten(PAGE - 1, 5), memory.unwritten(PAGE - 1, 6)), (None, Some(PAGE)));
     }
 
     #[test]
