@@ -1,11 +1,17 @@
-//! What hardware would not do as a program says, though the machine does: [`warnings`].
+//! What hardware would not do as a program says, though the machine does: [`findings`] of a program,
+//! [`word_findings`] of words, and [`warnings`] as sentences. `SOURCES.md` has the orders that are checked.
 
 mod unfenced;
+mod unwritten;
+
+use npukit_target::{Finding, Severity};
 
 pub use unfenced::{Unfenced, unfenced};
+pub use unwritten::{Missing, Unwritten, unwritten, unwritten_in_words};
 
-use crate::codec::{Codec, INSTRUCTION_BYTES};
-use crate::config::Config;
+use crate::codec::{Codec, DecodeError, INSTRUCTION_BYTES};
+use crate::config::{Config, Profile};
+use crate::host::Host;
 use crate::op::{Cvo, CvoFunc, Device, Mac, Memcpy, Op};
 use crate::program::Program;
 
@@ -14,48 +20,130 @@ pub const CVO_HARDWARE_LENGTH: u16 = 2048;
 /// Sentences about one program; more are counted only.
 const MOST_WARNINGS: usize = 50;
 
+/// What is wrong with a program, in the order of its instructions: each alone, what they use of each other while it
+/// is under way, and what they use that nothing has written.
+pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding> {
+    let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
+    let mut found = of_ops(config, &program.code, &syncs);
+    if config.profile == Profile::Reference {
+        let missing = unwritten(config.l2_words, program, host);
+        found.extend(missing.iter().map(|missing| of_unwritten(missing, Severity::Error)));
+    }
+    let layers = &host.layers;
+    for finding in &mut found {
+        let index = finding.instruction.unwrap_or(program.code.len());
+        let layer = layers.get(layers.partition_point(|layer| layer.end as usize <= index));
+        finding.layer = layer.map(|layer| layer.name.clone());
+    }
+    sorted(found)
+}
+
+/// The same of words, which may go on from others: what they use that nothing among them has written is a warning.
+///
+/// Errors: an instruction cut short at the end.
+pub fn word_findings(config: &Config, bytes: &[u8]) -> Result<Vec<Finding>, DecodeError> {
+    let codec = Codec::new(config);
+    let (words, rest) = bytes.as_chunks::<INSTRUCTION_BYTES>();
+    if !rest.is_empty() {
+        return Err(DecodeError::Truncated { have: rest.len() });
+    }
+    let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
+    let ops: Vec<Op> = words.iter().map(|&word| op(&codec, word)).collect();
+    let mut found = of_ops(config, &ops, &[]);
+    if config.profile == Profile::Reference {
+        let missing = unwritten_in_words(config.l2_words, &ops);
+        found.extend(missing.iter().map(|missing| of_unwritten(missing, Severity::Warning)));
+    }
+    let wrong = |(index, &word): (usize, &u64)| of_word(config, index, &codec.decode(word).err()?);
+    found.extend(words.iter().enumerate().filter_map(wrong));
+    Ok(sorted(found))
+}
+
 /// A sentence for every instruction of assembled words that hardware would do otherwise.
 pub fn warnings(config: &Config, codec: &Codec, bytes: &[u8]) -> Vec<String> {
     let (words, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
     let ops: Vec<Op> = words.iter().map(|word| op(codec, u64::from_le_bytes(*word))).collect();
-    of_ops(config, &ops, &[])
+    sentences(&sorted(of_ops(config, &ops, &[])))
 }
 
 /// The same of a program, whose host operations wait for everything before them.
 pub fn program_warnings(config: &Config, program: &Program) -> Vec<String> {
     let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
-    of_ops(config, &program.code, &syncs)
+    sentences(&sorted(of_ops(config, &program.code, &syncs)))
 }
 
 fn op(codec: &Codec, word: u64) -> Op {
     codec.assigned(word).unwrap_or(Op::Dropped(word))
 }
 
-/// In the order of instructions.
-fn of_ops(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<String> {
-    let alone =
-        |(index, op): (usize, &Op)| Some((index, format!("instruction {index}: {}", warning(config, op)?)));
-    let mut found: Vec<(usize, String)> = ops.iter().enumerate().filter_map(alone).collect();
-    found.extend(unfenced(ops, host_syncs).iter().map(|unfenced| (unfenced.index, unfenced.to_string())));
-    found.sort_by_key(|(index, _)| *index);
-    let more = found.len().saturating_sub(MOST_WARNINGS);
-    let mut sentences: Vec<String> =
-        found.into_iter().take(MOST_WARNINGS).map(|(_, sentence)| sentence).collect();
-    if more > 0 {
+fn sorted(mut found: Vec<Finding>) -> Vec<Finding> {
+    found.sort_by_key(|finding| finding.instruction.unwrap_or(usize::MAX));
+    found
+}
+
+fn sentences(found: &[Finding]) -> Vec<String> {
+    let sentence = |finding: &Finding| match finding.instruction {
+        Some(index) => format!("instruction {index}: {}", finding.message),
+        None => finding.message.clone(),
+    };
+    let mut sentences: Vec<String> = found.iter().take(MOST_WARNINGS).map(sentence).collect();
+    if let more @ 1.. = found.len().saturating_sub(MOST_WARNINGS) {
         sentences.push(format!("and {more} more"));
     }
     sentences
 }
 
-fn warning(config: &Config, op: &Op) -> Option<String> {
-    match op {
-        Op::Gemv(mac) => lanes(config, mac),
-        Op::Memcpy(Memcpy { from_device: Device::Host, to_device: Device::Host, .. }) => {
-            Some("MEMCPY from host to host is refused by the machine".to_owned())
-        }
-        Op::Cvo(cvo) => function(cvo),
-        _ => None,
+fn finding(code: &'static str, severity: Severity, index: usize, message: String) -> Finding {
+    Finding { code, severity, instruction: Some(index), layer: None, message }
+}
+
+/// What an instruction has wrong with it alone, and in its place.
+fn of_ops(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        ops.iter().enumerate().filter_map(|(index, op)| alone(config, index, op)).collect();
+    let unfenced = unfenced(ops, host_syncs);
+    found.extend(
+        unfenced.iter().map(|unfenced| {
+            finding("unfenced-access", Severity::Error, unfenced.index, unfenced.to_string())
+        }),
+    );
+    found
+}
+
+fn of_unwritten(unwritten: &Unwritten, severity: Severity) -> Finding {
+    Finding {
+        code: unwritten.missing.code(),
+        severity,
+        instruction: unwritten.index,
+        layer: None,
+        message: unwritten.to_string(),
     }
+}
+
+/// A word without meaning, or with bits that mean nothing: refused by a strict instance, dropped or ignored by others.
+fn of_word(config: &Config, index: usize, error: &DecodeError) -> Option<Finding> {
+    let code = match error {
+        DecodeError::ReservedOpcode { .. } => "reserved-opcode",
+        DecodeError::ReservedDestCache { .. } => "reserved-dest-cache",
+        DecodeError::ReservedCvoFunc { .. } => "reserved-cvo-func",
+        DecodeError::ReservedBits { .. } => "reserved-bits",
+        DecodeError::Truncated { .. } => return None,
+    };
+    let severity = if config.strict { Severity::Error } else { Severity::Warning };
+    Some(finding(code, severity, index, error.to_string()))
+}
+
+fn alone(config: &Config, index: usize, op: &Op) -> Option<Finding> {
+    let (code, severity, message) = match op {
+        Op::Gemv(mac) => ("too-many-lanes", Severity::Warning, lanes(config, mac)?),
+        Op::Memcpy(Memcpy { from_device: Device::Host, to_device: Device::Host, .. }) => {
+            let message = "MEMCPY from host to host is refused by the machine".to_owned();
+            ("host-to-host", Severity::Error, message)
+        }
+        Op::Cvo(cvo) => function(cvo)?,
+        _ => return None,
+    };
+    Some(finding(code, severity, index, message))
 }
 
 fn lanes(config: &Config, mac: &Mac) -> Option<String> {
@@ -63,13 +151,15 @@ fn lanes(config: &Config, mac: &Mac) -> Option<String> {
     (asked > lanes && !config.lane_mask).then(|| format!("GEMV asks for {asked} lanes: there are {lanes}"))
 }
 
-fn function(cvo: &Cvo) -> Option<String> {
+fn function(cvo: &Cvo) -> Option<(&'static str, Severity, String)> {
     if cvo.length > CVO_HARDWARE_LENGTH {
-        return Some(format!(
+        let message = format!(
             "CVO takes {} elements: hardware takes {CVO_HARDWARE_LENGTH} at most, split it",
             cvo.length
-        ));
+        );
+        return Some(("long-function", Severity::Error, message));
     }
     let ignored = cvo.flags.recip_scale && cvo.cvo_func != CvoFunc::Scale;
-    ignored.then(|| format!("recip_scale is for scale: {} ignores it", cvo.cvo_func.name()))
+    let message = || format!("recip_scale is for scale: {} ignores it", cvo.cvo_func.name());
+    ignored.then(|| ("ignored-flag", Severity::Warning, message()))
 }

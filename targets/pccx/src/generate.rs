@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use npukit_graph::decoder::{DecoderError, DecoderModel};
 use npukit_numeric::{Tensor, TensorData};
+use npukit_target::Unset;
 use thiserror::Error;
 
 use crate::clock;
 use crate::config::Config;
 use crate::lower::{Executable, LowerError, Options, Weights, compile};
-use crate::runtime::{RunError, run};
+use crate::machine::Machine;
+use crate::runtime::{RunError, Session};
 
 /// Why there is no next token.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -27,6 +29,8 @@ pub enum GenerateError {
     Run(#[from] RunError),
 }
 
+/// Seed of what lies in the machine's memories before the first token.
+const GARBAGE: u64 = 0x706C;
 /// Most programs kept.
 const MOST_PROGRAMS: usize = 64;
 
@@ -34,6 +38,9 @@ const MOST_PROGRAMS: usize = 64;
 /// quantised once.
 pub struct Decoder {
     config: Config,
+    /// The one that takes all tokens, one program behind the other: its memories hold garbage at first, and then
+    /// what the last program left.
+    machine: Machine,
     options: Options,
     model: DecoderModel,
     weights: Weights,
@@ -71,10 +78,11 @@ impl Decoder {
             return Err(DecoderError::TooLong { position: 0, found: capacity, limit }.into());
         }
         let caches = vec![Vec::new(); 2 * model.config().layers];
+        let machine = Machine::with(config, Unset::Garbage(GARBAGE)).map_err(RunError::Machine)?;
         let (config, model) = (config.clone(), model.clone());
         let (weights, programs) = (Weights::default(), BTreeMap::new());
         let last = None;
-        Ok(Self { config, options, model, weights, programs, last, capacity, caches, position: 0 })
+        Ok(Self { config, machine, options, model, weights, programs, last, capacity, caches, position: 0 })
     }
 
     /// The program that took the last tokens.
@@ -115,7 +123,7 @@ impl Decoder {
                 inputs.push(tensor(shape.clone(), TensorData::F32(cache.clone()))?);
             }
         }
-        let results = run(&self.config, &executable.program, &executable.host, &inputs)?;
+        let results = Session::new(&mut self.machine, &executable.program, &executable.host)?.run(&inputs)?;
         let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
         let all = results.first().map(floats).unwrap_or_default();
         let logits = all.get(all.len().saturating_sub(vocabulary)..).unwrap_or_default().to_vec();

@@ -72,6 +72,14 @@ pub enum LowerError {
     /// A fault of ours.
     #[error("the compiler made {0} that does not fit: a fault of npukit")]
     Fault(&'static str),
+    /// A program that hardware would not execute as it says; a fault of ours.
+    #[error("the compiler made a program in which instruction {instruction} {message}: a fault of npukit")]
+    Order {
+        /// The instruction.
+        instruction: usize,
+        /// What is wrong.
+        message: String,
+    },
 }
 
 /// A program, with what its host does.
@@ -123,7 +131,22 @@ pub fn compile(
     warnings.extend(weights.worst());
     let program = code.finish(options.isa == Isa::Ext);
     let host = Host { graph: slots, layers, choices: options.choices(), warnings, words };
-    Ok(Executable { program, host })
+    let executable = Executable { program, host };
+    check_orders(config, &executable)?;
+    Ok(executable)
+}
+
+/// Nothing is used before it is written or while it is under way, and no instruction is one that hardware does
+/// otherwise: what is wrong does not leave the compiler.
+fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
+    let found = crate::check::findings(config, &executable.program, &executable.host);
+    match found.into_iter().find(npukit_target::Finding::is_error) {
+        None => Ok(()),
+        Some(finding) => {
+            let instruction = finding.instruction.unwrap_or(executable.program.code.len());
+            Err(LowerError::Order { instruction, message: finding.message })
+        }
+    }
 }
 
 /// Two names stand for what they are, more for what lies between the first and the last.

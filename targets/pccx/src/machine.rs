@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use npukit_sim::Fault;
+use npukit_target::Unset;
 use thiserror::Error;
 
 use crate::config::{Config, WINDOW_UNITS, WORD_BYTES};
@@ -42,6 +43,8 @@ pub enum AccessError {
 pub struct Machine {
     config: Config,
     state: State,
+    /// What host windows hold before anybody writes them.
+    seed: Option<u64>,
 }
 
 impl Machine {
@@ -49,7 +52,22 @@ impl Machine {
     ///
     /// Errors: an L2 larger than the simulator takes.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
-        Ok(Self { config: config.clone(), state: State::new(config)? })
+        Self::with(config, Unset::Zero)
+    }
+
+    /// An instance on which anything may have run: memories, constant banks and e_max hold what `unset` says.
+    /// Poison is found in programs before they run ([`crate::check::unwritten`]); here it is garbage.
+    ///
+    /// Errors: an L2 larger than the simulator takes.
+    pub fn with(config: &Config, unset: Unset) -> Result<Self, MachineError> {
+        let mut state = State::new(config)?;
+        let seed = match unset {
+            Unset::Zero => None,
+            Unset::Garbage(seed) => Some(seed),
+            Unset::Poison => Some(0),
+        };
+        seed.into_iter().for_each(|seed| state.fill(seed));
+        Ok(Self { config: config.clone(), state, seed })
     }
 
     /// The instance.
@@ -82,6 +100,35 @@ impl Machine {
         }
         self.state.windows.insert((direction, number), bytes);
         Ok(())
+    }
+
+    /// As [`Machine::bind_window`], of so many bytes that nobody has written.
+    ///
+    /// Errors: those of [`Machine::bind_window`].
+    pub fn open_window(
+        &mut self,
+        direction: Direction,
+        number: u32,
+        bytes: usize,
+    ) -> Result<(), AccessError> {
+        let mut content = vec![0; bytes];
+        if let Some(seed) = self.seed {
+            let mut next = npukit_sim::garbage(seed ^ u64::from(number));
+            content.fill_with(|| next() as u8);
+        }
+        self.bind_window(direction, number, content)
+    }
+
+    /// Takes back weights and windows, as a driver does between two programs; memories stay.
+    pub fn unbind(&mut self) {
+        self.unbind_weights();
+        self.state.windows.clear();
+    }
+
+    /// Takes back weights that no product has taken.
+    pub fn unbind_weights(&mut self) {
+        self.state.bindings.clear();
+        (self.state.bound, self.state.taken) = (0, 0);
     }
 
     /// The content of a window.

@@ -130,7 +130,8 @@ pub enum ProgramError {
     },
 }
 
-const fn most_bytes() -> u64 {
+/// Bytes that MEMCPY reaches of a window.
+pub(crate) const fn most_bytes() -> u64 {
     WINDOW_UNITS as u64 * WORD_BYTES as u64
 }
 

@@ -1,5 +1,5 @@
-//! Runs a program with its host's part: [`run`]. Instructions go to the machine, steps between them are
-//! the host's.
+//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] as often as one
+//! wants, on any machine. Instructions go to the machine, steps between them are the host's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -114,22 +114,15 @@ pub fn run(
     host: &Host,
     inputs: &[Tensor],
 ) -> Result<Vec<Tensor>, RunError> {
-    let mut run = Run::new(config, program, host, inputs)?;
-    let mut index = 0;
-    for (before, range) in program.segments() {
-        for op in before {
-            run.step(index, &HostStep::decode(index, op)?)?;
-            index += 1;
-        }
-        run.execute(range)?;
-    }
-    host.graph.outputs.iter().map(|&id| run.slot(index, id).map(|tensor| Tensor::clone(&tensor))).collect()
+    Session::new(&mut Machine::new(config)?, program, host)?.run(inputs)
 }
 
-struct Run<'a> {
+/// A program on a machine and its host, run as often as one wants: nothing is written between two runs but what the
+/// program itself writes.
+pub struct Session<'a> {
     program: &'a Program,
     host: &'a Host,
-    machine: Machine,
+    machine: &'a mut Machine,
     slots: Slots,
     /// Weights that the host has made.
     images: BTreeMap<u32, Arc<WeightImage>>,
@@ -137,22 +130,46 @@ struct Run<'a> {
     products: usize,
 }
 
-impl<'a> Run<'a> {
-    fn new(
-        config: &Config,
-        program: &'a Program,
-        host: &'a Host,
-        inputs: &[Tensor],
-    ) -> Result<Self, RunError> {
-        npukit_graph::eval::check_inputs(&host.graph, inputs)?;
-        let mut machine = Machine::new(config)?;
+impl<'a> Session<'a> {
+    /// Opens the program's windows. The machine keeps what its memories hold.
+    ///
+    /// Errors: a window MEMCPY cannot use.
+    pub fn new(machine: &'a mut Machine, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
+        machine.unbind();
         for window in &program.windows {
             let bytes = usize::try_from(window.size_bytes).unwrap_or(usize::MAX).min(1 << 21);
-            machine.bind_window(window.direction, window.number, vec![0; bytes])?;
+            machine.open_window(window.direction, window.number, bytes)?;
         }
+        let (slots, images) = (Slots::new(), BTreeMap::new());
+        Ok(Self { program, host, machine, slots, images, products: 0 })
+    }
+
+    /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
+    ///
+    /// Errors: inputs that do not fit, and whatever keeps an instruction or a host operation from being done.
+    pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
+        self.begin(inputs)?;
+        let mut index = 0;
+        for (before, range) in self.program.segments() {
+            for op in before {
+                self.step(index, &HostStep::decode(index, op)?)?;
+                index += 1;
+            }
+            self.execute(range)?;
+        }
+        let output = |&id: &ValueId| self.slot(index, id).map(|tensor| Tensor::clone(&tensor));
+        self.host.graph.outputs.iter().map(output).collect()
+    }
+
+    /// The host has its inputs and nothing else; the list of weights begins anew.
+    fn begin(&mut self, inputs: &[Tensor]) -> Result<(), RunError> {
+        npukit_graph::eval::check_inputs(&self.host.graph, inputs)?;
+        self.machine.unbind_weights();
         let inputs = inputs.iter().map(|tensor| Arc::new(tensor.clone()));
-        let slots = host.graph.inputs.iter().copied().zip(inputs).collect();
-        Ok(Self { program, host, machine, slots, images: BTreeMap::new(), products: 0 })
+        self.slots = self.host.graph.inputs.iter().copied().zip(inputs).collect();
+        self.images.clear();
+        self.products = 0;
+        Ok(())
     }
 
     /// Instructions between two host operations.

@@ -51,6 +51,18 @@ impl State {
         })
     }
 
+    /// Fills whatever an instruction can read with numbers that follow from `seed`: what lies there when nobody
+    /// has reset or written anything.
+    pub fn fill(&mut self, seed: u64) {
+        let mut next = npukit_sim::garbage(seed);
+        self.l2.fill_with(|| next() as u16);
+        for entry in self.fmap.iter_mut().chain(&mut self.weight) {
+            let [x, y, z] = [0, 16, 32].map(|shift| (next() >> shift) as u16);
+            *entry = Shape::new(x, y, z);
+        }
+        self.e_max = next() as u16;
+    }
+
     /// An entry of a bank; fields of 6 bits name no other.
     pub fn shape(&self, cache: Cache, entry: u8) -> Shape {
         let bank = if cache == Cache::FmapShape { &self.fmap } else { &self.weight };

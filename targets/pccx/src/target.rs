@@ -66,7 +66,7 @@ impl Target for Pccx {
         // The host writes its own again.
         program.extras.retain(|extra| ![HOST, TENSORS].contains(&extra.tag));
         let executable = Executable { program, host: host.unwrap_or_default() };
-        Ok(Box::new(PccxProgram { name, target: format!("pccx:{instance}"), executable, config }))
+        Ok(Box::new(PccxProgram::new(name, format!("pccx:{instance}"), executable, config)))
     }
 
     fn benchmarks(&self) -> &'static [Benchmark] {

@@ -28,3 +28,7 @@ mod shared;
 mod steps;
 #[path = "main/time.rs"]
 mod time;
+#[path = "main/twice.rs"]
+mod twice;
+#[path = "main/unwritten.rs"]
+mod unwritten;

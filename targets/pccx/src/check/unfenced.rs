@@ -26,7 +26,7 @@ pub struct Unfenced {
 
 impl fmt::Display for Unfenced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { index, earlier, engine, conflict, words } = self;
+        let Self { earlier, engine, conflict, words, .. } = self;
         let (does, did) = match conflict {
             Conflict::ReadsWritten => ("reads", "writes"),
             Conflict::WritesWritten => ("writes", "writes"),
@@ -34,7 +34,7 @@ impl fmt::Display for Unfenced {
         };
         write!(
             f,
-            "instruction {index}: {does} {words}, which the async {engine} of instruction {earlier} {did}: \
+            "{does} {words}, which the async {engine} of instruction {earlier} {did}: \
              a synchronous {engine} or the host must wait between them"
         )
     }

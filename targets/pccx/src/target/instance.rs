@@ -5,13 +5,13 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_graph::{Graph, Op, Operator};
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Generator, GeneratorOptions, Instance, Problem, Step,
-    TargetError,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
+    Problem, Step, TargetError,
 };
 
 use super::program::PccxProgram;
 use crate::artifact::{assembly, read_memh};
-use crate::check::warnings;
+use crate::check::{warnings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES};
 use crate::config::Config;
 use crate::generate::Decoder;
@@ -102,7 +102,7 @@ impl Instance for PccxInstance {
         let stem = options.model_name.rsplit(['/', '\\']).next().unwrap_or(&options.model_name);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let (name, target) = (format!("{stem}_{}", self.name), self.name());
-        Ok(Box::new(PccxProgram { name, target, executable, config: self.config.clone() }))
+        Ok(Box::new(PccxProgram::new(name, target, executable, self.config.clone())))
     }
 
     fn stages(&self) -> &'static [&'static str] {
@@ -138,6 +138,10 @@ impl Instance for PccxInstance {
         };
         let warnings = warnings(&self.config, &Codec::new(&self.config), &bytes);
         Ok(Assembled { instructions: bytes.len() / INSTRUCTION_BYTES, bytes, warnings })
+    }
+
+    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+        word_findings(&self.config, bytes).map_err(|error| TargetError::failed(format!("{name}: {error}")))
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -180,9 +184,7 @@ impl Generator for PccxGenerator {
     fn program(&self) -> Option<Box<dyn Compiled>> {
         let executable = self.decoder.program()?.clone();
         let name = format!("{}_step", self.model);
-        let program =
-            PccxProgram { name, target: self.name.clone(), executable, config: self.config.clone() };
-        Some(Box::new(program))
+        Some(Box::new(PccxProgram::new(name, self.name.clone(), executable, self.config.clone())))
     }
 
     fn reset(&mut self) {

@@ -1,21 +1,25 @@
 //! [`PccxProgram`]: a program, reported, run, timed and traced.
 
 use std::io::Write;
+use std::sync::OnceLock;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, LayerWork, MemoryReport, Output, Port, PortError,
-    ProgramReport, RunOptions, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning, MemoryReport, Output,
+    Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
+    Unset,
 };
 
-use crate::check::program_warnings;
+use crate::check::{findings, program_warnings};
 use crate::clock::{self, Timeline};
 use crate::config::Config;
 use crate::host::Host;
 use crate::lower::Executable;
+use crate::machine::Machine;
 use crate::program::HostOp;
+use crate::runtime::Session;
 use crate::timing::{Banks, cost};
-use crate::{artifact, report, runtime};
+use crate::{artifact, report};
 
 /// A program and the instance it runs on.
 pub(super) struct PccxProgram {
@@ -24,9 +28,49 @@ pub(super) struct PccxProgram {
     pub target: String,
     pub executable: Executable,
     pub config: Config,
+    /// What is wrong with it, when somebody has asked.
+    findings: OnceLock<Vec<Finding>>,
 }
 
 impl PccxProgram {
+    pub const fn new(name: String, target: String, executable: Executable, config: Config) -> Self {
+        Self { name, target, executable, config, findings: OnceLock::new() }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        self.findings.get_or_init(|| findings(&self.config, &self.executable.program, self.host()))
+    }
+
+    /// Whether the program may be taken one instruction after the other. What hardware makes of the errors found
+    /// nobody knows: accesses without an order, memory that nobody has written.
+    fn agrees(&self, meaning: Meaning) -> Result<(), TargetError> {
+        let errors: Vec<Finding> = self.findings().iter().filter(|found| found.is_error()).cloned().collect();
+        match meaning {
+            Meaning::Agreed | Meaning::Hardware if !errors.is_empty() => Err(TargetError::Differs(errors)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it reads nothing that nobody has written; a fault otherwise.
+    fn reads_no_poison(&self) -> Result<(), TargetError> {
+        let poison = self.findings().iter().find(|found| found.code.starts_with(UNWRITTEN));
+        match poison {
+            None => Ok(()),
+            Some(found) => Err(TargetError::failed(fault(found))),
+        }
+    }
+
+    fn result(&self, results: Vec<Tensor>) -> RunResult {
+        let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
+            let values = floats(values);
+            // What the machine has of a float: the BF16 pattern.
+            let bits = |&value: &f32| i32::from(crate::bf16::bf(value));
+            let raw = values.as_f32().unwrap_or_default().iter().map(bits).collect();
+            Output { name: self.host().graph.value(id).name.clone(), values, raw }
+        });
+        RunResult { outputs: outputs.collect(), saturations: Saturations::default() }
+    }
+
     const fn host(&self) -> &Host {
         &self.executable.host
     }
@@ -99,6 +143,17 @@ impl PccxProgram {
     }
 }
 
+/// What the codes of reads of poison begin with.
+const UNWRITTEN: &str = "unwritten-";
+
+/// The first read of poison, with its place.
+fn fault(found: &Finding) -> String {
+    let place =
+        found.instruction.map_or_else(|| "at its end".to_owned(), |index| format!("instruction {index}"));
+    let layer = found.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
+    format!("{place}{layer}: {}", found.message)
+}
+
 /// Integers and truth values as floats, which is what outputs are.
 fn floats(tensor: Tensor) -> Tensor {
     let values: Vec<f32> = match tensor.data() {
@@ -158,22 +213,24 @@ impl Compiled for PccxProgram {
         ])
     }
 
-    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
+        if options.unset == Unset::Poison {
+            self.reads_no_poison()?;
+        }
+        self.agrees(options.meaning)?;
         let tensors = self.tensors(inputs).map_err(TargetError::failed)?;
+        let mut machine = Machine::with(&self.config, options.unset).map_err(TargetError::failed)?;
         let program = &self.executable.program;
-        let results =
-            runtime::run(&self.config, program, self.host(), &tensors).map_err(TargetError::failed)?;
-        let outputs = self.host().graph.outputs.iter().zip(results).map(|(&id, values)| {
-            let values = floats(values);
-            // What the machine has of a float: the BF16 pattern.
-            let bits = |&value: &f32| i32::from(crate::bf16::bf(value));
-            let raw = values.as_f32().unwrap_or_default().iter().map(bits).collect();
-            Output { name: self.host().graph.value(id).name.clone(), values, raw }
-        });
-        Ok(RunResult { outputs: outputs.collect(), saturations: Saturations::default() })
+        let mut session = Session::new(&mut machine, program, self.host()).map_err(TargetError::failed)?;
+        options.repeat(|| Ok(self.result(session.run(&tensors).map_err(TargetError::failed)?)))
+    }
+
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        Ok(self.findings().to_vec())
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        self.agrees(options.meaning)?;
         let timeline = self.timeline(options)?;
         let layers = &self.host().layers;
         let work: Vec<LayerWork<'_>> =

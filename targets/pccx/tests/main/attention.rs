@@ -7,9 +7,9 @@ use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{ValueId, evaluate};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::lower::{Options, Weights, compile};
-use npukit_pccx::runtime;
 
 use crate::net::{Net, PRODUCT, check, instances};
+use crate::twice;
 
 /// `[heads, rows, tokens]` scores with a mask that is added, or chosen by.
 fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool>) -> Vec<ValueId> {
@@ -110,7 +110,7 @@ fn attention_of_weights_that_4_bits_hold() {
         ];
         let executable =
             compile(&config, &net.graph, &Options::of(&config), &mut Weights::default()).unwrap();
-        let found = runtime::run(&config, &executable.program, &executable.host, &inputs).unwrap();
+        let found = twice::run(&config, &executable, &inputs);
         let expected = evaluate(&net.graph, &inputs).unwrap();
         let (found, expected) = (found[0].as_f32().unwrap(), expected[0].as_f32().unwrap());
         let square = |x: f64| x * x;

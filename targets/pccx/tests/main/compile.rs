@@ -9,7 +9,7 @@ use npukit_graph::op::GeluForm;
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_import::decoder;
 use npukit_numeric::{Tensor, TensorData};
-use npukit_pccx::check::unfenced;
+use npukit_pccx::check::findings;
 use npukit_pccx::generate::Decoder;
 use npukit_pccx::host::Host;
 use npukit_pccx::lower::{Kv, Options, Weights, compile};
@@ -17,6 +17,8 @@ use npukit_pccx::{Config, Pccx};
 use npukit_target::{
     ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,
 };
+
+use crate::twice::run_compiled;
 
 const ADDER: &[u8] = include_bytes!("../../../../crates/npukit/assets/adder.toml");
 const WEIGHTS: &[u8] = include_bytes!("../../../../crates/npukit/assets/adder.safetensors");
@@ -167,10 +169,10 @@ fn no_program_depends_on_what_is_under_way() {
         for (config, options) in modes() {
             for (cache, length) in [(0, 9), (9, 1), (8, 3)] {
                 let graph = model.extend(cache, length).unwrap();
-                let program = compile(&config, &graph, &options, &mut Weights::default()).unwrap().program;
-                program.check().unwrap();
-                let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
-                assert_eq!(unfenced(&program.code, &syncs), [], "{options:?}");
+                let executable = compile(&config, &graph, &options, &mut Weights::default()).unwrap();
+                executable.program.check().unwrap();
+                let found = findings(&config, &executable.program, &executable.host);
+                assert_eq!(found, [], "{options:?}");
             }
         }
     }
@@ -214,7 +216,7 @@ fn programs_are_read_and_run_again() {
         let again = Pccx.load(&name, &files).unwrap();
         assert_eq!(again.report(), program.report());
         assert_eq!((again.inputs(), again.outputs()), (program.inputs(), program.outputs()));
-        assert_eq!(again.run(&inputs).unwrap(), program.run(&inputs).unwrap());
+        assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
         let time = |program: &dyn Compiled| program.time(&TimeOptions::default()).unwrap();
         assert_eq!(time(&*again), time(&*program));
         assert_eq!(again.report().warnings.len(), program.report().warnings.len());
@@ -238,7 +240,7 @@ fn what_was_read_is_written_again() {
         let files = program.files().unwrap();
         let again = Pccx.load("small_reference.pcp", &Files(files.clone())).unwrap();
         assert_eq!(again.files().unwrap(), files);
-        assert_eq!(again.run(&inputs).unwrap(), program.run(&inputs).unwrap());
+        assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
     }
 }
 

@@ -3,13 +3,14 @@
 use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
+use npukit_pccx::Config;
 use npukit_pccx::clock::run_with_host;
 use npukit_pccx::conform::numpy::{Apart, layers};
 use npukit_pccx::lower::{Activations, Kv, Options, Weights, compile};
 use npukit_pccx::report::limits;
-use npukit_pccx::{Config, runtime};
 
-use crate::shared::shared;
+use crate::conform::golden;
+use crate::twice;
 
 /// The instances of both modes.
 fn instances() -> [Config; 2] {
@@ -20,8 +21,7 @@ fn instances() -> [Config; 2] {
 /// reference where the machine has them, but values next to the middle of two codes may fall to either.
 #[test]
 fn small_layers_are_as_their_dequantised_float() {
-    let Some(path) = shared("golden/pccx/numpy_layer.json") else { return };
-    for layer in layers(&std::fs::read(path).unwrap()).unwrap() {
+    for layer in layers(&golden("numpy_layer.json")).unwrap() {
         let golden: Vec<Vec<f32>> = layer.steps.iter().map(|step| step.out.clone()).collect();
         for config in instances() {
             for (kv, activations, most) in [
@@ -62,7 +62,7 @@ fn e4b_is_as_fast_as_its_bound() {
     for (config, least) in instances().into_iter().zip([0.95, 0.84]) {
         let (options, mut weights) = (Options::of(&config), Weights::default());
         let one = compile(&config, &layer, &options, &mut weights).unwrap();
-        let found = runtime::run(&config, &one.program, &one.host, &inputs).unwrap();
+        let found = twice::run(&config, &one, &inputs);
         let streams = |tensors: &[Tensor]| vec![tensors[0].as_f32().unwrap().to_vec()];
         let apart = Apart::new(&streams(&found), &streams(&expected));
         assert!(apart.relative < 0.06, "{apart:?}");

@@ -4,9 +4,10 @@ use npukit_graph::op::{Binary, BinaryKind, Gemm, Unary, UnaryKind};
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_pccx::check::unfenced;
+use npukit_pccx::Config;
 use npukit_pccx::lower::{Options, Weights, compile};
-use npukit_pccx::{Config, runtime};
+
+use crate::twice;
 
 /// A graph under construction; every value is `f32`.
 pub(crate) struct Net {
@@ -94,9 +95,7 @@ pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found 
     let executable = compile(config, &net.graph, &Options::of(config), &mut Weights::default()).unwrap();
     let program = &executable.program;
     program.check().unwrap();
-    let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
-    assert_eq!(unfenced(&program.code, &syncs), []);
-    let found = runtime::run(config, program, &executable.host, &inputs).unwrap();
+    let found = twice::run(config, &executable, &inputs);
     let expected = evaluate(&net.graph, &inputs).unwrap();
     let error = |(found, expected): (&Tensor, &Tensor)| {
         let (found, expected) = (found.as_f32().unwrap(), expected.as_f32().unwrap());

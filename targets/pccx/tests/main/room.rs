@@ -3,11 +3,11 @@
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Concat, Reshape, RmsNormalization, Softmax, Split, UnaryKind};
 use npukit_numeric::Tensor;
-use npukit_pccx::check::unfenced;
+use npukit_pccx::Config;
 use npukit_pccx::lower::{Activations, LowerError, Options, Weights, compile};
-use npukit_pccx::{Config, runtime};
 
 use crate::net::{BY_ROWS, Net, ROUNDED, instances, run};
+use crate::twice;
 
 /// Long residuals on an L2 that does not hold them: they wait at the host.
 #[test]
@@ -122,10 +122,7 @@ fn a_small_l2_gives_the_same() {
             let mut run = |words: u32| {
                 config.l2_words = words;
                 let executable = compile(&config, &net.graph, &options, &mut Weights::default()).ok()?;
-                let program = &executable.program;
-                let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
-                assert_eq!(unfenced(&program.code, &syncs), []);
-                Some(runtime::run(&config, program, &executable.host, &inputs).unwrap())
+                Some(twice::run(&config, &executable, &inputs))
             };
             let expected = run(114_688).unwrap();
             for words in [180, 220, 300, 400] {

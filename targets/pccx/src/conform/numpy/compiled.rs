@@ -3,15 +3,19 @@
 use npukit_graph::gemma3n::Cache;
 use npukit_graph::quantise::rows::dequantise_weights;
 use npukit_numeric::ElementType;
-use npukit_target::{Case, Outcome};
+use npukit_target::{Case, Outcome, Unset};
 
 use super::{NumpyLayer, evaluate};
 use crate::config::Config;
-use crate::lower::{Activations, Kv, Options, Weights, compile};
-use crate::runtime;
+use crate::lower::{Activations, Executable, Kv, Options, Weights, compile};
+use crate::machine::Machine;
+use crate::runtime::Session;
 
 /// Most that the root of the mean square error may be of that of the values.
 const MOST: f64 = 0.01;
+
+/// Seed of what lies in memory.
+const GARBAGE: u64 = 9;
 
 /// How far results are from what they are compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,11 +50,15 @@ impl NumpyLayer {
     /// Errors: what does not compile or run.
     pub fn compiled(&self, config: &Config, options: &Options) -> Result<Vec<Vec<f32>>, String> {
         let mut weights = Weights::default();
+        // One machine for all steps, whose memories hold anything before the first.
+        let mut machine =
+            Machine::with(config, Unset::Garbage(GARBAGE)).map_err(|error| error.to_string())?;
         self.holding(Cache::Floats(ElementType::F32)).streams(|graph, inputs| {
             let executable =
                 compile(config, graph, options, &mut weights).map_err(|error| error.to_string())?;
-            runtime::run(config, &executable.program, &executable.host, inputs)
-                .map_err(|error| error.to_string())
+            let Executable { program, host } = &executable;
+            let run = |mut session: Session<'_>| session.run(inputs);
+            Session::new(&mut machine, program, host).and_then(run).map_err(|error| error.to_string())
         })
     }
 

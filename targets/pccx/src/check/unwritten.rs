@@ -1,0 +1,248 @@
+//! Programs that use what nothing has written: [`unwritten`]. Programs have no branches and values decide nothing,
+//! so that what has been written when an instruction reads is known before anything runs.
+
+mod host;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::config::{CONSTANT_ENTRIES, WORD_LANES};
+use crate::fault::Direction;
+use crate::host::Host;
+use crate::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Op};
+use crate::program::Program;
+use crate::state::words_of;
+use crate::timing::Banks;
+
+/// A use of what nothing before it has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unwritten {
+    /// The instruction, or the one that a host operation comes before; none at the program's end.
+    pub index: Option<usize>,
+    /// The host operation, when it is one that uses it.
+    pub host_op: Option<usize>,
+    /// What is used.
+    pub missing: Missing,
+}
+
+/// What was not written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// A lane of an L2 word.
+    L2 {
+        /// The word.
+        word: u64,
+        /// The first lane of it that is used.
+        lane: usize,
+    },
+    /// An entry of a constant bank.
+    Shape {
+        /// The bank.
+        cache: Cache,
+        /// The entry.
+        entry: u8,
+    },
+    /// The maximum that `sub_emax` takes off.
+    Maximum,
+    /// Weights that the host makes.
+    Weights {
+        /// Their number.
+        image: u32,
+    },
+    /// A value at the host, or a part of it.
+    Slot {
+        /// Its name.
+        slot: String,
+    },
+}
+
+impl Missing {
+    /// Its kind, as findings have it.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::L2 { .. } => "unwritten-l2",
+            Self::Shape { .. } => "unwritten-shape",
+            Self::Maximum => "unwritten-maximum",
+            Self::Weights { .. } => "unwritten-weights",
+            Self::Slot { .. } => "unwritten-slot",
+        }
+    }
+}
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.host_op {
+            write!(f, "host operation {index} before it: ")?;
+        }
+        match &self.missing {
+            Missing::L2 { word, lane } => write!(f, "reads lane {lane} of L2 word {word:#x}"),
+            Missing::Shape { cache, entry } => write!(f, "takes entry {entry} of {}", cache.name()),
+            Missing::Maximum => write!(f, "takes off the maximum, e_max"),
+            Missing::Weights { image } => write!(f, "multiplies by weights {image}, which the host makes"),
+            Missing::Slot { slot } => write!(f, "uses value `{slot}` of the host"),
+        }?;
+        let who = match &self.missing {
+            Missing::Shape { .. } => "no MEMSET",
+            Missing::Maximum => "no product with `findemax`",
+            Missing::Weights { .. } | Missing::Slot { .. } => "no host operation",
+            Missing::L2 { .. } => "nothing",
+        };
+        write!(f, ", which {who} before has written")
+    }
+}
+
+/// Every use of what nothing before it in the program has written, by itself or through copies. What one
+/// instruction finds missing is not told again by those that use its results.
+pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten> {
+    host::follow(Written::new(l2_words, Some(program)), program, host)
+}
+
+/// The same of instructions alone: what windows hold and which weights are bound is not known.
+pub fn unwritten_in_words(l2_words: u32, ops: &[Op]) -> Vec<Unwritten> {
+    let mut written = Written::new(l2_words, None);
+    ops.iter().enumerate().for_each(|(index, op)| written.step(index, op));
+    written.found
+}
+
+/// What has been written so far: a flag for each BF16 value of L2 and of the windows.
+struct Written {
+    l2: Vec<bool>,
+    /// None when windows are not known: then they hold something.
+    windows: Option<BTreeMap<(Direction, u32), Vec<bool>>>,
+    shapes: [[bool; CONSTANT_ENTRIES]; 2],
+    banks: Banks,
+    maximum: bool,
+    found: Vec<Unwritten>,
+}
+
+impl Written {
+    fn new(l2_words: u32, program: Option<&Program>) -> Self {
+        let window = |window: &crate::program::Window| {
+            let lanes = window.size_bytes.min(crate::program::most_bytes()) as usize / 2;
+            ((window.direction, window.number), vec![false; lanes])
+        };
+        Self {
+            l2: vec![false; l2_words as usize * WORD_LANES],
+            windows: program.map(|program| program.windows.iter().map(window).collect()),
+            shapes: [[false; CONSTANT_ENTRIES]; 2],
+            banks: Banks::default(),
+            maximum: false,
+            found: Vec::new(),
+        }
+    }
+
+    fn step(&mut self, index: usize, op: &Op) {
+        match op {
+            Op::Gemv(mac) | Op::Gemm(mac) => self.product(index, mac),
+            Op::Cvo(cvo) => self.function(index, cvo),
+            Op::Memcpy(memcpy) => self.transfer(index, memcpy),
+            Op::Memset(memset) => {
+                let bank = &mut self.shapes[usize::from(memset.dest_cache == Cache::WeightShape)];
+                if let Some(entry) = bank.get_mut(usize::from(memset.dest_addr)) {
+                    *entry = true;
+                }
+            }
+            Op::Kick | Op::Dropped(_) => {}
+        }
+        self.banks.step(op);
+    }
+
+    fn product(&mut self, index: usize, mac: &Mac) {
+        self.shape(index, Cache::FmapShape, mac.shape_ptr_addr);
+        self.shape(index, Cache::WeightShape, mac.size_ptr_addr);
+        let (fmap, weight) = (self.banks.fmap(mac.shape_ptr_addr), self.banks.weight(mac.size_ptr_addr));
+        let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
+        self.read(index, mac.src_addr, m * k);
+        if mac.flags.accm {
+            self.read(index, mac.dest_reg, m * n);
+        }
+        self.write(mac.dest_reg, m * n);
+        self.maximum |= mac.flags.findemax;
+    }
+
+    fn function(&mut self, index: usize, cvo: &Cvo) {
+        let length = usize::from(cvo.length);
+        let results = if cvo.cvo_func == CvoFunc::ReduceSum { length.min(1) } else { length };
+        if cvo.flags.sub_emax && !self.maximum {
+            self.maximum = true;
+            self.missing(index, Missing::Maximum);
+        }
+        let scalar = u32::from(cvo.cvo_func == CvoFunc::Scale);
+        if scalar == 1 {
+            self.read(index, cvo.src_addr, 1);
+        }
+        self.read(index, cvo.src_addr + scalar, length);
+        if cvo.flags.accm || cvo.cvo_func == CvoFunc::Mul {
+            self.read(index, cvo.dst_addr, results);
+        }
+        self.write(cvo.dst_addr, results);
+    }
+
+    /// Whole words move, with what is not written of them.
+    fn transfer(&mut self, index: usize, memcpy: &Memcpy) {
+        self.shape(index, Cache::FmapShape, memcpy.shape_ptr_addr);
+        let shape = self.banks.fmap(memcpy.shape_ptr_addr);
+        let lanes = words_of(usize::try_from(shape.product()).unwrap_or(usize::MAX)) as usize * WORD_LANES;
+        let Memcpy { from_device, to_device, dest_addr, src_addr, aux_addr, .. } = *memcpy;
+        let moved = match from_device {
+            Device::Npu => part(&self.l2, src_addr, lanes).to_vec(),
+            Device::Host => match &self.windows {
+                None => vec![true; lanes.min(self.l2.len())],
+                Some(windows) => {
+                    let window = windows.get(&(Direction::HostToL2, src_addr)).map(Vec::as_slice);
+                    part(window.unwrap_or_default(), aux_addr, lanes).to_vec()
+                }
+            },
+        };
+        let place = match to_device {
+            Device::Npu => part_mut(&mut self.l2, dest_addr, lanes),
+            Device::Host => {
+                let windows = self.windows.as_mut();
+                let window = windows.and_then(|windows| windows.get_mut(&(Direction::L2ToHost, dest_addr)));
+                part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), aux_addr, lanes)
+            }
+        };
+        place.iter_mut().zip(moved).for_each(|(place, moved)| *place = moved);
+    }
+
+    fn shape(&mut self, index: usize, cache: Cache, entry: u8) {
+        let bank = &mut self.shapes[usize::from(cache == Cache::WeightShape)];
+        if let Some(written) = bank.get_mut(usize::from(entry)).filter(|written| !**written) {
+            *written = true;
+            self.missing(index, Missing::Shape { cache, entry });
+        }
+    }
+
+    /// Values from a word on are used. Places beyond L2 are the machine's to refuse.
+    fn read(&mut self, index: usize, word: u32, values: usize) {
+        let place = part_mut(&mut self.l2, word, values);
+        if let Some(first) = place.iter().position(|written| !written) {
+            place.fill(true);
+            let word = u64::from(word) + (first / WORD_LANES) as u64;
+            self.missing(index, Missing::L2 { word, lane: first % WORD_LANES });
+        }
+    }
+
+    fn write(&mut self, word: u32, values: usize) {
+        part_mut(&mut self.l2, word, values).fill(true);
+    }
+
+    fn missing(&mut self, index: usize, missing: Missing) {
+        self.found.push(Unwritten { index: Some(index), host_op: None, missing });
+    }
+}
+
+/// Which of the flags are of `lanes` values from a word on.
+fn range(all: usize, word: u32, lanes: usize) -> std::ops::Range<usize> {
+    let start = (word as usize * WORD_LANES).min(all);
+    start..start.saturating_add(lanes).min(all)
+}
+
+fn part(flags: &[bool], word: u32, lanes: usize) -> &[bool] {
+    &flags[range(flags.len(), word, lanes)]
+}
+
+fn part_mut(flags: &mut [bool], word: u32, lanes: usize) -> &mut [bool] {
+    let range = range(flags.len(), word, lanes);
+    &mut flags[range]
+}

@@ -1,0 +1,150 @@
+//! What the host's operations have written: [`follow`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use npukit_graph::ValueId;
+
+use super::{Missing, Unwritten, Written, part, part_mut};
+use crate::fault::Direction;
+use crate::host::{Host, HostStep};
+use crate::op::Op;
+use crate::program::Program;
+
+/// Steps through a program and its host's operations.
+pub(super) fn follow(written: Written, program: &Program, host: &Host) -> Vec<Unwritten> {
+    let steps: Vec<Option<HostStep>> =
+        program.host_ops.iter().enumerate().map(|(index, op)| HostStep::decode(index, op).ok()).collect();
+    let made = |step: &HostStep| match step {
+        HostStep::Keys { image, .. } | HostStep::Values { image, .. } => Some(*image),
+        _ => None,
+    };
+    let to_make = steps.iter().flatten().filter_map(made).collect();
+    let slots = host.graph.inputs.iter().map(|&id| (id, None)).collect();
+    let mut follower = Follower { written, host, slots, to_make, products: 0 };
+    let mut number = 0;
+    for (before, range) in program.segments() {
+        for op in before {
+            if let Some(step) = steps.get(number).and_then(Option::as_ref) {
+                follower.host_step(op.position as usize, number, step);
+            }
+            number += 1;
+        }
+        for index in range {
+            follower.instruction(program, index);
+        }
+    }
+    for &id in &host.graph.outputs {
+        follower.use_slot(None, None, id, 0..usize::MAX);
+    }
+    follower.written.found
+}
+
+/// Which elements of a slot are filled; all of them when none.
+type Filled = Option<Vec<bool>>;
+
+struct Follower<'a> {
+    written: Written,
+    host: &'a Host,
+    slots: BTreeMap<ValueId, Filled>,
+    /// Weights that the host makes and has not yet made.
+    to_make: BTreeSet<u32>,
+    products: usize,
+}
+
+impl Follower<'_> {
+    fn instruction(&mut self, program: &Program, index: usize) {
+        let Some(op) = program.code.get(index) else { return };
+        if matches!(op, Op::Gemv(_) | Op::Gemm(_)) {
+            let image = program.bindings.get(self.products).copied();
+            if let Some(image) = image.filter(|image| self.to_make.remove(image)) {
+                self.written.missing(index, Missing::Weights { image });
+            }
+            self.products += 1;
+        }
+        self.written.step(index, op);
+    }
+
+    fn host_step(&mut self, position: usize, number: usize, step: &HostStep) {
+        let (at, by) = (Some(position), Some(number));
+        let all = 0..usize::MAX;
+        match step {
+            &HostStep::Receive { slot, window, unit } => {
+                let (filled, values) = (self.window(Direction::L2ToHost, window), self.values(slot));
+                let filled = part(filled, unit, values);
+                // A window that is too small leaves elements as they are.
+                let filled = if filled.len() < values { vec![false] } else { filled.to_vec() };
+                self.slots.insert(slot, Some(filled));
+            }
+            &HostStep::Send { slot, window, unit } => self.send(number, position, [slot.0, window, unit]),
+            &HostStep::Compute { node } => {
+                let Some(node) = self.host.graph.nodes.get(node as usize) else { return };
+                node.inputs.iter().for_each(|&id| self.use_slot(at, by, id, all.clone()));
+                self.slots.extend(node.outputs.iter().map(|&id| (id, None)));
+            }
+            &HostStep::Weigh { slot, start, scales } => {
+                let start = start as usize;
+                self.use_slot(at, by, slot, start..start + self.values(scales));
+                self.use_slot(at, by, scales, all);
+            }
+            HostStep::Keys { slot, image, .. } => {
+                self.use_slot(at, by, *slot, all);
+                self.to_make.remove(image);
+            }
+            HostStep::Values { slot, image, scales, .. } => {
+                self.use_slot(at, by, *slot, all);
+                self.to_make.remove(image);
+                self.slots.insert(*scales, None);
+            }
+        }
+    }
+
+    /// A slot's elements go into a window, and with them what is not filled of them.
+    fn send(&mut self, number: usize, position: usize, [slot, window, unit]: [u32; 3]) {
+        let slot = ValueId(slot);
+        let values = self.values(slot);
+        if !self.slots.contains_key(&slot) {
+            self.use_slot(Some(position), Some(number), slot, 0..usize::MAX);
+        }
+        let windows = self.written.windows.as_mut();
+        let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
+        let place = part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, values);
+        match self.slots.get(&slot) {
+            Some(Some(filled)) => place.iter_mut().zip(filled).for_each(|(place, &filled)| *place = filled),
+            _ => place.fill(true),
+        }
+    }
+
+    fn window(&self, direction: Direction, number: u32) -> &[bool] {
+        let windows = self.written.windows.as_ref();
+        windows.and_then(|windows| windows.get(&(direction, number))).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn values(&self, slot: ValueId) -> usize {
+        let value = self.host.graph.values.get(slot.0 as usize);
+        value.map_or(0, |value| value.info.shape.iter().fold(1, |all, &axis| all.saturating_mul(axis)))
+    }
+
+    /// Elements of a slot are used.
+    fn use_slot(
+        &mut self,
+        index: Option<usize>,
+        host_op: Option<usize>,
+        slot: ValueId,
+        elements: std::ops::Range<usize>,
+    ) {
+        let value = self.host.graph.values.get(slot.0 as usize);
+        let is_filled = match self.slots.get(&slot) {
+            Some(None) => true,
+            Some(Some(filled)) => {
+                let end = elements.end.min(filled.len());
+                filled.get(elements.start.min(end)..end).is_some_and(|part| !part.contains(&false))
+            }
+            None => value.is_none_or(|value| value.constant.is_some()),
+        };
+        if !is_filled {
+            self.slots.insert(slot, None);
+            let slot = value.map_or_else(String::new, |value| value.name.clone());
+            self.written.found.push(Unwritten { index, host_op, missing: Missing::Slot { slot } });
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! How tests run what was compiled: proved to read nothing unwritten, and twice in a row on garbage.
+
+use std::num::NonZeroU32;
+
+use npukit_numeric::Tensor;
+use npukit_pccx::check::findings;
+use npukit_pccx::lower::Executable;
+use npukit_pccx::runtime::{self, Session};
+use npukit_pccx::{Config, Machine};
+use npukit_target::{Compiled, Finding, Inputs, RunOptions, RunResult, Unset};
+
+/// What a program computes on a machine after its reset; and on one full of garbage, the first time and again.
+pub(crate) fn run(config: &Config, executable: &Executable, inputs: &[Tensor]) -> Vec<Tensor> {
+    let Executable { program, host } = executable;
+    let found = findings(config, program, host);
+    assert_eq!(
+        found.iter().filter(|found| found.is_error()).collect::<Vec<&Finding>>(),
+        Vec::<&Finding>::new()
+    );
+    let plain = runtime::run(config, program, host, inputs).unwrap();
+    let mut machine = Machine::with(config, Unset::Garbage(7)).unwrap();
+    let mut session = Session::new(&mut machine, program, host).unwrap();
+    for time in 1..=2 {
+        assert_eq!(session.run(inputs).unwrap(), plain, "run {time} on garbage");
+    }
+    plain
+}
+
+/// The same of a program as a user has it.
+pub(crate) fn run_compiled(program: &dyn Compiled, inputs: &Inputs) -> RunResult {
+    let run = |unset, times| {
+        let times = NonZeroU32::new(times).unwrap();
+        program.run_with(inputs, &RunOptions { unset, times, ..RunOptions::default() }).unwrap()
+    };
+    let plain = program.run(inputs).unwrap();
+    assert_eq!(run(Unset::Garbage(7), 2), plain);
+    assert_eq!(run(Unset::Poison, 2), plain);
+    plain
+}
