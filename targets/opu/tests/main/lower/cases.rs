@@ -223,7 +223,7 @@ fn matrices_and_what_the_host_does_last() {
         vec![node(g, Softmax { axis: 1, axis_end: 2 }, &[y], "soft")]
     });
     let quantisation = quantised(&softmax, &[image(&[6, 40], 7)]);
-    let config = npukit_opu::Config::preset("reference").unwrap();
+    let config = Config::preset("reference").unwrap();
     let options = npukit_opu::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
     let lowered = npukit_opu::lower::compile(&softmax, &config, options).unwrap();
     assert_eq!(lowered.model.outputs[0].steps[0].op.name(), "Softmax");
@@ -370,7 +370,7 @@ fn what_the_machine_cannot_do_is_named() {
     let refused = |graph: &Graph| {
         let quantisation = quantised(graph, &[image(graph.shape(graph.inputs[0]), 1)]);
         let options = npukit_opu::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
-        npukit_opu::lower::check(graph, &npukit_opu::Config::preset("reference").unwrap(), options)
+        npukit_opu::lower::check(graph, &Config::preset("reference").unwrap(), options)
     };
     let problems = refused(&graph(&[1, 6, 6, 4], |g, x| {
         let y = node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky");
