@@ -1,10 +1,12 @@
-//! The vocabulary every other crate uses: places in a text ([`Span`]) and instruction words
+//! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]) and instruction words
 //! ([`Word`], [`BitRange`]).
 
+mod excerpt;
 mod names;
 mod span;
 mod word;
 
+pub use excerpt::excerpt;
 pub use names::closest;
 pub use span::Span;
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};

@@ -14,7 +14,6 @@ pub mod component;
 pub mod config;
 mod conform;
 pub mod epoch;
-mod excerpt;
 mod exec;
 pub mod fabric;
 pub mod fault;

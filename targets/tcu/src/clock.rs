@@ -11,12 +11,14 @@
 //! vectors: addresses and written data are taken at once, a beat a cycle comes back.
 //!
 //! Not modelled: memory that makes addresses or data wait, the converters of designs with two clocks, the
-//! lock of local memory (it was never seen to delay anything), sizes that differ between units, and the
-//! accumulators' lock being given up early when two writes in a row go to one address. A slower memory may
-//! now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
+//! lock of local memory (it was never seen to delay anything), and sizes that differ between units. A slower
+//! memory may now and then let a single instruction be accepted earlier: reads of a port depend on who read before.
+//!
+//! When additions read the accumulators is known, and with it which additions are lost ([`Timeline::lost`],
+//! [`crate::hazard`]).
 //!
 //! `queue` has the queues; each unit is a module of its own: `machine` with the decoder and port A, `router`,
-//! `array`, `accumulator`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
+//! `array`, `accumulator` with its `lock`, `alu`, `host`, `dram`, and `sampler`, which looks at the others. What they did and
 //! waited for is in `slice` and `stall`.
 //!
 //! Of the configuration registers the timeout, the tracepoint, the program counter and the sample interval
@@ -28,6 +30,7 @@ mod array;
 mod dram;
 mod hang;
 mod host;
+mod lock;
 mod machine;
 mod queue;
 mod router;
@@ -50,6 +53,7 @@ pub use unit::Unit;
 
 use crate::config::Config;
 use crate::configuration::Register;
+use crate::hazard::{LostWrite, first_written};
 use crate::op::Op;
 use crate::samples::Sample;
 
@@ -196,13 +200,15 @@ impl Meter {
 struct Run {
     machine: Machine,
     timeline: Timeline,
+    /// The last instruction that writes to the accumulators.
+    writer: usize,
     /// The instruction that is never accepted.
     stuck: Option<(usize, Stuck)>,
 }
 
 impl Run {
     fn new(machine: Machine) -> Self {
-        Self { machine, timeline: Timeline::default(), stuck: None }
+        Self { machine, timeline: Timeline::default(), writer: 0, stuck: None }
     }
 
     /// Runs the next instruction; none when it is never accepted.
@@ -218,6 +224,7 @@ impl Run {
             Ok(held) => {
                 self.timeline.accepted(held);
                 self.signals(index, held);
+                self.look_for_loss(index, op);
                 Some(held)
             }
             Err(stuck) => {
@@ -225,6 +232,15 @@ impl Run {
                 None
             }
         }
+    }
+
+    /// Whether an addition of the instruction makes the hardware lose the write before it.
+    fn look_for_loss(&mut self, index: usize, op: &Op) {
+        let Some(address) = first_written(op) else { return };
+        if self.machine.take_reads_early() {
+            self.timeline.lost.push(LostWrite { first: self.writer, second: index, address });
+        }
+        self.writer = index;
     }
 
     /// The flags while the decoder held an instruction.

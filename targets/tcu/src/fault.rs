@@ -113,6 +113,28 @@ pub enum FaultKind {
         /// Entries loaded.
         entries: usize,
     },
+    /// With poisoned memory: a vector that nobody has written.
+    #[error("reads vector {address} of the {memory}, which nobody has written")]
+    Unset {
+        /// The memory.
+        memory: Memory,
+        /// The vector.
+        address: u64,
+    },
+    /// With poisoned memory: an array that is not full of weights.
+    #[error("multiplies by {needed} rows of weights, bias counted, of which {rows} have been loaded")]
+    WeightsUnset {
+        /// Rows loaded.
+        rows: u64,
+        /// Rows used.
+        needed: u64,
+    },
+    /// With poisoned memory: a register that nobody has written.
+    #[error("reads SIMD register {register}, which nobody has written")]
+    RegisterUnset {
+        /// The register, from 1.
+        register: u8,
+    },
 }
 
 /// The distance of elements as a number, or as a power where that is too large.
@@ -143,6 +165,11 @@ impl FaultKind {
             Self::NoTable { tables, .. } => format!("name a table from 0 to {tables}"),
             Self::IndexEmpty => "load the keys with LoadLUT, table 0, first".to_owned(),
             Self::EntryMissing { .. } => "load as many values as keys".to_owned(),
+            Self::Unset { .. } | Self::RegisterUnset { .. } => {
+                "write it first: what is in it after a reset, or from a program before, is not known"
+                    .to_owned()
+            }
+            Self::WeightsUnset { .. } => "load N weight rows and the bias row, or rows of zeros".to_owned(),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | HIR | [`hir`], built by `ops` (one file per operator family) | chain → steps on grids of vectors |
 //! | plan | [`memory`] | objects → addresses in DRAM0, DRAM1 and local memory |
 //! | schedule | [`schedule`] | steps → tiles that fit, the cheapest tiling by the clock |
+//! | separation | `separate` | instructions → instructions of which hardware loses none |
 //! | LIR | [`lir`] | runs of vectors → instructions |
 //! | program | [`backend`] | everything → [`Program`] |
 
@@ -28,6 +29,7 @@ mod overlap;
 mod product;
 mod rewrite;
 pub mod schedule;
+mod separate;
 mod tile;
 pub mod view;
 mod windows;

@@ -2,6 +2,7 @@
 
 use npukit_numeric::{Fixed, Float, Number, Saturations};
 use npukit_sim::Fault;
+use npukit_target::Unset;
 use thiserror::Error;
 
 use crate::check::{check, depth};
@@ -9,7 +10,9 @@ use crate::config::{Config, DataType};
 use crate::configuration::Configuration;
 use crate::exec;
 use crate::fault::{FaultKind, Memory};
+use crate::hazard::{Losing, LostWrite};
 use crate::op::Op;
+use crate::poison;
 use crate::program::Layer;
 use crate::state::{MachineError, State};
 
@@ -85,11 +88,16 @@ trait Core {
     fn saturations(&self) -> Saturations;
     fn replace_saturations(&mut self, with: Saturations) -> Saturations;
     fn configuration(&self) -> &Configuration;
+    fn leave_unset(&mut self, data_type: DataType, unset: Unset);
+    fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64>;
 }
 
 impl<F: Number> Core for State<F> {
     fn step(&mut self, config: &Config, op: &Op) -> Result<(), FaultKind> {
         check(config, op)?;
+        if self.poison.is_some() {
+            poison::check(self, config.lookup_tables, op)?;
+        }
         exec::step(self, config, op)
     }
     fn read(&self, memory: Memory, base: u64, scalars: usize) -> Vec<i32> {
@@ -106,6 +114,19 @@ impl<F: Number> Core for State<F> {
     }
     fn configuration(&self) -> &Configuration {
         &self.configuration
+    }
+    fn leave_unset(&mut self, data_type: DataType, unset: Unset) {
+        match unset {
+            Unset::Zero => {}
+            Unset::Garbage(seed) => poison::fill(self, seed, |bits| match data_type {
+                DataType::Float32 => F::from_raw((f32::from(bits) / 256.0).to_bits() as i32),
+                _ => F::from_raw(bits.into()),
+            }),
+            Unset::Poison => poison::poison(self),
+        }
+    }
+    fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64> {
+        self.unset(memory, address, vectors)
     }
 }
 
@@ -128,6 +149,23 @@ impl Machine {
         Ok(Self { config: config.clone(), core })
     }
 
+    /// The same, with what `unset` says in all that nobody has set: memories, weights and registers.
+    ///
+    /// Errors: as [`Machine::new`].
+    pub fn with_unset(config: &Config, unset: Unset) -> Result<Self, MachineError> {
+        let mut machine = Self::new(config)?;
+        machine.core.leave_unset(config.data_type, unset);
+        Ok(machine)
+    }
+
+    /// The first of `vectors` vectors from `base` on that nobody has written; none where memory was not poisoned.
+    ///
+    /// Errors: [`AccessError`] beyond the end of the memory.
+    pub fn unset(&self, memory: Memory, base: u64, vectors: u64) -> Result<Option<u64>, AccessError> {
+        self.in_range(memory, base, vectors)?;
+        Ok(self.core.unset(memory, base, vectors))
+    }
+
     /// The instance.
     pub fn config(&self) -> &Config {
         &self.config
@@ -147,8 +185,20 @@ impl Machine {
         npukit_sim::run(ops, progress, |_, op| self.step(op))
     }
 
+    /// As [`Machine::run`], as hardware does that loses the writes `lost`, which are in the order of the program.
+    ///
+    /// Errors: as [`Machine::run`].
+    pub fn run_losing(&mut self, ops: &[Op], lost: &[LostWrite]) -> Result<(), Fault<FaultKind>> {
+        let mut losing = Losing::new(lost);
+        npukit_sim::run(ops, &mut |_| (), |i, op| {
+            losing.before(self, i);
+            self.step(op)
+        })
+    }
+
     /// As [`Machine::run`], with the saturated results of each group of instructions: those of
-    /// instruction `i` are added to `groups[group(i, op)]`, if there is such a group.
+    /// instruction `i` are added to `groups[group(i, op)]`, if there is such a group. The writes `lost`, in the
+    /// order of the program, are lost as in hardware.
     ///
     /// Errors: as [`Machine::run`]; `groups` then holds what was counted up to the fault.
     pub fn run_grouped(
@@ -156,10 +206,13 @@ impl Machine {
         ops: &[Op],
         groups: &mut [Saturations],
         group: impl Fn(usize, &Op) -> usize,
+        lost: &[LostWrite],
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), Fault<FaultKind>> {
+        let mut losing = Losing::new(lost);
         let mut total = self.core.replace_saturations(Saturations::default());
         let result = npukit_sim::run(ops, progress, |i, op| {
+            losing.before(self, i);
             let result = self.step(op);
             if !self.core.saturations().is_empty() {
                 let new = self.core.replace_saturations(Saturations::default());
@@ -191,7 +244,7 @@ impl Machine {
             owner[first.min(end)..end].fill(layer);
         }
         let mut groups = vec![Saturations::default(); outside + 1];
-        self.run_grouped(ops, &mut groups, |i, _| owner[i], progress)?;
+        self.run_grouped(ops, &mut groups, |i, _| owner[i], &[], progress)?;
         let outside = groups.pop().unwrap_or_default();
         Ok(LayerSaturations { layers: groups, outside })
     }

@@ -1,13 +1,15 @@
-//! Runs a [`Program`] on the functional machine: [`run`] is what a driver does, without the board.
+//! Runs a [`Program`] on the functional machine: [`Driver`] does what a driver does, without the board.
 
 use std::collections::BTreeMap;
 
 use npukit_numeric::Saturations;
 use npukit_sim::Fault;
+use npukit_target::Unset;
 
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Memory};
+use crate::hazard::LostWrite;
 use crate::machine::{AccessError, Machine};
-use crate::program::{Binding, OUTSIDE, Program};
+use crate::program::{Binding, OUTSIDE, Piece, Program};
 use crate::state::MachineError;
 use crate::timing::kind;
 
@@ -43,6 +45,14 @@ pub enum RunError {
         /// Inputs of the program.
         expected: usize,
     },
+    /// With poisoned memory: an output that the program did not write.
+    #[error("output `{name}`: nobody has written vector {address} of DRAM0")]
+    OutputUnset {
+        /// Name of the output.
+        name: String,
+        /// The vector.
+        address: u64,
+    },
     /// An instruction cannot be executed.
     #[error("{place}; {hint}")]
     Fault {
@@ -68,9 +78,12 @@ impl Finished {
     /// The raw scalars of an output: whole vectors, its pieces one after the other.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let mut raw = Vec::new();
-        for piece in &binding.pieces {
-            let part = self.machine.read_dram0(piece.base, piece.size);
-            raw.extend(part.map_err(|source| access(format!("output `{}`", binding.name), source))?);
+        for &Piece { base, size } in &binding.pieces {
+            let error = |source| access(format!("output `{}`", binding.name), source);
+            if let Some(address) = self.machine.unset(Memory::Dram0, base, size).map_err(error)? {
+                return Err(RunError::OutputUnset { name: binding.name.clone(), address });
+            }
+            raw.extend(self.machine.read_dram0(base, size).map_err(error)?);
         }
         Ok(raw)
     }
@@ -86,20 +99,51 @@ impl Finished {
 ///
 /// Source: specification 6.4. Errors: [`RunError`].
 pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError> {
-    if inputs.len() != program.inputs.len() {
-        return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
+    let mut driver = Driver::new(program, Unset::Zero, &[])?;
+    driver.run(inputs)?;
+    Ok(driver.finished)
+}
+
+/// A machine with a program's constants in place, on which it runs again and again.
+///
+/// As drivers do, it writes the constants once and the inputs before each run; all else stays as the run before
+/// left it.
+#[derive(Debug)]
+pub struct Driver<'a> {
+    program: &'a Program,
+    lost: &'a [LostWrite],
+    finished: Finished,
+}
+
+impl<'a> Driver<'a> {
+    /// `unset` is what lies in the machine that nobody has set; the writes `lost` are lost as in hardware.
+    ///
+    /// Errors: [`RunError`].
+    pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
+        let mut machine = Machine::with_unset(&program.config, unset)?;
+        load_constants(&mut machine, program)?;
+        Ok(Self { program, lost, finished: Finished { machine, saturations: Vec::new() } })
     }
-    let mut machine = Machine::new(&program.config)?;
-    load_constants(&mut machine, program)?;
-    for (binding, raw) in program.inputs.iter().zip(inputs) {
-        write_input(&mut machine, binding, raw)?;
+
+    /// Runs the program on `inputs` (raw scalars, whole vectors, in the program's order).
+    ///
+    /// Errors: [`RunError`].
+    pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&Finished, RunError> {
+        let Self { program, lost, finished: Finished { machine, saturations } } = self;
+        if inputs.len() != program.inputs.len() {
+            return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
+        }
+        for (binding, raw) in program.inputs.iter().zip(inputs) {
+            write_input(machine, binding, raw)?;
+        }
+        let (names, owner) = groups(program);
+        let mut counts = vec![Saturations::default(); names.len()];
+        machine
+            .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], lost, &mut |_| ())
+            .map_err(|fault| place(program, fault))?;
+        *saturations = names.into_iter().zip(counts).collect();
+        Ok(&self.finished)
     }
-    let (names, owner) = groups(program);
-    let mut counts = vec![Saturations::default(); names.len()];
-    machine
-        .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], &mut |_| ())
-        .map_err(|fault| place(program, fault))?;
-    Ok(Finished { machine, saturations: names.into_iter().zip(counts).collect() })
 }
 
 fn access(what: String, source: AccessError) -> RunError {

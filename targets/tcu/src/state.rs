@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::configuration::Configuration;
 use crate::fault::Memory;
 use crate::lut::Tables;
+use crate::poison::Set;
 
 /// Rows of an array product computed in one go.
 pub(crate) const CHUNK: u64 = 64;
@@ -61,6 +62,8 @@ pub(crate) struct State<F: Number> {
     pub configuration: Configuration,
     pub tables: Tables<F>,
     pub saturations: Saturations,
+    /// What was set since memory was poisoned; none when it was not.
+    pub poison: Option<Set>,
     /// Results on their way: `CHUNK` vectors.
     pub results: Vec<F::Raw>,
     /// A vector on its way into an accumulator, between reading and writing it.
@@ -91,6 +94,7 @@ impl<F: Number> State<F> {
             configuration: Configuration::default(),
             tables: Tables::default(),
             saturations: Saturations::default(),
+            poison: None,
             results: vec![zero; CHUNK as usize * lanes],
             sum: vec![zero; lanes],
         })

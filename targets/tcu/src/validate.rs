@@ -1,14 +1,17 @@
 //! Finds what is wrong with a program before it runs: [`validate`].
 //!
-//! Errors are what the machine faults on, hanging SIMD forms among them; warnings are what runs but
-//! hardly does what was meant, or means something else to hardware.
+//! Errors are what the machine faults on, hanging SIMD forms among them, and what the released hardware computes
+//! otherwise ([`crate::hazard`]); warnings are what runs but hardly does what was meant.
 
 use std::collections::BTreeMap;
 
+use crate::board;
 use crate::check::check;
+use crate::clock::ClockParams;
 use crate::config::Config;
 use crate::configuration::Register;
 use crate::fault::FaultKind;
+use crate::hazard::{Judged, judge};
 use crate::op::{Op, SimdOp, Strided};
 
 /// How bad a problem is.
@@ -16,7 +19,7 @@ use crate::op::{Op, SimdOp, Strided};
 pub enum Severity {
     /// Runs, but hardly as meant.
     Warning,
-    /// Cannot run.
+    /// Cannot run, or the hardware computes something else.
     Error,
 }
 
@@ -27,6 +30,8 @@ pub struct Problem {
     pub instruction: usize,
     /// How bad.
     pub severity: Severity,
+    /// What kind it is, as `lost-addition`.
+    pub code: &'static str,
     /// What is wrong, with the numbers.
     pub reason: String,
     /// What to do.
@@ -34,17 +39,40 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn warning(instruction: usize, reason: String, hint: &str) -> Self {
-        Self { instruction, severity: Severity::Warning, reason, hint: hint.to_owned() }
+    fn warning(instruction: usize, code: &'static str, reason: String, hint: &str) -> Self {
+        Self { instruction, severity: Severity::Warning, code, reason, hint: hint.to_owned() }
     }
 
     fn error(instruction: usize, kind: &FaultKind) -> Self {
-        Self { instruction, severity: Severity::Error, reason: kind.to_string(), hint: kind.hint() }
+        let (reason, hint) = (kind.to_string(), kind.hint());
+        Self { instruction, severity: Severity::Error, code: "fault", reason, hint }
+    }
+
+    fn lost(judged: &Judged) -> Self {
+        let severity = if judged.differs() { Severity::Error } else { Severity::Warning };
+        let (reason, hint) = (judged.reason(), Judged::HINT.to_owned());
+        Self { instruction: judged.hazard.second, severity, code: LOST_ADDITION, reason, hint }
     }
 }
 
-/// All problems of a program, in the order of its instructions.
+/// The code of what hardware loses.
+pub const LOST_ADDITION: &str = "lost-addition";
+
+/// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
+    validate_with(config, ops, board::memory(config, None))
+}
+
+/// All problems of a program, in the order of its instructions, on a board with `memory`.
+pub fn validate_with(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = judge(config, ops, memory).iter().map(Problem::lost).collect();
+    problems.extend(by_instruction(config, ops));
+    problems.sort_by_key(|problem| problem.instruction);
+    problems
+}
+
+/// What can be said of single instructions and of what was loaded before them.
+fn by_instruction(config: &Config, ops: &[Op]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tables = Entries::default();
     for (i, op) in ops.iter().enumerate() {
@@ -103,6 +131,7 @@ fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
         Op::LoadLut { local, .. } => stride(i, "local", local, config.stride0_depth, problems),
         Op::Simd { write: false, accumulate: true, .. } => problems.push(Problem::warning(
             i,
+            "nothing-accumulated",
             "SIMD has the accumulate flag without the write flag: nothing is accumulated".to_owned(),
             "set the write flag, or drop accumulate",
         )),
@@ -115,7 +144,12 @@ fn stride(i: usize, operand: &str, run: Strided, depth: usize, problems: &mut Ve
     if u64::from(run.stride_log2) >= depth as u64 {
         let code = run.stride_log2;
         let reason = format!("stride code {code} of the {operand} operand: the instance has {depth} codes");
-        problems.push(Problem::warning(i, reason, "use a smaller stride, or move vector by vector"));
+        problems.push(Problem::warning(
+            i,
+            "stride",
+            reason,
+            "use a smaller stride, or move vector by vector",
+        ));
     }
 }
 
@@ -125,17 +159,23 @@ fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
         let lost = size - rows;
         let reason =
             format!("LoadWeights of {size} vectors into {rows} rows: the {lost} highest addresses are lost");
-        problems.push(Problem::warning(i, reason, "load N weight rows and the bias row last, N + 1 in all"));
+        let hint = "load N weight rows and the bias row last, N + 1 in all";
+        problems.push(Problem::warning(i, "lost-weights", reason, hint));
     }
 }
 
 fn configure(i: usize, register: u8, value: u32, problems: &mut Vec<Problem>) {
     if Register::from_code(register).is_none() {
         let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
-        problems.push(Problem::warning(i, reason, "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB"));
+        problems.push(Problem::warning(
+            i,
+            "no-register",
+            reason,
+            "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB",
+        ));
     }
     if value >> 28 != 0 {
         let reason = format!("value {value:#x} does not fit the 28 bits of Configure");
-        problems.push(Problem::warning(i, reason, "only a reset restores wider values"));
+        problems.push(Problem::warning(i, "value", reason, "only a reset restores wider values"));
     }
 }

@@ -10,10 +10,14 @@ mod clock;
 mod config;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/driven.rs"]
+mod driven;
 #[path = "main/estimator.rs"]
 mod estimator;
 #[path = "main/golden.rs"]
 mod golden;
+#[path = "main/hazard.rs"]
+mod hazard;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/literal.rs"]
@@ -22,6 +26,8 @@ mod literal;
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/meaning.rs"]
+mod meaning;
 #[path = "main/networks.rs"]
 mod networks;
 #[path = "main/numerics.rs"]

@@ -1,5 +1,6 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
+use npukit_base::excerpt;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
@@ -12,7 +13,6 @@ use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
 use crate::check::{Lint, lints, refusals};
 use crate::epoch::EpochReport;
-use crate::excerpt::excerpt;
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
 use crate::kernel;

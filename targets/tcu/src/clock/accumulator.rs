@@ -5,17 +5,18 @@
 //! until all of these have taken their part.
 
 use super::alu::{Alu, needs_input};
+use super::lock::{Lock, Write};
 use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
 use super::stall::{Stall, Stalls};
 use super::watch::Watch;
 use crate::op::{SimdOp, SimdSub};
 
-/// A SIMD instruction's flags.
+/// How a SIMD instruction uses the memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags {
     pub(super) read: bool,
-    pub(super) write: bool,
-    pub(super) accumulate: bool,
+    /// What it writes.
+    pub(super) write: Option<Write>,
 }
 
 /// The command stage, the memory and the ALUs.
@@ -42,8 +43,12 @@ pub(super) struct Accumulator {
     port_b: ReadPort,
     /// The last write.
     written: Cycle,
-    /// The last write that did not add.
-    overwritten: Cycle,
+    /// What the second port waits for.
+    lock: Lock,
+    /// When the last command to write reached the stage.
+    staged: Cycle,
+    /// Whether an addition since the last question read before the write before it.
+    reads_early: bool,
     /// The last datum given.
     given: Cycle,
     /// The last read by port A.
@@ -71,7 +76,9 @@ impl Accumulator {
             port_a: ReadPort::default(),
             port_b: ReadPort::default(),
             written: 0,
-            overwritten: 0,
+            lock: Lock::default(),
+            staged: 0,
+            reads_early: false,
             given: 0,
             read: 0,
             alu: Alu::default(),
@@ -108,6 +115,11 @@ impl Accumulator {
         ((first, last), self.alu.last_start())
     }
 
+    /// Whether an addition since the last question read its vector before the write before it: that write is lost.
+    pub(super) const fn take_reads_early(&mut self) -> bool {
+        std::mem::replace(&mut self.reads_early, false)
+    }
+
     /// All concerned have the command at the stage.
     fn finish(&mut self, at: Cycle) {
         self.vectors.leave(at);
@@ -117,9 +129,9 @@ impl Accumulator {
     /// A command to write what comes from outside.
     ///
     /// Gives when the instruction's queue has handed it on, and from when on the datum is taken.
-    pub(super) fn take(&mut self, queued: Cycle, accumulate: bool) -> (Cycle, Cycle) {
+    pub(super) fn take(&mut self, queued: Cycle, write: Write) -> (Cycle, Cycle) {
         let (expanded, stage) = self.reach(queued);
-        let (control, ready) = self.prepare_write(stage, accumulate);
+        let (control, ready) = self.prepare_write(stage, write);
         let select = self.input_select.enter(stage);
         self.finish(control.max(select));
         (expanded, ready.max(select))
@@ -127,28 +139,29 @@ impl Accumulator {
 
     /// A command at the stage from `at` on tells the memory to write: when the memory knows, and
     /// from when on it takes the datum.
-    fn prepare_write(&mut self, at: Cycle, accumulate: bool) -> (Cycle, Cycle) {
+    fn prepare_write(&mut self, at: Cycle, write: Write) -> (Cycle, Cycle) {
         let mut ready = self.port_a_control.enter(at).max(self.adder_select.enter(at));
         let mut handed_on = ready;
-        if accumulate {
-            // A lock keeps the read half behind every write before it that does not add.
-            handed_on = handed_on.max(self.port_b.read(at.max(self.overwritten + 1)));
+        self.staged = at;
+        if write.accumulate {
+            let read = self.port_b.read(at.max(self.lock.free()));
+            self.reads_early |= self.lock.is_pending(write.address, read);
+            handed_on = handed_on.max(read);
             ready = ready.max(self.port_b.datum());
         }
         (handed_on, ready.max(self.port_a.free()))
     }
 
     /// The datum of the last command to write comes.
-    pub(super) fn write(&mut self, at: Cycle, accumulate: bool) {
+    pub(super) fn write(&mut self, at: Cycle, write: Write) {
         self.input_select.leave(at);
         self.port_a_control.leave(at);
         self.adder_select.leave(at);
         self.port_a.write(at);
-        if accumulate {
+        if write.accumulate {
             self.port_b.leave(at);
-        } else {
-            self.overwritten = at;
         }
+        self.lock.wrote(write, self.staged, at);
         if at < NEVER {
             self.written = at;
         }
@@ -187,11 +200,11 @@ impl Accumulator {
     pub(super) fn simd(&mut self, queued: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
         let (expanded, stage) = self.reach(queued);
         let finished = match (sub.op, flags.read, flags.write) {
-            (SimdOp::NoOp, false, false) => stage,
+            (SimdOp::NoOp, false, None) => stage,
             (SimdOp::NoOp, read, _) => self.move_nothing(stage, read),
-            (_, true, true) => self.read_and_write(stage, flags, sub),
-            (_, true, false) => self.read_only(stage, sub),
-            (_, false, _) => self.compute_only(stage, flags, sub),
+            (_, true, Some(write)) => self.read_and_write(stage, write, sub),
+            (_, true, None) => self.read_only(stage, sub),
+            (_, false, write) => self.compute_only(stage, write, sub),
         };
         self.finish(finished);
         self.operations += 1;
@@ -206,9 +219,10 @@ impl Accumulator {
             self.gave(NEVER);
             return control.max(select);
         }
-        let (control, _) = self.prepare_write(stage, false);
+        let write = Write::default();
+        let (control, _) = self.prepare_write(stage, write);
         let select = self.input_select.enter(stage);
-        self.write(NEVER, false);
+        self.write(NEVER, write);
         control.max(select)
     }
 
@@ -245,10 +259,10 @@ impl Accumulator {
         self.alu.record(started, left);
     }
 
-    fn compute_only(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
+    fn compute_only(&mut self, stage: Cycle, write: Option<Write>, sub: SimdSub) -> Cycle {
         let started = self.compute(stage, None, sub);
-        if flags.write {
-            return self.write_result(stage, started, flags.accumulate).max(started);
+        if let Some(write) = write {
+            return self.write_result(stage, started, write).max(started);
         }
         let sink = self.alu_select.enter(stage);
         self.drop_result(started, sink);
@@ -256,15 +270,15 @@ impl Accumulator {
     }
 
     /// Writes what the ALUs started to compute at `started`: when the stage has handed it on.
-    fn write_result(&mut self, stage: Cycle, started: Cycle, accumulate: bool) -> Cycle {
-        let (control, ready) = self.prepare_write(stage, accumulate);
+    fn write_result(&mut self, stage: Cycle, started: Cycle, write: Write) -> Cycle {
+        let (control, ready) = self.prepare_write(stage, write);
         let source = self.alu_select.enter(stage);
         let select = self.input_select.enter(stage);
         let ready = ready.max(source).max(select);
         let written = ready.max(started + 2);
         self.stalls.add(Stall::AccumulatorForAlu, ready, written);
         self.alu_select.leave(written);
-        self.write(written, accumulate);
+        self.write(written, write);
         if started < NEVER {
             self.alu.record(started, written);
         }
@@ -272,15 +286,15 @@ impl Accumulator {
     }
 
     /// First the read half, then, one cycle later, the write half.
-    fn read_and_write(&mut self, stage: Cycle, flags: Flags, sub: SimdSub) -> Cycle {
+    fn read_and_write(&mut self, stage: Cycle, write: Write, sub: SimdSub) -> Cycle {
         if sub.left != 0 && sub.right != 0 {
             // The read half is left out, and with it the computation.
-            return self.write_result(stage + 1, NEVER, flags.accumulate);
+            return self.write_result(stage + 1, NEVER, write);
         }
         let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         let started = self.compute(stage, Some(select.max(read)), sub);
         let half = control.max(select).max(started);
-        self.write_result(half + 1, started, flags.accumulate)
+        self.write_result(half + 1, started, write)
     }
 }

@@ -5,6 +5,7 @@ use super::accumulator::{Accumulator, Flags};
 use super::array::Array;
 use super::dram::{Bank, Span, Taken};
 use super::host::Host;
+use super::lock::Write;
 use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Router, To};
 use super::slice::Spans;
@@ -113,13 +114,13 @@ impl Machine {
     pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
         self.spans = Spans::NONE;
         let accept = match *op {
-            Op::MatMul { accumulate, zeroes, size, .. } => {
-                self.mat_mul(accumulate, zeroes, self.vectors(size))
+            Op::MatMul { accumulate, zeroes, accumulator, size, .. } => {
+                self.mat_mul(accumulate, zeroes, accumulator, self.vectors(size))
             }
             Op::LoadWeights { zeroes, size, .. } => self.load_weights(zeroes, self.vectors(size)),
             Op::DataMove { kind, other, size, .. } => self.data_move(kind, other, self.vectors(size)),
-            Op::Simd { read, write, accumulate, sub, .. } => {
-                self.simd(Flags { read, write, accumulate }, sub)
+            Op::Simd { read, write, accumulate, write_address: address, sub, .. } => {
+                self.simd(Flags { read, write: write.then_some(Write { address, accumulate }) }, sub)
             }
             // Extensions of the emulator, unknown to the hardware, cost a cycle like what has no meaning.
             Op::NoOp
@@ -143,6 +144,11 @@ impl Machine {
         if let Op::Configure { register, value } = *op {
             self.configuration.configure(register, value);
         }
+    }
+
+    /// Whether the first addition of the last instruction read before the write before it.
+    pub(super) const fn take_reads_early(&mut self) -> bool {
+        self.accumulator.take_reads_early()
     }
 
     /// The configuration registers.
@@ -221,23 +227,23 @@ impl Machine {
         (size.wrapping_sub(1) & self.size_mask) + 1
     }
 
-    fn mat_mul(&mut self, accumulate: bool, zeroes: bool, size: u64) -> Accept {
+    fn mat_mul(&mut self, accumulate: bool, zeroes: bool, accumulator: Strided, size: u64) -> Accept {
         let routed = self.router.route(self.head, !zeroes, To::Accumulators);
         let rows = self.array.instructions.enter(self.head);
         let results = self.accumulator.commands.enter(self.head);
         let (mut read, mut last, mut first) = (self.head, [0; 4], None);
-        for _ in 0..size {
+        for write in writes(accumulator, size, accumulate) {
             let (row_expanded, control) = self.array.expand(rows);
             let mut data = 0;
             if !zeroes {
                 read = self.read_local();
                 data = self.port_a.datum().max(routed.source);
             }
-            let (result_expanded, taken) = self.accumulator.take(results, accumulate);
+            let (result_expanded, taken) = self.accumulator.take(results, write);
             let taken = taken.max(routed.target);
             let (entered, result) = self.array.compute(control, data, taken);
             self.stalls.add(Stall::AccumulatorForArray, taken, result);
-            self.accumulator.write(result, accumulate);
+            self.accumulator.write(result, write);
             if !zeroes {
                 self.port_a.leave(entered);
             }
@@ -302,7 +308,7 @@ impl Machine {
         let queued = self.accumulator.commands.enter(self.head);
         let expanded = self.accumulator.simd(queued, flags, sub);
         let ((first, last), started) = self.accumulator.worked(flags);
-        if flags.read || flags.write {
+        if flags.read || flags.write.is_some() {
             self.spans.set(Unit::Accumulator, first, last);
         }
         if sub.op != SimdOp::NoOp {
@@ -320,8 +326,8 @@ impl Machine {
             DataMoveKind::Dram1ToLocal => self.dram(1, Unit::Dram1Read, Bank::read, span),
             DataMoveKind::LocalToDram1 => self.dram(1, Unit::Dram1Write, Bank::write, span),
             DataMoveKind::AccumulatorToLocal => self.move_out(size),
-            DataMoveKind::LocalToAccumulator => self.move_in(size, false),
-            DataMoveKind::LocalToAccumulatorAccumulate => self.move_in(size, true),
+            DataMoveKind::LocalToAccumulator => self.move_in(other, size, false),
+            DataMoveKind::LocalToAccumulatorAccumulate => self.move_in(other, size, true),
         }
     }
 
@@ -341,17 +347,17 @@ impl Machine {
     }
 
     /// From local memory to the accumulators.
-    fn move_in(&mut self, size: u64, accumulate: bool) -> Accept {
+    fn move_in(&mut self, other: Strided, size: u64, accumulate: bool) -> Accept {
         let routed = self.router.route(self.head, true, To::Accumulators);
         let commands = self.accumulator.commands.enter(self.head);
         let (mut read, mut last, mut written, mut first) = (self.head, commands, routed.source, None);
-        for _ in 0..size {
+        for write in writes(other, size, accumulate) {
             read = self.read_local();
-            let (expanded, taken) = self.accumulator.take(commands, accumulate);
+            let (expanded, taken) = self.accumulator.take(commands, write);
             let taken = taken.max(routed.target);
             written = taken.max(self.port_a.datum()).max(routed.source);
             self.stalls.add(Stall::AccumulatorForLocal, taken, written);
-            self.accumulator.write(written, accumulate);
+            self.accumulator.write(written, write);
             self.port_a.leave(written);
             last = expanded;
             first.get_or_insert([read, written]);
@@ -422,4 +428,11 @@ impl Machine {
         let accepted = timeline.accept.last().map_or(0, |at| at + 1);
         timeline.total = timeline.last.latest().max(accepted);
     }
+}
+
+/// The writes of a run; none of them is to the address of another.
+fn writes(run: Strided, size: u64, accumulate: bool) -> impl Iterator<Item = Write> {
+    // Clocks take programs as they are, addresses beyond the memory too.
+    let address = move |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
+    (0..size).map(move |i| Write { address: address(i), accumulate })
 }

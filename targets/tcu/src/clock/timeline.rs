@@ -5,6 +5,7 @@ use super::machine::{FIRST, Held};
 use super::signal::Signal;
 use super::stall::Stalls;
 use super::unit::Unit;
+use crate::hazard::LostWrite;
 
 /// The cycles of the last events of each kind; 0 when there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub struct Timeline {
     pub stalls: Stalls,
     /// What DRAM0 and DRAM1 waited for.
     pub dram_stalls: [Stalls; 2],
+    /// Writes to the accumulators that an addition right behind them makes the hardware lose.
+    pub lost: Vec<LostWrite>,
     /// The timeout flag.
     pub timeout: Signal,
     /// The tracepoint flag.

@@ -1,7 +1,8 @@
-//! `rtl_sequences*.json`: random programs and the final state that hardware left behind.
+//! `rtl_sequences*.json`, `rtl_hazards*.json`: random programs and the final state that hardware left behind.
 //!
-//! Each program is run once; the hashes of all four memories are one case. Its cycles at each
-//! latency are a case of their own: the total, the last events, and when each instruction was accepted.
+//! Each program is run as hardware does, with the writes it loses by the clock; the hashes of all four memories are
+//! one case, the same at every latency. Its cycles at each latency are a case of their own: the total, the last
+//! events, and when each instruction was accepted.
 
 use std::sync::Arc;
 
@@ -12,7 +13,10 @@ use crate::clock::{ClockParams, Timeline};
 use crate::codec::decode_program_lenient;
 use crate::config::Config;
 use crate::fault::Memory;
+use crate::hazard::LostWrite;
 use crate::keys::{KeyError, Keys};
+use crate::machine::Machine;
+use crate::op::Op;
 
 /// What all programs of a file share.
 struct Setting {
@@ -22,12 +26,23 @@ struct Setting {
     hashed_vectors: u64,
 }
 
+impl Setting {
+    fn timeline(&self, latency: u64, ops: &[Op]) -> Result<Timeline, String> {
+        let params = ClockParams { axi_bits: self.axi_bits, ..ClockParams::with_latency(latency) };
+        cycles::run(&self.config, params, ops)
+    }
+}
+
 struct Sequence {
     setting: Arc<Setting>,
     seed: u64,
     /// Of DRAM0 and DRAM1.
     shift: [u32; 2],
     program: Vec<u8>,
+    /// Of the memory, those the program was run at.
+    latencies: Vec<u64>,
+    /// The first scalars of the first accumulators, where the file has them.
+    first_accumulators: Vec<Vec<i32>>,
     /// By memory, the hash expected.
     hashes: Vec<(Memory, String)>,
 }
@@ -44,21 +59,26 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
         }));
         for (latency, run) in keys.keys("runs")?.objects()? {
             let name = format!("{id} cycles at latency {latency}");
+            let latency = cycles_of(latency, &run)?;
             cases.push(timed(name, latency, &run, from_hex(&keys, "program")?, &setting)?);
         }
     }
     Ok(cases)
 }
 
+/// The latency that a run is named by.
+fn cycles_of(name: &str, run: &Keys<'_>) -> Result<u64, KeyError> {
+    name.parse().map_err(|_| run.error("", "must be named by a number of cycles"))
+}
+
 /// A program's cycles at a latency: the total, the last event of each kind, all acceptances.
 fn timed(
     name: String,
-    latency: &str,
+    latency: u64,
     run: &Keys<'_>,
     program: Vec<u8>,
     setting: &Arc<Setting>,
 ) -> Result<Case, KeyError> {
-    let latency: u64 = latency.parse().map_err(|_| run.error("", "must be named by a number of cycles"))?;
     let last = run.keys("last")?;
     let mut expected = vec![run.number("total")?];
     for event in ["acc_write", "local_write", "axi_write", "weight_load", "write_response"] {
@@ -67,10 +87,9 @@ fn timed(
     expected.extend(run.numbers("accept")?.into_iter().map(|cycle| cycle as u64));
     let setting = Arc::clone(setting);
     Ok(Case::new(name, move || {
-        let params = ClockParams { axi_bits: setting.axi_bits, ..ClockParams::with_latency(latency) };
         let timeline = decode_program_lenient(&setting.config, &program)
             .map_err(|error| error.to_string())
-            .and_then(|ops| cycles::run(&setting.config, params, &ops));
+            .and_then(|ops| setting.timeline(latency, &ops));
         let got = timeline.map(|timeline| numbers(&timeline));
         cycles::outcome("a run to the end", got.map(|got| cycles::compare(&expected, &got)))
     }))
@@ -115,28 +134,29 @@ fn sequence(keys: &Keys<'_>, setting: &Arc<Setting>) -> Result<Sequence, KeyErro
         (Memory::Local, "local"),
         (Memory::Accumulators, "accumulators"),
     ];
+    let runs = keys.keys("runs")?.objects()?;
+    let latencies = runs.into_iter().map(|(name, run)| cycles_of(name, &run));
+    let first_accumulators =
+        if keys.has("first_accumulators") { keys.rows("first_accumulators")? } else { vec![] };
     let hash = |(memory, key)| Ok((memory, finals.string(key)?.to_owned()));
     Ok(Sequence {
         setting: Arc::clone(setting),
         seed: keys.number("seed")?,
         shift: [shift0 as u32, shift1 as u32],
         program: from_hex(keys, "program")?,
+        latencies: latencies.collect::<Result<_, KeyError>>()?,
+        first_accumulators,
         hashes: memories.into_iter().map(hash).collect::<Result<_, KeyError>>()?,
     })
 }
 
 impl Sequence {
     fn check(&self) -> Result<Outcome, String> {
-        let Setting { config, filled_vectors, hashed_vectors, .. } = &*self.setting;
+        let Setting { config, hashed_vectors, .. } = &*self.setting;
         let ops = decode_program_lenient(config, &self.program).map_err(|error| error.to_string())?;
-        let mut machine = execute::machine(config)?;
-        let scalars = *filled_vectors as usize * config.array_size;
-        for (bank, memory) in [(0, Memory::Dram0), (1, Memory::Dram1)] {
-            let shift = self.shift[bank as usize];
-            let raw: Vec<i32> = (0..scalars as u64).map(|i| fill(self.seed, bank, i, shift)).collect();
-            execute::write(&mut machine, memory, 0, &raw)?;
-        }
-        execute::run(&mut machine, &ops)?;
+        let mut machine = self.filled()?;
+        let lost = self.lost(&ops)?;
+        machine.run_losing(&ops, &lost).map_err(|fault| fault.to_string())?;
         let vectors = |memory| match memory {
             Memory::Local => config.local_depth,
             Memory::Accumulators => config.accumulator_depth,
@@ -146,7 +166,46 @@ impl Sequence {
         for &(memory, _) in &self.hashes {
             got.push((memory, execute::sha256(&machine, memory, vectors(memory))?));
         }
-        Ok(Outcome::compare(&shown(&self.hashes), &shown(&got)))
+        let accumulators = self.first_lanes(&machine)?;
+        let expected = format!("{}, first {:?}", shown(&self.hashes), self.first_accumulators);
+        Ok(Outcome::compare(&expected, &format!("{}, first {accumulators:?}", shown(&got))))
+    }
+
+    /// A machine with the start state.
+    fn filled(&self) -> Result<Machine, String> {
+        let Setting { config, filled_vectors, .. } = &*self.setting;
+        let mut machine = execute::machine(config)?;
+        let scalars = *filled_vectors as usize * config.array_size;
+        for (bank, memory) in [(0, Memory::Dram0), (1, Memory::Dram1)] {
+            let shift = self.shift[bank as usize];
+            let raw: Vec<i32> = (0..scalars as u64).map(|i| fill(self.seed, bank, i, shift)).collect();
+            execute::write(&mut machine, memory, 0, &raw)?;
+        }
+        Ok(machine)
+    }
+
+    /// What hardware loses, which is the same at all latencies.
+    fn lost(&self, ops: &[Op]) -> Result<Vec<LostWrite>, String> {
+        let mut lost = None;
+        for &latency in &self.latencies {
+            let found = self.setting.timeline(latency, ops)?.lost;
+            match &lost {
+                None => lost = Some(found),
+                Some(other) if *other == found => {}
+                Some(other) => return Err(format!("{other:?} are lost, at latency {latency} {found:?}")),
+            }
+        }
+        Ok(lost.unwrap_or_default())
+    }
+
+    /// As many scalars of as many accumulators as the file has.
+    fn first_lanes(&self, machine: &Machine) -> Result<Vec<Vec<i32>>, String> {
+        let mut rows = Vec::new();
+        for (address, expected) in (0..).zip(&self.first_accumulators) {
+            let vector = machine.read_accumulators(address, 1).map_err(|error| error.to_string())?;
+            rows.push(vector.into_iter().take(expected.len()).collect());
+        }
+        Ok(rows)
     }
 }
 

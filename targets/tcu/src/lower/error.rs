@@ -1,5 +1,7 @@
 //! Why a graph cannot be lowered.
 
+use crate::hazard::Hazard;
+
 /// A node that stands in the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -60,6 +62,14 @@ pub enum LowerError {
         needed: u64,
         /// Vectors there.
         available: u64,
+    },
+    /// Instructions were written that hardware computes otherwise: a defect of this compiler.
+    #[error("layer `{layer}`: instruction {}: {hazard}; this is a defect of the compiler, please report it", hazard.second)]
+    LostAddition {
+        /// The layer.
+        layer: String,
+        /// What would be lost.
+        hazard: Hazard,
     },
 }
 

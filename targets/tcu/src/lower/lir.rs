@@ -107,10 +107,13 @@ impl Lir {
         self.ops.split_off(checkpoint.length)
     }
 
-    /// Puts back instructions that [`Lir::rewind`] took, and the state after them.
+    /// Puts back instructions that [`Lir::rewind`] took, and the state after them; some may have been added, which
+    /// cost what SIMD does.
     pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
         self.ops.extend(ops);
         self.restore(after);
+        let added = self.ops.len().saturating_sub(after.length) as u64;
+        self.cycles += added * self.estimator.clone().cost(&drop_read(0)).cycles;
     }
 
     fn restore(&mut self, state: &Checkpoint) {
@@ -210,6 +213,11 @@ pub const ZERO_TO_REGISTER: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right
 pub const ZERO: SimdSub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 0 };
 /// The input goes through.
 pub const THROUGH: SimdSub = SimdSub { op: SimdOp::Move, left: 0, right: 0, destination: 0 };
+
+/// Reads an accumulator and drops it: a command of the accumulators without effect.
+pub const fn drop_read(read_address: u64) -> Op {
+    Op::Simd { read: true, write: false, accumulate: false, write_address: 0, read_address, sub: THROUGH }
+}
 
 /// `op(input, register 1)`, or with the operands swapped, to the output.
 pub const fn with_register(op: SimdOp, swapped: bool) -> SimdSub {

@@ -116,7 +116,7 @@ fn touches(op: &Op) -> [Option<Touch>; 2] {
 }
 
 /// Whether two instructions may not change places.
-fn conflict(one: &Op, other: &Op) -> bool {
+pub(super) fn conflict(one: &Op, other: &Op) -> bool {
     let (one, other) = (touches(one), touches(other));
     let meet = |a: &Touch, b: &Touch| {
         let apart = a.range.end <= b.range.start || b.range.end <= a.range.start;

@@ -14,9 +14,11 @@ use super::hir::{Layer, Model};
 use super::lir::{Checkpoint, Lir};
 use super::memory::{Plan, Strategy};
 use super::overlap::overlap;
+use super::separate::separate;
 use super::tile::{Context, Limits, State, TileError, emit};
 use crate::clock::Meter;
 use crate::config::Config;
+use crate::hazard::{Hazard, Pending, hazards};
 use crate::listing::listing;
 use crate::op::Op;
 use crate::program::Usage;
@@ -87,13 +89,13 @@ fn schedule(
     let context = Context { model, plan: &plan, config };
     let arena = Arena::new(plan.arena.clone());
     let mut state = State { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 };
-    let mut meter = minimise.meter(config);
+    let mut written = Written { meter: minimise.meter(config), pending: Pending::default() };
     let mut layers = Vec::new();
     let mut tilings = Vec::new();
     for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
         state.arena.retire(|object| plan.is_needed(object, i));
-        tilings.push(schedule_layer(&mut state, &mut meter, context, layer, budget)?);
+        tilings.push(schedule_layer(&mut state, &mut written, context, layer, budget)?);
         layers.push(first..state.lir.ops.len());
     }
     let State { lir, arena, limits, .. } = state;
@@ -102,9 +104,30 @@ fn schedule(
         aggregate: plan.local.aggregate + arena.aggregate,
     };
     let accumulators = Usage { maximum: limits.accumulators, aggregate: limits.accumulators_aggregate };
-    let cycles = meter.map_or(lir.cycles, |meter| meter.cycles());
+    let cycles = written.meter.map_or(lir.cycles, |meter| meter.cycles());
     let ops = lir.ops;
+    // Whatever the stages above did, nothing goes out that hardware computes otherwise.
+    if let Some(hazard) = hazards(&ops).into_iter().next() {
+        return Err(lost(model, &layers, hazard));
+    }
     Ok(Scheduled { plan, ops, cycles, layers, tilings, local, accumulators, config: config.clone() })
+}
+
+/// What is known of the instructions written so far.
+struct Written {
+    /// Their time, where the clock is minimised.
+    meter: Option<Meter>,
+    /// What they leave on its way to the accumulators.
+    pending: Pending,
+}
+
+impl Written {
+    /// Follows `ops`.
+    fn push(&mut self, ops: &[Op]) {
+        for (i, op) in ops.iter().enumerate() {
+            self.pending.follow(i, op);
+        }
+    }
 }
 
 /// A way to write a layer, to be compared with others.
@@ -122,17 +145,21 @@ const ATTEMPTS_TIMED: usize = 6;
 /// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
 fn schedule_layer(
     state: &mut State,
-    meter: &mut Option<Meter>,
+    written: &mut Written,
     context: Context<'_>,
     layer: &Layer,
     budget: u64,
 ) -> Result<Tiling, LowerError> {
+    let Written { meter, pending } = written;
     let best = match meter {
-        None => attempts(state, context, layer, 1, budget)?.pop(),
+        None => attempts(state, context, layer, 1, budget)?
+            .pop()
+            .map(|attempt| Attempt { ops: separate(attempt.ops, pending, None), ..attempt }),
         Some(meter) => {
             let timed =
                 attempts(state, context, layer, ATTEMPTS_TIMED, u64::MAX)?.into_iter().map(|attempt| {
-                    let attempt = Attempt { ops: overlap(attempt.ops, context.config), ..attempt };
+                    let ops = separate(overlap(attempt.ops, context.config), pending, Some(meter));
+                    let attempt = Attempt { ops, ..attempt };
                     let mut after = meter.clone();
                     attempt.ops.iter().for_each(|op| after.push(op));
                     (after, attempt)
@@ -147,6 +174,7 @@ fn schedule_layer(
     let Some(Attempt { tiling, ops, after, arena, limits }) = best else {
         return Err(too_long(layer, state.lir.ops.len()));
     };
+    written.push(&ops);
     state.lir.replay(ops, &after);
     (state.arena, state.limits) = (arena, limits);
     Ok(tiling)
@@ -284,6 +312,12 @@ fn insufficient(layer: &Layer, context: Context<'_>, error: Option<TileError>) -
         None => (Memory::Local, 0, 0),
     };
     LowerError::Insufficient { layer: layer.name(), memory, needed, available }
+}
+
+fn lost(model: &Model, layers: &[Range<usize>], hazard: Hazard) -> LowerError {
+    let layer = layers.iter().position(|layer| layer.contains(&hazard.second));
+    let layer = layer.and_then(|layer| model.layers.get(layer)).map_or_else(String::new, Layer::name);
+    LowerError::LostAddition { layer, hazard }
 }
 
 fn too_long(layer: &Layer, instructions: usize) -> LowerError {

@@ -1,18 +1,24 @@
 //! [`TcuInstance`]: assembler, disassembler and compiler for one architecture.
 
+use npukit_asm::Assembly;
+use npukit_base::excerpt;
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
-use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
+use npukit_target::{
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, TargetError,
+};
 
 use super::program::TcuProgram;
 use crate::artifact::artifact_name;
 use crate::board;
+use crate::clock::ClockParams;
 use crate::codec::{decode_program_lenient, encode_program};
 use crate::config::{Config, DataType};
 use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order, Strategy};
+use crate::validate::{self, LOST_ADDITION, validate_with};
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {
@@ -88,7 +94,15 @@ impl Instance for TcuInstance {
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
         let assembly = npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?;
         let instructions = assembly.lines.len();
-        Ok(Assembled { bytes: assembly.bytes, instructions, warnings: Vec::new() })
+        let warnings = self.warnings(text, &assembly)?;
+        Ok(Assembled { bytes: assembly.bytes, instructions, warnings })
+    }
+
+    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+        let ops = decode_program_lenient(&self.config, bytes)
+            .map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+        let problems = validate_with(&self.config, &ops, self.memory());
+        Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -150,9 +164,38 @@ impl TcuInstance {
 
     /// The cycles of the board.
     fn hardware(&self) -> Minimise {
-        let mhz = board::clock(&self.name).map(|clock| clock.mhz);
-        Minimise::Clock(board::memory(&self.config, mhz))
+        Minimise::Clock(self.memory())
     }
+
+    /// The memory of the board.
+    fn memory(&self) -> ClockParams {
+        board::memory(&self.config, board::clock(&self.name).map(|clock| clock.mhz))
+    }
+
+    /// What the hardware computes otherwise, below the line of the text that says so.
+    fn warnings(&self, text: &str, assembly: &Assembly) -> Result<Vec<String>, TargetError> {
+        let ops = decode_program_lenient(&self.config, &assembly.bytes).map_err(TargetError::failed)?;
+        let problems = validate_with(&self.config, &ops, self.memory());
+        let told = problems.into_iter().filter(|problem| HARDWARE_DIFFERS.contains(&problem.code));
+        let warning = |problem: validate::Problem| {
+            let span = assembly.lines.get(problem.instruction)?.span;
+            Some(excerpt(text, span, &format!("{}; {}", problem.reason, problem.hint)))
+        };
+        Ok(told.filter_map(warning).collect())
+    }
+}
+
+/// Codes of what the hardware computes otherwise than the instructions say.
+const HARDWARE_DIFFERS: [&str; 1] = [LOST_ADDITION];
+
+/// A problem as `npu lint` says it.
+pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Finding {
+    let validate::Problem { instruction, severity, code, reason, hint } = problem;
+    let severity = match severity {
+        validate::Severity::Warning => Severity::Warning,
+        validate::Severity::Error => Severity::Error,
+    };
+    Finding { code, severity, instruction: Some(instruction), layer, message: format!("{reason}; {hint}") }
 }
 
 fn strategy(value: &str) -> Result<Strategy, TargetError> {

@@ -2,6 +2,7 @@
 
 mod breakdown;
 mod export;
+mod meaning;
 mod settings;
 mod tensors;
 mod time;
@@ -9,15 +10,17 @@ mod timeline;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::OnceLock;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport, RunOptions,
-    RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport,
+    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
+use crate::hazard::Judged;
 use crate::program::{Binding, HostStep, MemoryUse, Program};
-use crate::run::{Finished, run};
+use crate::run::{Driver, Finished};
 use crate::{artifact, csv, lower};
 
 /// A program and where it came from.
@@ -30,6 +33,8 @@ pub(super) struct TcuProgram {
     saturated_constants: Option<u64>,
     /// The values of the graph that each layer saves; empty for a program read from files.
     results: Vec<Vec<String>>,
+    /// What hardware may lose, once somebody has asked.
+    judged: OnceLock<Vec<Judged>>,
 }
 
 /// What the C driver takes at most (specification 6.2).
@@ -41,7 +46,8 @@ const DRIVER_PROBE: u64 = 2;
 impl TcuProgram {
     /// A program read from files.
     pub fn loaded(program: Program, board: Option<String>) -> Self {
-        Self { program, board, choices: BTreeMap::new(), saturated_constants: None, results: Vec::new() }
+        let (choices, results) = (BTreeMap::new(), Vec::new());
+        Self { program, board, choices, saturated_constants: None, results, judged: OnceLock::new() }
     }
 
     /// A program just made.
@@ -49,7 +55,7 @@ impl TcuProgram {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
         let lower::Compiled { program, results, .. } = compiled;
-        Self { program, board: Some(board), choices, saturated_constants, results }
+        Self { program, board: Some(board), choices, saturated_constants, results, judged: OnceLock::new() }
     }
 
     fn target(&self) -> String {
@@ -143,17 +149,25 @@ impl Compiled for TcuProgram {
         artifact::write(&self.program).map_err(TargetError::failed)
     }
 
-    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
+        let lost = self.lost(options.meaning)?;
         let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
         let packed = packed.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
         let saturated_inputs = packed.iter().map(|input| input.saturated).sum();
         let raw: Vec<Vec<i32>> = packed.into_iter().map(|input| input.raw).collect();
-        let finished = run(&self.program, &raw).map_err(TargetError::failed)?;
-        let outputs = self.program.outputs.iter().map(|binding| self.output(binding, &finished));
-        Ok(RunResult {
-            outputs: outputs.collect::<Result<_, _>>()?,
-            saturations: counts(&finished, saturated_inputs),
+        let mut driver = Driver::new(&self.program, options.unset, &lost).map_err(TargetError::failed)?;
+        options.repeat(|| {
+            let finished = driver.run(&raw).map_err(TargetError::failed)?;
+            let outputs = self.program.outputs.iter().map(|binding| self.output(binding, finished));
+            Ok(RunResult {
+                outputs: outputs.collect::<Result<_, _>>()?,
+                saturations: counts(finished, saturated_inputs),
+            })
         })
+    }
+
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        Ok(self.findings())
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {

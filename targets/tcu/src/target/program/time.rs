@@ -35,8 +35,10 @@ struct Measured {
 impl TcuProgram {
     /// How long it takes.
     ///
-    /// Errors: options that are not legal; with the clock, a program that hangs.
+    /// Errors: options that are not legal; with the clock, a program that hangs; a program that hardware computes
+    /// otherwise, unless the options say that this is known.
     pub(super) fn time_report(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        self.agree(options.meaning)?;
         let settings = self.settings(options)?;
         let timeline = self.timeline(&settings);
         let measured = match (settings.cost_model, &timeline) {

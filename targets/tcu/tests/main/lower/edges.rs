@@ -255,7 +255,7 @@ fn enormous_memories() {
     for strategy in Strategy::ALL {
         let options = Options { strategy: Some(strategy), ..Options::default() };
         let compiled = lower::compile(&net.graph, &huge, &options).unwrap();
-        assert_eq!(validate(&huge, &compiled.program.instructions), []);
+        assert_eq!(npukit_tcu::validate(&huge, &compiled.program.instructions), []);
     }
 }
 

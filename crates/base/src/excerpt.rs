@@ -1,9 +1,9 @@
 //! [`excerpt`]: a line of a text with a mark below, for warnings.
 
-use npukit_base::Span;
+use crate::Span;
 
 /// `line 2: MESSAGE`, the line of a span, and a mark below what the span covers of it.
-pub(crate) fn excerpt(text: &str, span: Span, message: &str) -> String {
+pub fn excerpt(text: &str, span: Span, message: &str) -> String {
     let before = text.get(..span.start).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |end| end + 1);
     let number = before.matches('\n').count() + 1;

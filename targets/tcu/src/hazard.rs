@@ -1,0 +1,88 @@
+//! Writes to the accumulators that the released hardware loses: [`LostWrite`].
+//!
+//! An addition reads the old value through the second port as soon as its command reaches the stage of the
+//! accumulators, when the write before it may still be on its way. A lock keeps it behind overwriting writes, but
+//! not behind additions, and any write to the locked address gives the lock up. So there are two patterns, over
+//! the commands for single vectors in the order of the accumulators:
+//!
+//! 1. two additions to one address: the second reads what the first was to change, and the first is lost;
+//! 2. a write, an overwriting write and an addition to one address: the first gives up the lock of the second,
+//!    the addition reads what the first has left, and the second is lost.
+//!
+//! Whether a write is lost depends on when it happens. [`crate::clock`] knows, and [`Losing`] computes what hardware
+//! does. [`Pending`] knows which writes can be on their way whatever the time, from the order of the commands alone;
+//! the compiler and [`mod@crate::validate`] go by it. Source: measurements of both released designs
+//! (`rtl_hazards*.json`), and the published hardware description.
+
+mod judge;
+mod pending;
+
+pub use judge::{Judged, Verdict, hazards, judge, lost};
+pub use pending::{Hazard, Pattern, Pending};
+
+use std::collections::VecDeque;
+
+use crate::fault::Memory;
+use crate::machine::Machine;
+use crate::op::{DataMoveKind, Op};
+
+/// A write that hardware loses: the first addition of an instruction behind it reads its vector too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostWrite {
+    /// The instruction whose last write is lost.
+    pub first: usize,
+    /// The instruction whose first addition reads too early.
+    pub second: usize,
+    /// The accumulator.
+    pub address: u64,
+}
+
+/// The first accumulator that an instruction writes, if it writes any.
+pub(crate) const fn first_written(op: &Op) -> Option<u64> {
+    match *op {
+        Op::MatMul { accumulator, .. } => Some(accumulator.address),
+        Op::DataMove {
+            kind: DataMoveKind::LocalToAccumulator | DataMoveKind::LocalToAccumulatorAccumulate,
+            other,
+            ..
+        } => Some(other.address),
+        Op::Simd { write: true, write_address, .. } => Some(write_address),
+        _ => None,
+    }
+}
+
+/// Lets a functional machine lose writes.
+///
+/// A run writes each of its vectors once, so only the first addition of an instruction can read too early, and
+/// only the last write before it can be lost: the addition's old value is the vector as it was before that write.
+pub(crate) struct Losing<'a> {
+    /// Those whose first instruction is still to come.
+    ahead: &'a [LostWrite],
+    /// Those between their instructions, with the vector as it was before the first.
+    open: VecDeque<(LostWrite, Vec<i32>)>,
+}
+
+impl<'a> Losing<'a> {
+    /// Will lose `lost`, which are in the order of the program.
+    pub(crate) const fn new(lost: &'a [LostWrite]) -> Self {
+        Self { ahead: lost, open: VecDeque::new() }
+    }
+
+    /// To be called before each instruction of a run.
+    pub(crate) fn before(&mut self, machine: &mut Machine, instruction: usize) {
+        if self.ahead.first().is_some_and(|lost| lost.first == instruction)
+            && let Some((lost, ahead)) = self.ahead.split_first()
+        {
+            self.ahead = ahead;
+            // Beyond the memory, the instruction is at fault.
+            let old = machine.read_accumulators(lost.address, 1).unwrap_or_default();
+            self.open.push_back((*lost, old));
+        }
+        if self.open.front().is_some_and(|(lost, _)| lost.second == instruction)
+            && let Some((lost, old)) = self.open.pop_front()
+        {
+            let restored = machine.write(Memory::Accumulators, lost.address, &old);
+            debug_assert!(restored.is_ok(), "the write before it was in range");
+        }
+    }
+}

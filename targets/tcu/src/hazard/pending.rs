@@ -1,0 +1,177 @@
+//! Which writes to the accumulators can be on their way, whatever the time: [`Pending`].
+//!
+//! A write has happened when a later command of the accumulators that is not an addition to the same vector has
+//! gone through their first port: a read, or a write to another vector. It has happened, too, when the decoder
+//! cannot have gone on before it: local memory's port holds three vectors, so LoadWeights of four rows passes
+//! neither a move from local memory nor rows of the array, for whose results it waits.
+
+use std::fmt;
+
+use super::first_written;
+use crate::op::{DataMoveKind, Op, Strided};
+
+/// How a write can be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// An addition behind an addition.
+    Addition,
+    /// An addition behind an overwriting write, behind another write.
+    Overwrite,
+}
+
+/// A write that hardware may lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hazard {
+    /// The instruction whose last write may be lost.
+    pub first: usize,
+    /// The instruction whose first addition may read too early.
+    pub second: usize,
+    /// The accumulator.
+    pub address: u64,
+    /// How.
+    pub pattern: Pattern,
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, address, pattern, .. } = self;
+        match pattern {
+            Pattern::Addition => write!(
+                f,
+                "the second addition reads acc[{address:#x}] before the first has written it; the released hardware \
+                 loses the first (instruction {first})"
+            ),
+            Pattern::Overwrite => write!(
+                f,
+                "the addition reads acc[{address:#x}] before the write before it has overwritten it; the released \
+                 hardware adds to what was there and loses that write (instruction {first})"
+            ),
+        }
+    }
+}
+
+/// Rows of LoadWeights that do not pass what came through local memory's port or the array.
+const ROWS_THAT_WAIT: u64 = 4;
+
+/// Who gives the data of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Array,
+    Local,
+    Alus,
+}
+
+/// A write that may be on its way.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    instruction: usize,
+    address: u64,
+    adds: bool,
+}
+
+/// The writes that may be on their way, instruction by instruction.
+#[derive(Clone, Debug, Default)]
+pub struct Pending {
+    /// The last write and the one before, with no read behind them.
+    last: Option<Write>,
+    before: Option<Write>,
+    source: Option<Source>,
+    /// Rows of local memory loaded as weights since.
+    rows: u64,
+    /// Whether rows may be in the array, and whether they add; none once weights have been loaded.
+    rows_add: Option<bool>,
+    /// Whether something else came behind these rows that can keep the next results waiting.
+    mixed: bool,
+    /// Whether results of the array may come later than it gives them, until the accumulators have caught up.
+    late: bool,
+}
+
+impl Pending {
+    /// Follows the next instruction; gives the write it may lose.
+    pub fn follow(&mut self, instruction: usize, op: &Op) -> Option<Hazard> {
+        match *op {
+            Op::MatMul { accumulate, accumulator, size, .. } => {
+                let hazard = self.hazard(instruction, op, accumulate);
+                // Additions wait for the lock of what overwrites.
+                let alternates = self.rows_add.replace(accumulate).is_some_and(|adds| adds != accumulate);
+                self.mixed |= alternates;
+                self.late |= self.mixed;
+                self.written(instruction, accumulator, size, accumulate, Source::Array);
+                hazard
+            }
+            Op::DataMove { kind, other, size, .. } => self.data_move(instruction, op, kind, other, size),
+            Op::Simd { read, write, accumulate, write_address, .. } => {
+                self.mixed |= self.rows_add.is_some();
+                if read {
+                    (self.last, self.before) = (None, None);
+                }
+                let hazard = self.hazard(instruction, op, accumulate);
+                if write {
+                    let run = Strided { address: write_address, stride_log2: 0 };
+                    self.written(instruction, run, 1, accumulate, Source::Alus);
+                }
+                hazard
+            }
+            Op::LoadWeights { zeroes, size, .. } => {
+                self.load_weights(if zeroes { 0 } else { size });
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn data_move(
+        &mut self,
+        instruction: usize,
+        op: &Op,
+        kind: DataMoveKind,
+        other: Strided,
+        size: u64,
+    ) -> Option<Hazard> {
+        let adds = kind == DataMoveKind::LocalToAccumulatorAccumulate;
+        match kind {
+            // The decoder waits for the last vector, and with it for all before.
+            DataMoveKind::AccumulatorToLocal => *self = Self::default(),
+            DataMoveKind::LocalToAccumulator | DataMoveKind::LocalToAccumulatorAccumulate => {
+                let hazard = self.hazard(instruction, op, adds);
+                self.mixed |= self.rows_add.is_some();
+                self.written(instruction, other, size, adds, Source::Local);
+                return hazard;
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// The write that an instruction may lose whose first write adds or not.
+    fn hazard(&self, instruction: usize, op: &Op, adds: bool) -> Option<Hazard> {
+        let address = first_written(op).filter(|_| adds)?;
+        let last = self.last.filter(|last| last.address == address)?;
+        let pattern = match (last.adds, self.before) {
+            (true, _) => Pattern::Addition,
+            (false, Some(before)) if before.address == address => Pattern::Overwrite,
+            _ => return None,
+        };
+        Some(Hazard { first: last.instruction, second: instruction, address, pattern })
+    }
+
+    fn written(&mut self, instruction: usize, run: Strided, size: u64, adds: bool, source: Source) {
+        let address = |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
+        let write = |i| Write { instruction, address: address(i), adds };
+        self.before = if size > 1 { Some(write(size - 2)) } else { self.last };
+        self.last = Some(write(size.saturating_sub(1)));
+        (self.source, self.rows) = (Some(source), 0);
+    }
+
+    /// Weights enter the array when its results are out, and leave local memory's port when they do.
+    fn load_weights(&mut self, rows: u64) {
+        self.rows = self.rows.saturating_add(rows);
+        let waited = self.rows >= ROWS_THAT_WAIT;
+        match self.source {
+            Some(Source::Local) if waited => *self = Self::default(),
+            Some(Source::Array) if waited && !self.late => (self.last, self.before) = (None, None),
+            _ => {}
+        }
+        (self.rows_add, self.mixed) = (None, false);
+    }
+}

@@ -1,0 +1,141 @@
+//! What lies in the machine that nobody has set: garbage, or poison that no instruction may read.
+//!
+//! [`fill`] and [`poison`] prepare a [`State`] after its reset; [`check`] is asked before each instruction.
+
+use npukit_numeric::Number;
+use npukit_sim::garbage;
+
+use crate::check::other_memory;
+use crate::fault::{FaultKind, Memory};
+use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::state::State;
+
+/// What was set since the poison, of what is no memory of vectors.
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    /// Rows shifted into the array.
+    rows: u64,
+    /// By register.
+    registers: Vec<bool>,
+}
+
+/// Puts garbage into all memories, the weights and the registers.
+///
+/// `scalar` makes a scalar of sixteen bits. Garbage is finite: rows of the array that nobody has loaded meet zeros, with which hardware's integers give
+/// nothing.
+pub(crate) fn fill<F: Number>(state: &mut State<F>, seed: u64, scalar: impl Fn(i16) -> F::Raw) {
+    let mut bits = garbage(seed);
+    let mut next = || scalar(bits() as i16);
+    state.dram0.fill_with(&mut next);
+    state.dram1.fill_with(&mut next);
+    state.local.fill_with(&mut next);
+    state.accumulators.fill_with(&mut next);
+    state.registers.fill_with(&mut next);
+    for k in 0..=state.lanes {
+        let row: Vec<F::Raw> = (0..state.lanes).map(|_| next()).collect();
+        state.weights.set_row(k, &row);
+    }
+}
+
+/// Nothing counts as set from now on.
+pub(crate) fn poison<F: Number>(state: &mut State<F>) {
+    state.dram0.poison();
+    state.dram1.poison();
+    state.local.poison();
+    state.accumulators.poison();
+    let registers = vec![false; state.registers.len() / state.lanes];
+    state.poison = Some(Set { rows: 0, registers });
+}
+
+/// Checks that what `op` reads was set, and notes what it sets. Its ranges have been checked.
+///
+/// Errors: the first that was not.
+pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> Result<(), FaultKind> {
+    match *op {
+        Op::MatMul { accumulate, zeroes, local, accumulator, size } => {
+            state.rows_set(if zeroes { 1 } else { state.lanes as u64 + 1 })?;
+            state.run_set(Memory::Local, local, if zeroes { 0 } else { size })?;
+            state.run_set(Memory::Accumulators, accumulator, if accumulate { size } else { 0 })
+        }
+        Op::DataMove { kind, local, other, size } => {
+            if reads_local(kind) {
+                state.run_set(Memory::Local, local, size)?;
+            }
+            match kind {
+                DataMoveKind::LocalToDram0
+                | DataMoveKind::LocalToDram1
+                | DataMoveKind::LocalToAccumulator => Ok(()),
+                _ => state.run_set(other_memory(kind), other, size),
+            }
+        }
+        Op::LoadWeights { zeroes, local, size } => {
+            state.run_set(Memory::Local, local, if zeroes { 0 } else { size })?;
+            if let Some(set) = &mut state.poison {
+                set.rows = set.rows.saturating_add(size);
+            }
+            Ok(())
+        }
+        Op::Simd { read, write, accumulate, write_address, read_address, sub } => {
+            let one = |address| Strided { address, stride_log2: 0 };
+            state.run_set(Memory::Accumulators, one(read_address), u64::from(read))?;
+            state.run_set(Memory::Accumulators, one(write_address), u64::from(write && accumulate))?;
+            state.registers_set(sub, tables)
+        }
+        Op::LoadLut { local, size, .. } => state.run_set(Memory::Local, local, size),
+        Op::NoOp | Op::Wait { .. } | Op::Configure { .. } | Op::Unassigned { .. } => Ok(()),
+    }
+}
+
+const fn reads_local(kind: DataMoveKind) -> bool {
+    !matches!(
+        kind,
+        DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::AccumulatorToLocal
+    )
+}
+
+impl<F: Number> State<F> {
+    /// The first of `vectors` vectors from `address` on that nobody has set.
+    pub(crate) fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64> {
+        let scalars = vectors as usize * self.lanes;
+        match memory {
+            Memory::Dram0 => self.dram0.unwritten(address, scalars),
+            Memory::Dram1 => self.dram1.unwritten(address, scalars),
+            Memory::Local => self.local.unwritten(address, vectors),
+            Memory::Accumulators => self.accumulators.unwritten(address, vectors),
+        }
+    }
+
+    fn run_set(&self, memory: Memory, run: Strided, size: u64) -> Result<(), FaultKind> {
+        let (pieces, count) = if run.stride_log2 == 0 { (1.min(size), size) } else { (size, 1) };
+        let mut addresses = (0..pieces).map(|i| run.address + (i << run.stride_log2));
+        match addresses.find_map(|address| self.unset(memory, address, count)) {
+            Some(address) => Err(FaultKind::Unset { memory, address }),
+            None => Ok(()),
+        }
+    }
+
+    fn rows_set(&self, needed: u64) -> Result<(), FaultKind> {
+        match &self.poison {
+            Some(set) if set.rows < needed => Err(FaultKind::WeightsUnset { rows: set.rows, needed }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The registers a SIMD reads; it sets its destination.
+    fn registers_set(&mut self, sub: SimdSub, tables: usize) -> Result<(), FaultKind> {
+        let Some(set) = &mut self.poison else { return Ok(()) };
+        let sources = [sub.left, sub.right];
+        let unset = |source: &&u8| **source != 0 && !set.registers[usize::from(**source) - 1];
+        if let Some(&register) = sources[..sub.op.arity()].iter().find(unset) {
+            return Err(FaultKind::RegisterUnset { register });
+        }
+        let first = usize::from(sub.destination);
+        let set_now = match sub.op {
+            // The values of a lookup go to the registers from the destination on, its first ones from 1 on.
+            SimdOp::Lookup => first.saturating_sub(1)..first + tables,
+            _ => first.saturating_sub(1)..first,
+        };
+        set.registers.iter_mut().take(set_now.end).skip(set_now.start).for_each(|set| *set = true);
+        Ok(())
+    }
+}
