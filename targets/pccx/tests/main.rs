@@ -12,6 +12,8 @@ mod check;
 mod compile;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/exact.rs"]
+mod exact;
 #[path = "main/gemma3n.rs"]
 mod gemma3n;
 #[path = "main/isa.rs"]

@@ -20,7 +20,7 @@ impl Lowering<'_> {
         let turned = self.allocate(source.values)?;
         let image = self.turning(rotary)?;
         let heads = rotary.positions.len();
-        self.code.product(image, source.base, turned.base, [heads, head, head], MacFlags::default());
+        self.multiply(&[image], [source.base, turned.base], [heads, head, head], MacFlags::default())?;
         let region = self.turn(x)?;
         for (index, position) in rotary.positions.iter().enumerate() {
             let (start, at) = (index * head, position * head);

@@ -12,7 +12,7 @@ use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::check::findings;
 use npukit_pccx::generate::Decoder;
 use npukit_pccx::host::Host;
-use npukit_pccx::lower::{Kv, Options, Weights, compile};
+use npukit_pccx::lower::{Options, Weights, compile};
 use npukit_pccx::{Config, Pccx};
 use npukit_target::{
     ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,
@@ -53,24 +53,34 @@ fn dequantised(model: &DecoderModel) -> DecoderModel {
     model.with_products(replace).unwrap()
 }
 
-/// The most that the number formats explain of the logits' error, the root of its mean square next to theirs: blocks
-/// of 8 bits and BF16 between the steps of two layers; with 4-bit keys and values when the machine attends.
-fn most(options: &Options) -> f64 {
-    if options.kv == Kv::Npu { 0.35 } else { 0.1 }
+/// The logits' error, the root of its mean square next to theirs, was this in each of the [`modes`]: blocks of 8 bits
+/// and BF16 between the steps of two layers; with 4-bit keys and values in the first two, where the machine attends.
+const MEASURED: [(&str, [f64; 4]); 6] = [
+    ("the adder", [0.139, 0.112, 0.0445, 0.0390]),
+    ("rotations of neighbours, a gate by Gelu", [0.214, 0.221, 0.0823, 0.0563]),
+    ("learned positions, mean taken off, no gate", [0.0393, 0.0458, 0.0258, 0.0247]),
+    ("rotations of halves, a gate by Silu", [0.203, 0.218, 0.0676, 0.0505]),
+    ("as many heads of keys as of queries, a gate by Relu", [0.315, 0.261, 0.0399, 0.0681]),
+    ("one head of keys, no positions", [0.147, 0.194, 0.0508, 0.0346]),
+];
+
+/// The most that is no new defect: a fifth more than was measured.
+fn most(case: usize, mode: usize) -> f64 {
+    1.2 * MEASURED[case].1[mode]
 }
 
 #[test]
 fn the_adder_adds() {
     let adder = decoder::read(ADDER, &|_: &str| Ok(WEIGHTS.to_vec())).unwrap();
     let text = adder.text.unwrap();
-    for (config, options) in modes() {
+    for (mode, (config, options)) in modes().into_iter().enumerate() {
         let mut ours = Decoder::new(&config, options, &adder.model, 12).unwrap();
         let mut reference = Session::new(&dequantised(&adder.model), 12).unwrap();
         let (mut next, mut answer) = (text.encode("123+456=").unwrap(), String::new());
         for _ in 0..4 {
             let (taken, expected) = (ours.take(&next).unwrap(), reference.take(&next).unwrap());
             let error = relative(&taken.logits, &expected);
-            assert!(error < most(&options), "{options:?}: {error}");
+            assert!(error < most(0, mode), "{options:?}: {error}");
             next = vec![likeliest(&taken.logits)];
             answer += &text.decode(&next);
         }
@@ -133,14 +143,15 @@ fn forms() -> Vec<DecoderModel> {
 #[test]
 fn every_form_of_decoder_is_as_its_dequantised_float() {
     let tokens = [3, 0, 6, 6, 1, 4, 12, 7, 7, 2];
-    for model in forms() {
-        for (config, options) in modes() {
-            let mut ours = Decoder::new(&config, options, &model, 20).unwrap();
-            let mut reference = Session::new(&dequantised(&model), 20).unwrap();
+    for (form, model) in forms().iter().enumerate() {
+        for (mode, (config, options)) in modes().into_iter().enumerate() {
+            let mut ours = Decoder::new(&config, options, model, 20).unwrap();
+            let mut reference = Session::new(&dequantised(model), 20).unwrap();
             for part in [&tokens[..7], &tokens[7..8], &tokens[8..9], &tokens[9..]] {
                 let (taken, expected) = (ours.take(part).unwrap(), reference.take(part).unwrap());
                 let error = relative(&taken.logits, &expected);
-                assert!(error < most(&options), "{:?} {options:?}: {error}", model.config());
+                let name = MEASURED[form + 1].0;
+                assert!(error < most(form + 1, mode), "{name}, {options:?}: {error}");
             }
         }
     }

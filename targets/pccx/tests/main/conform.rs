@@ -71,7 +71,7 @@ fn estimates_and_traces_of_the_laboratory() {
 
 #[test]
 fn gemma_3n_as_the_runtime_computes_it() {
-    check_all(&[("numpy_ops.json", 40), ("numpy_layer.json", 9 + 6)]);
+    check_all(&[("numpy_ops.json", 40), ("numpy_layer.json", 9 + 6), ("numpy_layer_9.json", 3 + 2)]);
 }
 
 #[test]
