@@ -57,9 +57,9 @@ pub enum Command {
 /// How a model is read.
 #[derive(Debug, Args)]
 pub struct ModelArgs {
-    /// Size of dimensions the model leaves open
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: u32,
+    /// Size of the batch where the model leaves it open, 1 when not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch: Option<u32>,
     /// Size of a dimension that the model leaves open and names, as `batch=8`
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
     pub sizes: Vec<(String, usize)>,
@@ -69,16 +69,15 @@ pub struct ModelArgs {
     /// Values wanted instead of the model's outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
-    /// How Resize at opset 10 is read
-    #[arg(long, value_enum, default_value_t)]
-    pub resize: Resize,
+    /// How Resize at opset 10 is read: `asymmetric` with a warning when not given
+    #[arg(long, value_enum)]
+    pub resize: Option<Resize>,
 }
 
 /// How Resize at opset 10 is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Resize {
     /// As the standard says
-    #[default]
     Asymmetric,
     /// As TensorFlow's exporter meant it
     HalfPixel,

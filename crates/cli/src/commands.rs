@@ -70,11 +70,11 @@ fn without_bar<T>(verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>) ->
 
 fn model_options(args: &ModelArgs) -> ModelOptions {
     ModelOptions {
-        batch: args.batch as usize,
+        batch: args.batch.map(|batch| batch as usize),
         sizes: args.sizes.iter().cloned().collect(),
         input_shapes: args.input_shapes.iter().cloned().collect(),
         outputs: args.outputs.clone(),
-        resize_half_pixel: args.resize == Resize::HalfPixel,
+        resize_half_pixel: args.resize.map(|resize| resize == Resize::HalfPixel),
     }
 }
 
@@ -119,6 +119,14 @@ fn meaning(args: &MeaningArgs) -> Meaning {
         (_, true) => Meaning::Hardware,
         _ => Meaning::Agreed,
     }
+}
+
+/// What a user should know of, a line each: at the end of a report.
+fn remarks(notes: &[String], warnings: &[String]) -> String {
+    let lines = |kind: &'static str, texts: &[String]| {
+        texts.iter().map(|text| format!("{kind}: {text}\n")).collect::<String>()
+    };
+    lines("note", notes) + &lines("warning", warnings)
 }
 
 fn input_files(texts: &[String]) -> Vec<InputFile> {

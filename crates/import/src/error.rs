@@ -3,6 +3,7 @@
 use npukit_graph::OpError;
 
 use crate::format::Format;
+use crate::open::{OpenInput, open_dimensions};
 
 /// Why a file did not become a graph.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, miette::Diagnostic)]
@@ -69,6 +70,13 @@ pub enum ImportError {
         name: String,
         /// The names there are.
         available: Vec<String>,
+    },
+    /// Sizes that neither the model nor the options say.
+    #[error("the model leaves sizes of its inputs open: {}", open_dimensions(inputs))]
+    #[diagnostic(help("the options say the sizes of dimensions by name, or the shapes of whole inputs"))]
+    OpenDimensions {
+        /// All inputs, as far as their shapes are known.
+        inputs: Vec<OpenInput>,
     },
     /// Every node's results are consumed by another, or there are no nodes that compute.
     #[error(
@@ -252,14 +260,6 @@ pub enum Reason {
         /// Largest size read.
         limit: usize,
     },
-    /// A dimension's name stands for two sizes.
-    #[error("dimension {name:?} is {} by one option and {} by another", sizes[0], sizes[1])]
-    DimensionName {
-        /// Its name.
-        name: String,
-        /// The sizes.
-        sizes: [usize; 2],
-    },
     /// More axes than we read.
     #[error("the rank is {rank}; at most {limit} is supported")]
     Rank {
@@ -335,9 +335,6 @@ impl Reason {
             Self::Output { .. } => "export for inference; only the operator's first results are computed",
             Self::Shape(_) => {
                 "check the input shapes given as options against those the model was trained for"
-            }
-            Self::DimensionName { .. } => {
-                "a name means one size everywhere: give the inputs that have it fitting shapes"
             }
             Self::NoShape | Self::Dimension { .. } => "give the shape of the input as an option",
             Self::Rank { .. } | Self::TooLarge { .. } => "check the input shapes given as options",

@@ -17,38 +17,33 @@ mod frame;
 mod function;
 mod node;
 pub mod onnx;
+mod open;
 mod options;
 mod order;
 mod padding;
 mod range;
+mod remark;
 mod shape;
 mod slice;
 pub mod tensorflow;
 
-use npukit_graph::Graph;
-
 pub use error::{ImportError, NodeProblem, Reason};
 pub use format::Format;
+pub use open::{Dimension, OpenInput, open_dimensions};
 pub use options::Options;
+pub use remark::{Imported, Remark};
 
-/// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say).
+/// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say); `files` gives what is
+/// beside the model, as for [`onnx::read_with_files`].
 ///
 /// Errors: those of [`onnx::read`] and [`tensorflow::read`].
-pub fn read(bytes: &[u8], name: &str, format: Format, options: &Options) -> Result<Graph, ImportError> {
-    match format {
-        Format::Onnx => onnx::read(bytes, name, options),
-        Format::TensorFlow => tensorflow::read(bytes, name, options),
-    }
-}
-
-/// As [`read`], of a model that may have files beside it, as [`onnx::read_with_files`].
-pub fn read_with_files(
+pub fn read(
     bytes: &[u8],
     name: &str,
     format: Format,
     options: &Options,
     files: &onnx::ReadFile<'_>,
-) -> Result<Graph, ImportError> {
+) -> Result<Imported, ImportError> {
     match format {
         Format::Onnx => onnx::read_with_files(bytes, name, options, files),
         Format::TensorFlow => tensorflow::read(bytes, name, options),

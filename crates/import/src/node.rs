@@ -30,6 +30,11 @@ impl<'a> NodeBuilder<'a> {
         Self { builder, name, operands, read }
     }
 
+    /// The node's name in the graph.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// How many operands the node names.
     pub(crate) fn operands(&self) -> usize {
         self.operands.len()

@@ -19,13 +19,13 @@ pub mod proto;
 mod quantized;
 mod tensor;
 
-use npukit_graph::Graph;
 use prost::Message;
 
 pub use crate::beside::ReadFile;
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 pub use crate::options::Options;
+pub use crate::remark::{Imported, Remark};
 use crate::{builder, error, frame, order};
 use external::External;
 use proto::ModelProto;
@@ -43,7 +43,7 @@ const OPSETS: (i64, i64) = (7, 28);
 ///
 /// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
 /// and memory stay in proportion to them.
-pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, ImportError> {
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     read_with_files(bytes, name, options, &|_| Err("no files beside the model are given".to_owned()))
 }
 
@@ -54,7 +54,7 @@ pub fn read_with_files(
     name: &str,
     options: &Options,
     files: &ReadFile<'_>,
-) -> Result<Graph, ImportError> {
+) -> Result<Imported, ImportError> {
     let model = decode(bytes)?;
     let opset = check_versions(&model)?;
     let graph = model.graph.unwrap_or_default();

@@ -3,27 +3,22 @@
 use std::collections::BTreeMap;
 
 /// What the caller decides about a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Size of dimensions that the model leaves open (the batch, as a rule).
-    pub dimension: usize,
+    /// Size of the batch where the model leaves it open; 1, which is told, when none.
+    pub batch: Option<usize>,
     /// Sizes of dimensions that the model leaves open and gives a name, by that name; a name means
     /// one size wherever it stands. TensorFlow's dimensions have no names.
     pub sizes: BTreeMap<String, usize>,
-    /// Shapes of inputs by name, instead of what the model says.
+    /// Shapes of inputs by name, instead of what the model says; they count before the sizes of names.
     pub shapes: BTreeMap<String, Vec<usize>>,
+    /// Shapes of inputs by name that say what stays open otherwise: those of samples that are there.
+    pub samples: BTreeMap<String, Vec<usize>>,
     /// Names of the values wanted; empty for the model's own outputs. Nodes that none of them
     /// needs are not imported, so a network can be cut before operators nobody supports.
     pub outputs: Vec<String>,
     /// Reads ONNX's Resize at opset 10 (and Upsample) with half-pixel centres, as TensorFlow's
-    /// exporter meant it and the TCU compiler did. The standard's reading, asymmetric, is the
-    /// default.
-    pub resize_half_pixel: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let (sizes, shapes) = (BTreeMap::new(), BTreeMap::new());
-        Self { dimension: 1, sizes, shapes, outputs: Vec::new(), resize_half_pixel: false }
-    }
+    /// exporter meant it and the TCU compiler did, or as the standard's examples do, asymmetric.
+    /// When none it is the latter, and that is told.
+    pub resize_half_pixel: Option<bool>,
 }

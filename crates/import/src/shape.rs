@@ -15,16 +15,15 @@ pub(crate) fn shape(dims: &[i64]) -> Result<Vec<usize>, Reason> {
     if dims.len() > MAX_RANK {
         return Err(Reason::Rank { rank: dims.len(), limit: MAX_RANK });
     }
-    let sizes = dims.iter().enumerate().map(|(axis, &size)| {
-        usize::try_from(size).ok().filter(|&size| size <= MAX_ELEMENTS).ok_or(Reason::Dimension {
-            axis,
-            size,
-            limit: MAX_ELEMENTS,
-        })
-    });
-    let shape = sizes.collect::<Result<Vec<_>, _>>()?;
+    let shape = dims.iter().enumerate().map(|(axis, &dim)| size(axis, dim)).collect::<Result<Vec<_>, _>>()?;
     check_shape(&shape)?;
     Ok(shape)
+}
+
+/// The size of an axis that must be known.
+pub(crate) fn size(axis: usize, size: i64) -> Result<usize, Reason> {
+    let legal = usize::try_from(size).ok().filter(|&size| size <= MAX_ELEMENTS);
+    legal.ok_or(Reason::Dimension { axis, size, limit: MAX_ELEMENTS })
 }
 
 /// Refuses shapes of too many axes or elements. Empty axes count as 1, so that products of any

@@ -17,12 +17,12 @@ mod ops;
 pub mod proto;
 mod tensor;
 
-use npukit_graph::Graph;
 use prost::Message;
 
 use crate::error::ImportError;
 use crate::format::Format;
 pub use crate::options::Options;
+use crate::remark::Imported;
 use crate::{error, frame, order};
 use proto::GraphDef;
 
@@ -34,7 +34,7 @@ use proto::GraphDef;
 ///
 /// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
 /// and memory stay in proportion to them.
-pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Graph, ImportError> {
+pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         return Err(ImportError::UnknownName {
             kind: "dimension",

@@ -1,9 +1,12 @@
 //! [`Error`]: why a verb failed, and whose fault it is.
 
+use std::collections::BTreeSet;
+
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
 use npukit_import::onnx::ImportError;
+use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 
@@ -90,6 +93,15 @@ pub enum Error {
         path: String,
         /// What is wrong with it.
         source: Box<ImportError>,
+    },
+    /// Sizes that neither the model nor the options nor inputs say.
+    #[error("`{path}` leaves sizes of its inputs open: {}", open_dimensions(inputs))]
+    #[diagnostic(help("{}", size_options(inputs)))]
+    OpenDimensions {
+        /// The model.
+        path: String,
+        /// Its inputs, as far as their shapes are known.
+        inputs: Vec<OpenInput>,
     },
     /// A language model cannot be read.
     #[error("cannot read the model `{path}`")]
@@ -210,6 +222,21 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// The options that say what is open: by name where all have names, by shapes in any case.
+fn size_options(inputs: &[OpenInput]) -> String {
+    let open = || inputs.iter().filter(|input| input.open().next().is_some());
+    let names: Option<BTreeSet<&str>> = open().flat_map(OpenInput::open).map(|(_, name)| name).collect();
+    let by_name = names.map(|names| names.iter().map(|name| format!("--dim {name}=..")).collect::<Vec<_>>());
+    let shape = |input: &OpenInput| {
+        let size = |dimension: &Dimension| dimension.size.map_or_else(|| "..".to_owned(), |size| size.to_string());
+        let sizes: Vec<String> = input.dimensions.iter().map(size).collect();
+        format!("--input-shape {}={}", input.name, sizes.join(","))
+    };
+    let by_shape = open().map(shape).collect::<Vec<_>>().join(" ");
+    let either = by_name.map_or_else(String::new, |options| format!("`{}` or ", options.join(" ")));
+    format!("give {either}`{by_shape}`; inputs say them, too, for `run`, `eval` and `--calibrate`")
 }
 
 impl Error {

@@ -1,5 +1,8 @@
 //! Files of inputs: `.npy`, `.npz` and the target's own text, to samples for a program's ports.
 
+use std::collections::BTreeMap;
+
+use npukit_import::OpenInput;
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
 use npukit_target::{Port, PortError, Reader, TargetError};
@@ -43,7 +46,39 @@ pub(crate) fn samples(
     for file in files {
         arrays.extend(read(file, reader, read_text)?);
     }
-    transpose(&assign(arrays, ports)?, ports)
+    let slots = assign(arrays, &names(ports))?;
+    let missing = |port: &Port| PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
+    let filled = slots.into_iter().zip(ports).map(|(slot, port)| slot.ok_or_else(|| missing(port)));
+    transpose(&filled.collect::<Result<Vec<_>, _>>()?, ports)
+}
+
+/// The shapes of samples for `inputs`, by name, as far as `files` are arrays whose axes are those of the inputs: with
+/// the samples along the first of them, or along one more in front.
+pub(crate) fn shapes(
+    files: &[InputFile],
+    inputs: &[OpenInput],
+    reader: &dyn Reader,
+) -> Result<BTreeMap<String, Vec<usize>>, Error> {
+    let mut arrays = Vec::new();
+    for file in files {
+        match read(file, reader, None) {
+            Ok(found) => arrays.extend(found.into_iter().map(|(name, array)| (name, array.shape().to_vec()))),
+            // A text of the target's own, which does not say.
+            Err(Error::UnknownInput { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let fit = |input: &OpenInput, shape: Vec<usize>| match shape.len().checked_sub(input.dimensions.len())? {
+        more @ 0..=1 => Some((input.name.clone(), shape[more..].to_vec())),
+        _ => None,
+    };
+    let shapes = assign(arrays, &names)?.into_iter().zip(inputs);
+    Ok(shapes.filter_map(|(shape, input)| fit(input, shape?)).collect())
+}
+
+fn names(ports: &[Port]) -> Vec<&str> {
+    ports.iter().map(|port| port.name.as_str()).collect()
 }
 
 /// Endings of texts that targets read: tables, and images of memories in digits.
@@ -75,36 +110,34 @@ fn read(
     }
 }
 
-/// An array for each port: named ones first, the others in order.
-fn assign(arrays: Vec<(Option<String>, Tensor)>, ports: &[Port]) -> Result<Vec<Tensor>, Error> {
-    let mut slots: Vec<Option<Tensor>> = vec![None; ports.len()];
+/// What there is for each of the inputs called `names`: named ones first, the others in order.
+fn assign<T>(arrays: Vec<(Option<String>, T)>, names: &[&str]) -> Result<Vec<Option<T>>, Error> {
+    let mut slots: Vec<Option<T>> = names.iter().map(|_| None).collect();
     let (named, unnamed): (Vec<_>, Vec<_>) = arrays.into_iter().partition(|(name, _)| name.is_some());
-    for (name, tensor) in named {
+    for (name, array) in named {
         let name = name.unwrap_or_default();
-        let place = ports.iter().position(|port| port.name == name);
+        let place = names.iter().position(|known| *known == name);
         // An array saved without a name of its own (`arr_0`) is for the only input there is.
-        let place = place.or_else(|| (ports.len() == 1 && name == "arr_0").then_some(0));
+        let place = place.or_else(|| (names.len() == 1 && name == "arr_0").then_some(0));
         match place {
             Some(place) if slots[place].is_some() => {
-                return Err(PortError::Twice { name: ports[place].name.clone() }.into());
+                return Err(PortError::Twice { name: names[place].to_owned() }.into());
             }
-            Some(place) => slots[place] = Some(tensor),
-            None => return Err(unknown(name, ports).into()),
+            Some(place) => slots[place] = Some(array),
+            None => return Err(unknown(name, names).into()),
         }
     }
-    for (_, tensor) in unnamed {
+    for (_, array) in unnamed {
         match slots.iter_mut().find(|slot| slot.is_none()) {
-            Some(slot) => *slot = Some(tensor),
-            None => return Err(unknown("(one more file)".to_owned(), ports).into()),
+            Some(slot) => *slot = Some(array),
+            None => return Err(unknown("(one more file)".to_owned(), names).into()),
         }
     }
-    let missing = |port: &Port| PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
-    let filled = slots.into_iter().zip(ports).map(|(slot, port)| slot.ok_or_else(|| missing(port)));
-    Ok(filled.collect::<Result<_, PortError>>()?)
+    Ok(slots)
 }
 
-fn unknown(name: String, ports: &[Port]) -> PortError {
-    let known = ports.iter().map(|port| format!("`{}`", port.name)).collect::<Vec<_>>().join(", ");
+fn unknown(name: String, names: &[&str]) -> PortError {
+    let known = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     PortError::Unknown { name, known }
 }
 

@@ -12,6 +12,7 @@ mod error;
 mod inputs;
 mod model;
 mod quantise;
+mod remarks;
 mod rescale;
 mod samples;
 mod targets;

@@ -4,32 +4,28 @@ use std::collections::BTreeMap;
 
 use npukit_graph::quantise::lift;
 use npukit_graph::{Graph, pass};
-use npukit_import::{Format, Options};
+use npukit_import::{Format, ImportError, Imported, Options};
 use npukit_target::{Port, Reader, folder};
 
 use crate::error::Error;
+use crate::inputs::{self, InputFile};
+use crate::remarks::Remarks;
 use crate::targets::{artifact_extensions, has_extension};
 
 /// How a model is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelOptions {
-    /// Size of dimensions the model leaves open.
-    pub batch: usize,
+    /// Size of the batch where the model leaves it open; 1, which is told, when none.
+    pub batch: Option<usize>,
     /// Sizes of dimensions the model leaves open and gives a name, by that name.
     pub sizes: BTreeMap<String, usize>,
     /// Shapes of inputs by name, instead of the model's.
     pub input_shapes: BTreeMap<String, Vec<usize>>,
     /// Names of the values wanted; empty for the model's own outputs.
     pub outputs: Vec<String>,
-    /// Reads Resize at opset 10 with half-pixel centres.
-    pub resize_half_pixel: bool,
-}
-
-impl Default for ModelOptions {
-    fn default() -> Self {
-        let (sizes, input_shapes) = (BTreeMap::new(), BTreeMap::new());
-        Self { batch: 1, sizes, input_shapes, outputs: Vec::new(), resize_half_pixel: false }
-    }
+    /// Reads Resize at opset 10 with half-pixel centres or, as the standard says, asymmetric; the
+    /// latter, which is told, when none.
+    pub resize_half_pixel: Option<bool>,
 }
 
 /// A model.
@@ -40,6 +36,8 @@ pub(crate) struct Model {
     pub graph: Graph,
     /// Simplified: what is compiled.
     pub simplified: Graph,
+    /// What there is to say of how it was read.
+    pub remarks: Remarks,
 }
 
 impl Model {
@@ -53,13 +51,22 @@ fn simplification(path: &str, error: pass::PassError) -> Error {
     Error::Simplify { path: path.to_owned(), source: error.into() }
 }
 
-/// Reads the model at `path`.
-pub(crate) fn load(path: &str, options: &ModelOptions, reader: &dyn Reader) -> Result<Model, Error> {
+/// Reads the model at `path`. What it leaves open of its inputs' shapes, and the options do not say, is as in the
+/// arrays of `samples`.
+pub(crate) fn load(
+    path: &str,
+    options: &ModelOptions,
+    samples: &[InputFile],
+    reader: &dyn Reader,
+) -> Result<Model, Error> {
     let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
-    match reader.read(path) {
-        Ok(bytes) => parse(path, &bytes, options, reader),
-        Err(error) if is_known => Err(error.into()),
-        Err(_) => Err(unknown(path)),
+    let bytes = reader.read(path).map_err(|error| if is_known { error.into() } else { unknown(path) })?;
+    match parse(path, &bytes, options, reader) {
+        Err(Error::OpenDimensions { inputs, .. }) if !samples.is_empty() => {
+            let shapes = inputs::shapes(samples, &inputs, reader)?;
+            parse_with(path, &bytes, options, shapes, reader)
+        }
+        result => result,
     }
 }
 
@@ -70,11 +77,23 @@ pub(crate) fn parse(
     options: &ModelOptions,
     reader: &dyn Reader,
 ) -> Result<Model, Error> {
+    parse_with(path, bytes, options, BTreeMap::new(), reader)
+}
+
+/// As [`parse`], with shapes of samples by input.
+fn parse_with(
+    path: &str,
+    bytes: &[u8],
+    options: &ModelOptions,
+    samples: BTreeMap<String, Vec<usize>>,
+    reader: &dyn Reader,
+) -> Result<Model, Error> {
     let format = Format::of(path, bytes).ok_or_else(|| unknown(path))?;
     let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
     let options = Options {
-        dimension: options.batch,
+        batch: options.batch,
+        samples,
         sizes: options.sizes.clone(),
         shapes: options.input_shapes.clone(),
         outputs: options.outputs.clone(),
@@ -83,11 +102,19 @@ pub(crate) fn parse(
     let beside = |location: &str| {
         reader.read(&format!("{}{location}", folder(path))).map_err(|error| error.to_string())
     };
-    let graph = npukit_import::read_with_files(bytes, stem, format, &options, &beside)
-        .map_err(|source| Error::Import { path: path.to_owned(), source: source.into() })?;
+    let imported = npukit_import::read(bytes, stem, format, &options, &beside);
+    let Imported { graph, remarks } = imported.map_err(|error| import_error(path, error))?;
     let mut simplified = graph.clone();
     pass::simplify(&mut simplified).map_err(|error| simplification(path, error))?;
-    Ok(Model { file_name, graph, simplified })
+    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks) })
+}
+
+fn import_error(path: &str, error: ImportError) -> Error {
+    let path = path.to_owned();
+    match error {
+        ImportError::OpenDimensions { inputs } => Error::OpenDimensions { path, inputs },
+        source => Error::Import { path, source: source.into() },
+    }
 }
 
 fn unknown(path: &str) -> Error {

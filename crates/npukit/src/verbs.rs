@@ -23,9 +23,10 @@ use npukit_target::{CompileOptions, Compiled, Instance};
 
 use crate::Context;
 use crate::error::Error;
-use crate::inputs::{self, Sample};
+use crate::inputs::{self, InputFile, Sample};
 use crate::model::{self, Model, ModelOptions};
 use crate::quantise::{self, Job};
+use crate::remarks::Remarks;
 use crate::rescale::{self, Calibration, Chosen, Exponents, Mode, Trial};
 use crate::targets::{artifact_target, resolve};
 
@@ -68,9 +69,12 @@ pub(crate) struct Origin {
 
 impl Source {
     /// The program: compiled, or loaded.
-    fn program(&self, context: Context<'_>) -> Result<Program, Error> {
+    ///
+    /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
+    /// holds for everything here.
+    fn program(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
         let Some(target) = artifact_target(&self.path) else {
-            let (origin, compiled) = self.compile(context)?;
+            let (origin, compiled) = self.compile(inputs, context)?;
             return Ok(Program { compiled, origin: Some(origin) });
         };
         if self.target.is_some() {
@@ -90,8 +94,12 @@ impl Source {
     }
 
     /// The program made from the model, rescaled when the calibration says so, and what it is made from.
-    fn compile(&self, context: Context<'_>) -> Result<(Origin, Box<dyn Compiled>), Error> {
-        let mut origin = self.load(context)?;
+    fn compile(
+        &self,
+        inputs: &[InputFile],
+        context: Context<'_>,
+    ) -> Result<(Origin, Box<dyn Compiled>), Error> {
+        let mut origin = self.load(inputs, context)?;
         let compiled = origin.compile()?;
         if origin.quantisation.is_some() {
             return Ok((origin, compiled));
@@ -105,16 +113,22 @@ impl Source {
     /// The model for its instance, as it enters the target.
     fn origin(&self, context: Context<'_>) -> Result<Origin, Error> {
         if self.calibration == Calibration::default() {
-            return self.load(context);
+            return self.load(&[], context);
         }
-        Ok(self.compile(context)?.0)
+        Ok(self.compile(&[], context)?.0)
     }
 
     /// The model for its instance: not rescaled, but quantised where the instance asks for it.
-    fn load(&self, context: Context<'_>) -> Result<Origin, Error> {
+    fn load(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
-        let model = model::load(&self.path, &self.model, context.reader)?;
+        let model = self.model(inputs, context)?;
         self.quantised(Origin::new(instance, model, self.options.clone())?, context)
+    }
+
+    /// The model.
+    fn model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
+        let samples = if inputs.is_empty() { &self.calibration.inputs } else { inputs };
+        model::load(&self.path, &self.model, samples, context.reader)
     }
 
     /// The model with its tensors as integers, where the instance asks for it.
@@ -191,6 +205,11 @@ impl Origin {
         let options = CompileOptions { model_name, options, ..CompileOptions::default() };
         let exponents = Exponents::new();
         Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None })
+    }
+
+    /// What there is to say of the model and of the instance.
+    pub(crate) fn remarks(&self) -> Remarks {
+        self.model.remarks.clone().with_instance(&*self.instance)
     }
 
     /// The program.

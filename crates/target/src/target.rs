@@ -133,6 +133,12 @@ pub trait Instance: Send + Sync {
     /// Parameters, by name.
     fn config(&self) -> serde_json::Value;
 
+    /// What the author of its configuration file should know of: keys that nobody reads, for instance. Empty for a
+    /// preset.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The format of the numbers in its memories; none when there is no one format to name.
     fn number_format(&self) -> Option<NumberFormat> {
         None

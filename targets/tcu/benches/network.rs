@@ -22,7 +22,7 @@ fn bytes() -> Option<Vec<u8>> {
 }
 
 fn import(bytes: &[u8]) -> Option<Graph> {
-    let mut graph = onnx::read(bytes, "resnet20", &onnx::Options::default()).ok()?;
+    let mut graph = onnx::read(bytes, "resnet20", &onnx::Options::default()).ok()?.graph;
     pass::simplify(&mut graph).ok()?;
     Some(graph)
 }

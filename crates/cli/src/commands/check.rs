@@ -4,7 +4,7 @@ use npukit::verbs::check::{Report, check};
 
 use super::layers::host_steps;
 use super::truth::quantisation;
-use super::{model_source, without_bar};
+use super::{model_source, remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.calibration);
     let report = without_bar(|context| check(&source, context))?;
-    Ok(Answer::new(text(&report), &report).with_success(report.supported))
+    let text = text(&report) + &remarks(&report.notes, &report.warnings);
+    Ok(Answer::new(text, &report).with_success(report.supported))
 }
 
 fn text(report: &Report) -> String {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::layers::{choices, cycles, host_steps};
 use super::truth::{quantisation, rescaling};
-use super::{model_source, with_bar, without_bar};
+use super::{model_source, remarks, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -59,7 +59,7 @@ fn text(report: &Report) -> String {
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
     text += &host_steps(&report.host_steps);
-    text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
+    text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
     text
 }

@@ -5,7 +5,7 @@ use npukit::verbs::demo::{Language, Report, demo};
 use super::generate;
 use super::layers::{choices, cycles, latency, layers, saturations};
 use super::truth::quantisation;
-use super::with_bar;
+use super::{remarks, with_bar};
 use crate::answer::Answer;
 use crate::args::DemoArgs;
 use crate::failure::Failure;
@@ -43,6 +43,7 @@ fn text(report: &Report) -> String {
         + &saturations(&report.saturations_by_layer)
         + &layers(&report.layers)
         + &quantisation(report.quantisation.as_ref())
+        + &remarks(&[], &report.warnings)
         + &report.language.as_ref().map(language).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use npukit::verbs::eval::{Request, eval};
 
 use super::layers::outputs;
-use super::{input_files, model_options, with_bar};
+use super::{input_files, model_options, remarks, with_bar};
 use crate::answer::Answer;
 use crate::args::EvalArgs;
 use crate::disk::write_all;
@@ -26,5 +26,6 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         ("samples", report.samples.to_string()),
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
-    Ok(Answer::new(format!("{lines}\n{}", outputs(&report.outputs)), &report))
+    let remarks = remarks(&report.notes, &report.warnings);
+    Ok(Answer::new(format!("{lines}\n{}{remarks}", outputs(&report.outputs)), &report))
 }

@@ -4,7 +4,7 @@ use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::layers::{choices, host_steps, outputs, saturations};
 use super::truth::{quantisation, rescaling, truth};
-use super::{input_files, meaning, source, with_bar};
+use super::{input_files, meaning, remarks, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::write_all;
@@ -52,5 +52,6 @@ fn text(report: &Report) -> String {
     text += &quantisation(report.quantisation.as_ref());
     text += &truth(report.truth.as_ref());
     text += &host_steps(&report.host_steps);
+    text += &remarks(&report.notes, &report.warnings);
     text
 }

@@ -12,6 +12,18 @@ use super::external::External;
 use super::proto::NodeProto;
 pub(super) use crate::node::described;
 use crate::node::{MAX_INTEGERS, NodeBuilder};
+use crate::remark::Remark;
+
+/// What is the same for all nodes of a file.
+#[derive(Clone, Copy)]
+pub(super) struct File<'a> {
+    /// Version of the file's operators.
+    pub(super) opset: i64,
+    /// What the caller asked for.
+    pub(super) options: &'a Options,
+    /// Files beside the model.
+    pub(super) external: &'a External<'a>,
+}
 
 /// A node being translated: a [`NodeBuilder`] with the attributes of ONNX.
 pub(super) struct Context<'a> {
@@ -23,6 +35,8 @@ pub(super) struct Context<'a> {
     pub(super) options: &'a Options,
     /// Files beside the model.
     pub(super) external: &'a External<'a>,
+    /// What the model's user should know of.
+    pub(super) remarks: &'a mut Vec<Remark>,
     node: &'a NodeProto,
     builder: NodeBuilder<'a>,
 }
@@ -45,22 +59,27 @@ impl<'a> Context<'a> {
     /// The node `node`, called `name` in the graph, whose operands are already values.
     pub(super) fn new(
         builder: &'a mut Builder,
+        remarks: &'a mut Vec<Remark>,
         node: &'a NodeProto,
         name: String,
         operands: Vec<Option<ValueId>>,
-        opset: i64,
-        options: &'a Options,
-        external: &'a External<'a>,
+        file: File<'a>,
     ) -> Result<Self, Reason> {
         let attributes = Attributes::new(node)?;
         Ok(Self {
             attributes,
-            opset,
-            options,
-            external,
+            opset: file.opset,
+            options: file.options,
+            external: file.external,
+            remarks,
             node,
             builder: NodeBuilder::new(builder, name, operands),
         })
+    }
+
+    /// Says that the node does not say how its coordinates are counted.
+    pub(super) fn remark_coordinates(&mut self, op: &'static str) {
+        Remark::add_coordinates(self.remarks, op, self.builder.name(), self.opset);
     }
 
     /// The operator's name.

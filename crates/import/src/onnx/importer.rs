@@ -3,17 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use npukit_graph::{Graph, ValueId};
+use npukit_graph::ValueId;
 
 use super::Options;
 use super::builder::Builder;
-use super::context::Context;
+use super::context::{Context, File};
 use super::error::{ImportError, NodeProblem, Reason};
 use super::external::External;
 use super::proto::{GraphProto, NodeProto, TensorProto};
 use super::{ops, order, tensor};
 use crate::builder::FOLDING_ROOM;
 use crate::format::Format;
+use crate::remark::{Imported, Remark};
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
@@ -35,6 +36,7 @@ pub(super) struct Importer<'a> {
     pub(super) producers: HashMap<&'a str, usize>,
     pub(super) bindings: HashMap<&'a str, Binding>,
     problems: Vec<NodeProblem>,
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// The graph of `proto`, read at `opset` from a file of `size_bytes`.
@@ -45,7 +47,7 @@ pub(super) fn import(
     options: &Options,
     external: &External<'_>,
     size_bytes: usize,
-) -> Result<Graph, ImportError> {
+) -> Result<Imported, ImportError> {
     let mut importer = Importer {
         proto,
         opset,
@@ -56,6 +58,7 @@ pub(super) fn import(
         producers: HashMap::new(),
         bindings: HashMap::new(),
         problems: Vec::new(),
+        remarks: Vec::new(),
     };
     importer.define();
     importer.add_inputs()?;
@@ -209,8 +212,9 @@ impl<'a> Importer<'a> {
         let handler = ops::handler(node).ok_or_else(|| unknown_operator(node))?;
         let mark = self.builder.graph.values.len();
         let name = name_of(node).to_owned();
+        let file = File { opset: self.opset, options: self.options, external: self.external };
         let mut context =
-            Context::new(&mut self.builder, node, name, operands, self.opset, self.options, self.external)?;
+            Context::new(&mut self.builder, &mut self.remarks, node, name, operands, file)?;
         let results = handler(&mut context)?;
         context.finish()?;
         let missing = node.output.iter().enumerate().skip(results.len());
@@ -241,9 +245,9 @@ impl<'a> Importer<'a> {
         }
     }
 
-    fn finish(self) -> Result<Graph, ImportError> {
+    fn finish(self) -> Result<Imported, ImportError> {
         if self.problems.is_empty() {
-            Ok(self.builder.graph)
+            Ok(Imported { graph: self.builder.graph, remarks: self.remarks })
         } else {
             Err(ImportError::Problems { problems: self.problems })
         }

@@ -1,6 +1,6 @@
 //! Inputs and outputs of a model: shapes from the options, names kept.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
 use npukit_graph::op::Reshape;
 use npukit_graph::{ValueId, ValueInfo};
@@ -10,19 +10,33 @@ use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
 use super::proto::{DimensionProto, TensorTypeProto, TypeProto, ValueInfoProto};
 use super::tensor;
+use crate::open::{self, Dimension, OpenInput};
+use crate::shape::MAX_RANK;
 
 /// The type of an input that is a tensor.
 fn tensor_type(input: &ValueInfoProto) -> Option<&TensorTypeProto> {
     input.r#type.as_ref().and_then(|kind: &TypeProto| kind.tensor_type.as_ref())
 }
 
-/// Axis and name of the dimensions that have a name in place of a size.
-fn open_dimensions(input: &ValueInfoProto) -> impl Iterator<Item = (usize, &str)> {
-    let dims = tensor_type(input).and_then(|stated| stated.shape.as_ref()).map(|shape| shape.dim.iter());
-    dims.into_iter().flatten().enumerate().filter_map(|(axis, dim)| {
-        let name = dim.dim_param.as_deref().filter(|name| !name.is_empty() && dim.dim_value.is_none());
-        name.map(|name| (axis, name))
-    })
+/// The dimensions of an input: those of no size are open.
+fn dimensions(input: &ValueInfoProto) -> Result<Vec<Dimension>, Reason> {
+    let stated = tensor_type(input).and_then(|stated| stated.shape.as_ref()).ok_or(Reason::NoShape)?;
+    if stated.dim.len() > MAX_RANK {
+        return Err(Reason::Rank { rank: stated.dim.len(), limit: MAX_RANK });
+    }
+    let dimension = |(axis, dim): (usize, &DimensionProto)| match dim.dim_value {
+        None => Ok(Dimension::open(dim.dim_param.as_deref())),
+        Some(size) => tensor::size(axis, size).map(Dimension::sized),
+    };
+    stated.dim.iter().enumerate().map(dimension).collect()
+}
+
+/// Shape and type of an input.
+fn input_info(input: &ValueInfoProto, shape: Vec<usize>) -> Result<ValueInfo, Reason> {
+    let stated = tensor_type(input).ok_or(Reason::NoShape)?;
+    let element = tensor::element_type(stated.elem_type)?;
+    tensor::check_shape(&shape)?;
+    Ok(ValueInfo { shape, element })
 }
 
 impl<'a> Importer<'a> {
@@ -37,13 +51,14 @@ impl<'a> Importer<'a> {
                 return Err(ImportError::UnknownName { kind: "input", name: name.clone(), available });
             }
         }
-        let sizes = self.named_sizes(&inputs)?;
-        for input in inputs {
+        let shapes = self.shapes(&inputs)?;
+        for (input, shape) in inputs.into_iter().zip(shapes) {
             let taken = self.bindings.contains_key(input.name.as_str());
             if taken || self.producers.contains_key(input.name.as_str()) {
                 self.duplicate(&input.name, "input", &input.name);
             }
-            let binding = match self.input_info(input, &sizes) {
+            let info = shape.and_then(|shape| input_info(input, shape));
+            let binding = match info {
                 Ok(info) => Binding::Value(self.builder.graph.add_input(&input.name, info)),
                 Err(reason) => {
                     self.problem(&input.name, "input", reason);
@@ -55,50 +70,26 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Shape and type of an input: the model's, with the caller's sizes put in.
-    fn input_info(&self, input: &ValueInfoProto, sizes: &HashMap<&str, usize>) -> Result<ValueInfo, Reason> {
-        let stated = tensor_type(input).ok_or(Reason::NoShape)?;
-        let element = tensor::element_type(stated.elem_type)?;
-        if let Some(shape) = self.options.shapes.get(&input.name) {
-            tensor::check_shape(shape)?;
-            return Ok(ValueInfo { shape: shape.clone(), element });
-        }
-        let dims = &stated.shape.as_ref().ok_or(Reason::NoShape)?.dim;
-        let size = |dim: &DimensionProto| {
-            let named = dim.dim_param.as_deref().and_then(|name| sizes.get(name));
-            let open = *named.unwrap_or(&self.options.dimension);
-            dim.dim_value.unwrap_or(i64::try_from(open).unwrap_or(i64::MAX))
-        };
-        Ok(ValueInfo { shape: tensor::shape(&dims.iter().map(size).collect::<Vec<_>>())?, element })
-    }
-
-    /// Sizes of dimensions by name: the caller's, and those that the caller's shapes of inputs say.
+    /// The shapes of the inputs: the model's, with the caller's sizes put in.
     ///
-    /// Errors: a name in the options that no input has. Two sizes for one name are a problem of
-    /// the second input.
-    fn named_sizes(&mut self, inputs: &[&'a ValueInfoProto]) -> Result<HashMap<&'a str, usize>, ImportError> {
-        let mut sizes = HashMap::new();
-        let named = |input: &'a ValueInfoProto| open_dimensions(input).map(|(_, name)| name);
-        let names: BTreeSet<&str> = inputs.iter().copied().flat_map(named).collect();
-        for (name, &size) in &self.options.sizes {
-            let Some(known) = names.get(name.as_str()) else {
-                let available = names.iter().map(|&name| name.to_owned()).collect();
-                return Err(ImportError::UnknownName { kind: "dimension", name: name.clone(), available });
-            };
-            sizes.insert(*known, size);
-        }
-        for &input in inputs {
-            let Some(shape) = self.options.shapes.get(&input.name) else { continue };
-            for (axis, name) in open_dimensions(input) {
-                let Some(&size) = shape.get(axis) else { continue };
-                let other = *sizes.entry(name).or_insert(size);
-                if other != size {
-                    let name = name.to_owned();
-                    self.problem(&input.name, "input", Reason::DimensionName { name, sizes: [other, size] });
-                }
-            }
-        }
-        Ok(sizes)
+    /// Errors: a name in the options that no input has; dimensions that stay open.
+    fn shapes(&mut self, inputs: &[&'a ValueInfoProto]) -> Result<Vec<Result<Vec<usize>, Reason>>, ImportError> {
+        let given = |input: &ValueInfoProto| self.options.shapes.contains_key(&input.name);
+        let stated = |input: &&'a ValueInfoProto| match dimensions(input) {
+            Err(_) if given(input) => Ok(Vec::new()),
+            stated => stated,
+        };
+        let stated: Vec<Result<Vec<Dimension>, Reason>> = inputs.iter().map(stated).collect();
+        let known = inputs.iter().zip(&stated).filter_map(|(input, stated)| {
+            Some(OpenInput { name: input.name.clone(), dimensions: stated.clone().ok()? })
+        });
+        let mut known: Vec<OpenInput> = known.collect();
+        open::fix(&mut known, self.options, &mut self.remarks)?;
+        open::check(&known)?;
+        let mut known = known.into_iter();
+        let sizes = |input: OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
+        let shape = |stated: Result<_, Reason>| stated.map(|_| known.next().map(sizes).unwrap_or_default());
+        Ok(stated.into_iter().map(shape).collect())
     }
 
     /// Names of the outputs: the caller's, else the model's.

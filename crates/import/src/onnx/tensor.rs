@@ -6,7 +6,7 @@ use super::error::Reason;
 use super::external::External;
 use super::proto::TensorProto;
 use crate::elements::{from_raw, from_words, packed, typed};
-pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, tensor};
+pub(super) use crate::shape::{MAX_ELEMENTS, check_shape, shape, size, tensor};
 
 /// Element types by code of the file; the names of those that are not read.
 const CODES: [Result<ElementType, &str>; 29] = [

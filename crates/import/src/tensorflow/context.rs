@@ -6,11 +6,9 @@ use npukit_graph::op::{Binary, BinaryKind, Reshape, Unary, UnaryKind};
 use npukit_graph::{ValueId, ValueInfo};
 use npukit_numeric::TensorData;
 
-use super::Options;
 use super::attributes::Attributes;
 use super::blocks::Blocks;
 use super::error::Reason;
-use super::names::node_of;
 use super::proto::NodeDef;
 use crate::builder::Builder;
 use crate::node::NodeBuilder;
@@ -23,7 +21,8 @@ pub(super) struct Context<'a> {
     pub(super) attributes: Attributes<'a>,
     /// Values cut into blocks, for convolutions that are dilated that way.
     pub(super) blocks: &'a mut Blocks,
-    options: &'a Options,
+    /// The shape of the input that the node is.
+    pub(super) shape: Option<&'a [usize]>,
     node: &'a NodeDef,
     builder: NodeBuilder<'a>,
 }
@@ -48,11 +47,11 @@ impl<'a> Context<'a> {
         builder: &'a mut Builder,
         node: &'a NodeDef,
         operands: Vec<Option<ValueId>>,
-        options: &'a Options,
+        shape: Option<&'a [usize]>,
         blocks: &'a mut Blocks,
     ) -> Self {
         let builder = NodeBuilder::new(builder, node.name.clone(), operands);
-        Self { attributes: Attributes::new(node), blocks, options, node, builder }
+        Self { attributes: Attributes::new(node), blocks, shape, node, builder }
     }
 
     /// The operator's name.
@@ -153,17 +152,6 @@ impl<'a> Context<'a> {
     /// Adds an input of the graph that bears the node's name.
     pub(super) fn add_input(&mut self, info: ValueInfo) -> ValueId {
         self.builder.add_input(&self.node.name, info)
-    }
-
-    /// The shape that the caller gave for this input.
-    pub(super) fn stated_shape(&self) -> Option<&'a [usize]> {
-        let mut shapes = self.options.shapes.iter();
-        shapes.find(|(name, _)| node_of(name) == self.node.name).map(|(_, shape)| shape.as_slice())
-    }
-
-    /// The size of dimensions that the model leaves open.
-    pub(super) fn open_dimension(&self) -> i64 {
-        i64::try_from(self.options.dimension).unwrap_or(i64::MAX)
     }
 
     /// What the handler left unread: a part of the node that would be ignored silently.

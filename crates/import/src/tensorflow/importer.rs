@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use npukit_graph::{Graph, ValueId};
+use npukit_graph::ValueId;
 
 use super::Options;
 use super::blocks::Blocks;
@@ -14,6 +14,7 @@ use super::proto::{GraphDef, NodeDef};
 use super::{ops, order};
 use crate::builder::{Builder, FOLDING_ROOM};
 use crate::format::Format;
+use crate::remark::{Imported, Remark};
 
 /// What became of a node.
 pub(super) enum Binding {
@@ -31,7 +32,10 @@ pub(super) struct Importer<'a> {
     pub(super) nodes: HashMap<&'a str, usize>,
     pub(super) bindings: Vec<Option<Binding>>,
     blocks: Blocks,
+    /// Shapes of inputs, by the names of their nodes.
+    pub(super) shapes: HashMap<String, Vec<usize>>,
     problems: Vec<NodeProblem>,
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// The graph of `proto`, read from a file of `size_bytes`.
@@ -40,7 +44,7 @@ pub(super) fn import(
     name: &str,
     options: &Options,
     size_bytes: usize,
-) -> Result<Graph, ImportError> {
+) -> Result<Imported, ImportError> {
     let reserved = proto.node.iter().map(|node| node.name.clone()).collect();
     let mut importer = Importer {
         proto,
@@ -49,12 +53,14 @@ pub(super) fn import(
         nodes: HashMap::new(),
         bindings: proto.node.iter().map(|_| None).collect(),
         blocks: Blocks::default(),
+        shapes: HashMap::new(),
         problems: Vec::new(),
+        remarks: Vec::new(),
     };
     importer.define();
     importer.check_shapes()?;
     let wanted = importer.wanted()?;
-    importer.add_nodes(wanted.iter().map(|wanted| wanted.node));
+    importer.add_nodes(wanted.iter().map(|wanted| wanted.node))?;
     importer.add_outputs(&wanted);
     importer.finish()
 }
@@ -82,9 +88,12 @@ impl<'a> Importer<'a> {
     }
 
     /// Translates the nodes that those at the indices `wanted` need.
-    fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) {
+    ///
+    /// Errors: inputs whose shapes stay open.
+    fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) -> Result<(), ImportError> {
         let proto = self.proto;
         let order = order::sort(&self.dependencies(), wanted);
+        self.fix_shapes(&order.nodes)?;
         if let Some(&index) = order.cycle.first() {
             let nodes = order.cycle.iter().map(|&index| proto.node[index].name.clone()).collect();
             self.problem(&proto.node[index], Reason::Cycle { nodes });
@@ -96,6 +105,7 @@ impl<'a> Importer<'a> {
         for index in order.stuck {
             self.bindings[index] = Some(self.failed(&proto.node[index]));
         }
+        Ok(())
     }
 
     /// For each node, the nodes whose results it consumes.
@@ -153,7 +163,8 @@ impl<'a> Importer<'a> {
     ) -> Result<Vec<ValueId>, Reason> {
         let handler = ops::handler(node).ok_or_else(|| unknown_operator(node))?;
         let mark = self.builder.graph.values.len();
-        let mut context = Context::new(&mut self.builder, node, operands, self.options, &mut self.blocks);
+        let shape = self.shapes.get(node.name.as_str()).map(Vec::as_slice);
+        let mut context = Context::new(&mut self.builder, node, operands, shape, &mut self.blocks);
         let results = handler(&mut context)?;
         context.finish()?;
         let mut named = HashSet::new();
@@ -175,13 +186,13 @@ impl<'a> Importer<'a> {
         Binding::Failed
     }
 
-    fn finish(mut self) -> Result<Graph, ImportError> {
+    fn finish(mut self) -> Result<Imported, ImportError> {
         if !self.problems.is_empty() {
             return Err(ImportError::Problems { problems: self.problems });
         }
         // Whole patterns of nodes became one: what led there may have no other use.
         self.builder.graph.remove_dead();
-        Ok(self.builder.graph)
+        Ok(Imported { graph: self.builder.graph, remarks: self.remarks })
     }
 }
 

@@ -9,7 +9,12 @@ use npukit_graph::op::Reshape;
 use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
 use super::names::{Reference, node_of, result_name};
+use super::Options;
+use super::attributes::Attributes;
 use super::ops;
+use super::proto::{Dim, NodeDef};
+use crate::open::{self, Dimension, OpenInput};
+use crate::shape::{MAX_RANK, size};
 use crate::builder::first;
 
 /// An output.
@@ -30,6 +35,17 @@ struct Kept<'a> {
     values: HashSet<ValueId>,
 }
 
+/// The dimensions that a placeholder states; none when it states none, or what is no size: its translation tells.
+fn stated_dimensions(node: &NodeDef) -> Option<Vec<Dimension>> {
+    let stated = Attributes::new(node).shape("shape").ok()??;
+    let dimension = |(axis, dim): (usize, &Dim)| match dim.size {
+        -1 => Some(Dimension::open(None)),
+        stated => size(axis, stated).ok().map(Dimension::sized),
+    };
+    let dimensions = stated.dim.iter().enumerate().map(dimension);
+    dimensions.collect::<Option<Vec<_>>>().filter(|_| !stated.unknown_rank && stated.dim.len() <= MAX_RANK)
+}
+
 impl Importer<'_> {
     /// Refuses shapes in the options for what is no placeholder.
     pub(super) fn check_shapes(&self) -> Result<(), ImportError> {
@@ -46,6 +62,32 @@ impl Importer<'_> {
                 available: placeholders().map(|node| node.name.clone()).collect(),
             }),
         }
+    }
+
+    /// Puts the caller's sizes to the shapes of the inputs among the nodes at `indices`. An input of unknown rank has
+    /// none, which its own translation tells; one with a default is none unless the caller gives it a shape.
+    ///
+    /// Errors: dimensions that stay open.
+    pub(super) fn fix_shapes(&mut self, indices: &[usize]) -> Result<(), ImportError> {
+        let proto = self.proto;
+        let shapes = self.options.shapes.iter().map(|(name, shape)| (node_of(name).to_owned(), shape.clone()));
+        let options = Options { shapes: shapes.collect(), ..self.options.clone() };
+        let nodes = indices.iter().map(|&index| &proto.node[index]).filter(|node| ops::is_placeholder(node));
+        let mut inputs = Vec::new();
+        for node in nodes {
+            let given = options.shapes.contains_key(&node.name);
+            let dimensions = if given { Some(Vec::new()) } else { stated_dimensions(node) };
+            match dimensions {
+                Some(_) if !given && !node.input.is_empty() => {}
+                Some(dimensions) => inputs.push(OpenInput { name: node.name.clone(), dimensions }),
+                None => {}
+            }
+        }
+        open::fix(&mut inputs, &options, &mut self.remarks)?;
+        open::check(&inputs)?;
+        let sizes = |input: &OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
+        self.shapes = inputs.iter().map(|input| (input.name.clone(), sizes(input))).collect();
+        Ok(())
     }
 
     /// The outputs: the caller's, else the nodes that no other consumes.

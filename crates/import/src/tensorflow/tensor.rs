@@ -53,17 +53,15 @@ pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
 
 /// The shape of a tensor, all of whose sizes must be known.
 fn dimensions(proto: &TensorProto) -> Result<Vec<usize>, Reason> {
-    let Some(stated) = &proto.tensor_shape else { return Ok(Vec::new()) };
-    sizes(stated, -1)
+    proto.tensor_shape.as_ref().map_or(Ok(Vec::new()), sizes)
 }
 
-/// The sizes that a shape states; unknown ones are `open`.
-pub(super) fn sizes(stated: &TensorShapeProto, open: i64) -> Result<Vec<usize>, Reason> {
+/// The sizes that a shape states, all of which must be known.
+pub(super) fn sizes(stated: &TensorShapeProto) -> Result<Vec<usize>, Reason> {
     if stated.unknown_rank {
         return Err(Reason::NoShape);
     }
-    let sizes: Vec<i64> = stated.dim.iter().map(|dim| if dim.size == -1 { open } else { dim.size }).collect();
-    shape(&sizes)
+    shape(&stated.dim.iter().map(|dim| dim.size).collect::<Vec<_>>())
 }
 
 /// The tensor that a file holds. `reserve` is asked for room before elements are made that the

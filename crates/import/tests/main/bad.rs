@@ -55,7 +55,8 @@ fn network() -> Vec<u8> {
 /// Imports; an `Ok` must be a graph in order, which simplifies and, where that takes little, can
 /// be evaluated or says why not.
 fn import(bytes: &[u8]) {
-    let Ok(mut graph) = read(bytes, "test", &Options::default()) else { return };
+    let Ok(imported) = read(bytes, "test", &Options::default()) else { return };
+    let mut graph = imported.graph;
     graph.validate().unwrap();
     evaluate_small(&graph);
     pass::simplify(&mut graph).unwrap_or_else(|error| panic!("{error}\n{graph}"));

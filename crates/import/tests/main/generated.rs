@@ -34,7 +34,7 @@ fn check(path: &Path) -> Result<(), String> {
     let bytes = std::fs::read(path).map_err(|error| at(&error))?;
     let arrays = std::fs::read(path.with_extension("npz")).map_err(|error| at(&error))?;
     let arrays = read_npz("case", &arrays).map_err(|error| at(&error))?;
-    let graph = read(&bytes, "case", &Options::default()).map_err(|error| at(&format!("{error:?}")))?;
+    let graph = read(&bytes, "case", &Options::default()).map_err(|error| at(&format!("{error:?}")))?.graph;
     let mut simplified = graph.clone();
     simplify(&mut simplified).map_err(|error| at(&error))?;
     compare(&graph, &arrays).map_err(|what| at(&what))?;

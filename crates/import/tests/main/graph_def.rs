@@ -101,7 +101,7 @@ impl Graph {
 
     /// The graph of the file, which must be one in order.
     pub fn import(&self) -> Result<Imported, ImportError> {
-        let graph = tensorflow::read(&self.bytes(), "test", &self.options)?;
+        let graph = tensorflow::read(&self.bytes(), "test", &self.options)?.graph;
         graph.validate().unwrap();
         Ok(graph)
     }

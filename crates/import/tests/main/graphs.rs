@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::proto::{OperatorSetIdProto, data_type};
-use npukit_import::onnx::{ImportError, Options, Reason, operators, read};
+use npukit_import::onnx::{ImportError, Options, Reason, Remark, operators, read};
 
 use crate::model::{Model, With, floats, node, unary, value_info};
 
@@ -37,16 +37,40 @@ fn inputs_and_outputs_keep_names_and_order() {
 #[test]
 fn open_dimensions_and_shapes_come_from_the_options() {
     let shape = |options: &Options| {
-        let graph = read(&chain().bytes(), "test", options).unwrap();
+        let graph = read(&chain().bytes(), "test", options).unwrap().graph;
         graph.shape(graph.inputs[0]).to_vec()
     };
     assert_eq!(shape(&Options::default()), [1, 2]);
-    assert_eq!(shape(&Options { dimension: 8, ..Options::default() }), [8, 2]);
+    assert_eq!(shape(&Options { batch: Some(8), ..Options::default() }), [8, 2]);
     let shapes = BTreeMap::from([("a".to_owned(), vec![3, 2])]);
     assert_eq!(shape(&Options { shapes, ..Options::default() }), [3, 2]);
     let shapes = BTreeMap::from([("c".to_owned(), vec![3, 2])]);
     let error = read(&chain().bytes(), "test", &Options { shapes, ..Options::default() }).unwrap_err();
     assert_eq!(error.to_string(), r#"the model has no input "c"; it has "a", "b""#);
+}
+
+/// Height and width of one pixel are another network: nobody makes them up.
+#[test]
+fn only_a_batch_is_made_up() {
+    let mut image = value_info("x", data_type::FLOAT, &[-1, 3, -1, -1]);
+    let shape = image.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape.as_mut().unwrap();
+    for (dim, name) in shape.dim.iter_mut().zip(["?", "", "?", "?"]) {
+        dim.dim_param = Some(name.to_owned()).filter(|_| dim.dim_value.is_none());
+    }
+    let mut model = Model::new(13).node(node("Relu", &["x"], &["y"])).output("y");
+    model.graph().input.push(image);
+    let error = model.import().unwrap_err();
+    let text = "the model leaves sizes of its inputs open: axis 2 of \"x\", axis 3 of \"x\"";
+    assert_eq!(error.to_string(), text);
+    // What exporters write for want of a name means no size twice.
+    let shapes = BTreeMap::from([("x".to_owned(), vec![1, 3, 48, 192])]);
+    let imported = model.read(&Options { shapes, ..Options::default() }).unwrap();
+    assert_eq!(imported.graph.shape(imported.graph.inputs[0]), [1, 3, 48, 192]);
+    assert_eq!(imported.remarks, []);
+    let samples = BTreeMap::from([("x".to_owned(), vec![7, 3, 48, 192])]);
+    let imported = model.read(&Options { samples, ..Options::default() }).unwrap();
+    assert_eq!(imported.graph.shape(imported.graph.inputs[0]), [1, 3, 48, 192]);
+    assert_eq!(imported.remarks, [Remark::OpenBatch { inputs: vec!["x".to_owned()] }]);
 }
 
 #[test]
@@ -57,7 +81,7 @@ fn outputs_can_be_chosen() {
         let options = Options { outputs: vec![name.to_owned()], ..Options::default() };
         read(&model.bytes(), "test", &options)
     };
-    let graph = read("sum").unwrap();
+    let graph = read("sum").unwrap().graph;
     assert_eq!((names(&graph).1, graph.nodes.len()), (vec!["sum"], 1));
     let error = read("nothing").unwrap_err();
     assert!(

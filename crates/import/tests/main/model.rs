@@ -5,7 +5,7 @@ use npukit_import::onnx::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, attribute_type, data_type,
 };
-use npukit_import::onnx::{ImportError, NodeProblem, Options, Reason, read};
+use npukit_import::onnx::{Imported, ImportError, NodeProblem, Options, Reason, read};
 use npukit_numeric::{Tensor, TensorData};
 use prost::Message;
 
@@ -59,7 +59,12 @@ impl Model {
     }
 
     pub fn import(&self) -> Result<Graph, ImportError> {
-        read(&self.bytes(), "test", &Options::default())
+        Ok(self.read(&Options::default())?.graph)
+    }
+
+    /// The graph and what is to be said of it.
+    pub fn read(&self, options: &Options) -> Result<Imported, ImportError> {
+        read(&self.bytes(), "test", options)
     }
 
     /// The problems that the import finds.

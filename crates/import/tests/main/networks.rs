@@ -45,7 +45,7 @@ fn assert_close(found: &[f32], expected: &[f32], tolerance: f32) {
 #[test]
 fn resnet_logits() {
     let Some(model) = shared("resnet20v2_cifar.onnx") else { return };
-    let graph = read(&model, "resnet20v2", &Options::default()).unwrap();
+    let graph = read(&model, "resnet20v2", &Options::default()).unwrap().graph;
     assert_eq!(graph.value(graph.inputs[0]).name, "x:0");
     assert_eq!(graph.shape(graph.inputs[0]), [1, 32, 32, 3]);
     assert_eq!(graph.value(graph.outputs[0]).name, "Identity:0");
@@ -60,7 +60,7 @@ fn resnet_logits() {
 #[test]
 fn resnet_with_softmax_sums_to_one() {
     let Some(model) = shared("resnet20v2_cifar_softmax.onnx") else { return };
-    let graph = read(&model, "resnet20v2", &Options::default()).unwrap();
+    let graph = read(&model, "resnet20v2", &Options::default()).unwrap().graph;
     let (_, images) = npy("cifar10_inputs.npy");
     let labels = [0, 9, 5, 7, 9, 8, 5, 7, 8, 6];
     for (image, label) in images.chunks(32 * 32 * 3).zip(labels) {
@@ -81,8 +81,8 @@ fn speech_logits() {
     for (resize_half_pixel, key) in
         [(false, "float_logits_opset10_asymmetric_resize"), (true, "float_logits_half_pixel_resize")]
     {
-        let options = Options { resize_half_pixel, ..Options::default() };
-        let graph = read(&model, "speech", &options).unwrap();
+        let options = Options { resize_half_pixel: Some(resize_half_pixel), ..Options::default() };
+        let graph = read(&model, "speech", &options).unwrap().graph;
         assert_eq!(graph.shape(graph.inputs[0]), [1, 1, 124, 129]);
         assert_eq!(graph.value(graph.outputs[0]).name, "dense_1");
         let logits = expected[key].as_array().unwrap();
@@ -101,7 +101,7 @@ fn transposes(graph: &Graph) -> Vec<&str> {
 fn simplified_resnet_has_no_transposes() {
     for name in ["resnet20v2_cifar.onnx", "resnet20v2_cifar_softmax.onnx"] {
         let Some(model) = shared(name) else { return };
-        let mut graph = read(&model, "resnet20v2", &Options::default()).unwrap();
+        let mut graph = read(&model, "resnet20v2", &Options::default()).unwrap().graph;
         simplify(&mut graph).unwrap();
         assert_eq!(transposes(&graph), [""; 0], "{name}");
     }
@@ -110,7 +110,7 @@ fn simplified_resnet_has_no_transposes() {
 #[test]
 fn simplified_speech_network_has_no_transposes() {
     let Some(model) = shared("speech_commands.onnx") else { return };
-    let mut graph = read(&model, "speech", &Options::default()).unwrap();
+    let mut graph = read(&model, "speech", &Options::default()).unwrap().graph;
     simplify(&mut graph).unwrap();
     // The input is NCHW with one channel: its Transpose moves nothing.
     assert_eq!(transposes(&graph), [""; 0]);

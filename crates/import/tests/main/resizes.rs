@@ -2,7 +2,7 @@
 
 use npukit_graph::evaluate;
 use npukit_import::onnx::proto::{NodeProto, TensorProto};
-use npukit_import::onnx::{Options, Reason, read};
+use npukit_import::onnx::{Options, Reason, Remark, read};
 
 use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary};
 
@@ -12,7 +12,7 @@ fn row(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> Model {
 }
 
 fn run(model: &Model, options: &Options) -> Vec<f32> {
-    let graph = read(&model.bytes(), "test", options).unwrap();
+    let graph = read(&model.bytes(), "test", options).unwrap().graph;
     let outputs = evaluate(&graph, &[floats(&[1, 1, 1, 2], &[0.0, 8.0])]).unwrap();
     outputs[0].as_f32().unwrap().to_vec()
 }
@@ -23,7 +23,7 @@ fn doubled() -> TensorProto {
 
 #[test]
 fn asymmetric_before_opset_11_unless_asked() {
-    let half_pixel = Options { resize_half_pixel: true, ..Options::default() };
+    let half_pixel = Options { resize_half_pixel: Some(true), ..Options::default() };
     let upsample7 =
         node("Upsample", &["x"], &["y"]).string("mode", "linear").floats("scales", &[1.0, 1.0, 1.0, 2.0]);
     let upsample9 = node("Upsample", &["x", "s"], &["y"]).string("mode", "linear");
@@ -52,7 +52,7 @@ fn coordinates_since_opset_11() {
         let node = node("Resize", &["x", "", "s"], &["y"]).string("mode", "linear");
         row(13, node.string("coordinate_transformation_mode", mode), vec![doubled()])
     };
-    let options = Options { resize_half_pixel: true, ..Options::default() };
+    let options = Options { resize_half_pixel: Some(true), ..Options::default() };
     assert_eq!(run(&resize("half_pixel"), &options), [0.0, 2.0, 6.0, 8.0]);
     assert_eq!(run(&resize("asymmetric"), &options), [0.0, 4.0, 8.0, 8.0]);
     let corners = run(&resize("align_corners"), &options);
@@ -114,4 +114,22 @@ fn resizes_that_make_no_sense_are_refused() {
     let corners = base().string("mode", "linear").string("coordinate_transformation_mode", "align_corners");
     let reason = row(13, corners, scales(&[1.0, 1.0, 1.0, 1.25])).reason();
     assert!(matches!(reason, Reason::OperandValue { operand: "scales", .. }), "{reason}");
+}
+
+#[test]
+fn reading_coordinates_that_no_file_states_is_told() {
+    let scales = || node("Resize", &["x", "s"], &["y"]);
+    let model = row(10, scales(), vec![doubled()]).node(node("Resize", &["y", "s"], &["z"])).output("z");
+    let remarks = |options: &Options| model.read(options).unwrap().remarks;
+    let nodes = vec!["y".to_owned(), "z".to_owned()];
+    let told = Remark::Coordinates { op: "Resize", nodes, opset: 10 };
+    assert_eq!(remarks(&Options::default()), [told]);
+    for half_pixel in [true, false] {
+        assert_eq!(remarks(&Options { resize_half_pixel: Some(half_pixel), ..Options::default() }), []);
+    }
+    let stated = row(11, node("Resize", &["x", "", "s"], &["y"]), vec![doubled()]);
+    assert_eq!(stated.read(&Options::default()).unwrap().remarks, []);
+    let upsample = row(9, node("Upsample", &["x", "s"], &["y"]), vec![doubled()]);
+    let remarks = upsample.read(&Options::default()).unwrap().remarks;
+    assert!(matches!(&remarks[..], [Remark::Coordinates { op: "Upsample", opset: 9, .. }]), "{remarks:?}");
 }

@@ -81,15 +81,21 @@ fn only_inputs_that_are_needed_are_inputs() {
 #[test]
 fn open_dimensions_and_shapes_come_from_the_caller() {
     let mut graph = small().node(node("Mul", "y", &["x", "two"]));
-    graph.options.dimension = 3;
+    graph.options.batch = Some(3);
     assert_eq!(graph.import().unwrap().shape(npukit_graph::ValueId(0)).len(), 2);
     assert_eq!(run(&graph, &[3, 2], &[1.0; 6]), [2.0; 6]);
     graph.options.shapes.insert("x:0".to_owned(), vec![1, 4]);
     assert_eq!(run(&graph, &[1, 4], &[1.0; 4]), [2.0; 4]);
+    graph.options.shapes.clear();
+    graph = graph.input("image", &[-1, -1, -1, 3]).node(node("Relu", "r", &["image"]));
+    let error = graph.import().unwrap_err().to_string();
+    assert_eq!(error, "the model leaves sizes of its inputs open: axis 1 of \"image\", axis 2 of \"image\"");
+    graph.options.shapes.insert("image".to_owned(), vec![1, 4, 4, 3]);
+    graph.import().unwrap();
     graph.options.shapes.insert("two".to_owned(), vec![]);
     let error = graph.import().unwrap_err();
     assert!(
-        matches!(&error, ImportError::UnknownName { kind: "input", available, .. } if available == &["x"])
+        matches!(&error, ImportError::UnknownName { kind: "input", available, .. } if available == &["x", "image"])
     );
 }
 

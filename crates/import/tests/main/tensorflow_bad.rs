@@ -60,7 +60,7 @@ fn network() -> Graph {
 /// Imports; an `Ok` must be a graph in order.
 fn import(bytes: &[u8]) {
     if let Ok(graph) = read(bytes, "test", &Options::default()) {
-        graph.validate().unwrap();
+        graph.graph.validate().unwrap();
     }
 }
 

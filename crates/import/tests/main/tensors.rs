@@ -129,7 +129,7 @@ fn read_beside(model: &Model) -> (Result<Vec<f32>, ImportError>, Vec<String>) {
         if path == "data/w.bin" { Ok(bytes) } else { Err("there is no such file".to_owned()) }
     };
     let graph = read_with_files(&model.bytes(), "m", &Options::default(), &files);
-    let values = graph.map(|graph| evaluate(&graph, &[]).unwrap()[0].as_f32().unwrap().to_vec());
+    let values = graph.map(|imported| evaluate(&imported.graph, &[]).unwrap()[0].as_f32().unwrap().to_vec());
     (values, asked.into_inner())
 }
 
@@ -201,24 +201,31 @@ fn with_sizes(options: &Options) -> Result<Vec<Vec<usize>>, ImportError> {
         }
         model.graph().input.push(input);
     }
-    let graph = read_with_files(&model.bytes(), "m", options, &|_| Err(String::new()))?;
+    let graph = read_with_files(&model.bytes(), "m", options, &|_| Err(String::new()))?.graph;
     Ok(graph.inputs.iter().map(|&id| graph.shape(id).to_vec()).collect())
 }
 
 #[test]
 fn a_name_means_one_size_everywhere() {
     let sizes = |sizes: &[(&str, usize)]| sizes.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
-    let open = Options { dimension: 3, ..Options::default() };
-    assert_eq!(with_sizes(&open), Ok(vec![vec![3, 3], vec![3, 3]]));
-    let named = Options { sizes: sizes(&[("n", 8), ("h", 5)]), ..Options::default() };
-    assert_eq!(with_sizes(&named), Ok(vec![vec![8, 5], vec![8, 1]]));
+    let open = |options: &Options| match with_sizes(options) {
+        Err(ImportError::OpenDimensions { inputs }) => {
+            let open = inputs.iter().map(|input| input.open().map(|(axis, _)| axis).collect());
+            open.collect::<Vec<Vec<usize>>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(open(&Options { batch: Some(3), ..Options::default() }), [[1], [1]]);
+    let named = |of: &[(&str, usize)]| Options { sizes: sizes(of), ..Options::default() };
+    assert_eq!(open(&named(&[("n", 8), ("h", 5)])), [vec![], vec![1]]);
+    let b = ("b".to_owned(), vec![2, 6]);
     let shaped = Options { shapes: [("a".to_owned(), vec![4, 7])].into(), ..Options::default() };
-    assert_eq!(with_sizes(&shaped), Ok(vec![vec![4, 7], vec![4, 1]]));
-    let unknown = with_sizes(&Options { sizes: sizes(&[("m", 8)]), ..Options::default() });
+    assert_eq!(open(&shaped), [vec![], vec![1]]);
+    let unknown = with_sizes(&named(&[("m", 8)]));
     assert!(matches!(unknown, Err(ImportError::UnknownName { kind: "dimension", .. })));
-    let twice = Options { sizes: sizes(&[("n", 8)]), ..shaped };
-    let Err(ImportError::Problems { problems }) = with_sizes(&twice) else { panic!("refused") };
-    assert_eq!(problems[0].reason, Reason::DimensionName { name: "n".to_owned(), sizes: [8, 4] });
+    // A shape counts before the size of a name, and an input that has its own is as its caller says.
+    let both = Options { shapes: [b, ("a".to_owned(), vec![4, 7])].into(), ..named(&[("n", 8)]) };
+    assert_eq!(with_sizes(&both), Ok(vec![vec![4, 7], vec![2, 6]]));
 }
 
 proptest! {

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{Origin, Source};
 use crate::error::Error;
-use crate::{Context, model, quantise};
+use crate::remarks::Remarks;
+use crate::{Context, quantise};
 
 /// Whether a model can be compiled, and what stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -20,15 +21,20 @@ pub struct Report {
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
 }
 
 /// Checks a model. A model that cannot be imported for its nodes' sake is a report, not an error.
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let instance = source.instance(context.reader)?;
-    let model = match model::load(&source.path, &source.model, context.reader) {
+    let model = match source.model(&[], context) {
         Err(Error::Import { source, path }) => match *source {
             ImportError::Problems { problems } => {
-                return Ok(refused(problems.iter().map(import_problem).collect()));
+                let warnings = instance.warnings();
+                return Ok(Report { warnings, ..refused(problems.iter().map(import_problem).collect()) });
             }
             other => return Err(Error::Import { path, source: other.into() }),
         },
@@ -36,6 +42,12 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     };
     let name = model.graph.name.clone();
     let origin = Origin::new(instance, model, source.options.clone())?;
+    let Remarks { notes, warnings } = origin.remarks();
+    Ok(Report { notes, warnings, ..of_origin(source, &name, origin, context)? })
+}
+
+/// Checks a model that could be imported.
+fn of_origin(source: &Source, name: &str, origin: Origin, context: Context<'_>) -> Result<Report, Error> {
     let problems = origin.instance.check(&origin.model.simplified)?;
     if !problems.is_empty() {
         return Ok(refused(problems));
@@ -43,10 +55,10 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     match source.quantised(origin, context).and_then(|origin| Ok((origin.compile()?, origin.quantisation))) {
         Ok((compiled, quantisation)) => {
             let host_steps = compiled.report().host_steps;
-            Ok(Report { supported: true, problems: Vec::new(), host_steps, quantisation })
+            Ok(Report { supported: true, host_steps, quantisation, ..Report::default() })
         }
         Err(Error::Target(TargetError::Refused(problems))) => Ok(refused(problems)),
-        Err(Error::Target(TargetError::Failed(error))) => Ok(refused(vec![whole_model(&name, &*error)])),
+        Err(Error::Target(TargetError::Failed(error))) => Ok(refused(vec![whole_model(name, &*error)])),
         Err(error) => Err(error),
     }
 }

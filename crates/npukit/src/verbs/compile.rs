@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::Source;
 use crate::error::Error;
+use crate::remarks::Remarks;
 use crate::{Context, quantise, rescale};
 
 /// What was compiled.
@@ -41,6 +42,8 @@ pub struct Report {
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
     /// What its user should know of.
     pub warnings: Vec<String>,
     /// Of the whole compilation, reading included.
@@ -50,9 +53,11 @@ pub struct Report {
 /// Compiles; the caller writes the files and puts their paths into the report's `artifacts`.
 pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
-    let (origin, compiled) = source.compile(context)?;
+    let (origin, compiled) = source.compile(&[], context)?;
     let files = compiled.files()?;
     let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
+    let Remarks { notes, mut warnings } = origin.remarks();
+    warnings.extend(program.warnings);
     let report = Report {
         name: program.name,
         target: program.target,
@@ -67,7 +72,8 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
         saturated_constants: program.saturated_constants,
         rescaling: origin.rescaling,
         quantisation: origin.quantisation,
-        warnings: program.warnings,
+        notes,
+        warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))

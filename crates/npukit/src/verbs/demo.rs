@@ -70,6 +70,8 @@ pub struct Report {
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
     /// A language model, on a target that takes one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
@@ -101,6 +103,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
     origin.quantise(Method::default(), &calibration)?;
     let compiled = origin.compile()?;
+    let warnings = origin.instance.warnings();
     let Origin { model, quantisation, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();
     let (samples, labels) = held_out(&model)?;
@@ -126,6 +129,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         utilisation: time.utilisation,
         layers: time.layers,
         quantisation,
+        warnings,
         language: language(target, context)?,
         compile_seconds,
         seconds: start.elapsed().as_secs_f64(),

@@ -34,6 +34,10 @@ pub struct Report {
     pub samples: usize,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
     /// Of everything.
     pub seconds: f64,
 }
@@ -41,7 +45,7 @@ pub struct Report {
 /// Evaluates all samples; also gives the `.npz` of the outputs.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let start = Instant::now();
-    let model = model::load(&request.path, &request.model, context.reader)?;
+    let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
     if !request.unlimited {
         budget::check(&model.graph.name, &model.graph)?;
     }
@@ -51,6 +55,8 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
         name: model.graph.name.clone(),
         samples: samples.len(),
         outputs: stacks.iter().map(Stack::report).collect(),
+        notes: model.remarks.notes,
+        warnings: model.remarks.warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, npz(&stacks, false)?))

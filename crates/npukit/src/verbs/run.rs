@@ -13,10 +13,11 @@ use npukit_target::{
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Program, Source};
+use super::{Origin, Program, Source};
 use crate::convert::to_element;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample};
+use crate::remarks::Remarks;
 use crate::samples::{Comparison, OutputReport, Stack, compare, npz};
 use crate::targets::artifact_target;
 use crate::truth::{self, Run, Wanted, truth};
@@ -96,6 +97,10 @@ pub struct Report {
     pub truth: Option<truth::Report>,
     /// Steps done by the host.
     pub host_steps: Vec<HostStepReport>,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
     /// Of everything.
     pub seconds: f64,
 }
@@ -119,7 +124,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         let (path, option) = (request.source.path.clone(), "`--compare` or `--dump`");
         return Err(Error::NeedlessOption { path, option });
     }
-    let Program { compiled, origin } = request.source.program(context)?;
+    let Program { compiled, origin } = request.source.program(&request.inputs, context)?;
     let compiled = &*compiled;
     let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
     let samples = inputs::samples(&request.inputs, &compiled.inputs(), context.reader, Some(&read_text))?;
@@ -144,6 +149,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         }
     }
     let program = compiled.report();
+    let Remarks { notes, warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
     let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
     let (rescaling, quantisation) = found.unwrap_or_default();
     let report = Report {
@@ -160,6 +166,8 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         quantisation,
         truth: layers,
         host_steps: program.host_steps,
+        notes,
+        warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))

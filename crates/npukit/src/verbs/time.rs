@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use npukit_target::{Compiled, InstructionTime, Meaning, ProgramReport, TimeOptions, TimeReport};
 use serde::Serialize;
 
-use super::{Program, Source};
+use super::{Origin, Program, Source};
 use crate::Context;
 use crate::error::Error;
+use crate::remarks::Remarks;
 
 /// What to time, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,9 +66,9 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 
 /// Times a program as asked, and fills what is to be filled.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
-    let Program { compiled, origin } = request.source.program(context)?;
+    let Program { compiled, origin } = request.source.program(&[], context)?;
     let options = TimeOptions { options: request.options.clone(), meaning: request.meaning };
-    let time = match &request.from_samples {
+    let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
         None => compiled.time(&options)?,
     };
@@ -87,8 +88,10 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     if let Some(out) = sinks.instructions {
         write_instructions(&time, out).map_err(Error::Write)?;
     }
+    let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
+    time.notes.splice(0..0, notes);
     let quantisation = origin.and_then(|origin| origin.quantisation);
-    let warnings = quantisation.map(|report| report.warnings).unwrap_or_default();
+    warnings.extend(quantisation.map(|report| report.warnings).unwrap_or_default());
     Ok(Report { warnings, ..Report::new(&*compiled, time) })
 }
 

@@ -18,7 +18,7 @@ use crate::memory::{Memory, digits};
 
 /// The largest magnitude of each value over the three images.
 fn magnitudes(files: &Memory) -> BTreeMap<String, f32> {
-    let graph = read(&files.0["digits.onnx"], "digits", &Options::default()).unwrap();
+    let graph = read(&files.0["digits.onnx"], "digits", &Options::default()).unwrap().graph;
     let images = read_npy("x.npy", &files.0["x.npy"]).unwrap();
     let mut found = BTreeMap::new();
     for image in images.as_f32().unwrap().chunks(64) {

@@ -38,7 +38,7 @@ fn with_loud_digits() -> Memory {
     let mut files = Memory::with_digits();
     let mut bytes = files.0["digits.onnx"].clone();
     let graph =
-        npukit_import::onnx::read(&bytes, "digits", &npukit_import::onnx::Options::default()).unwrap();
+        npukit_import::onnx::read(&bytes, "digits", &npukit_import::onnx::Options::default()).unwrap().graph;
     let factors: [&[f32]; 2] = [&[64.0, 64.0], &[1.0 / 64.0]];
     let convs = graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv(_)));
     let mut scaled = 0;

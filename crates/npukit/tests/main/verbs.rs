@@ -86,7 +86,7 @@ fn every_number_format_runs_the_network() {
 #[test]
 fn several_samples_in_a_program_are_one_sample_of_a_larger_batch() {
     let files = Memory::with_digits();
-    let model = ModelOptions { batch: 3, ..ModelOptions::default() };
+    let model = ModelOptions { batch: Some(3), ..ModelOptions::default() };
     let batched = Source { model, ..digits("tcu") };
     let one_by_one = run(&request(digits("tcu"), "x.npy"), files.context()).unwrap();
     let at_once = run(&request(batched, "x.npy"), files.context()).unwrap();

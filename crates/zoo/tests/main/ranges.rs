@@ -24,7 +24,7 @@ fn size(tensor: &Tensor) -> Option<(f64, f64)> {
 
 /// Every layer's values on a seeded input. What the mask of attention hides is out of range by design.
 fn check(network: &Network) {
-    let graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap();
+    let graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
     let input = network.sample(1).unwrap();
     let (mut layers, mut before) = (0, Vec::new());
     evaluate_with(&graph, &[input], |node, results| {

@@ -62,7 +62,7 @@ fn fabrics() -> [(&'static str, Fabric); 3] {
 
 #[test]
 fn the_digits_perceptron_is_as_good_as_in_float() {
-    let graph = onnx::read(MLP, "digits_mlp", &Default::default()).unwrap();
+    let graph = onnx::read(MLP, "digits_mlp", &Default::default()).unwrap().graph;
     let (images, labels) = (samples(IMAGES), read_npy("labels.npy", LABELS).unwrap());
     let labels: Vec<usize> = labels.as_i64().unwrap().iter().map(|&label| label as usize).collect();
     let right = |found: &dyn Fn(&Tensor) -> usize| {
@@ -179,7 +179,7 @@ fn lenet_5_runs_end_to_end() {
 #[test]
 fn the_published_resnet_is_taken() {
     let Some(path) = shared("models/resnet20v2_cifar_softmax.onnx") else { return };
-    let graph = onnx::read(&std::fs::read(path).unwrap(), "resnet20", &Default::default()).unwrap();
+    let graph = onnx::read(&std::fs::read(path).unwrap(), "resnet20", &Default::default()).unwrap().graph;
     let graph = prepare(&graph).unwrap();
     let [(_, wide), (_, plain), _] = fabrics();
     assert_eq!(lower(&wide, &graph, None).map(|plan| plan.outputs.len()), Ok(1));

@@ -12,7 +12,7 @@ use npukit_zoo::Network;
 /// Cycles of a network's program.
 fn cycles(network: &Network, preset: &str) -> u64 {
     let config = Config::preset(preset).unwrap();
-    let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap();
+    let mut graph = onnx::read(&network.onnx(0), network.name, &onnx::Options::default()).unwrap().graph;
     pass::simplify(&mut graph).unwrap();
     let mut quantisation = Quantisation::new(Scheme::default());
     for (index, _) in graph.values.iter().enumerate().filter(|(_, value)| value.constant.is_none()) {

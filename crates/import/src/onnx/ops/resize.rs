@@ -17,7 +17,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let x = context.input(0, "X")?;
     if context.opset < 11 {
         let scales = context.floats(1, "scales")?.ok_or(Reason::OperandMissing { operand: "scales" })?;
-        return without_coordinates(context, x, &scales);
+        return without_coordinates(context, "Resize", x, &scales);
     }
     let axes = axes(context, x)?;
     let nearest = nearest_mode(context)?;
@@ -43,15 +43,19 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 
 /// Resize at opset 10 and Upsample. The standard's examples are asymmetric (index / scale); the
 /// option reads half-pixel centres instead. The nearest element is the one below when growing
-/// and the one above when shrinking, as ONNX Runtime has it.
+/// and the one above when shrinking, as ONNX Runtime has it. `op` is the operator's name.
 pub(super) fn without_coordinates(
     context: &mut Context<'_>,
+    op: &'static str,
     x: ValueId,
     scales: &[f32],
 ) -> Result<Vec<ValueId>, Reason> {
     let axes: Vec<usize> = (0..context.shape(x).len()).collect();
     let samplings = scaled(context.shape(x), &axes, scales)?;
-    let (coordinates, nearest) = if context.options.resize_half_pixel {
+    if context.options.resize_half_pixel.is_none() {
+        context.remark_coordinates(op);
+    }
+    let (coordinates, nearest) = if context.options.resize_half_pixel == Some(true) {
         (Coordinates::HalfPixel, NearestMode::RoundPreferFloor)
     } else if scales.iter().all(|&scale| scale >= 1.0) {
         (Coordinates::Asymmetric, NearestMode::Floor)

@@ -15,5 +15,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         context.floats(1, "scales")?
     };
     let scales = scales.ok_or(Reason::AttributeMissing { name: "scales" })?;
-    resize::without_coordinates(context, x, &scales)
+    resize::without_coordinates(context, "Upsample", x, &scales)
 }

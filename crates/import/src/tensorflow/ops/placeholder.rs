@@ -13,19 +13,17 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let default = context.optional(0);
     let code = context.attributes.element_type("dtype")?;
     let stated = context.attributes.shape("shape")?;
-    if let Some(default) = default.filter(|_| context.stated_shape().is_none()) {
+    if let Some(default) = default.filter(|_| context.shape.is_none()) {
         return Ok(vec![default]);
     }
     let element = match default {
         Some(default) => context.element(default),
         None => element_type(code.ok_or(Reason::AttributeMissing { name: "dtype" })?)?,
     };
-    let shape = match context.stated_shape() {
-        Some(shape) => {
-            check_shape(shape)?;
-            shape.to_vec()
-        }
-        None => sizes(stated.ok_or(Reason::NoShape)?, context.open_dimension())?,
+    let shape = match context.shape {
+        Some(shape) => shape.to_vec(),
+        None => sizes(stated.ok_or(Reason::NoShape)?)?,
     };
+    check_shape(&shape)?;
     Ok(vec![context.add_input(ValueInfo { shape, element })])
 }

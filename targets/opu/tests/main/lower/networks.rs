@@ -11,7 +11,7 @@ use super::runner::{check_repeats, run};
 use crate::shared::shared;
 
 fn model(bytes: &[u8]) -> Graph {
-    let mut graph = onnx::read(bytes, "model", &onnx::Options::default()).unwrap();
+    let mut graph = onnx::read(bytes, "model", &onnx::Options::default()).unwrap().graph;
     pass::simplify(&mut graph).unwrap();
     graph
 }

@@ -1,0 +1,267 @@
+//! Dimensions that a model leaves open: which of them are its batch, and [`fix`], which gives them
+//! sizes or says which are missing.
+//!
+//! A batch may be 1 when nobody says otherwise, as one sample is one sample. Nothing else has a size that could be
+//! made up: an image of one pixel or a text of one token is another network.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::ImportError;
+use crate::options::Options;
+use crate::remark::Remark;
+
+/// A dimension of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    /// Its size; none when it is open.
+    pub size: Option<usize>,
+    /// The name that the model gives it in place of a size.
+    pub name: Option<String>,
+}
+
+/// An input as far as its shape is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenInput {
+    /// Its name.
+    pub name: String,
+    /// Its dimensions, outermost first.
+    pub dimensions: Vec<Dimension>,
+}
+
+impl OpenInput {
+    /// Axes that are open, with their names.
+    pub fn open(&self) -> impl Iterator<Item = (usize, Option<&str>)> {
+        let open = self.dimensions.iter().enumerate().filter(|(_, dimension)| dimension.size.is_none());
+        open.map(|(axis, dimension)| (axis, dimension.name.as_deref()))
+    }
+}
+
+impl Dimension {
+    /// One of a size.
+    pub(crate) fn sized(size: usize) -> Self {
+        Self { size: Some(size), name: None }
+    }
+
+    /// One without a size. What exporters write for want of a name is none.
+    pub(crate) fn open(name: Option<&str>) -> Self {
+        let name = name.map(str::trim).filter(|name| !matches!(*name, "" | "?"));
+        Self { size: None, name: name.map(str::to_owned) }
+    }
+}
+
+/// Gives the open dimensions of `inputs` the sizes that the options say: a shape of the whole input counts before the
+/// size of a name, a name's before the batch's, which is 1 when nobody says it. What is left is as in the samples, or
+/// stays open.
+///
+/// Errors: a name in the options that no input has.
+pub(crate) fn fix(
+    inputs: &mut [OpenInput],
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<(), ImportError> {
+    let names: BTreeSet<&str> = inputs.iter().flat_map(OpenInput::open).filter_map(|(_, name)| name).collect();
+    if let Some(name) = options.sizes.keys().find(|name| !names.contains(name.as_str())) {
+        let available = names.iter().map(|&name| name.to_owned()).collect();
+        return Err(ImportError::UnknownName { kind: "dimension", name: name.clone(), available });
+    }
+    let batches = batches(inputs);
+    let said = said_by_shapes(inputs, &options.shapes);
+    let (mut used, mut made_up, mut has_batch) = (BTreeSet::new(), Vec::new(), false);
+    for (input, batches) in inputs.iter_mut().zip(&batches) {
+        if let Some(shape) = options.shapes.get(&input.name) {
+            input.dimensions = shape.iter().copied().map(Dimension::sized).collect();
+            continue;
+        }
+        let sample = options.samples.get(&input.name);
+        for (axis, dimension) in input.dimensions.iter_mut().enumerate().filter(|(_, d)| d.size.is_none()) {
+            let name = dimension.name.as_deref().unwrap_or_default();
+            if let Some((name, &size)) = options.sizes.get_key_value(name) {
+                used.insert(name.as_str());
+                dimension.size = Some(size);
+            } else if let Some(&size) = said.get(name) {
+                dimension.size = size;
+            } else if batches.contains(&axis) {
+                has_batch = true;
+                dimension.size = Some(options.batch.unwrap_or(1));
+                if options.batch.is_none() {
+                    made_up.push(input.name.clone());
+                }
+            } else {
+                dimension.size = sample.and_then(|sample| sample.get(axis)).copied();
+            }
+        }
+    }
+    let unused = options.sizes.keys().filter(|name| !used.contains(name.as_str()));
+    remarks.extend(unused.map(|name| Remark::UnusedDimension { name: name.clone() }));
+    made_up.dedup();
+    if !made_up.is_empty() {
+        remarks.push(Remark::OpenBatch { inputs: made_up });
+    }
+    match options.batch {
+        Some(size) if !has_batch && !all_begin_with(inputs, size) => remarks.push(Remark::UnusedBatch { size }),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn all_begin_with(inputs: &[OpenInput], size: usize) -> bool {
+    inputs.iter().all(|input| input.dimensions.first().is_some_and(|first| first.size == Some(size)))
+}
+
+/// Refuses what is still open.
+pub(crate) fn check(inputs: &[OpenInput]) -> Result<(), ImportError> {
+    if inputs.iter().all(|input| input.open().next().is_none()) {
+        return Ok(());
+    }
+    Err(ImportError::OpenDimensions { inputs: inputs.to_vec() })
+}
+
+/// Every open dimension: its axis, its name if it has one, and whose it is.
+pub fn open_dimensions(inputs: &[OpenInput]) -> String {
+    let one = |input: &OpenInput, axis: usize, name: Option<&str>| {
+        let named = name.map_or_else(String::new, |name| format!(" ({name:?})"));
+        format!("axis {axis}{named} of {:?}", input.name)
+    };
+    let all = inputs.iter().flat_map(|input| input.open().map(move |(axis, name)| one(input, axis, name)));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// Sizes of names by the shapes that the caller gives; none for a name that those disagree on.
+fn said_by_shapes(
+    inputs: &[OpenInput],
+    shapes: &BTreeMap<String, Vec<usize>>,
+) -> BTreeMap<String, Option<usize>> {
+    let mut said = BTreeMap::new();
+    for input in inputs {
+        let Some(shape) = shapes.get(&input.name) else { continue };
+        for (axis, name) in input.open() {
+            let (Some(name), Some(&size)) = (name, shape.get(axis)) else { continue };
+            let known = *said.entry(name.to_owned()).or_insert(Some(size));
+            if known != Some(size) {
+                said.insert(name.to_owned(), None);
+            }
+        }
+    }
+    said
+}
+
+/// Parts of names of first dimensions that are no batch.
+const NOT_BATCH: [&str; 14] = [
+    "seq", "len", "time", "frame", "token", "step", "height", "width", "past", "point", "node", "edge", "channel",
+    "feature",
+];
+
+/// Names of first dimensions that are no batch either.
+const NOT_BATCH_LETTERS: [&str; 6] = ["h", "w", "c", "t", "l", "s"];
+
+/// The axes of each input that are its batch: a first one that is open, unless its name is that of something else, and
+/// others that are called so.
+fn batches(inputs: &[OpenInput]) -> Vec<Vec<usize>> {
+    let inner: BTreeSet<&str> =
+        inputs.iter().flat_map(OpenInput::open).filter_map(|(axis, name)| name.filter(|_| axis > 0)).collect();
+    let is_first = |name: Option<&str>| match name {
+        Some(name) => says_batch(name) || !(says_other(name) || inner.contains(name)),
+        None => true,
+    };
+    let is_batch = |axis: usize, name: Option<&str>| match axis {
+        0 => is_first(name),
+        _ => name.is_some_and(says_batch),
+    };
+    let of = |input: &OpenInput| {
+        input.open().filter(|&(axis, name)| is_batch(axis, name)).map(|(axis, _)| axis).collect()
+    };
+    inputs.iter().map(of).collect()
+}
+
+/// Whether a dimension called so is a batch wherever it stands. `batch*sequence` is none.
+fn says_batch(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("batch") && !name.contains(['*', '+', '/', ' ']) && !NOT_BATCH.iter().any(|no| name.contains(no))
+}
+
+fn says_other(name: &str) -> bool {
+    let name = name.to_lowercase();
+    NOT_BATCH.iter().any(|part| name.contains(part))
+        || NOT_BATCH_LETTERS.contains(&name.as_str())
+        || name.contains(['*', '+', '/'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An input; `""` is an open dimension without a name, a number a size.
+    fn input(name: &str, dimensions: &[&str]) -> OpenInput {
+        let dimension = |text: &&str| match text.parse() {
+            Ok(size) => Dimension::sized(size),
+            Err(_) => Dimension::open(Some(text)),
+        };
+        OpenInput { name: name.to_owned(), dimensions: dimensions.iter().map(dimension).collect() }
+    }
+
+    fn batch_axes(inputs: &[&[&str]]) -> Vec<Vec<usize>> {
+        batches(&inputs.iter().map(|dimensions| input("x", dimensions)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_batch_is_a_first_dimension_or_one_called_so() {
+        assert_eq!(batch_axes(&[&["", "3", "height", "width"]]), [[0]]);
+        assert_eq!(batch_axes(&[&["?", "3", "?", "?"]]), [[0]]);
+        assert_eq!(batch_axes(&[&["N", "3"], &["s0", "2"]]), [[0], [0]]);
+        assert_eq!(batch_axes(&[&["2", "batch_size", "64"]]), [[1]]);
+        assert_eq!(batch_axes(&[&["batch", "sequence"]]), [[0]]);
+        for other in ["sequence", "seq_len", "H", "num_frames", "batch*seq", "n+1"] {
+            assert!(batch_axes(&[&[other, "3"]])[0].is_empty(), "{other}");
+        }
+        // One name means one thing: what is no batch in the second input is none in the first.
+        assert_eq!(batch_axes(&[&["s1"], &["s0", "s1"]]), [vec![], vec![0]]);
+        assert_eq!(batch_axes(&[&["1", "N", "3"]]), [[0; 0]]);
+    }
+
+    fn fixed(inputs: &[OpenInput], options: &Options) -> (Vec<Vec<Option<usize>>>, Vec<Remark>) {
+        let (mut inputs, mut remarks) = (inputs.to_vec(), Vec::new());
+        fix(&mut inputs, options, &mut remarks).unwrap_or_else(|error| panic!("{error}"));
+        let sizes = |input: &OpenInput| input.dimensions.iter().map(|dimension| dimension.size).collect();
+        (inputs.iter().map(sizes).collect(), remarks)
+    }
+
+    #[test]
+    fn shapes_count_before_names_and_names_before_the_batch() {
+        let inputs = [input("a", &["n", "h", "h"]), input("b", &["n", "h"])];
+        let sizes = |of: &[(&str, usize)]| of.iter().map(|&(name, size)| (name.to_owned(), size)).collect();
+        let shapes: BTreeMap<_, _> = [("a".to_owned(), vec![2, 48, 192])].into();
+        let batch = || Remark::OpenBatch { inputs: vec!["a".to_owned(), "b".to_owned()] };
+
+        let (found, remarks) = fixed(&inputs, &Options::default());
+        assert_eq!(found, [vec![Some(1), None, None], vec![Some(1), None]]);
+        assert_eq!(remarks, [batch()]);
+
+        let named = Options { sizes: sizes(&[("h", 5)]), ..Options::default() };
+        assert_eq!(fixed(&inputs, &named).0, [vec![Some(1), Some(5), Some(5)], vec![Some(1), Some(5)]]);
+
+        // Two sizes for one name by a shape: nobody knows which of them is that of the other input.
+        let shaped = Options { shapes: shapes.clone(), ..Options::default() };
+        assert_eq!(fixed(&inputs, &shaped), (vec![vec![Some(2), Some(48), Some(192)], vec![Some(2), None]], vec![]));
+
+        let both = Options { shapes, sizes: sizes(&[("h", 7), ("n", 4)]), ..Options::default() };
+        assert_eq!(fixed(&inputs, &both).0, [vec![Some(2), Some(48), Some(192)], vec![Some(4), Some(7)]]);
+
+        let samples = Options { samples: [("a".to_owned(), vec![9, 5, 6])].into(), ..Options::default() };
+        assert_eq!(fixed(&inputs, &samples).0, [vec![Some(1), Some(5), Some(6)], vec![Some(1), None]]);
+    }
+
+    #[test]
+    fn options_without_effect_are_told() {
+        let batch = Options { batch: Some(4), ..Options::default() };
+        assert_eq!(fixed(&[input("a", &["1", "3"])], &batch).1, [Remark::UnusedBatch { size: 4 }]);
+        assert_eq!(fixed(&[input("a", &["4", "3"])], &batch).1, []);
+        assert_eq!(fixed(&[input("a", &["", "3"])], &batch).1, []);
+        let named = Options {
+            sizes: [("n".to_owned(), 2)].into(),
+            shapes: [("a".to_owned(), vec![3])].into(),
+            ..Options::default()
+        };
+        let unused = Remark::UnusedDimension { name: "n".to_owned() };
+        assert_eq!(fixed(&[input("a", &["n"])], &named).1, [unused]);
+    }
+}

@@ -1,0 +1,75 @@
+//! [`Remark`]: what a model's user should know of how it was read.
+
+use npukit_graph::Graph;
+
+/// A graph and what its user should know of how it was read.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The graph.
+    pub graph: Graph,
+    /// What was taken for granted, and options without effect.
+    pub remarks: Vec<Remark>,
+}
+
+/// What a model's user should know of how it was read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Remark {
+    /// The batch is open, and nobody said how large it is.
+    #[error("the batch of {} is open and taken as 1", listing(inputs))]
+    OpenBatch {
+        /// Inputs that have it.
+        inputs: Vec<String>,
+    },
+    /// The batch size in the options is of no use.
+    #[error("the batch size {size} has no effect: no input leaves its batch open")]
+    UnusedBatch {
+        /// The size in the options.
+        size: usize,
+    },
+    /// The size of a name in the options is of no use.
+    #[error("the size of dimension `{name}` has no effect: shapes of inputs that are given say it already")]
+    UnusedDimension {
+        /// The name in the options.
+        name: String,
+    },
+    /// Resampling whose coordinates the file does not state.
+    #[error(
+        "{op} {} does not say how coordinates are counted (opset {opset}) and is read as asymmetric, which the \
+         exporter may not have meant", listing(nodes)
+    )]
+    Coordinates {
+        /// The operator.
+        op: &'static str,
+        /// The nodes.
+        nodes: Vec<String>,
+        /// The model's opset.
+        opset: i64,
+    },
+}
+
+impl Remark {
+    /// Whether nothing need be done about it.
+    pub fn is_note(&self) -> bool {
+        matches!(self, Self::OpenBatch { .. })
+    }
+
+    /// Adds a node to those whose coordinates are not stated.
+    pub(crate) fn add_coordinates(remarks: &mut Vec<Self>, op: &'static str, node: &str, opset: i64) {
+        let known = remarks.iter_mut().find_map(|remark| match remark {
+            Self::Coordinates { op: other, nodes, .. } if *other == op => Some(nodes),
+            _ => None,
+        });
+        match known {
+            Some(nodes) => nodes.push(node.to_owned()),
+            None => remarks.push(Self::Coordinates { op, nodes: vec![node.to_owned()], opset }),
+        }
+    }
+}
+
+/// The first names, and how many more there are.
+fn listing(names: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let text = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{text} and {} more", names.len() - SHOWN) } else { text }
+}
