@@ -7,7 +7,7 @@ mod span;
 mod word;
 
 pub use excerpt::excerpt;
-pub use names::closest;
+pub use names::{closest, suggestion};
 pub use span::Span;
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};
 

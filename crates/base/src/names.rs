@@ -13,6 +13,11 @@ pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Adds to a message that `name` may be meant for the nearest of `candidates`.
+pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    closest(name, candidates).map_or_else(String::new, |meant| format!(": `{meant}` is meant, perhaps"))
+}
+
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -33,7 +38,7 @@ fn edits(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{closest, edits};
+    use super::{closest, edits, suggestion};
 
     #[test]
     fn edit_distance() {
@@ -43,6 +48,12 @@ mod tests {
         assert_eq!(edits("same", "same"), 0);
         assert_eq!(edits("cpoy", "copy"), 1);
         assert_eq!(edits("ab", "cd"), 2);
+    }
+
+    #[test]
+    fn suggestions_are_for_near_names_alone() {
+        assert_eq!(suggestion("local_depht", ["local_depth", "dram0_depth"]), ": `local_depth` is meant, perhaps");
+        assert_eq!(suggestion("comment", ["local_depth"]), "");
     }
 
     #[test]

@@ -1,8 +1,22 @@
-//! Files beside a model: [`ReadFile`], and paths that stay in its folder.
+//! Files beside a model: [`ReadFile`] and [`ReadRange`], and paths that stay in its folder.
+
+use std::ops::Range;
 
 /// Gives the bytes of a file beside the model, or says why it cannot. The path is relative to the
 /// model's folder and does not leave it: names joined by `/`, none of them `..`.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The bytes asked for, as far as the file has them.
+    pub bytes: Vec<u8>,
+    /// How many the whole file has.
+    pub file_bytes: u64,
+}
+
+/// As [`ReadFile`], the bytes in a range alone.
+pub type ReadRange<'a> = dyn Fn(&str, Range<u64>) -> Result<Part, String> + 'a;
 
 /// The path in plain names joined by `/`; `None` when it is absolute, empty or leaves the folder.
 /// Paths of every system are understood, so that no file is safe on one and unsafe on another.

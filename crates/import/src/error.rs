@@ -88,6 +88,13 @@ pub enum ImportError {
         /// The names there are.
         available: Vec<String>,
     },
+    /// A model that names no outputs.
+    #[error("the model has no outputs: there is nothing to compute; its values are {}", listing(available))]
+    #[diagnostic(help("name the outputs with the outputs option, or export the model again"))]
+    Nothing {
+        /// The names there are.
+        available: Vec<String>,
+    },
     /// Nodes, inputs or tensors that cannot be imported; all that were found.
     #[error("{} of the model cannot be imported", counted(problems.len()))]
     Problems {
@@ -212,6 +219,15 @@ pub enum Reason {
         /// Its name.
         name: String,
     },
+    /// Graphs within graphs within graphs.
+    #[error("branches are nested deeper than {limit}")]
+    Nesting {
+        /// Deepest nesting read.
+        limit: usize,
+    },
+    /// An If whose condition depends on the inputs.
+    #[error("its condition is computed at run time; one that is known when compiling is needed")]
+    Condition,
     /// A result we do not compute is used.
     #[error("result {index} ({name:?}) is used but not supported")]
     Output {
@@ -331,7 +347,8 @@ impl Reason {
             Self::OperandValue { .. } | Self::AttributeValue { .. } => {
                 "export the layer with a legal value, or replace it by operators that have the same meaning"
             }
-            Self::Subgraph { .. } => "export without control flow (If, Loop, Scan)",
+            Self::Subgraph { .. } | Self::Nesting { .. } => "export without control flow (If, Loop, Scan)",
+            Self::Condition => "export with fixed shapes, or without control flow (If, Loop, Scan)",
             Self::Output { .. } => "export for inference; only the operator's first results are computed",
             Self::Shape(_) => {
                 "check the input shapes given as options against those the model was trained for"

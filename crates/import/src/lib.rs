@@ -42,7 +42,7 @@ pub fn read(
     name: &str,
     format: Format,
     options: &Options,
-    files: &onnx::ReadFile<'_>,
+    files: &onnx::ReadRange<'_>,
 ) -> Result<Imported, ImportError> {
     match format {
         Format::Onnx => onnx::read_with_files(bytes, name, options, files),

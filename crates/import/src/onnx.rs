@@ -17,18 +17,21 @@ mod ops;
 mod pool;
 pub mod proto;
 mod quantized;
+mod scope;
 mod tensor;
 
 use prost::Message;
 
-pub use crate::beside::ReadFile;
+pub use crate::beside::{Part, ReadRange};
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 pub use crate::options::Options;
 pub use crate::remark::{Imported, Remark};
 use crate::{builder, error, frame, order};
+use context::File;
 use external::External;
 use proto::ModelProto;
+use scope::Scope;
 
 /// Oldest and newest file format read. Version 3 came with opset numbers.
 const IR_VERSIONS: (i64, i64) = (3, 14);
@@ -44,7 +47,7 @@ const OPSETS: (i64, i64) = (7, 28);
 /// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
 /// and memory stay in proportion to them.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
-    read_with_files(bytes, name, options, &|_| Err("no files beside the model are given".to_owned()))
+    read_with_files(bytes, name, options, &|_, _| Err("no files beside the model are given".to_owned()))
 }
 
 /// As [`read`], of a model some of whose elements are in files beside it, which `files` gives;
@@ -53,12 +56,13 @@ pub fn read_with_files(
     bytes: &[u8],
     name: &str,
     options: &Options,
-    files: &ReadFile<'_>,
+    files: &ReadRange<'_>,
 ) -> Result<Imported, ImportError> {
     let model = decode(bytes)?;
     let opset = check_versions(&model)?;
-    let graph = model.graph.unwrap_or_default();
-    importer::import(&graph, name, opset, options, &External::new(files), bytes.len())
+    let scope = Scope::new(model.graph.unwrap_or_default());
+    let file = File { opset, options, external: &External::new(files) };
+    importer::import(&scope, name, file, bytes.len())
 }
 
 /// Names of the operators that can be imported, in alphabetical order.

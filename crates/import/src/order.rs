@@ -44,7 +44,7 @@ pub(crate) fn sort(producers: &[Vec<usize>], wanted: impl IntoIterator<Item = us
 }
 
 /// The nodes that lead to those on `stack`, in file order.
-fn needed(producers: &[Vec<usize>], mut stack: Vec<usize>) -> Vec<usize> {
+pub(crate) fn needed(producers: &[Vec<usize>], mut stack: Vec<usize>) -> Vec<usize> {
     let mut seen = vec![false; producers.len()];
     while let Some(index) = stack.pop() {
         if !std::mem::replace(&mut seen[index], true) {

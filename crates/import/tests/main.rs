@@ -6,12 +6,16 @@
 mod attentions;
 #[path = "main/bad.rs"]
 mod bad;
+#[path = "main/branches.rs"]
+mod branches;
 #[path = "main/decoders.rs"]
 mod decoders;
 #[path = "main/einsums.rs"]
 mod einsums;
 #[path = "main/errors.rs"]
 mod errors;
+#[path = "main/filetest_models.rs"]
+mod filetest_models;
 #[path = "main/generated.rs"]
 mod generated;
 #[path = "main/graph_def.rs"]

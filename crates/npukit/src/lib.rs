@@ -23,7 +23,7 @@ pub use error::Error;
 pub use inputs::InputFile;
 pub use model::ModelOptions;
 pub use npukit_graph::quantise::Method as QuantiseMethod;
-pub use npukit_target::{ArtifactFile, Meaning, ReadError, Reader, TargetError};
+pub use npukit_target::{ArtifactFile, Meaning, Part, ReadError, Reader, TargetError};
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use targets::{default_target, resolve, target, targets};

@@ -1,11 +1,12 @@
 //! Models: a file to the graph as imported, and to the graph that is compiled.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use npukit_graph::quantise::lift;
 use npukit_graph::{Graph, pass};
 use npukit_import::{Format, ImportError, Imported, Options};
-use npukit_target::{Port, Reader, folder};
+use npukit_target::{Port, Reader};
 
 use crate::error::Error;
 use crate::inputs::{self, InputFile};
@@ -99,8 +100,10 @@ fn parse_with(
         outputs: options.outputs.clone(),
         resize_half_pixel: options.resize_half_pixel,
     };
-    let beside = |location: &str| {
-        reader.read(&format!("{}{location}", folder(path))).map_err(|error| error.to_string())
+    let beside = |location: &str, range: Range<u64>| {
+        let part = reader.beside(path, location).and_then(|file| reader.read_range(&file, range));
+        let npukit_target::Part { bytes, file_bytes } = part.map_err(|error| error.to_string())?;
+        Ok(npukit_import::onnx::Part { bytes, file_bytes })
     };
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
     let Imported { graph, remarks } = imported.map_err(|error| import_error(path, error))?;

@@ -26,7 +26,7 @@ pub use generator::{Generator, GeneratorOptions, Step};
 pub use lint::{Finding, Severity};
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
-pub use read::{ReadError, Reader, folder, sibling};
+pub use read::{Part, ReadError, Reader, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, Problem, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};

@@ -1,5 +1,7 @@
 //! [`Reader`]: where bytes come from. Libraries do no I/O; the command implements this.
 
+use std::ops::Range;
+
 /// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -11,6 +13,16 @@ pub enum ReadError {
         /// What the system said.
         reason: String,
     },
+    /// A file names one that lies elsewhere.
+    #[error("`{location}` leads to `{leads_to}`: files named in `{path}` lie in its folder")]
+    Elsewhere {
+        /// The file that names it.
+        path: String,
+        /// The name found there.
+        location: String,
+        /// Where it leads.
+        leads_to: String,
+    },
     /// A file names a neighbour by something that is not a plain file name.
     #[error("`{name}` is not a plain file name: files named in `{path}` lie in its own folder")]
     NotAName {
@@ -21,10 +33,37 @@ pub enum ReadError {
     },
 }
 
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The bytes asked for, as far as the file has them.
+    pub bytes: Vec<u8>,
+    /// How many the whole file has.
+    pub file_bytes: u64,
+}
+
 /// Gives the bytes of files.
 pub trait Reader: Sync {
     /// The bytes of the file at `path`.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+
+    /// The bytes in `range` of the file at `path`, as far as it has them.
+    ///
+    /// A reader that can read no less gives a part of the whole.
+    fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
+        let bytes = self.read(path)?;
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let (start, end) = (place(range.start), place(range.end));
+        let part = bytes.get(start..end.max(start)).unwrap_or_default();
+        Ok(Part { bytes: part.to_vec(), file_bytes: bytes.len() as u64 })
+    }
+
+    /// The path of a file that the one at `path` names: `location` is relative to its folder and has no `..`.
+    ///
+    /// Errors: what leads out of that folder, by a link, say. A reader that knows no links joins the two.
+    fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
+        Ok(format!("{}{location}", folder(path)))
+    }
 
     /// The paths of all files below the folder at `path`, sorted; a file gives itself.
     ///
@@ -59,6 +98,15 @@ pub fn folder(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_is_as_much_as_there_is() {
+        let reader = |_: &str| Ok(vec![0, 1, 2, 3]);
+        let bytes = |range| reader.read_range("x", range).map(|part| (part.bytes, part.file_bytes));
+        assert_eq!(bytes(1..3), Ok((vec![1, 2], 4)));
+        assert_eq!(bytes(3..u64::MAX), Ok((vec![3], 4)));
+        assert_eq!(bytes(9..12), Ok((vec![], 4)));
+    }
 
     #[test]
     fn a_sibling_stays_in_its_folder() {

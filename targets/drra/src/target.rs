@@ -7,7 +7,7 @@ mod program;
 use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError};
 
 use crate::artifact;
-use crate::config::{PRESETS, from_json, from_short, preset};
+use crate::config::{PRESETS, from_json, from_short, misspelt, preset};
 use crate::conform;
 use crate::fabric::Options;
 use crate::isa::Encoding;
@@ -104,7 +104,7 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     }
     if name.contains(':') {
         let fabric = from_short(name).map_err(|error| unknown(error.to_string()))?;
-        return Ok(DrraInstance { name: name.to_owned(), fabric });
+        return Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() });
     }
     let fabric = preset(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
@@ -115,7 +115,7 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
             names.join(", ")
         ))
     })?;
-    Ok(DrraInstance { name: name.to_owned(), fabric })
+    Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() })
 }
 
 /// The instance is named as the file is, up to its first dot.
@@ -125,5 +125,6 @@ fn from_file(name: &str, bytes: &[u8]) -> Result<DrraInstance, TargetError> {
     })?;
     let fabric = from_json(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    Ok(DrraInstance { name: file.split('.').next().unwrap_or(file).to_owned(), fabric })
+    let warnings = misspelt(text).iter().map(|warning| format!("{name}: {warning}")).collect();
+    Ok(DrraInstance { name: file.split('.').next().unwrap_or(file).to_owned(), fabric, warnings })
 }

@@ -42,12 +42,12 @@ impl Target for Tcu {
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let (name, config) = match source {
-            Source::Default => preset(DEFAULT)?,
-            Source::Preset(name) => preset(name)?,
+        let of_preset = |name| preset(name).map(|(name, config)| TcuInstance { name, config, warnings: Vec::new() });
+        Ok(Box::new(match source {
+            Source::Default => of_preset(DEFAULT)?,
+            Source::Preset(name) => of_preset(name)?,
             Source::File { name, bytes } => from_file(name, bytes)?,
-        };
-        Ok(Box::new(TcuInstance { name, config }))
+        }))
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
@@ -98,12 +98,13 @@ fn names() -> String {
 }
 
 /// The instance is named as artifacts are: the file's name up to its first dot.
-fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
+fn from_file(name: &str, bytes: &[u8]) -> Result<TcuInstance, TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
     })?;
-    let (config, _) =
+    let (config, warnings) =
         Config::from_json(text).map_err(|errors| TargetError::failed(format!("{name}: {errors}")))?;
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    Ok((file.split('.').next().unwrap_or(file).to_owned(), config))
+    let warnings = warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
+    Ok(TcuInstance { name: file.split('.').next().unwrap_or(file).to_owned(), config, warnings })
 }

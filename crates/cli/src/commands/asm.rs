@@ -3,7 +3,7 @@
 use npukit::verbs::asm as verbs;
 use serde_json::json;
 
-use super::without_bar;
+use super::{remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::disk::write_all;
@@ -17,11 +17,11 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let text = format!("{} instructions, wrote {output}\n", thousands(report.instructions as u64));
     let json = json!({
         "target": report.target, "instructions": report.instructions, "bytes": report.bytes, "output": output,
-        "warnings": report.warnings,
+        "warnings": report.warnings, "target_warnings": report.target_warnings,
     });
     let warnings: String =
         report.warnings.iter().map(|warning| format!("{}: {warning}\n", args.file)).collect();
-    Ok(Answer::new(text, &json).with_notes(warnings))
+    Ok(Answer::new(text, &json).with_notes(remarks(&[], &report.target_warnings) + &warnings))
 }
 
 pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
@@ -38,7 +38,7 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
         }
         None => report.text.clone(),
     };
-    Ok(Answer::new(text, &report).with_notes(problems).with_success(success))
+    Ok(Answer::new(text, &report).with_notes(remarks(&[], &report.warnings) + &problems).with_success(success))
 }
 
 pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
@@ -53,5 +53,5 @@ pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
     };
     let success = report.unchanged || !args.check;
     let notes = if success { String::new() } else { format!("{} is laid out otherwise\n", args.file) };
-    Ok(Answer::new(text, &report).with_notes(notes).with_success(success))
+    Ok(Answer::new(text, &report).with_notes(remarks(&[], &report.warnings) + &notes).with_success(success))
 }

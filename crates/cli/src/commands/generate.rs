@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use npukit::verbs::generate::{Accuracy, Report, Request, accuracy, generate};
 
-use super::{time, with_bar, without_bar};
+use super::{remarks, time, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::GenerateArgs;
 use crate::disk::write_all;
@@ -60,7 +60,7 @@ pub(super) fn text(report: &Report) -> String {
         ("cycles, further tokens", cycles(report.cycles)),
         ("speed", report.tokens_per_second.map(speed)),
     ];
-    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?)))) + &remarks(&[], &report.warnings)
 }
 
 pub(super) fn accuracy_text(report: &Accuracy) -> String {
@@ -73,5 +73,5 @@ pub(super) fn accuracy_text(report: &Accuracy) -> String {
         ("answered as in float", report.alike.map(percent)),
         ("seconds", Some(format!("{:.2}", report.seconds))),
     ];
-    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
+    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?)))) + &remarks(&[], &report.warnings)
 }

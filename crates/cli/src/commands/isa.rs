@@ -2,7 +2,7 @@
 
 use npukit::verbs::isa::isa;
 
-use super::without_bar;
+use super::{remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::{IsaArgs, PageFormat};
 use crate::failure::Failure;
@@ -14,5 +14,5 @@ pub fn run(args: &IsaArgs) -> Result<Answer, Failure> {
         PageFormat::Markdown => page.markdown,
         PageFormat::Json => format!("{:#}\n", page.json),
     };
-    Ok(Answer::new(text, &page.json))
+    Ok(Answer::new(text, &page.json).with_notes(remarks(&[], &page.warnings)))
 }

@@ -3,14 +3,15 @@
 use npukit::report::{Finding, Severity};
 use npukit::verbs::lint::{Report, lint};
 
-use super::without_bar;
+use super::{remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::LintArgs;
 use crate::failure::Failure;
 
 pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
     let report = without_bar(|context| lint(&args.path, args.target.as_deref(), context))?;
-    Ok(Answer::new(text(&report), &report).with_success(report.is_clean()))
+    let notes = remarks(&[], &report.warnings);
+    Ok(Answer::new(text(&report), &report).with_notes(notes).with_success(report.is_clean()))
 }
 
 fn text(report: &Report) -> String {

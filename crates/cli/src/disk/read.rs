@@ -1,17 +1,40 @@
-//! [`Disk`]: reads files and folders for the library.
+//! [`Disk`]: reads files and folders for the library. Regular files only: a pipe may never answer, a device never end.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use npukit::{ReadError, Reader};
+use npukit::{Part, ReadError, Reader};
+
+/// Most bytes that are read at once: 4 GiB.
+const MOST_BYTES: u64 = 1 << 32;
 
 /// Reads files and folders.
 pub struct Disk;
 
 impl Reader for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        fs::read(path).map_err(|error| unreadable(path, &error))
+        Ok(self.read_range(path, 0..u64::MAX)?.bytes)
+    }
+
+    fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
+        part(Path::new(path), range).map_err(|error| unreadable(path, &error))
+    }
+
+    fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
+        let folder = match Path::new(path).parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let resolved =
+            |path: &Path| path.canonicalize().map_err(|error| unreadable(&path.to_string_lossy(), &error));
+        let found = resolved(&folder.join(location))?;
+        let leads_to = found.to_string_lossy().into_owned();
+        if found.starts_with(resolved(folder)?) {
+            return Ok(leads_to);
+        }
+        Err(ReadError::Elsewhere { path: path.to_owned(), location: location.to_owned(), leads_to })
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
@@ -25,6 +48,37 @@ impl Reader for Disk {
 
 fn unreadable(path: &str, error: &io::Error) -> ReadError {
     ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() }
+}
+
+/// The bytes of a regular file in `range`, as far as it has them.
+fn part(path: &Path, range: Range<u64>) -> io::Result<Part> {
+    // Before it is opened: opening a pipe waits for somebody to write.
+    check_kind(&fs::metadata(path)?)?;
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    check_kind(&metadata)?;
+    let file_bytes = metadata.len();
+    // Files of the system say that they are empty, and are not.
+    let end = if file_bytes == 0 { MOST_BYTES } else { file_bytes };
+    let length = range.end.min(end).saturating_sub(range.start);
+    if length > MOST_BYTES {
+        let reason = format!("it has {file_bytes} bytes: at most {MOST_BYTES} are read at once");
+        return Err(io::Error::other(reason));
+    }
+    if range.start > 0 {
+        file.seek(SeekFrom::Start(range.start.min(file_bytes)))?;
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(file_bytes)).unwrap_or_default());
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(Part { file_bytes: file_bytes.max(bytes.len() as u64), bytes })
+}
+
+/// Refuses what is neither a file nor a folder; the system says what is wrong with reading a folder.
+fn check_kind(metadata: &fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() || metadata.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::other("it is no regular file but a pipe, a device or a socket"))
 }
 
 /// All files at and below `path`. Folders reached through links are left out: they could lead in circles.
@@ -42,4 +96,64 @@ fn walk(path: &Path, files: &mut Vec<String>) -> Result<(), (PathBuf, io::Error)
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_file_is_read_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.bin");
+        // Three gigabytes that take no room: reading all of it would be noticed.
+        let file = File::create(&path).unwrap();
+        file.set_len(3 << 30).unwrap();
+        let path = path.to_str().unwrap();
+        let part = Disk.read_range(path, 1 << 31..(1 << 31) + 1024).unwrap();
+        assert_eq!((part.bytes, part.file_bytes), (vec![0; 1024], 3 << 30));
+        let end = Disk.read_range(path, (3 << 30) - 4..u64::MAX).unwrap();
+        assert_eq!(end.bytes, [0; 4]);
+        assert!(Disk.read_range(path, 1 << 40..u64::MAX).unwrap().bytes.is_empty());
+        file.set_len(5 << 30).unwrap();
+        assert!(Disk.read(path).unwrap_err().to_string().contains("at most 4294967296 are read"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_lead_out_of_the_folder_are_refused() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("model/data")).unwrap();
+        fs::write(at("model/data/w.bin"), [1]).unwrap();
+        fs::write(at("secret"), [2]).unwrap();
+        symlink("data/w.bin", at("model/inside")).unwrap();
+        symlink("../secret", at("model/outside")).unwrap();
+        let model = at("model/m.onnx");
+        let read = |name: &str| {
+            let path = Disk.beside(model.to_str().unwrap(), name)?;
+            Disk.read(&path)
+        };
+        assert_eq!(read("data/w.bin"), Ok(vec![1]));
+        assert_eq!(read("inside"), Ok(vec![1]));
+        assert!(matches!(read("outside"), Err(ReadError::Elsewhere { .. })));
+        assert!(matches!(read("absent"), Err(ReadError::Unreadable { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_pipes_are_no_files() {
+        let read = |path: &str| Disk.read(path).unwrap_err().to_string();
+        for device in ["/dev/zero", "/dev/null"] {
+            assert!(read(device).contains("no regular file"), "{device}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        if made.is_ok_and(|status| status.success()) {
+            assert!(read(pipe.to_str().unwrap()).contains("no regular file"));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Elements in files beside the model: [`External`] reads them, each file once.
+//! Elements in files beside the model: [`External`] reads them, each tensor's bytes alone.
 //!
 //! A model names such a file by a path relative to its own folder. Whatever leads out of that
 //! folder is refused before anybody is asked for a file. Source: `docs/ExternalData.md` of
@@ -6,27 +6,20 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use super::error::Reason;
 use super::proto::TensorProto;
-use crate::beside::{ReadFile, inside};
+use crate::beside::{Part, ReadRange, inside};
 
 /// How often all of a file may be used. Tensors share parts at times, but a small model must not
 /// unfold a file into many times its size.
-const USES: usize = 4;
+const USES: u64 = 4;
 
 /// The files beside a model.
 pub(super) struct External<'a> {
-    read: &'a ReadFile<'a>,
-    files: RefCell<HashMap<String, Rc<File>>>,
-}
-
-/// A file that was asked for.
-struct File {
-    bytes: Result<Vec<u8>, String>,
-    /// Bytes that tensors may still use, over all of them.
-    room_bytes: RefCell<usize>,
+    read: &'a ReadRange<'a>,
+    /// Bytes of each file that tensors may still use, over all of them.
+    room_bytes: RefCell<HashMap<String, u64>>,
 }
 
 /// The part of a file that a tensor names.
@@ -38,36 +31,41 @@ struct Place {
 
 impl<'a> External<'a> {
     /// Files that `read` gives.
-    pub(super) fn new(read: &'a ReadFile<'a>) -> Self {
-        Self { read, files: RefCell::default() }
+    pub(super) fn new(read: &'a ReadRange<'a>) -> Self {
+        Self { read, room_bytes: RefCell::default() }
     }
 
-    /// Calls `use_bytes` with the elements of `proto`, which are in another file.
+    /// The elements of `proto`, which are in another file: of shape `shape`, and `expected` bytes.
     ///
-    /// Errors: a path that leaves the folder, a file that cannot be read, a part that is not in it.
-    pub(super) fn with_bytes<T>(
+    /// Errors: a path that leaves the folder, a file that cannot be read, a part that is not in it or of another size.
+    pub(super) fn bytes(
         &self,
         proto: &TensorProto,
-        use_bytes: impl FnOnce(&[u8]) -> Result<T, Reason>,
-    ) -> Result<T, Reason> {
+        shape: &[usize],
+        expected: usize,
+    ) -> Result<Vec<u8>, Reason> {
         let place = Place::of(proto)?;
-        let file = self.file(&place.location);
-        let bytes = file.bytes.as_ref().map_err(|reason| place.refused(reason.clone()))?;
-        let part = place.part(bytes)?;
-        let mut room = file.room_bytes.borrow_mut();
-        *room = room.checked_sub(part.len()).ok_or_else(|| {
-            place.refused(format!("the tensors together take more than {USES} times the bytes it has"))
-        })?;
-        use_bytes(part)
+        let needed = expected as u64;
+        let range = place.offset..place.offset.saturating_add(needed);
+        let part = (self.read)(&place.location, range).map_err(|reason| place.refused(reason))?;
+        let present = place.present(&part)?;
+        if present != needed {
+            let found = usize::try_from(present).unwrap_or(usize::MAX);
+            return Err(Reason::DataSize { shape: shape.to_vec(), expected, found, unit: "bytes" });
+        }
+        self.take(&place, &part)?;
+        Ok(part.bytes)
     }
 
-    fn file(&self, location: &str) -> Rc<File> {
-        let read = || {
-            let bytes = (self.read)(location);
-            let room = bytes.as_ref().map_or(0, |bytes| bytes.len().saturating_mul(USES));
-            Rc::new(File { bytes, room_bytes: RefCell::new(room) })
-        };
-        Rc::clone(self.files.borrow_mut().entry(location.to_owned()).or_insert_with(read))
+    /// Takes a part from what may be used of its file.
+    fn take(&self, place: &Place, part: &Part) -> Result<(), Reason> {
+        let mut room = self.room_bytes.borrow_mut();
+        let room =
+            room.entry(place.location.clone()).or_insert_with(|| part.file_bytes.saturating_mul(USES));
+        *room = room.checked_sub(part.bytes.len() as u64).ok_or_else(|| {
+            place.refused(format!("the tensors together take more than {USES} times the bytes it has"))
+        })?;
+        Ok(())
     }
 }
 
@@ -90,17 +88,13 @@ impl Place {
         Ok(Self { location, offset, length })
     }
 
-    /// The part of the file's bytes.
-    fn part<'b>(&self, bytes: &'b [u8]) -> Result<&'b [u8], Reason> {
-        let from = usize::try_from(self.offset).ok().and_then(|offset| bytes.get(offset..));
-        let part = match (from, self.length) {
-            (Some(rest), None) => Some(rest),
-            (Some(rest), Some(length)) => usize::try_from(length).ok().and_then(|length| rest.get(..length)),
-            (None, _) => None,
-        };
-        part.ok_or_else(|| {
+    /// How many bytes the tensor has in its file: those it says, else all from its offset on.
+    fn present(&self, part: &Part) -> Result<u64, Reason> {
+        let rest = part.file_bytes.checked_sub(self.offset);
+        let present = rest.filter(|&rest| self.length.is_none_or(|length| length <= rest));
+        present.map(|rest| self.length.unwrap_or(rest)).ok_or_else(|| {
             let length = self.length.map_or_else(String::new, |length| format!("{length} bytes "));
-            self.refused(format!("{length}from byte {} on are not in its {} bytes", self.offset, bytes.len()))
+            self.refused(format!("{length}from byte {} on are not in its {} bytes", self.offset, part.file_bytes))
         })
     }
 

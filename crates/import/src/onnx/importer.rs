@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use npukit_graph::ValueId;
+use npukit_numeric::TensorData;
 
 use super::Options;
 use super::builder::Builder;
-use super::context::{Context, File};
+use super::context::{Context, File, described};
 use super::error::{ImportError, NodeProblem, Reason};
-use super::external::External;
 use super::proto::{GraphProto, NodeProto, TensorProto};
+use super::scope::{Branch, Branches, Scope, is_if};
 use super::{ops, order, tensor};
 use crate::builder::FOLDING_ROOM;
 use crate::format::Format;
@@ -25,47 +26,49 @@ pub(super) enum Binding {
     Failed,
 }
 
-/// A model being imported.
-pub(super) struct Importer<'a> {
+/// A graph of a model being imported: the model's own, or a branch that is taken.
+pub(super) struct Importer<'a, 'b> {
+    scope: &'a Scope,
     pub(super) proto: &'a GraphProto,
-    opset: i64,
+    file: File<'a>,
     pub(super) options: &'a Options,
-    external: &'a External<'a>,
-    pub(super) builder: Builder,
+    pub(super) builder: &'b mut Builder,
     pub(super) initializers: HashMap<&'a str, &'a TensorProto>,
     pub(super) producers: HashMap<&'a str, usize>,
     pub(super) bindings: HashMap<&'a str, Binding>,
-    problems: Vec<NodeProblem>,
-    pub(super) remarks: Vec<Remark>,
+    /// Conditions of the Ifs so far, by index of the node.
+    conditions: HashMap<usize, bool>,
+    /// Whether it is a branch: its names are its own, and others may have the same.
+    is_branch: bool,
+    problems: &'b mut Vec<NodeProblem>,
+    pub(super) remarks: &'b mut Vec<Remark>,
 }
 
-/// The graph of `proto`, read at `opset` from a file of `size_bytes`.
+/// The graph of `scope`, the outermost of a file of `size_bytes`.
 pub(super) fn import(
-    proto: &GraphProto,
+    scope: &Scope,
     name: &str,
-    opset: i64,
-    options: &Options,
-    external: &External<'_>,
+    file: File<'_>,
     size_bytes: usize,
 ) -> Result<Imported, ImportError> {
-    let mut importer = Importer {
-        proto,
-        opset,
-        options,
-        external,
-        builder: Builder::new(name, reserved_names(proto), size_bytes.saturating_add(FOLDING_ROOM)),
-        initializers: HashMap::new(),
-        producers: HashMap::new(),
-        bindings: HashMap::new(),
-        problems: Vec::new(),
-        remarks: Vec::new(),
-    };
+    let budget = size_bytes.saturating_add(FOLDING_ROOM);
+    let mut builder = Builder::new(name, reserved_names(&scope.proto), budget);
+    let (mut problems, mut remarks) = (Vec::new(), Vec::new());
+    let mut importer = Importer::new(scope, file, &mut builder, &mut problems, &mut remarks);
     importer.define();
     importer.add_inputs()?;
     let wanted = importer.wanted()?;
     importer.add_nodes(&wanted);
     importer.add_outputs(&wanted);
-    importer.finish()
+    let has_branches = !importer.conditions.is_empty();
+    if !problems.is_empty() {
+        return Err(ImportError::Problems { problems });
+    }
+    if has_branches {
+        // What only branches that are not taken need.
+        builder.graph.remove_dead();
+    }
+    Ok(Imported { graph: builder.graph, remarks })
 }
 
 /// Every name of the file: names made for helpers must differ from them.
@@ -76,7 +79,30 @@ fn reserved_names(proto: &GraphProto) -> HashSet<String> {
     inputs.chain(initializers).chain(results).cloned().collect()
 }
 
-impl<'a> Importer<'a> {
+impl<'a, 'b> Importer<'a, 'b> {
+    fn new(
+        scope: &'a Scope,
+        file: File<'a>,
+        builder: &'b mut Builder,
+        problems: &'b mut Vec<NodeProblem>,
+        remarks: &'b mut Vec<Remark>,
+    ) -> Self {
+        Self {
+            scope,
+            proto: &scope.proto,
+            file,
+            options: file.options,
+            builder,
+            initializers: HashMap::new(),
+            producers: HashMap::new(),
+            bindings: HashMap::new(),
+            conditions: HashMap::new(),
+            is_branch: false,
+            problems,
+            remarks,
+        }
+    }
+
     /// Records who defines which name, and names that are defined twice.
     fn define(&mut self) {
         let proto = self.proto;
@@ -113,38 +139,65 @@ impl<'a> Importer<'a> {
     /// Translates the nodes that `wanted` needs.
     fn add_nodes(&mut self, wanted: &[&'a str]) {
         let proto = self.proto;
-        let indices = wanted.iter().filter_map(|name| self.producers.get(name).copied());
-        let order = order::sort(&self.dependencies(), indices);
-        let needed = order.nodes.iter().chain(&order.stuck);
-        let used: HashSet<&str> = needed
-            .flat_map(|&index| &proto.node[index].input)
-            .map(String::as_str)
-            .chain(wanted.iter().copied())
-            .collect();
+        let indices: Vec<usize> = wanted.iter().filter_map(|name| self.producers.get(name).copied()).collect();
+        let order = order::sort(&self.dependencies(), indices.iter().copied());
+        let needed = || order.nodes.iter().chain(&order.stuck).copied();
+        let operands = needed().flat_map(|index| &proto.node[index].input).map(String::as_str);
+        let captured = needed().flat_map(|index| self.scope.captured(index, None));
+        let used: HashSet<&str> = operands.chain(captured).chain(wanted.iter().copied()).collect();
         if let Some(&index) = order.cycle.first() {
             let node = &proto.node[index];
             let nodes = order.cycle.iter().map(|&index| name_of(&proto.node[index]).to_owned()).collect();
             self.problem(name_of(node), &node.op_type, Reason::Cycle { nodes });
         }
-        for index in order.nodes {
-            self.add_node(&proto.node[index], &used);
+        let first = self.problems.len();
+        let mut nodes = Vec::new();
+        for &index in &order.nodes {
+            self.add_node(index, &used);
+            nodes.resize(self.problems.len() - first, index);
         }
         for index in order.stuck {
             self.fail(&proto.node[index]);
         }
+        if !self.conditions.is_empty() {
+            self.forget_problems(first, &nodes, &indices);
+        }
     }
 
-    /// For each node, the nodes whose results it consumes.
+    /// Takes away those of the problems from `first` on, of the nodes `nodes`, that only branches which are not taken
+    /// would meet.
+    fn forget_problems(&mut self, first: usize, nodes: &[usize], wanted: &[usize]) {
+        let needed: HashSet<usize> = order::needed(&self.dependencies(), wanted.to_vec()).into_iter().collect();
+        let found = self.problems.split_off(first);
+        let counts = |place: usize| nodes.get(place).is_none_or(|node| needed.contains(node));
+        let kept = found.into_iter().enumerate().filter(|(place, _)| counts(*place)).map(|(_, problem)| problem);
+        self.problems.extend(kept);
+    }
+
+    /// For each node, the nodes whose results it consumes; for an If as long as its condition is not known, those that
+    /// either branch consumes.
     fn dependencies(&self) -> Vec<Vec<usize>> {
-        let producer = |name: &String| self.producers.get(name.as_str()).copied();
-        self.proto.node.iter().map(|node| node.input.iter().filter_map(producer).collect()).collect()
+        let producer = |name: &str| self.producers.get(name).copied();
+        let of = |(index, node): (usize, &NodeProto)| {
+            let operands = node.input.iter().map(String::as_str);
+            let captured = self.scope.captured(index, self.conditions.get(&index).copied());
+            operands.chain(captured).filter_map(producer).collect()
+        };
+        self.proto.node.iter().enumerate().map(of).collect()
     }
 
     /// Translates one node, unless something it needs failed.
-    fn add_node(&mut self, node: &'a NodeProto, used: &HashSet<&str>) {
+    fn add_node(&mut self, index: usize, used: &HashSet<&str>) {
+        let scope = self.scope;
+        let node = &scope.proto.node[index];
         let Some(operands) = self.operands(node) else { return self.fail(node) };
-        match self.translate(node, operands, used) {
-            Ok(results) => {
+        let translated = match scope.branches.get(&index) {
+            Some(branches) => self.inline(index, branches, &operands),
+            None => self.translate(node, operands, used).map(Some),
+        };
+        match translated {
+            Ok(None) => self.bind_failed(node),
+            Ok(Some(results)) => {
                 for (output, id) in node.output.iter().zip(results) {
                     self.bindings.insert(output, Binding::Value(id));
                 }
@@ -179,12 +232,16 @@ impl<'a> Importer<'a> {
             };
         }
         let binding = match self.initializers.get(name) {
-            Some(proto) => match tensor::read(proto, self.external) {
+            Some(proto) => match tensor::read(proto, self.file.external) {
                 Ok(tensor) => {
                     if !proto.external_data.is_empty() {
                         self.builder.allow(tensor.data().len());
                     }
-                    Binding::Value(self.builder.graph.add_constant(name, tensor))
+                    Binding::Value(if self.is_branch {
+                        self.builder.constant(name, tensor)
+                    } else {
+                        self.builder.graph.add_constant(name, tensor)
+                    })
                 }
                 Err(reason) => {
                     self.problem(name, "initializer", reason);
@@ -212,28 +269,85 @@ impl<'a> Importer<'a> {
         let handler = ops::handler(node).ok_or_else(|| unknown_operator(node))?;
         let mark = self.builder.graph.values.len();
         let name = name_of(node).to_owned();
-        let file = File { opset: self.opset, options: self.options, external: self.external };
         let mut context =
-            Context::new(&mut self.builder, &mut self.remarks, node, name, operands, file)?;
+            Context::new(&mut *self.builder, &mut *self.remarks, node, name, operands, self.file)?;
         let results = handler(&mut context)?;
         context.finish()?;
         let missing = node.output.iter().enumerate().skip(results.len());
         if let Some((index, name)) = missing.into_iter().find(|(_, name)| used.contains(name.as_str())) {
             return Err(Reason::Output { index, name: name.clone() });
         }
-        for (&id, output) in results.iter().zip(&node.output) {
-            // Older values came in under their own name: this node passes them through.
-            if id.0 as usize >= mark && !output.is_empty() {
-                self.builder.rename(id, output);
+        self.name_results(node, &results, mark);
+        Ok(results)
+    }
+
+    /// Gives the results of a node their names. Values before `mark` came in under their own name: the node passes them
+    /// through.
+    fn name_results(&mut self, node: &NodeProto, results: &[ValueId], mark: usize) {
+        let new = results.iter().zip(&node.output).filter(|(id, _)| id.0 as usize >= mark);
+        for (&id, output) in new.filter(|(_, output)| !output.is_empty() && !self.is_branch) {
+            self.builder.rename(id, output);
+        }
+    }
+
+    /// The results of an If: those of the branch that its condition, which must be known, takes. None when something
+    /// that the branch needs failed, which is recorded.
+    fn inline(
+        &mut self,
+        index: usize,
+        branches: &'a Result<Branches, Reason>,
+        operands: &[Option<ValueId>],
+    ) -> Result<Option<Vec<ValueId>>, Reason> {
+        let node = &self.proto.node[index];
+        let branches = branches.as_ref().map_err(Clone::clone)?;
+        let condition = operands.first().copied().flatten().ok_or(Reason::OperandMissing { operand: "cond" })?;
+        let condition = self.builder.graph.constant(condition).ok_or(Reason::Condition)?;
+        let condition = match condition.data() {
+            TensorData::Bool(values) if values.len() == 1 => values.first().is_some_and(|&value| value),
+            _ => {
+                let (found, legal) = (described(condition), "one truth value".to_owned());
+                return Err(Reason::OperandValue { operand: "cond", found, legal });
             }
+        };
+        self.conditions.insert(index, condition);
+        let Branch { scope, captured } = branches.taken(condition);
+        if let Some((index, name)) = node.output.iter().enumerate().nth(scope.proto.output.len()) {
+            return Err(Reason::Output { index, name: name.clone() });
+        }
+        let user = (name_of(node), node.op_type.as_str());
+        let mut bindings = HashMap::new();
+        for name in captured {
+            let Some(id) = self.lookup(name, user) else { return Ok(None) };
+            bindings.insert(name.as_str(), Binding::Value(id));
+        }
+        let mark = self.builder.graph.values.len();
+        let results = self.branch(scope, bindings, user);
+        if let Some(results) = &results {
+            self.name_results(node, results, mark);
         }
         Ok(results)
+    }
+
+    /// The results of a branch.
+    fn branch(
+        &mut self,
+        scope: &'a Scope,
+        bindings: HashMap<&'a str, Binding>,
+        user: (&str, &str),
+    ) -> Option<Vec<ValueId>> {
+        let (builder, problems, remarks) = (&mut *self.builder, &mut *self.problems, &mut *self.remarks);
+        let mut branch = Importer::new(scope, self.file, builder, problems, remarks);
+        (branch.bindings, branch.is_branch) = (bindings, true);
+        branch.define();
+        let wanted: Vec<&str> = scope.proto.output.iter().map(|output| output.name.as_str()).collect();
+        branch.add_nodes(&wanted);
+        wanted.iter().map(|name| branch.lookup(name, user)).collect()
     }
 
     /// Marks the results of a node that cannot be translated because of others; an operator
     /// nobody knows is reported all the same.
     fn fail(&mut self, node: &'a NodeProto) {
-        if ops::handler(node).is_none() {
+        if ops::handler(node).is_none() && !is_if(node) {
             self.problem(name_of(node), &node.op_type, unknown_operator(node));
         }
         self.bind_failed(node);
@@ -242,14 +356,6 @@ impl<'a> Importer<'a> {
     fn bind_failed(&mut self, node: &'a NodeProto) {
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             self.bindings.insert(output, Binding::Failed);
-        }
-    }
-
-    fn finish(self) -> Result<Imported, ImportError> {
-        if self.problems.is_empty() {
-            Ok(Imported { graph: self.builder.graph, remarks: self.remarks })
-        } else {
-            Err(ImportError::Problems { problems: self.problems })
         }
     }
 }

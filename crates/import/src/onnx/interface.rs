@@ -39,7 +39,7 @@ fn input_info(input: &ValueInfoProto, shape: Vec<usize>) -> Result<ValueInfo, Re
     Ok(ValueInfo { shape, element })
 }
 
-impl<'a> Importer<'a> {
+impl<'a> Importer<'a, '_> {
     /// Adds the inputs that are not initialisers, in the model's order.
     pub(super) fn add_inputs(&mut self) -> Result<(), ImportError> {
         let proto = self.proto;
@@ -84,7 +84,7 @@ impl<'a> Importer<'a> {
             Some(OpenInput { name: input.name.clone(), dimensions: stated.clone().ok()? })
         });
         let mut known: Vec<OpenInput> = known.collect();
-        open::fix(&mut known, self.options, &mut self.remarks)?;
+        open::fix(&mut known, self.options, self.remarks)?;
         open::check(&known)?;
         let mut known = known.into_iter();
         let sizes = |input: OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
@@ -95,6 +95,9 @@ impl<'a> Importer<'a> {
     /// Names of the outputs: the caller's, else the model's.
     pub(super) fn wanted(&self) -> Result<Vec<&'a str>, ImportError> {
         if self.options.outputs.is_empty() {
+            if self.proto.output.is_empty() {
+                return Err(ImportError::Nothing { available: self.available() });
+            }
             return Ok(self.proto.output.iter().map(|output| output.name.as_str()).collect());
         }
         let wanted: Vec<&str> = self.options.outputs.iter().map(String::as_str).collect();

@@ -58,7 +58,9 @@ pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tenso
     let element = element_type(proto.data_type)?;
     let shape = shape(&proto.dims)?;
     if proto.data_location == 1 || !proto.external_data.is_empty() {
-        return external.with_bytes(proto, |raw| from_raw(element, shape, raw));
+        let expected = (shape.iter().product::<usize>() * element.bits()).div_ceil(8);
+        let bytes = external.bytes(proto, &shape, expected)?;
+        return from_raw(element, shape, &bytes);
     }
     match &proto.raw_data {
         Some(raw) => from_raw(element, shape, raw),

@@ -18,6 +18,8 @@ pub struct AsmReport {
     pub bytes: usize,
     /// What hardware would not do as written, with the place of each.
     pub warnings: Vec<String>,
+    /// What the author of the instance should know of.
+    pub target_warnings: Vec<String>,
 }
 
 /// What was disassembled.
@@ -31,6 +33,8 @@ pub struct DisasmReport {
     pub text: String,
     /// Words without meaning and the like, each with its place.
     pub problems: Vec<String>,
+    /// What the author of the instance should know of.
+    pub warnings: Vec<String>,
 }
 
 /// A text laid out.
@@ -42,6 +46,8 @@ pub struct FormatReport {
     pub text: String,
     /// Whether the file is laid out like this.
     pub unchanged: bool,
+    /// What the author of the instance should know of.
+    pub warnings: Vec<String>,
 }
 
 /// Assembles the file at `path`; also gives the words.
@@ -51,7 +57,8 @@ pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport,
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
     let Assembled { bytes, instructions, warnings } = instance.assemble(path, &text)?;
-    let report = AsmReport { target: instance.name(), instructions, bytes: bytes.len(), warnings };
+    let (target, target_warnings) = (instance.name(), instance.warnings());
+    let report = AsmReport { target, instructions, bytes: bytes.len(), warnings, target_warnings };
     Ok((report, bytes))
 }
 
@@ -62,7 +69,7 @@ pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatRe
     let instance = resolve(target, context.reader)?;
     let before = read_text(path, context)?;
     let text = instance.format(path, &before)?;
-    Ok(FormatReport { target: instance.name(), unchanged: text == before, text })
+    Ok(FormatReport { target: instance.name(), unchanged: text == before, text, warnings: instance.warnings() })
 }
 
 fn read_text(path: &str, context: Context<'_>) -> Result<String, Error> {
@@ -90,5 +97,6 @@ pub fn disasm(
         instructions: listing.instructions,
         text: listing.text,
         problems: listing.problems,
+        warnings: instance.warnings(),
     })
 }

@@ -59,6 +59,8 @@ pub struct Report {
     /// Where the time of the last step goes: that of one token, where more than one was generated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<time::Report>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
     /// Of everything, here.
     pub seconds: f64,
 }
@@ -78,6 +80,8 @@ pub struct Accuracy {
     pub exact: Option<f64>,
     /// Share of them answered alike in float and on the machine.
     pub alike: Option<f64>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
     /// Of everything, here.
     pub seconds: f64,
 }
@@ -132,6 +136,7 @@ pub fn generate(
             .and_then(seconds)
             .map(|s| further as f64 / s),
         step,
+        warnings: Language::warnings(request, context.reader)?,
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))
@@ -192,6 +197,7 @@ pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>)
         exact_float: right(&float),
         exact: machine.as_deref().map(right),
         alike: machine.as_deref().map(alike),
+        warnings: Language::warnings(request, context.reader)?,
         seconds: start.elapsed().as_secs_f64(),
     })
 }

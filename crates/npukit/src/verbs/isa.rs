@@ -15,11 +15,14 @@ pub struct Page {
     pub markdown: String,
     /// For programs.
     pub json: Value,
+    /// What the author of the instance should know of.
+    pub warnings: Vec<String>,
 }
 
 /// The page of a target's instructions, or of the one called `instruction`.
 pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Result<Page, Error> {
-    let spec = resolve(target, context.reader)?.isa()?;
+    let instance = resolve(target, context.reader)?;
+    let spec = instance.isa()?;
     let page = match instruction {
         None => spec.reference(),
         Some(name) => spec.reference_of(name).ok_or_else(|| Error::UnknownName {
@@ -28,5 +31,6 @@ pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Res
             known: spec.names().join(", "),
         })?,
     };
-    Ok(Page { text: page.text(), markdown: page.markdown(), json: page.json() })
+    let warnings = instance.warnings();
+    Ok(Page { text: page.text(), markdown: page.markdown(), json: page.json(), warnings })
 }

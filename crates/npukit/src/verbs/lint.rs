@@ -14,6 +14,8 @@ pub struct Report {
     pub target: String,
     /// In the order of the program's instructions.
     pub findings: Vec<Finding>,
+    /// What the author of the instance should know of.
+    pub warnings: Vec<String>,
 }
 
 impl Report {
@@ -34,7 +36,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         if given.split(':').next() != Some(own.name()) {
             return Err(Error::NeedlessTarget { path: path.to_owned() });
         }
-        return Ok(Report { target: found, findings: compiled.lint()? });
+        return Ok(Report { target: found, findings: compiled.lint()?, warnings: Vec::new() });
     }
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
@@ -42,7 +44,8 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         Ok(text) if is_text(text) => instance.assemble(path, text)?.bytes,
         _ => bytes,
     };
-    Ok(Report { target: instance.name(), findings: instance.lint(path, &words)? })
+    let (findings, warnings) = (instance.lint(path, &words)?, instance.warnings());
+    Ok(Report { target: instance.name(), findings, warnings })
 }
 
 /// Whether a person could have written it: words are full of zeroes and other control characters.

@@ -28,6 +28,8 @@ pub(super) struct DrraInstance {
     pub name: String,
     /// The fabric.
     pub fabric: Fabric,
+    /// What the author of its file should know of.
+    pub warnings: Vec<String>,
 }
 
 /// Names for numbers.
@@ -45,6 +47,10 @@ const HEX: &str = "hex";
 impl Instance for DrraInstance {
     fn name(&self) -> String {
         format!("drra:{}", self.name)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     fn config(&self) -> Value {
@@ -73,7 +79,7 @@ impl Instance for DrraInstance {
         }
         let (name, mut fabric) = (format!("{}{EXTENDED}", self.name), self.fabric.clone());
         fabric.options.extensions = true;
-        vec![Box::new(Self { name, fabric })]
+        vec![Box::new(Self { name, fabric, warnings: Vec::new() })]
     }
 
     fn isa(&self) -> Result<IsaSpec, TargetError> {

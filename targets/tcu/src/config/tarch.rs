@@ -5,6 +5,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use npukit_base::{closest, suggestion};
+
 use super::{Config, DataType};
 use crate::keys::shown;
 
@@ -61,12 +63,14 @@ pub enum ConfigError {
         found: String,
     },
     /// A required key is not there.
-    #[error("`{key}` is missing: give {legal}")]
+    #[error("`{key}` is missing: give {legal}{}", instead_of(misspelt.as_deref()))]
     Missing {
         /// The key.
         key: &'static str,
         /// Legal values.
         legal: String,
+        /// A key that is there and nobody reads, spelt almost like it.
+        misspelt: Option<String>,
     },
     /// A value is of the wrong type or out of range.
     #[error("`{key}` is {value}: it must be {legal}")]
@@ -111,17 +115,28 @@ pub enum ConfigWarning {
         /// As understood, and as [`Config::to_json`] writes it.
         meant: DataType,
     },
+    /// A key that nobody reads.
+    UnknownKey {
+        /// The key.
+        key: String,
+    },
 }
 
 impl std::fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self::OldDataTypeName { found, meant } = self;
-        write!(f, "`{DATA_TYPE}` is \"{found}\": taken for {}, write that", meant.name())
+        match self {
+            Self::OldDataTypeName { found, meant } => {
+                write!(f, "`{DATA_TYPE}` is \"{found}\": taken for {}, write that", meant.name())
+            }
+            Self::UnknownKey { key } => {
+                write!(f, "`{key}` is no key of an architecture and is ignored{}", suggestion(key, known_keys()))
+            }
+        }
     }
 }
 
 impl Config {
-    /// Reads a `.tarch` file: UTF-8 JSON; unknown keys are ignored, `number_of_threads`,
+    /// Reads a `.tarch` file: UTF-8 JSON; unknown keys are ignored with a warning, `number_of_threads`,
     /// `thread_queue_depth` and `lookup_tables` default to 1, 8 and 0.
     ///
     /// Errors: every missing or unusable key at once, with the legal range.
@@ -145,6 +160,8 @@ impl Config {
             errors.push(error);
             DataType::Fp16Bp8
         });
+        let unknown = keys.keys().filter(|key| !known_keys().any(|known| known == key.as_str()));
+        warnings.extend(unknown.map(|key| ConfigWarning::UnknownKey { key: key.clone() }));
         let mut config = Self { data_type, ..Self::ZERO };
         for key in &KEYS {
             match key.read(keys) {
@@ -211,7 +228,7 @@ impl Key {
         let value = match (keys.get(self.name), self.default) {
             (Some(value), _) => value,
             (None, Some(default)) => return Ok(default),
-            (None, None) => return Err(ConfigError::Missing { key: self.name, legal: self.legal() }),
+            (None, None) => return Err(missing(self.name, self.legal(), keys)),
         };
         let number = value.as_u64().filter(|number| (self.min..=self.max).contains(number));
         number.ok_or_else(|| self.invalid(shown(value)))
@@ -226,12 +243,23 @@ impl Key {
     }
 }
 
+/// Every key of a file.
+fn known_keys() -> impl Iterator<Item = &'static str> {
+    std::iter::once(DATA_TYPE).chain(KEYS.iter().map(|key| key.name))
+}
+
+/// The error of a key that is not there, unless by another spelling.
+fn missing(key: &'static str, legal: String, keys: &Map<String, Value>) -> ConfigError {
+    let unknown = keys.keys().map(String::as_str).filter(|key| !known_keys().any(|known| known == *key));
+    ConfigError::Missing { key, legal, misspelt: closest(key, unknown).map(str::to_owned) }
+}
+
 fn read_data_type(
     keys: &Map<String, Value>,
     warnings: &mut Vec<ConfigWarning>,
 ) -> Result<DataType, ConfigError> {
     let legal = || format!("one of {}", DataType::ALL.map(DataType::name).join(", "));
-    let value = keys.get(DATA_TYPE).ok_or_else(|| ConfigError::Missing { key: DATA_TYPE, legal: legal() })?;
+    let value = keys.get(DATA_TYPE).ok_or_else(|| missing(DATA_TYPE, legal(), keys))?;
     let name = value.as_str().unwrap_or_default();
     if name == FP32BP16_MISPRINT {
         let (found, meant) = (name.to_owned(), DataType::Fp32Bp16);
@@ -243,6 +271,10 @@ fn read_data_type(
         value: shown(value),
         legal: legal(),
     })
+}
+
+fn instead_of(misspelt: Option<&str>) -> String {
+    misspelt.map_or_else(String::new, |key| format!(" (`{key}` is no key of an architecture)"))
 }
 
 /// The parser's message without the place it appends, which the error holds itself.

@@ -26,6 +26,8 @@ pub(super) struct TcuInstance {
     pub name: String,
     /// Its parameters.
     pub config: Config,
+    /// What the author of its `.tarch` file should know of.
+    pub warnings: Vec<String>,
 }
 
 /// Our own syntax, which assembles again.
@@ -40,6 +42,10 @@ impl Instance for TcuInstance {
 
     fn config(&self) -> serde_json::Value {
         serde_json::to_value(&self.config).unwrap_or_default()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
     }
 
     fn number_format(&self) -> Option<NumberFormat> {
@@ -131,7 +137,7 @@ impl TcuInstance {
     /// The same with another number format, which its name tells.
     fn with_data_type(&self, data_type: DataType) -> Self {
         let name = format!("{} with data_type {}", self.name, data_type.name());
-        Self { name, config: Config { data_type, ..self.config.clone() } }
+        Self { name, config: Config { data_type, ..self.config.clone() }, warnings: Vec::new() }
     }
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {

@@ -31,8 +31,10 @@ impl Language {
         let read = match path {
             None => decoder::read(ADDER, &|_| Ok(WEIGHTS.to_vec())),
             Some(path) => {
-                let beside =
-                    |name: &str| reader.read(&format!("{}{name}", folder(path))).map_err(|e| e.to_string());
+                let beside = |name: &str| {
+                    let bytes = reader.beside(path, name).and_then(|file| reader.read(&file));
+                    bytes.map_err(|error| error.to_string())
+                };
                 decoder::read(&reader.read(path)?, &beside)
             }
         };
@@ -69,6 +71,11 @@ impl Language {
         };
         let options = GeneratorOptions { capacity, options: request.options.clone() };
         Ok(resolve(target, reader)?.generator(&self.model, &options)?)
+    }
+
+    /// What the author of the request's instance should know of.
+    pub(super) fn warnings(request: &Request, reader: &dyn Reader) -> Result<Vec<String>, Error> {
+        request.target.as_deref().map_or(Ok(Vec::new()), |target| Ok(resolve(target, reader)?.warnings()))
     }
 
     /// Held-out prompts and their answers: of the file at `path`, or those of the embedded model.
