@@ -52,7 +52,10 @@ mod tests {
 
     #[test]
     fn suggestions_are_for_near_names_alone() {
-        assert_eq!(suggestion("local_depht", ["local_depth", "dram0_depth"]), ": `local_depth` is meant, perhaps");
+        assert_eq!(
+            suggestion("local_depht", ["local_depth", "dram0_depth"]),
+            ": `local_depth` is meant, perhaps"
+        );
         assert_eq!(suggestion("comment", ["local_depth"]), "");
     }
 

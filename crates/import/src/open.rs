@@ -59,7 +59,8 @@ pub(crate) fn fix(
     options: &Options,
     remarks: &mut Vec<Remark>,
 ) -> Result<(), ImportError> {
-    let names: BTreeSet<&str> = inputs.iter().flat_map(OpenInput::open).filter_map(|(_, name)| name).collect();
+    let names: BTreeSet<&str> =
+        inputs.iter().flat_map(OpenInput::open).filter_map(|(_, name)| name).collect();
     if let Some(name) = options.sizes.keys().find(|name| !names.contains(name.as_str())) {
         let available = names.iter().map(|&name| name.to_owned()).collect();
         return Err(ImportError::UnknownName { kind: "dimension", name: name.clone(), available });
@@ -98,7 +99,9 @@ pub(crate) fn fix(
         remarks.push(Remark::OpenBatch { inputs: made_up });
     }
     match options.batch {
-        Some(size) if !has_batch && !all_begin_with(inputs, size) => remarks.push(Remark::UnusedBatch { size }),
+        Some(size) if !has_batch && !all_begin_with(inputs, size) => {
+            remarks.push(Remark::UnusedBatch { size })
+        }
         _ => {}
     }
     Ok(())
@@ -147,8 +150,8 @@ fn said_by_shapes(
 
 /// Parts of names of first dimensions that are no batch.
 const NOT_BATCH: [&str; 14] = [
-    "seq", "len", "time", "frame", "token", "step", "height", "width", "past", "point", "node", "edge", "channel",
-    "feature",
+    "seq", "len", "time", "frame", "token", "step", "height", "width", "past", "point", "node", "edge",
+    "channel", "feature",
 ];
 
 /// Names of first dimensions that are no batch either.
@@ -157,8 +160,11 @@ const NOT_BATCH_LETTERS: [&str; 6] = ["h", "w", "c", "t", "l", "s"];
 /// The axes of each input that are its batch: a first one that is open, unless its name is that of something else, and
 /// others that are called so.
 fn batches(inputs: &[OpenInput]) -> Vec<Vec<usize>> {
-    let inner: BTreeSet<&str> =
-        inputs.iter().flat_map(OpenInput::open).filter_map(|(axis, name)| name.filter(|_| axis > 0)).collect();
+    let inner: BTreeSet<&str> = inputs
+        .iter()
+        .flat_map(OpenInput::open)
+        .filter_map(|(axis, name)| name.filter(|_| axis > 0))
+        .collect();
     let is_first = |name: Option<&str>| match name {
         Some(name) => says_batch(name) || !(says_other(name) || inner.contains(name)),
         None => true,
@@ -176,7 +182,9 @@ fn batches(inputs: &[OpenInput]) -> Vec<Vec<usize>> {
 /// Whether a dimension called so is a batch wherever it stands. `batch*sequence` is none.
 fn says_batch(name: &str) -> bool {
     let name = name.to_lowercase();
-    name.contains("batch") && !name.contains(['*', '+', '/', ' ']) && !NOT_BATCH.iter().any(|no| name.contains(no))
+    name.contains("batch")
+        && !name.contains(['*', '+', '/', ' '])
+        && !NOT_BATCH.iter().any(|no| name.contains(no))
 }
 
 fn says_other(name: &str) -> bool {
@@ -241,7 +249,10 @@ mod tests {
 
         // Two sizes for one name by a shape: nobody knows which of them is that of the other input.
         let shaped = Options { shapes: shapes.clone(), ..Options::default() };
-        assert_eq!(fixed(&inputs, &shaped), (vec![vec![Some(2), Some(48), Some(192)], vec![Some(2), None]], vec![]));
+        assert_eq!(
+            fixed(&inputs, &shaped),
+            (vec![vec![Some(2), Some(48), Some(192)], vec![Some(2), None]], vec![])
+        );
 
         let both = Options { shapes, sizes: sizes(&[("h", 7), ("n", 4)]), ..Options::default() };
         assert_eq!(fixed(&inputs, &both).0, [vec![Some(2), Some(48), Some(192)], vec![Some(4), Some(7)]]);

@@ -36,7 +36,8 @@ pub enum Remark {
     /// Resampling whose coordinates the file does not state.
     #[error(
         "{op} {} does not say how coordinates are counted (opset {opset}) and is read as asymmetric, which the \
-         exporter may not have meant", listing(nodes)
+         exporter may not have meant",
+        listing(nodes)
     )]
     Coordinates {
         /// The operator.

@@ -230,7 +230,8 @@ fn size_options(inputs: &[OpenInput]) -> String {
     let names: Option<BTreeSet<&str>> = open().flat_map(OpenInput::open).map(|(_, name)| name).collect();
     let by_name = names.map(|names| names.iter().map(|name| format!("--dim {name}=..")).collect::<Vec<_>>());
     let shape = |input: &OpenInput| {
-        let size = |dimension: &Dimension| dimension.size.map_or_else(|| "..".to_owned(), |size| size.to_string());
+        let size =
+            |dimension: &Dimension| dimension.size.map_or_else(|| "..".to_owned(), |size| size.to_string());
         let sizes: Vec<String> = input.dimensions.iter().map(size).collect();
         format!("--input-shape {}={}", input.name, sizes.join(","))
     };

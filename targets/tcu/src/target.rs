@@ -42,7 +42,8 @@ impl Target for Tcu {
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let of_preset = |name| preset(name).map(|(name, config)| TcuInstance { name, config, warnings: Vec::new() });
+        let of_preset =
+            |name| preset(name).map(|(name, config)| TcuInstance { name, config, warnings: Vec::new() });
         Ok(Box::new(match source {
             Source::Default => of_preset(DEFAULT)?,
             Source::Preset(name) => of_preset(name)?,

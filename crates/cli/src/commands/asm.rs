@@ -38,7 +38,9 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
         }
         None => report.text.clone(),
     };
-    Ok(Answer::new(text, &report).with_notes(remarks(&[], &report.warnings) + &problems).with_success(success))
+    Ok(Answer::new(text, &report)
+        .with_notes(remarks(&[], &report.warnings) + &problems)
+        .with_success(success))
 }
 
 pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {

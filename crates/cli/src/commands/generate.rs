@@ -60,7 +60,8 @@ pub(super) fn text(report: &Report) -> String {
         ("cycles, further tokens", cycles(report.cycles)),
         ("speed", report.tokens_per_second.map(speed)),
     ];
-    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?)))) + &remarks(&[], &report.warnings)
+    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
+        + &remarks(&[], &report.warnings)
 }
 
 pub(super) fn accuracy_text(report: &Accuracy) -> String {
@@ -73,5 +74,6 @@ pub(super) fn accuracy_text(report: &Accuracy) -> String {
         ("answered as in float", report.alike.map(percent)),
         ("seconds", Some(format!("{:.2}", report.seconds))),
     ];
-    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?)))) + &remarks(&[], &report.warnings)
+    facts(lines.into_iter().filter_map(|(name, value)| Some((name, value?))))
+        + &remarks(&[], &report.warnings)
 }

@@ -60,8 +60,7 @@ impl<'a> External<'a> {
     /// Takes a part from what may be used of its file.
     fn take(&self, place: &Place, part: &Part) -> Result<(), Reason> {
         let mut room = self.room_bytes.borrow_mut();
-        let room =
-            room.entry(place.location.clone()).or_insert_with(|| part.file_bytes.saturating_mul(USES));
+        let room = room.entry(place.location.clone()).or_insert_with(|| part.file_bytes.saturating_mul(USES));
         *room = room.checked_sub(part.bytes.len() as u64).ok_or_else(|| {
             place.refused(format!("the tensors together take more than {USES} times the bytes it has"))
         })?;
@@ -94,7 +93,10 @@ impl Place {
         let present = rest.filter(|&rest| self.length.is_none_or(|length| length <= rest));
         present.map(|rest| self.length.unwrap_or(rest)).ok_or_else(|| {
             let length = self.length.map_or_else(String::new, |length| format!("{length} bytes "));
-            self.refused(format!("{length}from byte {} on are not in its {} bytes", self.offset, part.file_bytes))
+            self.refused(format!(
+                "{length}from byte {} on are not in its {} bytes",
+                self.offset, part.file_bytes
+            ))
         })
     }
 

@@ -139,7 +139,8 @@ impl<'a, 'b> Importer<'a, 'b> {
     /// Translates the nodes that `wanted` needs.
     fn add_nodes(&mut self, wanted: &[&'a str]) {
         let proto = self.proto;
-        let indices: Vec<usize> = wanted.iter().filter_map(|name| self.producers.get(name).copied()).collect();
+        let indices: Vec<usize> =
+            wanted.iter().filter_map(|name| self.producers.get(name).copied()).collect();
         let order = order::sort(&self.dependencies(), indices.iter().copied());
         let needed = || order.nodes.iter().chain(&order.stuck).copied();
         let operands = needed().flat_map(|index| &proto.node[index].input).map(String::as_str);
@@ -167,10 +168,12 @@ impl<'a, 'b> Importer<'a, 'b> {
     /// Takes away those of the problems from `first` on, of the nodes `nodes`, that only branches which are not taken
     /// would meet.
     fn forget_problems(&mut self, first: usize, nodes: &[usize], wanted: &[usize]) {
-        let needed: HashSet<usize> = order::needed(&self.dependencies(), wanted.to_vec()).into_iter().collect();
+        let needed: HashSet<usize> =
+            order::needed(&self.dependencies(), wanted.to_vec()).into_iter().collect();
         let found = self.problems.split_off(first);
         let counts = |place: usize| nodes.get(place).is_none_or(|node| needed.contains(node));
-        let kept = found.into_iter().enumerate().filter(|(place, _)| counts(*place)).map(|(_, problem)| problem);
+        let kept =
+            found.into_iter().enumerate().filter(|(place, _)| counts(*place)).map(|(_, problem)| problem);
         self.problems.extend(kept);
     }
 
@@ -300,7 +303,8 @@ impl<'a, 'b> Importer<'a, 'b> {
     ) -> Result<Option<Vec<ValueId>>, Reason> {
         let node = &self.proto.node[index];
         let branches = branches.as_ref().map_err(Clone::clone)?;
-        let condition = operands.first().copied().flatten().ok_or(Reason::OperandMissing { operand: "cond" })?;
+        let condition =
+            operands.first().copied().flatten().ok_or(Reason::OperandMissing { operand: "cond" })?;
         let condition = self.builder.graph.constant(condition).ok_or(Reason::Condition)?;
         let condition = match condition.data() {
             TensorData::Bool(values) if values.len() == 1 => values.first().is_some_and(|&value| value),

@@ -73,7 +73,10 @@ impl<'a> Importer<'a, '_> {
     /// The shapes of the inputs: the model's, with the caller's sizes put in.
     ///
     /// Errors: a name in the options that no input has; dimensions that stay open.
-    fn shapes(&mut self, inputs: &[&'a ValueInfoProto]) -> Result<Vec<Result<Vec<usize>, Reason>>, ImportError> {
+    fn shapes(
+        &mut self,
+        inputs: &[&'a ValueInfoProto],
+    ) -> Result<Vec<Result<Vec<usize>, Reason>>, ImportError> {
         let given = |input: &ValueInfoProto| self.options.shapes.contains_key(&input.name);
         let stated = |input: &&'a ValueInfoProto| match dimensions(input) {
             Err(_) if given(input) => Ok(Vec::new()),
@@ -87,7 +90,8 @@ impl<'a> Importer<'a, '_> {
         open::fix(&mut known, self.options, self.remarks)?;
         open::check(&known)?;
         let mut known = known.into_iter();
-        let sizes = |input: OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
+        let sizes =
+            |input: OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
         let shape = |stated: Result<_, Reason>| stated.map(|_| known.next().map(sizes).unwrap_or_default());
         Ok(stated.into_iter().map(shape).collect())
     }

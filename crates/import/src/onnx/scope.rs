@@ -85,7 +85,8 @@ impl Scope {
 }
 
 fn branches(attributes: &mut [AttributeProto], depth: usize) -> Result<Branches, Reason> {
-    let known = |attribute: &&AttributeProto| !matches!(attribute.name.as_str(), "then_branch" | "else_branch");
+    let known =
+        |attribute: &&AttributeProto| !matches!(attribute.name.as_str(), "then_branch" | "else_branch");
     if let Some(unknown) = attributes.iter().find(known) {
         return Err(Reason::AttributeUnknown { name: unknown.name.clone(), opset: None });
     }

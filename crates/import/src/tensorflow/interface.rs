@@ -6,16 +6,16 @@ use std::collections::HashSet;
 use npukit_graph::ValueId;
 use npukit_graph::op::Reshape;
 
+use super::Options;
+use super::attributes::Attributes;
 use super::error::{ImportError, Reason};
 use super::importer::{Binding, Importer};
 use super::names::{Reference, node_of, result_name};
-use super::Options;
-use super::attributes::Attributes;
 use super::ops;
 use super::proto::{Dim, NodeDef};
+use crate::builder::first;
 use crate::open::{self, Dimension, OpenInput};
 use crate::shape::{MAX_RANK, size};
-use crate::builder::first;
 
 /// An output.
 pub(super) struct Wanted {
@@ -70,7 +70,8 @@ impl Importer<'_> {
     /// Errors: dimensions that stay open.
     pub(super) fn fix_shapes(&mut self, indices: &[usize]) -> Result<(), ImportError> {
         let proto = self.proto;
-        let shapes = self.options.shapes.iter().map(|(name, shape)| (node_of(name).to_owned(), shape.clone()));
+        let shapes =
+            self.options.shapes.iter().map(|(name, shape)| (node_of(name).to_owned(), shape.clone()));
         let options = Options { shapes: shapes.collect(), ..self.options.clone() };
         let nodes = indices.iter().map(|&index| &proto.node[index]).filter(|node| ops::is_placeholder(node));
         let mut inputs = Vec::new();
@@ -85,7 +86,8 @@ impl Importer<'_> {
         }
         open::fix(&mut inputs, &options, &mut self.remarks)?;
         open::check(&inputs)?;
-        let sizes = |input: &OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
+        let sizes =
+            |input: &OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
         self.shapes = inputs.iter().map(|input| (input.name.clone(), sizes(input))).collect();
         Ok(())
     }

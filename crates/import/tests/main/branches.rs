@@ -41,7 +41,10 @@ fn squeeze(dims: &[i64]) -> Model {
 
 #[test]
 fn the_branch_of_a_known_condition_is_taken() {
-    assert_eq!(squeeze(&[2, 1, 2]).run(&[floats(&[2, 1, 2], &[1.0, -2.0, 3.0, -4.0])]), (vec![2, 2], vec![1.0, 0.0, 3.0, 0.0]));
+    assert_eq!(
+        squeeze(&[2, 1, 2]).run(&[floats(&[2, 1, 2], &[1.0, -2.0, 3.0, -4.0])]),
+        (vec![2, 2], vec![1.0, 0.0, 3.0, 0.0])
+    );
     assert_eq!(squeeze(&[1, 2]).run(&[floats(&[1, 2], &[-1.0, 2.0])]), (vec![1, 2], vec![0.0, 2.0]));
 }
 

@@ -49,6 +49,9 @@ fn the_models_of_the_filetests_are_these() {
             std::fs::create_dir_all(folder).unwrap();
             std::fs::write(&path, &bytes).unwrap();
         }
-        assert!(std::fs::read(&path).is_ok_and(|found| found == bytes), "{name} is another: NPUKIT_BLESS=1 writes it");
+        assert!(
+            std::fs::read(&path).is_ok_and(|found| found == bytes),
+            "{name} is another: NPUKIT_BLESS=1 writes it"
+        );
     }
 }

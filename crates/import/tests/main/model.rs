@@ -5,7 +5,7 @@ use npukit_import::onnx::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, attribute_type, data_type,
 };
-use npukit_import::onnx::{Imported, ImportError, NodeProblem, Options, Reason, read};
+use npukit_import::onnx::{ImportError, Imported, NodeProblem, Options, Reason, read};
 use npukit_numeric::{Tensor, TensorData};
 use prost::Message;
 

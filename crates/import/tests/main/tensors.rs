@@ -130,7 +130,8 @@ fn read_beside(model: &Model) -> (Result<Vec<f32>, ImportError>, Asked) {
     let files = |path: &str, range: Range<u64>| {
         asked.borrow_mut().push((path.to_owned(), range.clone()));
         let bytes: Vec<u8> = (0..4u8).flat_map(|value| f32::from(value).to_le_bytes()).collect();
-        let part = |range: Range<u64>| bytes[range.start.min(16) as usize..range.end.min(16) as usize].to_vec();
+        let part =
+            |range: Range<u64>| bytes[range.start.min(16) as usize..range.end.min(16) as usize].to_vec();
         if path == "data/w.bin" {
             Ok(Part { bytes: part(range), file_bytes: 16 })
         } else {

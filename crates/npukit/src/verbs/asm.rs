@@ -69,7 +69,12 @@ pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatRe
     let instance = resolve(target, context.reader)?;
     let before = read_text(path, context)?;
     let text = instance.format(path, &before)?;
-    Ok(FormatReport { target: instance.name(), unchanged: text == before, text, warnings: instance.warnings() })
+    Ok(FormatReport {
+        target: instance.name(),
+        unchanged: text == before,
+        text,
+        warnings: instance.warnings(),
+    })
 }
 
 fn read_text(path: &str, context: Context<'_>) -> Result<String, Error> {

@@ -58,7 +58,8 @@ fn walk(value: &Value, found: &mut Vec<String>) {
 }
 
 fn almost(name: &str, known: &[&str]) -> Option<String> {
-    let meant = closest(name, known.iter().copied()).filter(|meant| *meant != name && !known.contains(&name))?;
+    let meant =
+        closest(name, known.iter().copied()).filter(|meant| *meant != name && !known.contains(&name))?;
     Some(format!("`{name}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps"))
 }
 
@@ -72,7 +73,8 @@ mod tests {
             "custom_properties": [{"name": "RF_DETPH", "value": 4}, {"name": "MY_OWN", "value": 4}]}}"#;
         let told = misspelt(text);
         for (key, meant) in [("platfrom", "platform"), ("widht", "width"), ("RF_DETPH", "RF_DEPTH")] {
-            let line = format!("`{key}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps");
+            let line =
+                format!("`{key}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps");
             assert!(told.contains(&line), "{told:?}");
         }
         assert_eq!(told.len(), 3, "{told:?}");

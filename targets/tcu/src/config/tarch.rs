@@ -129,7 +129,11 @@ impl std::fmt::Display for ConfigWarning {
                 write!(f, "`{DATA_TYPE}` is \"{found}\": taken for {}, write that", meant.name())
             }
             Self::UnknownKey { key } => {
-                write!(f, "`{key}` is no key of an architecture and is ignored{}", suggestion(key, known_keys()))
+                write!(
+                    f,
+                    "`{key}` is no key of an architecture and is ignored{}",
+                    suggestion(key, known_keys())
+                )
             }
         }
     }

@@ -112,7 +112,8 @@ fn resnet20_in_upstreams_order_equals_the_published_program() {
 #[test]
 fn speech_commands_in_both_readings_of_resize() {
     for resize_half_pixel in [false, true] {
-        let options = onnx::Options { resize_half_pixel: Some(resize_half_pixel), ..onnx::Options::default() };
+        let options =
+            onnx::Options { resize_half_pixel: Some(resize_half_pixel), ..onnx::Options::default() };
         let Some(graph) = model("speech_commands.onnx", &options) else { return };
         let golden = expected("speech_commands_expected.json");
         let config = Config::preset("speech_robot").unwrap();
