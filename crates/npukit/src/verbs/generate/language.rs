@@ -2,7 +2,7 @@
 
 use npukit_graph::decoder::{DecoderModel, Session};
 use npukit_import::decoder::{self, Decoder, DecoderFileError, Text};
-use npukit_target::{Generator, GeneratorOptions, Reader, Step, TargetError, folder};
+use npukit_target::{Generator, GeneratorOptions, Reader, Step, TargetError};
 
 use super::Request;
 use crate::error::Error;
