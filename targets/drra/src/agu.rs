@@ -6,10 +6,12 @@
 //!
 //! Source: specification 3.6, 4.3 to 4.5.
 
+mod registers;
 mod walk;
 
 use thiserror::Error;
 
+pub use registers::{Circuit, Registers, Write};
 pub use walk::{Affine, Steady, Walk};
 
 /// Lanes of a port.

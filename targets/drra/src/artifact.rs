@@ -7,8 +7,9 @@
 //!
 //! A model that was compiled has another manifest: see [`model`].
 //!
-//! `architecture` is a preset, a short form or a `.json` file beside the manifest; `program` an assembly (`.asm`) or
-//! `instr.bin`; `image`, which may be left out, holds rows of the input buffer that are the same in each run.
+//! `architecture`, which `revision`, `extensions`, `strict` and `call_skew` may change, is a preset, a short form or a
+//! `.json` file beside the manifest; `program` an assembly (`.asm`) or `instr.bin`; `image`, which may be left out,
+//! holds rows of the input buffer that are the same in each run.
 
 mod check;
 mod folder;
@@ -23,6 +24,7 @@ use crate::binary::{Image, read_image, read_program};
 use crate::config::{from_json, from_short, preset};
 use crate::fabric::Fabric;
 use crate::program::Program;
+use crate::revision::Revision;
 use folder::{Folder, wrong};
 pub use model::Model;
 
@@ -68,6 +70,7 @@ struct Manifest {
     inputs: Vec<Binding>,
     #[serde(default)]
     outputs: Vec<Binding>,
+    revision: Option<Revision>,
     extensions: Option<bool>,
     strict: Option<bool>,
     call_skew: Option<u32>,
@@ -116,7 +119,10 @@ pub enum ArtifactError {
 pub fn read(path: &str, files: &dyn Reader) -> Result<Artifact, TargetError> {
     let folder = Folder { path, files };
     let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;
-    let (fabric_name, mut fabric) = fabric(&manifest.architecture, &folder)?;
+    let (fabric_name, fabric) = fabric(&manifest.architecture, &folder)?;
+    let revision = manifest.revision.unwrap_or(fabric.options.revision);
+    let is_own = revision == fabric.options.revision;
+    let mut fabric = if is_own { fabric } else { fabric.of_revision(revision) };
     let options = &mut fabric.options;
     options.extensions = manifest.extensions.unwrap_or(options.extensions);
     options.strict = manifest.strict.unwrap_or(options.strict);

@@ -3,6 +3,8 @@
 //! Refusals are found before a program runs, all at once. What depends on values or time is a
 //! [`Fault`](crate::fault::Fault) of the run.
 
+mod circuit;
+mod finding;
 mod lint;
 mod timing;
 
@@ -13,6 +15,7 @@ use crate::fabric::{Direction, Fabric, Options, Resource};
 use crate::op::{ActMode, DpuMode, Op, ResourceOp};
 use crate::program::At;
 
+pub(crate) use finding::{code, findings};
 pub(crate) use lint::lints_of_text;
 pub use lint::{Lint, lints};
 

@@ -57,6 +57,11 @@ impl Component {
         matches!(self, Self::IosramTop | Self::IosramBtm | Self::IosramBoth)
     }
 
+    /// Whether its ports have lanes and levels around them. Such a port erases its configuration a cycle longer.
+    pub const fn has_lanes(self) -> bool {
+        !matches!(self, Self::Sequencer | Self::IosramBtm | Self::IosramBoth)
+    }
+
     /// Whether it reads the input buffer.
     pub const fn has_input(self) -> bool {
         matches!(self, Self::IosramTop | Self::IosramBoth)

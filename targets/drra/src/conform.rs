@@ -5,6 +5,7 @@
 mod addresses;
 mod encoding;
 mod program;
+mod released;
 
 use npukit_target::{Case, Outcome};
 use serde_json::Value;
@@ -12,8 +13,12 @@ use serde_json::Value;
 /// A key that only files of a format have, and its vectors.
 type Format = (&'static str, fn(Value) -> Result<Vec<Case>, serde_json::Error>);
 
-const FORMATS: [Format; 3] =
-    [("encodings", encoding::cases), ("cases", addresses::cases), ("arch", program::cases)];
+const FORMATS: [Format; 4] = [
+    ("encodings", encoding::cases),
+    ("cases", addresses::cases),
+    ("arch", program::cases),
+    ("kernels", released::cases),
+];
 
 /// The vectors in a file; none when its format is not one of ours.
 ///

@@ -26,6 +26,7 @@ pub use fields::written;
 pub use instruction::{MAP_REGISTERS, load};
 use operation::Operation;
 pub use problem::Ports;
+pub use rep::Rep;
 
 /// Times an epoch is scheduled again because a delay turned out to need one more instruction.
 const MOST_ROUNDS: usize = 8;

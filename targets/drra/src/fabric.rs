@@ -2,6 +2,7 @@
 
 use crate::component::Component;
 use crate::isa::Encoding;
+use crate::revision::Revision;
 
 /// Words of a bulk row.
 pub const ROW_WORDS: usize = 16;
@@ -41,14 +42,16 @@ pub struct Fabric {
     pub input_depth: usize,
     /// Rows of the output buffer.
     pub output_depth: usize,
-    /// What is not hardware.
+    /// Which hardware it is, and what is not hardware.
     pub options: Options,
 }
 
 /// How programs are to be understood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Cycles by which a column starts after the one before it: 0 as the compiler has it, 1 as the hardware.
+    /// Which hardware it is.
+    pub revision: Revision,
+    /// Cycles by which a column starts after the one before it: 0 as the seed's compiler has it, 1 as the hardware.
     pub call_skew: u32,
     /// Gives a meaning to what no source defines: see the table in `targets/drra/README.md`.
     pub extensions: bool,
@@ -56,6 +59,23 @@ pub struct Options {
     pub strict: bool,
     /// How words are written in files. In programs they are as released.
     pub encoding: Encoding,
+}
+
+impl Options {
+    /// Those of a revision.
+    pub const fn of(revision: Revision) -> Self {
+        let encoding = match revision {
+            Revision::Released | Revision::Seed => Encoding::Released,
+            Revision::Later => Encoding::Later,
+        };
+        Self { revision, call_skew: revision.call_skew(), extensions: false, strict: false, encoding }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::of(Revision::default())
+    }
 }
 
 /// A cell.
@@ -197,6 +217,22 @@ impl Cell {
 }
 
 impl Fabric {
+    /// The same as another revision.
+    pub fn of_revision(mut self, revision: Revision) -> Self {
+        let Options { extensions, strict, .. } = self.options;
+        self.options = Options { extensions, strict, ..Options::of(revision) };
+        self
+    }
+
+    /// Why it is no released hardware, as far as that is known.
+    pub fn unreleased(&self) -> Option<String> {
+        let bits = self.cells.iter().flat_map(|cell| &cell.resources).map(|part| part.fraction_bits).max();
+        let bits = bits.filter(|bits| *bits > 0 && self.options.revision != Revision::Later)?;
+        Some(format!(
+            "dpus with {bits} fraction bits are no released hardware: they came with the later encoding (`+later`)"
+        ))
+    }
+
     /// The cell at a place.
     pub fn cell(&self, place: Place) -> Option<&Cell> {
         self.cells.get(self.index(place)?)

@@ -33,6 +33,12 @@ pub enum Fault {
         /// What is wrong.
         kind: FaultKind,
     },
+    /// A row of the output buffer that nobody wrote is taken.
+    #[error("row {row} of the output buffer is taken, which nobody wrote")]
+    Output {
+        /// Row.
+        row: usize,
+    },
     /// It does not end.
     #[error("still running in cycle {cycle}, after {computed} cycles in which something happened\n{state}")]
     Limit {
@@ -102,6 +108,29 @@ pub enum FaultKind {
         /// Rows.
         depth: usize,
     },
+    /// A register that nobody wrote is read.
+    #[error("register {register} is read, which nobody wrote")]
+    Unwritten {
+        /// Its number.
+        register: usize,
+    },
+    /// A row of a memory that nobody wrote is read.
+    #[error("word {word} of row {row} is read, which nobody wrote")]
+    UnwrittenRow {
+        /// Row.
+        row: usize,
+        /// The first word of it.
+        word: usize,
+    },
+    /// A row of the input buffer that nobody wrote is read.
+    #[error("row {row} of the input buffer is read, which nobody wrote")]
+    UnwrittenInput {
+        /// Row.
+        row: usize,
+    },
+    /// What is written does not come from anywhere.
+    #[error("takes what arrives in a cycle in which nothing is sent to it")]
+    NothingArrives,
     /// An address beyond the memory (strict only).
     #[error("address {address} is beyond 0 to {}", .size - 1)]
     Address {

@@ -54,7 +54,9 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let mut compiler =
         Compiler { places, nodes, text: Text { name, text }, ports: block::start(), epochs: Vec::new() };
     let mut block = compiler.steps(&steps, 0)?;
-    let cycles = block.cycles.map(|cycles| cycles + 1);
+    let skew = compiler.places.iter().map(|place| place.col as i64).max().unwrap_or(0);
+    // The call takes as long to arrive as the return takes to come back.
+    let cycles = block.cycles.map(|cycles| cycles + 1 + 2 * skew * i64::from(fabric.options.call_skew));
     block.halt();
     let program = words(fabric, &block).map_err(|error| fail(vec![error]))?;
     Ok(Kernel { program, epochs: compiler.epochs, warnings, cycles })

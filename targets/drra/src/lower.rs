@@ -7,7 +7,8 @@
 //! | `gather` | which elements of a tensor make the words of a vector |
 //! | `format` | fraction lengths, and what the dpu does about them |
 //! | `ops` | operators as steps |
-//! | `executable` | kernels scheduled |
+//! | `executable` | kernels scheduled, and checked |
+//! | `fit` | what kernels do not do |
 //! | `driver` | what a driver does with them for a sample |
 //! | `plan` | steps, and what each does |
 //! | `calls` | the calls that takes |
@@ -16,6 +17,7 @@ pub mod calls;
 pub mod column;
 pub mod driver;
 pub mod executable;
+mod fit;
 mod format;
 pub mod gather;
 pub mod kernels;
@@ -30,7 +32,7 @@ use npukit_target::Problem;
 
 use crate::fabric::Fabric;
 use column::columns;
-pub use driver::Ran;
+pub use driver::{Ran, Runner};
 pub use executable::{Executable, ExecuteError, Ready};
 use format::Format;
 pub use format::{integer, scheme};

@@ -6,8 +6,11 @@
 
 mod buffer;
 mod observer;
+mod shadow;
 mod transfer;
 
+use npukit_sim::garbage;
+use npukit_target::Unset;
 use thiserror::Error;
 
 use crate::binary::Image;
@@ -22,6 +25,7 @@ use crate::state::CellState;
 
 pub use buffer::Buffer;
 pub use observer::{Access, Observer};
+use shadow::Shadow;
 use transfer::Transfers;
 
 /// Cycles computed after which a run is given up unless told otherwise: some seconds.
@@ -45,6 +49,8 @@ pub struct Machine {
     /// Cells that have halted.
     halted: usize,
     warnings: Warnings,
+    /// What nobody has written, when reading it is a fault.
+    shadow: Option<Box<Shadow>>,
 }
 
 /// Why a program cannot be loaded.
@@ -152,17 +158,19 @@ impl Machine {
     /// A machine after reset. Errors: a program that is none for the fabric, or that the fabric refuses.
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
-        let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, ops)).collect();
+        let revision = fabric.options.revision;
+        let cells = fabric.cells.iter().zip(ops).map(|(cell, ops)| CellState::new(cell, revision, ops));
         let sides = |index| Direction::ALL.map(|side| fabric.neighbour(index, side));
         Ok(Self {
             neighbours: (0..fabric.cells.len()).map(sides).collect(),
-            cells,
+            cells: cells.collect(),
             input: Buffer::new("input", fabric.input_depth),
             output: Buffer::new("output", fabric.output_depth),
             transfers: Transfers::default(),
             due: Vec::new(),
             halted: 0,
             warnings: Warnings::default(),
+            shadow: None,
             fabric: fabric.clone(),
         })
     }
@@ -174,9 +182,27 @@ impl Machine {
         Ok(())
     }
 
-    /// Rows of the input buffer; those not listed are zero. Errors: a row beyond it.
+    /// What memories, buffers and registers of data hold from now on, whatever they held before.
+    pub fn unset(&mut self, unset: Unset) {
+        self.input.unset(unset);
+        self.output.unset(unset);
+        self.shadow = (unset == Unset::Poison).then(|| Box::new(Shadow::new(&self.cells)));
+        let Unset::Garbage(seed) = unset else { return };
+        let mut next = garbage(seed);
+        let mut word = || next() as i16;
+        for cell in &mut self.cells {
+            let rows = cell.rfs.iter_mut().map(|rf| &mut rf.rows);
+            let rows = rows.chain(cell.iosrams.iter_mut().map(|part| &mut part.rows));
+            rows.flatten().flatten().for_each(|place| *place = word());
+            for dpu in &mut cell.dpus {
+                (dpu.out, dpu.acc, dpu.ir) = (word(), word().into(), word());
+            }
+        }
+    }
+
+    /// Rows of the input buffer; those not listed were never written. Errors: a row beyond it.
     pub fn set_input(&mut self, image: &Image) -> Result<(), LoadError> {
-        self.input = Buffer::new("input", self.fabric.input_depth);
+        self.input.clear();
         let depth = self.fabric.input_depth;
         for (&row, values) in image {
             self.input.write(row as usize, *values).map_err(|_| LoadError::Input { row, depth })?;
@@ -272,6 +298,9 @@ impl Machine {
     fn steps(&mut self, cycle: u64, due: &[usize], observer: &mut impl Observer) -> Result<(), Fault> {
         for &index in due {
             self.addresses(index, cycle, observer)?;
+        }
+        if self.shadow.is_some() {
+            self.follow(cycle, due)?;
         }
         for &index in due {
             self.gather(index, cycle, observer)?;

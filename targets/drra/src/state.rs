@@ -1,9 +1,10 @@
 //! [`CellState`]: everything a cell remembers.
 
-use crate::agu::{Affine, Pattern, Walk};
+use crate::agu::{Affine, Circuit, Pattern, Registers, Walk};
 use crate::component::Component;
 use crate::fabric::{Cell, Direction, Row, SLOTS};
 use crate::op::{DpuMode, Op};
+use crate::revision::Revision;
 
 /// Ports of a cell: bit `4 * slot + port` of masks.
 pub const CELL_PORTS: usize = 64;
@@ -71,8 +72,10 @@ pub struct Sequencer {
 pub struct Ports {
     /// Those that exist.
     pub exist: u64,
-    /// Those of memories with an input or output, which may be configured again a cycle earlier.
+    /// Those of memories with an input or output.
     pub iosram: u64,
+    /// Those with lanes, whose configuration is erased a cycle longer.
+    pub with_lanes: u64,
     /// Those under way.
     pub active: u64,
     /// Those with an address in this cycle.
@@ -89,8 +92,26 @@ pub struct Ports {
     pub walks: Box<[Walk; CELL_PORTS]>,
     /// Configurations, not activated yet.
     pub patterns: Vec<Pattern>,
+    /// In place of the configurations, where the fabric is the released circuit.
+    pub released: Option<Released>,
     /// Cycle after the last address; 0 for those that never ran.
     pub ended: Box<[u64; CELL_PORTS]>,
+}
+
+/// The configurations of the released circuit, by `4 * slot + port`.
+#[derive(Clone, Debug)]
+pub struct Released {
+    /// What configures each port.
+    pub registers: Vec<Registers>,
+    /// What the circuit built of it.
+    pub circuits: Vec<Circuit>,
+    /// The cycle of the last instruction for it.
+    pub touched: Vec<u64>,
+    /// The port that the component's last `dsu` or `evt` opened, which `rep`, `repx` and `trans` are for. Ports of
+    /// components that go by the instruction have themselves.
+    pub opened: Vec<usize>,
+    /// The first slot of the port's component.
+    pub first: Vec<u8>,
 }
 
 /// A sequence of addresses, as [`Affine`].
@@ -223,11 +244,11 @@ pub const fn number(slot: u8, port: u8) -> usize {
 
 impl CellState {
     /// A cell after reset, with its program.
-    pub fn new(cell: &Cell, ops: Vec<Op>) -> Self {
+    pub fn new(cell: &Cell, revision: Revision, ops: Vec<Op>) -> Self {
         let mut state = Self {
             wake: 0,
             sequencer: Sequencer::new(ops, cell.iram_words),
-            ports: Ports::new(cell),
+            ports: Ports::new(cell, revision),
             swb: Swb::default(),
             rfs: Vec::new(),
             iosrams: Vec::new(),
@@ -279,10 +300,11 @@ impl Sequencer {
 }
 
 impl Ports {
-    fn new(cell: &Cell) -> Self {
+    fn new(cell: &Cell, revision: Revision) -> Self {
         let mut ports = Self {
             exist: 0,
             iosram: 0,
+            with_lanes: 0,
             active: 0,
             emitted: 0,
             wrapped: 0,
@@ -291,12 +313,14 @@ impl Ports {
             sizes: Box::new([1; CELL_PORTS]),
             walks: Box::new(std::array::from_fn(|_| Walk::default())),
             patterns: vec![Pattern::default(); CELL_PORTS],
+            released: revision.is_released().then(|| Released::new(cell)),
             ended: Box::new([0; CELL_PORTS]),
         };
         for part in &cell.resources {
             for (slot, port, size) in part.ports() {
                 ports.exist |= bit(slot, port);
                 ports.iosram |= if part.component.is_iosram() { bit(slot, port) } else { 0 };
+                ports.with_lanes |= if part.component.has_lanes() { bit(slot, port) } else { 0 };
                 ports.sizes[number(slot, port)] = size;
             }
         }
@@ -313,6 +337,25 @@ impl Ports {
     #[inline]
     pub fn current(&self, number: usize) -> u32 {
         self.addresses[number & (CELL_PORTS - 1)].at(self.streak.done)
+    }
+}
+
+impl Released {
+    fn new(cell: &Cell) -> Self {
+        let mut released = Self {
+            registers: vec![Registers::default(); CELL_PORTS],
+            circuits: vec![Circuit::new(Component::Rf); CELL_PORTS],
+            touched: vec![0; CELL_PORTS],
+            opened: (0..CELL_PORTS).collect(),
+            first: (0..CELL_PORTS).map(|number| number as u8 / 4).collect(),
+        };
+        for part in &cell.resources {
+            for (slot, port, _) in part.ports() {
+                released.circuits[number(slot, port)] = Circuit::new(part.component);
+                released.first[number(slot, port)] = part.slot;
+            }
+        }
+        released
     }
 }
 

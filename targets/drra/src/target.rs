@@ -4,13 +4,15 @@ mod instance;
 mod model;
 mod program;
 
-use npukit_target::{Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError};
+use npukit_target::{
+    Case, Compiled, Config as Source, Finding, Instance, Meaning, Preset, Reader, Target, TargetError,
+};
 
 use crate::artifact;
 use crate::config::{PRESETS, from_json, from_short, misspelt, preset};
 use crate::conform;
-use crate::fabric::Options;
-use crate::isa::Encoding;
+use crate::fabric::{Fabric, Options};
+use crate::revision::Revision;
 use instance::DrraInstance;
 use program::DrraProgram;
 
@@ -22,6 +24,8 @@ pub struct Drra;
 const DEFAULT: &str = "3x1";
 /// What names of fabrics end in whose dpus have the modes of the extension.
 pub(crate) const EXTENDED: &str = "+ext";
+/// What they end in that do what the seed's text says.
+pub(crate) const SEED: &str = "+seed";
 /// What they end in whose words are in the later encoding.
 const LATER: &str = "+later";
 /// What they end in, before a number of fraction bits that the products of all dpus lose.
@@ -29,10 +33,13 @@ const FRACTION: &str = "+f";
 /// Most fraction bits of a dpu.
 const MOST_FRACTION_BITS: u32 = 15;
 /// Makes a fabric another.
-type Change = fn(&mut Options);
+type Change = fn(Fabric) -> Fabric;
 /// What endings without a number change.
-const CHANGES: [(&str, Change); 2] =
-    [(EXTENDED, |options| options.extensions = true), (LATER, |options| options.encoding = Encoding::Later)];
+const CHANGES: [(&str, Change); 3] = [
+    (EXTENDED, |fabric| Fabric { options: Options { extensions: true, ..fabric.options }, ..fabric }),
+    (SEED, |fabric| fabric.of_revision(Revision::Seed)),
+    (LATER, |fabric| fabric.of_revision(Revision::Later)),
+];
 
 impl Target for Drra {
     fn name(&self) -> &'static str {
@@ -79,6 +86,25 @@ impl Target for Drra {
     }
 }
 
+/// The revision that computes, by what is meant. Errors: what the fabric computes otherwise than the text says, when
+/// both must agree.
+fn meant(
+    revision: Revision,
+    meaning: Meaning,
+    findings: impl FnOnce() -> Vec<Finding>,
+) -> Result<Revision, TargetError> {
+    match meaning {
+        Meaning::Sequential => Ok(Revision::Seed),
+        Meaning::Hardware => Ok(revision),
+        // The text agrees with itself.
+        Meaning::Agreed if revision == Revision::Seed => Ok(revision),
+        Meaning::Agreed => {
+            let errors: Vec<Finding> = findings().into_iter().filter(Finding::is_error).collect();
+            if errors.is_empty() { Ok(revision) } else { Err(TargetError::Differs(errors)) }
+        }
+    }
+}
+
 /// A preset, or a fabric in the short form.
 fn named(name: &str) -> Result<DrraInstance, TargetError> {
     let unknown = |reason: String| TargetError::Option {
@@ -88,9 +114,8 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     };
     for (ending, change) in CHANGES {
         if let Some(plain) = name.strip_suffix(ending) {
-            let mut instance = named(plain)?;
-            change(&mut instance.fabric.options);
-            return Ok(DrraInstance { name: name.to_owned(), ..instance });
+            let fabric = change(named(plain)?.fabric);
+            return Ok(DrraInstance { name: name.to_owned(), fabric });
         }
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
@@ -109,9 +134,9 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     let fabric = preset(name).ok_or_else(|| {
         let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
         unknown(format!(
-            "there is no such fabric; there are {}, each also with `+f11` behind for 11 fraction bits, `+ext` for the \
-             modes of the extension or `+later` for the later encoding, or give an architecture as .json, or its short form as \
-             `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
+            "there is no such fabric; there are {}, each also with `+ext` behind for the modes of the extension, `+seed` for \
+             what the seed's text says, `+later` for the later encoding or `+f11` for 11 fraction bits (released with \
+             `+later` only), or give an architecture as .json, or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
             names.join(", ")
         ))
     })?;

@@ -28,6 +28,10 @@ mod operators;
 mod pasm;
 #[path = "main/program.rs"]
 mod program;
+#[path = "main/released.rs"]
+mod released;
+#[path = "main/run.rs"]
+mod run;
 #[path = "main/scheduler.rs"]
 mod scheduler;
 #[path = "main/shared.rs"]

@@ -82,6 +82,8 @@ pub(super) fn kernel(fabric: &Fabric, kernel: &Kernel) -> Checked {
         Kind::Stream(stream) => [stream.words, stream.period],
         Kind::Nest(nest) => [nest.results.saturating_mul(nest.period), nest.period],
     };
+    let is_spare = matches!(&kernel.kind, Kind::Stream(stream) if stream.spare >= stream.period.max(1));
+    require(!is_spare, || "no word of a result counts".to_owned())?;
     let largest = sizes.into_iter().max().unwrap_or(0);
     require(largest <= MOST_WORDS, || format!("{largest} words; at most {MOST_WORDS} are"))?;
     let bases = kernel.bases.len();
@@ -149,7 +151,7 @@ fn load(fabric: &Fabric, operands: &[&Gather], load: &Load) -> Checked {
         let (vectors, all) = (&load.vectors, operand.count());
         let exist = vectors.start <= vectors.end && vectors.end <= all;
         require(exist, || format!("vectors {vectors:?} are loaded; there are {all}"))?;
-        let words = vectors.len().saturating_mul(operand.length());
+        let words = vectors.len().saturating_mul(operand.length().saturating_add(load.spare));
         require(words.div_ceil(ROW_WORDS) <= load.rows && operand.length() <= MOST_WORDS, || {
             format!("{words} words are loaded into {} rows", load.rows)
         })?;

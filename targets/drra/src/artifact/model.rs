@@ -31,7 +31,12 @@ use crate::lower::{Executable, Ready};
 /// Ending of plans.
 pub const EXTENSION: &str = "plan.json";
 /// The version of the format.
-const FORMAT: &str = "npukit-drra-1";
+const FORMAT: &str = "npukit-drra-2";
+/// The version before it, in which vectors have no zeros behind them.
+const FORMAT_BEFORE: &str = "npukit-drra-1";
+/// What a driver must know of the end of a call.
+const END_OF_CALL: &str =
+    "count the cycles of the kernel: after the first call the fabric's return line stays up until a reset";
 
 /// A compiled model.
 #[derive(Clone, Debug)]
@@ -54,6 +59,9 @@ struct Manifest {
     target: String,
     macs: u64,
     architecture: String,
+    /// For drivers.
+    #[serde(default)]
+    end_of_call: String,
     constants: Constants,
     kernels: Vec<KernelEntry>,
     plan: Plan,
@@ -137,6 +145,7 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
         target: target.clone(),
         macs: *macs,
         architecture: of("arch.json"),
+        end_of_call: END_OF_CALL.to_owned(),
         constants: Constants {
             file: of("constants.bin"),
             words: constants.iter().map(|words| words.len()).collect(),
@@ -192,7 +201,7 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let folder = Folder { path, files };
     let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;
     let Manifest { format, name, target, macs, mut plan, .. } = manifest;
-    if format != FORMAT {
+    if format != FORMAT && format != FORMAT_BEFORE {
         return Err(folder.wrong(&format!("`format` is `{format}`: this npukit reads `{FORMAT}`")));
     }
     let architecture = folder.text(&manifest.architecture)?;
@@ -234,7 +243,7 @@ fn read_kernel(folder: &Folder<'_>, fabric: &Fabric, entry: KernelEntry) -> Resu
     check::program(fabric, &kernel, &program, cycles).map_err(|error| wrong(&file, &error))?;
     let compiled =
         kernel::Kernel { program, epochs, warnings: Vec::new(), cycles: i64::try_from(cycles).ok() };
-    Ok(Ready { kernel, pasm: folder.text(&pasm)?, compiled })
+    Ready::read(fabric, kernel, folder.text(&pasm)?, compiled).map_err(|error| wrong(&file, &error))
 }
 
 /// Calls with their kernels. Errors: a kernel that is not there.

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use npukit_target::Severity;
 use thiserror::Error;
 
+use super::circuit::of_circuit;
 use super::timing::lints_in_time;
+use crate::agu::Widths;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
 use crate::fault::FaultKind;
 use crate::op::{ActMode, Op, ResourceOp};
 use crate::program::At;
+use crate::revision::Revision;
 
 /// What is hardly meant.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -73,6 +77,73 @@ pub enum Lint {
         /// What.
         fault: FaultKind,
     },
+    /// Bits that the circuit does not keep.
+    #[error(
+        "the {} keeps {bits} bits of {field}: {field}={value} is {field}={kept} there", .component.name()
+    )]
+    Narrow {
+        /// Whose port it is.
+        component: Component,
+        /// The field.
+        field: &'static str,
+        /// As written.
+        value: u32,
+        /// Bits there are.
+        bits: u32,
+        /// What is left.
+        kept: u32,
+    },
+    /// A level instead of the high parts.
+    #[error("the {} writes `repx` into the next level instead of extending the `rep` before it", .component.name())]
+    NextLevel {
+        /// Whose port it is.
+        component: Component,
+    },
+    /// High parts that stand elsewhere.
+    #[error("the {} takes the fields of `repx` for the bits from {} of iter and {} of delay on", .component.name(), .widths.iter, .widths.delay)]
+    HighParts {
+        /// Whose port it is.
+        component: Component,
+        /// Bits of its fields.
+        widths: Widths,
+    },
+    /// A first address that is lost.
+    #[error("{} has no first address: init_addr={base} is 0 there", .component.name())]
+    FirstAddress {
+        /// Whose port it is.
+        component: Component,
+        /// As written.
+        base: u16,
+    },
+    /// A step without its sign.
+    #[error("addresses of a buffer have more bits than a step, which has no sign there: step={step} is {}", i32::from(*.step) + 128)]
+    NegativeStep {
+        /// As written.
+        step: i8,
+    },
+    /// A branch that is none.
+    #[error("the sequencer does not know `brn` and goes on with the next instruction")]
+    Branch,
+    /// Another result.
+    #[error("the sequencer computes r{register} = {circuit}, not {text}")]
+    Calc {
+        /// The register.
+        register: usize,
+        /// What the text says.
+        text: i16,
+        /// What the circuit computes.
+        circuit: i16,
+    },
+    /// Other addresses, whatever the reason.
+    #[error("in cycle {cycle}: slot {slot}, port {port} gives other addresses than its instructions say")]
+    OtherAddresses {
+        /// The slot.
+        slot: u8,
+        /// The port.
+        port: u8,
+        /// When it is started.
+        cycle: u64,
+    },
     /// `step` of `repx` left to its default.
     #[error("`repx` without `step` has step=1, which adds 128 to the step")]
     DefaultStep,
@@ -81,7 +152,60 @@ pub enum Lint {
 impl Lint {
     /// Whether it is about when, rather than what.
     pub const fn is_in_time(&self) -> bool {
-        matches!(self, Self::Runs { .. } | Self::InCycle { .. })
+        matches!(
+            self,
+            Self::Runs { .. } | Self::InCycle { .. } | Self::OtherAddresses { .. } | Self::Calc { .. }
+        )
+    }
+
+    /// Whether the scheduler of PASM may bring it about, beyond what its operations say.
+    pub const fn is_after_scheduling(&self) -> bool {
+        self.is_in_time() || matches!(self, Self::Branch)
+    }
+
+    /// What kind it is: the same word in every program.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoTimes => "no-times",
+            Self::NoPort { .. } => "no-port",
+            Self::OtherPort { .. } => "other-port",
+            Self::Lanes => "lost-lane",
+            Self::SecondLane => "second-lane",
+            Self::Register { .. } => "no-register",
+            Self::NothingThere { .. } => "nothing-there",
+            Self::Runs { .. } => "started-while-running",
+            Self::InCycle { fault: FaultKind::Early { .. }, .. } => "early-configuration",
+            Self::InCycle { fault: FaultKind::Busy { .. }, .. } => "configured-while-running",
+            Self::InCycle { .. } => "faults",
+            Self::Narrow { .. } => "narrow-field",
+            Self::NextLevel { .. } => "repx-next-level",
+            Self::HighParts { .. } => "repx-high-parts",
+            Self::FirstAddress { .. } => "first-address",
+            Self::NegativeStep { .. } => "negative-step",
+            Self::Branch => "no-branch",
+            Self::Calc { .. } => "other-result",
+            Self::OtherAddresses { .. } => "other-addresses",
+            Self::DefaultStep => "default-step",
+        }
+    }
+
+    /// Whether the fabric does something else than the instructions say, or nothing at all.
+    pub const fn severity(&self, revision: Revision) -> Severity {
+        let is_error = match self {
+            Self::Narrow { .. }
+            | Self::NextLevel { .. }
+            | Self::HighParts { .. }
+            | Self::FirstAddress { .. }
+            | Self::NegativeStep { .. }
+            | Self::Branch
+            | Self::Calc { .. }
+            | Self::OtherAddresses { .. } => true,
+            Self::OtherPort { .. } | Self::Lanes | Self::SecondLane => revision.is_released(),
+            Self::InCycle { fault: FaultKind::Early { .. }, .. } => !matches!(revision, Revision::Seed),
+            Self::InCycle { .. } => true,
+            _ => false,
+        };
+        if is_error { Severity::Error } else { Severity::Warning }
     }
 }
 
@@ -89,8 +213,10 @@ impl Lint {
 pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     let mut found = Vec::new();
     for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
-        let mut lints = lints_of_text(cell, ops);
-        lints.extend(lints_in_time(cell, fabric.options, ops));
+        let mut lints = lints_of_text(cell, fabric.options.revision, ops);
+        let is_known =
+            lints.iter().any(|(_, lint)| lint.severity(fabric.options.revision) == Severity::Error);
+        lints.extend(lints_in_time(cell, fabric.options, ops, is_known));
         lints.sort_by_key(|(pc, _)| *pc);
         found.extend(lints.into_iter().map(|(pc, lint)| (At { place, pc }, lint)));
     }
@@ -98,11 +224,13 @@ pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
 }
 
 /// What is hardly meant of instructions for a cell, whenever they are executed.
-pub(crate) fn lints_of_text(cell: &Cell, ops: &[Op]) -> Vec<(usize, Lint)> {
+pub(crate) fn lints_of_text(cell: &Cell, revision: Revision, ops: &[Op]) -> Vec<(usize, Lint)> {
     let (mut found, mut order) = (Vec::new(), Order::default());
     for (pc, op) in ops.iter().enumerate() {
         let of_order = order.lint(cell, *op);
-        found.extend(alone(cell, ops.get(pc + 1), *op).into_iter().chain(of_order).map(|lint| (pc, lint)));
+        let circuit = if revision.is_released() { of_circuit(cell, *op) } else { Vec::new() };
+        let of_text = alone(cell, ops.get(pc + 1), *op).into_iter();
+        found.extend(of_text.chain(circuit).chain(of_order).map(|lint| (pc, lint)));
     }
     found
 }

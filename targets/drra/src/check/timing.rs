@@ -1,28 +1,42 @@
-//! [`lints_in_time`]: ports that are configured or started while they run.
+//! [`lints_in_time`]: ports that are configured or started while they run, and what the released circuit does otherwise
+//! than the seed's text says.
 //!
-//! What a sequencer does does not depend on data, so that it can be followed to its end without any.
+//! What a sequencer does does not depend on data, so that it can be followed to its end without any: once as the
+//! fabric's revision has it, and beside it as the text has it.
 
 use std::collections::BTreeSet;
 
 use super::lint::Lint;
+use crate::agu::Walk;
 use crate::exec::sequencer::{Notice, execute};
 use crate::fabric::{Cell, Options, Resource};
+use crate::fault::FaultKind;
 use crate::op::Op;
+use crate::revision::Revision;
 use crate::state::CellState;
 
 /// Instructions that a cell is followed for; what goes on longer is hardly different later.
 const MOST_INSTRUCTIONS: usize = 1 << 16;
+/// Addresses of a port that are compared.
+const MOST_ADDRESSES: usize = 1 << 16;
 
-/// What is hardly meant of a cell's program because of when it is, by instruction, each once.
-pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(usize, Lint)> {
+/// Rows of a memory that addresses are told apart by.
+const MOST_ROWS: usize = 1 << 10;
+
+/// What is hardly meant of a cell's program because of when it is, by instruction, each once. What differs without a
+/// reason that `is_known` or found here is told as such.
+pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known: bool) -> Vec<(usize, Lint)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
-    let mut state = CellState::new(&without_memory(cell), ops.to_vec());
+    let empty = without_memory(cell);
+    let mut state = CellState::new(&empty, options.revision, ops.to_vec());
+    let mut text = Text::new(&empty, options, ops);
+    let mut is_known = is_known;
     for _ in 0..MOST_INSTRUCTIONS {
         let (pc, cycle) = (state.sequencer.pc, state.sequencer.next);
         state.ports.retire(cycle);
         state.sequencer.raise(cycle);
         let runs = state.sequencer.raised & state.ports.active;
-        let mut tell = |lint| {
+        let mut tell = |lint: Lint| {
             if seen.insert(pc) {
                 found.push((pc, lint));
             }
@@ -32,11 +46,27 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(u
             tell(Lint::Runs { slot: number / 4, port: number % 4, cycle });
         }
         match execute(&mut state, cell, options, cycle) {
-            Ok(Some(Notice::Early(fault))) => tell(Lint::InCycle { cycle, fault }),
+            Ok(Some(Notice::Early(fault))) => {
+                is_known |= options.revision.is_released();
+                tell(Lint::InCycle { cycle, fault });
+            }
             Ok(_) => {}
             Err(fault) => {
                 tell(Lint::InCycle { cycle, fault });
                 break;
+            }
+        }
+        match text.as_mut().map(|text| text.step(&state, cell, (pc, cycle))) {
+            Some(Ok(None)) | None => {}
+            Some(Ok(Some(lint))) => {
+                if !is_known {
+                    tell(lint);
+                }
+                text = None;
+            }
+            Some(Err(fault)) => {
+                tell(Lint::InCycle { cycle, fault });
+                text = None;
             }
         }
         if state.sequencer.halted.is_some() {
@@ -46,8 +76,70 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op]) -> Vec<(u
     found
 }
 
-/// The cell, whose memories take no space.
+/// The cell as the seed's text has it.
+struct Text {
+    state: CellState,
+    options: Options,
+}
+
+impl Text {
+    /// None where the fabric is the same.
+    fn new(empty: &Cell, options: Options, ops: &[Op]) -> Option<Self> {
+        let state = || CellState::new(empty, Revision::Seed, ops.to_vec());
+        let text = || Self { state: state(), options: Options { revision: Revision::Seed, ..options } };
+        options.revision.is_released().then(text)
+    }
+
+    /// Follows the instruction that `other` has executed: what came out otherwise there.
+    ///
+    /// Errors: what cannot be executed.
+    fn step(
+        &mut self,
+        other: &CellState,
+        cell: &Cell,
+        (pc, cycle): (usize, u64),
+    ) -> Result<Option<Lint>, FaultKind> {
+        let own = &mut self.state;
+        if (own.sequencer.pc, own.sequencer.next) != (pc, cycle) {
+            return Ok(None);
+        }
+        own.ports.retire(cycle);
+        own.sequencer.raise(cycle);
+        let raised = own.sequencer.raised;
+        execute(own, cell, self.options, cycle)?;
+        let registers = own.sequencer.regs.iter().zip(&other.sequencer.regs).enumerate();
+        if let Some((register, (text, circuit))) = registers.into_iter().find(|(_, (a, b))| a != b) {
+            return Ok(Some(Lint::Calc { register, text: *text, circuit: *circuit }));
+        }
+        let mut started = (0..64_u8).filter(|number| raised >> number & 1 == 1);
+        let differs = started.find(|number| !same(own, other, usize::from(*number)));
+        Ok(differs.map(|number| Lint::OtherAddresses { slot: number / 4, port: number % 4, cycle }))
+    }
+}
+
+/// Whether a port has the same addresses ahead in both.
+fn same(a: &CellState, b: &CellState, number: usize) -> bool {
+    if (a.ports.active ^ b.ports.active) >> number & 1 == 1 {
+        return false;
+    }
+    let size = i64::from(a.ports.sizes[number].max(1));
+    let (mut one, mut other) = (a.ports.walks[number].clone(), b.ports.walks[number].clone());
+    for _ in 0..MOST_ADDRESSES {
+        let next = |walk: &mut Walk| {
+            let cycle = walk.next_cycle();
+            walk.take(cycle).map(|address| (cycle, address.rem_euclid(size)))
+        };
+        match (next(&mut one), next(&mut other)) {
+            (None, None) => return true,
+            (one, other) if one == other => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The cell, whose memories take little space.
 fn without_memory(cell: &Cell) -> Cell {
-    let empty = |part: &Resource| Resource { rows: 0, ..part.clone() };
+    let empty = |part: &Resource| Resource { rows: part.rows.min(MOST_ROWS), ..part.clone() };
     Cell { resources: cell.resources.iter().map(empty).collect(), ..cell.clone() }
 }

@@ -141,6 +141,7 @@ pub fn to_json(fabric: &Fabric) -> Value {
         "cells": cells.collect::<Vec<_>>(),
         "interface": { "input_buffer_depth": fabric.input_depth, "output_buffer_depth": fabric.output_depth },
         "options": {
+            "revision": options.revision,
             "call_skew": options.call_skew,
             "extensions": options.extensions,
             "strict": options.strict,

@@ -55,6 +55,12 @@ pub enum ConfigError {
         /// Largest.
         max: i64,
     },
+    /// A revision whose words are others.
+    #[error("options: revision `{revision}` has another encoding: leave one of them out")]
+    Encoding {
+        /// The revision.
+        revision: &'static str,
+    },
     /// A parameter is given in two ways.
     #[error("{place}: parameter {name} is {first} by {by_first} and {second} by {by_second}")]
     Conflict {

@@ -8,6 +8,7 @@ use super::error::ConfigError;
 use super::parameters::Parameters;
 use crate::fabric::{Cell, Fabric, Options, Place};
 use crate::isa::Encoding;
+use crate::revision::Revision;
 
 /// Rows of the buffers.
 #[derive(Debug, Default, Deserialize)]
@@ -16,18 +17,33 @@ pub(super) struct Interface {
     output_buffer_depth: Option<i64>,
 }
 
-/// Ours: what is not hardware.
+/// Ours: which revision it is, and what is not hardware.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileOptions {
-    #[serde(default)]
-    call_skew: u32,
+    revision: Option<Revision>,
+    call_skew: Option<u32>,
     #[serde(default)]
     extensions: bool,
     #[serde(default)]
     strict: bool,
-    #[serde(default)]
-    encoding: Encoding,
+    encoding: Option<Encoding>,
+}
+
+impl FileOptions {
+    /// What a file says, and what follows for what it does not say. Errors: an encoding that the revision has not.
+    fn options(&self) -> Result<Options, ConfigError> {
+        let revision = self.revision.unwrap_or(match self.encoding {
+            Some(Encoding::Later) => Revision::Later,
+            _ => Revision::Released,
+        });
+        let own = Options::of(revision);
+        if self.encoding.is_some_and(|encoding| encoding != own.encoding) {
+            return Err(ConfigError::Encoding { revision: revision.name() });
+        }
+        let call_skew = self.call_skew.unwrap_or(own.call_skew);
+        Ok(Options { call_skew, extensions: self.extensions, strict: self.strict, ..own })
+    }
 }
 
 /// Rows of all memories together: 256 MiB.
@@ -47,8 +63,7 @@ impl Elaborated {
             let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
             given.get("interface", name, 1 << 16, 1, 1 << 16).map(|depth| depth as usize)
         };
-        let &FileOptions { call_skew, extensions, strict, encoding } = options;
-        let options = Options { call_skew, extensions, strict, encoding };
+        let options = options.options()?;
         self.check(
             depth(interface.input_buffer_depth, "input_buffer_depth")?,
             depth(interface.output_buffer_depth, "output_buffer_depth")?,

@@ -27,7 +27,7 @@ struct File {
     fabric: Grid,
     #[serde(default)]
     interface: Interface,
-    /// Ours: what is not hardware.
+    /// Ours: which revision it is, and what is not hardware.
     #[serde(default)]
     options: FileOptions,
 }

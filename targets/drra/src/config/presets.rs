@@ -6,8 +6,8 @@ use crate::fabric::Fabric;
 /// Name, what it is, and the file.
 #[rustfmt::skip] // A table.
 pub const PRESETS: &[(&str, &str, &str)] = &[
-    ("3x1", "3 rows, 1 column: input memory, three register files and a dpu, output memory", include_str!("../../configs/3x1.json")),
-    ("3x2", "3 rows, 2 columns of the same", include_str!("../../configs/3x2.json")),
+    ("3x1", "the released fabric (bfe6cc6): 3 rows, 1 column: input memory, three register files and a dpu, output memory; with `+f11`, `+ext` or `+seed` behind no released hardware", include_str!("../../configs/3x1.json")),
+    ("3x2", "3 rows, 2 columns of the same; a column starts a cycle after the one before", include_str!("../../configs/3x2.json")),
     ("3x4", "3 rows, 4 columns of the same", include_str!("../../configs/3x4.json")),
     ("1x1", "a single cell with both buffers, three register files and a dpu", include_str!("../../configs/1x1.json")),
 ];

@@ -12,6 +12,7 @@ use crate::config::from_short;
 use crate::fabric::{Fabric, Place, Row};
 use crate::machine::{Access, DEFAULT_LIMIT, Machine};
 use crate::program::Program;
+use crate::revision::Revision;
 
 #[derive(Deserialize)]
 struct File {
@@ -59,7 +60,9 @@ pub(super) fn cases(file: Value) -> Result<Vec<Case>, serde_json::Error> {
 
 /// The outcome; an error is one as well.
 fn check(file: &File) -> Result<Outcome, Outcome> {
-    let mut fabric = from_short(&file.arch).map_err(|error| Outcome::error(&file.arch, error))?;
+    let fabric = from_short(&file.arch).map_err(|error| Outcome::error(&file.arch, error))?;
+    // What is expected follows the specification.
+    let mut fabric = fabric.of_revision(Revision::Seed);
     let program = words(file, &fabric)?;
     if let Some(trace) = &file.io_trace_rtl {
         fabric.options.call_skew = 1;
@@ -82,7 +85,7 @@ fn check(file: &File) -> Result<Outcome, Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn same(wanted: &str, got: &str) -> Result<(), Outcome> {
+pub(super) fn same(wanted: &str, got: &str) -> Result<(), Outcome> {
     match Outcome::compare(wanted, got) {
         Outcome::Passed => Ok(()),
         failed => Err(failed),
@@ -94,13 +97,17 @@ fn words(file: &File, fabric: &Fabric) -> Result<Program, Outcome> {
     let (mut text, mut program) = (String::new(), Program::default());
     for cell in &file.cells {
         text += &format!("cell (row={}, col={})\n{}\n", cell.row, cell.col, cell.asm.join("\n"));
-        let words = cell.words.iter().map(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16));
-        let words = words.collect::<Result<_, _>>().map_err(|error| Outcome::error("words", error))?;
-        program.cells.insert(Place { row: cell.row, col: cell.col }, words);
+        program.cells.insert(Place { row: cell.row, col: cell.col }, hexadecimal(&cell.words)?);
     }
     let source = assemble(fabric, &file.name, &text).map_err(|error| Outcome::error("the words", error))?;
     same(&format!("{:x?}", program.cells), &format!("{:x?}", source.program.cells))?;
     Ok(program)
+}
+
+/// Words that are written as `0x20005001`.
+pub(super) fn hexadecimal(words: &[String]) -> Result<Vec<u32>, Outcome> {
+    let words = words.iter().map(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16));
+    words.collect::<Result<_, _>>().map_err(|error| Outcome::error("words", error))
 }
 
 /// What became of a run.

@@ -13,6 +13,7 @@ use crate::pasm::PasmError;
 use crate::pasm::ast::{self, OperationKind, Value, find};
 use crate::pasm::error::source_span;
 use crate::pasm::pattern::Pattern;
+use crate::revision::Revision;
 use crate::schedule::{Schedule, Variable};
 
 /// An operation, resolved.
@@ -55,6 +56,8 @@ pub struct Rop {
     pub component: Component,
     /// The first slot of that.
     pub first_slot: u8,
+    /// Of the fabric.
+    pub revision: Revision,
     /// Before its start, in order.
     pub settings: Vec<Setting>,
     /// When its events happen; none without events.
@@ -89,7 +92,9 @@ impl Operation {
             Setting::Op(op) => vec![op],
             Setting::Rep(rep, variable) => {
                 let delay = variable.map_or(rep.delay, &value);
-                Rep { delay, ..rep }.instructions(rop.port, delay_bits(rop.component))
+                let rep = Rep { delay, ..rep };
+                // The reader and the bounds of variables let nothing else pass.
+                rep.instructions(rop.port, rop.revision, rop.component).unwrap_or_default()
             }
             Setting::Trans(delay, variable) => {
                 let delay = variable.map_or(delay, &value);
@@ -115,11 +120,6 @@ impl Operation {
             Action::Cop(..) => None,
         }
     }
-}
-
-/// Bits of `delay` in `rep`.
-pub(super) const fn delay_bits(component: Component) -> u32 {
-    if matches!(component, Component::Dpu | Component::Swb) { 8 } else { 7 }
 }
 
 /// What an operation means, or the first thing wrong with it.
@@ -207,6 +207,7 @@ fn rop(
         port,
         component: resource.component,
         first_slot: resource.slot,
+        revision: fabric.options.revision,
         settings: Vec::new(),
         pattern: None,
     };

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Epoch;
 use super::constraint::constraints;
-use super::operation::{Action, Operation, Rop};
+use super::operation::{Action, Operation, Rop, Setting};
+use super::rep::Rep;
 use crate::component::Component;
 use crate::op::ResourceOp;
 use crate::pasm::PasmError;
@@ -59,7 +60,7 @@ fn port(operation: &Operation, rop: &Rop) -> Port {
 
 /// Cycles from a port's last address to the first in which it can be configured (specification 4.5).
 const fn gap(component: Component) -> i64 {
-    if component.is_iosram() { 1 } else { 2 }
+    if component.has_lanes() { 2 } else { 1 }
 }
 
 /// The free variables of an epoch in its problem.
@@ -70,7 +71,8 @@ pub fn free_variables(epoch: &Epoch) -> impl Iterator<Item = (&String, Variable)
 /// The problem of an epoch whose operations have so many `configurations` each.
 pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result<Problem, PasmError> {
     let mut problem = Problem::default();
-    let free: Vec<Variable> = epoch.variables.iter().map(|_| problem.variable(0, MOST_FREE)).collect();
+    let most = most_of_variables(epoch);
+    let free: Vec<Variable> = most.into_iter().map(|most| problem.variable(0, most)).collect();
     for (operation, &configurations) in epoch.operations.iter().zip(configurations) {
         let (low, issue, span) = match &operation.action {
             Action::Cop(_, cycles) => {
@@ -101,6 +103,22 @@ pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result
     problem.constraints = constraints(epoch, &starts, &free)?;
     problem.rules = rules(&epoch.operations);
     Ok(problem)
+}
+
+/// The largest value of each free variable: a delay is no longer than its field.
+fn most_of_variables(epoch: &Epoch) -> Vec<i64> {
+    let mut most = vec![MOST_FREE; epoch.variables.len()];
+    for rop in epoch.operations.iter().filter_map(Operation::rop) {
+        let [.., (_, _, longest)] = Rep::limits(rop.revision, rop.component);
+        for setting in &rop.settings {
+            if let Setting::Rep(_, Some(variable)) = setting
+                && let Some(most) = most.get_mut(variable.0)
+            {
+                *most = longest.min(*most);
+            }
+        }
+    }
+    most
 }
 
 const fn issue(rop: &Rop, configurations: usize) -> Issue {
@@ -142,7 +160,7 @@ fn changes(writer: &Rop, user: &Rop) -> bool {
     let has_bulk = is_rf || (user.component.is_iosram() && user.slot > user.first_slot);
     let (takes_bulk, gives_bulk) = (has_bulk && user.port == 2, has_bulk && user.port == 3);
     writer.settings.iter().any(|setting| match setting {
-        super::operation::Setting::Op(op) => match *op {
+        Setting::Op(op) => match *op {
             ResourceOp::Swb { source, target, .. } => {
                 (reads_word && user.slot == source) || (writes_word && user.slot == target)
             }

@@ -4,9 +4,9 @@ use npukit_base::Span;
 
 use super::fault::{bad_value, rule, unknown};
 use super::fields::Fields;
-use super::operation::{Resolved, Rop, Setting, Warnings, delay_bits};
-use super::rep::{Rep, limits};
-use crate::check::{Lint, lints_of_text, refusal};
+use super::operation::{Resolved, Rop, Setting, Warnings};
+use super::rep::Rep;
+use crate::check::{Lint, code, lints_of_text, refusal};
 use crate::fabric::{Cell, Options};
 use crate::isa::{Field, Isa, Row};
 use crate::op::{Op, ResourceOp};
@@ -36,6 +36,10 @@ struct Lanes {
     levels: usize,
     delays: Vec<Linear>,
     outer: Vec<(i64, Linear)>,
+    /// Levels of the port that those take.
+    outer_levels: usize,
+    /// Levels that the last one takes.
+    last_levels: usize,
     /// Whether the instruction before was a `rep`.
     is_extendable: bool,
 }
@@ -84,10 +88,11 @@ impl<'a> Reader<'a> {
             .iter()
             .filter_map(|(span, op)| Some((*span, refusal(*op, resource, options)?.to_string())));
         let ops: Vec<Op> = self.ops.iter().map(|(_, op)| *op).collect();
-        let lints = lints_of_text(cell, &ops)
+        let coded = |lint: &Lint| code(lint.code(), &lint.to_string());
+        let lints = lints_of_text(cell, options.revision, &ops)
             .into_iter()
-            .filter_map(|(index, lint)| Some((self.ops.get(index)?.0, lint.to_string())));
-        let steps = self.default_steps.iter().map(|span| (*span, Lint::DefaultStep.to_string()));
+            .filter_map(|(index, lint)| Some((self.ops.get(index)?.0, coded(&lint))));
+        let steps = self.default_steps.iter().map(|span| (*span, coded(&Lint::DefaultStep)));
         let mut warnings: Warnings = refused.chain(lints).chain(steps).collect();
         warnings.sort_by_key(|(span, _)| span.start);
         warnings
@@ -127,7 +132,7 @@ impl<'a> Reader<'a> {
             Value::Integer(value) => {
                 let (mut min, mut max) = field.range();
                 if row.name == "rep" {
-                    let wide = limits(delay_bits(self.rop.component));
+                    let wide = Rep::limits(self.rop.revision, self.rop.component);
                     if let Some((_, low, high)) = wide.into_iter().find(|(name, _, _)| *name == field.name) {
                         (min, max) = (low, high);
                     }
@@ -207,7 +212,8 @@ impl<'a> Reader<'a> {
             return Err(rule("a rep needs `iter` of at least 1", span, "iter is the number of repetitions"));
         }
         let delay = fields.delay.map_or_else(|| Linear::constant(rep.delay), Linear::from);
-        self.lanes.level(rep.iter, delay, span)?;
+        let levels = self.levels(rep, span)?;
+        self.lanes.level(rep.iter, delay, levels, span)?;
         self.rop.settings.push(Setting::Rep(rep, fields.delay));
         Ok(())
     }
@@ -221,11 +227,31 @@ impl<'a> Reader<'a> {
                 "put it behind its rep",
             ));
         };
-        let bits = delay_bits(self.rop.component);
-        *rep = rep.extended(fields.get("iter"), fields.get("step"), fields.get("delay"), bits);
-        let (iter, delay) = (rep.iter, Linear::constant(rep.delay));
-        self.lanes.extend(iter, delay);
-        Ok(())
+        let widths = self.rop.revision.widths(self.rop.component);
+        *rep = rep.extended(fields.get("iter"), fields.get("step"), fields.get("delay"), widths);
+        let rep = *rep;
+        let levels = self.levels(rep, span)?;
+        self.lanes.extend(rep.iter, Linear::constant(rep.delay), levels, span)
+    }
+
+    /// Levels that a repetition takes. Errors: the revision has no instructions for it.
+    fn levels(&self, rep: Rep, span: Span) -> Resolved<usize> {
+        let Rop { port, revision, component, .. } = self.rop;
+        let Some(ops) = rep.instructions(port, revision, component) else {
+            let Rep { iter, step, delay } = rep;
+            let widths = revision.widths(component);
+            let reason = format!(
+                "iter={iter}, step={step}, delay={delay} is no repetition of a {} here",
+                component.name()
+            );
+            let help = format!(
+                "the released circuit keeps {} bits of iter, {} of step and {} of delay and reads `repx` otherwise: use \
+                 nested levels, separate operations, or a fabric with `+seed`",
+                widths.iter, widths.step, widths.delay
+            );
+            return Err(rule(&reason, span, &help));
+        };
+        Ok(if revision.is_released() { ops.len() } else { 1 })
     }
 
     fn trans(&mut self, fields: &Fields, span: Span) -> Resolved<()> {
@@ -271,16 +297,11 @@ impl<'a> Reader<'a> {
 
 impl Lanes {
     /// A level around the current lane, or around all of them after the first transition.
-    fn level(&mut self, count: i64, delay: Linear, span: Span) -> Resolved<()> {
-        let used = if self.delays.is_empty() { self.levels } else { self.outer.len() };
-        if used == MOST_LEVELS {
-            return Err(rule(
-                "a port has at most 4 levels of rep",
-                span,
-                "merge levels, or use another operation",
-            ));
-        }
-        self.is_extendable = true;
+    ///
+    /// It takes so many `levels` of the port.
+    fn level(&mut self, count: i64, delay: Linear, levels: usize, span: Span) -> Resolved<()> {
+        self.take(levels, span)?;
+        (self.is_extendable, self.last_levels) = (true, levels);
         if !self.delays.is_empty() {
             self.outer.push((count, delay));
             return Ok(());
@@ -289,18 +310,33 @@ impl Lanes {
             return Err(rule("rep repeats a lane: there is none", span, "put a dsu or evt before it"));
         };
         self.patterns.push(Pattern::Repeat { count, delay, of: Box::new(lane) });
-        self.levels += 1;
         Ok(())
     }
 
-    /// Changes the last level.
-    fn extend(&mut self, iter: i64, by: Linear) {
+    /// Takes levels of the port.
+    fn take(&mut self, levels: usize, span: Span) -> Resolved<()> {
+        let used = if self.delays.is_empty() { &mut self.levels } else { &mut self.outer_levels };
+        *used += levels;
+        if *used > MOST_LEVELS {
+            return Err(rule(
+                "a port has at most 4 levels of rep",
+                span,
+                "merge levels, or use another operation",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Changes the last level, which now takes so many.
+    fn extend(&mut self, iter: i64, by: Linear, levels: usize, span: Span) -> Resolved<()> {
+        self.take(levels - self.last_levels.min(levels), span)?;
         self.is_extendable = false;
         if let Some(last) = self.outer.last_mut() {
             *last = (iter, by);
         } else if let Some(Pattern::Repeat { count, delay, .. }) = self.patterns.last_mut() {
             (*count, *delay) = (iter, by);
         }
+        Ok(())
     }
 
     fn pattern(self) -> Option<Pattern> {

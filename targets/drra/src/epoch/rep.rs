@@ -1,6 +1,9 @@
-//! [`Rep`]: a repetition whose values may be wider than the fields of `rep`.
+//! [`Rep`]: a repetition whose values may be wider than the fields of `rep`, and the instructions a revision has for it.
 
+use crate::agu::Widths;
+use crate::component::Component;
 use crate::op::ResourceOp;
+use crate::revision::Revision;
 
 /// A repetition level with its full values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,58 +16,99 @@ pub struct Rep {
     pub delay: i64,
 }
 
-/// Bits of `iter` in `rep`, and as many in `repx`.
-const ITER_BITS: u32 = 8;
-/// Bits of `step` in `rep`, and as many in `repx`.
-const STEP_BITS: u32 = 7;
-
-/// Largest and smallest values that `rep` and `repx` hold together, with `delay_bits` in each.
-pub fn limits(delay_bits: u32) -> [(&'static str, i64, i64); 3] {
-    let step = 1_i64 << (2 * STEP_BITS - 1);
-    [
-        ("iter", 1, (1 << (2 * ITER_BITS)) - 1),
-        ("step", -step, step - 1),
-        ("delay", 0, (1 << (2 * delay_bits)) - 1),
-    ]
-}
+/// Levels that one repetition may become.
+const MOST_PARTS: u32 = 3;
 
 impl Rep {
-    /// The instructions: `rep`, and `repx` where a value needs it.
-    pub fn instructions(self, port: u8, delay_bits: u32) -> Vec<ResourceOp> {
-        let low = |value: i64, bits: u32| (value & ((1 << bits) - 1)) as u8;
-        let high = |value: i64, bits: u32| ((value >> bits) & ((1 << bits) - 1)) as u8;
-        // The sign of a step is in its highest bit, of seven here.
-        let step = (low(self.step, STEP_BITS) << 1) as i8 >> 1;
-        let rep = ResourceOp::Rep {
-            port,
-            iter: low(self.iter, ITER_BITS),
-            step,
-            delay: low(self.delay, delay_bits),
-        };
-        let fits = self.iter < 1 << ITER_BITS && self.step == i64::from(step) && self.delay < 1 << delay_bits;
-        if fits {
-            return vec![rep];
+    /// Largest and smallest values that a revision has instructions for, at best.
+    pub fn limits(revision: Revision, component: Component) -> [(&'static str, i64, i64); 3] {
+        let Widths { iter, step, delay } = revision.widths(component);
+        let most = |bits: u32| (1_i64 << bits) - 1;
+        if revision.is_released() {
+            let step = 1_i64 << (step - 1);
+            let times = most(iter).pow(MOST_PARTS).min(most(16));
+            return [("iter", 1, times), ("step", -step, step - 1), ("delay", 0, most(delay))];
         }
+        let step = 1_i64 << (2 * step - 1);
+        [("iter", 1, most(2 * iter)), ("step", -step, step - 1), ("delay", 0, most(2 * delay))]
+    }
+
+    /// The instructions: `rep`, and where a value needs it `repx`, or nested levels where the revision reads `repx`
+    /// otherwise. None when nothing repeats like that.
+    pub fn instructions(self, port: u8, revision: Revision, component: Component) -> Option<Vec<ResourceOp>> {
+        let widths = revision.widths(component);
+        if revision.is_released() {
+            let levels = self.nested(widths, MOST_PARTS)?;
+            return Some(levels.into_iter().map(|level| level.low(port, widths)).collect());
+        }
+        let rep = self.low(port, widths);
+        let most = |bits: u32| 1_i64 << bits;
+        let is_low_step = (-most(widths.step - 1)..most(widths.step - 1)).contains(&self.step);
+        if self.iter < most(widths.iter) && is_low_step && self.delay < most(widths.delay) {
+            return Some(vec![rep]);
+        }
+        let high = |value: i64, bits: u32| ((value >> bits) & ((1 << bits) - 1)) as u8;
         let repx = ResourceOp::Repx {
             port,
-            iter: high(self.iter, ITER_BITS),
-            step: high(self.step, STEP_BITS),
-            delay: high(self.delay, delay_bits),
+            iter: high(self.iter, widths.iter),
+            step: high(self.step, widths.step),
+            delay: high(self.delay, widths.delay),
         };
-        vec![rep, repx]
+        Some(vec![rep, repx])
+    }
+
+    /// A `rep` with the low parts.
+    fn low(self, port: u8, widths: Widths) -> ResourceOp {
+        let low = |value: i64, bits: u32| (value & ((1 << bits) - 1)) as u8;
+        // The sign of a step is in its highest bit.
+        let unused = 8 - widths.step;
+        let step = (low(self.step, widths.step) << unused) as i8 >> unused;
+        ResourceOp::Rep {
+            port,
+            iter: low(self.iter, widths.iter),
+            step,
+            delay: low(self.delay, widths.delay),
+        }
+    }
+
+    /// At most `parts` levels whose fields fit and that together repeat as often, the innermost first.
+    fn nested(self, widths: Widths, parts: u32) -> Option<Vec<Self>> {
+        let (most, step) = ((1_i64 << widths.iter) - 1, 1_i64 << (widths.step - 1));
+        if parts == 0 || self.delay >= 1 << widths.delay || !(-step..step).contains(&self.step) {
+            return None;
+        }
+        if self.iter <= most {
+            return Some(vec![self]);
+        }
+        // The smaller the inner one, the smaller the step of the outer one.
+        (2..=most).filter(|inner| self.iter % inner == 0).find_map(|inner| {
+            let outer = Self { iter: self.iter / inner, step: self.step * inner, ..self };
+            let rest = outer.nested(widths, parts - 1)?;
+            Some([vec![Self { iter: inner, ..self }], rest].concat())
+        })
+    }
+
+    /// The smallest number of times, from `iter` on, that at most `parts` levels of a port have.
+    pub fn countable(iter: usize, step: i64, component: Component, revision: Revision, parts: u32) -> usize {
+        let is_countable = |iter: &usize| {
+            let rep = Self { iter: i64::try_from(*iter).unwrap_or(i64::MAX), step, delay: 0 };
+            !revision.is_released() || rep.nested(revision.widths(component), parts).is_some()
+        };
+        (iter..2 * iter).find(is_countable).unwrap_or(iter)
     }
 
     /// The values of a `rep` with the high parts of the `repx` behind it.
-    pub fn extended(self, iter: i64, step: i64, delay: i64, delay_bits: u32) -> Self {
-        let width = 2 * STEP_BITS;
-        let bits = (step << STEP_BITS | self.step & ((1 << STEP_BITS) - 1)) & ((1 << width) - 1);
+    pub fn extended(self, iter: i64, step: i64, delay: i64, widths: Widths) -> Self {
+        let width = 2 * widths.step;
+        let bits = (step << widths.step | self.step & ((1 << widths.step) - 1)) & ((1 << width) - 1);
         let step = if bits >> (width - 1) == 1 { bits - (1 << width) } else { bits };
-        Self { iter: self.iter + (iter << ITER_BITS), step, delay: self.delay + (delay << delay_bits) }
+        Self { iter: self.iter + (iter << widths.iter), step, delay: self.delay + (delay << widths.delay) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
@@ -76,7 +120,7 @@ mod tests {
             Rep { iter: 65535, step: 8191, delay: 16383 },
             Rep { iter: 1, step: 64, delay: 0 },
         ] {
-            let parts = rep.instructions(1, 7);
+            let parts = rep.instructions(1, Revision::Seed, Component::Rf).unwrap();
             let [
                 ResourceOp::Rep { iter, step, delay, .. },
                 ResourceOp::Repx { iter: a, step: b, delay: c, .. },
@@ -85,9 +129,31 @@ mod tests {
                 panic!("{parts:?}")
             };
             let low = Rep { iter: iter.into(), step: step.into(), delay: delay.into() };
-            assert_eq!(low.extended(a.into(), b.into(), c.into(), 7), rep);
+            assert_eq!(low.extended(a.into(), b.into(), c.into(), Revision::Seed.widths(Component::Rf)), rep);
         }
         let small = Rep { iter: 255, step: -64, delay: 127 };
-        assert_eq!(small.instructions(0, 7).len(), 1);
+        assert_eq!(small.instructions(0, Revision::Seed, Component::Rf).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn the_released_circuit_counts_in_levels() {
+        let parts = |iter, step, component| -> Option<Vec<(u8, i8)>> {
+            let found = Rep { iter, step, delay: 5 }.instructions(0, Revision::Released, component)?;
+            let part = |op: &ResourceOp| match *op {
+                ResourceOp::Rep { iter, step, delay: 5, .. } => (iter, step),
+                ref other => panic!("{other:?}"),
+            };
+            Some(found.iter().map(part).collect())
+        };
+        assert_eq!(parts(255, 1, Component::Rf), Some(vec![(255, 1)]));
+        assert_eq!(parts(256, 1, Component::Rf), Some(vec![(2, 1), (128, 2)]));
+        assert_eq!(parts(130, 0, Component::Dpu), Some(vec![(2, 0), (65, 0)]));
+        assert_eq!(parts(61 * 61, 1, Component::Rf), Some(vec![(61, 1), (61, 61)]));
+        assert_eq!(parts(257, 1, Component::Rf), None, "a prime");
+        assert_eq!(parts(2 * 101 * 103, 1, Component::Rf), None, "a step of 101");
+        let long = Rep { iter: 2, step: 0, delay: 64 };
+        assert_eq!(long.instructions(0, Revision::Released, Component::Dpu), None);
+        assert_eq!(Rep::countable(257, 1, Component::Rf, Revision::Released, 2), 258);
+        assert_eq!(Rep::countable(257, 1, Component::Rf, Revision::Seed, 2), 257);
     }
 }

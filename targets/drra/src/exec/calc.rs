@@ -34,6 +34,21 @@ pub(crate) fn calc(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
     })
 }
 
+/// The same in the released sequencer: `idle` writes 0, which products and quotients are, too, and sums of high bytes
+/// saturate like numbers without a sign. Shifts to the left keep 17 bits.
+pub(crate) fn released(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
+    match mode {
+        CalcMode::Idle | CalcMode::Mul | CalcMode::Div | CalcMode::Mod => Some(0),
+        CalcMode::Addh => Some(i16::try_from(a.wrapping_add(b << 8) as u16).unwrap_or(i16::MAX)),
+        CalcMode::Lls => {
+            let shifted = i32::from(a).checked_shl(u32::from(b as u16)).unwrap_or(0);
+            Some(saturate(i64::from(shifted << 15 >> 15)))
+        }
+        CalcMode::Lrs => Some(a >> (b as u16).min(15)),
+        other => calc(other, a, b),
+    }
+}
+
 /// Shifts by 0 to 15 saturate; others give 0.
 fn left(a: i16, b: i16) -> i16 {
     if (0..=15).contains(&b) { saturate(i64::from(a) << b) } else { 0 }
@@ -59,5 +74,16 @@ mod tests {
             assert_eq!(calc(mode, a, b), Some(expected), "{mode:?} {a} {b}");
         }
         assert_eq!(calc(Idle, 1, 2), None);
+    }
+
+    /// Specification 5.1, the column of the hardware.
+    #[test]
+    fn the_released_sequencer_differs() {
+        use CalcMode::*;
+        let cases = [(Idle, 1, 2, 0), (Mul, 3, 4, 0), (Div, 8, 2, 0), (Mod, 7, 4, 0), (Add, 3, 4, 7)];
+        let wide = [(Addh, 0, 0x80, 0x7fff), (Addh, 0x1234, 1, 0x1334), (Lls, 3, 2, 12), (Lls, 0x4000, 3, 0)];
+        for (mode, a, b, expected) in cases.into_iter().chain(wide) {
+            assert_eq!(released(mode, a, b), Some(expected), "{mode:?} {a} {b}");
+        }
     }
 }

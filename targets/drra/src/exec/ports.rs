@@ -1,8 +1,11 @@
 //! Address generators: what configures them, starts them, and the addresses of a cycle.
 
-use crate::agu::{Level, PatternError, Steady, Walk, Widths};
+use std::ops::Range;
+
+use crate::agu::{Circuit, Level, Pattern, PatternError, Steady, Walk, Widths, Write};
+use crate::component::Component;
 use crate::fault::FaultKind;
-use crate::state::{Addresses, Ports, Streak, bit, number};
+use crate::state::{Addresses, Ports, Released, Streak, bit, number};
 
 /// Cycles below which a streak costs more than it saves.
 const LEAST_STREAK: u64 = 2;
@@ -133,9 +136,9 @@ impl Ports {
             let number = left.trailing_zeros() as usize & 63;
             left &= left - 1;
             let (slot, port) = (number as u8 / 4, number as u8 % 4);
-            let pattern = std::mem::take(&mut self.patterns[number]);
-            pattern.check().map_err(|reason| FaultKind::Pattern { slot, port, reason })?;
             early = early.or(self.early(cycle, slot, port, "activated"));
+            let Some(pattern) = self.configured(cycle, number) else { continue };
+            pattern.check().map_err(|reason| FaultKind::Pattern { slot, port, reason })?;
             let start = cycle.saturating_add(1);
             self.walks[number] = Walk::new(&pattern, start);
             self.ended[number] = start.saturating_add(pattern.span());
@@ -148,9 +151,33 @@ impl Ports {
         Ok(early)
     }
 
+    /// What a port does that is started in `cycle`; none when the released circuit still erases it, and does not
+    /// start.
+    pub(crate) fn configured(&mut self, cycle: u64, number: usize) -> Option<Pattern> {
+        let edges = self.erasing(number);
+        let Some(released) = &mut self.released else {
+            return Some(std::mem::take(&mut self.patterns[number]));
+        };
+        if edges.contains(&cycle) {
+            return None;
+        }
+        released.settle(number, cycle, edges);
+        Some(released.registers[number].pattern(released.circuits[number], self.sizes[number]))
+    }
+
+    /// The cycles at whose ends the released circuit erases what a port was configured with; none before it ran.
+    fn erasing(&self, number: usize) -> Range<u64> {
+        match (self.ended[number], self.with_lanes >> number & 1) {
+            (0, _) => 0..0,
+            (ended, 0) => ended - 1..ended,
+            (ended, _) => ended..ended.saturating_add(2),
+        }
+    }
+
     /// Whether a port may be configured. Gives what hardware may not take yet. Errors: it runs.
-    fn configurable(&self, cycle: u64, slot: u8, port: u8) -> Result<Option<FaultKind>, FaultKind> {
-        let ended = self.ended[number(slot, port)];
+    fn configurable(&self, cycle: u64, number: usize) -> Result<Option<FaultKind>, FaultKind> {
+        let (slot, port) = (number as u8 / 4, number as u8 % 4);
+        let ended = self.ended[number];
         if cycle < ended {
             return Err(FaultKind::Busy { slot, port, until: ended - 1 });
         }
@@ -160,22 +187,34 @@ impl Ports {
     /// Hardware erases a configuration one or two cycles after the last address.
     fn early(&self, cycle: u64, slot: u8, port: u8, what: &'static str) -> Option<FaultKind> {
         let ended = self.ended[number(slot, port)];
-        let erased = if self.iosram & bit(slot, port) != 0 { ended } else { ended + 1 };
+        let erased = if self.with_lanes & bit(slot, port) == 0 { ended } else { ended + 1 };
         let from = if what == "activated" { erased + 1 } else { erased };
         (ended != 0 && cycle < from).then(|| FaultKind::Early { slot, port, what, last: ended - 1, from })
     }
 
-    /// Applies a change to a port's configuration.
+    /// Applies a change to a port's configuration: what the seed's text says, or what the released circuit writes.
     fn change(
         &mut self,
         cycle: u64,
-        slot: u8,
-        port: u8,
-        change: impl FnOnce(&mut crate::agu::Pattern) -> Result<(), PatternError>,
+        (slot, port): (u8, u8),
+        change: impl FnOnce(&mut Pattern) -> Result<(), PatternError>,
+        write: Write,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        let early = self.configurable(cycle, slot, port)?;
-        let changed = change(&mut self.patterns[number(slot, port)]);
-        changed.map_err(|reason| FaultKind::Pattern { slot, port, reason })?;
+        let number = self.released.as_mut().map_or(number(slot, port), |released| {
+            released.target(number(slot, port), matches!(write, Write::Open(_)))
+        });
+        let early = self.configurable(cycle, number)?;
+        let edges = self.erasing(number);
+        let Some(released) = &mut self.released else {
+            let changed = change(&mut self.patterns[number]);
+            changed.map_err(|reason| FaultKind::Pattern { slot, port, reason })?;
+            return Ok(early);
+        };
+        released.settle(number, cycle, edges.clone());
+        let erases = edges.contains(&cycle);
+        let circuit = released.circuits[number];
+        released.registers[number] = released.registers[number].written(circuit, write, erases);
+        released.touched[number] = cycle;
         Ok(early)
     }
 
@@ -187,29 +226,31 @@ impl Ports {
         port: u8,
         base: u16,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, slot, port, |pattern| pattern.open(base.into()))
+        self.change(cycle, (slot, port), |pattern| pattern.open(base.into()), Write::Open(base))
     }
 
     /// `rep`.
     pub(crate) fn rep(
         &mut self,
         cycle: u64,
-        (slot, port): (u8, u8),
+        place: (u8, u8),
         level: Level,
         widths: Widths,
         spill: bool,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, slot, port, |pattern| pattern.rep(level, widths, spill))
+        self.change(cycle, place, |pattern| pattern.rep(level, widths, spill), Write::Rep(level))
     }
 
     /// `repx`.
     pub(crate) fn repx(
         &mut self,
         cycle: u64,
-        (slot, port): (u8, u8),
+        place: (u8, u8),
         (iter, step, delay): (u8, u8, u8),
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, slot, port, |pattern| pattern.repx(iter.into(), step.into(), delay.into()))
+        let (iter, step, delay) = (iter.into(), u32::from(step), delay.into());
+        let write = Write::Repx(Level { iter, step: step as i32, delay });
+        self.change(cycle, place, |pattern| pattern.repx(iter, step, delay), write)
     }
 
     /// `trans`.
@@ -220,7 +261,7 @@ impl Ports {
         port: u8,
         delay: u32,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, slot, port, |pattern| pattern.trans(delay))
+        self.change(cycle, (slot, port), |pattern| pattern.trans(delay), Write::Trans(delay))
     }
 
     /// Forgets all addresses and times, as between calls.
@@ -229,7 +270,38 @@ impl Ports {
         self.emitted = 0;
         self.streak = Streak::default();
         self.wrapped = 0;
+        for number in 0..self.ended.len() {
+            let edges = self.erasing(number);
+            if let Some(released) = &mut self.released {
+                released.settle(number, u64::MAX, edges);
+                released.touched[number] = 0;
+            }
+        }
         self.ended.fill(0);
+    }
+}
+
+impl Released {
+    /// Erases what was erased in cycles before `cycle`.
+    fn settle(&mut self, number: usize, cycle: u64, mut edges: Range<u64>) {
+        if edges.any(|edge| edge < cycle && self.touched[number] < edge) {
+            self.registers[number] = self.registers[number].erased();
+        }
+    }
+
+    /// The port that an instruction for `number` configures. Memories and dpus go by their last `dsu` or `evt`.
+    fn target(&mut self, number: usize, opens: bool) -> usize {
+        let circuit = self.circuits[number];
+        let goes_by_last = circuit.has_base || circuit == Circuit::new(Component::Dpu);
+        let first = 4 * usize::from(self.first[number]);
+        match (goes_by_last, opens) {
+            (false, _) => number,
+            (true, true) => {
+                self.opened[first] = number;
+                number
+            }
+            (true, false) => self.opened[first],
+        }
     }
 }
 
@@ -239,8 +311,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::agu::Pattern;
     use crate::config::from_short;
+    use crate::revision::Revision;
     use crate::state::CellState;
 
     const WIDTHS: Widths = Widths { iter: 8, step: 7, delay: 7 };
@@ -264,7 +336,7 @@ mod tests {
         #[test]
         fn addresses_are_those_of_the_patterns(starts in starts()) {
             let fabric = from_short("1x1: [swb,rf,rf,rf]").unwrap();
-            let mut ports = CellState::new(&fabric.cells[0], Vec::new()).ports;
+            let mut ports = CellState::new(&fabric.cells[0], Revision::Seed, Vec::new()).ports;
             let mut running: Vec<Option<(u64, Pattern)>> = vec![None; 4];
             for cycle in 0..300 {
                 ports.emit(cycle);

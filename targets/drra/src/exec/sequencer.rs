@@ -1,11 +1,12 @@
 //! The sequencer: one instruction a cycle (specification 4.1, 5.1).
 
-use super::calc::calc;
-use crate::agu::{Level, Widths};
+use super::calc;
+use crate::agu::Level;
 use crate::component::Component;
 use crate::fabric::{Cell, Direction, Options};
 use crate::fault::FaultKind;
 use crate::op::{ActMode, CalcMode, Op, ResourceOp};
+use crate::revision::Revision;
 use crate::state::{CellState, DpuConfig, Sequencer};
 
 /// What an instruction leaves to be told.
@@ -54,8 +55,14 @@ impl Sequencer {
         self.regs[usize::from(index & 15)]
     }
 
-    fn calc(&mut self, mode: CalcMode, operand1: u8, operand2: i16, result: u8) -> Told {
-        if let Some(value) = calc(mode, self.reg(operand1), operand2) {
+    fn calc(
+        &mut self,
+        revision: Revision,
+        (mode, operand1, operand2): (CalcMode, u8, i16),
+        result: u8,
+    ) -> Told {
+        let of = if revision.is_released() { calc::released } else { calc::calc };
+        if let Some(value) = of(mode, self.reg(operand1), operand2) {
             self.regs[usize::from(result & 15)] = value;
         }
         let divides = matches!(mode, CalcMode::Div | CalcMode::Mod);
@@ -99,8 +106,10 @@ pub(crate) fn execute(
         }
         Op::Calc { mode, operand1, dynamic, operand2, result } => {
             let operand2 = if dynamic { sequencer.reg(operand2) } else { operand2.into() };
-            told = sequencer.calc(mode, operand1, operand2, result);
+            told = sequencer.calc(options.revision, (mode, operand1, operand2), result);
         }
+        // The released sequencer does not know it.
+        Op::Brn { .. } if options.revision.is_released() => {}
         Op::Brn { reg, target_true, target_false } => {
             sequencer.next = cycle + 1;
             let taken = sequencer.reg(reg) != 0;
@@ -150,7 +159,8 @@ fn resource(
         }
         ResourceOp::Rep { port, iter, step, delay } => {
             let level = Level { iter: iter.into(), step: step.into(), delay: delay.into() };
-            let widths = widths(cell.component_at(slot));
+            let component = cell.component_at(slot).unwrap_or(Component::Rf);
+            let widths = options.revision.widths(component);
             state.ports.rep(cycle, (slot, port), level, widths, options.extensions)
         }
         ResourceOp::Repx { port, iter, step, delay } => {
@@ -158,10 +168,4 @@ fn resource(
         }
         ResourceOp::Trans { port, delay } => state.ports.trans(cycle, slot, port, delay),
     }
-}
-
-/// Bits of the fields of `rep`: memories have a bit less for the delay.
-pub(crate) const fn widths(component: Option<Component>) -> Widths {
-    let delay = if matches!(component, Some(Component::Dpu | Component::Swb)) { 8 } else { 7 };
-    Widths { iter: 8, step: 7, delay }
 }

@@ -7,11 +7,18 @@ use super::gather::Gather;
 use super::kernels::{Bases, Kernel, Kind, Nest, Operands, Stream, Work};
 use super::plan::Task;
 use crate::fabric::{Fabric, ROW_WORDS};
+use crate::revision::Revision;
 
 /// Words of a register file.
 const FILE_WORDS: usize = 64;
 /// Longest period for which rows of results follow each other: the delay between them has 14 bits.
 const MOST_ROW_PERIOD: usize = 1024;
+/// Longest period for which levels of the released dpu reach from a result to the next.
+const MOST_RESET_PERIOD: usize = 64;
+/// Results that are reset one by one in a call: a cell of the released fabric has 64 words.
+const MOST_RESETS: usize = 8;
+/// Rows that a stream may take beyond its words, so that levels count them.
+const SPARE_ROWS: usize = 4;
 
 /// A call of a kernel.
 #[derive(Clone, Debug)]
@@ -33,6 +40,9 @@ pub struct Load {
     pub vectors: std::ops::Range<usize>,
     /// Rows of each operand.
     pub rows: usize,
+    /// Zeros behind each vector.
+    #[serde(default)]
+    pub spare: usize,
 }
 
 /// Results of a column: these numbers, in order.
@@ -58,10 +68,17 @@ impl Task {
     }
 }
 
-/// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other.
-fn results_of_call(most: usize, period: usize) -> usize {
+/// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other; few
+/// where each is reset by itself.
+fn results_of_call(most: usize, period: usize, work: Work, revision: Revision) -> usize {
+    let most = if is_reset_alone(period, work, revision) { most.min(MOST_RESETS) } else { most };
     let most = if period > MOST_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
     if most > ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
+}
+
+/// Whether each result has a reset of its own.
+fn is_reset_alone(period: usize, work: Work, revision: Revision) -> bool {
+    revision.is_released() && work.accumulates() && period > MOST_RESET_PERIOD
 }
 
 /// Ranges of at most `size`. What is left of whole rows is a range of its own.
@@ -80,7 +97,7 @@ fn ranges(count: usize, size: usize) -> Vec<std::ops::Range<usize>> {
 fn nest_call(nest: &Nest, operands: &[Gather; 2]) -> Call {
     let load = |operand: usize| {
         let vectors = 0..operands[operand].count();
-        Load { operands: vec![operand], vectors, rows: nest.rows(operand) }
+        Load { operands: vec![operand], vectors, rows: nest.rows(operand), spare: 0 }
     };
     let kernel = Kernel { kind: Kind::Nest(nest.clone()), bases: vec![Bases::default()] };
     let results = vec![Results { first: 0, count: nest.results }];
@@ -89,20 +106,24 @@ fn nest_call(nest: &Nest, operands: &[Gather; 2]) -> Call {
 
 fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize) -> Vec<Call> {
     let Some(first) = operands.first() else { return Vec::new() };
-    let (count, period) = (first.count(), first.length());
+    let (count, length, revision) = (first.count(), first.length(), fabric.options.revision);
+    let spare = |size: usize| usize::from(size > 1 && is_reset_alone(length, work, revision));
     let kind = if operands.len() > 1 { Operands::Pair } else { Operands::One };
     // Two rows of each operand are loaded at a time.
-    let rows = (fabric.input_depth / columns / operands.len()).saturating_sub(1);
-    let most = (rows * ROW_WORDS / period).min(count.div_ceil(columns).next_multiple_of(ROW_WORDS));
-    let parts = ranges(count, results_of_call(most, period));
+    let rows = (fabric.input_depth / columns / operands.len()).saturating_sub(SPARE_ROWS);
+    let share = count.div_ceil(columns).next_multiple_of(ROW_WORDS);
+    let most = (rows * ROW_WORDS / (length + spare(share))).min(share);
+    let parts = ranges(count, results_of_call(most, length, work, revision));
     let mut calls = Vec::new();
     for parts in same_length(&parts, columns) {
         let size = parts.first().map_or(0, |part| part.len());
-        let stream = Stream { work, operands: kind, words: size * period, period };
+        let (spare, period) = (spare(size), length + spare(size));
+        let stream = Stream { work, operands: kind, words: size * period, period, spare };
         let mut call = Call::new(Kind::Stream(stream));
         for part in parts {
             let all = (0..operands.len()).collect();
-            let base = call.load(Load { operands: all, vectors: part.clone(), rows: stream.rows() });
+            let rows = stream.rows(revision);
+            let base = call.load(Load { operands: all, vectors: part.clone(), rows, spare });
             call.column(Bases { stationary: 0, stream: base, output: 0 }, part.start, size);
         }
         calls.push(call);
@@ -114,11 +135,12 @@ fn dot_calls(work: Work, stationary: &Gather, stream: &Gather, fabric: &Fabric, 
     let (count, period, kept) = (stream.count(), stationary.length(), stationary.count());
     // Columns share the rows that stream when each keeps another vector.
     let streams = if kept >= columns { 1 } else { columns };
-    let rows =
-        (fabric.input_depth.saturating_sub(columns * FILE_WORDS / ROW_WORDS) / streams).saturating_sub(1);
+    let rows = (fabric.input_depth.saturating_sub(columns * FILE_WORDS / ROW_WORDS) / streams)
+        .saturating_sub(SPARE_ROWS);
     let share = count.div_ceil(columns.div_ceil(kept.max(1))).next_multiple_of(ROW_WORDS);
     let most = (rows * ROW_WORDS / period).min(share);
-    let parts = ranges(count, results_of_call(most, period));
+    let revision = fabric.options.revision;
+    let parts = ranges(count, results_of_call(most, period, work, revision));
     let jobs: Vec<(usize, std::ops::Range<usize>)> =
         parts.iter().flat_map(|part| (0..kept).map(move |vector| (vector, part.clone()))).collect();
     let mut calls = Vec::new();
@@ -127,12 +149,14 @@ fn dot_calls(work: Work, stationary: &Gather, stream: &Gather, fabric: &Fabric, 
         .flat_map(|all| all.chunks(columns))
     {
         let size = jobs.first().map_or(0, |job| job.1.len());
-        let kernel = Stream { work, operands: Operands::Stationary, words: size * period, period };
+        let kernel = Stream { work, operands: Operands::Stationary, words: size * period, period, spare: 0 };
         let mut call = Call::new(Kind::Stream(kernel));
         for (vector, part) in jobs {
             let rows = kernel.stationary_rows();
-            let stays = call.load(Load { operands: vec![0], vectors: *vector..vector + 1, rows });
-            let streams = call.load(Load { operands: vec![1], vectors: part.clone(), rows: kernel.rows() });
+            let vectors = *vector..vector + 1;
+            let stays = call.load(Load { operands: vec![0], vectors, rows, spare: 0 });
+            let rows = kernel.rows(revision);
+            let streams = call.load(Load { operands: vec![1], vectors: part.clone(), rows, spare: 0 });
             let bases = Bases { stationary: stays, stream: streams, output: 0 };
             call.column(bases, vector * count + part.start, size);
         }
@@ -185,12 +209,17 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::DpuMode;
 
     #[test]
     fn whole_rows_come_first() {
         assert_eq!(ranges(100, 32), [0..32, 32..64, 64..96, 96..100]);
         assert_eq!(ranges(40, 64), [0..32, 32..40]);
         assert_eq!(ranges(9, 64).len(), 1);
-        assert_eq!((results_of_call(100, 3), results_of_call(100, 2000), results_of_call(0, 1)), (96, 16, 1));
+        let of = |most, period, revision| results_of_call(most, period, Work::plain(DpuMode::Mac), revision);
+        let seed = Revision::Seed;
+        assert_eq!((of(100, 3, seed), of(100, 2000, seed), of(0, 1, seed)), (96, 16, 1));
+        let released = Revision::Released;
+        assert_eq!((of(100, 64, released), of(100, 65, released), of(100, 65, seed)), (96, 8, 96));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource};
+use crate::revision::Revision;
 
 /// The parts of a column that kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Column {
     pub bottom: Place,
     /// First slot of that memory.
     pub output: u8,
+    /// Of the fabric.
+    pub revision: Revision,
 }
 
 /// The columns of a fabric that can compute, all alike. Errors: why there is none.
@@ -52,7 +55,8 @@ fn column(fabric: &Fabric, col: usize) -> Option<Column> {
         let dpu = *find(mid, |part| part.component == Component::Dpu)?.first()?;
         let fraction_bits = fabric.cell(mid)?.resource_at(dpu)?.fraction_bits;
         let files = [*files.first()?, *files.get(1)?, *files.get(2)?];
-        Some(Column { top, input, mid, files, dpu, fraction_bits, bottom, output })
+        let revision = fabric.options.revision;
+        Some(Column { top, input, mid, files, dpu, fraction_bits, bottom, output, revision })
     })
 }
 

@@ -1,20 +1,23 @@
-//! [`Executable::run`]: what a driver does for a sample: it moves elements, fills input buffers, calls kernels and takes
+//! [`Runner`]: what a driver does for a sample: it moves elements, fills input buffers, calls kernels and takes
 //! results out of output buffers.
 //!
 //! Calls of a step do not depend on each other, so that fabrics run them in parallel, as many as there are cores.
 
 use std::sync::{Mutex, PoisonError};
 
+use npukit_target::Unset;
 use rayon::prelude::*;
 
 use super::calls::{Call, Load, Results};
-use super::executable::{Executable, ExecuteError, MOST_ELEMENTS};
+use super::executable::{CallError, Executable, ExecuteError, MOST_ELEMENTS};
 use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
 use super::plan::{Place, Source, Step, Task};
-use crate::fabric::{ROW_WORDS, Row};
+use crate::fabric::{Fabric, ROW_WORDS, Row};
+use crate::fault::Fault;
 use crate::machine::{LoadError, Machine};
+use crate::revision::Revision;
 
 /// What a run was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,20 +33,7 @@ pub struct Ran {
 impl Executable {
     /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
     pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
-        let values = vec![Vec::new(); self.plan.values.len()];
-        let mut driver = Driver { executable: self, values, machines: Mutex::default() };
-        for (&number, words) in self.plan.inputs.iter().zip(inputs) {
-            driver.set(number, words.clone());
-        }
-        let (mut cycles, mut extremes) = (Vec::new(), Vec::new());
-        for (step, calls) in self.plan.steps.iter().zip(&self.calls) {
-            let mut result = self.empty(step.result)?;
-            let of_step = driver.step(step, calls, &mut result)?;
-            cycles.push(of_step.cycles);
-            extremes.push(if step.saturates { 0 } else { of_step.extremes });
-            driver.set(step.result, result);
-        }
-        Ok(Ran { values: driver.values, cycles, extremes })
+        Runner::new(self, self.fabric.options.revision, Unset::Zero).run(inputs)
     }
 
     fn empty(&self, number: usize) -> Result<Vec<i16>, ExecuteError> {
@@ -56,12 +46,82 @@ impl Executable {
     }
 }
 
-/// A run on its way.
-struct Driver<'a> {
+/// Runs samples one after the other on the same fabrics.
+pub struct Runner<'a> {
     executable: &'a Executable,
-    values: Vec<Vec<i16>>,
+    /// The executable's, as the revision that counts.
+    fabric: Fabric,
+    /// What fabrics and buffers hold before each call.
+    unset: Unset,
     /// Fabrics that nobody uses, and the number of the kernel that each holds.
     machines: Mutex<Vec<(usize, Machine)>>,
+}
+
+impl<'a> Runner<'a> {
+    /// On fabrics of a revision, which hold nothing, or anything, beyond what the driver writes.
+    pub fn new(executable: &'a Executable, revision: Revision, unset: Unset) -> Self {
+        let mut fabric = executable.fabric.clone();
+        fabric.options.revision = revision;
+        Self { executable, fabric, unset, machines: Mutex::default() }
+    }
+
+    /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
+    ///
+    /// Errors: what the machine refuses or faults on, a value that is too large.
+    pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
+        let Executable { plan, calls, .. } = self.executable;
+        let values = vec![Vec::new(); plan.values.len()];
+        let mut driver = Driver { runner: self, executable: self.executable, values };
+        for (&number, words) in plan.inputs.iter().zip(inputs) {
+            driver.set(number, words.clone());
+        }
+        let (mut cycles, mut extremes) = (Vec::new(), Vec::new());
+        for (step, calls) in plan.steps.iter().zip(calls) {
+            let mut result = self.executable.empty(step.result)?;
+            let of_step = driver.step(step, calls, &mut result)?;
+            cycles.push(of_step.cycles);
+            extremes.push(if step.saturates { 0 } else { of_step.extremes });
+            driver.set(step.result, result);
+        }
+        Ok(Ran { values: driver.values, cycles, extremes })
+    }
+
+    /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
+    fn machine(&self, kernel: usize) -> Result<Machine, LoadError> {
+        let none = crate::Program::default();
+        let ready = self.executable.kernels.get(kernel);
+        let program = ready.map_or(&none, |ready| &ready.compiled.program);
+        let free = {
+            let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+            let same = machines.iter().position(|(loaded, _)| *loaded == kernel);
+            same.map(|index| machines.swap_remove(index)).or_else(|| machines.pop())
+        };
+        let mut machine = match free {
+            None => Machine::new(&self.fabric, program)?,
+            Some((loaded, machine)) if loaded == kernel => machine,
+            Some((_, mut machine)) => {
+                machine.reload(program)?;
+                machine
+            }
+        };
+        machine.unset(match self.unset {
+            Unset::Garbage(seed) => Unset::Garbage(seed.wrapping_add(kernel as u64)),
+            other => other,
+        });
+        Ok(machine)
+    }
+
+    /// Gives a fabric back.
+    fn free(&self, kernel: usize, machine: Machine) {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner).push((kernel, machine));
+    }
+}
+
+/// A run on its way.
+struct Driver<'a> {
+    runner: &'a Runner<'a>,
+    executable: &'a Executable,
+    values: Vec<Vec<i16>>,
 }
 
 /// A call with its task and the number of its kernel.
@@ -143,39 +203,19 @@ impl Driver<'_> {
     /// Calls a kernel: its cycles, and each column's results.
     fn call(&self, step: &Step, job: Job<'_>) -> Result<(u64, Vec<Vec<i16>>), ExecuteError> {
         let Job { task, call, kernel } = job;
-        let load = |error| ExecuteError::Load { step: step.name.clone(), error };
-        let mut machine = self.machine(kernel).map_err(load)?;
+        let (step, runner) = (&step.name, self.runner);
+        let load = |error: LoadError| CallError::from(error).of_step(step);
+        let mut machine = runner.machine(kernel).map_err(load)?;
         let mut base = 0;
         for of_load in &call.loads {
             self.load(&mut machine, of_load, &task.operands(), base).map_err(load)?;
             base += of_load.all_rows();
         }
-        let run = machine.run(call.kernel.limit(), &mut ());
-        let run =
-            run.map_err(|fault| ExecuteError::Fault { step: step.name.clone(), fault: Box::new(fault) })?;
-        let columns = call.results.iter().zip(&call.kernel.bases);
-        let rows = columns.map(|(results, bases)| taken(&machine, results, bases)).collect();
-        self.machines.lock().unwrap_or_else(PoisonError::into_inner).push((kernel, machine));
+        let fault = |fault: Fault| CallError::from(fault).of_step(step);
+        let run = machine.run(call.kernel.limit(), &mut ()).map_err(fault)?;
+        let rows = call.taken(&machine).map_err(fault)?;
+        runner.free(kernel, machine);
         Ok((run.cycles, rows))
-    }
-
-    /// A fabric with this kernel and empty buffers; its memories are as they were left.
-    fn machine(&self, kernel: usize) -> Result<Machine, LoadError> {
-        let none = crate::Program::default();
-        let ready = self.executable.kernels.get(kernel);
-        let program = ready.map_or(&none, |ready| &ready.compiled.program);
-        let free = {
-            let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
-            let same = machines.iter().position(|(loaded, _)| *loaded == kernel);
-            same.map(|index| machines.swap_remove(index)).or_else(|| machines.pop())
-        };
-        let Some((loaded, mut machine)) = free else { return Machine::new(&self.executable.fabric, program) };
-        if loaded != kernel {
-            machine.reload(program)?;
-        }
-        machine.input.clear();
-        machine.output.clear();
-        Ok(machine)
     }
 
     /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.
@@ -190,6 +230,7 @@ impl Driver<'_> {
         for (turn, operand) in load.operands.iter().enumerate() {
             let Some(gather) = operands.get(*operand) else { continue };
             let words = gather.words(self.source(&gather.source), load.vectors.clone());
+            let words = spaced(words, gather.length(), load.spare);
             for number in 0..load.rows {
                 let word = |index: usize| words.get(number * ROW_WORDS + index).copied().unwrap_or(0);
                 let (row, values): (usize, Row) = (base + number * count + turn, std::array::from_fn(word));
@@ -202,10 +243,33 @@ impl Driver<'_> {
     }
 }
 
-/// The results of a column, out of the output buffer.
-fn taken(machine: &Machine, results: &Results, bases: &Bases) -> Vec<i16> {
-    let rows = (bases.output..).take(results.count.div_ceil(ROW_WORDS));
-    rows.flat_map(|row| machine.output.read(row).unwrap_or_default()).take(results.count).collect()
+impl Call {
+    /// The results of each column, out of the output buffer. Errors: words that nobody wrote, when that is asked.
+    pub(super) fn taken(&self, machine: &Machine) -> Result<Vec<Vec<i16>>, Fault> {
+        let columns = self.results.iter().zip(&self.kernel.bases);
+        columns.map(|(results, bases)| taken(machine, results, bases)).collect()
+    }
+}
+
+fn taken(machine: &Machine, results: &Results, bases: &Bases) -> Result<Vec<i16>, Fault> {
+    let mut words = Vec::new();
+    for row in (bases.output..).take(results.count.div_ceil(ROW_WORDS)) {
+        let count = (results.count - words.len()).min(ROW_WORDS);
+        if let Some(fault) = machine.unwritten(row, count) {
+            return Err(fault);
+        }
+        words.extend(machine.output.read(row).unwrap_or_default().into_iter().take(count));
+    }
+    Ok(words)
+}
+
+/// Vectors of `length` words, each with zeros behind it.
+fn spaced(words: Vec<i16>, length: usize, zeros: usize) -> Vec<i16> {
+    if zeros == 0 {
+        return words;
+    }
+    let vectors = words.chunks(length.max(1));
+    vectors.flat_map(|vector| vector.iter().copied().chain(std::iter::repeat_n(0, zeros))).collect()
 }
 
 /// Puts results into their places, from that of number `first` on.

@@ -2,18 +2,22 @@
 
 use std::collections::HashMap;
 
+use npukit_target::{Finding, Unset};
 use thiserror::Error;
 
-use super::calls::Call;
+use super::calls::{Call, Load};
 use super::column::{Column, columns};
+use super::fit::unfit;
 use super::kernels::{Kernel, Operands};
 use super::plan::Plan;
+use crate::check::findings;
 use crate::fabric::{Fabric, ROW_WORDS};
 use crate::fault::Fault;
 use crate::kernel;
 use crate::lower::kernels::Kind;
-use crate::machine::LoadError;
+use crate::machine::{LoadError, Machine};
 use crate::pasm::PasmErrors;
+use crate::revision::Revision;
 
 /// Elements that a value may have.
 pub const MOST_ELEMENTS: usize = 1 << 28;
@@ -45,6 +49,8 @@ pub struct Ready {
     pub pasm: String,
     /// As words.
     pub compiled: kernel::Kernel,
+    /// What is wrong with the words.
+    pub findings: Vec<Finding>,
 }
 
 /// Why a plan cannot be run.
@@ -73,6 +79,16 @@ pub enum ExecuteError {
         step: String,
         /// What is wrong.
         error: LoadError,
+    },
+    /// A kernel of ours that the fabric's revision computes otherwise.
+    #[error("kernel {kernel} is not for the {} revision: {}", .revision.name(), .findings.join("; "))]
+    Unfit {
+        /// Its name.
+        kernel: String,
+        /// Of the fabric.
+        revision: Revision,
+        /// What is wrong.
+        findings: Vec<String>,
     },
     /// The machine stopped.
     #[error("step `{step}`: {fault}")]
@@ -109,13 +125,53 @@ impl Executable {
             }
             calls.push(of_step);
         }
-        Ok(Self { fabric: fabric.clone(), columns, plan, kernels, calls })
+        let executable = Self { fabric: fabric.clone(), columns, plan, kernels, calls };
+        executable.prove()?;
+        Ok(executable)
+    }
+
+    /// Runs every kernel once with zeros: no word is used that was not written before.
+    fn prove(&self) -> Result<(), ExecuteError> {
+        let mut proven = vec![false; self.kernels.len()];
+        for (step, calls) in self.plan.steps.iter().zip(&self.calls) {
+            for (call, number) in calls.iter().flatten() {
+                let Some((is_proven, ready)) = proven.get_mut(*number).zip(self.kernels.get(*number)) else {
+                    continue;
+                };
+                if !std::mem::replace(is_proven, true) {
+                    ready.prove(&self.fabric, call).map_err(|error| error.of_step(&step.name))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Cycles of each step, as its kernels were scheduled.
     pub fn cycles(&self) -> Vec<u64> {
         let of = |number: &usize| self.kernels.get(*number).map_or(0, Ready::cycles);
         self.calls.iter().map(|step| step.iter().flatten().map(|(_, number)| of(number)).sum()).collect()
+    }
+}
+
+/// Why a call cannot be made.
+#[derive(Debug, Error)]
+pub(super) enum CallError {
+    /// The machine refuses it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The machine stopped.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl CallError {
+    /// The same with the step.
+    pub fn of_step(self, step: &str) -> ExecuteError {
+        let step = step.to_owned();
+        match self {
+            Self::Load(error) => ExecuteError::Load { step, error },
+            Self::Fault(fault) => ExecuteError::Fault { step, fault: Box::new(fault) },
+        }
     }
 }
 
@@ -126,7 +182,43 @@ impl Ready {
         let compiled = kernel::compile(fabric, &name, &pasm, 0);
         let compiled =
             compiled.map_err(|error| ExecuteError::Kernel { kernel: name, error: Box::new(error) })?;
-        Ok(Self { kernel, pasm, compiled })
+        Self::read(fabric, kernel, pasm, compiled)?.checked(fabric)
+    }
+
+    /// A kernel with what is wrong with it.
+    pub fn read(
+        fabric: &Fabric,
+        kernel: Kernel,
+        pasm: String,
+        compiled: kernel::Kernel,
+    ) -> Result<Self, ExecuteError> {
+        let findings = findings(fabric, &compiled.program);
+        let findings =
+            findings.map_err(|error| CallError::Load(error.into()).of_step(&kernel.kind.name()))?;
+        Ok(Self { kernel, pasm, compiled, findings })
+    }
+
+    /// Refuses what the fabric's revision computes otherwise, and what is beyond what it has been seen to do.
+    fn checked(self, fabric: &Fabric) -> Result<Self, ExecuteError> {
+        let wrong = self.findings.iter().filter(|finding| finding.is_error());
+        let mut findings: Vec<String> = wrong.map(|finding| finding.message.clone()).collect();
+        findings.extend(unfit(fabric, &self.compiled.program));
+        if findings.is_empty() {
+            return Ok(self);
+        }
+        let (kernel, revision) = (self.kernel.kind.name(), fabric.options.revision);
+        Err(ExecuteError::Unfit { kernel, revision, findings })
+    }
+
+    /// Runs a call with zeros.
+    fn prove(&self, fabric: &Fabric, call: &Call) -> Result<(), CallError> {
+        let mut machine = Machine::new(fabric, &self.compiled.program)?;
+        machine.unset(Unset::Poison);
+        let rows: usize = call.loads.iter().map(Load::all_rows).sum();
+        let zeros = (0..u32::try_from(rows).unwrap_or(u32::MAX)).map(|row| (row, Default::default()));
+        machine.set_input(&zeros.collect())?;
+        machine.run(self.kernel.limit(), &mut ())?;
+        call.taken(&machine).map(|_| ()).map_err(CallError::from)
     }
 
     /// Cycles of a call.

@@ -1,5 +1,8 @@
 //! [`Buffer`]: the rows outside the fabric.
 
+use npukit_sim::garbage;
+use npukit_target::Unset;
+
 use crate::binary::Image;
 use crate::fabric::Row;
 use crate::fault::FaultKind;
@@ -11,18 +14,38 @@ pub struct Buffer {
     depth: usize,
     rows: Vec<Row>,
     written: Vec<bool>,
+    /// What rows hold that nobody has written.
+    unset: Unset,
 }
 
 impl Buffer {
     /// A buffer of zeros.
     pub const fn new(name: &'static str, depth: usize) -> Self {
-        Self { name, depth, rows: Vec::new(), written: Vec::new() }
+        Self { name, depth, rows: Vec::new(), written: Vec::new(), unset: Unset::Zero }
     }
 
-    /// A row; zero when it was not written. Errors: beyond the depth.
+    /// Forgets every row, and holds something else from now on.
+    pub fn unset(&mut self, unset: Unset) {
+        self.clear();
+        self.unset = unset;
+    }
+
+    /// Whether a row was written.
+    pub fn is_written(&self, row: usize) -> bool {
+        self.written.get(row).copied().unwrap_or(false)
+    }
+
+    /// A row; what it holds that nobody has set when it was not written. Errors: beyond the depth.
     pub fn read(&self, row: usize) -> Result<Row, FaultKind> {
         self.check(row)?;
-        Ok(self.rows.get(row).copied().unwrap_or_default())
+        Ok(match (self.rows.get(row), self.unset) {
+            (Some(values), _) if self.is_written(row) => *values,
+            (_, Unset::Garbage(seed)) => {
+                let mut next = garbage(seed.wrapping_add(row as u64));
+                std::array::from_fn(|_| next() as i16)
+            }
+            _ => Row::default(),
+        })
     }
 
     /// Writes a row. Errors: beyond the depth.

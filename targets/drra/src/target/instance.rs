@@ -1,17 +1,23 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
+use std::fmt::Display;
+
 use npukit_base::excerpt;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
-use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
+use npukit_target::{
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, TargetError,
+};
 use serde_json::{Value, json};
 
 use super::EXTENDED;
+use crate::agu::Widths;
 use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
 use crate::binary::{read_program, write_program, write_program_hex};
-use crate::check::{Lint, lints, refusals};
+use crate::check::{Lint, code, findings, lints, refusals};
+use crate::component::Component;
 use crate::epoch::EpochReport;
 use crate::fabric::{Cell, Fabric};
 use crate::isa::Isa;
@@ -21,6 +27,7 @@ use crate::lower::{self, Executable};
 use crate::op::Op;
 use crate::pasm;
 use crate::program::{At, Program};
+use crate::revision::{Repx, Revision};
 
 /// A fabric with its name.
 pub(super) struct DrraInstance {
@@ -65,6 +72,7 @@ impl Instance for DrraInstance {
             "input_buffer_depth": fabric.input_depth,
             "output_buffer_depth": fabric.output_depth,
             "fraction_bits": columns(fabric).ok().and_then(|all| all.first().map(|column| column.fraction_bits)),
+            "revision": revision(fabric.options.revision),
             "call_skew": fabric.options.call_skew,
             "extensions": fabric.options.extensions,
             "strict": fabric.options.strict,
@@ -127,8 +135,9 @@ impl Instance for DrraInstance {
             let bytes = self.words(&kernel.program)?;
             let warnings = kernel.warnings.iter().map(|(span, warning)| excerpt(text, *span, warning));
             let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
-            let in_time = lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_in_time());
-            let in_time = in_time.map(|(at, lint)| format!("{at}: {lint}"));
+            let in_time =
+                lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_after_scheduling());
+            let in_time = in_time.map(|(at, lint)| code(lint.code(), &format!("{at}: {lint}")));
             let warnings = warnings.chain(in_time).chain(kernel.epochs.iter().filter_map(EpochReport::gap));
             return Ok(Assembled { bytes, instructions, warnings: warnings.collect() });
         }
@@ -144,6 +153,14 @@ impl Instance for DrraInstance {
             return pasm::format(name, text).map_err(TargetError::text);
         }
         asm::format(&self.fabric, name, text).map_err(TargetError::text)
+    }
+
+    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+        let wrong = |error: &dyn Display| TargetError::failed(format!("{name}: {error}"));
+        let text = std::str::from_utf8(bytes).map_err(|error| wrong(&error))?;
+        let program = read_program(text).map_err(|error| wrong(&error))?;
+        let program = self.fabric.decoded(&program).map_err(|error| wrong(&error))?;
+        findings(&self.fabric, &program).map_err(|error| wrong(&error))
     }
 
     fn listings(&self) -> &'static [&'static str] {
@@ -194,8 +211,9 @@ impl DrraInstance {
 /// What the fabric would refuse to run, and what is hardly meant, in the order of the program, with lines of the text.
 fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
     let refused = refusals(fabric, ops).into_iter().map(|(at, refusal)| (at, refusal.to_string()));
-    let lints = lints(fabric, ops).into_iter().map(|(at, lint)| (at, lint.to_string()));
-    let steps = source.default_steps.iter().map(|at| (*at, Lint::DefaultStep.to_string()));
+    let coded = |lint: &Lint| code(lint.code(), &lint.to_string());
+    let lints = lints(fabric, ops).into_iter().map(|(at, lint)| (at, coded(&lint)));
+    let steps = source.default_steps.iter().map(|at| (*at, coded(&Lint::DefaultStep)));
     let mut found: Vec<_> = refused.chain(lints).chain(steps).collect();
     found.sort();
     let told = |(at, warning): (At, String)| {
@@ -203,6 +221,20 @@ fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Ve
         excerpt(text, span, &format!("{at}: {warning}"))
     };
     found.into_iter().map(told).collect()
+}
+
+/// What a revision is: bits that components keep of the fields of `rep`, what `repx` does there, and what a driver sees
+/// of the end of a call.
+fn revision(revision: Revision) -> Value {
+    let parts = Component::ALL.into_iter().filter(|component| *component != Component::Sequencer);
+    let part = |component: Component| {
+        let Widths { iter, step, delay } = revision.widths(component);
+        let extends = revision.repx(component) == Repx::Extends;
+        let repx = if extends { "extends the level before" } else { "writes the next level" };
+        (component.name().to_owned(), json!({ "iter": iter, "step": step, "delay": delay, "repx": repx }))
+    };
+    let parts: serde_json::Map<String, Value> = parts.map(part).collect();
+    json!({ "name": revision.name(), "rep_bits": parts, "ret": "sticky: count a kernel's cycles from the second call on" })
 }
 
 fn slots(cell: &Cell) -> Value {

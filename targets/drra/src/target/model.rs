@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, KindTime, Layer, LayerTime, Output, Port, PortError,
-    ProgramReport, Roofline, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions,
-    TimeReport,
+    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, KindTime, Layer, LayerTime, Output, Port,
+    PortError, ProgramReport, Roofline, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeOptions, TimeReport,
 };
 
+use super::meant;
 use crate::artifact::Model;
 use crate::artifact::model::write;
-use crate::lower::integer;
 use crate::lower::plan::{Step, Task, Value};
+use crate::lower::{Executable, Ran, Runner, integer};
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
 const MODEL: &str = "fabric";
@@ -56,6 +57,47 @@ impl Model {
             reason: reason(step),
         })
         .collect()
+    }
+
+    /// What is wrong with the kernels, with the first step that calls each.
+    fn findings(&self) -> Vec<Finding> {
+        let Executable { kernels, calls, plan, .. } = &self.executable;
+        let uses =
+            |number: usize| calls.iter().position(|step| step.iter().flatten().any(|call| call.1 == number));
+        let (mut all, mut before) = (Vec::new(), 0);
+        for (number, ready) in kernels.iter().enumerate() {
+            let step = uses(number).and_then(|step| plan.steps.get(step));
+            all.extend(ready.findings.iter().map(|finding| Finding {
+                instruction: finding.instruction.map(|index| before + index),
+                layer: step.map(|step| step.name.clone()),
+                message: format!("kernel {number} ({}), {}", ready.kernel.kind.name(), finding.message),
+                ..finding.clone()
+            }));
+            before += ready.compiled.program.instructions();
+        }
+        all
+    }
+
+    /// The outputs of a run, and what saturated.
+    fn result(&self, ran: &Ran, saturated: u64) -> Result<RunResult, TargetError> {
+        let mut outputs = Vec::new();
+        for &number in &self.executable.plan.outputs {
+            let (Some(value), Some(words)) = (self.value(number), ran.values.get(number)) else { continue };
+            let scale = 2f64.powi(-value.fraction);
+            let reals = words.iter().map(|&word| (f64::from(word) * scale) as f32).collect();
+            let values = Tensor::from_f32(value.shape.clone(), reals);
+            let values = values.map_err(|_| self.unsupported("outputs of that shape"))?;
+            outputs.push(Output {
+                name: value.name.clone(),
+                values,
+                raw: words.iter().map(|&word| word.into()).collect(),
+            });
+        }
+        let steps = self.executable.plan.steps.iter().zip(&ran.extremes).filter(|(_, count)| **count > 0);
+        let layers: Vec<Saturation> =
+            steps.map(|(step, &count)| Saturation { layer: step.name.clone(), count }).collect();
+        let results = ran.extremes.iter().sum();
+        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, results, layers } })
     }
 
     /// The plan, a line for each step.
@@ -106,7 +148,7 @@ impl Compiled for Model {
             layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
             choices: BTreeMap::from([("columns".to_owned(), self.executable.columns.len().to_string())]),
             saturated_constants: None,
-            warnings: Vec::new(),
+            warnings: self.executable.fabric.unreleased().into_iter().collect(),
         }
     }
 
@@ -129,27 +171,15 @@ impl Compiled for Model {
         write(self)
     }
 
-    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
+        let revision = meant(self.executable.fabric.options.revision, options.meaning, || self.findings())?;
         let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
-        let ran = self.executable.run(&integers).map_err(TargetError::failed)?;
-        let mut outputs = Vec::new();
-        for &number in &self.executable.plan.outputs {
-            let (Some(value), Some(words)) = (self.value(number), ran.values.get(number)) else { continue };
-            let scale = 2f64.powi(-value.fraction);
-            let reals = words.iter().map(|&word| (f64::from(word) * scale) as f32).collect();
-            let values = Tensor::from_f32(value.shape.clone(), reals);
-            let values = values.map_err(|_| self.unsupported("outputs of that shape"))?;
-            outputs.push(Output {
-                name: value.name.clone(),
-                values,
-                raw: words.iter().map(|&word| word.into()).collect(),
-            });
-        }
-        let steps = self.executable.plan.steps.iter().zip(&ran.extremes).filter(|(_, count)| **count > 0);
-        let layers: Vec<Saturation> =
-            steps.map(|(step, &count)| Saturation { layer: step.name.clone(), count }).collect();
-        let results = ran.extremes.iter().sum();
-        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, results, layers } })
+        let runner = Runner::new(&self.executable, revision, options.unset);
+        options.repeat(|| self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated))
+    }
+
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        Ok(self.findings())
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
@@ -179,7 +209,7 @@ impl Compiled for Model {
         Ok(TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
             model: MODEL.to_owned(),
-            assumptions: vec!["input buffers are filled and read between calls, in no time".to_owned()],
+            assumptions: self.assumptions(),
             notes: vec!["operations are words that a dpu works on".to_owned()],
             milliseconds: None,
             clock_mhz: None,
@@ -198,6 +228,16 @@ impl Compiled for Model {
 }
 
 impl Model {
+    /// What cycles are told under.
+    fn assumptions(&self) -> Vec<String> {
+        let skew = self.executable.fabric.options.call_skew;
+        let columns =
+            format!("a column starts {skew} cycle after the one before, and its end comes back as late");
+        let buffers = "input buffers are filled and read between calls, in no time".to_owned();
+        let is_late = skew > 0 && self.executable.columns.len() > 1;
+        std::iter::once(buffers).chain(is_late.then_some(columns)).collect()
+    }
+
     /// Where time goes, by kernel.
     fn kinds(&self, total: u64) -> Vec<KindTime> {
         let mut calls = vec![0_u64; self.executable.kernels.len()];

@@ -5,18 +5,20 @@ use std::io::Write;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    Compiled, Inputs, KindTime, MemoryReport, Output, Port, PortError, ProgramReport, Roofline, RunOptions,
-    RunResult, Saturations, TargetError, TimeOptions, TimeReport, UnitTime,
+    Compiled, Finding, Inputs, KindTime, MemoryReport, Output, Port, PortError, ProgramReport, Roofline,
+    RunOptions, RunResult, Saturations, TargetError, TimeOptions, TimeReport, UnitTime,
 };
 
+use super::meant;
 use crate::activity::{Counts, Table, Timeline, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
-use crate::check::lints;
+use crate::check::{findings, lints};
 use crate::component::Component;
 use crate::exec::saturate;
 use crate::fabric::{ROW_WORDS, Row};
 use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
+use crate::revision::Revision;
 
 /// A program and where its tensors lie.
 pub(super) struct DrraProgram {
@@ -28,16 +30,31 @@ impl DrraProgram {
         Self { artifact }
     }
 
-    fn machine(&self, image: &Image) -> Result<Machine, TargetError> {
+    fn machine(&self, revision: Revision) -> Result<Machine, TargetError> {
         let Artifact { fabric, program, .. } = &self.artifact;
-        let mut machine = Machine::new(fabric, program).map_err(TargetError::failed)?;
-        machine.set_input(image).map_err(TargetError::failed)?;
-        Ok(machine)
+        let mut fabric = fabric.clone();
+        fabric.options.revision = revision;
+        Machine::new(&fabric, program).map_err(TargetError::failed)
+    }
+
+    /// A tensor out of the output buffer. Errors: words that nobody wrote, when that is asked.
+    fn output(&self, machine: &Machine, binding: &Binding) -> Result<Output, TargetError> {
+        let mut raw: Vec<i32> = Vec::new();
+        for row in binding.row as usize..(binding.row + binding.rows) as usize {
+            if let Some(fault) = machine.unwritten(row, ROW_WORDS) {
+                return Err(TargetError::failed(fault));
+            }
+            raw.extend(machine.output.read(row).map_err(TargetError::failed)?.map(i32::from));
+        }
+        let values = raw.iter().map(|value| *value as f32).collect();
+        let values = Tensor::from_f32(shape(binding), values).map_err(|_| self.unsupported("run"))?;
+        Ok(Output { name: binding.name.clone(), values, raw })
     }
 
     /// A run for its time, which does not depend on what the tensors hold.
     fn observe(&self, observer: &mut impl Observer) -> Result<Run, TargetError> {
-        let mut machine = self.machine(&self.artifact.image)?;
+        let mut machine = self.machine(self.artifact.fabric.options.revision)?;
+        machine.set_input(&self.artifact.image).map_err(TargetError::failed)?;
         machine.run(DEFAULT_LIMIT, observer).map_err(TargetError::failed)
     }
 
@@ -92,6 +109,7 @@ impl Compiled for DrraProgram {
         let Artifact { name, fabric_name, fabric, program, .. } = &self.artifact;
         let ops = program.decode(fabric).unwrap_or_default();
         let warnings = lints(fabric, &ops).into_iter().map(|(at, lint)| format!("{at}: {lint}"));
+        let warnings = fabric.unreleased().into_iter().chain(warnings);
         let longest = program.cells.values().map(Vec::len).max().unwrap_or(0) as u64;
         let depth = fabric.cells.iter().map(|cell| cell.iram_words).min().unwrap_or(0) as u64;
         let iram = MemoryReport { maximum: longest, aggregate: program.instructions() as u64, depth };
@@ -117,21 +135,23 @@ impl Compiled for DrraProgram {
         self.artifact.outputs.iter().map(port).collect()
     }
 
-    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
+        let revision = self.artifact.fabric.options.revision;
+        let revision = meant(revision, options.meaning, || self.lint().unwrap_or_default())?;
         let (image, saturated) = self.image(inputs)?;
-        let mut machine = self.machine(&image)?;
-        machine.run(DEFAULT_LIMIT, &mut ()).map_err(TargetError::failed)?;
-        let rows = machine.output_image();
-        let output = |binding: &Binding| {
-            let rows = (binding.row..binding.row + binding.rows)
-                .map(|row| rows.get(&row).copied().unwrap_or_default());
-            let raw: Vec<i32> = rows.flatten().map(i32::from).collect();
-            let values = raw.iter().map(|value| *value as f32).collect();
-            let values = Tensor::from_f32(shape(binding), values).map_err(|_| self.unsupported("run"))?;
-            Ok(Output { name: binding.name.clone(), values, raw })
-        };
-        let outputs = self.artifact.outputs.iter().map(output).collect::<Result<_, TargetError>>()?;
-        Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, ..Saturations::default() } })
+        let mut machine = self.machine(revision)?;
+        machine.unset(options.unset);
+        options.repeat(|| {
+            machine.set_input(&image).map_err(TargetError::failed)?;
+            machine.run(DEFAULT_LIMIT, &mut ()).map_err(TargetError::failed)?;
+            let outputs = self.artifact.outputs.iter().map(|binding| self.output(&machine, binding));
+            let saturations = Saturations { inputs: saturated, ..Saturations::default() };
+            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+        })
+    }
+
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        findings(&self.artifact.fabric, &self.artifact.program).map_err(TargetError::failed)
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {

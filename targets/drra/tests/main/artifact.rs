@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use npukit_drra::Drra;
+use npukit_drra::Revision;
 use npukit_drra::artifact::Model;
 use npukit_drra::artifact::model::{read, write};
 use npukit_drra::config::preset;
-use npukit_drra::isa::Encoding;
 use npukit_drra::lower::{Executable, lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
@@ -15,6 +15,8 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use crate::run::checked;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -66,7 +68,7 @@ fn a_compiled_model_is_read_again() {
     let (executable, files) = (&*SMALL, files(&SMALL));
     let loaded = load(&files).unwrap();
     let words = numbers(&[2, 20]).as_f32().unwrap().iter().map(|&x| x as i16).collect();
-    let ran = executable.run(&[words]).unwrap();
+    let ran = checked(executable, &[words]);
     let result = loaded.run(&inputs()).unwrap();
     let expected: Vec<i32> = ran.values[executable.plan.outputs[0]].iter().map(|&word| word.into()).collect();
     assert_eq!(result.outputs[0].raw, expected);
@@ -83,7 +85,7 @@ fn a_compiled_model_is_read_again() {
 fn programs_in_the_later_encoding_are_read_again() {
     let mut executable = SMALL.clone();
     let released = files(&executable);
-    executable.fabric.options.encoding = Encoding::Later;
+    executable.fabric = executable.fabric.of_revision(Revision::Later);
     let later = files(&executable);
     assert_ne!(later["m_0.bin"], released["m_0.bin"]);
     let raw = |files: &Files| load(files).unwrap().run(&inputs()).unwrap().outputs[0].raw.clone();
@@ -111,10 +113,10 @@ fn what_is_wrong_is_told_with_its_place() {
         ("m.arch.json: EOF", told("m.arch.json", &|bytes| bytes.truncate(300))),
         ("m.constants.bin: 1 bytes; the plan has", told("m.constants.bin", &|bytes| bytes.truncate(1))),
         ("m_0.bin: line 2: `01` is neither", told("m_0.bin", &|bytes| *bytes = b"cell 0 0\n01\n".to_vec())),
-        ("m_0.bin: takes 1 cycles; the plan says", told("m_0.bin", &|bytes| bytes.clear())),
+        ("m_0.bin: takes 3 cycles; the plan says", told("m_0.bin", &|bytes| bytes.clear())),
         ("m_0.bin: byte 0 is not UTF-8", told("m_0.bin", &|bytes| bytes[0] = 0xff)),
         ("m_0.bin: there is no cell (9, 0)", told("m_0.bin", &|bytes| bytes[5] = b'9')),
-        ("this npukit reads `npukit-drra-1`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
+        ("this npukit reads `npukit-drra-2`", plan(&|p| p["format"] = json!("npukit-drra-9"))),
         ("unknown field `colour`", plan(&|p| p["colour"] = json!(1))),
         ("an input or output is value 99; there are", plan(&|p| p["plan"]["inputs"] = json!([99]))),
         ("`product`: its result is value 99", plan(&|p| p["plan"]["steps"][0]["result"] = json!(99))),

@@ -1,7 +1,7 @@
 //! Architectures that are refused, and what is said.
 
+use npukit_drra::Revision;
 use npukit_drra::config::{PRESETS, from_json, preset, to_json};
-use npukit_drra::isa::Encoding;
 use serde_json::{Value, json};
 
 fn arch() -> Value {
@@ -129,9 +129,8 @@ fn huge_fabrics_are_refused() {
 #[test]
 fn elaborated_architectures_are_the_same_fabrics() {
     for (name, _, _) in PRESETS {
-        let mut fabric = preset(name).unwrap();
-        fabric.options.call_skew = 1;
-        fabric.options.encoding = Encoding::Later;
+        let mut fabric = preset(name).unwrap().of_revision(Revision::Later);
+        fabric.options.call_skew = 3;
         fabric.cells[0].iram_words = 7;
         assert_eq!(from_json(&to_json(&fabric).to_string()), Ok(fabric));
     }

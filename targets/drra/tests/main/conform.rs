@@ -10,7 +10,7 @@ use crate::golden;
 /// How many cases of each kind of file passed.
 #[test]
 fn all_golden_vectors_pass() {
-    let (mut encodings, mut patterns, mut programs) = (0, 0, 0);
+    let (mut encodings, mut patterns, mut released, mut programs) = (0, 0, 0, 0);
     for entry in std::fs::read_dir(golden::folder()).unwrap() {
         let path = entry.unwrap().path();
         let none =
@@ -24,6 +24,7 @@ fn all_golden_vectors_pass() {
         match name.as_str() {
             "encoding.json" => encodings += cases.len(),
             "agu_patterns.json" => patterns += cases.len(),
+            "released_kernels.json" => released += cases.len(),
             _ => programs += cases.len(),
         }
         for case in cases {
@@ -31,7 +32,7 @@ fn all_golden_vectors_pass() {
             assert_eq!(case.check(), Outcome::Passed, "{name}: {case_name}");
         }
     }
-    assert_eq!((encodings, patterns, programs), (53, 113, 13));
+    assert_eq!((encodings, patterns, released, programs), (53, 113, 14, 13));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 
 use crate::artifact::reloaded;
+use crate::run::checked;
 
 fn fabric(name: &str, extensions: bool) -> Fabric {
     let mut fabric = preset(name).unwrap();
@@ -46,7 +47,7 @@ fn cycles(fabric: &Fabric, (graph, inputs): &(Graph, Vec<Tensor>)) -> u64 {
     let executable = reloaded(&Executable::new(fabric, plan).unwrap());
     let integers: Vec<Vec<i16>> =
         inputs.iter().map(|one| one.as_f32().unwrap().iter().map(|&x| x as i16).collect()).collect();
-    let ran = executable.run(&integers).unwrap();
+    let ran = checked(&executable, &integers);
     let expected = evaluate(graph, inputs).unwrap();
     for (number, expected) in executable.plan.outputs.iter().zip(&expected) {
         let found: Vec<f32> = ran.values[*number].iter().map(|&word| word.into()).collect();

@@ -5,10 +5,10 @@ use npukit_drra::check::lints;
 use npukit_drra::config::{from_short, preset};
 use npukit_drra::fault::{Fault, FaultKind};
 use npukit_drra::machine::{LoadError, Machine, Run};
-use npukit_drra::{Fabric, Program};
+use npukit_drra::{Fabric, Program, Revision};
 
 fn single() -> Fabric {
-    from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap()
+    from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap().of_revision(Revision::Seed)
 }
 
 fn program(fabric: &Fabric, text: &str) -> Program {
@@ -122,7 +122,9 @@ fn what_no_source_defines_is_refused() {
         assert!(found.contains(told), "{text}: {found}");
         assert!(found.contains("cell (0, 0), instruction 0"), "{found}");
     }
-    let top = from_short("3x1: top=[swb,iosram_top] mid=[swb] btm=[swb,iosram_btm]").unwrap();
+    let top = from_short("3x1: top=[swb,iosram_top] mid=[swb] btm=[swb,iosram_btm]")
+        .unwrap()
+        .of_revision(Revision::Seed);
     assert!(refused(&top, "dsu(slot=1, port=output_buffer)").contains("slot 1 (iosram_top) has no port 1"));
 }
 

@@ -13,6 +13,7 @@ use npukit_numeric::{ElementType, Tensor};
 use crate::shared::shared;
 
 use crate::artifact::reloaded;
+use crate::run::checked;
 
 const MLP: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_mlp.onnx");
 const IMAGES: &[u8] = include_bytes!("../../../../crates/npukit/assets/digits_images.npy");
@@ -29,12 +30,16 @@ fn compile(fabric: &Fabric, graph: &Graph, samples: &[Tensor]) -> Executable {
     Executable::new(fabric, plan).unwrap()
 }
 
+/// The integers of the only input.
+fn words(executable: &Executable, sample: &Tensor) -> Vec<i16> {
+    let fraction = executable.plan.values[executable.plan.inputs[0]].fraction;
+    sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction)).collect()
+}
+
 /// The real values of the only output, and the cycles.
 fn run(executable: &Executable, sample: &Tensor) -> (Vec<f32>, u64) {
     let value = |number: usize| &executable.plan.values[number];
-    let fraction = value(executable.plan.inputs[0]).fraction;
-    let words = sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction)).collect();
-    let ran = executable.run(&[words]).unwrap();
+    let ran = executable.run(&[words(executable, sample)]).unwrap();
     let output = executable.plan.outputs[0];
     let scale = 2f32.powi(-value(output).fraction);
     (ran.values[output].iter().map(|&word| f32::from(word) * scale).collect(), ran.cycles.iter().sum())
@@ -73,6 +78,7 @@ fn the_digits_perceptron_is_as_good_as_in_float() {
         right(&|image| largest(evaluate(&graph, std::slice::from_ref(image)).unwrap()[0].as_f32().unwrap()));
     for (name, fabric) in fabrics() {
         let executable = compile(&fabric, &graph, &samples(CALIBRATION));
+        checked(&executable, &[words(&executable, &images[0])]);
         let fixed = right(&|image| largest(&run(&executable, image).0));
         let cycles: u64 = executable.cycles().iter().sum();
         eprintln!("digits perceptron, {name}: {fixed:.4}, float {float:.4}, {cycles} cycles a digit");
@@ -104,7 +110,7 @@ fn a_product_of_two_inputs_needs_no_extension() {
             sample.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction(*number))).collect()
         };
         let given: Vec<Vec<i16>> = executable.plan.inputs.iter().zip(&samples).map(words).collect();
-        let ran = executable.run(&given).unwrap();
+        let ran = checked(&executable, &given);
         let output = executable.plan.outputs[0];
         let scale = 2f32.powi(-fraction(output));
         let expected = evaluate(&graph, &samples).unwrap();

@@ -12,6 +12,7 @@ use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Config, Target};
 
 use crate::artifact::reloaded;
+use crate::run::checked;
 
 fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
     let mut fabric = preset(name).unwrap();
@@ -68,7 +69,7 @@ fn error(fabric: &Fabric, graph: &Graph, size: f32) -> Result<(f64, u64), String
             values.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction(number))).collect()
         })
         .collect();
-    let ran = executable.run(&given).unwrap();
+    let ran = checked(&executable, &given);
     assert_eq!(ran.cycles, executable.cycles(), "kernels take the cycles their schedules say");
     let (mut error, mut largest) = (0_f64, 1e-9_f64);
     for (&number, expected) in executable.plan.outputs.iter().zip(evaluate(graph, &sample(3)).unwrap()) {

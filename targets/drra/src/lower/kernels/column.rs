@@ -1,9 +1,14 @@
 //! What all kernels have in a column: routes, links, the dpu's configuration, and the way out.
 
-use super::writer::{Writer, addresses, events};
+use super::writer::{self, Writer, addresses, events};
 use super::{Bases, Work};
+use crate::component::Component;
+use crate::epoch::Rep;
 use crate::fabric::{Direction, ROW_WORDS};
 use crate::lower::column::Column;
+
+/// Levels that resets and counts may take.
+const MOST_LEVELS: u32 = 3;
 
 /// The operations that configure a column once: `route_in`, `route_mid`, `route_out`, `links`, `compute`.
 pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operands: usize) {
@@ -33,34 +38,87 @@ pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operan
     writer.constraint("@compute <= @read_a");
 }
 
-/// The way out of `results`, one every `period` cycles after `read_a` begins: `keep` them as words, `read` them as
-/// rows, `store` those in the memory below, and out through `output_r` and `output_w`.
-pub(super) fn results(writer: &mut Writer, column: &Column, bases: Bases, results: usize, period: usize) {
+/// The way out of `results`, one every `period` cycles after `read_a` begins, of which the last `spare` do not count:
+/// `keep` them as words, `read` them as rows, `store` those in the memory below, and out through `output_r` and
+/// `output_w`.
+pub(super) fn results(
+    writer: &mut Writer,
+    column: &Column,
+    bases: Bases,
+    results: usize,
+    (period, spare): (usize, usize),
+) {
     let (first, rows) = (results.min(ROW_WORDS), results.div_ceil(ROW_WORDS));
-    let (between, c) = (period - 1, column.files[2]);
-    let row = ROW_WORDS * period - 1;
-    writer.rop("keep", column.mid, (c, 0), &addresses(0, &[(first, 1, between), (rows, 0, between)]));
-    writer.rop("read", column.mid, (c, 3), &addresses(0, &[(rows, 0, row)]));
-    writer.rop("store", column.bottom, (column.output + 1, 2), &addresses(0, &[(rows, 0, row)]));
-    writer.rop("output_r", column.bottom, (column.output, 3), &addresses(0, &[(rows, 0, row)]));
-    writer.rop("output_w", column.bottom, (column.output, 1), &addresses(bases.output, &[(rows, 1, row)]));
+    let c = column.files[2];
+    let words = Spaced::new(column, if results > 1 { period } else { 1 });
+    let row = Spaced::new(column, if rows > 1 { ROW_WORDS * period } else { 1 });
+    let keep = words.levels(&[(first, 1), (rows, 0)]);
+    writer.rop("keep", column.mid, (c, 0), &addresses(0, &keep));
+    writer.rop("read", column.mid, (c, 3), &addresses(0, &row.levels(&[(rows, 0)])));
+    writer.rop("store", column.bottom, (column.output + 1, 2), &addresses(0, &row.levels(&[(rows, 0)])));
+    writer.rop("output_r", column.bottom, (column.output, 3), &addresses(0, &row.levels(&[(rows, 0)])));
+    let output = addresses(bases.output, &row.levels(&[(rows, 1)]));
+    writer.rop("output_w", column.bottom, (column.output, 1), &output);
     // The sum of a cycle is there in the next. A row is complete after 16 words, and read before the next word
     // takes the place of its first: in that very cycle at the latest.
-    writer.constraint(&format!("@keep == @read_a + {period}"));
-    writer.constraint(&format!("@read == @read_a + {}", first * period + 1));
+    writer.constraint(&format!("@keep + {} == @read_a + {}", words.lead, period - spare));
+    writer.constraint(&format!("@read + {} == @read_a + {}", row.lead, first * period - spare + 1));
     writer.constraint("@store == @read");
     writer.constraint("@output_r == @store + 1");
     writer.constraint("@output_w == @output_r");
 }
 
-/// Resets and counts, where the mode asks for them.
+/// Addresses that come every so many cycles, where the delay of a level may be too short for that: then each comes
+/// several times, and what it does last is what stays.
+struct Spaced {
+    /// How often each comes in place, and the delay between.
+    repeats: (usize, usize),
+    /// The delay from the last time to the next address.
+    delay: usize,
+    /// Cycles from the first time to the last.
+    lead: usize,
+}
+
+impl Spaced {
+    /// Addresses of a register file or memory, every `period` cycles.
+    fn new(column: &Column, period: usize) -> Self {
+        let most = longest_delay(column, Component::Rf);
+        let between = period - 1;
+        let more = between.saturating_sub(most).div_ceil(most + 1);
+        let stride = between.saturating_sub(most).div_ceil(more.max(1));
+        let lead = more * stride;
+        Self { repeats: (more + 1, stride.saturating_sub(1)), delay: between - lead, lead }
+    }
+
+    /// The levels of such addresses.
+    fn levels(&self, levels: &[(usize, i64)]) -> Vec<writer::Rep> {
+        let own = levels.iter().map(|&(iter, step)| (iter, step, self.delay));
+        std::iter::once((self.repeats.0, 0, self.repeats.1)).chain(own).collect()
+    }
+}
+
+/// The longest delay that a level of a component has.
+fn longest_delay(column: &Column, component: Component) -> usize {
+    let [.., (_, _, longest)] = Rep::limits(column.revision, component);
+    usize::try_from(longest).unwrap_or(usize::MAX)
+}
+
+/// Resets and counts, where the mode asks for them. What comes after the last result does no harm.
 pub(super) fn accumulation(writer: &mut Writer, column: &Column, work: Work, results: usize, period: usize) {
-    if work.accumulates() {
-        writer.rop("reset", column.mid, (column.dpu, 1), &events(&[(results, period - 1)]));
+    if work.accumulates() && results > 1 && period > longest_delay(column, Component::Dpu) + 1 {
+        // No level reaches from a result to the next. The activation resets, too, in a cycle that does not count.
+        for number in 0..results {
+            writer.rop(&format!("reset{number}"), column.mid, (column.dpu, 1), "evt");
+            writer.constraint(&format!("@reset{number} == @read_a + {}", number * period));
+        }
+    } else if work.accumulates() {
+        let times = Rep::countable(results, 0, Component::Dpu, column.revision, MOST_LEVELS);
+        writer.rop("reset", column.mid, (column.dpu, 1), &events(&[(times, period - 1)]));
         writer.constraint("@reset == @read_a");
     }
     if work.counts() {
-        writer.rop("count", column.mid, (column.dpu, 0), &events(&[(results * period, 0)]));
+        let times = Rep::countable(results * period, 0, Component::Dpu, column.revision, MOST_LEVELS);
+        writer.rop("count", column.mid, (column.dpu, 0), &events(&[(times, 0)]));
         writer.constraint("@count == @read_a");
     }
 }

@@ -53,6 +53,6 @@ impl Nest {
         writer.constraint("@read_b == @read_a");
         configure(writer, column, self.work, 2);
         accumulation(writer, column, self.work, self.results, self.period);
-        results(writer, column, bases, self.results, self.period);
+        results(writer, column, bases, self.results, (self.period, 0));
     }
 }

@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::column::{accumulation, configure, results};
 use super::writer::{Writer, addresses};
 use super::{Bases, Work};
+use crate::component::Component;
+use crate::epoch::Rep;
 use crate::fabric::ROW_WORDS;
 use crate::lower::column::Column;
+use crate::revision::Revision;
 
 /// A kernel for words that stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,6 +27,9 @@ pub struct Stream {
     pub words: usize,
     /// Words each result is made of.
     pub period: usize,
+    /// Of those, zeros at the end that do not count: the activation of a reset forgets what was summed before it.
+    #[serde(default)]
+    pub spare: usize,
 }
 
 /// Operands of a stream.
@@ -47,20 +53,13 @@ impl Stream {
         }
     }
 
-    /// Rows of each operand that streams. Two rows in turn are filled in pairs.
-    pub const fn rows(&self) -> usize {
+    /// Rows of each operand that streams: as many as levels count. Two rows in turn are filled in pairs.
+    pub fn rows(&self, revision: Revision) -> usize {
+        let countable = |rows| Rep::countable(rows, 1, Component::Rf, revision, 2);
         let rows = self.words.div_ceil(ROW_WORDS);
         match self.operands {
-            Operands::Pair if rows > 1 => rows.next_multiple_of(2),
-            _ => rows,
-        }
-    }
-
-    /// Rows of the input buffer that stream through.
-    pub const fn input_rows(&self) -> usize {
-        match self.operands {
-            Operands::Pair => 2 * self.rows(),
-            _ => self.rows(),
+            Operands::Pair if rows > 1 => 2 * countable(rows.div_ceil(2)),
+            _ => countable(rows),
         }
     }
 
@@ -80,7 +79,7 @@ impl Stream {
         self.read(writer, column);
         configure(writer, column, self.work, operands);
         accumulation(writer, column, self.work, self.results(), self.period);
-        results(writer, column, bases, self.results(), self.period);
+        results(writer, column, bases, self.results(), (self.period, self.spare));
     }
 
     /// The rows that stay, before the others: `input_ra`, `input_wa`, `feed_a`, `write_a`.
@@ -102,7 +101,7 @@ impl Stream {
 
     /// The rows that stream: `input_r`, `input_w`, `feed`, `write_a`, `write_b`.
     fn arrive(&self, writer: &mut Writer, column: &Column, bases: Bases) {
-        let ([a, b, _], rows) = (column.files, self.rows());
+        let ([a, b, _], rows) = (column.files, self.rows(column.revision));
         let every = |step: i64| match self.operands {
             Operands::Pair => vec![(2, step, 0), (rows, 2 * step, ROW_WORDS - 2)],
             _ => vec![(rows, step, ROW_WORDS - 1)],
@@ -137,12 +136,15 @@ impl Stream {
 
     /// Words to the dpu: `read_a`, `read_b`.
     fn read(&self, writer: &mut Writer, column: &Column) {
-        let ([a, b, _], rows) = (column.files, self.rows());
+        let ([a, b, _], rows) = (column.files, self.rows(column.revision));
         let single = addresses(0, &[(ROW_WORDS, 1, 0), (rows, 0, 0)]);
         let first = match self.operands {
             Operands::One => single.clone(),
             Operands::Pair => addresses(0, &[(ROW_WORDS * rows.min(2), 1, 0), (rows / 2, 0, 0)]),
-            Operands::Stationary => addresses(0, &[(self.period, 1, 0), (self.results(), 0, 0)]),
+            Operands::Stationary => {
+                let results = Rep::countable(self.results(), 0, Component::Rf, column.revision, 2);
+                addresses(0, &[(self.period, 1, 0), (results, 0, 0)])
+            }
         };
         writer.rop("read_a", column.mid, (a, 1), &first);
         if self.operands != Operands::One {

@@ -1,0 +1,53 @@
+//! [`of_circuit`]: what the released circuit makes of an instruction that the seed's text says otherwise.
+
+use super::lint::Lint;
+use crate::component::Component;
+use crate::fabric::Cell;
+use crate::op::{Op, ResourceOp};
+use crate::revision::{Repx, Revision};
+
+/// Everything that is so, whenever the instruction is executed.
+pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {
+    match op {
+        Op::Brn { .. } => vec![Lint::Branch],
+        Op::Resource { slot, op } => {
+            let component = cell.component_at(slot);
+            component.map(|component| of_port(cell, (slot, component), op)).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn of_port(cell: &Cell, (slot, component): (u8, Component), op: ResourceOp) -> Vec<Lint> {
+    let widths = Revision::Released.widths(component);
+    match op {
+        ResourceOp::Open { base, .. } if component == Component::Rf && base != 0 => {
+            vec![Lint::FirstAddress { component, base }]
+        }
+        ResourceOp::Rep { port, iter, step, delay } => {
+            let narrow = |field, value: u8, bits: u32| {
+                let (value, kept) = (u32::from(value), u32::from(value) & ((1 << bits) - 1));
+                (value != kept).then_some(Lint::Narrow { component, field, value, bits, kept })
+            };
+            let wide = size(cell, slot, port) > 1 << widths.step;
+            let negative = (step < 0 && wide).then_some(Lint::NegativeStep { step });
+            let narrow = [narrow("iter", iter, widths.iter), narrow("delay", delay, widths.delay)];
+            narrow.into_iter().chain([negative]).flatten().collect()
+        }
+        ResourceOp::Repx { iter, delay, .. } => match Revision::Released.repx(component) {
+            Repx::NextLevel => vec![Lint::NextLevel { component }],
+            // Where fields are as wide as in the text the same comes of it.
+            Repx::Extends if widths == Revision::Seed.widths(component) || (iter, delay) == (0, 0) => {
+                Vec::new()
+            }
+            Repx::Extends => vec![Lint::HighParts { component, widths }],
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Addresses that a port can have.
+fn size(cell: &Cell, slot: u8, port: u8) -> u32 {
+    let ports = cell.resources.iter().flat_map(|part| part.ports());
+    ports.into_iter().find(|(of, known, _)| (*of, *known) == (slot, port)).map_or(0, |(_, _, size)| size)
+}

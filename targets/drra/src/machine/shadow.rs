@@ -1,0 +1,274 @@
+//! [`Shadow`]: which words nobody has written, beside a run that faults where one of them is used.
+//!
+//! A word that a dpu reads, and a word that its driver takes out of the output buffer, must have been written. Rows
+//! may carry words on that were not, as long as nobody uses them; where such a word began its way is remembered. The
+//! addresses of a cycle say all of it: values do not matter.
+
+use std::collections::BTreeMap;
+
+use super::Machine;
+use crate::exec::{iosram, rf};
+use crate::fabric::ROW_WORDS;
+use crate::fault::{Fault, FaultKind};
+use crate::state::{Bulk, CellState, Iosram, NO_SLOT, Rf};
+
+/// Every word of a row.
+const ALL: u16 = u16::MAX;
+
+/// Words of a row that nobody wrote, a bit each, and the number of the place where they were passed on first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unwritten {
+    words: u16,
+    origin: Option<usize>,
+}
+
+/// What is not written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadow {
+    cells: Vec<CellShadow>,
+    output: BTreeMap<usize, Unwritten>,
+    origins: Vec<Fault>,
+}
+
+/// The memories of a cell, row by row.
+#[derive(Clone, Debug)]
+struct CellShadow {
+    rfs: Vec<Vec<Unwritten>>,
+    iosrams: Vec<Vec<Unwritten>>,
+}
+
+/// A row, or a word of it, that is written in a cycle.
+struct Written {
+    cell: usize,
+    part: Bulk,
+    row: usize,
+    words: u16,
+    unwritten: Unwritten,
+}
+
+impl Shadow {
+    /// Nobody has written anything.
+    pub fn new(cells: &[CellState]) -> Self {
+        let none = |rows: usize| vec![Unwritten { words: ALL, origin: None }; rows];
+        let cell = |cell: &CellState| CellShadow {
+            rfs: cell.rfs.iter().map(|rf| none(rf.rows.len())).collect(),
+            iosrams: cell.iosrams.iter().map(|part| none(part.rows.len())).collect(),
+        };
+        Self { cells: cells.iter().map(cell).collect(), ..Self::default() }
+    }
+
+    fn rows(&mut self, cell: usize, part: Bulk) -> Option<&mut Vec<Unwritten>> {
+        let cell = self.cells.get_mut(cell)?;
+        match part {
+            Bulk::None => None,
+            Bulk::Rf(number) => cell.rfs.get_mut(usize::from(number)),
+            Bulk::Iosram(number) => cell.iosrams.get_mut(usize::from(number)),
+        }
+    }
+
+    /// A row as it is passed on: what was not written and comes from nowhere else comes from `origin`.
+    fn read(
+        &mut self,
+        cell: usize,
+        part: Bulk,
+        row: usize,
+        origin: impl FnOnce(usize) -> Fault,
+    ) -> Unwritten {
+        let found = self.rows(cell, part).and_then(|rows| rows.get(row).copied()).unwrap_or_default();
+        match found {
+            Unwritten { words: 0, .. } | Unwritten { origin: Some(_), .. } => found,
+            Unwritten { words, origin: None } => self.nothing(words, origin(words.trailing_zeros() as usize)),
+        }
+    }
+
+    /// Words that come from nowhere.
+    fn nothing(&mut self, words: u16, origin: Fault) -> Unwritten {
+        self.origins.push(origin);
+        Unwritten { words, origin: Some(self.origins.len() - 1) }
+    }
+}
+
+impl Machine {
+    /// Why the first `count` words of a row of the output buffer cannot be taken; none when all were written, or when
+    /// nobody asked.
+    pub fn unwritten(&self, row: usize, count: usize) -> Option<Fault> {
+        let shadow = self.shadow.as_ref()?;
+        let wanted = if count >= ROW_WORDS { ALL } else { (1 << count) - 1 };
+        match shadow.output.get(&row) {
+            None => Some(Fault::Output { row }),
+            Some(found) if found.words & wanted == 0 => None,
+            Some(found) => Some(
+                found
+                    .origin
+                    .and_then(|origin| shadow.origins.get(origin).cloned())
+                    .unwrap_or(Fault::Output { row }),
+            ),
+        }
+    }
+
+    /// Follows the words of a cycle, whose addresses are there and whose instructions are not executed yet.
+    ///
+    /// Errors: a dpu or a file reads a register that nobody wrote.
+    pub(super) fn follow(&mut self, cycle: u64, due: &[usize]) -> Result<(), Fault> {
+        let Some(mut shadow) = self.shadow.take() else { return Ok(()) };
+        let followed = self.follow_all(&mut shadow, cycle, due);
+        self.shadow = Some(shadow);
+        followed
+    }
+
+    fn follow_all(&self, shadow: &mut Shadow, cycle: u64, due: &[usize]) -> Result<(), Fault> {
+        let mut written = Vec::new();
+        for &index in due {
+            let Some(cell) = self.cells.get(index) else { continue };
+            for (number, rf) in (0..).zip(&cell.rfs) {
+                self.registers(shadow, (cycle, index), (number, rf), &mut written)?;
+            }
+            for (number, part) in (0..).zip(&cell.iosrams) {
+                self.memory(shadow, (cycle, index), (number, part), &mut written);
+            }
+        }
+        for Written { cell, part, row, words, unwritten } in written {
+            let place = shadow.rows(cell, part).and_then(|rows| rows.get_mut(row));
+            place.into_iter().for_each(|place| {
+                let left = place.words & !words;
+                let origin = if unwritten.words & words == 0 { place.origin } else { unwritten.origin };
+                *place = Unwritten { words: left | unwritten.words & words, origin };
+                if place.words == left && left == 0 {
+                    place.origin = None;
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn access(&self, (cycle, index): (u64, usize), slot: u8, port: u8, kind: FaultKind) -> Fault {
+        Fault::Access { cycle, place: self.fabric.place(index), slot, port, kind }
+    }
+
+    /// Words and rows of a register file.
+    fn registers(
+        &self,
+        shadow: &mut Shadow,
+        at: (u64, usize),
+        (number, rf): (u8, &Rf),
+        written: &mut Vec<Written>,
+    ) -> Result<(), Fault> {
+        let Some(cell) = self.cells.get(at.1) else { return Ok(()) };
+        let (slot, part, ports) = (rf.slot, Bulk::Rf(number), &cell.ports);
+        if let Some(register) = ports.address(slot, rf::WORD_READ) {
+            let row = shadow.rows(at.1, part).and_then(|rows| rows.get(register / ROW_WORDS).copied());
+            if row.is_some_and(|row| row.words >> (register % ROW_WORDS) & 1 == 1) {
+                return Err(self.access(at, slot, rf::WORD_READ, FaultKind::Unwritten { register }));
+            }
+        }
+        let bulk = ports.address(slot, rf::BULK_WRITE);
+        if let Some(row) = bulk {
+            let unwritten = self.arriving(shadow, at, slot, rf::BULK_WRITE);
+            written.push(Written { cell: at.1, part, row, words: ALL, unwritten });
+        }
+        if let Some(register) = ports.address(slot, rf::WORD_WRITE)
+            && bulk != Some(register / ROW_WORDS)
+        {
+            let words = 1 << (register % ROW_WORDS);
+            let unwritten = if gives_word(cell, cell.swb.source_of(slot)) {
+                Unwritten::default()
+            } else {
+                shadow.nothing(words, self.access(at, slot, rf::WORD_WRITE, FaultKind::NothingArrives))
+            };
+            written.push(Written { cell: at.1, part, row: register / ROW_WORDS, words, unwritten });
+        }
+        Ok(())
+    }
+
+    /// Rows of a memory with a buffer.
+    fn memory(
+        &self,
+        shadow: &mut Shadow,
+        at: (u64, usize),
+        (number, memory): (u8, &Iosram),
+        written: &mut Vec<Written>,
+    ) {
+        let Some(cell) = self.cells.get(at.1) else { return };
+        let (slot, part, ports) = (memory.slot, Bulk::Iosram(number), &cell.ports);
+        if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
+            let unwritten = match ports.address(slot, iosram::SRAM_READ) {
+                Some(from) => {
+                    let origin = |word| {
+                        let kind = FaultKind::UnwrittenRow { row: from, word };
+                        self.access(at, slot, iosram::SRAM_READ, kind)
+                    };
+                    shadow.read(at.1, part, from, origin)
+                }
+                None => {
+                    let kind = FaultKind::NothingArrives;
+                    shadow.nothing(ALL, self.access(at, slot, iosram::OUTPUT_BUFFER, kind))
+                }
+            };
+            shadow.output.insert(row, unwritten);
+        }
+        let bulk = ports.address(slot + 1, iosram::BULK_WRITE);
+        if let Some(row) = ports.address(slot, iosram::SRAM_WRITE) {
+            let unwritten = match ports.address(slot, iosram::INPUT_BUFFER) {
+                Some(from) if self.input.is_written(from) => Unwritten::default(),
+                Some(from) => {
+                    let kind = FaultKind::UnwrittenInput { row: from };
+                    shadow.nothing(ALL, self.access(at, slot, iosram::INPUT_BUFFER, kind))
+                }
+                None => {
+                    let kind = FaultKind::NothingArrives;
+                    shadow.nothing(ALL, self.access(at, slot, iosram::SRAM_WRITE, kind))
+                }
+            };
+            written.push(Written { cell: at.1, part, row, words: ALL, unwritten });
+        } else if let Some(row) = bulk {
+            let unwritten = self.arriving(shadow, at, slot + 1, iosram::BULK_WRITE);
+            written.push(Written { cell: at.1, part, row, words: ALL, unwritten });
+        }
+    }
+
+    /// The row that arrives at a slot, as [`Machine::incoming`] has it.
+    fn arriving(&self, shadow: &mut Shadow, at: (u64, usize), slot: u8, port: u8) -> Unwritten {
+        let side = self.cells.get(at.1).and_then(|cell| cell.swb.direction_of(slot));
+        let from = side.and_then(|side| {
+            let index = self.neighbours.get(at.1)?.get(side.index())?.as_ref().copied()?;
+            let cell = self.cells.get(index)?;
+            Some((index, cell, cell.swb.sender_of(side.opposite())?))
+        });
+        let found = from.and_then(|(index, cell, sender)| {
+            let part = cell.bulk.get(usize::from(sender)).copied().unwrap_or_default();
+            let (row, port) = outgoing(cell, part)?;
+            let origin = |word: usize| {
+                let kind = match part {
+                    Bulk::Rf(_) => FaultKind::Unwritten { register: row * ROW_WORDS + word },
+                    _ => FaultKind::UnwrittenRow { row, word },
+                };
+                self.access((at.0, index), sender, port, kind)
+            };
+            Some(shadow.read(index, part, row, origin))
+        });
+        found.unwrap_or_else(|| shadow.nothing(ALL, self.access(at, slot, port, FaultKind::NothingArrives)))
+    }
+}
+
+/// The row that leaves a part in this cycle, and by which port.
+fn outgoing(cell: &CellState, part: Bulk) -> Option<(usize, u8)> {
+    match part {
+        Bulk::None => None,
+        Bulk::Rf(number) => {
+            let slot = cell.rfs.get(usize::from(number))?.slot;
+            Some((cell.ports.address(slot, rf::BULK_READ)?, rf::BULK_READ))
+        }
+        Bulk::Iosram(number) => {
+            let slot = cell.iosrams.get(usize::from(number))?.slot;
+            let is_taken = cell.ports.address(slot, iosram::SRAM_READ).is_some();
+            let row = cell.ports.address(slot + 1, iosram::BULK_READ).filter(|_| !is_taken)?;
+            Some((row, iosram::BULK_READ))
+        }
+    }
+}
+
+/// Whether a word leaves that slot in this cycle. A dpu always gives one.
+fn gives_word(cell: &CellState, slot: u8) -> bool {
+    slot != NO_SLOT
+        && (cell.dpus.iter().any(|dpu| dpu.slot == slot) || cell.ports.address(slot, rf::WORD_READ).is_some())
+}

@@ -1,0 +1,289 @@
+//! The released circuit: what `npu lint` says of programs it computes otherwise, and how programs run on it.
+
+use std::collections::BTreeSet;
+
+use npukit_drra::config::preset;
+use npukit_drra::isa::Isa;
+use npukit_drra::machine::Machine;
+use npukit_drra::{Drra, Fabric, Program, Revision};
+use npukit_graph::op::{Dft, MatMul};
+use npukit_graph::{Graph, ValueInfo};
+use npukit_numeric::ElementType;
+use npukit_target::{
+    CompileOptions, Config, Finding, Instance, Meaning, RunOptions, Target, TargetError, Unset,
+};
+use serde_json::{Value, json};
+
+use crate::golden;
+
+fn instance(name: &str) -> Box<dyn Instance> {
+    Drra.instance(Config::Preset(name)).unwrap()
+}
+
+/// The words of a kernel or program of the golden vectors, as a file has them.
+fn bytes(kernel: &Value) -> Vec<u8> {
+    let mut text = String::new();
+    for cell in kernel["cells"].as_array().unwrap() {
+        text += &format!("cell {} {}\n", cell["row"], cell["col"]);
+        for word in cell["words"].as_array().unwrap() {
+            let word = word.as_str().unwrap().trim_start_matches("0x");
+            text += &format!("{:032b}\n", u32::from_str_radix(word, 16).unwrap());
+        }
+    }
+    text.into_bytes()
+}
+
+fn codes(findings: &[Finding]) -> BTreeSet<&'static str> {
+    findings.iter().filter(|finding| finding.is_error()).map(|finding| finding.code).collect()
+}
+
+/// What the circuit computed otherwise is found, and nothing else.
+#[test]
+fn kernels_that_came_out_wrong_are_found() {
+    let file = golden::json("released_kernels.json");
+    let (early, narrow, next) = ("early-configuration", "narrow-field", "repx-next-level");
+    for kernel in file["kernels"].as_array().unwrap() {
+        let expected: &[&str] = match kernel["name"].as_str().unwrap() {
+            "avg_mac_64x4" | "dft12_mac_16x24" | "digits_mlp_mac_10x33" => &[early],
+            "conv3_mac_64x27" | "mm64_mac_64x64" => &[early, next],
+            "digits_mlp_mac_32x65" => &[narrow, next],
+            "bn_mac_144x2" => &[narrow],
+            _ => &[],
+        };
+        let found = instance("3x1").lint("k.bin", &bytes(kernel)).unwrap();
+        assert_eq!(codes(&found), expected.iter().copied().collect(), "{}: {found:?}", kernel["name"]);
+    }
+}
+
+/// A finding names the instruction, counted over all cells.
+#[test]
+fn findings_name_instructions() {
+    let file = golden::json("released_kernels.json");
+    let kernel = &file["kernels"][1];
+    assert_eq!(kernel["name"], "avg_mac_64x4");
+    let found = instance("3x1").lint("k.bin", &bytes(kernel)).unwrap();
+    let early: Vec<&Finding> = found.iter().filter(|finding| finding.is_error()).collect();
+    assert_eq!(early[0].instruction, Some(9));
+    let told = "cell (0, 0), instruction 9: in cycle 9: slot 1, port 0, whose last address was in cycle 8, may be \
+                configured from cycle 10 on";
+    assert_eq!(early[0].message, told);
+    // The text says what it says.
+    let seed = instance("3x1+seed").lint("k.bin", &bytes(kernel)).unwrap();
+    assert_eq!(codes(&seed), BTreeSet::new());
+}
+
+/// Every way in which the circuit leaves the text is told in the assembler, with the line.
+#[test]
+fn the_assembler_warns_of_what_the_circuit_does() {
+    let cell = "cell (row=1, col=0)\n";
+    let top = "cell (row=0, col=0)\n";
+    for (place, text, code) in [
+        (cell, "evt(slot=4) rep(slot=4, iter=130)", "[narrow-field]"),
+        (cell, "evt(slot=4) rep(slot=4, iter=2, delay=64)", "delay=64 is delay=0 there"),
+        (cell, "evt(slot=4) rep(slot=4, iter=2) repx(slot=4, iter=1, step=0)", "[repx-high-parts]"),
+        (cell, "dsu(slot=1) rep(slot=1, iter=2) repx(slot=1, iter=1, step=0)", "[repx-next-level]"),
+        (cell, "dsu(slot=1, init_addr=4) rep(slot=1, iter=2)", "[first-address]"),
+        (top, "dsu(slot=1) rep(slot=1, iter=2, step=-1)", "step=-1 is 127 [negative-step]"),
+        (cell, "brn(reg=1)", "[no-branch]"),
+        (
+            cell,
+            "calc(mode=add, operand2=3, result=1) calc(mode=mul, operand1=1, operand2=2, result=1)",
+            "computes r1 = 0, not 6 [other-result]",
+        ),
+    ] {
+        let warnings = instance("3x1").assemble("k.asm", &format!("{place}{text}")).unwrap().warnings;
+        assert!(
+            warnings.iter().any(|told| told.contains(code) && told.contains("line 2")),
+            "{text}: {warnings:?}"
+        );
+        let seed = instance("3x1+seed").assemble("k.asm", &format!("{place}{text}")).unwrap().warnings;
+        assert!(!seed.iter().any(|told| told.contains(code)), "{text}: {seed:?}");
+    }
+}
+
+/// A manifest of a program's words, run as the options say.
+fn run(kernel: &Value, fabric: &str, options: RunOptions) -> Result<Vec<i32>, TargetError> {
+    let rows = json!([{ "name": "y", "row": 0, "rows": 2 }]);
+    let image: String = (0..1024_u32)
+        .map(|row| {
+            let word = |index: u32| ((row * 16 + index) * 7919 % 251) as i16 - 125;
+            let bits: String = (0..16).rev().map(|index| format!("{:016b}", word(index))).collect();
+            format!("{row} {bits}\n")
+        })
+        .collect();
+    let manifest =
+        json!({ "name": "k", "architecture": fabric, "program": "k.bin", "image": "i.bin", "outputs": rows });
+    let (manifest, words) = (manifest.to_string(), bytes(kernel));
+    let files = move |path: &str| {
+        Ok(match path {
+            "d/k.drra" => manifest.clone().into_bytes(),
+            "d/k.bin" => words.clone(),
+            _ => image.clone().into_bytes(),
+        })
+    };
+    let result = Drra.load("d/k.drra", &files)?.run_with(&Vec::new()[..], &options)?;
+    Ok(result.outputs[0].raw.clone())
+}
+
+/// Where circuit and text differ neither is chosen silently.
+#[test]
+fn what_differs_is_refused_unless_chosen() {
+    let file = golden::json("released_kernels.json");
+    let kernel = |name: &str| {
+        let kernels = file["kernels"].as_array().unwrap();
+        kernels.iter().find(|kernel| kernel["name"] == name).unwrap()
+    };
+    let wrong = kernel("bn_mac_144x2");
+    let meaning = |meaning| RunOptions { meaning, ..RunOptions::default() };
+    match run(wrong, "3x1", RunOptions::default()) {
+        Err(TargetError::Differs(findings)) => assert_eq!(codes(&findings), ["narrow-field"].into()),
+        other => panic!("{other:?}"),
+    }
+    let [text, circuit] =
+        [Meaning::Sequential, Meaning::Hardware].map(|one| run(wrong, "3x1", meaning(one)).unwrap());
+    assert_ne!(text, circuit);
+    let right = kernel("mul32_mult_32x1");
+    let all = [Meaning::Agreed, Meaning::Sequential, Meaning::Hardware];
+    let [a, b, c] = all.map(|one| run(right, "3x1", meaning(one)).unwrap());
+    assert!(a == b && b == c);
+}
+
+/// `vec_mult_32` with a wait that is changed.
+fn shortened(from: &str, to: &str) -> Value {
+    let mut program = golden::json("vec_mult_32.json");
+    let words = program["cells"][1]["words"].as_array_mut().unwrap();
+    let place = words.iter_mut().find(|word| word.as_str() == Some(from)).unwrap();
+    *place = json!(to);
+    program
+}
+
+/// Results that are read before they are there are zeros, or a fault that names the place.
+#[test]
+fn what_nobody_wrote_is_not_read() {
+    let poison = RunOptions { unset: Unset::Poison, ..RunOptions::default() };
+    let (program, fabric) = (golden::json("vec_mult_32.json"), "3x1");
+    assert_eq!(run(&program, fabric, poison).unwrap(), run(&program, fabric, RunOptions::default()).unwrap());
+    // The rows leave in cycles 46 and 47, eleven cycles too early, when the other cell does not take them.
+    let early = shortened("0x1000001f", "0x10000014");
+    assert!(run(&early, fabric, RunOptions::default()).is_ok(), "zeros");
+    let told = run(&early, fabric, poison).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "cycle 57, cell (2, 0), slot 2, port 2: takes what arrives in a cycle in which nothing is sent to it"
+    );
+    // Both cells too early: words 22 and on were not written.
+    let mut both = shortened("0x1000001f", "0x10000014");
+    let words = both["cells"][2]["words"].as_array_mut().unwrap();
+    let place = words.iter_mut().find(|word| word.as_str() == Some("0x10000030")).unwrap();
+    *place = json!("0x10000025");
+    let told = run(&both, fabric, poison).unwrap_err().to_string();
+    assert_eq!(told, "cycle 47, cell (1, 0), slot 3, port 3: register 23 is read, which nobody wrote");
+}
+
+/// A register that nobody wrote is not read by a dpu either.
+#[test]
+fn unwritten_registers_are_named() {
+    let fabric = preset("3x1").unwrap();
+    let text = "cell (row=1, col=0)\ndsu(slot=2, port=word_read) rep(slot=2, port=word_read, iter=3) act(ports=2, param=2)
+        wait(cycle=5) halt()";
+    let program = npukit_drra::asm::assemble(&fabric, "x", text).unwrap().program;
+    let mut machine = Machine::new(&fabric, &program).unwrap();
+    machine.unset(Unset::Poison);
+    let told = machine.run(1000, &mut ()).unwrap_err().to_string();
+    assert_eq!(told, "cycle 3, cell (1, 0), slot 2, port 1: register 0 is read, which nobody wrote");
+    machine.unset(Unset::Garbage(5));
+    assert!(machine.run(1000, &mut ()).is_ok());
+    assert_ne!(machine.cells()[1].rfs[1].rows[0], [0; 16]);
+}
+
+/// A graph of one node with inputs.
+fn graph(op: impl Into<npukit_graph::op::Op>, shapes: &[&[usize]]) -> Graph {
+    let mut graph = Graph::default();
+    let info = |shape: &[usize]| ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
+    let inputs =
+        shapes.iter().enumerate().map(|(index, shape)| graph.add_input(format!("x{index}"), info(shape)));
+    let inputs = inputs.collect::<Vec<_>>();
+    graph.outputs = graph.add_node("node", op.into(), inputs, &["y"]).unwrap();
+    graph
+}
+
+/// Levels and kernels that the text has and the circuit has not: split up, nested or spaced, and free of findings.
+#[test]
+fn compiled_programs_are_for_the_circuit() {
+    let dft = Dft { axis: 0, length: 64, inverse: false, onesided: false };
+    let graphs = [
+        graph(MatMul, &[&[1, 20], &[20, 4]]),
+        graph(MatMul, &[&[2, 70], &[70, 1]]),
+        graph(MatMul, &[&[6, 9], &[9, 6]]),
+        graph(MatMul, &[&[64, 64], &[64, 64]]),
+        graph(MatMul, &[&[9, 577], &[577, 3]]),
+        graph(dft, &[&[64, 2]]),
+    ];
+    for name in ["3x1", "3x1+f11", "3x2", "3x4"] {
+        for graph in &graphs {
+            let compiled = instance(name).compile(graph, &CompileOptions::default()).unwrap();
+            assert_eq!(compiled.lint().unwrap(), [], "{name}");
+        }
+    }
+}
+
+/// Columns start one after the other, and the end comes back as late: the plan's cycles are the circuit's.
+#[test]
+fn columns_start_one_after_the_other() {
+    let product = graph(MatMul, &[&[8, 64], &[64, 8]]);
+    let cycles = |name: &str| {
+        let compiled = instance(name).compile(&product, &CompileOptions::default()).unwrap();
+        let time = compiled.time(&Default::default()).unwrap();
+        let calls: u64 = time.kinds.iter().map(|kind| kind.vectors).sum();
+        (time.cycles["fabric"], calls)
+    };
+    for (name, more) in [("3x2", 2), ("3x4", 6)] {
+        let ((released, calls), (seed, same)) = (cycles(name), cycles(&format!("{name}+seed")));
+        assert_eq!(calls, same);
+        // A cycle more before rows stream: the memory's port is configured again.
+        assert_eq!(released, seed + more * calls, "{name}");
+    }
+}
+
+/// A revision is part of a fabric's file.
+#[test]
+fn files_state_their_revision() {
+    let released: Fabric = preset("3x2").unwrap();
+    assert_eq!((released.options.revision, released.options.call_skew), (Revision::Released, 1));
+    let seed = released.of_revision(Revision::Seed);
+    let file = npukit_drra::config::to_json(&seed);
+    assert_eq!(file["options"]["revision"], "seed");
+    assert_eq!(npukit_drra::config::from_json(&file.to_string()).unwrap(), seed);
+    let mut other = file.clone();
+    other["options"] = json!({ "revision": "seed", "encoding": "later" });
+    let told = npukit_drra::config::from_json(&other.to_string()).unwrap_err().to_string();
+    assert!(told.contains("revision `seed` has another encoding"), "{told}");
+    let revision = |name: &str| instance(name).config()["revision"]["name"].clone();
+    assert_eq!(["3x1", "3x1+seed", "3x1+later"].map(revision), ["released", "seed", "later"]);
+}
+
+/// Early configurations are erased as the circuit does it, which the runs on it show.
+#[test]
+fn an_early_configuration_is_erased() {
+    let fabric = preset("3x1").unwrap();
+    let rows = |gap: u32| {
+        let text = format!(
+            "cell (row=0, col=0)
+            dsu(slot=1, port=input_buffer) rep(slot=1, port=input_buffer, iter=2, step=1)
+            dsu(slot=1, port=sram_write) rep(slot=1, port=sram_write, iter=2, step=1) act(ports=5, param=1)
+            wait(cycle={gap}) dsu(slot=1, port=input_buffer, init_addr=8) rep(slot=1, port=input_buffer, iter=3)
+            dsu(slot=1, port=sram_write, init_addr=8) rep(slot=1, port=sram_write, iter=3) act(ports=5, param=1)
+            wait(cycle=5) halt()"
+        );
+        let program: Program = npukit_drra::asm::assemble(&fabric, "x", &text).unwrap().program;
+        let mut machine = Machine::new(&fabric, &program).unwrap();
+        machine.set_input(&(0..16).map(|row| (row, [row as i16 + 1; 16])).collect()).unwrap();
+        machine.run(1000, &mut ()).unwrap();
+        [8, 9, 10].map(|row| machine.cells()[0].iosrams[0].rows[row][0])
+    };
+    // Addresses in cycles 5 and 6. In L+1 `dsu` is lost, so that a lane of one address comes before the lane that the
+    // `rep` after it writes.
+    assert_eq!(rows(1), [9, 9, 10]);
+    assert_eq!(rows(2), [9, 10, 11]);
+    assert!(Isa::get().rows(npukit_drra::Component::Rf).len() == 4);
+}
