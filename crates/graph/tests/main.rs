@@ -3,6 +3,8 @@
 
 #[path = "main/absurd.rs"]
 mod absurd;
+#[path = "main/affine.rs"]
+mod affine;
 #[path = "main/conv.rs"]
 mod conv;
 #[path = "main/conv_transpose.rs"]

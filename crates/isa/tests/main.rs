@@ -136,6 +136,15 @@ fn signed_numbers_and_powers_have_their_own_encodings() {
     let word = row.encode(&[(-5i64).cast_unsigned(), 64]).unwrap();
     assert_eq!(word, Word::from_le_bytes(&[0xFB, 6]));
     assert_eq!(row.values(word), [(-5i64).cast_unsigned(), 64]);
+    for (value, stored) in [(-128i64, 0x80), (-127, 0x81), (-1, 0xFF), (0, 0), (126, 0x7E), (127, 0x7F)] {
+        let word = row.encode(&[value.cast_unsigned(), 2]).unwrap();
+        assert_eq!(word, Word::from_le_bytes(&[stored, 1]), "{value}");
+        assert_eq!(row.values(word)[0].cast_signed(), value);
+        assert_eq!(row.problems(word), []);
+    }
+    for value in [i64::MIN, -129, 128, i64::MAX] {
+        assert_eq!(row.encode(&[value.cast_unsigned(), 2]).unwrap_err().len(), 1, "{value}");
+    }
     let errors = row.encode(&[128, 48]).unwrap_err();
     let errors: Vec<String> = errors.iter().map(FieldError::to_string).collect();
     let expected = [

@@ -49,6 +49,7 @@ fn signs_powers_and_raw_words() {
         "@shift -5\n@shift 127\n@shape [14,14,64]\n@post act.relu, pool\n.word 0x0000000f ; no instruction\n"
     );
     assert_eq!(words(&listing), expected);
+    assert_eq!(words("@shift -128\n@shift 127\n@shift +127"), [0x2001, 0x1fc1, 0x1fc1]);
 }
 
 #[test]
