@@ -34,5 +34,3 @@ mod released;
 mod run;
 #[path = "main/scheduler.rs"]
 mod scheduler;
-#[path = "main/shared.rs"]
-mod shared;

@@ -10,11 +10,7 @@ mod bars;
 mod conform;
 #[path = "main/isa.rs"]
 mod isa;
-#[path = "main/lint.rs"]
-mod lint;
 #[path = "main/lower.rs"]
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
-#[path = "main/shared.rs"]
-mod shared;

@@ -24,8 +24,6 @@ mod machine;
 mod net;
 #[path = "main/room.rs"]
 mod room;
-#[path = "main/shared.rs"]
-mod shared;
 #[path = "main/steps.rs"]
 mod steps;
 #[path = "main/time.rs"]

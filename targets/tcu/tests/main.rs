@@ -36,7 +36,5 @@ mod numerics;
 mod published;
 #[path = "main/sequences.rs"]
 mod sequences;
-#[path = "main/shared.rs"]
-mod shared;
 #[path = "main/time.rs"]
 mod time;

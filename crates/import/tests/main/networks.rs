@@ -1,32 +1,21 @@
 //! The real networks beside the repository, against the results published with them.
 
-use std::path::PathBuf;
-
 use npukit_graph::pass::simplify;
 use npukit_graph::{Graph, Op, evaluate};
 use npukit_import::onnx::{Options, read};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
+use npukit_testing::{needs, shared_bytes};
 
 use crate::model::floats;
 
-/// A file of the shared folder; `None` when the folder is absent and need not be there.
-#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn shared(name: &str) -> Option<Vec<u8>> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let folder = std::env::var_os("NPUKIT_SHARED").map_or_else(|| PathBuf::from(default), PathBuf::from);
-    let path = folder.join("models").join(name);
-    if !folder.exists() {
-        assert!(std::env::var_os("NPUKIT_REQUIRE_SHARED").is_none_or(|v| v != "1"), "{path:?} is absent");
-        println!("skipped: {path:?} is absent");
-        return None;
-    }
-    Some(std::fs::read(&path).unwrap())
+fn shared(name: &str) -> Vec<u8> {
+    shared_bytes(&format!("models/{name}"))
 }
 
 /// Shape and elements of a `.npy` file of floats.
 fn npy(name: &str) -> (Vec<usize>, Vec<f32>) {
-    let tensor = read_npy(name, &shared(name).unwrap()).unwrap();
+    let tensor = read_npy(name, &shared(name)).unwrap();
     (tensor.shape().to_vec(), tensor.as_f32().unwrap().to_vec())
 }
 
@@ -42,9 +31,10 @@ fn assert_close(found: &[f32], expected: &[f32], tolerance: f32) {
     );
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet_logits() {
-    let Some(model) = shared("resnet20v2_cifar.onnx") else { return };
+    let model = shared("resnet20v2_cifar.onnx");
     let graph = read(&model, "resnet20v2", &Options::default()).unwrap().graph;
     assert_eq!(graph.value(graph.inputs[0]).name, "x:0");
     assert_eq!(graph.shape(graph.inputs[0]), [1, 32, 32, 3]);
@@ -57,9 +47,10 @@ fn resnet_logits() {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet_with_softmax_sums_to_one() {
-    let Some(model) = shared("resnet20v2_cifar_softmax.onnx") else { return };
+    let model = shared("resnet20v2_cifar_softmax.onnx");
     let graph = read(&model, "resnet20v2", &Options::default()).unwrap().graph;
     let (_, images) = npy("cifar10_inputs.npy");
     let labels = [0, 9, 5, 7, 9, 8, 5, 7, 8, 6];
@@ -72,11 +63,12 @@ fn resnet_with_softmax_sums_to_one() {
 }
 
 /// Speech commands, read both ways: opset 10 does not say how Resize maps coordinates.
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn speech_logits() {
-    let Some(model) = shared("speech_commands.onnx") else { return };
+    let model = shared("speech_commands.onnx");
     let expected: serde_json::Value =
-        serde_json::from_slice(&shared("speech_commands_expected.json").unwrap()).unwrap();
+        serde_json::from_slice(&shared("speech_commands_expected.json")).unwrap();
     let (shape, sample) = npy("speech_commands_input.npy");
     for (resize_half_pixel, key) in
         [(false, "float_logits_opset10_asymmetric_resize"), (true, "float_logits_half_pixel_resize")]
@@ -97,19 +89,21 @@ fn transposes(graph: &Graph) -> Vec<&str> {
     transposes.map(|node| node.name.as_str()).collect()
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn simplified_resnet_has_no_transposes() {
     for name in ["resnet20v2_cifar.onnx", "resnet20v2_cifar_softmax.onnx"] {
-        let Some(model) = shared(name) else { return };
+        let model = shared(name);
         let mut graph = read(&model, "resnet20v2", &Options::default()).unwrap().graph;
         simplify(&mut graph).unwrap();
         assert_eq!(transposes(&graph), [""; 0], "{name}");
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn simplified_speech_network_has_no_transposes() {
-    let Some(model) = shared("speech_commands.onnx") else { return };
+    let model = shared("speech_commands.onnx");
     let mut graph = read(&model, "speech", &Options::default()).unwrap().graph;
     simplify(&mut graph).unwrap();
     // The input is NCHW with one channel: its Transpose moves nothing.

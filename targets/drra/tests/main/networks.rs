@@ -10,7 +10,7 @@ use npukit_import::onnx;
 use npukit_numeric::npy::read_npy;
 use npukit_numeric::{ElementType, Tensor};
 
-use crate::shared::shared;
+use npukit_testing::{needs, shared_bytes};
 
 use crate::artifact::reloaded;
 use crate::run::checked;
@@ -182,10 +182,11 @@ fn lenet_5_runs_end_to_end() {
 }
 
 /// ResNet-20 with its softmax: convolutions, normalisations that no convolution takes in, sums of branches, pooling.
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn the_published_resnet_is_taken() {
-    let Some(path) = shared("models/resnet20v2_cifar_softmax.onnx") else { return };
-    let graph = onnx::read(&std::fs::read(path).unwrap(), "resnet20", &Default::default()).unwrap().graph;
+    let model = shared_bytes("models/resnet20v2_cifar_softmax.onnx");
+    let graph = onnx::read(&model, "resnet20", &Default::default()).unwrap().graph;
     let graph = prepare(&graph).unwrap();
     let [(_, wide), (_, plain), _] = fabrics();
     assert_eq!(lower(&wide, &graph, None).map(|plan| plan.outputs.len()), Ok(1));

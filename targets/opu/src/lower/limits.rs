@@ -26,11 +26,9 @@ pub fn lanes(channels: usize) -> usize {
     channels.next_power_of_two().clamp(16, LANES)
 }
 
-/// Channels of the partial-sum buffer that hold `channels`: as many as are loaded of them later, so that every
-/// channel that is loaded has been stored, and as many as a residual of them has, so that upstream's simulator
-/// takes it. Fewer than 16 would save no cycle of a tap.
+/// Channels of the partial-sum buffer that hold `channels`.
 pub fn filters(channels: usize) -> usize {
-    lanes(channels)
+    channels.next_power_of_two().clamp(2, LANES)
 }
 
 /// Cycles that a pixel of a tap takes.

@@ -2,8 +2,7 @@
 
 use npukit_pccx::Pccx;
 use npukit_target::{Outcome, ReadError, Target};
-
-use crate::shared::shared;
+use npukit_testing::{needs, shared_bytes};
 
 fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
     Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() })
@@ -11,8 +10,8 @@ fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
 
 /// A file of vectors.
 pub(crate) fn golden(name: &str) -> Vec<u8> {
-    let path = format!("{}/../../tests/golden/pccx/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    let path = npukit_testing::golden("pccx").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Checks the vectors of a file; gives how many there are.
@@ -74,20 +73,18 @@ fn gemma_3n_as_the_runtime_computes_it() {
     check_all(&[("numpy_ops.json", 40), ("numpy_layer.json", 9 + 6), ("numpy_layer_9.json", 3 + 2)]);
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn copies_are_those_of_the_shared_folder() {
-    let folder = format!("{}/../../tests/golden/pccx", env!("CARGO_MANIFEST_DIR"));
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(npukit_testing::golden("pccx")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
         let original = match name {
             "ORIGIN.md" | "normalize-2.json" => continue,
-            "numpy_layer_9.json" => shared(&format!("open/pccx/{name}")),
-            _ => shared(&format!("golden/pccx/{name}")),
+            "numpy_layer_9.json" => shared_bytes(&format!("open/pccx/{name}")),
+            _ => shared_bytes(&format!("golden/pccx/{name}")),
         };
-        if let Some(original) = original {
-            assert!(std::fs::read(original).unwrap() == golden(name), "{name} differs");
-        }
+        assert!(original == golden(name), "{name} differs");
     }
 }
 

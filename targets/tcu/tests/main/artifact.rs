@@ -10,7 +10,7 @@ use npukit_tcu::program::{Binding, HostOp, HostStep, Layer, Layout, MemoryUse, P
 use npukit_tcu::{Config, Op};
 use proptest::prelude::*;
 
-use crate::shared::shared;
+use npukit_testing::{needs, shared};
 
 type Files = HashMap<String, Vec<u8>>;
 
@@ -65,13 +65,14 @@ fn sample() -> Program {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn published_artifacts_come_back_byte_by_byte() {
     for (folder, name) in [
         ("resnet20v2_zcu104", "resnet20v2_cifar_onnx_zcu104"),
         ("speech_commands", "speech_commands_onnx_speech_robot"),
     ] {
-        let Some(folder) = shared(&format!("golden/tcu/programs/{folder}")) else { return };
+        let folder = shared(&format!("golden/tcu/programs/{folder}"));
         let files: Files = ["tmodel", "tprog", "tdata"]
             .map(|ext| format!("{name}.{ext}"))
             .map(|file| (file.clone(), std::fs::read(folder.join(file)).unwrap()))

@@ -5,7 +5,7 @@ use std::path::Path;
 use npukit_target::{Outcome, ReadError, Reader, Target};
 use npukit_tcu::Tcu;
 
-use crate::shared::shared;
+use npukit_testing::{golden, needs, shared, shared_bytes};
 
 /// Reads from the disk.
 struct Disk;
@@ -51,59 +51,89 @@ fn check(path: &Path) -> (usize, usize, usize) {
     (passed, inexact, skipped)
 }
 
-fn check_shared(name: &str, (passed, skipped): (usize, usize)) {
-    if let Some(path) = shared(name) {
-        assert_eq!(check(&path), (passed, 0, skipped), "{name}: (passed, inexact, skipped)");
-    }
+fn check_all(folder: &Path, name: &str, (passed, skipped): (usize, usize)) {
+    assert_eq!(check(&folder.join(name)), (passed, 0, skipped), "{name}: (passed, inexact, skipped)");
+}
+
+/// A file of our own, in the repository.
+fn check_golden(name: &str, counts: (usize, usize)) {
+    check_all(&golden("tcu"), name, counts);
+}
+
+/// A file beside programs that are not ours.
+fn check_shared(name: &str, counts: (usize, usize)) {
+    check_all(&shared("golden/tcu"), name, counts);
 }
 
 #[test]
 fn every_encoding_both_ways() {
-    check_shared("golden/tcu/encoding.json", (171, 0));
+    check_golden("encoding.json", (171, 0));
 }
 
 #[test]
 fn every_numeric_vector() {
-    check_shared("golden/tcu/numerics.json", (900, 0));
+    check_golden("numerics.json", (900, 0));
 }
 
 #[test]
 fn final_states_and_cycles_of_random_programs() {
-    check_shared("golden/tcu/rtl_sequences.json", (40 + 160, 0));
-    check_shared("golden/tcu/rtl_sequences_n32_b4.json", (20 + 80, 0));
-}
-
-/// Of our own copies, which are the same with or without the shared folder.
-fn check_ours(name: &str, passed: usize) {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/tcu")).join(name);
-    assert_eq!(check(&path), (passed, 0, 0), "{name}: (passed, inexact, skipped)");
+    check_golden("rtl_sequences.json", (40 + 160, 0));
+    check_golden("rtl_sequences_n32_b4.json", (20 + 80, 0));
 }
 
 #[test]
 fn final_states_and_cycles_of_programs_that_lose_additions() {
-    check_ours("rtl_hazards.json", 254 + 508);
-    check_ours("rtl_hazards_n32_b4.json", 254 + 254);
+    check_golden("rtl_hazards.json", (254 + 508, 0));
+    check_golden("rtl_hazards_n32_b4.json", (254 + 254, 0));
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn published_programs() {
-    check_shared("golden/tcu/programs/resnet20v2_zcu104/outputs.json", (13, 0));
-    check_shared("golden/tcu/programs/speech_commands/outputs.json", (4, 0));
+    check_shared("programs/resnet20v2_zcu104/outputs.json", (13, 0));
+    check_shared("programs/speech_commands/outputs.json", (4, 0));
 }
 
 #[test]
-fn measurements_of_instructions_and_whole_programs() {
+fn measurements_of_instructions() {
+    // Without the programs, which are not ours.
+    check_golden("rtl_timing.json", (10 + 163 + 52, 18));
+    check_golden("rtl_timing_n32_b4.json", (10 + 170 + 52, 7));
+    check_golden("rtl_occupancy.json", (2 * (20 + 35), 0));
+}
+
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn measurements_of_whole_programs() {
     // 10 forms, the estimator of both programs that are present, 10 images; 4 programs are absent.
-    check_shared("golden/tcu/rtl_timing.json", (22 + 163 + 52 + 2, 4));
+    check_shared("rtl_timing.json", (22 + 163 + 52 + 2, 4));
     // 10 forms, an image, the program at six latencies.
-    check_shared("golden/tcu/rtl_timing_n32_b4.json", (11 + 170 + 52 + 6, 0));
-    check_shared("golden/tcu/rtl_occupancy.json", (2 * (20 + 35), 0));
+    check_shared("rtl_timing_n32_b4.json", (11 + 170 + 52 + 6, 0));
+}
+
+/// Files of our own, all in the repository.
+const COPIES: [&str; 7] = [
+    "encoding.json",
+    "numerics.json",
+    "rtl_occupancy.json",
+    "rtl_sequences.json",
+    "rtl_sequences_n32_b4.json",
+    "rtl_timing.json",
+    "rtl_timing_n32_b4.json",
+];
+
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn copies_are_those_of_the_shared_folder() {
+    for name in COPIES {
+        let copy = std::fs::read(golden("tcu").join(name)).unwrap();
+        assert!(copy == shared_bytes(&format!("golden/tcu/{name}")), "{name} differs");
+    }
 }
 
 #[test]
 fn a_wrong_vector_fails() {
-    let Some(path) = shared("golden/tcu/encoding.json") else { return };
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(golden("tcu").join("encoding.json")).unwrap();
     let wrong = text.replacen("\"0500070000000010\"", "\"0500070000000011\"", 1);
     assert_ne!(text, wrong);
     let cases = Tcu.vectors("encoding.json", wrong.as_bytes(), &Disk).unwrap();
@@ -116,8 +146,7 @@ fn a_wrong_vector_fails() {
 
 #[test]
 fn measurements_pass_within_two_cycles_and_say_so() {
-    let Some(path) = shared("golden/tcu/rtl_sequences.json") else { return };
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(golden("tcu").join("rtl_sequences.json")).unwrap();
     let outcome = |total: &str| {
         let changed = text.replacen("\"total\":586", total, 1);
         let cases = Tcu.vectors("sequences.json", changed.as_bytes(), &Disk).unwrap();

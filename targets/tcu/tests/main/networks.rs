@@ -7,25 +7,25 @@ use npukit_target::Unset;
 use npukit_tcu::lower::{self, Options, Order, Strategy};
 use npukit_tcu::run::Driver;
 use npukit_tcu::{Config, Program, estimate, validate};
+use npukit_testing::{needs, shared_bytes};
 
 use crate::driven;
-use crate::shared::shared;
 
-fn model(name: &str, options: &onnx::Options) -> Option<Graph> {
-    let bytes = std::fs::read(shared(&format!("models/{name}"))?).unwrap();
+fn model(name: &str, options: &onnx::Options) -> Graph {
+    let bytes = shared_bytes(&format!("models/{name}"));
     let mut graph = onnx::read(&bytes, "model", options).unwrap().graph;
     pass::simplify(&mut graph).unwrap();
-    Some(graph)
+    graph
 }
 
 fn floats(name: &str) -> (Vec<usize>, Vec<f32>) {
-    let bytes = std::fs::read(shared(&format!("models/{name}")).unwrap()).unwrap();
+    let bytes = shared_bytes(&format!("models/{name}"));
     let tensor = npy::read_npy(name, &bytes).unwrap();
     (tensor.shape().to_vec(), tensor.as_f32().unwrap().to_vec())
 }
 
 fn expected(name: &str) -> serde_json::Value {
-    serde_json::from_slice(&std::fs::read(shared(&format!("models/{name}")).unwrap()).unwrap()).unwrap()
+    serde_json::from_slice(&shared_bytes(&format!("models/{name}"))).unwrap()
 }
 
 /// A program on a board whose memory holds garbage. It reads nothing that nobody has written.
@@ -48,9 +48,10 @@ fn argmax(values: &[i32]) -> usize {
     (0..values.len()).rev().max_by_key(|&i| values[i]).unwrap()
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet20_classifies_the_ten_images_on_every_board() {
-    let Some(graph) = model("resnet20v2_cifar.onnx", &onnx::Options::default()) else { return };
+    let graph = model("resnet20v2_cifar.onnx", &onnx::Options::default());
     let (shape, images) = floats("cifar10_inputs.npy");
     let logits = floats("resnet20v2_cifar_logits.npy").1;
     let size: usize = shape[1..].iter().product();
@@ -86,13 +87,14 @@ fn resnet20_classifies_the_ten_images_on_every_board() {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet20_in_upstreams_order_equals_the_published_program() {
-    let Some(graph) = model("resnet20v2_cifar.onnx", &onnx::Options::default()) else { return };
+    let graph = model("resnet20v2_cifar.onnx", &onnx::Options::default());
     let (shape, images) = floats("cifar10_inputs.npy");
     let size: usize = shape[1..].iter().product();
-    let Some(path) = shared("golden/tcu/programs/resnet20v2_zcu104/outputs.json") else { return };
-    let golden: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let golden = shared_bytes("golden/tcu/programs/resnet20v2_zcu104/outputs.json");
+    let golden: serde_json::Value = serde_json::from_slice(&golden).unwrap();
     let every = Strategy::ALL.map(|strategy| ("zcu104_uram", Some(strategy)));
     for (board, strategy) in every.into_iter().chain([("zcu104", None)]) {
         let config = Config::preset(board).unwrap();
@@ -109,12 +111,13 @@ fn resnet20_in_upstreams_order_equals_the_published_program() {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn speech_commands_in_both_readings_of_resize() {
     for resize_half_pixel in [false, true] {
         let options =
             onnx::Options { resize_half_pixel: Some(resize_half_pixel), ..onnx::Options::default() };
-        let Some(graph) = model("speech_commands.onnx", &options) else { return };
+        let graph = model("speech_commands.onnx", &options);
         let golden = expected("speech_commands_expected.json");
         let config = Config::preset("speech_robot").unwrap();
         let input = floats("speech_commands_input.npy").1;
@@ -145,6 +148,7 @@ fn speech_commands_in_both_readings_of_resize() {
 }
 
 /// The networks whose additions hardware lost, on the instances where it did.
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn sums_of_several_terms_come_out_whole() {
     let cases = [
@@ -154,8 +158,8 @@ fn sums_of_several_terms_come_out_whole() {
         ("convsame", &["speech_robot", "zcu104"]),
     ];
     for (name, presets) in cases {
-        let Some(path) = shared(&format!("open/tcu/networks/{name}.onnx")) else { return };
-        let mut graph = onnx::read(&std::fs::read(path).unwrap(), name, &onnx::Options::default()).unwrap().graph;
+        let model = shared_bytes(&format!("open/tcu/networks/{name}.onnx"));
+        let mut graph = onnx::read(&model, name, &onnx::Options::default()).unwrap().graph;
         pass::simplify(&mut graph).unwrap();
         for preset in presets {
             for order in [Order::Default, Order::Upstream] {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use npukit_tcu::artifact::raw_from_bytes;
 use npukit_tcu::program::Piece;
 use npukit_tcu::{Config, Machine, Memory, decode_program, estimate};
+use npukit_testing::{needs, shared};
 use serde_json::Value;
 
 use crate::golden::{hash, raws, text};
-use crate::shared::shared;
 
 /// A published program and what is known about it.
 struct Published {
@@ -20,12 +20,12 @@ struct Published {
 }
 
 impl Published {
-    fn new(name: &str, manifest: &str) -> Option<Self> {
-        let folder = shared("golden/tcu/programs")?.join(name);
+    fn new(name: &str, manifest: &str) -> Self {
+        let folder = shared("golden/tcu/programs").join(name);
         let json = |file: &str| serde_json::from_slice(&fs::read(folder.join(file)).unwrap()).unwrap();
         let manifest: Value = json(manifest);
         let config = Config::from_value(&manifest["arch"]).unwrap().0;
-        Some(Self { expected: json("outputs.json"), config, manifest, folder })
+        Self { expected: json("outputs.json"), config, manifest, folder }
     }
 
     fn file(&self, entry: &Value) -> Vec<u8> {
@@ -83,18 +83,16 @@ impl Published {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet20_on_zcu104() {
     let program = Published::new("resnet20v2_zcu104", "resnet20v2_cifar_onnx_zcu104.tmodel");
-    if let Some(program) = program {
-        program.check("cifar_10x32.csv");
-    }
+    program.check("cifar_10x32.csv");
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn speech_commands_on_speech_robot() {
     let program = Published::new("speech_commands", "speech_commands_onnx_speech_robot.tmodel");
-    if let Some(program) = program {
-        program.check("speech_commands_input_1x8.csv");
-    }
+    program.check("speech_commands_input_1x8.csv");
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::clock::any_op;
-use crate::shared::shared;
+use npukit_testing::{needs, shared};
 
 fn options(given: &[(&str, &str)]) -> TimeOptions {
     let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
@@ -49,14 +49,14 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
     Tcu.load(&manifest, &reader).unwrap()
 }
 
-/// A published program; none without the shared folder.
-fn published(path: &str) -> Option<Box<dyn Compiled>> {
-    let path = shared("golden/tcu/programs")?.join(path);
+/// A published program.
+fn published(path: &str) -> Box<dyn Compiled> {
+    let path = shared("golden/tcu/programs").join(path);
     let reader = |path: &str| {
         std::fs::read(path)
             .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() })
     };
-    Some(Tcu.load(path.to_str().unwrap(), &reader).unwrap())
+    Tcu.load(path.to_str().unwrap(), &reader).unwrap()
 }
 
 const RESNET20: &str = "resnet20v2_zcu104/resnet20v2_cifar_onnx_zcu104.tmodel";
@@ -124,9 +124,10 @@ proptest! {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn the_published_board_result_comes_out() {
-    let Some(program) = published(RESNET20) else { return };
+    let program = published(RESNET20);
     let report = time(&*program, &[]);
     check_sums(&report);
     assert_eq!((report.model.as_str(), report.cycles["model"]), ("model", 750_526));
@@ -145,9 +146,10 @@ fn the_published_board_result_comes_out() {
     assert!(fast.assumptions.join("\n").contains("36 cycles"), "{:?}", fast.assumptions);
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn latency_and_bus_are_options() {
-    let Some(program) = published(RESNET20) else { return };
+    let program = published(RESNET20);
     let cycles = |given: &[(&str, &str)]| time(&*program, given).cycles["model"];
     // The simulated hardware's, and with responses to writes after a cycle.
     for (latency, expected) in [("1", 652_140), ("10", 676_150), ("20", 769_120), ("28", 843_496)] {
@@ -289,9 +291,10 @@ proptest! {
     }
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn a_published_programs_trace_is_valid() {
-    let Some(program) = published(SPEECH) else { return };
+    let program = published(SPEECH);
     let mut trace = Vec::new();
     program.trace(&options(&[]), &mut trace).unwrap();
     let tracks = tracks(&trace);

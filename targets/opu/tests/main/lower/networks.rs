@@ -7,8 +7,8 @@ use npukit_opu::config::Config;
 use npukit_opu::lower::{Lowered, Options, backend, compile};
 
 use super::quantised;
-use super::runner::{check_repeats, run};
-use crate::shared::shared;
+use super::runner::run;
+use npukit_testing::{needs, shared_bytes};
 
 fn model(bytes: &[u8]) -> Graph {
     let mut graph = onnx::read(bytes, "model", &onnx::Options::default()).unwrap().graph;
@@ -40,11 +40,7 @@ fn classes(graph: &Graph, lowered: &Lowered, samples: &[Tensor]) -> Vec<[usize; 
     let config = Config::preset("reference").unwrap();
     let program = backend::program(lowered, "test".into(), "reference".into(), &config);
     let class = |sample: &Tensor| {
-        let outputs = run(lowered, &program, &config.types, sample, false);
-        if std::ptr::eq(sample, &raw const samples[0]) {
-            check_repeats(&program, sample, &outputs);
-        }
-        let found = &outputs[0];
+        let found = &run(lowered, &program, &config.types, sample, false)[0];
         let float = evaluate(graph, std::slice::from_ref(sample)).unwrap();
         let float = float[0].as_f32().unwrap();
         let largest = |better: &dyn Fn(usize, usize) -> bool| {
@@ -55,15 +51,11 @@ fn classes(graph: &Graph, lowered: &Lowered, samples: &[Tensor]) -> Vec<[usize; 
     samples.iter().map(class).collect()
 }
 
+#[needs(NPUKIT_SHARED)]
 #[test]
 fn resnet20_agrees_with_float_on_other_images_than_those_it_was_calibrated_on() {
-    let (Some(path), Some(inputs)) =
-        (shared("models/resnet20v2_cifar.onnx"), shared("models/cifar10_inputs.npy"))
-    else {
-        return;
-    };
-    let graph = model(&std::fs::read(path).unwrap());
-    let images = samples(&graph, &std::fs::read(inputs).unwrap());
+    let graph = model(&shared_bytes("models/resnet20v2_cifar.onnx"));
+    let images = samples(&graph, &shared_bytes("models/cifar10_inputs.npy"));
     // Mirrored images have the same statistics, and are others.
     let mirrored: Vec<Tensor> = images.iter().map(mirror).collect();
     let lowered = lower(&graph, &mirrored);
