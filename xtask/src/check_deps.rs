@@ -12,7 +12,7 @@ mod sources;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::{Count, Error};
+use crate::{Count, Error, root};
 
 /// One line for the help.
 pub const ABOUT: &str = "Checks the dependency ladder, the manifests, `unsafe` and stray absolute paths";
@@ -70,11 +70,6 @@ fn summarise(problems: &[Problem], edges: usize, files: usize) -> Result<(), Err
         return Ok(());
     }
     Err(Error::Found(Count(problems.len())))
-}
-
-/// The workspace's folder.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Folders that hold nothing of ours.

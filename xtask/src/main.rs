@@ -7,7 +7,9 @@
 
 mod bless;
 mod check_deps;
+mod mutants;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// A chore: its name, what it is for, and the function that does it with the arguments that follow.
@@ -21,6 +23,7 @@ struct Chore {
 const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
+    Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
 ];
 
 /// Why a chore did not succeed.
@@ -34,6 +37,8 @@ enum Error {
     Command { command: String, status: std::process::ExitStatus, stderr: String },
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: std::io::Error },
+    #[error("cannot write {path}: {source}")]
+    Write { path: String, source: std::io::Error },
     #[error("cannot read the answer of `cargo metadata`: {0}")]
     Metadata(#[from] serde_json::Error),
     #[error("{0} found")]
@@ -61,6 +66,11 @@ fn main() -> ExitCode {
         Err(error @ Error::Argument { .. }) => report(&error, 2),
         Err(error) => report(&error, 1),
     }
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn report(error: &Error, status: u8) -> ExitCode {

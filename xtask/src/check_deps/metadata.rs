@@ -56,7 +56,7 @@ fn cargo_metadata() -> Result<Vec<u8>, Error> {
     let command = "cargo metadata --format-version 1 --no-deps";
     let output = Command::new(env!("CARGO"))
         .args(command.split(' ').skip(1))
-        .current_dir(super::root())
+        .current_dir(crate::root())
         .output()
         .map_err(|source| Error::Start { command: command.to_owned(), source })?;
     if output.status.success() {
