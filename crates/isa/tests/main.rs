@@ -1,6 +1,11 @@
 //! Tables: what they accept, refuse and say.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/faults.rs"]
+mod faults;
+#[path = "main/pages.rs"]
+mod pages;
+
 use npukit_base::{BitRange, Word};
 use npukit_isa::{
     ByteOrder, DecodeError, FieldError, FieldKind, InstructionSpec, IsaSpec, Mode, Problem, Radix, SpecError,
