@@ -115,7 +115,7 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     for (ending, change) in CHANGES {
         if let Some(plain) = name.strip_suffix(ending) {
             let fabric = change(named(plain)?.fabric);
-            return Ok(DrraInstance { name: name.to_owned(), fabric });
+            return Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() });
         }
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
