@@ -1,5 +1,6 @@
 //! Attention in a graph: [`find`], from the product with the values back to the product with the keys.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -13,6 +14,9 @@ use crate::host::Tokens;
 
 /// A score below this one is as good as hidden: masks of files have it in place of infinity.
 const HIDDEN: f32 = -1e4;
+
+/// Most nodes between a softmax and a product that are looked at.
+const MOST_BETWEEN: usize = 64;
 
 /// `softmax(factor * queries keys + mask) values`, row by row.
 #[derive(Clone, Debug)]
@@ -59,6 +63,24 @@ impl<'a> Context<'a> {
         Some((node, self.graph.node(node)))
     }
 
+    /// The nodes that make a value and are what is asked for, behind others that are no products, and no softmax.
+    fn makers(&self, id: ValueId, is: impl Fn(&Op) -> bool) -> Vec<NodeId> {
+        let (mut found, mut seen, mut left) = (Vec::new(), BTreeSet::new(), vec![id]);
+        while let Some(id) = left.pop() {
+            let Some(maker) = self.producers.get(id.0 as usize).copied().flatten() else { continue };
+            if !seen.insert(maker.0) || seen.len() > MOST_BETWEEN {
+                continue;
+            }
+            let node = self.graph.node(maker);
+            match &node.op {
+                op if is(op) => found.push(maker),
+                Op::MatMul(_) | Op::Gemm(_) | Op::Conv(_) | Op::Softmax(_) => {}
+                _ => left.extend(&node.inputs),
+            }
+        }
+        found
+    }
+
     /// The nodes that find out whether all of `scores` are hidden in a row: `max(scores) = -infinity`.
     fn guard(&self, blind: ValueId, scores: ValueId) -> Option<[NodeId; 2]> {
         let (equal, node) = self.only(blind)?;
@@ -75,80 +97,121 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The attention whose last node is `node`.
-pub(super) fn find(context: &Context<'_>, node: &Node) -> Option<Attention> {
-    let graph = context.graph;
-    let (Op::MatMul(_), &[mut chances, values]) = (&node.op, &node.inputs[..]) else { return None };
+/// Nodes of an attention that is the host's, and why.
+pub(super) struct Unfit {
+    /// Its products and its softmax.
+    pub nodes: Vec<NodeId>,
+    pub reason: &'static str,
+}
+
+/// The attention whose last node is `last`, or why the machine does not compute it; none when no softmax makes what
+/// it multiplies.
+pub(super) fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unfit>> {
+    let node = context.graph.node(last);
+    let (Op::MatMul(_), &[chances, values]) = (&node.op, &node.inputs[..]) else { return None };
+    let softmaxes = context.makers(chances, |op| matches!(op, Op::Softmax(_)));
+    if softmaxes.is_empty() || context.graph.constant(values).is_some() {
+        return None;
+    }
+    Some(fit(context, chances, values).map_err(|reason| {
+        let scores = |&softmax: &NodeId| context.graph.node(softmax).inputs.first().copied();
+        let products = softmaxes.iter().filter_map(scores);
+        let products = products.flat_map(|id| context.makers(id, |op| matches!(op, Op::MatMul(_))));
+        let changes = |id: &NodeId| {
+            context.graph.node(*id).inputs.iter().all(|&id| context.graph.constant(id).is_none())
+        };
+        let products = products.filter(changes);
+        Unfit { nodes: products.chain(softmaxes.iter().copied()).chain([last]).collect(), reason }
+    }))
+}
+
+const USED: &str = "scores or probabilities of the attention are wanted elsewhere too";
+
+/// The attention of these values, or what about it is not the machine's.
+fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<Attention, &'static str> {
+    let (graph, multiplied) = (context.graph, chances);
     let mut nodes = Vec::new();
     // Up to the softmax; rows that see nothing may be guarded against, and are refused below.
     let mut blind = None;
     loop {
-        let (id, node) = context.only(chances)?;
+        let (id, node) = context.only(chances).ok_or(USED)?;
         nodes.push(id);
-        match &node.op {
-            Op::Reshape(_) if same_last_axis(graph, node) => chances = *node.inputs.first()?,
-            Op::Where(_) if blind.is_none() => {
-                let &[guard, zero, rest] = &node.inputs[..] else { return None };
-                blind = (number(graph, zero)? == 0.0).then_some(guard);
-                blind?;
+        match (&node.op, &node.inputs[..]) {
+            (Op::Reshape(_), &[x, ..]) if same_last_axis(graph, node) => chances = x,
+            (Op::Cast(_), &[x]) if is_float(graph, x) => chances = x,
+            (Op::Where(_), &[guard, zero, rest]) if blind.is_none() && number(graph, zero) == Some(0.0) => {
+                blind = Some(guard);
                 chances = rest;
             }
-            Op::Softmax(softmax) => {
+            (Op::Softmax(softmax), &[x]) => {
                 let rank = graph.shape(chances).len();
                 if softmax.axis + 1 != rank || softmax.axis_end != rank {
-                    return None;
+                    return Err("the attention's softmax is over other axes than the last");
                 }
-                chances = *node.inputs.first()?;
+                chances = x;
                 break;
             }
-            _ => return None,
+            _ => {
+                return Err(
+                    "something else lies between the attention's softmax and the product with the values",
+                );
+            }
         }
     }
-    let count = *graph.shape(chances).last()?;
-    let all: usize = graph.shape(chances).iter().product::<usize>().checked_div(count)?;
+    let sizes = graph.shape(chances).split_last().filter(|(count, _)| **count > 0);
+    let (&count, rows) = sizes.ok_or("the attention has no tokens")?;
+    let all: usize = rows.iter().product();
     let (mut factor, mut hidden) = (1.0, vec![false; all * count]);
-    let guard = match blind {
-        Some(blind) => Some(context.guard(blind, chances)?),
-        None => None,
-    };
+    let no_guard = "what hides rows of the attention that see nothing is not known";
+    let guard = blind.map(|blind| context.guard(blind, chances).ok_or(no_guard)).transpose()?;
     nodes.extend(guard.into_iter().flatten());
     let mut users = if guard.is_some() { 2 } else { 1 };
     let (queries, keys) = loop {
-        let (id, node) = context.used_by(chances, users)?;
+        let (id, node) = context.used_by(chances, users).ok_or(USED)?;
         nodes.push(id);
         users = 1;
         match (&node.op, &node.inputs[..]) {
-            (Op::Reshape(_), _) if same_last_axis(graph, node) => chances = *node.inputs.first()?,
+            (Op::Reshape(_), &[x, ..]) if same_last_axis(graph, node) => chances = x,
+            (Op::Cast(_), &[x]) if is_float(graph, x) => chances = x,
             (Op::Binary(binary), &[left, right]) => {
                 chances = factor_or_mask(graph, binary, left, right, &mut factor, &mut hidden)?;
             }
             (Op::Where(_), &[mask, scores, other]) => {
-                number(graph, other).filter(|other| other * factor <= HIDDEN)?;
-                hide_unless(graph, mask, scores, &mut hidden)?;
+                let hides = number(graph, other).is_some_and(|other| other * factor <= HIDDEN);
+                hide_unless(graph, mask, scores, &mut hidden).filter(|()| hides).ok_or(MASK)?;
                 chances = scores;
             }
             (Op::MatMul(_), &[queries, keys]) => break (queries, keys),
-            _ => return None,
+            _ => {
+                return Err(
+                    "something else lies between the product with the keys and the attention's softmax",
+                );
+            }
         }
     };
-    let [rows, features] = shape(graph, queries, keys, [*node.inputs.first()?, values], hidden.len())?;
-    let seen = seen(&hidden, count)?;
+    let [rows, features] = shape(graph, queries, keys, [multiplied, values], hidden.len())
+        .ok_or("keys of the attention are repeated, or values for heads that do not follow each other")?;
+    let seen = seen(&hidden, count).ok_or("a row of the attention sees no token")?;
     let whole = |width: usize| width.is_multiple_of(WORD_LANES) || all == 1;
-    let fits = features.iter().all(|&width| width > 0 && whole(width))
-        && features.iter().chain([&count]).all(|&size| size <= MOST_ROWS)
-        && factor.is_finite();
-    let floats = [queries, keys, values].into_iter().all(|id| graph.value(id).info.element.is_float());
-    let moving = graph.constant(keys).is_none() && graph.constant(values).is_none();
-    (fits && floats && moving).then_some(Attention {
-        queries,
-        keys,
-        values,
-        factor,
-        seen,
-        rows,
-        features,
-        nodes,
-    })
+    if !features.iter().all(|&width| width > 0 && whole(width)) {
+        return Err("heads of the attention are no whole words of L2: their features are no multiple of 8");
+    }
+    if !features.iter().chain([&count]).all(|&size| size <= MOST_ROWS) || !factor.is_finite() {
+        return Err(
+            "the attention has more tokens or features than weights have rows, or an infinite factor",
+        );
+    }
+    if ![queries, keys, values].into_iter().all(|id| is_float(graph, id)) {
+        return Err("queries, keys or values of the attention are not of floats");
+    }
+    if graph.constant(keys).is_some() {
+        return Err("the attention's keys are constants");
+    }
+    Ok(Attention { queries, keys, values, factor, seen, rows, features, nodes })
+}
+
+fn is_float(graph: &Graph, id: ValueId) -> bool {
+    graph.value(id).info.element.is_float()
 }
 
 /// Rows that share a matrix, and features, of both products; none when matrices of keys are repeated, or those of
@@ -202,7 +265,9 @@ pub(super) fn number(graph: &Graph, id: ValueId) -> Option<f32> {
     values.iter().all(|&value| value == first).then_some(first)
 }
 
-/// Takes a factor or a mask that is added; gives the scores.
+const MASK: &str = "the attention's mask changes from run to run, or has other values than 0 and what hides";
+
+/// Takes a factor, or a mask that is added, or a bound below which everything is hidden; gives the scores.
 fn factor_or_mask(
     graph: &Graph,
     binary: &Binary,
@@ -210,27 +275,39 @@ fn factor_or_mask(
     right: ValueId,
     factor: &mut f32,
     hidden: &mut [bool],
-) -> Option<ValueId> {
+) -> Result<ValueId, &'static str> {
     let (scores, constant) = if graph.constant(right).is_some() { (left, right) } else { (right, left) };
+    let one = "scores of the attention have factors of their own";
     match binary.kind {
-        BinaryKind::Mul => *factor *= number(graph, constant)?,
-        BinaryKind::Div if constant == right => *factor /= number(graph, constant)?,
-        BinaryKind::Add => {
-            let zeros = Tensor::from_f32(graph.shape(scores).to_vec(), vec![0.0; hidden.len()]).ok()?;
-            let sum = binary.eval(&[&zeros, graph.constant(constant)?.as_ref()]).ok()?;
-            for (hidden, &mask) in hidden.iter_mut().zip(sum.first()?.as_f32()?) {
-                // Factors that have been found come behind the mask.
-                let mask = mask * *factor;
-                if mask <= HIDDEN {
-                    *hidden = true;
-                } else if mask != 0.0 {
-                    return None;
-                }
-            }
-        }
-        _ => return None,
+        BinaryKind::Mul => *factor *= number(graph, constant).ok_or(one)?,
+        BinaryKind::Div if constant == right => *factor /= number(graph, constant).ok_or(one)?,
+        BinaryKind::Max if number(graph, constant).is_some_and(|least| least * *factor <= HIDDEN) => {}
+        BinaryKind::Add => hide_below(graph, binary, [scores, constant], *factor, hidden).ok_or(MASK)?,
+        _ => return Err("something else lies between the product with the keys and the attention's softmax"),
     }
-    Some(scores)
+    Ok(scores)
+}
+
+/// Hides what a constant mask makes very small, which otherwise adds nothing. Factors that have been found come
+/// behind the mask.
+fn hide_below(
+    graph: &Graph,
+    add: &Binary,
+    [scores, constant]: [ValueId; 2],
+    factor: f32,
+    hidden: &mut [bool],
+) -> Option<()> {
+    let zeros = Tensor::from_f32(graph.shape(scores).to_vec(), vec![0.0; hidden.len()]).ok()?;
+    let sum = add.eval(&[&zeros, graph.constant(constant)?.as_ref()]).ok()?;
+    for (hidden, &mask) in hidden.iter_mut().zip(sum.first()?.as_f32()?) {
+        let mask = mask * factor;
+        if mask <= HIDDEN {
+            *hidden = true;
+        } else if mask != 0.0 {
+            return None;
+        }
+    }
+    Some(())
 }
 
 /// Hides what a constant mask does not let through.

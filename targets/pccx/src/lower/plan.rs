@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use npukit_graph::op::{BinaryKind, RotaryEmbedding};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 
-use super::attention::{Attention, Context, find};
+use super::attention::{Attention, Context, Unfit, find};
 use super::movement::Run;
 use super::options::{Activations, Isa, Kv, Options};
 use crate::op::CvoFunc;
@@ -113,7 +113,7 @@ impl Plan {
         let extensions = options.isa == Isa::Ext;
         let finer = options.activations == Activations::Bits16;
         let mut plan = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions, finer };
-        let attentions = attentions(graph, options);
+        let (attentions, unfit) = attentions(graph, options);
         let inside: Vec<NodeId> =
             attentions.values().flat_map(|attention| attention.nodes.iter().copied()).collect();
         for id in graph.node_ids() {
@@ -124,7 +124,10 @@ impl Plan {
                     (Work::Attention(attention.clone()), operands)
                 }
                 None if inside.contains(&id) => continue,
-                None => plan.node(node, options),
+                None => match unfit.get(&id) {
+                    Some(&reason) => (Work::Host(reason.to_owned()), node.inputs.clone()),
+                    None => plan.node(node, options),
+                },
             };
             let mut nodes = attentions.get(&id).map(|attention| attention.nodes.clone()).unwrap_or_default();
             nodes.sort_unstable();
@@ -194,13 +197,26 @@ impl Plan {
     }
 }
 
-fn attentions(graph: &Graph, options: &Options) -> BTreeMap<NodeId, Attention> {
-    if options.kv == Kv::Host {
-        return BTreeMap::new();
-    }
+/// Attentions by their last node, and nodes of those that are the host's with the reason.
+fn attentions(
+    graph: &Graph,
+    options: &Options,
+) -> (BTreeMap<NodeId, Attention>, BTreeMap<NodeId, &'static str>) {
     let context = Context::new(graph);
-    let found = |id| Some((id, find(&context, graph.node(id))?));
-    graph.node_ids().filter_map(found).collect()
+    let (mut fits, mut unfit) = (BTreeMap::new(), BTreeMap::new());
+    for id in graph.node_ids() {
+        match find(&context, id) {
+            None => {}
+            Some(Ok(attention)) if options.kv == Kv::Npu => _ = fits.insert(id, attention),
+            Some(Ok(attention)) => {
+                let is_product = |id: &NodeId| matches!(graph.node(*id).op, Op::MatMul(_) | Op::Softmax(_));
+                let nodes = attention.nodes.into_iter().chain([id]).filter(is_product);
+                unfit.extend(nodes.map(|id| (id, "kv=host leaves attention to the host")));
+            }
+            Some(Err(Unfit { nodes, reason })) => unfit.extend(nodes.into_iter().map(|id| (id, reason))),
+        }
+    }
+    (fits, unfit)
 }
 
 /// The operator a step is named after.

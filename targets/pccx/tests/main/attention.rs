@@ -6,9 +6,9 @@ use npukit_graph::op::{
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{ValueId, evaluate};
 use npukit_numeric::{Tensor, TensorData};
-use npukit_pccx::lower::{Options, Weights, compile};
+use npukit_pccx::lower::{Kv, Options, Weights, compile};
 
-use crate::net::{Net, PRODUCT, check, instances};
+use crate::net::{BY_ROWS, Net, PRODUCT, check, instances};
 use crate::twice;
 
 /// `[heads, rows, tokens]` scores with a mask that is added, or chosen by.
@@ -118,4 +118,111 @@ fn attention_of_weights_that_4_bits_hold() {
         let energy: f64 = expected.iter().map(|&b| square(f64::from(b))).sum();
         assert!((error / energy).sqrt() < 2.0 * PRODUCT, "{}", (error / energy).sqrt());
     }
+}
+
+/// What is put between the parts of an attention.
+#[derive(Clone, Copy, PartialEq)]
+enum Between {
+    Nothing,
+    Bound,
+    FactorForEach,
+    Clip,
+    MovingMask,
+    Mask(f32),
+    Exponential,
+    OtherAxis,
+    Watched,
+    Narrow,
+}
+
+/// Attention of two heads with something between; gives the values that are wanted.
+fn with(net: &mut Net, between: Between) -> Vec<ValueId> {
+    let size = if between == Between::Narrow { 12 } else { 16 };
+    let (queries, keys) = (net.input(&[2, 3, size]), net.input(&[2, size, 8]));
+    let values = net.input(&[2, 8, size]);
+    let mut scores = net.op(MatMul, &[queries, keys]);
+    scores = match between {
+        Between::Bound => {
+            let least = net.constant(&[], vec![f32::MIN]);
+            net.binary(BinaryKind::Max, scores, least)
+        }
+        Between::FactorForEach => {
+            let factors = net.random(&[8]);
+            net.binary(BinaryKind::Mul, scores, factors)
+        }
+        Between::Clip => net.unary(npukit_graph::op::UnaryKind::Tanh, scores),
+        Between::MovingMask => {
+            let mask = net.input(&[2, 1, 8]);
+            net.binary(BinaryKind::Add, scores, mask)
+        }
+        Between::Mask(value) => {
+            let mask = net.constant(&[8], vec![value; 8]);
+            net.binary(BinaryKind::Add, scores, mask)
+        }
+        _ => scores,
+    };
+    let axis = if between == Between::OtherAxis { 1 } else { 2 };
+    let chances = net.op(Softmax { axis, axis_end: axis + 1 }, &[scores]);
+    let other = match between {
+        Between::Exponential => net.unary(npukit_graph::op::UnaryKind::Exp, chances),
+        _ => chances,
+    };
+    let seen = net.op(MatMul, &[other, values]);
+    if between == Between::Watched { vec![seen, chances] } else { vec![seen] }
+}
+
+/// Both products and the softmax say what keeps the attention at the host, and nothing else.
+#[test]
+fn an_attention_at_the_host_says_why() {
+    let config = instances()[0].clone();
+    let reasons = |between: Between, kv: Kv| -> Vec<String> {
+        let mut net = Net::new();
+        net.graph.outputs = with(&mut net, between);
+        let options = Options { kv, ..Options::of(&config) };
+        let host = compile(&config, &net.graph, &options, &mut Weights::default()).unwrap().host;
+        let of = |layer: &npukit_pccx::host::Layer| layer.host.clone();
+        let named = host.layers.iter().filter_map(of);
+        named.filter(|(op, _)| op == "MatMul" || op == "Softmax").map(|(_, reason)| reason).collect()
+    };
+    for between in [Between::Nothing, Between::Bound, Between::Mask(0.0)] {
+        assert_eq!(reasons(between, Kv::Npu), Vec::<String>::new());
+        assert_eq!(reasons(between, Kv::Host), ["kv=host leaves attention to the host"; 3]);
+    }
+    let mask = "the attention's mask changes from run to run, or has other values than 0 and what hides";
+    for (between, reason) in [
+        (Between::FactorForEach, "scores of the attention have factors of their own"),
+        (Between::Clip, "something else lies between the product with the keys and the attention's softmax"),
+        (Between::MovingMask, mask),
+        (Between::Mask(1.0), mask),
+        (Between::Mask(-1e9), "a row of the attention sees no token"),
+        (
+            Between::Exponential,
+            "something else lies between the attention's softmax and the product with the values",
+        ),
+        (Between::OtherAxis, "the attention's softmax is over other axes than the last"),
+        (Between::Watched, "scores or probabilities of the attention are wanted elsewhere too"),
+        (
+            Between::Narrow,
+            "heads of the attention are no whole words of L2: their features are no multiple of 8",
+        ),
+    ] {
+        assert_eq!(reasons(between, Kv::Npu), [reason; 3]);
+    }
+}
+
+/// A softmax of a product with constants chooses among values: the product is the machine's all the same.
+#[test]
+fn a_product_with_constants_before_a_softmax_is_the_machines() {
+    check("gates", 0.05, [2, 2], |net| {
+        let (x, weights, values) = (net.input(&[3, 16]), net.weights(8, 16), net.input(&[8, 16]));
+        let scores = net.op(BY_ROWS, &[x, weights]);
+        let chances = net.op(Softmax { axis: 1, axis_end: 2 }, &[scores]);
+        vec![net.op(MatMul, &[chances, values])]
+    });
+}
+
+/// A bound below which everything is hidden changes nothing.
+#[test]
+fn a_bound_of_scores_is_none() {
+    check("a bound", 0.25, [0, 0], |net| with(net, Between::Bound));
 }

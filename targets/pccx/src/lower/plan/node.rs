@@ -158,7 +158,7 @@ impl Plan {
         bias: Option<ValueId>,
     ) -> Found {
         if self.graph.constant(weights).is_none() {
-            return host("both operands change, and no softmax lies between two such products");
+            return host("both operands change, and no softmax makes one of them");
         }
         let (&[first, second], Some((&k, rows))) =
             (self.graph.shape(weights), self.graph.shape(x).split_last())
