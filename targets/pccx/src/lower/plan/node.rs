@@ -78,7 +78,7 @@ impl Plan {
         }
         let pieces = runs.iter().map(Vec::len).sum::<usize>();
         if pieces > MOST_PIECES {
-            return host(format!("it moves {pieces} pieces; the machine moves up to {MOST_PIECES}"));
+            return host(format!("it moves more than {MOST_PIECES} pieces"));
         }
         Ok((Work::Move(runs), operands))
     }
@@ -171,11 +171,11 @@ impl Plan {
             return host("there is nothing to multiply");
         }
         if k > LARGEST {
-            return host(format!("{k} inputs of a row: a constant entry says at most {LARGEST}"));
+            return host(format!("more than {LARGEST} inputs of a row, what a constant entry says at most"));
         }
         // Rows go one by one when their results are of several images.
         if n > MOST_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
-            return host(format!("{k} inputs or {n} results of a row are no whole words of L2"));
+            return host("inputs or results of a row are no whole words of L2");
         }
         let bad = |id: ValueId| {
             let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32());
@@ -243,7 +243,7 @@ impl Plan {
         let trailing = shape.get(axis..).unwrap_or_default().to_vec();
         let row: usize = trailing.iter().product();
         if row == 0 || (!row.is_multiple_of(WORD_LANES) && row != self.size(x)) {
-            return host(format!("rows of {row} values are no whole words of L2"));
+            return host("its rows are no whole words of L2");
         }
         let gain = self.spread(gain, &trailing)?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
@@ -297,10 +297,10 @@ impl Plan {
         };
         let count = self.size(x) / head.max(1);
         if head == 0 || !head.is_multiple_of(WORD_LANES) {
-            return host(format!("heads of {head} features are no whole words of L2"));
+            return host("its heads are no whole words of L2");
         }
         if head > MOST_FEATURES {
-            return host(format!("the machine turns heads of up to {MOST_FEATURES} features, not {head}"));
+            return host(format!("its heads have more than {MOST_FEATURES} features"));
         }
         let position = |index: usize| match by_position {
             true => index / heads,
