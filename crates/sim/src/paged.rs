@@ -46,20 +46,25 @@ impl<T: Copy + Default> Paged<T> {
     /// The first vector that holds one of `len` scalars from vector `address` on that was not written since
     /// [`Paged::poison`]; none when all were, or when nobody asked for poison.
     pub fn unwritten(&self, address: u64, len: usize) -> Option<u64> {
+        let scalar = self.unwritten_from((address, 0), len)?;
+        Some(address + (scalar / self.lanes) as u64)
+    }
+
+    /// As [`Paged::unwritten`], from scalar `skip` of vector `address` on: the place among the `len` scalars.
+    pub fn unwritten_from(&self, (address, skip): (u64, usize), len: usize) -> Option<usize> {
         let written = self.written.as_ref()?;
-        let scalar = self.parts(address, len).find_map(|(page, offset, part)| match written.get(&page) {
+        self.parts((address, skip), len).find_map(|(page, offset, part)| match written.get(&page) {
             Some(flags) => {
                 flags[offset..][..part.len()].iter().position(|&flag| !flag).map(|at| part.start + at)
             }
             None => Some(part.start),
-        })?;
-        Some(address + (scalar / self.lanes) as u64)
+        })
     }
 
-    /// Notes that `len` scalars from vector `address` on are written.
-    fn note_written(&mut self, address: u64, len: usize) {
+    /// Notes that `len` scalars from scalar `at` on are written.
+    fn note_written(&mut self, at: (u64, usize), len: usize) {
         let size = self.page_scalars();
-        let parts = self.parts(address, len);
+        let parts = self.parts(at, len);
         if let Some(written) = &mut self.written {
             for (page, offset, part) in parts {
                 let flags = written.entry(page).or_insert_with(|| vec![false; size].into());
@@ -74,7 +79,12 @@ impl<T: Copy + Default> Paged<T> {
 
     /// Reads whole vectors from `address` on into `out`.
     pub fn read(&self, address: u64, out: &mut [T]) {
-        for (page, offset, part) in self.parts(address, out.len()) {
+        self.read_from((address, 0), out);
+    }
+
+    /// Reads scalars from scalar `skip` of vector `address` on; `skip` is less than a vector.
+    pub fn read_from(&self, (address, skip): (u64, usize), out: &mut [T]) {
+        for (page, offset, part) in self.parts((address, skip), out.len()) {
             let out = &mut out[part];
             match self.pages.get(&page) {
                 Some(values) => out.copy_from_slice(&values[offset..][..out.len()]),
@@ -88,11 +98,16 @@ impl<T: Copy + Default> Paged<T> {
 
     /// Writes whole vectors from `address` on.
     pub fn write(&mut self, address: u64, values: &[T]) {
-        for (page, offset, part) in self.parts(address, values.len()) {
+        self.write_from((address, 0), values);
+    }
+
+    /// Writes scalars from scalar `skip` of vector `address` on; `skip` is less than a vector.
+    pub fn write_from(&mut self, (address, skip): (u64, usize), values: &[T]) {
+        for (page, offset, part) in self.parts((address, skip), values.len()) {
             let values = &values[part];
             self.page(page)[offset..][..values.len()].copy_from_slice(values);
         }
-        self.note_written(address, values.len());
+        self.note_written((address, skip), values.len());
     }
 
     /// A page to write to, with what it holds when it is new.
@@ -105,19 +120,19 @@ impl<T: Copy + Default> Paged<T> {
     /// Writes zero to `vectors` whole vectors from `address` on. Pages that are not there and zero stay so.
     pub fn clear(&mut self, address: u64, vectors: usize) {
         let len = vectors * self.lanes;
-        for (page, offset, part) in self.parts(address, len) {
+        for (page, offset, part) in self.parts((address, 0), len) {
             if self.garbage.is_some() || self.pages.contains_key(&page) {
                 self.page(page)[offset..][..part.len()].fill(T::default());
             }
         }
-        self.note_written(address, len);
+        self.note_written((address, 0), len);
     }
 
-    /// Cuts `len` scalars from vector `address` on at the page ends: page, offset of the first
+    /// Cuts `len` scalars from scalar `skip` of vector `address` on at the page ends: page, offset of the first
     /// scalar in it, and the range of the scalars that lie in it.
     fn parts(
         &self,
-        address: u64,
+        (address, skip): (u64, usize),
         len: usize,
     ) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> + use<T> {
         let (lanes, size) = (self.lanes, PAGE as usize * self.lanes);
@@ -125,7 +140,7 @@ impl<T: Copy + Default> Paged<T> {
         let first = address + vectors;
         let mut page = first / PAGE;
         // Where the next scalar is in its page; beyond its end only at the start.
-        let mut offset = (first % PAGE) as usize * lanes + scalars;
+        let mut offset = (first % PAGE) as usize * lanes + scalars + skip;
         let mut done = 0;
         std::iter::from_fn(move || {
             if offset >= size {
@@ -195,6 +210,20 @@ mod tests {
         // The same scalars, from an origin one scalar further on.
         memory.set_origin(1);
         assert_eq!((memory.unwritten(PAGE - 1, 5), memory.unwritten(PAGE - 1, 6)), (None, Some(PAGE)));
+    }
+
+    #[test]
+    fn scalars_inside_a_vector_are_written_alone() {
+        let mut memory = Paged::<i32>::new(3);
+        memory.poison();
+        memory.set_origin(2);
+        memory.write_from((PAGE - 1, 2), &[7, 8, 9]);
+        let mut out = [0; 5];
+        memory.read_from((PAGE - 1, 1), &mut out);
+        assert_eq!(out, [0, 7, 8, 9, 0]);
+        assert_eq!(memory.unwritten_from((PAGE - 1, 2), 4), Some(3));
+        assert_eq!(memory.unwritten_from((PAGE - 1, 1), 4), Some(0));
+        assert_eq!((memory.unwritten(PAGE - 1, 6), memory.unwritten(PAGE, 3)), (Some(PAGE - 1), Some(PAGE)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::memory::Memory;
 use crate::op::{Op, Shape};
 use crate::state::{Array, IfmMemory, Registers, State};
 
-pub use extent::{Extent, extent};
+pub use extent::{Extent, extent, runs};
 pub use store::result as store_result;
 
 /// Which code computes.
@@ -27,6 +27,8 @@ pub enum Arithmetic {
     Fast,
     /// One exact sum for each result: the judge of all other.
     Literal,
+    /// None: all that can be at fault but values is looked at, buffers become valid without elements, memory stays.
+    Absent,
 }
 
 /// Executes one instruction.
@@ -39,14 +41,15 @@ pub fn step(
     op: &Op,
 ) -> Result<(), FaultKind> {
     op.check()?;
+    let with = (types, arithmetic);
     match *op {
         Op::End => Ok(()),
-        Op::LoadIfm { addr } => load_ifm(state, memory, types, addr),
-        Op::LoadKer { addr } => load_ker(state, memory, types, addr),
-        Op::LoadBias { addr } => load_bias(state, memory, types, addr),
-        Op::Conv { addend, h, w, n } => conv::conv(state, (types, arithmetic), addend, [h, w, n]),
-        Op::Store { addr } => store::store(state, memory, (types, arithmetic), addr),
-        Op::Pad { addr, p } => pad(&state.registers, memory, types, [addr, p]),
+        Op::LoadIfm { addr } => load_ifm(state, memory, with, addr),
+        Op::LoadKer { addr } => load_ker(state, memory, with, addr),
+        Op::LoadBias { addr } => load_bias(state, memory, with, addr),
+        Op::Conv { addend, h, w, n } => conv::conv(state, with, addend, [h, w, n]),
+        Op::Store { addr } => store::store(state, memory, with, addr),
+        Op::Pad { addr, p } => pad(&state.registers, memory, with, [addr, p]),
         _ => {
             configure(state, op);
             Ok(())
@@ -102,13 +105,24 @@ impl Registers {
 }
 
 /// `ld.ifm`: rows of slots, of which the first ifm_c elements are read.
-fn load_ifm(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Result<(), FaultKind> {
+fn load_ifm(
+    state: &mut State,
+    memory: &Memory,
+    (types, arithmetic): (&Types, Arithmetic),
+    addr: u32,
+) -> Result<(), FaultKind> {
     let registers = &state.registers;
     let shape = registers.ifm_shape()?;
     let IfmMemory { addr: bank, w: pitch } = defined(registers.ifm_mem, "ifm_addr", "@mem.ifm")?;
     let size = types.itype.size_bytes();
     let base = byte_address(bank, addr);
     in_memory(extent::slots(base, [shape.h, shape.w, pitch], shape.c * size, size))?;
+    let dims = vec![shape.h as usize, shape.w as usize, shape.c as usize];
+    if arithmetic == Arithmetic::Absent {
+        state.ifm.fill(Array::without_elements(types.itype, dims));
+        return Ok(());
+    }
+    written(memory, Buffer::Ifm, extent::slot_runs(base, [shape.h, shape.w, pitch], shape.c * size, size))?;
     let (slot, used) = ((SLOT * size) as usize, (shape.c * size) as usize);
     let mut bytes = Vec::with_capacity(shape.elements() * size as usize);
     let mut row = vec![0; (shape.w as usize - 1) * slot + used];
@@ -116,7 +130,6 @@ fn load_ifm(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Res
         memory.read(base + u64::from(y) * u64::from(pitch) * slot as u64, &mut row);
         row.chunks(slot).for_each(|slot| bytes.extend_from_slice(slot.get(..used).unwrap_or_default()));
     }
-    let dims = vec![shape.h as usize, shape.w as usize, shape.c as usize];
     let address = |element: usize| {
         let (pixel, c) = (element / shape.c as usize, element % shape.c as usize);
         let (y, x) = (pixel / shape.w as usize, pixel % shape.w as usize);
@@ -127,7 +140,12 @@ fn load_ifm(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Res
 }
 
 /// `ld.ker`: slices, densely packed.
-fn load_ker(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Result<(), FaultKind> {
+fn load_ker(
+    state: &mut State,
+    memory: &Memory,
+    (types, arithmetic): (&Types, Arithmetic),
+    addr: u32,
+) -> Result<(), FaultKind> {
     let registers = &state.registers;
     let (n, ofm_c, ifm_c) = (registers.slices()?, registers.ofm_c()?, registers.ifm_c()?);
     let bank = defined(registers.ker_addr, "ker_addr", "@mem.ker")?;
@@ -136,17 +154,22 @@ fn load_ker(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Res
         return Err(FaultKind::KerCapacity { n, ofm_c, ifm_c, largest });
     }
     let dims = vec![n as usize, ofm_c as usize, ifm_c as usize];
-    let array = dense(memory, (Buffer::Ker, types.ktype), dims, byte_address(bank, addr))?;
+    let array = dense(memory, (Buffer::Ker, types.ktype, arithmetic), dims, byte_address(bank, addr))?;
     state.ker.fill(array);
     Ok(())
 }
 
 /// `ld.bias`.
-fn load_bias(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Result<(), FaultKind> {
+fn load_bias(
+    state: &mut State,
+    memory: &Memory,
+    (types, arithmetic): (&Types, Arithmetic),
+    addr: u32,
+) -> Result<(), FaultKind> {
     let c = state.registers.ofm_c()?;
     let bank = defined(state.registers.bias_addr, "bias_addr", "@mem.bias")?;
     let base = byte_address(bank, addr);
-    let array = dense(memory, (Buffer::Bias, types.btype), vec![c as usize], base)?;
+    let array = dense(memory, (Buffer::Bias, types.btype, arithmetic), vec![c as usize], base)?;
     state.bias.fill(array);
     Ok(())
 }
@@ -154,13 +177,18 @@ fn load_bias(state: &mut State, memory: &Memory, types: &Types, addr: u32) -> Re
 /// Elements behind each other.
 fn dense(
     memory: &Memory,
-    (buffer, data_type): (Buffer, DataType),
+    (buffer, data_type, arithmetic): (Buffer, DataType, Arithmetic),
     shape: Vec<usize>,
     base: u64,
 ) -> Result<Array, FaultKind> {
     let size = data_type.size_bytes() as usize;
-    let mut bytes = vec![0; shape.iter().product::<usize>() * size];
-    in_memory(Extent { first: base, end: base + bytes.len() as u64 })?;
+    let len = shape.iter().product::<usize>() * size;
+    in_memory(Extent { first: base, end: base + len as u64 })?;
+    if arithmetic == Arithmetic::Absent {
+        return Ok(Array::without_elements(data_type, shape));
+    }
+    written(memory, buffer, [(base, len as u64)])?;
+    let mut bytes = vec![0; len];
     memory.read(base, &mut bytes);
     array(buffer, data_type, shape, &bytes, |element| base + (element * size) as u64)
 }
@@ -185,7 +213,7 @@ fn array(
 fn pad(
     registers: &Registers,
     memory: &mut Memory,
-    types: &Types,
+    (types, arithmetic): (&Types, Arithmetic),
     [addr, p]: [u32; 2],
 ) -> Result<(), FaultKind> {
     let plane = defined(registers.ofm_mem, "ofm_mem_h", "@mem.ofm")?;
@@ -199,17 +227,23 @@ fn pad(
     let size = types.itype.size_bytes();
     let base = byte_address(plane.addr, addr);
     in_memory(extent::slots(base, [h, w, w], SLOT * size, size))?;
-    let slot = u64::from(SLOT * size);
-    for y in 0..h {
-        let row = base + u64::from(y) * u64::from(w) * slot;
-        if y < p || y >= h - p || 2 * p >= w {
-            memory.clear(row, u64::from(w) * slot);
-        } else {
-            memory.clear(row, u64::from(p) * slot);
-            memory.clear(row + u64::from(w - p) * slot, u64::from(p) * slot);
-        }
+    if arithmetic != Arithmetic::Absent {
+        extent::border_runs(base, [h, w, p], size).for_each(|(first, bytes)| memory.clear(first, bytes));
     }
     Ok(())
+}
+
+/// Somebody has written all bytes of some runs, or memory does not care.
+fn written(
+    memory: &Memory,
+    buffer: Buffer,
+    runs: impl IntoIterator<Item = (u64, u64)>,
+) -> Result<(), FaultKind> {
+    if !memory.is_poisoned() {
+        return Ok(());
+    }
+    let unwritten = runs.into_iter().find_map(|(first, bytes)| memory.unwritten(first, bytes as usize));
+    unwritten.map_or(Ok(()), |address| Err(FaultKind::Unwritten { buffer, address }))
 }
 
 /// The byte an instruction's `addr` means.

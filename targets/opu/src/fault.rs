@@ -206,6 +206,14 @@ pub enum FaultKind {
         /// The last byte.
         last: u64,
     },
+    /// A byte in memory that nobody has written, where reading such is asked to be a fault.
+    #[error("the byte for the {} buffer at {address:#x} was never written", .buffer.name())]
+    Unwritten {
+        /// The buffer that is loaded.
+        buffer: Buffer,
+        /// Its address.
+        address: u64,
+    },
     /// An infinity or a NaN in memory.
     #[error("element {element} for the {} buffer, at {address:#x}, has the bits {bits:#x}: no finite number",
         .buffer.name())]
@@ -235,7 +243,7 @@ fn cause(invalid: &Invalid) -> String {
 }
 
 impl FaultKind {
-    /// The kind's name, as the specification spells it.
+    /// The kind's name, as the specification spells it; `unwritten-read` is ours.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ReservedOpcode { .. } => "reserved-opcode",
@@ -254,6 +262,7 @@ impl FaultKind {
             Self::ResidualShape { .. } => "residual-shape",
             Self::PadBounds { .. } => "pad-bounds",
             Self::AddressRange { .. } => "address-range",
+            Self::Unwritten { .. } => "unwritten-read",
             Self::NonFinite { .. } => "non-finite",
             Self::MissingEnd { .. } => "missing-end",
         }
@@ -290,6 +299,9 @@ impl FaultKind {
             }
             Self::PadBounds { h, w, .. } => format!("legal are 0 to {}", h.min(w)),
             Self::AddressRange { .. } => "addresses do not wrap: choose a lower bank or address".to_owned(),
+            Self::Unwritten { .. } => {
+                "store or `pad` it first, or let a segment or an input of the artifact hold it".to_owned()
+            }
             Self::NonFinite { .. } => "the machine knows finite numbers only: replace it".to_owned(),
             Self::MissingEnd { .. } => "put `end` behind the last instruction".to_owned(),
         }

@@ -20,7 +20,7 @@ pub const SLOT: u32 = 64;
 /// Bytes of the memory.
 pub const MEMORY_BYTES: u64 = 1 << 32;
 
-/// Slots around a map that hold zeros.
+/// Slots around a map that hold zeros, which the program sees to: drivers leave them alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Border {
@@ -42,6 +42,22 @@ pub struct Group {
     pub address: u32,
     /// Channels.
     pub channels: u32,
+    /// Of an input: elements of each slot that a driver writes, the channels and zeros behind them. Absent, or 0:
+    /// the channels only.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lanes: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_zero(lanes: &u32) -> bool {
+    *lanes == 0
+}
+
+impl Group {
+    /// Elements of each slot that a driver writes.
+    pub fn written(&self) -> u32 {
+        self.channels.max(self.lanes)
+    }
 }
 
 /// Where a feature map lies.
@@ -83,6 +99,18 @@ pub enum LayoutError {
     Group {
         /// Position in the list.
         group: usize,
+        /// Its channels.
+        channels: u32,
+    },
+    /// Written elements that leave out channels, or are more than a slot has.
+    #[error(
+        "of group {group} with {channels} channels {lanes} lanes are written: legal are {channels} to 64"
+    )]
+    Lanes {
+        /// Position in the list.
+        group: usize,
+        /// Its lanes.
+        lanes: u32,
         /// Its channels.
         channels: u32,
     },
@@ -137,7 +165,7 @@ impl Planes {
             let start = u128::from(address) + u128::from(group) * bytes;
             let start = u32::try_from(start).map_err(|_| beyond(group as usize))?;
             let channels = (channels - group * SLOT).min(SLOT);
-            planes.groups.push(Group { address: start, channels });
+            planes.groups.push(Group { address: start, channels, lanes: 0 });
         }
         planes.check(size)?;
         Ok(planes)
@@ -175,9 +203,12 @@ impl Planes {
             return Err(LayoutError::Pitch { pitch: self.pitch, row });
         }
         let bytes = self.plane_bytes(size);
-        for (index, &Group { address, channels }) in self.groups.iter().enumerate() {
+        for (index, &Group { address, channels, lanes }) in self.groups.iter().enumerate() {
             if !(1..=SLOT).contains(&channels) {
                 return Err(LayoutError::Group { group: index, channels });
+            }
+            if lanes > SLOT || (1..channels).contains(&lanes) {
+                return Err(LayoutError::Lanes { group: index, lanes, channels });
             }
             if u128::from(address) + bytes > u128::from(MEMORY_BYTES) {
                 return Err(LayoutError::Range { group: index, address, bytes });
@@ -210,14 +241,12 @@ impl Planes {
     }
 
     /// The runs of consecutive elements, in the order of the map's elements (row, column, channel): their
-    /// byte addresses and lengths in elements.
-    pub fn runs(&self, size: u32) -> impl Iterator<Item = (u64, usize)> {
+    /// byte addresses and groups.
+    pub fn runs(&self, size: u32) -> impl Iterator<Item = (u64, &Group)> {
         let pixels = (0..self.height).flat_map(move |y| (0..self.width).map(move |x| (y, x)));
         pixels.flat_map(move |(y, x)| {
-            let run = move |(index, group): (usize, &Group)| {
-                Some((self.slot(index, y, x, size)?, group.channels as usize))
-            };
-            self.groups.iter().enumerate().filter_map(run)
+            let groups = self.groups.iter().enumerate();
+            groups.filter_map(move |(index, group)| Some((self.slot(index, y, x, size)?, group)))
         })
     }
 }
@@ -236,7 +265,8 @@ mod tests {
         let mut runs = planes.runs(2);
         for (y, x) in (0..3).flat_map(|y| (0..2).map(move |x| (y, x))) {
             for (c, channels) in [(0, 48), (48, 10)] {
-                assert_eq!(runs.next(), Some((planes.element(y, x, c, 2).unwrap(), channels)));
+                let run = runs.next().map(|(address, group)| (address, group.channels));
+                assert_eq!(run, Some((planes.element(y, x, c, 2).unwrap(), channels)));
             }
         }
         assert_eq!(runs.next(), None);
@@ -255,7 +285,13 @@ mod tests {
         let planes = contiguous([1, 4, 64], 0).unwrap();
         let overlapping = Planes { pitch: 3, ..planes.clone() };
         assert_eq!(overlapping.check(1), Err(LayoutError::Pitch { pitch: 3, row: 4 }));
-        let wide = Planes { groups: vec![Group { address: 0, channels: 65 }], ..planes };
-        assert_eq!(wide.check(1), Err(LayoutError::Group { group: 0, channels: 65 }));
+        let with = |channels, lanes| {
+            Planes { groups: vec![Group { address: 0, channels, lanes }], ..planes.clone() }.check(1)
+        };
+        assert_eq!(with(65, 0), Err(LayoutError::Group { group: 0, channels: 65 }));
+        for lanes in [2, 65] {
+            assert_eq!(with(3, lanes), Err(LayoutError::Lanes { group: 0, lanes, channels: 3 }));
+        }
+        assert_eq!((with(3, 0), with(3, 3), with(3, 64)), (Ok(()), Ok(()), Ok(())));
     }
 }

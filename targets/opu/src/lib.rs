@@ -25,6 +25,7 @@ pub mod state;
 pub mod target;
 pub mod tensor;
 pub mod timing;
+pub mod validate;
 pub mod value;
 
 pub use clock::Clock;
@@ -38,6 +39,6 @@ pub use layout::Planes;
 pub use machine::{AccessError, Machine};
 pub use op::{Activation, Addend, Class, Op, Order, Pool, Post, Shape};
 pub use program::Program;
-pub use run::{Finished, RunError, run};
+pub use run::{Board, RunError};
 pub use state::Registers;
 pub use target::Opu;

@@ -1,6 +1,7 @@
 //! The functional machine: [`Machine`]. Values as the specification has them, bit by bit; no notion of time.
 
 use npukit_sim::Fault;
+use npukit_target::Unset;
 use thiserror::Error;
 
 use crate::codec::{WORD_BYTES, decode};
@@ -61,6 +62,11 @@ impl Machine {
         Self { types, arithmetic, state: State::default(), memory: Memory::default() }
     }
 
+    /// As [`Machine::new`], with memory that holds what `unset` says.
+    pub fn with_memory(types: Types, unset: Unset) -> Self {
+        Self { memory: Memory::new(unset), ..Self::new(types) }
+    }
+
     /// Element types of the buffers.
     pub const fn types(&self) -> &Types {
         &self.types
@@ -103,6 +109,11 @@ impl Machine {
         in_memory(address, out.len())?;
         self.memory.read(address, out);
         Ok(())
+    }
+
+    /// The first byte of a range that nobody has written, where memory takes note of that.
+    pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
+        self.memory.unwritten(address, bytes)
     }
 
     /// Writes bytes to memory.

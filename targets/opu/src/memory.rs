@@ -1,23 +1,41 @@
 //! The machine's memory: [`Memory`], 2^32 bytes of which only what was written exists.
 
-use npukit_sim::Paged;
+use npukit_sim::{Paged, garbage};
+use npukit_target::Unset;
 
 use crate::layout::MEMORY_BYTES;
 
 /// Bytes of the vectors underneath.
 const LINE: usize = 64;
 
-/// Bytes that read as 0 until they are written. Ranges are the caller's to check with [`Memory::holds`].
+/// Bytes that read as 0, or as [`Unset`] says, until they are written. Ranges are the caller's to check with [`Memory::holds`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Memory(Paged<u8>);
+pub struct Memory {
+    bytes: Paged<u8>,
+    poisoned: bool,
+}
 
 impl Default for Memory {
     fn default() -> Self {
-        Self(Paged::new(LINE))
+        Self::new(Unset::Zero)
     }
 }
 
 impl Memory {
+    /// A memory that nobody has written to.
+    pub fn new(unset: Unset) -> Self {
+        let mut bytes = Paged::new(LINE);
+        match unset {
+            Unset::Zero => {}
+            Unset::Garbage(seed) => {
+                let mut bits = garbage(seed);
+                bytes.fill_with(|| bits() as u8);
+            }
+            Unset::Poison => bytes.poison(),
+        }
+        Self { bytes, poisoned: unset == Unset::Poison }
+    }
+
     /// Whether `bytes` bytes from `address` on lie in memory.
     pub const fn holds(address: u64, bytes: u64) -> bool {
         address <= MEMORY_BYTES && bytes <= MEMORY_BYTES - address
@@ -25,40 +43,56 @@ impl Memory {
 
     /// Reads bytes from `address` on.
     pub fn read(&self, address: u64, out: &mut [u8]) {
-        let (line, offset) = (address / LINE as u64, (address % LINE as u64) as usize);
-        if offset == 0 {
-            return self.0.read(line, out);
-        }
-        let (mut first, split) = ([0; LINE], (LINE - offset).min(out.len()));
-        self.0.read(line, &mut first);
-        let (head, tail) = out.split_at_mut(split);
-        head.copy_from_slice(&first[offset..][..split]);
-        self.0.read(line + 1, tail);
+        self.bytes.read_from(line(address), out);
     }
 
     /// Writes bytes from `address` on.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
-        let (line, offset) = (address / LINE as u64, (address % LINE as u64) as usize);
-        if offset == 0 {
-            return self.0.write(line, bytes);
-        }
-        let (head, tail) = bytes.split_at((LINE - offset).min(bytes.len()));
-        let mut first = [0; LINE];
-        self.0.read(line, &mut first);
-        first[offset..][..head.len()].copy_from_slice(head);
-        self.0.write(line, &first);
-        self.0.write(line + 1, tail);
+        self.bytes.write_from(line(address), bytes);
+    }
+
+    /// Whether reading what nobody has written is noticed.
+    pub const fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+
+    /// The first of `bytes` bytes from `address` on that nobody has written, where such are [`Unset::Poison`].
+    pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
+        Some(address + self.bytes.unwritten_from(line(address), bytes)? as u64)
     }
 
     /// Makes `bytes` bytes from `address` on 0 again; both are multiples of 64.
     pub fn clear(&mut self, address: u64, bytes: u64) {
-        self.0.clear(address / LINE as u64, bytes as usize / LINE);
+        self.bytes.clear(address / LINE as u64, bytes as usize / LINE);
     }
+}
+
+/// The line of a byte, and its place there.
+const fn line(address: u64) -> (u64, usize) {
+    (address / LINE as u64, (address % LINE as u64) as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_wrote_is_what_was_asked_for() {
+        let mut memory = Memory::new(Unset::Poison);
+        memory.write(100, &[1; 100]);
+        memory.clear(256, 64);
+        let unwritten = |address, bytes| memory.unwritten(address, bytes);
+        assert_eq!((unwritten(100, 100), unwritten(99, 5), unwritten(100, 101)), (None, Some(99), Some(200)));
+        assert_eq!((unwritten(256, 64), unwritten(300, 21)), (None, Some(320)));
+        let read = |unset| {
+            let mut bytes = [0; 64];
+            Memory::new(unset).read(1 << 20, &mut bytes);
+            bytes
+        };
+        assert_eq!((read(Unset::Zero), read(Unset::Poison)), ([0; 64], [0; 64]));
+        assert!(read(Unset::Garbage(1)) != read(Unset::Garbage(2)) && read(Unset::Garbage(1)) != [0; 64]);
+        assert_eq!(read(Unset::Garbage(1)), read(Unset::Garbage(1)));
+    }
 
     #[test]
     fn bytes_go_to_any_address() {

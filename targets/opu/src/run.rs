@@ -1,10 +1,12 @@
-//! Runs a [`Program`] on the functional machine: [`run`] is what a driver does, without the board.
+//! Runs a [`Program`] on the functional machine: [`Board`] is what a driver has, without the board.
 
 use npukit_sim::Fault;
+use npukit_target::Unset;
 
 use crate::codec::{EncodeError, encode};
 use crate::fault::FaultKind;
-use crate::machine::{AccessError, Machine};
+use crate::layout::Group;
+use crate::machine::{AccessError, Loaded, Machine};
 use crate::program::{Binding, Program};
 
 /// Why a program did not run to its end.
@@ -34,73 +36,88 @@ pub enum RunError {
         /// What to do.
         hint: String,
         /// The instruction and what is wrong with it.
-        source: Fault<FaultKind>,
+        source: Box<Fault<FaultKind>>,
+    },
+    /// A part of an output that the program does not write.
+    #[error("output `{output}`: the byte at {address:#x} was never written")]
+    Unwritten {
+        /// Its name.
+        output: String,
+        /// The byte's address.
+        address: u64,
     },
 }
 
-/// A machine after a program.
+/// A machine with a program, for one run after the other.
 #[derive(Debug)]
-pub struct Finished {
-    /// Registers, buffers and memory as the program left them.
-    pub machine: Machine,
-    /// Values stored whose partial sums were too large, by layer in the program's order; the last entry is
-    /// for instructions of no layer.
-    pub saturated: Vec<u64>,
+pub struct Board<'a> {
+    program: &'a Program,
+    machine: Machine,
+    loaded: Loaded,
 }
 
-impl Finished {
+impl<'a> Board<'a> {
+    /// A machine after a reset, with the program's words and segments in memory; elsewhere it holds what `unset`
+    /// says.
+    ///
+    /// Errors: [`RunError::Access`], [`RunError::Encode`].
+    pub fn new(program: &'a Program, unset: Unset) -> Result<Self, RunError> {
+        let mut machine = Machine::with_memory(program.config.types, unset);
+        for (index, segment) in program.segments.iter().enumerate() {
+            let written = machine.write(segment.address.into(), &segment.bytes);
+            written.map_err(|source| access(format!("segment {index}"), source))?;
+        }
+        let word = |(index, op)| {
+            encode(op).map_err(|source| RunError::Encode { place: program.place(index), source })
+        };
+        let words = program.instructions.iter().enumerate().map(word).collect::<Result<Vec<u32>, _>>()?;
+        let loaded = machine.load(program.address.into(), &words);
+        let loaded = loaded.map_err(|source| access("the program".to_owned(), source))?;
+        Ok(Self { program, machine, loaded })
+    }
+
+    /// Does what a driver does: writes the inputs (raw values of each map, row-major, in the program's order), and
+    /// nothing else, and starts the program. Gives the values stored whose partial sums were too large, by
+    /// layer in the program's order; the last entry is for instructions of no layer.
+    ///
+    /// Errors: [`RunError`].
+    pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<Vec<u64>, RunError> {
+        let program = self.program;
+        for (binding, raw) in program.inputs.iter().zip(inputs) {
+            let written = binding.planes.write(&mut self.machine, raw);
+            written.map_err(|source| access(format!("input `{}`", binding.name), source))?;
+        }
+        let owner = program.layer_of_each();
+        let mut saturated = vec![0; program.layers.len() + 1];
+        // What was stored before an instruction is the work of the one before it.
+        let (mut last, mut counted) = (program.layers.len(), self.machine.saturated());
+        let result = self.machine.run(&mut self.loaded, &mut |machine, index, _| {
+            saturated[last] += machine.saturated() - counted;
+            (last, counted) =
+                (owner.get(index).copied().unwrap_or(program.layers.len()), machine.saturated());
+        });
+        result.map_err(|source| RunError::Fault {
+            place: program.place(source.instruction),
+            hint: source.kind.hint(),
+            source: Box::new(source),
+        })?;
+        Ok(saturated)
+    }
+
     /// The raw values of an output's map, row-major.
     ///
-    /// Errors: [`RunError::Access`].
+    /// Errors: [`RunError::Access`], [`RunError::Unwritten`].
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
-        binding
-            .planes
-            .read(&self.machine)
-            .map_err(|source| access(format!("output `{}`", binding.name), source))
+        let size = self.program.config.types.itype.size_bytes();
+        let unwritten = |(address, group): (u64, &Group)| {
+            self.machine.unwritten(address, (group.channels * size) as usize)
+        };
+        if let Some(address) = binding.planes.runs(size).find_map(unwritten) {
+            return Err(RunError::Unwritten { output: binding.name.clone(), address });
+        }
+        let read = binding.planes.read(&self.machine);
+        read.map_err(|source| access(format!("output `{}`", binding.name), source))
     }
-}
-
-/// A machine after a reset, with the program's segments and inputs (raw values of each map, row-major, in the
-/// program's order) in memory.
-///
-/// Errors: [`RunError::Access`].
-pub fn machine(program: &Program, inputs: &[Vec<i32>]) -> Result<Machine, RunError> {
-    let mut machine = Machine::new(program.config.types);
-    for (index, segment) in program.segments.iter().enumerate() {
-        let written = machine.write(segment.address.into(), &segment.bytes);
-        written.map_err(|source| access(format!("segment {index}"), source))?;
-    }
-    for (binding, raw) in program.inputs.iter().zip(inputs) {
-        let written = binding.planes.write(&mut machine, raw);
-        written.map_err(|source| access(format!("input `{}`", binding.name), source))?;
-    }
-    Ok(machine)
-}
-
-/// Runs `program` from a reset, as [`machine`] prepares it.
-///
-/// Errors: [`RunError`].
-pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError> {
-    let mut machine = machine(program, inputs)?;
-    let word =
-        |(index, op)| encode(op).map_err(|source| RunError::Encode { place: program.place(index), source });
-    let words = program.instructions.iter().enumerate().map(word).collect::<Result<Vec<u32>, _>>()?;
-    let loaded = machine.load(program.address.into(), &words);
-    let mut loaded = loaded.map_err(|source| access("the program".to_owned(), source))?;
-    let owner = program.layer_of_each();
-    let mut saturated = vec![0; program.layers.len() + 1];
-    // What was stored before an instruction is the work of the one before it.
-    let (mut last, mut counted) = (program.layers.len(), 0);
-    let result = machine.run(&mut loaded, &mut |machine, index, _| {
-        saturated[last] += machine.saturated() - counted;
-        (last, counted) = (owner.get(index).copied().unwrap_or(program.layers.len()), machine.saturated());
-    });
-    result.map_err(|source| RunError::Fault {
-        place: program.place(source.instruction),
-        hint: source.kind.hint(),
-        source,
-    })?;
-    Ok(Finished { machine, saturated })
 }
 
 fn access(what: String, source: AccessError) -> RunError {

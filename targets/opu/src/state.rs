@@ -210,6 +210,11 @@ impl Elements {
 }
 
 impl Array {
+    /// An array of which nobody looks at the elements.
+    pub fn without_elements(data_type: DataType, shape: Vec<usize>) -> Self {
+        Self { data_type, shape, elements: Elements::zeros(data_type, 0) }
+    }
+
     /// Raw values from the bytes of whole elements.
     ///
     /// Errors: position and bits of the first element that is no finite number.

@@ -200,17 +200,19 @@ impl Binding {
 }
 
 impl Planes {
-    /// Writes a map's raw values, row-major; there are as many as the map has elements.
+    /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes behind the channels
+    /// of a group become 0.
     ///
     /// Errors: [`AccessError`].
     pub fn write(&self, machine: &mut Machine, raw: &[i32]) -> Result<(), AccessError> {
         let size = size(machine.types());
         let mut rest = raw;
-        for (address, len) in self.runs(size as u32) {
-            let (run, after) = rest.split_at(len.min(rest.len()));
+        for (address, group) in self.runs(size as u32) {
+            let (run, after) = rest.split_at((group.channels as usize).min(rest.len()));
             rest = after;
-            let bytes: Vec<u8> =
+            let mut bytes: Vec<u8> =
                 run.iter().flat_map(|raw| raw.to_le_bytes().into_iter().take(size)).collect();
+            bytes.resize(group.written() as usize * size, 0);
             machine.write(address, &bytes)?;
         }
         Ok(())
@@ -223,8 +225,8 @@ impl Planes {
         let (itype, size) = (machine.types().itype, size(machine.types()));
         let mut raw = Vec::new();
         let mut bytes = Vec::new();
-        for (address, len) in self.runs(size as u32) {
-            bytes.resize(len * size, 0);
+        for (address, group) in self.runs(size as u32) {
+            bytes.resize(group.channels as usize * size, 0);
             machine.read(address, &mut bytes)?;
             for element in bytes.chunks_exact(size) {
                 let mut word = [0; 4];

@@ -10,6 +10,8 @@ mod bars;
 mod conform;
 #[path = "main/isa.rs"]
 mod isa;
+#[path = "main/lint.rs"]
+mod lint;
 #[path = "main/lower.rs"]
 mod lower;
 #[path = "main/machine.rs"]

@@ -67,6 +67,11 @@ pub(super) fn conv(
         return Err(FaultKind::KerIndex { n, ker_n });
     }
     in_bounds(registers, [h, w], stride, shape)?;
+    let dims = vec![shape.h as usize, shape.w as usize, shape.c as usize];
+    if arithmetic == Arithmetic::Absent {
+        state.ofm.fill(Array::without_elements(types.otype, dims));
+        return Ok(());
+    }
     let (channels, width) = (ifm_shape.c as usize, ifm_shape.w as usize);
     let tap = Tap {
         ifm,
@@ -83,7 +88,6 @@ pub(super) fn conv(
     };
     let mut sums = results(state.ofm.take(), types, shape);
     compute(&tap, arithmetic, &mut sums);
-    let dims = vec![shape.h as usize, shape.w as usize, shape.c as usize];
     state.ofm.fill(Array { data_type: types.otype, shape: dims, elements: sums });
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Types;
 use crate::layout::SLOT;
-use crate::op::Op;
+use crate::op::{Op, Shape};
 use crate::state::Registers;
 
 use super::byte_address;
@@ -55,6 +55,58 @@ pub fn extent(op: &Op, registers: &Registers, types: &Types) -> Option<Extent> {
         }
         _ => None,
     }
+}
+
+/// The runs of bytes that `op` reads (a load) or writes (`store`, `pad`) with these registers: the first byte and
+/// how many. Runs of a `store` come in the order of writing, and may overlap.
+pub fn runs(op: &Op, registers: &Registers, types: &Types) -> Vec<(u64, u64)> {
+    let size = types.itype.size_bytes();
+    let tile = |bank, addr, shape: Shape, pitch| {
+        let sizes = [shape.h, shape.w, pitch];
+        slot_runs(byte_address(bank, addr), sizes, shape.c * size, size).collect::<Vec<_>>()
+    };
+    let found = match *op {
+        Op::LoadIfm { addr } => {
+            registers.ifm.zip(registers.ifm_mem).map(|(shape, at)| tile(at.addr, addr, shape, at.w))
+        }
+        Op::Store { addr } => registers
+            .ofm
+            .zip(registers.pool)
+            .zip(registers.ofm_mem)
+            .map(|((shape, pool), at)| tile(at.addr, addr, pool.result(shape), at.w)),
+        Op::Pad { addr, p } if p > 0 => registers
+            .ofm_mem
+            .map(|at| border_runs(byte_address(at.addr, addr), [at.h, at.w, p], size).collect()),
+        _ => extent(op, registers, types).map(|Extent { first, end }| vec![(first, end - first)]),
+    };
+    found.unwrap_or_default()
+}
+
+/// `h` rows of `w` slots, `pitch` slots apart, of which `used` bytes each count: by row where that is all of them.
+pub(super) fn slot_runs(
+    base: u64,
+    [h, w, pitch]: [u32; 3],
+    used: u32,
+    size: u32,
+) -> impl Iterator<Item = (u64, u64)> {
+    let slot = u64::from(SLOT * size);
+    let (columns, used) = if used == SLOT * size { (1, u64::from(w) * slot) } else { (w, used.into()) };
+    let start = move |y: u32, x: u32| base + (u64::from(y) * u64::from(pitch) + u64::from(x)) * slot;
+    (0..h).flat_map(move |y| (0..columns).map(move |x| (start(y, x), used)))
+}
+
+/// The slots of a plane of `h` rows of `w` slots that are less than `p` from an edge; `p` is at most a side.
+pub(super) fn border_runs(base: u64, [h, w, p]: [u32; 3], size: u32) -> impl Iterator<Item = (u64, u64)> {
+    let slot = u64::from(SLOT * size);
+    (0..h).flat_map(move |y| {
+        let whole = y < p || y >= h - p || 2 * p >= w;
+        let parts = if whole { [(0, w), (0, 0)] } else { [(0, p), (w - p, p)] };
+        let row = base + u64::from(y) * u64::from(w) * slot;
+        parts
+            .into_iter()
+            .filter(|&(_, slots)| slots > 0)
+            .map(move |(x, slots)| (row + u64::from(x) * slot, u64::from(slots) * slot))
+    })
 }
 
 const fn dense(base: u64, elements: u64, size: u32) -> Extent {

@@ -21,6 +21,9 @@ pub(super) fn store(
     let (shape, size) = (work.pool.result(work.shape), with.0.itype.size_bytes());
     let base = byte_address(target.addr, addr);
     in_memory(extent::slots(base, [shape.h, shape.w, target.w], shape.c * size, size))?;
+    if with.1 == Arithmetic::Absent {
+        return Ok(());
+    }
     let (result, saturated) = work.result(with);
     let bytes = result.to_bytes();
     let slot = u64::from(SLOT * size);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Lowered;
 use super::host::{HostInput, HostOutput};
+use super::limits::lanes;
 use super::map::PlaneId;
 use super::memory::PROGRAM;
 use crate::config::Config;
@@ -42,7 +43,9 @@ pub fn program(lowered: &Lowered, name: String, instance: String, config: &Confi
 }
 
 fn input(lowered: &Lowered, input: &HostInput) -> Binding {
-    let (fraction, planes) = planes(lowered, &input.planes);
+    let (fraction, mut planes) = planes(lowered, &input.planes);
+    // Loads bring so many; those without a meaning meet weights of zero, but must be numbers.
+    planes.groups.iter_mut().for_each(|group| group.lanes = lanes(group.channels as usize) as u32);
     let (name, shape, perm) = (input.name.clone(), input.shape.clone(), input.perm.clone());
     Binding { name, shape, perm, fraction, patches: input.patches, planes }
 }
@@ -60,6 +63,7 @@ fn planes(lowered: &Lowered, ids: &[PlaneId]) -> (i32, Planes) {
     let group = |&id: &PlaneId| Group {
         address: lowered.plan.planes[id.0] as u32,
         channels: planes.get(id).channels as u32,
+        lanes: 0,
     };
     let (fraction, [height, width], border) = ids.first().map_or((0, [0, 0], 0), |&id| {
         let plane = planes.get(id);

@@ -55,14 +55,15 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Clears the borders of the planes the layer writes to.
+    /// Clears the borders of the planes that the layer is the first to touch: those it writes to, and the inputs
+    /// it reads, of which drivers write pixels only.
     fn pad(&mut self, layer: &Layer) {
-        for piece in &layer.output.pieces {
-            let plane = self.planes.get(piece.plane);
-            if plane.border == 0 || !self.padded.insert(piece.plane) {
+        for id in layer.planes() {
+            let plane = self.planes.get(id);
+            if plane.border == 0 || !self.padded.insert(id) {
                 continue;
             }
-            let at = self.plan.planes[piece.plane.0];
+            let at = self.plan.planes[id.0];
             let [h, w] = plane.slots().map(|size| size as u32);
             self.set(Op::MemOfm { bank: bank(at), h, w });
             self.ops.push(Op::Pad { addr: units(at), p: plane.border as u32 });
@@ -160,7 +161,9 @@ impl<'a> Emitter<'a> {
 
     /// The byte of a pixel; planes have a border as wide as is ever read.
     fn address(&self, plane: PlaneId, at: [isize; 2]) -> u64 {
-        let slot = self.planes.get(plane).slot(at).unwrap_or(0) as u64;
+        let slot = self.planes.get(plane).slot(at);
+        debug_assert!(slot.is_some(), "{at:?} is beyond the border of plane {plane:?}");
+        let slot = slot.unwrap_or(0) as u64;
         self.plan.planes[plane.0] + slot * self.plan.slot
     }
 

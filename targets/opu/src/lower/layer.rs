@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::limits::{POOL, STRIDE};
-use super::map::{Planes, View};
+use super::map::{PlaneId, Planes, View};
 use super::product::Product;
 use super::windows::Windows;
 use crate::op::{Activation, Order};
@@ -135,6 +135,13 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// The planes that are read and written; some of them several times.
+    pub fn planes(&self) -> impl Iterator<Item = PlaneId> {
+        let terms = self.product.parts.iter().flat_map(|part| &part.terms).map(|term| term.plane);
+        let added = self.post.residual().into_iter().flat_map(|view| &view.pieces);
+        terms.chain(added.chain(&self.output.pieces).map(|piece| piece.plane))
+    }
+
     /// A line for `--emit layers`.
     pub fn print(&self, planes: &Planes) -> String {
         let Product { size, channels, parts, bias, .. } = &self.product;

@@ -26,9 +26,11 @@ pub fn lanes(channels: usize) -> usize {
     channels.next_power_of_two().clamp(16, LANES)
 }
 
-/// Channels of the partial-sum buffer that hold `channels`.
+/// Channels of the partial-sum buffer that hold `channels`: as many as are loaded of them later, so that every
+/// channel that is loaded has been stored, and as many as a residual of them has, so that upstream's simulator
+/// takes it. Fewer than 16 would save no cycle of a tap.
 pub fn filters(channels: usize) -> usize {
-    channels.next_power_of_two().clamp(2, LANES)
+    lanes(channels)
 }
 
 /// Cycles that a pixel of a tap takes.

@@ -68,11 +68,7 @@ fn lifetimes(model: &Model) -> Vec<[usize; 2]> {
     };
     model.inputs.iter().flat_map(|input| &input.planes).for_each(|&plane| live(plane, 0));
     for (index, layer) in model.layers.iter().enumerate() {
-        let terms = layer.product.parts.iter().flat_map(|part| &part.terms).map(|term| term.plane);
-        let residual =
-            layer.post.residual().into_iter().flat_map(|view| &view.pieces).map(|piece| piece.plane);
-        let output = layer.output.pieces.iter().map(|piece| piece.plane);
-        terms.chain(residual).chain(output).for_each(|plane| live(plane, index + 1));
+        layer.planes().for_each(|plane| live(plane, index + 1));
     }
     let outputs = model.outputs.iter().flat_map(|output| &output.view.pieces);
     outputs.for_each(|piece| live(piece.plane, end));

@@ -2,13 +2,15 @@
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::{Rounding, Scheme};
-use npukit_target::{CompileOptions, Problem, TargetError};
+use npukit_target::{CompileOptions, Finding, Problem, TargetError};
 
 use super::instance::OpuInstance;
 use super::program::OpuProgram;
 use crate::codec::encode_program;
 use crate::isa::isa;
 use crate::lower::{self, LowerError, Lowered, backend, print};
+use crate::program::Program;
+use crate::validate;
 
 /// Stages that print.
 pub(super) const STAGES: [&str; 3] = ["layers", "plan", "asm"];
@@ -39,6 +41,7 @@ impl OpuInstance {
         let model = options.model_name.rsplit(['/', '\\']).next().unwrap_or_default();
         let name = model.split('.').next().filter(|name| !name.is_empty()).unwrap_or(&graph.name);
         let program = backend::program(&lowered, name.to_owned(), self.name.clone(), &self.config);
+        sound(&program)?;
         Ok(OpuProgram { program, saturated_constants: Some(lowered.constants.saturated) })
     }
 
@@ -80,6 +83,22 @@ impl OpuInstance {
         })
     }
 }
+
+/// The last stage: nothing leaves that a machine would not run, or would not run twice.
+fn sound(program: &Program) -> Result<(), TargetError> {
+    match validate::program(program).into_iter().find(Finding::is_error) {
+        Some(finding) => Err(TargetError::failed(Unsound(finding))),
+        None => Ok(()),
+    }
+}
+
+/// A defect of the compiler, found before anybody runs the program.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the compiler made a program that does not run as meant, which is a defect of npukit, please report it: \
+     {} in instruction {:?}: {}", .0.code, .0.instruction, .0.message
+)]
+struct Unsound(Finding);
 
 fn option(key: &str, value: &str, reason: &str) -> TargetError {
     TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }

@@ -4,11 +4,15 @@ use npukit_asm::Words;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
-use npukit_target::{Assembled, CompileOptions, Compiled, Disassembled, Instance, Problem, TargetError};
+use npukit_target::{
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, TargetError,
+};
 
 use super::compile::STAGES;
+use crate::codec::words;
 use crate::config::Config;
 use crate::isa::isa;
+use crate::validate;
 
 /// An instance with its name.
 pub(super) struct OpuInstance {
@@ -52,6 +56,11 @@ impl Instance for OpuInstance {
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
         self.stage(graph, options, stage)
+    }
+
+    fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
+        let words = words(bytes).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+        Ok(validate::words(&words, &self.config.types))
     }
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {

@@ -4,15 +4,16 @@ use std::io::Write;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport,
+    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport,
     RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use super::time;
 use crate::artifact;
 use crate::program::{Binding, HostStep, Program};
-use crate::run::{Finished, run};
+use crate::run::Board;
 use crate::tensor::Packed;
+use crate::validate;
 
 /// Name of the instructions that are of no layer, in reports.
 const OUTSIDE: &str = "(outside all layers)";
@@ -45,9 +46,9 @@ impl OpuProgram {
     }
 
     /// An output in the model's shape, host steps applied.
-    fn output(&self, binding: &Binding, finished: &Finished) -> Result<Output, TargetError> {
+    fn output(&self, binding: &Binding, board: &Board<'_>) -> Result<Output, TargetError> {
         let itype = self.program.config.types.itype;
-        let raw = binding.unpack(&finished.output(binding).map_err(TargetError::failed)?);
+        let raw = binding.unpack(&board.output(binding).map_err(TargetError::failed)?);
         let values = raw.iter().map(|&raw| binding.value(itype, raw)).collect();
         let mut values = Tensor::from_f32(binding.shape.clone(), values).map_err(|values| {
             TargetError::failed(format!("output `{}` has {} values", binding.name, values.len()))
@@ -58,9 +59,9 @@ impl OpuProgram {
         Ok(Output { name: binding.name.clone(), values, raw })
     }
 
-    fn saturations(&self, inputs: u64, finished: &Finished) -> Saturations {
+    fn saturations(&self, inputs: u64, saturated: &[u64]) -> Saturations {
         let names = self.program.layers.iter().map(|layer| layer.name.as_str()).chain([OUTSIDE]);
-        let layers = names.zip(&finished.saturated).filter(|&(_, &count)| count > 0);
+        let layers = names.zip(saturated).filter(|&(_, &count)| count > 0);
         let layers: Vec<Saturation> =
             layers.map(|(name, &count)| Saturation { layer: name.to_owned(), count }).collect();
         Saturations { inputs, results: layers.iter().map(|layer| layer.count).sum(), layers }
@@ -108,17 +109,26 @@ impl Compiled for OpuProgram {
         artifact::write(&self.program).map_err(TargetError::failed)
     }
 
-    fn run_with(&self, inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
+    /// Document and released simulator mean the same by every instruction that the latter takes: the options'
+    /// meaning plays no part.
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
         let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
         let packed = packed.collect::<Result<Vec<Packed>, _>>().map_err(TargetError::failed)?;
         let saturated = packed.iter().map(|input| input.saturated).sum();
         let maps: Vec<Vec<i32>> = packed.into_iter().map(|input| input.raw).collect();
-        let finished = run(&self.program, &maps).map_err(TargetError::failed)?;
-        let outputs = self.program.outputs.iter().map(|binding| self.output(binding, &finished));
-        Ok(RunResult {
-            outputs: outputs.collect::<Result<_, _>>()?,
-            saturations: self.saturations(saturated, &finished),
+        let mut board = Board::new(&self.program, options.unset).map_err(TargetError::failed)?;
+        options.repeat(|| {
+            let layers = board.run(&maps).map_err(TargetError::failed)?;
+            let outputs = self.program.outputs.iter().map(|binding| self.output(binding, &board));
+            Ok(RunResult {
+                outputs: outputs.collect::<Result<_, _>>()?,
+                saturations: self.saturations(saturated, &layers),
+            })
         })
+    }
+
+    fn lint(&self) -> Result<Vec<Finding>, TargetError> {
+        Ok(validate::program(&self.program))
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {

@@ -6,12 +6,12 @@ use npukit_numeric::Tensor;
 use npukit_opu::artifact::{ArtifactError, read, write};
 use npukit_opu::layout::{Border, Group, Planes};
 use npukit_opu::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
-use npukit_opu::{Addend, Config, Op, Opu, Pool, Post, Program, Shape};
-use npukit_target::{ArtifactFile, ReadError, Target};
+use npukit_opu::{Addend, Board, Config, Op, Opu, Pool, Post, Program, Shape};
+use npukit_target::{ArtifactFile, ReadError, Target, Unset};
 use proptest::prelude::*;
 
 /// A program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
-fn program() -> Program {
+pub fn program() -> Program {
     let identity = (0..256u32).map(|i| u8::from(i / 16 == i % 16) * 2).collect();
     let instructions = vec![
         Op::ShapeIfm(Shape { h: 2, w: 3, c: 16 }),
@@ -66,7 +66,7 @@ fn program() -> Program {
 }
 
 /// Gives the files of an artifact.
-fn resolve(files: &[ArtifactFile]) -> impl Fn(&str) -> Result<Vec<u8>, ReadError> + Sync {
+pub fn resolve(files: &[ArtifactFile]) -> impl Fn(&str) -> Result<Vec<u8>, ReadError> + Sync {
     let files = files.to_vec();
     move |name| match files.iter().find(|file| file.name == name) {
         Some(file) => Ok(file.bytes.clone()),
@@ -179,7 +179,7 @@ fn every_fault_of_a_program_has_its_place() {
         (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, and 5 slots long"),
         (&|p| p.outputs[0].fraction = 300, "a fraction of 300 bits"),
         (
-            &|p| p.outputs[0].planes.groups = vec![Group { address: 0, channels: 65 }],
+            &|p| p.outputs[0].planes.groups = vec![Group { address: 0, channels: 65, lanes: 0 }],
             "group 0 has 65 channels",
         ),
         (&|p| p.inputs.push(p.inputs[0].clone()), "`input[1].name`: there are two called `x`"),
@@ -246,7 +246,9 @@ proptest! {
         let place = at.index(files[file].bytes.len());
         files[file].bytes[place] = byte;
         if let Ok(program) = read_back(&files) {
-            let _ = npukit_opu::run(&program, &[vec![1; program.inputs.first().map_or(0, Binding::elements)]]);
+            let x = vec![1; program.inputs.first().map_or(0, Binding::elements)];
+            let _ = Board::new(&program, Unset::Poison).and_then(|mut board| board.run(&[x]));
+            let _ = npukit_opu::validate::program(&program);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The golden vectors, as `npu conform` runs them.
+//! The golden vectors of `tests/golden/opu`, as `npu conform` runs them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use npukit_opu::Opu;
-use npukit_target::{Outcome, ReadError, Reader, Target};
+use npukit_target::{Case, Outcome, ReadError, Reader, Target};
 
 use npukit_testing::{needs, shared};
 
@@ -31,56 +31,70 @@ fn check(path: &Path) -> usize {
     count
 }
 
-fn check_shared(name: &str, passed: usize) {
-    assert_eq!(check(&shared(name)), passed, "{name}");
+/// A file or folder of the golden vectors.
+fn golden(name: &str) -> PathBuf {
+    npukit_testing::golden("opu").join(name)
 }
 
-#[needs(NPUKIT_SHARED)]
+fn check_golden(name: &str, passed: usize) {
+    assert_eq!(check(&golden(name)), passed, "{name}");
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+}
+
 #[test]
 fn every_encoding_both_ways() {
-    check_shared("golden/opu/encoding.json", 99);
+    check_golden("encoding.json", 99);
 }
 
-#[needs(NPUKIT_SHARED)]
 #[test]
 fn every_fault_at_its_instruction() {
-    check_shared("golden/opu/faults.json", 49);
+    check_golden("faults.json", 49);
 }
 
-#[needs(NPUKIT_SHARED)]
 #[test]
 fn the_index_and_what_others_compute_otherwise() {
-    check_shared("golden/opu/index.json", 1);
-    check_shared("golden/opu/upstream-divergent.json", 12);
+    check_golden("index.json", 1);
+    check_golden("upstream-divergent.json", 12);
 }
 
-#[needs(NPUKIT_SHARED)]
 #[test]
 fn every_case() {
-    let files = std::fs::read_dir(shared("golden/opu/cases")).unwrap().map(|entry| entry.unwrap().path());
-    assert_eq!(files.map(|file| check(&file)).sum::<usize>(), 171);
+    assert_eq!(files(&golden("cases")).iter().map(|file| check(file)).sum::<usize>(), 171);
 }
 
+/// The repository's vectors are those of the shared folder.
 #[needs(NPUKIT_SHARED)]
+#[test]
+fn the_copies_are_up_to_date() {
+    let origin = shared("golden/opu");
+    for folder in ["", "cases"] {
+        for file in files(&origin.join(folder)) {
+            let copy = golden(folder).join(file.file_name().unwrap());
+            assert!(std::fs::read(&copy).unwrap() == std::fs::read(&file).unwrap(), "{}", copy.display());
+        }
+    }
+}
+
 #[test]
 fn a_wrong_vector_fails() {
     let failures = |name: &str, from: &str, to: &str| {
-        let path = shared(name);
+        let path = golden(name);
         let text = std::fs::read_to_string(&path).unwrap();
         let wrong = text.replacen(from, to, 1);
         assert_ne!(text, wrong);
         let cases = Opu.vectors(&path.to_string_lossy(), wrong.as_bytes(), &Disk).unwrap();
-        cases
-            .into_iter()
-            .filter_map(|case| matches!(case.check(), Outcome::Failed { .. }).then_some(()))
-            .count()
+        cases.into_iter().map(Case::check).filter(|outcome| matches!(outcome, Outcome::Failed { .. })).count()
     };
     for (name, from, to) in [
-        ("golden/opu/encoding.json", "0x0fffffc1", "0x0fffffc2"),
-        ("golden/opu/faults.json", "ker-capacity", "ker-index"),
-        ("golden/opu/cases/000-conv1x1_0.json", "\"sha256\":\"4b", "\"sha256\":\"4c"),
-        ("golden/opu/cases/000-conv1x1_0.json", "\"ofm_c\":32", "\"ofm_c\":64"),
-        ("golden/opu/cases/000-conv1x1_0.json", "\"b64\":\"3vn3", "\"b64\":\"3vn4"),
+        ("encoding.json", "0x0fffffc1", "0x0fffffc2"),
+        ("faults.json", "ker-capacity", "ker-index"),
+        ("cases/000-conv1x1_0.json", "\"sha256\":\"4b", "\"sha256\":\"4c"),
+        ("cases/000-conv1x1_0.json", "\"ofm_c\":32", "\"ofm_c\":64"),
+        ("cases/000-conv1x1_0.json", "\"b64\":\"3vn3", "\"b64\":\"3vn4"),
     ] {
         assert_eq!(failures(name, from, to), 1, "{name}: {from}");
     }

@@ -8,6 +8,8 @@ use crate::lower::host::HostOutput;
 use crate::lower::map::View;
 use crate::program::{HostOp, HostStep};
 
+use super::input::moved_ones;
+
 /// An output and the value of the machine that it is made of.
 pub struct WayOut {
     /// The value.
@@ -33,10 +35,10 @@ pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
         match &node.op {
             // Elements keep their order, and rows, columns and channels their number.
             Op::Reshape(_) if is_map(&perm, &shape, graph.shape(operand)) => {}
-            Op::Transpose(op) if !moved && graph.shape(value) == shape => {
-                perm = (0..perm.len())
-                    .filter_map(|axis| op.perm.iter().position(|&from| from == axis))
-                    .collect();
+            op @ (Op::Transpose(_) | Op::Reshape(_)) if !moved && graph.shape(value) == shape => {
+                let Some(order) = transposition(op, graph.shape(operand), &shape) else { break };
+                perm =
+                    (0..perm.len()).filter_map(|axis| order.iter().position(|&from| from == axis)).collect();
                 moved = true;
             }
             op if !moved && graph.shape(value) == shape => match step(op) {
@@ -56,6 +58,14 @@ pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
     steps.reverse();
     let view = View { size: [1, 1], pieces: Vec::new() };
     WayOut { value, output: HostOutput { name, view, shape, perm, steps } }
+}
+
+/// The order of axes that `op` makes of those of `from`, when that is all it does.
+fn transposition(op: &Op, from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
+    match op {
+        Op::Transpose(op) => Some(op.perm.clone()),
+        _ => moved_ones(from, to),
+    }
 }
 
 /// What the host computes in place of `op`, if it can.

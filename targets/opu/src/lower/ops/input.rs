@@ -62,7 +62,7 @@ fn transposed(builder: &mut Builder, input: ValueId) -> (ValueId, Vec<usize>) {
 }
 
 /// The permutation of axes that a change of shape is, when it only moves axes of length 1.
-fn moved_ones(from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
+pub(super) fn moved_ones(from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
     let axes = |ones: bool| (0..from.len()).filter(move |&axis| (from[axis] == 1) == ones);
     let (mut ones, mut others) = (axes(true), axes(false));
     let perm = to.iter().map(|&size| if size == 1 { ones.next() } else { others.next() });

@@ -4,11 +4,13 @@ use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Concat, Conv, Coordinates, Gemm, LeakyRelu, MaxPool,
     NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Window,
 };
-use npukit_graph::{Graph, Op, ValueId};
+use npukit_graph::quantise::Kind;
+use npukit_graph::{Graph, Op as Operator, ValueId};
 use npukit_numeric::Tensor;
+use npukit_opu::{Clock, Config, Op};
 
-use super::runner::conv;
-use super::{check, graph, image};
+use super::runner::{check_quantised, conv};
+use super::{check, graph, image, quantised};
 
 fn plain(strides: [usize; 2], pads: [usize; 4]) -> Conv {
     Conv { strides, dilations: [1, 1], pads, group: 1 }
@@ -18,7 +20,7 @@ fn pool(kernel: [usize; 2], strides: [usize; 2], pads: [usize; 4]) -> MaxPool {
     MaxPool { window: Window { pads, ..Window::plain(kernel, strides) } }
 }
 
-fn node(graph: &mut Graph, op: impl Into<Op>, inputs: &[ValueId], name: &str) -> ValueId {
+fn node(graph: &mut Graph, op: impl Into<Operator>, inputs: &[ValueId], name: &str) -> ValueId {
     graph.add_node(name, op.into(), inputs.to_vec(), &[name]).unwrap()[0]
 }
 
@@ -220,8 +222,8 @@ fn matrices_and_what_the_host_does_last() {
         let y = node(g, Gemm { trans_b: false, ..Gemm::PLAIN }, &[x, w], "dense");
         vec![node(g, Softmax { axis: 1, axis_end: 2 }, &[y], "soft")]
     });
-    let quantisation = super::quantised(&softmax, &[image(&[6, 40], 7)]);
-    let config = npukit_opu::Config::preset("reference").unwrap();
+    let quantisation = quantised(&softmax, &[image(&[6, 40], 7)]);
+    let config = Config::preset("reference").unwrap();
     let options = npukit_opu::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
     let lowered = npukit_opu::lower::compile(&softmax, &config, options).unwrap();
     assert_eq!(lowered.model.outputs[0].steps[0].op.name(), "Softmax");
@@ -305,12 +307,70 @@ fn sums_differences_and_normalisation_by_channel() {
     );
 }
 
+/// The graph of an exported pointwise convolution of one pixel: where nothing else is longer than 1, changes of
+/// layout are changes of shape.
+#[test]
+fn a_single_pixel_may_change_its_layout() {
+    check(
+        &graph(&[1, 3, 1, 1], |g, x| {
+            let x = node(g, Reshape { shape: vec![1, 1, 1, 3] }, &[x], "nhwc");
+            let y = conv(g, x, "a", [1, 1, 3, 3], plain([1, 1], [0; 4]));
+            vec![node(g, Reshape { shape: vec![1, 3, 1, 1] }, &[y], "nchw")]
+        }),
+        1.5,
+    );
+}
+
+/// Two convolutions whose borders lie in memory that the planner gives to others in between.
+#[test]
+fn drivers_rewrite_pixels_only() {
+    let lowered = check(
+        &graph(&[1, 4, 4, 64], |g, x| {
+            let y = conv(g, x, "a", [3, 3, 64, 64], plain([1, 1], [1, 1, 1, 1]));
+            vec![conv(g, y, "b", [3, 3, 64, 64], plain([1, 1], [1, 1, 1, 1]))]
+        }),
+        4.0,
+    );
+    let pads: Vec<usize> =
+        (0..lowered.ops.len()).filter(|&i| matches!(lowered.ops[i], Op::Pad { .. })).collect();
+    assert_eq!(pads.len(), 2, "the border of the input, and that of what lies between");
+    // What clearing the input's border takes, and what planes of their own would: `SOURCES.md` has the figures.
+    let cycles = |ops: &[Op]| Clock::cycles(&Config::preset("reference").unwrap(), ops).unwrap();
+    let mut without = lowered.ops.clone();
+    let pad = pads.into_iter().find(|&i| lowered.ops[i] == Op::Pad { addr: 0, p: 1 }).unwrap();
+    without.remove(pad);
+    assert_eq!((cycles(&lowered.ops), cycles(&without)), (3332, 3312));
+    assert_eq!((lowered.plan.features, lowered.plan.aggregate), (4608, 5632));
+}
+
+/// As upstream's simulator wants it: a residual has the shape of what it is added to.
+#[test]
+fn residuals_of_few_channels_are_as_wide_as_the_sums() {
+    for channels in [1, 3, 8, 15, 20, 70] {
+        let graph = graph(&[1, 5, 6, channels], |g, x| {
+            let y = conv(g, x, "a", [3, 3, channels, channels], plain([1, 1], [1, 1, 1, 1]));
+            let y = node(g, Relu, &[y], "relu");
+            let z = conv(g, y, "b", [1, 1, channels, channels], plain([1, 1], [0; 4]));
+            vec![add(g, z, y, "sum")]
+        });
+        // A residual has the fraction length of the sum.
+        let mut quantisation = quantised(&graph, &[]);
+        for index in 0..graph.values.len() as u32 {
+            if quantisation.fraction(ValueId(index)).is_some() {
+                quantisation.set(ValueId(index), Kind::Activation, 4);
+            }
+        }
+        let lowered = check_quantised(&graph, &image(&[1, 5, 6, channels], 7), &quantisation, 4.0);
+        assert!(lowered.model.layers.iter().any(|layer| layer.post.residual().is_some()), "{channels}");
+    }
+}
+
 #[test]
 fn what_the_machine_cannot_do_is_named() {
     let refused = |graph: &Graph| {
-        let quantisation = super::quantised(graph, &[image(graph.shape(graph.inputs[0]), 1)]);
+        let quantisation = quantised(graph, &[image(graph.shape(graph.inputs[0]), 1)]);
         let options = npukit_opu::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
-        npukit_opu::lower::check(graph, &npukit_opu::Config::preset("reference").unwrap(), options)
+        npukit_opu::lower::check(graph, &Config::preset("reference").unwrap(), options)
     };
     let problems = refused(&graph(&[1, 6, 6, 4], |g, x| {
         let y = node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky");

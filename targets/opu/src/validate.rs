@@ -1,0 +1,227 @@
+//! A whole program, before it runs: [`program`] for artifacts, [`words`] for words alone.
+//!
+//! There are no branches: one walk sees every instruction with the registers and the valid buffers it will have, so
+//! that all faults but those of values are known. Of an artifact the bytes are known too that drivers and the
+//! program itself write: nothing else may be read. The orders that the document guarantees, and what of
+//! them a program relies on, are listed in `SOURCES.md`.
+
+mod known;
+mod stored;
+
+use npukit_target::{Finding, Severity};
+
+use crate::codec::{decode, reserved_bits};
+use crate::config::Types;
+use crate::exec::{Arithmetic, runs, step};
+use crate::fault::{Buffer, FaultKind};
+use crate::memory::Memory;
+use crate::op::{Op, Order, Shape};
+use crate::program::Program;
+use crate::state::State;
+use known::Known;
+use stored::Stored;
+
+/// What is wrong with a program and its files, in the order of its instructions.
+pub fn program(program: &Program) -> Vec<Finding> {
+    let mut walk = Walk::new(&program.config.types);
+    walk.layers = program.layer_of_each();
+    walk.names = program.layers.iter().map(|layer| layer.name.clone()).collect();
+    let (known, overlaps) = Known::new(program);
+    overlaps.into_iter().for_each(|message| walk.note(None, "input-overlap", Severity::Error, message));
+    walk.known = Some(known);
+    if walk.run(program.instructions.iter().map(|op| Ok(*op))) {
+        walk.outputs(program);
+    }
+    walk.finish(program.instructions.iter().map(|op| *op == Op::End))
+}
+
+/// What is wrong with words, whatever memory holds.
+pub fn words(words: &[u32], types: &Types) -> Vec<Finding> {
+    let mut walk = Walk::new(types);
+    walk.run(words.iter().map(|&word| decode(word)));
+    for (index, &word) in words.iter().enumerate().take(walk.executed) {
+        let bits = reserved_bits(word);
+        if bits != 0 {
+            let message = format!("sets the reserved bits {bits:#x}, which the machine ignores");
+            walk.note(Some(index), "reserved-bits", Severity::Warning, message);
+        }
+    }
+    walk.finish(words.iter().map(|&word| decode(word) == Ok(Op::End)))
+}
+
+/// A walk through a program.
+struct Walk<'a> {
+    types: &'a Types,
+    state: State,
+    /// What memory holds before; none when nobody knows.
+    known: Option<Known>,
+    stored: Stored,
+    /// By instruction, the place of its layer in `names`.
+    layers: Vec<usize>,
+    names: Vec<String>,
+    findings: Vec<Findings>,
+    /// Instructions looked at, `end` included.
+    executed: usize,
+}
+
+/// Findings alike: the first, and how many more there are.
+struct Findings {
+    first: Finding,
+    more: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(types: &'a Types) -> Self {
+        Self {
+            types,
+            state: State::default(),
+            known: None,
+            stored: Stored::default(),
+            layers: Vec::new(),
+            names: Vec::new(),
+            findings: Vec::new(),
+            executed: 0,
+        }
+    }
+
+    /// Looks at all instructions up to `end`; false when one is at fault, behind which nothing runs.
+    fn run(&mut self, ops: impl Iterator<Item = Result<Op, FaultKind>>) -> bool {
+        for (index, op) in ops.enumerate() {
+            self.executed = index + 1;
+            let done = op.and_then(|op| self.instruction(index, &op));
+            match done {
+                Ok(Op::End) => return true,
+                Ok(_) => {}
+                Err(kind) => {
+                    self.fault(index, &kind);
+                    return false;
+                }
+            }
+        }
+        self.fault(self.executed, &FaultKind::MissingEnd { words: self.executed });
+        false
+    }
+
+    fn fault(&mut self, index: usize, kind: &FaultKind) {
+        let message = format!("{kind}; {}", kind.hint());
+        self.note(Some(index), kind.name(), Severity::Error, message);
+    }
+
+    fn instruction(&mut self, index: usize, op: &Op) -> Result<Op, FaultKind> {
+        step(&mut self.state, &mut Memory::default(), (self.types, Arithmetic::Absent), op)?;
+        match op {
+            Op::LoadIfm { .. } => self.reads(index, op, Buffer::Ifm),
+            Op::LoadKer { .. } => self.reads(index, op, Buffer::Ker),
+            Op::LoadBias { .. } => self.reads(index, op, Buffer::Bias),
+            Op::Store { .. } => {
+                self.residual(index);
+                self.writes(index, op);
+            }
+            Op::Pad { .. } => self.writes(index, op),
+            _ => {}
+        }
+        Ok(*op)
+    }
+
+    /// A load reads what somebody has written.
+    fn reads(&mut self, index: usize, op: &Op, buffer: Buffer) {
+        for (first, bytes) in runs(op, &self.state.registers, self.types) {
+            self.stored.read(first, bytes);
+            let Some(known) = &mut self.known else { continue };
+            if let Some(address) = known.read(first, bytes, &self.stored) {
+                let kind = FaultKind::Unwritten { buffer, address };
+                let message = format!("{kind} when it is read; {}", kind.hint());
+                return self.note(Some(index), kind.name(), Severity::Error, message);
+            }
+        }
+    }
+
+    fn writes(&mut self, index: usize, op: &Op) {
+        let layer = self.layers.get(index).copied().unwrap_or(self.names.len());
+        let mut twice = None;
+        for (first, bytes) in runs(op, &self.state.registers, self.types) {
+            let other = self.stored.write(first, bytes, [index, layer]);
+            // Memory is shared over time: what another layer wrote may be of use to nobody any more.
+            twice = twice.or(other.filter(|_| layer < self.names.len()));
+            if let Some(what) = self.known.as_ref().and_then(|known| known.spoiled(first, bytes)) {
+                let message = format!("writes over {what}: the next run would begin with something else");
+                self.note(Some(index), "overwritten-constant", Severity::Error, message);
+            }
+        }
+        if let Some(other) = twice {
+            let message = format!(
+                "writes over what instruction {other} wrote and nobody has read: stores must stay in order, \
+                 as the document has them"
+            );
+            self.note(Some(index), "stored-twice", Severity::Warning, message);
+        }
+    }
+
+    /// Upstream's simulator adds operands of one shape only, or repeats the smaller.
+    fn residual(&mut self, index: usize) {
+        let registers = &self.state.registers;
+        let (Some(post), Some(ifm), Some(ofm), Some(pool)) =
+            (registers.post, registers.ifm, registers.ofm, registers.pool)
+        else {
+            return;
+        };
+        let sums = if post.order == Order::ActPoolRes { pool.result(ofm) } else { ofm };
+        if post.res && ifm != sums {
+            let hint = if ifm == (Shape { c: ifm.c, ..sums }) { "channels" } else { "sides and channels" };
+            let message = format!(
+                "adds an ifm buffer of {ifm} to values of {sums}: upstream's simulator refuses that; \
+                 make their {hint} equal"
+            );
+            self.note(Some(index), "residual-shape-differs", Severity::Error, message);
+        }
+    }
+
+    /// Everything that drivers read has been written.
+    fn outputs(&mut self, program: &Program) {
+        let size = program.config.types.itype.size_bytes();
+        for output in &program.outputs {
+            let unwritten = output.planes.runs(size).find_map(|(address, group)| {
+                self.known.as_mut()?.read(address, (group.channels * size).into(), &self.stored)
+            });
+            if let Some(address) = unwritten {
+                let message = format!("output `{}`: nobody writes the byte at {address:#x}", output.name);
+                self.note(None, "unwritten-output", Severity::Error, message);
+            }
+        }
+    }
+
+    /// Notes a finding; those of one code and layer count as one.
+    fn note(&mut self, instruction: Option<usize>, code: &'static str, severity: Severity, message: String) {
+        let layer = instruction.and_then(|index| self.layers.get(index));
+        let layer = layer.and_then(|&layer| self.names.get(layer)).cloned();
+        let known = instruction.and_then(|_| {
+            self.findings.iter_mut().find(|known| known.first.code == code && known.first.layer == layer)
+        });
+        match known {
+            Some(known) => known.more += 1,
+            None => {
+                let first = Finding { code, severity, instruction, layer, message };
+                self.findings.push(Findings { first, more: 0 });
+            }
+        }
+    }
+
+    /// All findings; `ends` says which instructions are `end`.
+    fn finish(mut self, ends: impl ExactSizeIterator<Item = bool>) -> Vec<Finding> {
+        let behind = ends.len() - self.executed;
+        if behind > 0 && ends.enumerate().any(|(index, is_end)| is_end && index + 1 == self.executed) {
+            let message =
+                format!("{behind} words behind `end` are never executed; upstream's simulator executes them");
+            self.note(Some(self.executed), "words-behind-end", Severity::Warning, message);
+        }
+        let finding = |Findings { mut first, more }: Findings| {
+            if more > 0 {
+                first.message += &format!(" (and {more} more alike)");
+            }
+            first
+        };
+        let mut all: Vec<Finding> = self.findings.into_iter().map(finding).collect();
+        all.sort_by_key(|finding| finding.instruction.unwrap_or(usize::MAX));
+        all
+    }
+}
