@@ -116,6 +116,38 @@ pub fn check_quantised(
     lowered
 }
 
+/// Compiles for another instance and compares what it gives on zeros with all other memory, and with float.
+pub fn check_instance(graph: &Graph, preset: &str) {
+    let config = Config::preset(preset).unwrap();
+    let input = image(graph.shape(graph.inputs[0]), 7);
+    let mut quantisation = quantised(graph, std::slice::from_ref(&input));
+    let wider = config.types.itype.size_bytes() as i32 * 8 - 8;
+    for id in (0..graph.values.len() as u32).map(ValueId) {
+        if let Some(fraction) = quantisation.fraction(id) {
+            quantisation.set(id, Kind::Activation, fraction - 1 + wider);
+        }
+    }
+    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let lowered = compile(graph, &config, options).unwrap_or_else(|error| panic!("{error}"));
+    let program = backend::program(&lowered, "test".into(), preset.into(), &config);
+    let mut board = Board::new(&program, Unset::Zero).unwrap();
+    board.run(&[program.inputs[0].pack(config.types.itype, input.as_f32().unwrap()).raw]).unwrap();
+    let raw = |binding: &Binding| binding.unpack(&board.output(binding).unwrap());
+    let outputs: Vec<Vec<i32>> = program.outputs.iter().map(raw).collect();
+    let expected = evaluate(graph, std::slice::from_ref(&input)).unwrap();
+    for ((binding, found), expected) in program.outputs.iter().zip(&outputs).zip(&expected) {
+        let expected = expected.as_f32().unwrap();
+        let range = expected.iter().fold(1e-3f32, |range, x| range.max(x.abs()));
+        for (&raw, &expected) in found.iter().zip(expected) {
+            let found = binding.value(config.types.itype, raw);
+            assert!((found - expected).abs() <= range / 8.0, "{preset}: {found} for {expected} of {range}");
+        }
+    }
+    let outputs: Vec<Vec<i64>> =
+        outputs.into_iter().map(|raw| raw.into_iter().map(i64::from).collect()).collect();
+    check_repeats(&program, &input, &outputs);
+}
+
 /// Runs the program as drivers do, twice in a row, on memory full of garbage and on memory where nobody may read
 /// what nobody has written: always it gives `expected`. Nothing in it is found to be wrong before either.
 pub fn check_repeats(program: &Program, input: &Tensor, expected: &[Vec<i64>]) {
