@@ -1,6 +1,8 @@
 //! The assembler and disassembler, on an instruction set made up for the purpose.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/directives.rs"]
+mod directives;
 #[path = "main/errors.rs"]
 mod errors;
 #[path = "main/numbers.rs"]

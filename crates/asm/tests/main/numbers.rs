@@ -62,6 +62,8 @@ fn what_would_fault_is_refused() {
     );
     assert_eq!(error("@shape [1,1,48]"), "48 does not fit: legal are 16, 32, 64");
     assert_eq!(error("@shape [46,45,16]"), "h * w of @shape is 2070: the product is at most 2048");
+    assert_eq!(error("@shift x"), "expected a number for `f` (-128 to 127), found `x`");
+    assert_eq!(error("@shape [1,1,x]"), "expected a number for `c` (16, 32, 64), found `x`");
     assert_eq!(error("@post res"), "expected `pool` or `act`, found `res`");
     let bytes = 0x02d5_a382u32.to_le_bytes();
     assert!(
