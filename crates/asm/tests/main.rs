@@ -7,6 +7,8 @@ mod directives;
 mod errors;
 #[path = "main/numbers.rs"]
 mod numbers;
+#[path = "main/operands.rs"]
+mod operands;
 #[path = "main/round_trip.rs"]
 mod round_trip;
 #[path = "main/toy.rs"]

@@ -49,6 +49,32 @@ fn what_is_beyond_the_range_saturates_and_nan_is_0() {
     }
 }
 
+/// `m / 2^binary_point` to the nearest integer, ties to the even one, and into the range.
+fn rounded(format: FixedFormat, m: i128) -> i64 {
+    let one = 1_i128 << format.binary_point;
+    let (quotient, rest) = (m.div_euclid(one), m.rem_euclid(one));
+    let up = 2 * rest > one || 2 * rest == one && quotient.rem_euclid(2) == 1;
+    (quotient + i128::from(up)).clamp(format.min().into(), format.max().into()) as i64
+}
+
+#[test]
+fn limits_steps_and_names_of_formats() {
+    let fixed = NumberFormat::Fixed(format(16, 8));
+    assert_eq!((fixed.largest(), fixed.step()), (32767.0 / 256.0, Some(1.0 / 256.0)));
+    assert_eq!((NumberFormat::Float32.largest(), NumberFormat::Float32.step()), (f64::from(f32::MAX), None));
+    assert_eq!(
+        [0.3, -0.3, 200.0, -200.0].map(|f| fixed.round(f)),
+        [0.30078125, -0.30078125, 127.99609375, -128.0]
+    );
+    assert_eq!(NumberFormat::Float32.round(0.3), 0.3);
+    assert_eq!(NumberFormat::Float32.raw_from_f32(-2.0), 0xC000_0000_u32 as i32);
+    assert_eq!(NumberFormat::Float32.raw_to_f32(0x3F80_0000), 1.0);
+    assert_eq!((fixed.raw_from_f32(-1.5), fixed.raw_to_f32(-384)), (-384, -1.5));
+    assert_eq!(fixed.to_string(), "fixed point, 16 bits, 8 of them fraction");
+    assert_eq!(NumberFormat::Float32.to_string(), "32-bit float");
+    assert_eq!((format(16, 8).one(), format(32, 16).one()), (256, 65536));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
@@ -62,6 +88,24 @@ proptest! {
             prop_assert_eq!(format.from_f32(f), literal(format, f), "{:?}: {}", format, f);
             let raw = NumberFormat::Fixed(format).raw_from_f32(f);
             prop_assert_eq!(i64::from(raw), literal(format, f));
+        }
+    }
+
+    /// The literal arithmetic, which judges all that is faster, against integers of twice the size.
+    #[test]
+    fn arithmetic_is_exact_and_rounded_once(raw in [any::<i32>(), any::<i32>(), any::<i32>()], shift in 0u32..32) {
+        for format in FORMATS {
+            // Near zero and near the limits alike.
+            let [x, y, z] = raw.map(|v| format.saturate(i64::from(v >> shift)));
+            let wide = |v: i64| i128::from(v);
+            let (product, sum) = (wide(x) * wide(y), wide(z) << format.binary_point);
+            prop_assert_eq!(format.mac(x, y, z), rounded(format, product + sum));
+            prop_assert_eq!(format.mul(x, y), rounded(format, product));
+            prop_assert_eq!(format.add(x, z), rounded(format, (wide(x) + wide(z)) << format.binary_point));
+            prop_assert_eq!(format.sub(x, z), rounded(format, (wide(x) - wide(z)) << format.binary_point));
+            prop_assert_eq!(format.to_f32(x), (x as f64 / 2f64.powi(format.binary_point as i32)) as f32);
+            let tie = (x << format.binary_point) + format.one() / 2;
+            prop_assert_eq!(format.saturate(format.round_half_even(tie)), rounded(format, tie.into()));
         }
     }
 }
