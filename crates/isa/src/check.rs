@@ -160,10 +160,11 @@ impl InstructionSpec {
         for field in self.fields.iter().filter(|field| !names.insert(&field.name)) {
             errors.push(SpecError::SameField { instruction: instruction(), field: field.name.clone() });
         }
-        let limited = self.limits.iter().flat_map(|limit| &limit.fields);
-        let unknown = limited.filter(|name| self.field(name).is_none());
+        let limited = self.limits.iter().flat_map(|limit| limit.fields.iter().map(String::as_str));
+        let conditions = self.limits.iter().flat_map(|limit| limit.when.iter().flat_map(When::fields));
+        let unknown = limited.chain(conditions).filter(|name| self.field(name).is_none());
         errors.extend(
-            unknown.map(|field| SpecError::NoField { instruction: instruction(), field: field.clone() }),
+            unknown.map(|field| SpecError::NoField { instruction: instruction(), field: field.to_owned() }),
         );
         let mut said = HashSet::new();
         for form in &self.forms {

@@ -3,7 +3,7 @@
 use npukit_base::Word;
 use thiserror::Error;
 
-use crate::spec::{Field, FieldKind, InstructionSpec, Limit, power};
+use crate::spec::{Field, FieldKind, InstructionSpec, Limit, When, power};
 
 /// Why a value does not go into a field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -46,8 +46,8 @@ pub enum FieldError {
         /// Legal values.
         legal: String,
     },
-    /// Fields that are too large together.
-    #[error("{} of {instruction} is {value}: the product is at most {max}", .fields.join(" * "))]
+    /// Fields that are too large together, or where others have certain values.
+    #[error("{} of {instruction} is {value}: {} at most {max}{when}", .fields.join(" * "), product(.fields))]
     Product {
         /// The instruction.
         instruction: String,
@@ -57,6 +57,8 @@ pub enum FieldError {
         value: u64,
         /// The largest legal one.
         max: u64,
+        /// Where that holds, in words; empty when everywhere.
+        when: String,
     },
     /// Not one value for each field.
     #[error("{instruction} has {wanted} fields, not {given}")]
@@ -68,6 +70,10 @@ pub enum FieldError {
         /// Fields.
         wanted: usize,
     },
+}
+
+fn product(fields: &[String]) -> &'static str {
+    if fields.len() > 1 { "the product is" } else { "it is" }
 }
 
 impl Field {
@@ -227,8 +233,33 @@ impl InstructionSpec {
                 fields: limit.fields.clone(),
                 value: product,
                 max: limit.max,
+                when: limit.when.iter().map(|when| self.in_words(when)).collect(),
             })
         };
-        self.limits.iter().filter_map(broken).collect()
+        let holds = |when: &When| match when {
+            When::Is(field, wanted) => value(field) == Some(*wanted),
+            When::OneOf(field, wanted) => value(field).is_some_and(|value| wanted.contains(&value)),
+            When::Same(one, other) => value(one) == value(other),
+        };
+        self.limits.iter().filter(|limit| limit.when.iter().all(holds)).filter_map(broken).collect()
+    }
+
+    /// A condition, behind what it limits.
+    fn in_words(&self, when: &When) -> String {
+        let name = |field: &str, value: u64| match self.field(field).map(|index| &self.fields[index].kind) {
+            Some(FieldKind::Choice { names, .. }) => {
+                let known = names.iter().find(|(code, _)| *code == value);
+                known.map_or_else(|| value.to_string(), |(_, name)| name.clone())
+            }
+            _ => value.to_string(),
+        };
+        match when {
+            When::Is(field, value) => format!(", where `{field}` is {}", name(field, *value)),
+            When::OneOf(field, values) => {
+                let names: Vec<String> = values.iter().map(|&value| name(field, value)).collect();
+                format!(", where `{field}` is {}", names.join(" or "))
+            }
+            When::Same(one, other) => format!(", where `{one}` is `{other}`"),
+        }
     }
 }

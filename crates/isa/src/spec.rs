@@ -77,13 +77,16 @@ pub struct Field {
     pub kind: FieldKind,
 }
 
-/// A bound on several fields of an instruction together: their product is at most `max`.
+/// A bound on several fields of an instruction together, or on one where others have certain values: their product
+/// is at most `max`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Names of the fields.
     pub fields: Vec<String>,
     /// The largest legal product.
     pub max: u64,
+    /// Where it holds: all of them.
+    pub when: Vec<When>,
 }
 
 /// How a number is printed; every way is read.
@@ -155,7 +158,7 @@ pub struct Form {
     pub when: Vec<When>,
 }
 
-/// A condition of a [`Form`]. `Is` and `Same` also give the value of a field the template leaves out.
+/// A condition of a [`Form`] or a [`Limit`]. In forms, `Is` and `Same` also give the value of a field the template leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum When {
     /// `field` has this value.
@@ -238,8 +241,14 @@ impl InstructionSpec {
 
     /// Bounds the product of fields.
     #[must_use]
-    pub fn with_limit(mut self, fields: &[&str], max: u64) -> Self {
-        self.limits.push(Limit { fields: fields.iter().map(|&name| name.to_owned()).collect(), max });
+    pub fn with_limit(self, fields: &[&str], max: u64) -> Self {
+        self.with_limit_when(fields, max, Vec::new())
+    }
+
+    /// Bounds the product of fields where others have certain values.
+    #[must_use]
+    pub fn with_limit_when(mut self, fields: &[&str], max: u64, when: Vec<When>) -> Self {
+        self.limits.push(Limit { fields: fields.iter().map(|&name| name.to_owned()).collect(), max, when });
         self
     }
 

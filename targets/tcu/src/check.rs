@@ -4,6 +4,7 @@
 //! [`mod@crate::validate`] asks for a whole program.
 
 use crate::config::Config;
+use crate::configuration::Register;
 use crate::fault::{FaultKind, Memory};
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
@@ -13,7 +14,8 @@ use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 /// `EntryMissing`) only show when the program runs.
 pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
     match *op {
-        Op::NoOp | Op::Wait { .. } | Op::Configure { .. } => Ok(()),
+        Op::NoOp | Op::Wait { .. } => Ok(()),
+        Op::Configure { register, value } => configure(register, value),
         Op::MatMul { zeroes, local, accumulator, size, .. } => {
             if !zeroes {
                 range(config, Memory::Local, local, size)?;
@@ -86,6 +88,16 @@ fn last(run: Strided, size: u64) -> Option<u64> {
     }
     let step = 1u64.checked_shl(run.stride_log2)?;
     run.address.checked_add((size - 1).checked_mul(step)?)
+}
+
+/// Registers that do not exist take anything.
+fn configure(register: u8, value: u32) -> Result<(), FaultKind> {
+    match Register::from_code(register) {
+        Some(register) if value > register.largest() => {
+            Err(FaultKind::Register { register, value, largest: register.largest() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn load_lut(config: &Config, table: u64) -> Result<(), FaultKind> {

@@ -22,7 +22,8 @@
 //! waited for is in `slice` and `stall`.
 //!
 //! Of the configuration registers the timeout, the tracepoint, the program counter and the sample interval
-//! matter here. Offsets do not: they are whole pages, which bursts do not cross in any case.
+//! matter here. Offsets take no time: they are whole pages, which bursts do not cross in any case; but they move
+//! writes whose addresses are made later ([`Timeline::moved`]).
 
 mod accumulator;
 mod alu;
@@ -53,7 +54,7 @@ pub use unit::Unit;
 
 use crate::config::Config;
 use crate::configuration::Register;
-use crate::hazard::{LostWrite, first_written};
+use crate::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
 use crate::op::Op;
 use crate::samples::Sample;
 
@@ -225,6 +226,7 @@ impl Run {
                 self.timeline.accepted(held);
                 self.signals(index, held);
                 self.look_for_loss(index, op);
+                self.look_for_moves(index, op, held);
                 Some(held)
             }
             Err(stuck) => {
@@ -241,6 +243,15 @@ impl Run {
             self.timeline.lost.push(LostWrite { first: self.writer, second: index, address });
         }
         self.writer = index;
+    }
+
+    /// Whether an offset changes before all addresses of writes to its bank have been made.
+    fn look_for_moves(&mut self, configure: usize, op: &Op, held: Held) {
+        if let Some(bank) = offset_changed(self.machine.configuration(), op)
+            && self.machine.last_write_address(bank) > held.until
+        {
+            self.timeline.moved.push(MovedWrites { configure, bank });
+        }
     }
 
     /// The flags while the decoder held an instruction.

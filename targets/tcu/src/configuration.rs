@@ -46,6 +46,18 @@ impl Register {
         Self::ALL.into_iter().find(|register| *register as u8 == code)
     }
 
+    /// The largest value that a Configure can give it; of more, hardware takes the low bits only.
+    pub const fn largest(self) -> u32 {
+        match self {
+            Self::Dram0Cache | Self::Dram1Cache => 0xF,
+            Self::Dram0Offset | Self::Dram1Offset | Self::Timeout | Self::SampleInterval => 0xFFFF,
+            Self::Tracepoint | Self::ProgramCounter => Self::LARGEST,
+        }
+    }
+
+    /// The largest value of a Configure: it has 28 bits.
+    pub const LARGEST: u32 = (1 << 28) - 1;
+
     /// What the register holds after `value` was written: its low bits, or bits 16 to 31 of an offset.
     const fn held(self, value: u32) -> u32 {
         match self {

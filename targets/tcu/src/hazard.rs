@@ -1,4 +1,4 @@
-//! Writes to the accumulators that the released hardware loses: [`LostWrite`].
+//! Writes to the accumulators that the released hardware loses: [`LostWrite`]. Those to DRAM that it moves are in `moved`.
 //!
 //! An addition reads the old value through the second port as soon as its command reaches the stage of the
 //! accumulators, when the write before it may still be on its way. A lock keeps it behind overwriting writes, but
@@ -15,9 +15,12 @@
 //! (`rtl_hazards*.json`), and the published hardware description.
 
 mod judge;
+mod moved;
 mod pending;
 
 pub use judge::{Judged, Verdict, hazards, judge, lost};
+pub(crate) use moved::offset_changed;
+pub use moved::{MovedWrites, moved_writes};
 pub use pending::{Hazard, Pattern, Pending};
 
 use std::collections::VecDeque;

@@ -9,6 +9,7 @@ use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec, Radix, When};
 use crate::codec::fields::Fields;
 use crate::codec::opcode;
 use crate::config::Config;
+use crate::configuration::Register;
 use crate::op::{DataMoveKind, SimdOp};
 
 /// The instruction set of `config`, which passes [`Config::check`].
@@ -246,7 +247,8 @@ impl<'a> Table<'a> {
 
     fn configure(&self) -> InstructionSpec {
         let names = REGISTERS.iter().map(|(code, name)| (*code, (*name).to_owned())).collect();
-        self.row("Configure", opcode::CONFIGURE, "Writes a configuration register.")
+        let row = self
+            .row("Configure", opcode::CONFIGURE, "Writes a configuration register.")
             .with_field(
                 "register",
                 self.fields.register,
@@ -259,7 +261,11 @@ impl<'a> Table<'a> {
                 decimal(self.fields.value.max()),
                 "value; of DRAM offsets, in units of 64 KiB",
             )
-            .with_form("configure {register}, {value}", Vec::new())
+            .with_form("configure {register}, {value}", Vec::new());
+        Register::ALL.into_iter().fold(row, |row, register| {
+            let here = When::Is("register".to_owned(), register as u64);
+            row.with_limit_when(&["value"], register.largest().into(), vec![here])
+        })
     }
 
     /// A row with its opcode and, in two-thread mode, its thread.

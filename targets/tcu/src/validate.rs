@@ -11,7 +11,7 @@ use crate::clock::ClockParams;
 use crate::config::Config;
 use crate::configuration::Register;
 use crate::fault::FaultKind;
-use crate::hazard::{Judged, judge};
+use crate::hazard::{Judged, MovedWrites, judge, moved_writes};
 use crate::op::{Op, SimdOp, Strided};
 
 /// How bad a problem is.
@@ -48,6 +48,11 @@ impl Problem {
         Self { instruction, severity: Severity::Error, code: "fault", reason, hint }
     }
 
+    fn moved(moved: &MovedWrites) -> Self {
+        let (severity, code, reason) = (Severity::Error, MOVED_WRITES, moved.to_string());
+        Self { instruction: moved.configure, severity, code, reason, hint: MovedWrites::HINT.to_owned() }
+    }
+
     fn lost(judged: &Judged) -> Self {
         let severity = if judged.differs() { Severity::Error } else { Severity::Warning };
         let (reason, hint) = (judged.reason(), Judged::HINT.to_owned());
@@ -57,6 +62,8 @@ impl Problem {
 
 /// The code of what hardware loses.
 pub const LOST_ADDITION: &str = "lost-addition";
+/// The code of writes that hardware moves.
+pub const MOVED_WRITES: &str = "moved-writes";
 
 /// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
@@ -66,6 +73,7 @@ pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
 /// All problems of a program, in the order of its instructions, on a board with `memory`.
 pub fn validate_with(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Problem> {
     let mut problems: Vec<Problem> = judge(config, ops, memory).iter().map(Problem::lost).collect();
+    problems.extend(moved_writes(config, ops, memory).iter().map(Problem::moved));
     problems.extend(by_instruction(config, ops));
     problems.sort_by_key(|problem| problem.instruction);
     problems
@@ -135,7 +143,7 @@ fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
             "SIMD has the accumulate flag without the write flag: nothing is accumulated".to_owned(),
             "set the write flag, or drop accumulate",
         )),
-        Op::Configure { register, value } => configure(i, register, value, problems),
+        Op::Configure { register, .. } => configure(i, register, problems),
         Op::NoOp | Op::Wait { .. } | Op::Simd { .. } | Op::Unassigned { .. } => {}
     }
 }
@@ -164,7 +172,7 @@ fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
     }
 }
 
-fn configure(i: usize, register: u8, value: u32, problems: &mut Vec<Problem>) {
+fn configure(i: usize, register: u8, problems: &mut Vec<Problem>) {
     if Register::from_code(register).is_none() {
         let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
         problems.push(Problem::warning(
@@ -173,9 +181,5 @@ fn configure(i: usize, register: u8, value: u32, problems: &mut Vec<Problem>) {
             reason,
             "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB",
         ));
-    }
-    if value >> 28 != 0 {
-        let reason = format!("value {value:#x} does not fit the 28 bits of Configure");
-        problems.push(Problem::warning(i, "value", reason, "only a reset restores wider values"));
     }
 }

@@ -92,6 +92,11 @@ impl Bank {
         self.writes.beat
     }
 
+    /// When the last address of a write was made; 0 when there was none.
+    pub(super) const fn last_write_address(&self) -> Cycle {
+        self.writes.addressed
+    }
+
     /// The last response to a write; 0 when there was none.
     pub(super) const fn last_response(&self) -> Cycle {
         self.writes.response

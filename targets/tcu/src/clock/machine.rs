@@ -15,6 +15,7 @@ use super::unit::Unit;
 use super::watch::Watch;
 use crate::config::Config;
 use crate::configuration::{Configuration, Register};
+use crate::fault::Memory;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::samples::Port;
 
@@ -113,6 +114,7 @@ impl Machine {
     /// The next instruction, which the decoder does not obey yet.
     pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
         self.spans = Spans::NONE;
+        self.router.hold();
         let accept = match *op {
             Op::MatMul { accumulate, zeroes, accumulator, size, .. } => {
                 self.mat_mul(accumulate, zeroes, accumulator, self.vectors(size))
@@ -149,6 +151,15 @@ impl Machine {
     /// Whether the first addition of the last instruction read before the write before it.
     pub(super) const fn take_reads_early(&mut self) -> bool {
         self.accumulator.take_reads_early()
+    }
+
+    /// When the address of the last burst written to a bank was made.
+    pub(super) const fn last_write_address(&self, bank: Memory) -> Cycle {
+        match bank {
+            Memory::Dram0 => self.banks[0].last_write_address(),
+            Memory::Dram1 => self.banks[1].last_write_address(),
+            Memory::Local | Memory::Accumulators => 0,
+        }
     }
 
     /// The configuration registers.

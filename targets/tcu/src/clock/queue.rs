@@ -24,10 +24,14 @@ impl Pass {
         Self { left: vec![0; depth.max(1)].into(), oldest: 0, entered: 0 }
     }
 
+    /// From when on there is room for the next thing.
+    pub(super) fn room(&self) -> Cycle {
+        self.left.get(self.oldest).copied().unwrap_or_default()
+    }
+
     /// When a thing offered from `offered` on enters; it may leave in the same cycle.
     pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
-        let room = self.left.get(self.oldest).copied().unwrap_or_default();
-        self.entered = offered.max(room).max(self.entered + 1);
+        self.entered = offered.max(self.room()).max(self.entered + 1);
         self.entered
     }
 

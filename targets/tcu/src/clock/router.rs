@@ -17,6 +17,8 @@ pub(super) struct Router {
     /// What the last instruction uses.
     reads: bool,
     to: To,
+    /// From when on there is room for another instruction like the one the decoder holds.
+    again: Cycle,
     /// Of the queue with the router behind it.
     watch: Watch,
 }
@@ -50,13 +52,20 @@ impl Router {
             local_writes: Slot::default(),
             reads: false,
             to: To::Array,
+            again: 0,
             watch: Watch::default(),
         }
     }
 
-    /// The handshake by which instructions reach it.
+    /// The handshake by which instructions reach it. An empty queue shows it the instruction that the decoder holds,
+    /// taken or not: it is ready when the selectors of that one are, and always for one that routes nothing.
     pub(super) const fn watch(&mut self) -> (&mut Watch, Cycle) {
-        (&mut self.watch, self.free)
+        (&mut self.watch, self.again)
+    }
+
+    /// The decoder holds an instruction that may route nothing.
+    pub(super) const fn hold(&mut self) {
+        self.again = 0;
     }
 
     /// Takes an instruction that the decoder has from `head` on and that reads local memory or not.
@@ -70,7 +79,7 @@ impl Router {
             To::Local => self.local_writes.enter(reached),
         };
         let handed_on = source.max(target);
-        self.watch.saw(queued, handed_on, self.free);
+        self.watch.saw(queued, handed_on, 0);
         self.instructions.leave(handed_on);
         self.free = handed_on + 1;
         (self.reads, self.to) = (reads, to);
@@ -81,11 +90,18 @@ impl Router {
     pub(super) fn finish(&mut self, read: Cycle, written: Cycle) {
         if self.reads {
             self.local_reads.leave(read);
+            self.again = read;
         }
         match self.to {
             To::Array => (),
-            To::Accumulators => self.accumulator_writes.leave(written),
-            To::Local => self.local_writes.leave(written),
+            To::Accumulators => {
+                self.accumulator_writes.leave(written);
+                self.again = self.again.max(self.accumulator_writes.room());
+            }
+            To::Local => {
+                self.local_writes.leave(written);
+                self.again = written;
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use super::machine::{FIRST, Held};
 use super::signal::Signal;
 use super::stall::Stalls;
 use super::unit::Unit;
-use crate::hazard::LostWrite;
+use crate::hazard::{LostWrite, MovedWrites};
 
 /// The cycles of the last events of each kind; 0 when there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub struct Timeline {
     pub dram_stalls: [Stalls; 2],
     /// Writes to the accumulators that an addition right behind them makes the hardware lose.
     pub lost: Vec<LostWrite>,
+    /// Configures of offsets that move writes before them.
+    pub moved: Vec<MovedWrites>,
     /// The timeout flag.
     pub timeout: Signal,
     /// The tracepoint flag.

@@ -4,6 +4,7 @@ use npukit_base::{BitRange, Word};
 use thiserror::Error;
 
 use super::{Codec, opcode};
+use crate::configuration::Register;
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
 /// Why an instruction has no encoding.
@@ -247,7 +248,13 @@ impl Codec {
         }
         let mut word = self.start("Configure", opcode::CONFIGURE, 0);
         word.put(self.fields.register, "register", register.into(), (0, self.fields.register.max()))?;
-        word.put(self.fields.value, "value", value.into(), (0, self.fields.value.max()))?;
+        let largest = Register::from_code(register).map_or(Register::LARGEST, Register::largest);
+        word.put(
+            self.fields.value,
+            "value",
+            value.into(),
+            (0, u64::from(largest).min(self.fields.value.max())),
+        )?;
         Ok(word.word)
     }
 

@@ -82,22 +82,31 @@ pub fn judge(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Judged> {
     if hazards.is_empty() {
         return Vec::new();
     }
-    let latencies = std::iter::once(memory.read_latency).chain(LATENCIES);
-    let lost: Result<Vec<_>, ClockError> = latencies
-        .map(|latency| {
-            let params = ClockParams { axi_bits: memory.axi_bits, ..ClockParams::with_latency(latency) };
-            Ok((latency, Clock::new(config, params)?.run(ops).lost))
-        })
-        .collect();
-    let verdict = |hazard: &Hazard| lost.as_ref().map_or(Verdict::Unknown, |lost| verdict(hazard, lost));
+    let found = timelines(config, ops, memory);
+    let verdict = |hazard: &Hazard| found.as_ref().map_or(Verdict::Unknown, |found| verdict(hazard, found));
     hazards.into_iter().map(|hazard| Judged { hazard, verdict: verdict(&hazard) }).collect()
 }
 
-/// By latency, what the clock says is lost.
-fn verdict(hazard: &Hazard, lost: &[(u64, Vec<LostWrite>)]) -> Verdict {
+/// By latency, what the clock says with the board's memory and with others.
+///
+/// Errors: instances that have no clock.
+pub(super) fn timelines(
+    config: &Config,
+    ops: &[Op],
+    memory: ClockParams,
+) -> Result<Vec<(u64, Timeline)>, ClockError> {
+    let latencies = std::iter::once(memory.read_latency).chain(LATENCIES);
+    let timeline = |latency| {
+        let params = ClockParams { axi_bits: memory.axi_bits, ..ClockParams::with_latency(latency) };
+        Ok((latency, Clock::new(config, params)?.run(ops)))
+    };
+    latencies.map(timeline).collect()
+}
+
+fn verdict(hazard: &Hazard, found: &[(u64, Timeline)]) -> Verdict {
     let is_lost =
-        |found: &[LostWrite]| found.binary_search_by_key(&hazard.second, |lost| lost.second).is_ok();
-    let latency = |wanted: bool| lost.iter().find(|(_, found)| is_lost(found) == wanted).map(|found| found.0);
+        |timeline: &Timeline| timeline.lost.binary_search_by_key(&hazard.second, |lost| lost.second).is_ok();
+    let latency = |wanted: bool| found.iter().find(|(_, at)| is_lost(at) == wanted).map(|found| found.0);
     match (latency(true), latency(false)) {
         (Some(lost_at), Some(kept_at)) => Verdict::Depends { lost_at, kept_at },
         (Some(_), None) => Verdict::Lost,

@@ -18,7 +18,7 @@ use crate::config::{Config, DataType};
 use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order, Strategy};
-use crate::validate::{self, LOST_ADDITION, validate_with};
+use crate::validate::{self, LOST_ADDITION, MOVED_WRITES, validate_with};
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {
@@ -192,7 +192,7 @@ impl TcuInstance {
 }
 
 /// Codes of what the hardware computes otherwise than the instructions say.
-const HARDWARE_DIFFERS: [&str; 1] = [LOST_ADDITION];
+pub(super) const HARDWARE_DIFFERS: [&str; 2] = [LOST_ADDITION, MOVED_WRITES];
 
 /// A problem as `npu lint` says it.
 pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Finding {

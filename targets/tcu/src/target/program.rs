@@ -18,7 +18,8 @@ use npukit_target::{
     RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
-use crate::hazard::Judged;
+use meaning::Differences;
+
 use crate::program::{Binding, HostStep, MemoryUse, Program};
 use crate::run::{Driver, Finished};
 use crate::{artifact, csv, lower};
@@ -33,8 +34,8 @@ pub(super) struct TcuProgram {
     saturated_constants: Option<u64>,
     /// The values of the graph that each layer saves; empty for a program read from files.
     results: Vec<Vec<String>>,
-    /// What hardware may lose, once somebody has asked.
-    judged: OnceLock<Vec<Judged>>,
+    /// Where hardware can compute something else, once somebody has asked.
+    differences: OnceLock<Differences>,
 }
 
 /// What the C driver takes at most (specification 6.2).
@@ -47,7 +48,7 @@ impl TcuProgram {
     /// A program read from files.
     pub fn loaded(program: Program, board: Option<String>) -> Self {
         let (choices, results) = (BTreeMap::new(), Vec::new());
-        Self { program, board, choices, saturated_constants: None, results, judged: OnceLock::new() }
+        Self { program, board, choices, saturated_constants: None, results, differences: OnceLock::new() }
     }
 
     /// A program just made.
@@ -55,7 +56,14 @@ impl TcuProgram {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
         let lower::Compiled { program, results, .. } = compiled;
-        Self { program, board: Some(board), choices, saturated_constants, results, judged: OnceLock::new() }
+        Self {
+            program,
+            board: Some(board),
+            choices,
+            saturated_constants,
+            results,
+            differences: OnceLock::new(),
+        }
     }
 
     fn target(&self) -> String {

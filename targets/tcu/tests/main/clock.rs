@@ -1,9 +1,10 @@
 //! The clock, by the formulas of the notes on simulated hardware and by properties that need no
 //! measurement. The measurements themselves are checked by `conform`.
 
-use npukit_tcu::Config;
 use npukit_tcu::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
 use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::samples::Port;
+use npukit_tcu::{Config, FaultKind, Machine, encode_program, validate};
 use proptest::prelude::*;
 
 const AT: Strided = Strided { address: 0, stride_log2: 0 };
@@ -198,5 +199,84 @@ proptest! {
             prop_assert!(of_unit.iter().all(|slice| slice.start <= slice.end));
             prop_assert!(of_unit.windows(2).all(|pair| pair[0].end < pair[1].start), "{unit}: {of_unit:?}");
         }
+    }
+}
+
+/// The router is ready, with nothing offered, when another instruction like the one held could be routed.
+#[test]
+fn the_routers_ready_is_that_of_the_instruction_held() {
+    let matmul = mat_mul(64);
+    let ops =
+        [moves(DataMoveKind::Dram0ToLocal, 0, 64), matmul, moves(DataMoveKind::AccumulatorToLocal, 0, 16)];
+    let mut samples = Vec::new();
+    let clock = clock("speech_robot", 18);
+    let timeline = clock.run_sampled(&ops, 1, 1, &mut |sample| samples.push(sample));
+    let ready = |from: u64, until: u64| {
+        let held = &samples[from as usize..=until as usize];
+        let idle = held.iter().filter(|sample| !sample.valid(Port::Dataflow));
+        idle.map(|sample| sample.ready(Port::Dataflow)).collect::<Vec<_>>()
+    };
+    let [read, multiplied, moved] = timeline.accept[..] else { panic!("three instructions") };
+    assert!(ready(2, read).iter().all(|ready| *ready), "a read of DRAM routes nothing here");
+    assert_eq!(ready(read + 1, multiplied), vec![false; 63], "rows still leave local memory");
+    let last = ready(multiplied + 1, moved);
+    assert_eq!(
+        last.iter().position(|ready| *ready),
+        Some(last.len() - 1),
+        "until the last vector is written"
+    );
+}
+
+/// Addresses of writes are made behind a Configure of the offset: those bursts go to the new window.
+#[test]
+fn an_offset_moves_writes_that_are_queued() {
+    let write = |stride_log2, size| moves(DataMoveKind::LocalToDram0, stride_log2, size);
+    let offset = |value| Op::Configure { register: 0x0, value };
+    let read = moves(DataMoveKind::Dram0ToLocal, 0, 1);
+    let moved = |ops: &[Op]| {
+        let found = [0, 18, 60].map(|latency| clock("speech_robot", latency).run(ops).moved.len());
+        (found.into_iter().max().unwrap(), validate(&Config::preset("speech_robot").unwrap(), ops))
+    };
+    for ops in [vec![write(1, 3), offset(1)], vec![write(0, 1), write(0, 1), write(0, 1), offset(1)]] {
+        let (count, problems) = moved(&ops);
+        assert_eq!(count, 1, "{ops:?}");
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        assert_eq!((problem.code, problem.instruction), ("moved-writes", ops.len() - 1));
+    }
+    for ops in [
+        vec![write(1, 3), read, offset(1)],
+        vec![write(1, 3), offset(0)],
+        vec![write(1, 3), Op::Configure { register: 0x4, value: 1 }],
+    ] {
+        assert_eq!(moved(&ops), (0, vec![]), "{ops:?}");
+    }
+}
+
+#[test]
+fn values_that_a_register_cannot_hold_are_refused() {
+    let config = Config::preset("speech_robot").unwrap();
+    for (name, register, largest) in
+        [("dram0_offset", 0x0, 0xFFFF), ("dram1_cache", 0x5, 0xF), ("sample_interval", 0xB, 0xFFFF)]
+    {
+        let text = |value: u32| {
+            npukit_asm::assemble(&npukit_tcu::isa(&config), "p.s", &format!("configure {name}, {value}"))
+        };
+        let op = |value| Op::Configure { register, value };
+        assert!(text(largest).is_ok() && encode_program(&config, &[op(largest)]).is_ok(), "{name}");
+        let error = text(largest + 1).unwrap_err();
+        let expected = format!(
+            "value of Configure is {}: it is at most {largest}, where `register` is {name}",
+            largest + 1
+        );
+        assert!(format!("{error:?}").contains(&expected), "{error:?}");
+        assert!(encode_program(&config, &[op(largest + 1)]).is_err());
+        let mut machine = Machine::new(&config).unwrap();
+        assert_eq!(machine.step(&op(largest)), Ok(()));
+        let found = machine.step(&op(largest + 1));
+        assert!(
+            matches!(found, Err(FaultKind::Register { largest: limit, .. }) if limit == largest),
+            "{found:?}"
+        );
+        assert_eq!(validate(&config, &[op(largest + 1)])[0].code, "fault");
     }
 }

@@ -319,6 +319,28 @@ fn bytes(samples: &[Sample]) -> Vec<u8> {
     samples.iter().flat_map(|sample| sample.word().to_le_bytes()).collect()
 }
 
+/// A block is samples of the program, not of what comes after it.
+#[test]
+fn a_block_is_bounded_by_the_program() {
+    let program = program("speech_robot", vec![Op::NoOp; 70_000], &[]);
+    let samples = |interval, block| {
+        let mut bytes = Vec::new();
+        let given = options(&[("sample-interval", interval), ("sample-block", block)]);
+        program.samples(&given, &mut bytes).map(|()| bytes.len() / 8)
+    };
+    assert_eq!(samples("1", "70000").unwrap() % 70_000, 0);
+    assert_eq!(samples("1000", "65536").unwrap(), 65_536);
+    for (interval, block, told) in [
+        ("1", "100000000", "fills 70003 samples at most; a block has 70003 at most"),
+        ("1000", "65537", "fills 71 samples at most; a block has 65536 at most"),
+        ("1000", "4294967295", "fills 71 samples at most"),
+    ] {
+        let error = samples(interval, block).unwrap_err();
+        assert!(matches!(error, TargetError::Option { .. }), "{error}");
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
+
 #[test]
 fn words_have_the_documents_bits() {
     let sample = Sample::new(0xDEAD_BEEF).with(Port::Array, true, false).with(Port::Instruction, true, true);

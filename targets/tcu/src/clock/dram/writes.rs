@@ -10,6 +10,8 @@ use super::{Bank, Burst, Span, Taken};
 pub(super) struct Writes {
     vectors: Queue,
     addresses: Queue,
+    /// When the last address was made, with the offset as it was then.
+    pub(super) addressed: Cycle,
     splitter: Cycle,
     data_bookkeeping: Pair,
     response_bookkeeping: Pair,
@@ -45,6 +47,7 @@ impl Bank {
             }
             let at = (queued + 1).max(self.converter);
             let asked = self.writes.addresses.enter(at);
+            self.writes.addressed = asked;
             port_b = self.write_burst(burst, at, asked, (head, routed), host);
             let finished = asked.max(self.writes.word);
             self.converter = finished + 1;

@@ -7,6 +7,7 @@ use npukit_trace::{ChromeTrace, Slice, Track};
 use serde::Serialize;
 
 use super::TcuProgram;
+use super::settings::Settings;
 use crate::clock::{Slice as Work, Unit};
 use crate::configuration::Register;
 use crate::op::Op;
@@ -47,6 +48,7 @@ impl TcuProgram {
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
         let settings = self.settings(options)?;
+        self.check_block(&settings)?;
         let clock = self.clock(&settings).map_err(TargetError::failed)?;
         let counter = Op::Configure { register: Register::ProgramCounter as u8, value: DRIVER_SHIFT };
         let ops: Vec<Op> =
@@ -65,6 +67,37 @@ impl TcuProgram {
         }
         self.complete(timeline).map_err(TargetError::failed)?;
         Ok(())
+    }
+}
+
+/// The largest block of samples taken whatever the program: 512 KiB.
+const BLOCK: u64 = 1 << 16;
+
+impl TcuProgram {
+    /// A block may not be much more than the program fills: the rest would be samples of nothing.
+    ///
+    /// Errors: [`TargetError::Option`] with the limit.
+    fn check_block(&self, settings: &Settings) -> Result<(), TargetError> {
+        let block = u64::from(settings.sample_block);
+        if block <= BLOCK {
+            return Ok(());
+        }
+        let configured = self.program.instructions.iter().filter_map(|op| match *op {
+            Op::Configure { register, value } if register == Register::SampleInterval as u8 => {
+                Some(value & 0xFFFF)
+            }
+            _ => None,
+        });
+        let interval =
+            configured.filter(|&interval| interval > 0).chain([settings.sample_interval.into()]).min();
+        let total = self.timeline(settings).map_err(TargetError::failed)?.total;
+        let samples = total / u64::from(interval.unwrap_or(1)).max(1) + 1;
+        let most = samples.max(BLOCK);
+        if block <= most {
+            return Ok(());
+        }
+        let reason = format!("the program fills {samples} samples at most; a block has {most} at most");
+        Err(TargetError::Option { key: "sample-block".to_owned(), value: block.to_string(), reason })
     }
 }
 

@@ -5,9 +5,10 @@ use npukit_target::{Finding, Meaning, TargetError};
 use super::TcuProgram;
 use crate::board;
 use crate::clock::ClockParams;
-use crate::hazard::{Judged, LostWrite, judge, lost};
-use crate::target::instance::finding;
-use crate::validate::{LOST_ADDITION, validate_with};
+use crate::hazard::{Judged, LostWrite, MovedWrites, judge, lost, moved_writes};
+use crate::program::Program;
+use crate::target::instance::{HARDWARE_DIFFERS, finding};
+use crate::validate::validate_with;
 
 impl TcuProgram {
     /// The memory of the board the program is for.
@@ -34,30 +35,43 @@ impl TcuProgram {
     /// The writes that are lost when the program is run with this meaning.
     ///
     /// Errors: [`TargetError::Differs`] where hardware can compute something else and the meaning does not say
-    /// which counts.
+    /// which counts, or what it computes is not known.
     pub(super) fn lost(&self, meaning: Meaning) -> Result<Vec<LostWrite>, TargetError> {
         self.agree(meaning)?;
         if meaning != Meaning::Hardware {
             return Ok(Vec::new());
         }
-        let crate::Program { config, instructions, .. } = &self.program;
+        if !self.differences().moved.is_empty() {
+            // Which bursts go where is not computed.
+            return Err(self.refused());
+        }
+        let Program { config, instructions, .. } = &self.program;
         lost(config, instructions, self.board_memory()).map_err(TargetError::failed)
     }
 
     /// Refuses a program on which hardware and sequence can differ, unless the meaning says which counts.
     pub(super) fn agree(&self, meaning: Meaning) -> Result<(), TargetError> {
-        if meaning != Meaning::Agreed || !self.judged().iter().any(Judged::differs) {
-            return Ok(());
-        }
-        let errors = self.findings().into_iter();
-        Err(TargetError::Differs(
-            errors.filter(|found| found.code == LOST_ADDITION && found.is_error()).collect(),
-        ))
+        let Differences { lost, moved } = self.differences();
+        let differs = !moved.is_empty() || lost.iter().any(Judged::differs);
+        if meaning == Meaning::Agreed && differs { Err(self.refused()) } else { Ok(()) }
     }
 
-    /// What hardware may lose.
-    pub(super) fn judged(&self) -> &[Judged] {
-        let crate::Program { config, instructions, .. } = &self.program;
-        self.judged.get_or_init(|| judge(config, instructions, self.board_memory()))
+    fn refused(&self) -> TargetError {
+        let differs = |found: &Finding| found.is_error() && HARDWARE_DIFFERS.contains(&found.code);
+        TargetError::Differs(self.findings().into_iter().filter(differs).collect())
     }
+
+    fn differences(&self) -> &Differences {
+        let (Program { config, instructions, .. }, memory) = (&self.program, self.board_memory());
+        self.differences.get_or_init(|| Differences {
+            lost: judge(config, instructions, memory),
+            moved: moved_writes(config, instructions, memory),
+        })
+    }
+}
+
+/// Where hardware can compute something else than the instructions say.
+pub(super) struct Differences {
+    lost: Vec<Judged>,
+    moved: Vec<MovedWrites>,
 }

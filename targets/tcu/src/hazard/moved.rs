@@ -1,0 +1,87 @@
+//! Writes to DRAM that a Configure of the offset moves: [`moved_writes`].
+//!
+//! Writes are posted: the decoder goes on while their addresses wait in the converter, which adds the offset as it
+//! makes them. So the bursts whose addresses come after the Configure go to the new window. A read of the bank waits
+//! for all writes before it.
+
+use std::fmt;
+
+use super::judge::timelines;
+use crate::clock::ClockParams;
+use crate::config::Config;
+use crate::configuration::{Configuration, Register};
+use crate::fault::Memory;
+use crate::op::{DataMoveKind, Op};
+
+/// A Configure of an offset that comes before addresses of writes to the bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovedWrites {
+    /// The instruction.
+    pub configure: usize,
+    /// The bank.
+    pub bank: Memory,
+}
+
+impl MovedWrites {
+    /// What to do.
+    pub const HINT: &str = "read a vector of the bank before it: reads wait for all writes";
+}
+
+impl fmt::Display for MovedWrites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bank = self.bank;
+        write!(
+            f,
+            "writes to {bank} before it are still queued: hardware makes their later bursts in the new window"
+        )
+    }
+}
+
+/// The bank whose offset `op` changes, given what the registers hold.
+pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<Memory> {
+    let Op::Configure { register, value } = *op else { return None };
+    let (register, bank) = match Register::from_code(register)? {
+        register @ Register::Dram0Offset => (register, Memory::Dram0),
+        register @ Register::Dram1Offset => (register, Memory::Dram1),
+        _ => return None,
+    };
+    (configuration.get(register) != value << 16).then_some(bank)
+}
+
+/// The Configures of a program that move writes, with the board's memory or another.
+pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<MovedWrites> {
+    if !any_behind_writes(ops) {
+        return Vec::new();
+    }
+    let mut moved: Vec<MovedWrites> = Vec::new();
+    for (_, timeline) in timelines(config, ops, memory).unwrap_or_default() {
+        moved.extend(timeline.moved);
+    }
+    moved.sort_by_key(|moved| moved.configure);
+    moved.dedup();
+    moved
+}
+
+/// Whether an offset changes with no read of the bank behind the last write to it.
+fn any_behind_writes(ops: &[Op]) -> bool {
+    let mut configuration = Configuration::default();
+    let mut queued = [false; 2];
+    for op in ops {
+        match *op {
+            Op::DataMove { kind: DataMoveKind::LocalToDram0, .. } => queued[0] = true,
+            Op::DataMove { kind: DataMoveKind::LocalToDram1, .. } => queued[1] = true,
+            Op::DataMove { kind: DataMoveKind::Dram0ToLocal, .. } => queued[0] = false,
+            Op::DataMove { kind: DataMoveKind::Dram1ToLocal, .. } => queued[1] = false,
+            Op::Configure { register, value } => {
+                match offset_changed(&configuration, op) {
+                    Some(Memory::Dram0) if queued[0] => return true,
+                    Some(Memory::Dram1) if queued[1] => return true,
+                    _ => {}
+                }
+                configuration.configure(register, value);
+            }
+            _ => {}
+        }
+    }
+    false
+}
