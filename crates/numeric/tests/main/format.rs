@@ -64,7 +64,7 @@ fn limits_steps_and_names_of_formats() {
     assert_eq!((NumberFormat::Float32.largest(), NumberFormat::Float32.step()), (f64::from(f32::MAX), None));
     assert_eq!(
         [0.3, -0.3, 200.0, -200.0].map(|f| fixed.round(f)),
-        [0.30078125, -0.30078125, 127.99609375, -128.0]
+        [77.0 / 256.0, -77.0 / 256.0, 32767.0 / 256.0, -128.0]
     );
     assert_eq!(NumberFormat::Float32.round(0.3), 0.3);
     assert_eq!(NumberFormat::Float32.raw_from_f32(-2.0), 0xC000_0000_u32 as i32);
