@@ -9,6 +9,7 @@ mod pages;
 use npukit_base::{BitRange, Word};
 use npukit_isa::{
     ByteOrder, DecodeError, FieldError, FieldKind, InstructionSpec, IsaSpec, Mode, Problem, Radix, SpecError,
+    When,
 };
 use proptest::prelude::*;
 
@@ -172,4 +173,18 @@ fn products_are_bounded() {
         "h * w of Tile is 21: the product is at most 20"
     );
     assert_eq!(row.problems(Word::from_le_bytes(&[0x73])).len(), 1);
+}
+
+#[test]
+fn a_bound_may_hold_for_some_values_of_another_field() {
+    let names = FieldKind::choice(["narrow", "wide"]);
+    let row = InstructionSpec::new("Set", 1, "")
+        .with_field("to", BitRange::new(0, 4), FieldKind::up_to(15, Radix::Decimal), "")
+        .with_field("register", BitRange::new(4, 1), names, "")
+        .with_limit_when(&["to"], 3, vec![When::Is("register".to_owned(), 0)]);
+    assert!(row.encode(&[3, 0]).is_ok() && row.encode(&[15, 1]).is_ok());
+    assert_eq!(
+        row.encode(&[4, 0]).unwrap_err()[0].to_string(),
+        "to of Set is 4: it is at most 3, where `register` is narrow"
+    );
 }
