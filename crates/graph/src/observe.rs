@@ -56,6 +56,11 @@ impl<S: Statistic> Observations<S> {
         self
     }
 
+    /// The statistic of each value as `change` makes it.
+    pub fn map(self, change: impl FnMut(S) -> S) -> Self {
+        Self(self.0.into_iter().map(change).collect())
+    }
+
     /// Of one value; none of one that the graph does not have.
     pub fn get(&self, id: ValueId) -> Option<&S> {
         self.0.get(id.0 as usize)

@@ -4,17 +4,20 @@
 //! change the exponent for nothing, by weights and bias multiplied by powers of two; operators for
 //! which `f(c x) = c f(x)` keep it, so that their operands and results form a class with one
 //! exponent; before any other operator, and at the outputs, a multiplication by a power of two takes
-//! it back. The exponents are the smallest with which every value and constant fits. In real
+//! it back. The exponents are the smallest with which every value and constant fits: at least 0, or, to fill the
+//! format, below 0 where values are small. [`equalise`] does for channels what this does for values. In real
 //! arithmetic the network computes what it did before, and so it does in `f32` as long as no number
 //! becomes subnormal.
 //!
 //! | module | is |
 //! |---|---|
+//! | `equalise` | powers of two between the channels of neighbouring layers |
 //! | `ranges` | how large each value becomes, from samples |
 //! | `roles` | what becomes of an operator's results when its operands are scaled: a line per operator |
 //! | `solve` | classes and their exponents |
 //! | `rewrite` | the new graph |
 
+mod equalise;
 mod ranges;
 mod rewrite;
 pub(crate) mod roles;
@@ -23,6 +26,7 @@ mod solve;
 use crate::ir::Graph;
 use crate::pass::PassError;
 
+pub use equalise::equalise;
 pub use ranges::{Magnitude, Ranges};
 
 /// What has to fit, and into what.
@@ -35,7 +39,27 @@ pub struct Limits {
     /// How many times the largest magnitude seen must fit, for inputs nobody has seen, and for sums
     /// that are larger on the way than at their end; at least 1. Constants are known, and need none.
     pub margin: f64,
+    /// Whether what is small is made larger, too: values and constants then take all bits of the format that
+    /// they may.
+    pub fill: bool,
 }
+
+impl Limits {
+    /// The smallest exponent with which `magnitude` fits; at least 0 unless what is small is made larger. None
+    /// when any would do.
+    fn exponent_of(&self, magnitude: f64) -> Option<i32> {
+        let exponent = floor_log2(self.largest, magnitude).map(|room| -room);
+        if self.fill { exponent } else { Some(exponent.unwrap_or(0).max(0)) }
+    }
+}
+
+/// The exponent, or 0 where it would win a single bit; none is less than the negative of [`MOST`].
+fn worthwhile(exponent: i32) -> i32 {
+    if exponent == -1 { 0 } else { exponent.max(-MOST) }
+}
+
+/// Exponents beyond this, either way, mean that something is wrong with the model, or with a sample.
+const MOST: i32 = 30;
 
 /// A rescaled graph.
 #[derive(Clone, Debug)]
@@ -57,11 +81,6 @@ pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option
         }
         _ => Ok(None),
     }
-}
-
-/// The smallest exponent, at least 0, with which `magnitude` is at most `largest`.
-fn exponent_of(magnitude: f64, largest: f64) -> i32 {
-    floor_log2(largest, magnitude).map_or(0, |room| (-room).max(0))
 }
 
 /// The largest `k` with `magnitude * 2^k <= largest`; `None` when any would do.

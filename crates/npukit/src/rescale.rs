@@ -190,7 +190,7 @@ impl Trial<'_> {
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut margin = FIRST_MARGIN;
         while margin <= LAST_MARGIN {
-            let limits = Limits { largest: format.largest(), step, margin };
+            let limits = Limits { largest: format.largest(), step, margin, fill: false };
             match self.candidate(&ranges, &limits, reference)? {
                 Ok(new) if best.as_ref().is_none_or(|best| new.measured.is_better_than(&best.measured)) => {
                     best = Some(new);

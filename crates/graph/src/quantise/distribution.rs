@@ -1,5 +1,7 @@
 //! [`Distribution`]: where the elements of a value lie, from samples.
 
+use std::collections::BTreeMap;
+
 use npukit_numeric::Tensor;
 
 use crate::observe::{Observations, Statistic};
@@ -19,8 +21,9 @@ pub struct Distribution {
     top: i32,
     /// Elements that are 0.
     zeros: u64,
-    /// By step of the magnitude: elements below 0 first, then those above; empty when there are none.
-    counts: Vec<u64>,
+    /// Elements by step of the magnitude, those below 0 first, then those above. Steps without elements are not
+    /// there, so that a tensor takes no more memory than it has elements.
+    counts: BTreeMap<u16, u64>,
 }
 
 impl Distribution {
@@ -32,61 +35,94 @@ impl Distribution {
     /// The middles of steps with how many elements lie there, zeros left out.
     pub(super) fn points(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let step = 2f64.powi(self.top) / STEPS as f64;
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(index, &count)| {
-            let middle = ((index % STEPS) as f64 + 0.5) * step;
-            (if index < STEPS { -middle } else { middle }, count)
+        self.counts.iter().map(move |(&place, &count)| {
+            let (below_zero, index) = split(place);
+            let middle = (f64::from(index) + 0.5) * step;
+            (if below_zero { -middle } else { middle }, count)
         })
     }
 
     /// The magnitude, to a step, that at most the share `1 - share` of the elements exceeds.
     pub(super) fn magnitude_of(&self, share: f64) -> f64 {
-        let all = self.counts.iter().sum::<u64>() + self.zeros;
+        let all = self.counts.values().sum::<u64>() + self.zeros;
         let mut above = ((1.0 - share) * all as f64) as u64;
         let step = 2f64.powi(self.top) / STEPS as f64;
-        let (below_zero, above_zero) = self.counts.split_at(self.counts.len() / 2);
-        for (index, (negative, positive)) in below_zero.iter().zip(above_zero).enumerate().rev() {
-            let count = negative + positive;
+        let mut magnitudes: BTreeMap<u16, u64> = BTreeMap::new();
+        for (&place, count) in &self.counts {
+            *magnitudes.entry(split(place).1).or_default() += count;
+        }
+        for (index, count) in magnitudes.into_iter().rev() {
             if count > above {
                 let largest = self.extremes().map(f64::abs).into_iter().fold(0.0, f64::max);
-                return ((index + 1) as f64 * step).min(largest);
+                return (f64::from(index + 1) * step).min(largest);
             }
             above -= count;
         }
         0.0
     }
 
-    fn note_one(&mut self, x: f32) {
-        if x == 0.0 {
-            self.zeros += 1;
-        } else if x.is_finite() {
-            self.extremes = [self.extremes[0].min(x), self.extremes[1].max(x)];
-            self.widen(exponent(x));
-            let place = (f64::from(x.abs()) * 2f64.powi(-self.top) * STEPS as f64) as usize;
-            let side = if x < 0.0 { 0 } else { STEPS };
-            self.counts[side + place.min(STEPS - 1)] += 1;
-        }
+    /// What would have been seen had all values been `2^bits` times as large.
+    fn enlarged(mut self, bits: u32) -> Self {
+        self.extremes = self.extremes.map(|x| (f64::from(x) * f64::from(bits).exp2()) as f32);
+        self.top += if self.counts.is_empty() { 0 } else { bits as i32 };
+        self
     }
 
     /// Makes room for magnitudes below `2^top`.
     fn widen(&mut self, top: i32) {
         if self.counts.is_empty() {
-            (self.counts, self.top) = (vec![0; 2 * STEPS], top);
+            self.top = top;
         }
         if top <= self.top {
             return;
         }
-        let merged = |place: usize| place.checked_shr((top - self.top) as u32).unwrap_or(0);
-        let mut counts = vec![0; 2 * STEPS];
-        for (index, count) in self.counts.iter().enumerate() {
-            counts[index / STEPS * STEPS + merged(index % STEPS)] += count;
+        let further = (top - self.top) as u32;
+        let mut counts = BTreeMap::new();
+        for (&place, count) in &self.counts {
+            let (below_zero, index) = split(place);
+            let merged = index.checked_shr(further).unwrap_or(0);
+            *counts.entry(joined(below_zero, merged)).or_default() += count;
         }
         (self.counts, self.top) = (counts, top);
     }
 }
 
+/// Whether the elements of a place are below 0, and which step of the magnitude it is.
+fn split(place: u16) -> (bool, u16) {
+    (usize::from(place) < STEPS, place % STEPS as u16)
+}
+
+/// The place of a step of the magnitude.
+fn joined(below_zero: bool, index: u16) -> u16 {
+    if below_zero { index } else { index + STEPS as u16 }
+}
+
+impl Distributions {
+    /// What would have been seen had all values been `2^bits` times as large: fraction lengths chosen by that leave
+    /// so many bits to values beyond the samples.
+    pub fn with_headroom(self, bits: u32) -> Self {
+        self.map(|seen| seen.enlarged(bits))
+    }
+}
+
 impl Statistic for Distribution {
     fn note(&mut self, tensor: &Tensor) {
-        tensor.as_f32().unwrap_or_default().iter().for_each(|&x| self.note_one(x));
+        let values = tensor.as_f32().unwrap_or_default();
+        let finite = || values.iter().copied().filter(|x| x.is_finite() && *x != 0.0);
+        self.zeros += values.iter().filter(|x| **x == 0.0).count() as u64;
+        let Some(top) = finite().map(exponent).max() else { return };
+        self.widen(top);
+        // An array while the elements are counted, which costs less for each of them than a map.
+        let mut counts = vec![0u32; 2 * STEPS];
+        let scale = 2f64.powi(-self.top) * STEPS as f64;
+        for x in finite() {
+            self.extremes = [self.extremes[0].min(x), self.extremes[1].max(x)];
+            let index = (f64::from(x.abs()) * scale) as usize;
+            counts[usize::from(joined(x < 0.0, index.min(STEPS - 1) as u16))] += 1;
+        }
+        for (place, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+            *self.counts.entry(place as u16).or_default() += u64::from(count);
+        }
     }
 
     fn merge(&mut self, other: &Self) {
@@ -99,7 +135,9 @@ impl Statistic for Distribution {
         let mut other = other.clone();
         self.widen(other.top);
         other.widen(self.top);
-        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        for (place, count) in other.counts {
+            *self.counts.entry(place).or_default() += count;
+        }
     }
 }
 
@@ -129,6 +167,15 @@ mod tests {
         }
     }
 
+    /// A network of ten thousand values once took gigabytes.
+    #[test]
+    fn a_tensor_takes_no_more_memory_than_it_has_elements() {
+        assert_eq!(of(&[0.5]).counts.len(), 1);
+        assert_eq!(of(&[0.0; 9]).counts.len(), 0);
+        let many: Vec<f32> = (0..100_000).map(|i| i as f32 - 50_000.0).collect();
+        assert!(of(&many).counts.len() <= 2 * STEPS);
+    }
+
     #[test]
     fn shares_are_of_all_elements() {
         let mut values = vec![1.0; 990];
@@ -149,6 +196,13 @@ mod tests {
             swapped.merge(&of(&a));
             prop_assert_eq!(&parts, &of(&[a, b].concat()));
             prop_assert_eq!(&parts, &swapped);
+        }
+
+        /// Headroom is what larger values would have asked for.
+        #[test]
+        fn headroom_is_for_larger_values(values in values(), bits in 0u32..5) {
+            let larger: Vec<f32> = values.iter().map(|x| x * (1 << bits) as f32).collect();
+            prop_assert_eq!(of(&values).enlarged(bits), of(&larger));
         }
 
         /// No element is further from its step's middle than half a step.

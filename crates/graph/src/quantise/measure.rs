@@ -18,6 +18,10 @@ pub struct Loss {
     maximum: f32,
     elements: u64,
     saturated: u64,
+    /// Elements that are not 0, but whose integer is.
+    underflowed: u64,
+    /// The largest magnitude of an integer.
+    largest_integer: u64,
     /// Sums of squares of the elements and of their errors.
     squares: [f64; 2],
 }
@@ -28,7 +32,16 @@ impl Loss {
         let held = quantisation.fraction(id).zip(quantisation.bits(id));
         let held = held.map(|(fraction, bits)| (quantisation.scheme.clone(), fraction, bits));
         let (minimum, maximum) = (f32::INFINITY, f32::NEG_INFINITY);
-        Self { held, minimum, maximum, elements: 0, saturated: 0, squares: [0.0; 2] }
+        Self {
+            held,
+            minimum,
+            maximum,
+            elements: 0,
+            saturated: 0,
+            underflowed: 0,
+            largest_integer: 0,
+            squares: [0.0; 2],
+        }
     }
 
     /// The smallest finite element seen; 0 when there was none.
@@ -44,6 +57,19 @@ impl Loss {
     /// The share of elements that saturate, 0 to 1.
     pub fn saturated(&self) -> f64 {
         self.saturated as f64 / self.elements.max(1) as f64
+    }
+
+    /// The share of elements that are not 0, but whose integer is, 0 to 1.
+    pub fn underflowed(&self) -> f64 {
+        self.underflowed as f64 / self.elements.max(1) as f64
+    }
+
+    /// Bits that the integers seen take, the sign's with them; 0 when all are 0.
+    pub fn bits_used(&self) -> u32 {
+        match self.largest_integer {
+            0 => 0,
+            integer => u64::BITS - integer.leading_zeros() + 1,
+        }
     }
 
     /// The root of the mean squared error by that of the mean squared element; 0 without errors.
@@ -67,8 +93,12 @@ impl Loss {
         if let Some((scheme, fraction, bits)) = &self.held {
             let x = f64::from(x);
             self.saturated += u64::from(scheme.saturates(x, *fraction, *bits));
+            let nearest = scheme.nearest(x, *fraction, *bits);
+            self.underflowed += u64::from(x != 0.0 && nearest == 0.0);
+            let integer = (nearest * 2f64.powi(*fraction)).abs() as u64;
+            self.largest_integer = self.largest_integer.max(integer);
             self.squares[0] += x * x;
-            self.squares[1] += (x - scheme.nearest(x, *fraction, *bits)).powi(2);
+            self.squares[1] += (x - nearest).powi(2);
         }
     }
 }
@@ -82,6 +112,8 @@ impl Statistic for Loss {
         (self.minimum, self.maximum) = (self.minimum.min(other.minimum), self.maximum.max(other.maximum));
         self.elements += other.elements;
         self.saturated += other.saturated;
+        self.underflowed += other.underflowed;
+        self.largest_integer = self.largest_integer.max(other.largest_integer);
         self.squares.iter_mut().zip(other.squares).for_each(|(mine, theirs)| *mine += theirs);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use npukit_numeric::Tensor;
 
-use super::roles::{Role, is_float, role, scaled, scaled_operands};
+use super::roles::{Role, absorbed, gate, is_float, role, scaled, scaled_operands};
 use super::{Limits, Rescaled};
 use crate::ir::{Graph, Node, Value, ValueId};
 use crate::op::{Binary, BinaryKind, Op, OpError};
@@ -34,6 +34,7 @@ struct Rewriter {
     names: HashSet<String>,
     /// Exponents of the powers of two that the number format holds.
     powers: [i32; 2],
+    limits: Limits,
 }
 
 impl Rewriter {
@@ -43,7 +44,7 @@ impl Rewriter {
         let powers =
             [(limits.step.log2().ceil() as i32).min(-1), (limits.largest.log2().floor() as i32).max(1)];
         let graph = Graph { nodes: Vec::new(), ..graph.clone() };
-        Self { graph, exponents, copies: HashMap::new(), names, powers }
+        Self { graph, exponents, copies: HashMap::new(), names, powers, limits: *limits }
     }
 
     fn exponent(&self, id: ValueId) -> i32 {
@@ -70,6 +71,8 @@ impl Rewriter {
             }
             Role::Linear { x } => self.linear(&mut new, x, result)?,
             Role::Product => return self.product(new, result),
+            Role::Absorbing => return self.absorbing(new),
+            Role::Gated => return self.gated(new, result),
         }
         self.graph.nodes.push(new);
         Ok(())
@@ -195,6 +198,39 @@ impl Rewriter {
         node.outputs = vec![product];
         self.graph.nodes.push(node);
         self.multiply(product, result)
+    }
+
+    /// The operand with its exponent where the operator makes up for it, else as it was.
+    fn absorbing(&mut self, mut node: Node) -> Result<(), PassError> {
+        let exponent = node.inputs.first().map_or(0, |&x| self.exponent(x));
+        match absorbed(&node.op, exponent, &self.limits) {
+            Some(op) => node.op = op,
+            None => self.operands(&mut node, 0)?,
+        }
+        self.graph.nodes.push(node);
+        Ok(())
+    }
+
+    /// The operand times its gate, where the two have an exponent.
+    fn gated(&mut self, node: Node, result: ValueId) -> Result<(), PassError> {
+        let (&[x], exponent) = (node.inputs.as_slice(), self.exponent(result)) else { return Ok(()) };
+        if exponent == 0 {
+            return self.real(node);
+        }
+        let x = self.with_exponent(x, exponent)?;
+        let name = self.name(&format!("{}/gate", self.graph.value(result).name));
+        let gate_value = self.new_value(name.clone(), result, 0);
+        self.absorbing(Node { name, op: gate(), inputs: vec![x], outputs: vec![gate_value] })?;
+        let op = Binary { kind: BinaryKind::Mul }.into();
+        self.graph.nodes.push(Node { op, inputs: vec![x, gate_value], ..node });
+        Ok(())
+    }
+
+    /// The operator as it is, on real values.
+    fn real(&mut self, mut node: Node) -> Result<(), PassError> {
+        self.operands(&mut node, 0)?;
+        self.graph.nodes.push(node);
+        Ok(())
     }
 
     /// Gives the outputs' names to values as they were.

@@ -2,8 +2,9 @@
 
 use npukit_numeric::ElementType;
 
+use super::Limits;
 use crate::ir::{Graph, Node, ValueId};
-use crate::op::{BinaryKind, Clip, Op, Pad, PadMode, ReduceKind, UnaryKind};
+use crate::op::{BinaryKind, Clip, Op, Pad, PadMode, ReduceKind, Unary, UnaryKind};
 
 /// How an operator takes scaled operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,11 @@ pub(crate) enum Role {
     },
     /// The result's exponent is the sum of those of the two operands.
     Product,
+    /// It takes an operand with any exponent, which its parameters make up for, and gives real values: see
+    /// [`absorbed`].
+    Absorbing,
+    /// Its operand times what [`gate`] makes of it: the result has the operand's exponent.
+    Gated,
 }
 
 /// The role of a node. An operator that is not in the list takes real values.
@@ -51,9 +57,31 @@ pub(crate) fn role(graph: &Graph, node: &Node) -> Role {
             ReduceKind::L1 | ReduceKind::L2 => Role::Homogeneous,
             _ => Role::Real,
         },
-        Op::Unary(unary) if matches!(unary.kind, UnaryKind::Neg | UnaryKind::Abs) => Role::Homogeneous,
+        Op::Unary(unary) => match unary.kind {
+            UnaryKind::Neg | UnaryKind::Abs => Role::Homogeneous,
+            UnaryKind::HardSigmoid { .. } => Role::Absorbing,
+            UnaryKind::HardSwish => Role::Gated,
+            _ => Role::Real,
+        },
         _ => Role::Real,
     }
+}
+
+/// The absorbing operator for operands divided by `2^exponent`; none when the number format has no such slope, or
+/// only a poor one.
+pub(super) fn absorbed(op: &Op, exponent: i32, limits: &Limits) -> Option<Op> {
+    let Op::Unary(Unary { kind: UnaryKind::HardSigmoid { alpha, beta } }) = *op else { return None };
+    let slope = f64::from(alpha) * f64::from(exponent).exp2();
+    let holds = exponent == 0 || (FINEST_SLOPE * limits.step..=limits.largest).contains(&slope.abs());
+    holds.then(|| Unary { kind: UnaryKind::HardSigmoid { alpha: slope as f32, beta } }.into())
+}
+
+/// Steps of the number format that a slope takes at least, lest it be another one.
+const FINEST_SLOPE: f64 = 32.0;
+
+/// What a gated operator multiplies its operand by, as a function of the operand.
+pub(super) fn gate() -> Op {
+    Unary { kind: UnaryKind::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 } }.into()
 }
 
 /// The operator that does to operands times `factor` what `op` does to the operands. For homogeneous ones.

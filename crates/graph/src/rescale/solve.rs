@@ -2,13 +2,10 @@
 
 use super::ranges::{Ranges, magnitude};
 use super::roles::{Role, is_float, role};
-use super::{Limits, exponent_of, floor_log2};
+use super::{Limits, MOST, floor_log2, worthwhile};
 use crate::classes::Classes;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
-
-/// Beyond this something is wrong with the model, or with a sample.
-const MOST: i32 = 30;
 
 /// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MOST`].
 pub(super) fn exponents(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
@@ -33,8 +30,8 @@ struct Problem {
     is_real: Vec<bool>,
     /// Class of each value.
     classes: Vec<usize>,
-    /// Smallest exponent of each class.
-    least: Vec<i32>,
+    /// Smallest exponent of each class; none of one that nothing is known of.
+    least: Vec<Option<i32>>,
     constraints: Vec<Constraint>,
 }
 
@@ -42,41 +39,47 @@ impl Problem {
     fn new(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Self {
         let is_real = real_values(graph);
         let classes = classes(graph, &is_real);
-        let mut problem = Self { is_real, least: vec![0; classes.len()], classes, constraints: Vec::new() };
+        let mut problem =
+            Self { is_real, least: vec![None; classes.len()], classes, constraints: Vec::new() };
         problem.add_ranges(graph, ranges, limits);
-        graph.nodes.iter().for_each(|node| problem.add_node(graph, node, limits.largest));
+        graph.nodes.iter().for_each(|node| problem.add_node(graph, node, limits));
+        problem.least.iter_mut().flatten().for_each(|least| *least = worthwhile(*least));
         problem
     }
 
-    fn require(&mut self, value: ValueId, exponent: i32) {
+    fn require(&mut self, value: ValueId, exponent: Option<i32>) {
         let class = self.classes[value.0 as usize];
         self.least[class] = self.least[class].max(exponent);
     }
 
-    /// What is read must fit. An output nobody else reads is stored as it is: scaling would not help.
+    /// What is read must fit. An output nobody else reads is stored as it is: to make it fit would not help.
     fn add_ranges(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
         let consumers = graph.consumers();
         for (id, readers) in consumers.iter().enumerate() {
             let value = ValueId(id as u32);
-            if !self.is_real[id] && !readers.is_empty() {
-                self.require(value, exponent_of(f64::from(ranges.of(value)) * limits.margin, limits.largest));
+            let exponent = limits.exponent_of(f64::from(ranges.of(value)) * limits.margin);
+            let exponent =
+                if readers.is_empty() { exponent.map(|exponent| exponent.min(0)) } else { exponent };
+            if !self.is_real[id] {
+                self.require(value, exponent);
             }
         }
     }
 
-    fn add_node(&mut self, graph: &Graph, node: &Node, largest: f64) {
+    fn add_node(&mut self, graph: &Graph, node: &Node, limits: &Limits) {
+        let largest = limits.largest;
         let Some(&result) = node.outputs.first() else { return };
         let class = self.classes[result.0 as usize];
         match role(graph, node) {
-            Role::Real => {}
+            Role::Real | Role::Absorbing | Role::Gated => {}
             Role::Homogeneous => {
                 let constants = node.inputs.iter().filter_map(|&id| graph.constant(id));
                 let most = constants.map(|tensor| magnitude(tensor)).fold(0.0, f32::max);
-                self.require(result, exponent_of(f64::from(most), largest));
+                self.require(result, limits.exponent_of(f64::from(most)));
             }
             Role::Linear { x } => {
                 let [weights, addend] = constants(graph, node, x);
-                self.require(result, exponent_of(addend, largest));
+                self.require(result, limits.exponent_of(addend));
                 if let Some(room) = floor_log2(largest, weights) {
                     self.constraints.push(Constraint { result: class, x: node.inputs[x], y: None, room });
                 }
@@ -90,7 +93,7 @@ impl Problem {
 
     /// Raises exponents until all constraints hold, or one passes [`MOST`].
     fn solve(&self, with_products: bool) -> Option<Vec<i32>> {
-        let mut exponents = self.least.clone();
+        let mut exponents: Vec<i32> = self.least.iter().map(|least| least.unwrap_or(0)).collect();
         let of = |exponents: &[i32], value: ValueId| {
             let id = value.0 as usize;
             if self.is_real[id] { 0 } else { exponents[self.classes[id]] }
@@ -122,7 +125,7 @@ fn real_values(graph: &Graph) -> Vec<bool> {
         .map(|id| graph.constant(ValueId(id)).is_some() || !is_float(graph, ValueId(id)))
         .collect();
     graph.inputs.iter().for_each(|input| real[input.0 as usize] = true);
-    for node in graph.nodes.iter().filter(|node| role(graph, node) == Role::Real) {
+    for node in graph.nodes.iter().filter(|node| matches!(role(graph, node), Role::Real | Role::Absorbing)) {
         node.outputs.iter().for_each(|output| real[output.0 as usize] = true);
     }
     real
@@ -131,7 +134,8 @@ fn real_values(graph: &Graph) -> Vec<bool> {
 /// For each value a representative of its class.
 fn classes(graph: &Graph, is_real: &[bool]) -> Vec<usize> {
     let mut classes = Classes::new(graph.values.len());
-    for node in graph.nodes.iter().filter(|node| role(graph, node) == Role::Homogeneous) {
+    for node in graph.nodes.iter().filter(|node| matches!(role(graph, node), Role::Homogeneous | Role::Gated))
+    {
         let members = node.inputs.iter().chain(&node.outputs).copied();
         classes.join(members.filter(|id| !is_real[id.0 as usize]));
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use npukit_graph::op::{Binary, BinaryKind, Conv, Relu, Softmax, Unary, UnaryKind};
-use npukit_graph::rescale::{Limits, Ranges, Rescaled, rescale};
+use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all, pass, rounding_bounds};
 use npukit_numeric::{ElementType, Tensor};
 use proptest::prelude::*;
@@ -27,6 +27,18 @@ fn bits(tensor: &Tensor) -> Vec<u32> {
     floats(tensor).iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
 }
 
+fn has_gates(graph: &Graph) -> bool {
+    let is_gate = |op: &Op| matches!(op, Op::Unary(Unary { kind: UnaryKind::HardSwish }));
+    graph.nodes.iter().any(|node| is_gate(&node.op))
+}
+
+/// Whether all elements are within a few roundings of the largest.
+fn are_near(a: &Tensor, b: &Tensor) -> bool {
+    let most = floats(a).iter().fold(0f32, |most, x| most.max(x.abs()));
+    let near = |(a, b): (&f32, &f32)| a == b || (a - b).abs() <= 1e-5 * most;
+    floats(a).iter().zip(floats(b)).all(near)
+}
+
 fn node(graph: &mut Graph, op: impl Into<Op>, inputs: &[ValueId], name: &str) -> ValueId {
     graph.add_node(name, op.into(), inputs.to_vec(), &[name]).unwrap()[0]
 }
@@ -39,6 +51,7 @@ proptest! {
         choices in prop::collection::vec(any::<u32>(), 4..90),
         largest in prop::sample::select(vec![0.0625f64, 0.25, 1.0, 4.0]),
         margin in prop::sample::select(vec![1.0f64, 1.5, 4.0]),
+        fill in any::<bool>(),
         simplified in any::<bool>(),
     ) {
         let mut graph = random_graph(choices);
@@ -46,13 +59,14 @@ proptest! {
             pass::simplify(&mut graph).unwrap();
         }
         let sample = inputs(&graph, 7);
-        let limits = Limits { largest, step: largest / 256.0, margin };
+        let limits = Limits { largest, step: largest / 256.0, margin, fill };
         let Some(found) = rescaled(&graph, &sample, &limits) else { return Ok(()) };
         for inputs in [sample, inputs(&graph, 8)] {
             let before = evaluate(&graph, &inputs).unwrap();
             let after = evaluate(&found.graph, &inputs).unwrap();
             for (before, after) in before.iter().zip(&after) {
-                prop_assert_eq!(bits(before), bits(after));
+                // Half a HardSwish is another sum of roundings than a whole one.
+                prop_assert!(bits(before) == bits(after) || (has_gates(&graph) && are_near(before, after)));
             }
         }
         let names = |graph: &Graph| -> Vec<String> {
@@ -106,7 +120,7 @@ fn image(graph: &mut Graph) -> ValueId {
     graph.add_input("x", ValueInfo { shape: vec![1, 2, 2, 1], element: ElementType::F32 })
 }
 
-const FP16BP8: Limits = Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0 };
+const FP16BP8: Limits = Limits { largest: 32767.0 / 256.0, step: 1.0 / 256.0, margin: 1.0, fill: false };
 
 fn exponent(found: &Rescaled, name: &str) -> i32 {
     found.exponents.iter().find(|(value, _)| value == name).map_or(0, |(_, exponent)| *exponent)
@@ -185,6 +199,102 @@ fn what_fits_stays() {
     graph.outputs = vec![b];
     // An output alone that does not fit cannot be helped.
     assert!(rescaled(&graph, &[f32s(&[1, 2, 2, 1], &[900.0; 4])], &FP16BP8).is_none());
+}
+
+/// Weights of 0.01 in a format of steps of 1/256 take two bits of sixteen.
+#[test]
+fn what_is_small_fills_the_format() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 0.01, 0.001, "a");
+    let r = node(&mut graph, Relu, &[a], "r");
+    let b = conv(&mut graph, r, 0.01, 0.0, "b");
+    graph.outputs = vec![b];
+    let sample = f32s(&[1, 2, 2, 1], &[1.0, -0.5, 0.25, 0.0]);
+    assert!(rescaled(&graph, std::slice::from_ref(&sample), &FP16BP8).is_none(), "all of it fits");
+    let filled = Limits { fill: true, margin: 1.25, ..FP16BP8 };
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &filled).unwrap();
+    // 0.011 times 2^13 is 90; 0.00011 times 2^19 would be 58, and the weights allow all of it.
+    assert_eq!((exponent(&found, "a"), exponent(&found, "r")), (-13, -13));
+    let weights: Vec<f32> = found
+        .graph
+        .nodes
+        .iter()
+        .filter(|node| matches!(node.op, Op::Conv(_)))
+        .map(|node| floats(found.graph.constant(node.inputs[1]).unwrap())[0])
+        .collect();
+    assert!(weights.iter().all(|w| (0.5..128.0).contains(w)), "{weights:?}");
+    let [before, after] =
+        [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+    assert_eq!(bits(&before[0]), bits(&after[0]));
+}
+
+#[test]
+fn gates_take_values_that_do_not_fit() {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let a = conv(&mut graph, x, 100.0, 0.0, "a");
+    let s = node(&mut graph, Unary { kind: UnaryKind::HardSwish }, &[a], "s");
+    let g = node(&mut graph, Unary { kind: UnaryKind::HardSigmoid { alpha: 0.2, beta: 0.5 } }, &[s], "g");
+    let m = node(&mut graph, Binary { kind: BinaryKind::Mul }, &[s, g], "m");
+    let b = conv(&mut graph, m, 0.01, 0.0, "b");
+    graph.outputs = vec![b];
+    let sample = f32s(&[1, 2, 2, 1], &[9.0, 0.01, -0.02, 0.0]);
+    let found = rescaled(&graph, std::slice::from_ref(&sample), &FP16BP8).unwrap();
+    assert_eq!(["a", "s", "g", "m"].map(|name| exponent(&found, name)), [3, 3, 0, 3]);
+    // No value is taken back to where it does not fit.
+    let mut ranges = Ranges::new(&found.graph);
+    ranges.observe(&found.graph, std::slice::from_ref(&sample)).unwrap();
+    let values = (0..found.graph.values.len() as u32).map(ValueId);
+    assert!(values.clone().all(|id| f64::from(ranges.of(id)) <= FP16BP8.largest));
+    let [before, after] =
+        [&graph, &found.graph].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+    assert!(are_near(&before[0], &after[0]), "{before:?} {after:?}");
+}
+
+/// Two convolutions of three channels, whose weights differ by channel.
+fn uneven(depthwise: bool) -> Graph {
+    let mut graph = Graph::default();
+    let x = image(&mut graph);
+    let first = graph.add_constant("first", f32s(&[1, 1, 1, 3], &[8.0, 0.03125, 0.5]));
+    let addends = graph.add_constant("addends", f32s(&[3], &[1.0, 0.25, -0.5]));
+    let plain = |group| Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group };
+    let a = node(&mut graph, plain(1), &[x, first, addends], "a");
+    let r = node(&mut graph, Relu, &[a], "r");
+    let (shape, weights): (&[usize], &[f32]) = if depthwise {
+        (&[1, 1, 1, 3], &[0.125, 2.0, 0.5])
+    } else {
+        (&[1, 1, 3, 2], &[0.125, 0.0625, 2.0, -1.0, 0.5, 0.25])
+    };
+    let second = graph.add_constant("second", f32s(shape, weights));
+    let b = node(&mut graph, plain(if depthwise { 3 } else { 1 }), &[r, second], "b");
+    graph.outputs = vec![b];
+    graph
+}
+
+#[test]
+fn channels_become_alike() {
+    for depthwise in [false, true] {
+        let graph = uneven(depthwise);
+        let found = equalise(&graph).unwrap().unwrap();
+        assert_eq!(found.nodes.len(), graph.nodes.len());
+        assert!(found.find_value("r").is_none() && found.find_value("r/equalised").is_some());
+        let spread = |graph: &Graph, node: usize, place: usize| {
+            let weights = floats(graph.constant(graph.nodes[node].inputs[place]).unwrap()).to_vec();
+            let sizes = weights.iter().map(|w| w.abs());
+            sizes.clone().fold(0f32, f32::max) / sizes.fold(f32::INFINITY, f32::min)
+        };
+        assert_eq!((spread(&graph, 0, 1), spread(&found, 0, 1)), (256.0, 4.0));
+        let sample = f32s(&[1, 2, 2, 1], &[9.0, 0.01, -0.02, 0.3]);
+        let [before, after] =
+            [&graph, &found].map(|graph| evaluate(graph, std::slice::from_ref(&sample)).unwrap());
+        assert_eq!(bits(&before[0]), bits(&after[0]), "depthwise: {depthwise}");
+        assert!(equalise(&found).unwrap().is_none(), "once is enough");
+    }
+    // What others read as well, or reads the scale, stays.
+    let mut seen = uneven(false);
+    seen.outputs.push(seen.find_value("r").unwrap());
+    assert!(equalise(&seen).unwrap().is_none());
 }
 
 #[test]
