@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use npukit::QuantiseMethod;
+use npukit::{MaxError, QuantiseMethod};
 
 /// One toolchain for open neural-network accelerators.
 #[derive(Debug, Parser)]
@@ -228,6 +228,12 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
+    /// Largest difference to float that counts as a success, as `0.05` or, of the output's range, `5%`
+    ///
+    /// The exit status is 1 where an output differs by more, and where outputs tell nothing of the network's: they
+    /// differ from float by as much as float's own outputs do from their mean.
+    #[arg(long, value_name = "ERROR", value_parser = max_error)]
+    pub max_error: Option<MaxError>,
     /// Stop at an instruction that reads memory which nobody has written
     #[arg(long)]
     pub check: bool,
@@ -509,6 +515,11 @@ fn dimension(text: &str) -> Result<(String, usize), String> {
 fn target_option(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, as `isa=ext`")?;
     Ok((key.to_owned(), value.to_owned()))
+}
+
+fn max_error(text: &str) -> Result<MaxError, String> {
+    MaxError::parse(text)
+        .ok_or_else(|| "give a number from 0, as `0.05`, or a share of the range, as `5%`".to_owned())
 }
 
 /// `least-squares`

@@ -19,6 +19,11 @@ impl Bar {
     /// Shows that `done` of `total` are done.
     pub fn show(&self, done: usize, total: usize) {
         let bar = self.bar.get_or_init(|| bar(self.what, total as u64));
+        if bar.length() != Some(total as u64) || done == 0 {
+            // Another work begins.
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+        }
         // Told from several cores: later news may come first.
         bar.set_position(bar.position().max(done as u64));
     }

@@ -7,9 +7,13 @@
 //! [`targets`] is the list; a new accelerator is a line in it.
 
 mod budget;
+mod classes;
+mod comparison;
 mod convert;
 mod error;
+mod finite;
 mod inputs;
+mod max_error;
 mod model;
 mod quantise;
 mod remarks;
@@ -17,10 +21,12 @@ mod rescale;
 mod samples;
 mod targets;
 mod truth;
+mod underflow;
 pub mod verbs;
 
 pub use error::Error;
 pub use inputs::InputFile;
+pub use max_error::MaxError;
 pub use model::ModelOptions;
 pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_target::{ArtifactFile, Meaning, Part, ReadError, Reader, TargetError};
@@ -30,9 +36,11 @@ pub use targets::{default_target, resolve, target, targets};
 
 /// What reports are made of.
 pub mod report {
+    pub use crate::finite::NonFinite;
     pub use crate::quantise::{QuantisedTensor, Report as QuantisationReport};
-    pub use crate::rescale::{LayerExponent, Measured, Report as RescaleReport};
+    pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
     pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
+    pub use crate::underflow::{Report as UnderflowReport, Used};
     pub use npukit_target::{
         Finding, FlagTime, HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Roofline,
         Saturation, Severity, TimeReport, UnitTime,

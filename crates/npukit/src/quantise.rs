@@ -33,6 +33,10 @@ pub struct QuantisedTensor {
     pub maximum: f32,
     /// Share of elements beyond the integers, 0 to 1.
     pub saturated: f64,
+    /// Share of elements that are not 0, but whose integer is, 0 to 1.
+    pub underflowed: f64,
+    /// Bits that its integers take, the sign's with it.
+    pub bits_used: u32,
     /// Root of the mean squared error by that of the mean squared element.
     pub relative_rms_error: f64,
     /// The same as a signal-to-noise ratio; none without errors.
@@ -92,13 +96,15 @@ impl Job<'_> {
         let stand_ins = if made_up { stand_ins(self.graph) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { self.samples };
         let seen = observe(self.graph, samples, || Distributions::new(self.graph))?;
+        let headroom = if made_up { headroom(self.scheme) } else { 0 };
+        let seen = seen.with_headroom(headroom);
         let stated = stated_fractions(self.graph, self.scheme);
         let found = quantise(self.graph, &seen, self.scheme, self.method, &stated);
         let mut losses = observe(self.graph, samples, || Losses::of(self.graph, &found))?;
         losses.note_constants(self.graph, &found);
         let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
         let unfounded = made_up && !is_settled(self.graph, &stated);
-        let mut warnings = Vec::from_iter(unfounded.then(|| made_up_warning(samples.len())));
+        let mut warnings = Vec::from_iter(unfounded.then(|| made_up_warning(samples.len(), headroom)));
         warnings.extend(restated(self.graph, &found).iter().map(ToString::to_string));
         let report = Report {
             method: method_name(self.method),
@@ -124,13 +130,16 @@ impl Job<'_> {
             minimum: loss.minimum(),
             maximum: loss.maximum(),
             saturated: loss.saturated(),
+            underflowed: loss.underflowed(),
+            bits_used: loss.bits_used(),
             relative_rms_error: loss.relative(),
             signal_to_noise_db: loss.decibels(),
         })
     }
 }
 
-/// Evaluates the samples over the host's cores, and gathers what they tell of each value.
+/// Evaluates the samples over the host's cores, and gathers what they tell of each value. What it gives does not
+/// depend on how many cores there are.
 pub(crate) fn observe<S: Statistic + Send + Sync>(
     graph: &Graph,
     samples: &[Sample],
@@ -142,7 +151,14 @@ pub(crate) fn observe<S: Statistic + Send + Sync>(
         found.observe(graph, &inputs)?;
         Ok(found)
     };
-    samples.par_iter().map(one).try_reduce(&empty, |a, b| Ok(a.merge(&b)))
+    let mut all = empty();
+    // One at a time for each core, so that memory does not grow with the samples; and in their order, so that sums
+    // do not depend on the number of cores.
+    for batch in samples.chunks(rayon::current_num_threads().max(1)) {
+        let seen = batch.par_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        all = seen.iter().fold(all, Observations::merge);
+    }
+    Ok(all)
 }
 
 /// Operations of a network from which on one made-up sample has to do.
@@ -163,11 +179,25 @@ fn stand_ins(graph: &Graph) -> Vec<Sample> {
     (1..=count).map(sample).collect()
 }
 
-fn made_up_warning(samples: usize) -> String {
+/// Bits with which values are still exact to a thousandth; what is wider gives the rest to values beyond made-up
+/// inputs.
+const ENOUGH: u32 = 12;
+
+/// Bits left free where nobody knows how large values become.
+fn headroom(scheme: &Scheme) -> u32 {
+    scheme.activations.saturating_sub(ENOUGH)
+}
+
+fn made_up_warning(samples: usize, headroom: u32) -> String {
     let inputs =
         if samples == 1 { "a made-up input".to_owned() } else { format!("{samples} made-up inputs") };
+    let room = match headroom {
+        0 => String::new(),
+        bits => format!(" with room for values {} times as large", 1u64 << bits),
+    };
     format!(
-        "the network was quantised by {inputs}: times are right, accuracy is not; give typical inputs with --calibrate"
+        "the network was quantised by {inputs}{room}: times are right, accuracy is not; give typical inputs with \
+         --calibrate"
     )
 }
 

@@ -1,29 +1,41 @@
 //! Powers of two between layers, chosen on samples: `--calibrate` and `--rescale`.
 //!
-//! [`choose`] compiles the model with and without them, runs both on the samples, and keeps the
-//! program that saturates less and is not further from float.
+//! [`choose`] compiles the model with and without them, runs both on the samples, and keeps the program that saturates
+//! less and is not further from float, or is a good deal nearer. What to try follows from ranges in float; at most
+//! [`MOST_FITTED`] and [`MOST_FILLED`] programs are compiled and run, so that a calibration takes no more than ten
+//! times as long as a run.
+//!
+//! | module | is |
+//! |---|---|
+//! | `remaining` | where the kept program still saturates, and why |
+
+mod remaining;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npukit_graph::Graph;
 use npukit_graph::pass::PassError;
 use npukit_graph::quantise::Method;
-use npukit_graph::rescale::{Limits, Ranges, Rescaled, rescale};
-use npukit_target::{CompileOptions, Compiled, Instance};
+use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
+use npukit_target::{CompileOptions, Compiled, Instance, Saturations};
 use serde::Serialize;
 
 use crate::Progress;
+use crate::comparison::{Comparison, compare};
 use crate::error::Error;
 use crate::inputs::{InputFile, Sample};
 use crate::model::Model;
 use crate::quantise::observe;
-use crate::samples::{Comparison, Stack, compare};
+use crate::samples::Stack;
 use crate::verbs::run::{float, machine};
+pub use remaining::Remaining;
 
 /// Whether to rescale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Where it removes saturation on the samples, and brings the outputs no further from float.
+    /// Where it removes saturation on the samples and brings the outputs no further from float, or brings them a good
+    /// deal nearer.
     #[default]
     Auto,
     /// Wherever a value or constant does not fit.
@@ -61,11 +73,40 @@ impl Measured {
         self.saturations + self.saturated_constants.unwrap_or(0)
     }
 
+    /// Whether it is worth its program: less is lost at the ends of the range and no more elsewhere, or the outputs
+    /// are a good deal nearer to float.
+    fn is_gain_over(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.comparison.rms_error, other.comparison.rms_error);
+        match self.unfit().cmp(&other.unfit()) {
+            std::cmp::Ordering::Less => ours <= theirs,
+            std::cmp::Ordering::Equal => ours < GOOD_DEAL * theirs,
+            // What saturates on a few samples saturates further on others.
+            std::cmp::Ordering::Greater => ours < MUCH * theirs,
+        }
+    }
+
+    /// Whether it is to be preferred among rescaled programs.
     fn is_better_than(&self, other: &Self) -> bool {
-        let rms = |measured: &Self| measured.comparison.rms_error;
-        self.unfit() < other.unfit() || (self.unfit() == other.unfit() && rms(self) < rms(other))
+        let (ours, theirs) = (self.comparison.rms_error, other.comparison.rms_error);
+        self.is_gain_over(other) || (self.unfit() == other.unfit() && ours < theirs)
+    }
+
+    /// Whether the outputs leave something to be wished for that more bits could give.
+    fn is_poor(&self) -> bool {
+        let Comparison { relative_error, signal_to_noise_db, informative, .. } = self.comparison;
+        !informative
+            || relative_error.is_some_and(|share| share > GOOD_SHARE)
+            || signal_to_noise_db.is_some_and(|decibels| decibels < GOOD_DB)
     }
 }
+
+/// Parts of the RMS difference that are worth another program, and one that saturates more.
+const GOOD_DEAL: f64 = 0.75;
+const MUCH: f64 = 0.25;
+/// Outputs with a largest difference of no more than this share of their range, and so many decibels above the
+/// differences, are left as they are.
+const GOOD_SHARE: f64 = 0.02;
+const GOOD_DB: f64 = 30.0;
 
 /// A layer whose results are stored divided by a power of two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -93,14 +134,23 @@ pub struct Report {
     pub before: Measured,
     /// The best one with it; none when there is none.
     pub after: Option<Measured>,
+    /// Whether that one has the channels of neighbouring layers made alike.
+    pub equalised: bool,
+    /// Programs compiled and run to find it.
+    pub tried: usize,
+    /// Where the program that is kept saturates on the samples, and why.
+    pub remaining: Vec<Remaining>,
 }
 
-/// Ranges seen are taken a quarter larger, for inputs that go further than the samples; then twice that
-/// and so on while it gets better: sums may be larger on their way than at their end, and larger exponents
-/// leave more bits to the weights that follow.
+/// Ranges seen are taken a quarter larger, for inputs that go further than the samples; then four times that and so on
+/// while something saturates: sums may be larger on their way than at their end.
 const FIRST_MARGIN: f64 = 1.25;
-/// The most that is tried.
-const LAST_MARGIN: f64 = FIRST_MARGIN * 128.0;
+const NEXT_MARGIN: f64 = 4.0;
+/// Programs that are tried at most: so that everything fits, and so that what is small takes more bits.
+const MOST_FITTED: usize = 4;
+const MOST_FILLED: usize = 3;
+/// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
+const STAGES: usize = 4 + MOST_FITTED + MOST_FILLED;
 
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
@@ -127,101 +177,240 @@ pub(crate) fn choose(
     plain: &dyn Compiled,
     mode: Mode,
 ) -> Result<(Option<Chosen>, Report), Error> {
-    let reference = float(&trial.model.graph, trial.samples, &|_, _| ())?;
-    let before = trial.measure(plain, &reference)?;
-    let report = |applied, reason: &str| Report {
-        applied,
-        reason: reason.to_owned(),
+    let search = Search::new(trial, plain)?;
+    let before = search.measure(plain)?;
+    let mut report = Report {
+        applied: false,
+        reason: "nothing saturates".to_owned(),
         samples: trial.samples.len(),
         margin: None,
         layers: Vec::new(),
-        before,
+        before: before.measured,
         after: None,
+        equalised: false,
+        tried: 0,
+        remaining: Vec::new(),
     };
-    if mode == Mode::Auto && before.unfit() == 0 {
-        return Ok((None, report(false, "nothing saturates")));
+    let found = if mode == Mode::Auto && before.measured.unfit() == 0 && !before.measured.is_poor() {
+        None
+    } else {
+        let mut best = None;
+        let reason = search.best(&before.measured, mode, &mut best, &mut report.tried)?;
+        report.reason = reason;
+        best
+    };
+    search.finish();
+    let Some(best) = found else {
+        report.remaining =
+            search.remaining(&before.saturations, plain, &trial.model.simplified, &Exponents::new());
+        return Ok((None, report));
+    };
+    let gains = best.outcome.measured.is_gain_over(&before.measured);
+    (report.applied, report.reason) = match (mode, gains) {
+        (Mode::Always, _) => (true, "it was asked for".to_owned()),
+        (_, true) => (true, gain(&best.outcome.measured, &before.measured).to_owned()),
+        (_, false) => (false, "it does not saturate less, or is further from float".to_owned()),
+    };
+    (report.margin, report.after, report.equalised) =
+        (Some(best.plan.margin), Some(best.outcome.measured), best.plan.equalised);
+    report.layers = layer_exponents(&*best.chosen.compiled, &best.chosen.exponents);
+    report.remaining = if report.applied {
+        let Chosen { graph, exponents, compiled } = &best.chosen;
+        search.remaining(&best.outcome.saturations, &**compiled, graph, exponents)
+    } else {
+        search.remaining(&before.saturations, plain, &trial.model.simplified, &Exponents::new())
+    };
+    Ok((report.applied.then_some(best.chosen), report))
+}
+
+fn gain(new: &Measured, before: &Measured) -> &'static str {
+    if new.unfit() < before.unfit() {
+        "it saturates less, and is no further from float"
+    } else {
+        "what was rounded away takes more bits, and it is nearer to float"
     }
-    let best = match trial.best(&reference)? {
-        Ok(best) => best,
-        Err(reason) => return Ok((None, report(false, &reason))),
-    };
-    let gains = best.measured.unfit() < before.unfit()
-        && best.measured.comparison.rms_error <= before.comparison.rms_error;
-    let (applied, reason) = match (mode, gains) {
-        (Mode::Always, _) => (true, "it was asked for"),
-        (_, true) => (true, "it saturates less, and is no further from float"),
-        (_, false) => (false, "it does not saturate less, or is further from float"),
-    };
-    let layers = layer_exponents(&*best.chosen.compiled, &best.chosen.exponents);
-    let after = Some(best.measured);
-    let report = Report { margin: Some(best.margin), layers, after, ..report(applied, reason) };
-    Ok((applied.then_some(best.chosen), report))
+}
+
+/// What is tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Plan {
+    margin: f64,
+    /// Whether what is small takes more bits, too.
+    fill: bool,
+    /// Whether channels are made alike first.
+    equalised: bool,
+}
+
+/// How a program did, and where it saturates.
+struct Outcome {
+    measured: Measured,
+    saturations: Saturations,
 }
 
 /// A rescaled program and how it did.
 struct Candidate {
     chosen: Chosen,
-    margin: f64,
-    measured: Measured,
+    plan: Plan,
+    outcome: Outcome,
 }
 
-impl Trial<'_> {
-    fn measure(&self, compiled: &dyn Compiled, reference: &[Stack]) -> Result<Measured, Error> {
-        let (stacks, saturations) = machine(compiled, self.samples, self.progress)?;
-        let mut reference = reference.to_vec();
-        let order: Vec<&str> = stacks.iter().map(|stack| stack.name.as_str()).collect();
+/// A graph and how large its values become.
+struct Ranged {
+    graph: Graph,
+    ranges: Ranges,
+}
+
+/// A trial under way.
+struct Search<'a> {
+    trial: &'a Trial<'a>,
+    reference: Vec<Stack>,
+    /// The model's options, with what the compiler chose once.
+    options: CompileOptions,
+    ranged: Ranged,
+    /// Stages done.
+    stage: AtomicUsize,
+}
+
+impl<'a> Search<'a> {
+    fn new(trial: &'a Trial<'a>, plain: &dyn Compiled) -> Result<Self, Error> {
+        let count = trial.samples.len();
+        let told = |done: usize, _: usize| (trial.progress)(done, STAGES * count);
+        let mut reference = float(&trial.model.graph, trial.samples, &told)?;
+        let order: Vec<String> = plain.outputs().into_iter().map(|port| port.name).collect();
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
-        Ok(Measured {
+        let mut options = trial.options.clone();
+        options.options.extend(plain.report().choices);
+        let ranged = Ranged::new(trial.model.simplified.clone(), trial.samples)?;
+        Ok(Self { trial, reference, options, ranged, stage: AtomicUsize::new(2) })
+    }
+
+    /// Runs a program on the samples.
+    fn measure(&self, compiled: &dyn Compiled) -> Result<Outcome, Error> {
+        let (count, stage) = (self.trial.samples.len(), self.stage.fetch_add(1, Ordering::Relaxed));
+        let told = |done: usize, _: usize| (self.trial.progress)(stage * count + done, STAGES * count);
+        let (stacks, saturations) = machine(compiled, self.trial.samples, &told)?;
+        let measured = Measured {
             saturations: saturations.results,
             saturated_constants: compiled.report().saturated_constants,
-            comparison: compare(&stacks, &reference),
-        })
-    }
-
-    /// The best of all margins; a reason when there is none.
-    fn best(&self, reference: &[Stack]) -> Result<Result<Candidate, String>, Error> {
-        let format = self.instance.number_format();
-        let Some((format, step)) = format.and_then(|format| Some((format, format.step()?))) else {
-            return Ok(Err("the target's numbers have no fixed range".to_owned()));
+            comparison: compare(&stacks, &self.reference),
         };
-        let graph = &self.model.simplified;
-        let ranges = observe(graph, self.samples, || Ranges::new(graph))?;
-        let mut best: Option<Candidate> = None;
-        let mut reason = "no scale of its layers makes more of the network fit".to_owned();
-        let mut margin = FIRST_MARGIN;
-        while margin <= LAST_MARGIN {
-            let limits = Limits { largest: format.largest(), step, margin, fill: false };
-            match self.candidate(&ranges, &limits, reference)? {
-                Ok(new) if best.as_ref().is_none_or(|best| new.measured.is_better_than(&best.measured)) => {
-                    best = Some(new);
-                }
-                Ok(_) if best.as_ref().is_some_and(|best| best.measured.unfit() == 0) => break,
-                Ok(_) => {}
-                Err(why) => reason = why.unwrap_or(reason),
-            }
-            margin *= 2.0;
-        }
-        Ok(best.ok_or(reason))
+        Ok(Outcome { measured, saturations })
     }
 
-    /// The program for one margin; none when nothing needs a scale, a reason when it does not compile.
+    /// Tells that all is done.
+    fn finish(&self) {
+        let all = STAGES * self.trial.samples.len();
+        (self.trial.progress)(all, all);
+    }
+
+    /// Puts the best program into `best`; gives the reason when there is none.
+    fn best(
+        &self,
+        before: &Measured,
+        mode: Mode,
+        best: &mut Option<Candidate>,
+        tried: &mut usize,
+    ) -> Result<String, Error> {
+        let format = self.trial.instance.number_format();
+        let Some((largest, step)) = format.and_then(|format| Some((format.largest(), format.step()?))) else {
+            return Ok("the target's numbers have no fixed range".to_owned());
+        };
+        let limits = |plan: Plan| Limits { largest, step, margin: plan.margin, fill: plan.fill };
+        let mut reason = "no scale of its layers makes more of the network fit".to_owned();
+        let mut last = None;
+        let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
+            match self.candidate(plan, ranged, &limits(plan), &mut last)? {
+                Ok(Some(new)) => {
+                    *tried += 1;
+                    if best
+                        .as_ref()
+                        .is_none_or(|best| new.outcome.measured.is_better_than(&best.outcome.measured))
+                    {
+                        *best = Some(new);
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => reason = why,
+            }
+            Ok(())
+        };
+        let unfit =
+            |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).unfit();
+        let poor =
+            |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).is_poor();
+        let mut margin = FIRST_MARGIN;
+        for _ in 0..MOST_FITTED {
+            if unfit(best) == 0 && (mode == Mode::Auto || best.is_some()) {
+                break;
+            }
+            attempt(Plan { margin, fill: false, equalised: false }, &self.ranged, best)?;
+            margin *= NEXT_MARGIN;
+        }
+        if poor(best) {
+            let margin = best.as_ref().map_or(FIRST_MARGIN, |best| best.plan.margin);
+            attempt(Plan { margin, fill: true, equalised: false }, &self.ranged, best)?;
+            let even = equalise(&self.trial.model.simplified).map_err(|error| self.failed(error))?;
+            if let Some(even) = even.map(|even| Ranged::new(even, self.trial.samples)).transpose()? {
+                attempt(Plan { margin, fill: true, equalised: true }, &even, best)?;
+            }
+            if unfit(best) > before.unfit() {
+                attempt(
+                    Plan { margin: margin * NEXT_MARGIN, fill: true, equalised: false },
+                    &self.ranged,
+                    best,
+                )?;
+            }
+        }
+        Ok(reason)
+    }
+
+    /// The program for a plan; none when nothing needs a scale or it is that of `last`, a reason when it does not
+    /// compile.
     fn candidate(
         &self,
-        ranges: &Ranges,
+        plan: Plan,
+        ranged: &Ranged,
         limits: &Limits,
-        reference: &[Stack],
-    ) -> Result<Result<Candidate, Option<String>>, Error> {
-        let failed =
-            |source: PassError| Error::Simplify { path: self.model.file_name.clone(), source: source.into() };
-        let rescaled = rescale(&self.model.simplified, ranges, limits).map_err(failed)?;
-        let Some(Rescaled { graph, exponents }) = rescaled else { return Ok(Err(None)) };
-        let compiled = match self.instance.compile(&graph, self.options) {
+        last: &mut Option<(bool, Vec<(String, i32)>)>,
+    ) -> Result<Result<Option<Candidate>, String>, Error> {
+        let rescaled = rescale(&ranged.graph, &ranged.ranges, limits).map_err(|error| self.failed(error))?;
+        let Some(Rescaled { graph, exponents }) = rescaled else { return Ok(Ok(None)) };
+        if last.replace((plan.equalised, exponents.clone())) == Some((plan.equalised, exponents.clone())) {
+            return Ok(Ok(None));
+        }
+        let compile = |options| self.trial.instance.compile(&graph, options);
+        let compiled = match compile(&self.options).or_else(|_| compile(self.trial.options)) {
             Ok(compiled) => compiled,
-            Err(error) => return Ok(Err(Some(format!("the rescaled network does not compile: {error}")))),
+            Err(error) => return Ok(Err(format!("the rescaled network does not compile: {error}"))),
         };
-        let measured = self.measure(&*compiled, reference)?;
+        let outcome = self.measure(&*compiled)?;
         let chosen = Chosen { graph, exponents: exponents.into_iter().collect(), compiled };
-        Ok(Ok(Candidate { chosen, margin: limits.margin, measured }))
+        Ok(Ok(Some(Candidate { chosen, plan, outcome })))
+    }
+
+    fn failed(&self, source: PassError) -> Error {
+        Error::Simplify { path: self.trial.model.file_name.clone(), source: source.into() }
+    }
+
+    /// Where a program of a graph saturates, and why.
+    fn remaining(
+        &self,
+        saturations: &Saturations,
+        compiled: &dyn Compiled,
+        graph: &Graph,
+        exponents: &Exponents,
+    ) -> Vec<Remaining> {
+        let largest = self.trial.instance.number_format().map_or(f64::INFINITY, |format| format.largest());
+        let Ranged { graph: original, ranges } = &self.ranged;
+        let look = remaining::Look { graph, exponents, original, ranges, largest };
+        look.at(&saturations.layers, &compiled.layers())
+    }
+}
+
+impl Ranged {
+    fn new(graph: Graph, samples: &[Sample]) -> Result<Self, Error> {
+        let ranges = observe(&graph, samples, || Ranges::new(&graph))?;
+        Ok(Self { graph, ranges })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Outputs of several samples: stacked, compared, written.
+//! Outputs of several samples: stacked, written.
 
 use npukit_numeric::npy::{NpyArray, NpyData, write_npz};
 use npukit_numeric::{Tensor, TensorData};
@@ -15,17 +15,6 @@ pub struct OutputReport {
     pub shape: Vec<usize>,
     /// For each sample, the place of its largest value (row-major over the whole sample).
     pub argmax: Vec<usize>,
-}
-
-/// How far two sets of outputs are apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Comparison {
-    /// Largest absolute difference.
-    pub max_abs_error: f64,
-    /// Root of the mean squared difference.
-    pub rms_error: f64,
-    /// Share of samples whose largest values are at the same place, 0 to 1.
-    pub argmax_agree: f64,
 }
 
 /// An output, sample after sample.
@@ -106,37 +95,6 @@ pub(crate) fn argmax(tensor: &Tensor) -> usize {
     }
 }
 
-/// The elements as real numbers.
-fn reals(tensor: &Tensor) -> Vec<f64> {
-    match tensor.data() {
-        TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),
-        TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::Bool(values) => values.iter().map(|&value| u8::from(value).into()).collect(),
-    }
-}
-
-/// Compares outputs of the same names, shapes and samples.
-pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
-    let pairs = || ours.iter().zip(reference).flat_map(|(a, b)| a.samples.iter().zip(&b.samples));
-    let (mut largest, mut squares, mut values, mut agree, mut samples) = (0f64, 0f64, 0usize, 0usize, 0usize);
-    for (ours, reference) in pairs() {
-        for (a, b) in reals(ours).into_iter().zip(reals(reference)) {
-            let difference = (a - b).abs();
-            largest = largest.max(difference);
-            squares += difference * difference;
-        }
-        values += ours.data().len();
-        samples += 1;
-        agree += usize::from(argmax(ours) == argmax(reference));
-    }
-    Comparison {
-        max_abs_error: largest,
-        rms_error: (squares / values.max(1) as f64).sqrt(),
-        argmax_agree: agree as f64 / samples.max(1) as f64,
-    }
-}
-
 /// An `.npz` of all outputs: values, or the machine's integers.
 pub(crate) fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
     if raw {
@@ -188,14 +146,5 @@ mod tests {
         assert_eq!(written(stack(vec![scalar(7)])), [("n".to_owned(), scalar(7))]);
         let both = typed(Tensor::new(vec![2], TensorData::I64(vec![7, 8])).unwrap());
         assert_eq!(written(stack(vec![scalar(7), scalar(8)])), [("n".to_owned(), both)]);
-    }
-
-    #[test]
-    fn a_comparison_counts_every_value() {
-        let ours = [stack(&[&[0.0, 2.0, 1.0], &[0.0, 0.0, 1.0]])];
-        let reference = [stack(&[&[0.0, 2.0, 4.0], &[0.0, 0.0, 1.0]])];
-        let found = compare(&ours, &reference);
-        assert_eq!((found.max_abs_error, found.argmax_agree), (3.0, 0.5));
-        assert!((found.rms_error - (9.0f64 / 6.0).sqrt()).abs() < 1e-12);
     }
 }

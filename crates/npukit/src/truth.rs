@@ -4,7 +4,8 @@
 //! changes values, and [`Kept`] checks that it did not). A layer's *own* error is the machine's result
 //! against the layer's nodes in float on the machine's own operands; its *chain* error is against the
 //! whole network in float. The network and the machine *part ways* at the first layer that saturates,
-//! or whose own error is beyond what rounding explains (`npukit_graph::rounding_bounds`).
+//! whose own error is beyond what rounding explains (`npukit_graph::rounding_bounds`), or of which rounding leaves
+//! hardly anything.
 //!
 //! | module | is |
 //! |---|---|
@@ -27,9 +28,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::Context;
+use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::samples::{Comparison, Stack};
+use crate::samples::Stack;
 use crate::verbs::Origin;
 use crate::verbs::run::tensors;
 use keep::Kept;
@@ -61,7 +63,8 @@ pub struct Parting {
     pub at: String,
     /// Whether it is an input.
     pub input: bool,
-    /// Why: `saturation`, or `error` beyond what rounding explains.
+    /// Why: `saturation`, `error` beyond what rounding explains, or `underflow`: rounding alone, which leaves hardly
+    /// anything of the layer.
     pub why: String,
 }
 
@@ -211,12 +214,17 @@ fn parting(run: &Run<'_>, layers: &[LayerTruth]) -> Option<Parting> {
         return Some(parting(&input.name, true, "saturation"));
     }
     layers.iter().find_map(|layer| {
-        let beyond = layer.figures.as_ref().is_some_and(|figures| figures.beyond_rounding > 0);
-        match (layer.saturations > 0, beyond) {
-            (true, _) => Some(parting(&layer.name, false, "saturation")),
-            (false, true) => Some(parting(&layer.name, false, "error")),
-            (false, false) => None,
-        }
+        let is = |what: fn(&Figures) -> bool| layer.figures.as_ref().is_some_and(what);
+        let why = if layer.saturations > 0 {
+            "saturation"
+        } else if is(|figures| figures.beyond_rounding > 0) {
+            "error"
+        } else if is(Figures::vanishes) {
+            "underflow"
+        } else {
+            return None;
+        };
+        Some(parting(&layer.name, false, why))
     })
 }
 

@@ -30,7 +30,8 @@ use crate::remarks::Remarks;
 use crate::rescale::{self, Calibration, Chosen, Exponents, Mode, Trial};
 use crate::targets::{artifact_target, resolve};
 
-pub use crate::samples::{Comparison, OutputReport};
+pub use crate::comparison::Comparison;
+pub use crate::samples::OutputReport;
 
 /// What to compile, run or time: a model for a target, or an artifact.
 #[derive(Clone, Debug, Default, PartialEq)]

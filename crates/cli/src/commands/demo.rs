@@ -3,7 +3,7 @@
 use npukit::verbs::demo::{Language, Report, demo};
 
 use super::generate;
-use super::layers::{choices, cycles, latency, layers, saturations};
+use super::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
 use super::truth::quantisation;
 use super::{remarks, with_bar};
 use crate::answer::Answer;
@@ -30,9 +30,11 @@ fn text(report: &Report) -> String {
         ("images", format!("{}, none of them seen in training", report.images)),
         ("accuracy, float", accuracy(report.accuracy_float)),
         ("accuracy, fixed point", accuracy(report.accuracy)),
-        ("argmax as in float", percent(comparison.argmax_agree)),
+        ("argmax as in float", comparison.argmax_agree.map_or_else(String::new, percent)),
         ("largest difference", format!("{:.4}", comparison.max_abs_error)),
+        ("of the range", share_of_range(comparison)),
         ("RMS difference", format!("{:.4}", comparison.rms_error)),
+        ("signal to noise", decibels(comparison.signal_to_noise_db)),
         ("saturation events", thousands(report.saturations)),
         ("cycles per image", cycles(&report.cycles)),
         ("latency", latency(report.milliseconds, report.clock_mhz, report.clock_source.as_deref())),

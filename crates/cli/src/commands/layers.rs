@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation};
-use npukit::verbs::OutputReport;
+use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
+use npukit::verbs::{Comparison, OutputReport};
 
 use crate::table::{Column, percent, table, thousands};
 
@@ -82,6 +82,57 @@ pub fn saturations(layers: &[Saturation]) -> String {
     }
     let rows = layers.iter().map(|layer| vec![layer.layer.clone(), thousands(layer.count)]);
     format!("\n{}", table(&[Column::Left("saturated in"), Column::Right("results")], rows))
+}
+
+/// How far the outputs are from float, as facts.
+pub fn comparison(found: &Comparison) -> Vec<(&'static str, String)> {
+    vec![
+        ("largest difference to float", format!("{:.6}", found.max_abs_error)),
+        ("of the output's range", share_of_range(found)),
+        ("RMS difference to float", format!("{:.6}", found.rms_error)),
+        ("signal to noise", decibels(found.signal_to_noise_db)),
+        ("argmax as in float", found.argmax_agree.map_or_else(String::new, percent)),
+    ]
+}
+
+/// The largest difference as a share of the output's range.
+pub fn share_of_range(found: &Comparison) -> String {
+    found.relative_error.map_or_else(|| "unknown".to_owned(), |share| format!("{:.3} %", share * 100.0))
+}
+
+/// A signal-to-noise ratio.
+pub fn decibels(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "no noise".to_owned(), |decibels| format!("{decibels:.1} dB"))
+}
+
+/// Tensors that a number format rounds to zero, or nearly; nothing when there are none worth telling of.
+pub fn underflow(report: Option<&UnderflowReport>) -> String {
+    let Some(report) = report else { return String::new() };
+    let worth = report.layers.iter().map(|used| (used, "results"));
+    let worth = worth.chain(report.weights.iter().map(|used| (used, "constant")));
+    let rows: Vec<_> = worth
+        .filter(|(used, _)| used.is_poor())
+        .map(|(used, what)| {
+            vec![
+                used.name.clone(),
+                what.to_owned(),
+                thousands(used.elements),
+                thousands(used.underflows),
+                format!("{} of {}", used.bits_used, report.bits),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        Column::Left("vanishes"),
+        Column::Left("is"),
+        Column::Right("elements"),
+        Column::Right("rounded to zero"),
+        Column::Right("bits used"),
+    ];
+    format!("\n{}", table(&columns, rows))
 }
 
 /// Outputs and the places of their largest values.

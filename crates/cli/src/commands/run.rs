@@ -2,14 +2,14 @@
 
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
-use super::layers::{choices, host_steps, outputs, saturations};
+use super::layers::{choices, comparison, host_steps, outputs, saturations, underflow};
 use super::truth::{quantisation, rescaling, truth};
 use super::{input_files, meaning, remarks, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::write_all;
 use crate::failure::Failure;
-use crate::table::{facts, percent, thousands};
+use crate::table::{facts, thousands};
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let request = Request {
@@ -19,13 +19,14 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         compare: args.compare,
         dump: args.dump.is_some(),
         meaning: meaning(&args.meaning),
+        max_error: args.max_error,
         check: args.check,
     };
     let (report, files) = with_bar("samples", |context| run_verb(&request, context))?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = args.dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
     write_all(&outputs.chain(dump).collect::<Vec<_>>())?;
-    Ok(Answer::new(text(&report), &report))
+    Ok(Answer::new(text(&report), &report).with_success(report.failures.is_empty()))
 }
 
 fn text(report: &Report) -> String {
@@ -38,20 +39,25 @@ fn text(report: &Report) -> String {
         lines.push(("chosen", choices(&report.choices)));
     }
     if let Some(found) = &report.comparison {
-        lines.push(("largest difference to float", format!("{:.6}", found.max_abs_error)));
-        lines.push(("RMS difference to float", format!("{:.6}", found.rms_error)));
-        lines.push(("argmax as in float", percent(found.argmax_agree)));
+        lines.extend(comparison(found));
     }
     let saturated =
         format!("{} ({} of them inputs)", thousands(report.saturations), thousands(report.saturated_inputs));
     lines.push(("saturated values", saturated));
+    if let Some(found) = &report.underflow {
+        let rounded =
+            format!("{} results, {} constants", thousands(found.results), thousands(found.constants));
+        lines.push(("rounded to zero", rounded));
+    }
     lines.push(("seconds", format!("{:.3}", report.seconds)));
     let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs));
     text += &saturations(&report.saturations_by_layer);
+    text += &underflow(report.underflow.as_ref());
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
     text += &truth(report.truth.as_ref());
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
+    text.extend(report.failures.iter().map(|failure| format!("failed: {failure}\n")));
     text
 }

@@ -2,6 +2,7 @@
 
 use npukit::report::{LayerTruth, QuantisationReport, QuantisedTensor, RescaleReport, TruthReport};
 
+use super::layers::decibels;
 use crate::table::{Column, facts, table, thousands};
 
 /// What came of a calibration; nothing when there was none.
@@ -10,6 +11,9 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
     let did = if report.applied { "applied" } else { "not applied" };
     let mut lines = vec![("rescaling by powers of two", format!("{did}: {}", report.reason))];
     lines.push(("calibration samples", report.samples.to_string()));
+    if report.tried > 0 {
+        lines.push(("programs tried", report.tried.to_string()));
+    }
     if let Some(margin) = report.margin {
         lines.push(("range that fits", format!("{margin} times that of the samples")));
     }
@@ -21,6 +25,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
             measured.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands),
             format!("{:.6}", measured.comparison.max_abs_error),
             format!("{:.6}", measured.comparison.rms_error),
+            decibels(measured.comparison.signal_to_noise_db),
         ]
     };
     let rows = std::iter::once(measured("before", &report.before));
@@ -31,12 +36,17 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         Column::Right("constants saturated"),
         Column::Right("largest difference"),
         Column::Right("RMS difference"),
+        Column::Right("signal to noise"),
     ];
     text += &format!("\n{}", table(&columns, rows));
     if !report.layers.is_empty() {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
         text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
     }
+    text.extend(report.remaining.iter().map(|left| {
+        let (count, layer) = (thousands(left.count), &left.layer);
+        format!("warning: {count} results of layer `{layer}` still saturate: {}\n", left.reason)
+    }));
     text
 }
 
@@ -56,6 +66,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
             (-tensor.fraction).to_string(),
             format!("{:.4} .. {:.4}", tensor.minimum, tensor.maximum),
             format!("{:.3} %", tensor.saturated * 100.0),
+            format!("{:.3} %", tensor.underflowed * 100.0),
             format!("{:.3} %", tensor.relative_rms_error * 100.0),
             tensor.signal_to_noise_db.map_or_else(|| "exact".to_owned(), |db| format!("{db:.1} dB")),
         ]
@@ -67,6 +78,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         Column::Right("step, 2^"),
         Column::Right("range"),
         Column::Right("saturated"),
+        Column::Right("to zero"),
         Column::Right("RMS error"),
         Column::Right("signal to noise"),
     ];
@@ -86,7 +98,10 @@ pub fn truth(report: Option<&TruthReport>) -> String {
         Column::Right("rounding explains"),
         Column::Right("chain's error, largest"),
         Column::Right("RMS"),
+        Column::Right("of the range"),
+        Column::Right("signal to noise"),
         Column::Right("saturated"),
+        Column::Right("to zero"),
         Column::Right("range"),
         Column::Right("in float"),
         Column::Left(""),
@@ -104,10 +119,24 @@ pub fn truth(report: Option<&TruthReport>) -> String {
             text += &format!("parts from float at input `{}`: {}\n", parting.at, parting.why)
         }
         Some(_) => {}
-        None => text += "all differences are explained by rounding\n",
+        None => text += &explained(&report.layers),
     }
     text.extend(report.suggestions.iter().map(|suggestion| format!("suggestion: {suggestion}\n")));
     text
+}
+
+/// That all is rounding, and where that leaves hardly anything.
+fn explained(layers: &[LayerTruth]) -> String {
+    const LITTLE_DB: f64 = 10.0;
+    let ratio = |layer: &LayerTruth| layer.figures.and_then(|figures| figures.chain_signal_to_noise_db);
+    match layers.iter().find(|layer| ratio(layer).is_some_and(|decibels| decibels < LITTLE_DB)) {
+        Some(layer) => format!(
+            "all differences are explained by rounding, which from layer `{}` on leaves {} of signal to noise\n",
+            layer.name,
+            decibels(ratio(layer))
+        ),
+        None => "all differences are explained by rounding\n".to_owned(),
+    }
 }
 
 fn row(layer: &LayerTruth, mark: String) -> Vec<String> {
@@ -127,7 +156,12 @@ fn row(layer: &LayerTruth, mark: String) -> Vec<String> {
             .map_or_else(unknown, |bound| format!("{bound:.6}")),
         number(|figures| figures.chain_max_abs_error),
         number(|figures| figures.chain_rms_error),
+        figures
+            .and_then(|figures| figures.chain_relative_error)
+            .map_or_else(unknown, |share| format!("{:.3} %", share * 100.0)),
+        figures.map_or_else(unknown, |figures| decibels(figures.chain_signal_to_noise_db)),
         thousands(layer.saturations),
+        figures.map_or_else(unknown, |figures| thousands(figures.underflows)),
         figures.map_or_else(unknown, |figures| range(figures.minimum, figures.maximum)),
         figures.map_or_else(unknown, |figures| range(figures.float_minimum, figures.float_maximum)),
         mark,

@@ -4,9 +4,9 @@ use npukit_target::{Compiled, Instance};
 
 use super::Run;
 use crate::Context;
+use crate::comparison::compare;
 use crate::error::Error;
 use crate::rescale::{self, Mode, Trial};
-use crate::samples::compare;
 use crate::verbs::run::{float, machine};
 
 /// An input that does not fit the number format.

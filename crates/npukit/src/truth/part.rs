@@ -7,6 +7,7 @@ use npukit_numeric::Tensor;
 use npukit_target::Layer;
 use serde::Serialize;
 
+use crate::comparison::{self, difference};
 use crate::error::Error;
 use crate::verbs::Origin;
 
@@ -21,6 +22,15 @@ pub struct Figures {
     pub chain_max_abs_error: f64,
     /// Root of the mean square of that difference.
     pub chain_rms_error: f64,
+    /// Mean square of the layer in float on the machine's own operands by that of its own error, in decibels; none
+    /// without errors.
+    pub own_signal_to_noise_db: Option<f64>,
+    /// The same of the whole network in float and the chain's error.
+    pub chain_signal_to_noise_db: Option<f64>,
+    /// The chain's largest error as a share of the range in float; none without a range.
+    pub chain_relative_error: Option<f64>,
+    /// Elements that are 0 on the machine, but not in the layer in float on the machine's own operands.
+    pub underflows: u64,
     /// The largest own error that rounding explains, over all elements; none when an operator of the
     /// layer may be an approximation, or the number format does not round by steps.
     pub rounding_bound: Option<f64>,
@@ -36,14 +46,26 @@ pub struct Figures {
     pub float_maximum: f64,
 }
 
+impl Figures {
+    /// Whether rounding leaves hardly anything of the layer.
+    pub(super) fn vanishes(&self) -> bool {
+        self.own_signal_to_noise_db.is_some_and(|decibels| decibels < HARDLY_ANYTHING_DB)
+    }
+}
+
+/// A noise of half the signal's size.
+const HARDLY_ANYTHING_DB: f64 = 6.0;
+
 /// What [`Figures`] are made of.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
-    values: u64,
-    own_squares: f64,
-    chain_squares: f64,
-    /// Root mean squares are still to be made.
-    figures: Figures,
+    own: comparison::Sums,
+    chain: comparison::Sums,
+    bound: Option<f64>,
+    beyond_rounding: u64,
+    underflows: u64,
+    /// Of the machine.
+    range: [f64; 2],
 }
 
 /// A layer.
@@ -127,70 +149,60 @@ impl Part {
 
 impl Sums {
     fn new() -> Self {
-        let figures = Figures {
-            own_max_abs_error: 0.0,
-            own_rms_error: 0.0,
-            chain_max_abs_error: 0.0,
-            chain_rms_error: 0.0,
-            rounding_bound: Some(0.0),
-            beyond_rounding: 0,
-            minimum: f64::INFINITY,
-            maximum: f64::NEG_INFINITY,
-            float_minimum: f64::INFINITY,
-            float_maximum: f64::NEG_INFINITY,
-        };
-        Self { values: 0, own_squares: 0.0, chain_squares: 0.0, figures }
+        let (own, chain) = (comparison::Sums::default(), comparison::Sums::default());
+        let range = [f64::INFINITY, f64::NEG_INFINITY];
+        Self { own, chain, bound: Some(0.0), beyond_rounding: 0, underflows: 0, range }
     }
 
     /// Adds a tensor: on the machine, of the layer alone, and of the whole network.
     fn add(&mut self, [machine, alone, chain]: &[Vec<f32>; 3], bound: Option<&[f32]>, scale: f64) {
-        let figures = &mut self.figures;
         if bound.is_none() {
-            figures.rounding_bound = None;
+            self.bound = None;
         }
         for (i, ((&found, &alone), &chain)) in machine.iter().zip(alone).zip(chain).enumerate() {
             let [found, alone, chain] = [found, alone, chain].map(|x| f64::from(x) * scale);
-            // Equal infinities are no difference.
-            let own = if found == alone { 0.0 } else { (found - alone).abs() };
-            let whole = if found == chain { 0.0 } else { (found - chain).abs() };
-            figures.own_max_abs_error = figures.own_max_abs_error.max(own);
-            figures.chain_max_abs_error = figures.chain_max_abs_error.max(whole);
-            self.own_squares += own * own;
-            self.chain_squares += whole * whole;
-            figures.minimum = figures.minimum.min(found);
-            figures.maximum = figures.maximum.max(found);
-            figures.float_minimum = figures.float_minimum.min(chain);
-            figures.float_maximum = figures.float_maximum.max(chain);
+            self.own.add(found, alone);
+            self.chain.add(found, chain);
+            self.underflows += u64::from(found == 0.0 && alone != 0.0);
+            self.range = [self.range[0].min(found), self.range[1].max(found)];
             if let Some(&bound) = bound.and_then(|bound| bound.get(i)) {
                 let bound = f64::from(bound) * scale;
-                figures.rounding_bound = figures.rounding_bound.map(|most| most.max(bound));
-                figures.beyond_rounding += u64::from(own > bound);
+                self.bound = self.bound.map(|most| most.max(bound));
+                let own = difference(found, alone);
+                self.beyond_rounding += u64::from(own.is_nan() || own > bound);
             }
         }
-        self.values += machine.len() as u64;
     }
 
     /// Those of two samples.
     pub fn merge(mut self, other: Self) -> Self {
-        let (mine, theirs) = (&mut self.figures, &other.figures);
-        mine.own_max_abs_error = mine.own_max_abs_error.max(theirs.own_max_abs_error);
-        mine.chain_max_abs_error = mine.chain_max_abs_error.max(theirs.chain_max_abs_error);
-        mine.rounding_bound = mine.rounding_bound.zip(theirs.rounding_bound).map(|(a, b)| a.max(b));
-        mine.beyond_rounding += theirs.beyond_rounding;
-        mine.minimum = mine.minimum.min(theirs.minimum);
-        mine.maximum = mine.maximum.max(theirs.maximum);
-        mine.float_minimum = mine.float_minimum.min(theirs.float_minimum);
-        mine.float_maximum = mine.float_maximum.max(theirs.float_maximum);
-        self.values += other.values;
-        self.own_squares += other.own_squares;
-        self.chain_squares += other.chain_squares;
+        self.own = self.own.merged(&other.own);
+        self.chain = self.chain.merged(&other.chain);
+        self.bound = self.bound.zip(other.bound).map(|(a, b)| a.max(b));
+        self.beyond_rounding += other.beyond_rounding;
+        self.underflows += other.underflows;
+        self.range = [self.range[0].min(other.range[0]), self.range[1].max(other.range[1])];
         self
     }
 
     pub fn figures(&self) -> Figures {
-        let rms = |squares: f64| (squares / self.values.max(1) as f64).sqrt();
-        let (own_rms_error, chain_rms_error) = (rms(self.own_squares), rms(self.chain_squares));
-        Figures { own_rms_error, chain_rms_error, ..self.figures }
+        let [float_minimum, float_maximum] = self.chain.range();
+        Figures {
+            own_max_abs_error: self.own.largest(),
+            own_rms_error: self.own.rms(),
+            chain_max_abs_error: self.chain.largest(),
+            chain_rms_error: self.chain.rms(),
+            own_signal_to_noise_db: self.own.decibels(),
+            chain_signal_to_noise_db: self.chain.decibels(),
+            chain_relative_error: self.chain.relative(),
+            underflows: self.underflows,
+            rounding_bound: self.bound,
+            beyond_rounding: self.beyond_rounding,
+            minimum: self.range[0],
+            maximum: self.range[1],
+            float_minimum,
+            float_maximum,
+        }
     }
 }
 

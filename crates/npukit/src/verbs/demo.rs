@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use super::run::{float, machine};
 use super::{Origin, generate};
+use crate::comparison::{Comparison, compare};
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
-use crate::samples::{Comparison, Stack, argmax, compare};
+use crate::samples::{Stack, argmax};
 use crate::targets::{default_target, resolve};
 use crate::{Context, quantise};
 

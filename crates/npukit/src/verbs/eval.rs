@@ -8,6 +8,7 @@ use super::run::float;
 use crate::Context;
 use crate::budget;
 use crate::error::Error;
+use crate::finite::{self, NonFinite};
 use crate::inputs::{self, InputFile};
 use crate::model::{self, ModelOptions};
 use crate::samples::{OutputReport, Stack, npz};
@@ -34,6 +35,8 @@ pub struct Report {
     pub samples: usize,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
+    /// NaN and infinity.
+    pub non_finite: NonFinite,
     /// What was taken for granted.
     pub notes: Vec<String>,
     /// What its user should know of.
@@ -51,12 +54,18 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     }
     let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;
+    let mut non_finite = NonFinite::of(&samples, &stacks);
+    let (constants, told) = finite::constants(&model.graph);
+    non_finite.constants = constants;
+    let found = non_finite.warnings().into_iter().chain(told);
+    let warnings = model.remarks.warnings.iter().cloned().chain(found).collect();
     let report = Report {
         name: model.graph.name.clone(),
         samples: samples.len(),
         outputs: stacks.iter().map(Stack::report).collect(),
+        non_finite,
         notes: model.remarks.notes,
-        warnings: model.remarks.warnings,
+        warnings,
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, npz(&stacks, false)?))

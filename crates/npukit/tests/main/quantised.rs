@@ -116,7 +116,7 @@ fn scales_of_the_model_are_those_of_the_program() {
     let (report, _) =
         run(&Request { source: source("opu"), inputs, ..Request::default() }, files.context()).unwrap();
     let found = report.comparison.unwrap();
-    assert_eq!(found.argmax_agree, 1.0, "{found:?}");
+    assert_eq!(found.argmax_agree, Some(1.0), "{found:?}");
     let quantisation = report.quantisation.unwrap();
     assert_eq!(first(&quantisation, "activation"), of_input);
     assert_eq!(checked.quantisation.unwrap().warnings, quantisation.warnings);

@@ -1,0 +1,133 @@
+//! Classes: the largest element of an output at each position, where it looks like one.
+
+use npukit_numeric::{ElementType, Tensor};
+
+use crate::samples::Stack;
+
+/// Positions whose largest class is the same in both, and all positions; none when the output does not look like
+/// classes. NaN agrees with nothing.
+pub(crate) fn agreement(ours: &Stack, reference: &Stack) -> Option<(u64, u64)> {
+    let axis = class_axis(reference)?;
+    let pairs = ours.samples.iter().zip(&reference.samples);
+    let (mut agree, mut positions) = (0, 0);
+    for (ours, reference) in pairs {
+        let (ours, reference) = (largest(ours, axis), largest(reference, axis));
+        positions += reference.len() as u64;
+        agree += ours.iter().zip(&reference).filter(|(a, b)| a == b && a.is_some()).count() as u64;
+    }
+    Some((agree, positions))
+}
+
+/// Channels of images, as which a map of so few is taken unless it holds probabilities.
+const IMAGE_CHANNELS: usize = 4;
+
+/// The axis of an output along which classes lie, if it looks like classes: the last one of up to three axes, and
+/// of a map `[n, c, h, w]` or `[n, h, w, c]` the channels.
+fn class_axis(output: &Stack) -> Option<usize> {
+    let is_float = output.samples.first().is_some_and(|sample| sample.element() == ElementType::F32);
+    let axis = match *output.shape {
+        [.., h, w, c] if output.shape.len() == 4 && h == output.shape[1] && w == h && c != h => 3,
+        _ => last_or_channels(&output.shape)?,
+    };
+    let classes = output.shape[axis];
+    let is_map = output.shape.len() > 3;
+    let plain = is_float && classes >= 2;
+    (plain && (!is_map || classes > IMAGE_CHANNELS || are_probabilities(output, axis))).then_some(axis)
+}
+
+fn last_or_channels(shape: &[usize]) -> Option<usize> {
+    match *shape {
+        [] => None,
+        [_, a, b, c] => Some(if a == b && b != c { 3 } else { 1 }),
+        _ if shape.len() <= 3 => Some(shape.len() - 1),
+        _ => Some(1),
+    }
+}
+
+/// Whether the classes of each position sum to 1.
+fn are_probabilities(output: &Stack, axis: usize) -> bool {
+    const NEAR: f32 = 1e-2;
+    let sums_to_one = |values: &Vec<f32>| {
+        values.iter().all(|x| *x >= 0.0) && (values.iter().sum::<f32>() - 1.0).abs() < NEAR
+    };
+    output.samples.iter().all(|sample| positions(sample, axis).iter().all(sums_to_one))
+}
+
+/// The place of the largest element of each position; the first of equals, none where one is NaN.
+fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
+    let place = |values: &Vec<f32>| {
+        let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
+        let found = (0..values.len()).reduce(better)?;
+        values.iter().all(|x| !x.is_nan()).then_some(found)
+    };
+    positions(sample, axis).iter().map(place).collect()
+}
+
+/// The elements along the axis, for each place on the other axes.
+fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f32>> {
+    let (shape, values) = (sample.shape(), sample.as_f32().unwrap_or_default());
+    let Some(&classes) = shape.get(axis) else { return Vec::new() };
+    let inner: usize = shape[axis + 1..].iter().product();
+    let outer: usize = shape[..axis].iter().product();
+    let at = |outer: usize, inner_place: usize| {
+        (0..classes)
+            .filter_map(move |class| values.get((outer * classes + class) * inner + inner_place).copied())
+    };
+    (0..outer).flat_map(|outer| (0..inner).map(move |place| at(outer, place).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn stack(shape: &[usize], values: Vec<f32>) -> Stack {
+        let samples = vec![Tensor::from_f32(shape.to_vec(), values).unwrap()];
+        Stack { name: "y".into(), shape: shape.to_vec(), samples, raw: Vec::new() }
+    }
+
+    /// A text of `[1, positions, classes]` with a class for each position.
+    fn text(letters: &[usize], classes: usize) -> Stack {
+        let mut values = vec![0.0; letters.len() * classes];
+        letters.iter().enumerate().for_each(|(place, letter)| values[place * classes + letter] = 1.0);
+        stack(&[1, letters.len(), classes], values)
+    }
+
+    #[test]
+    fn a_text_is_compared_letter_by_letter() {
+        let right = [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5];
+        let mut found = right;
+        (found[3], found[9]) = (0, 0);
+        assert_eq!(agreement(&text(&found, 10), &text(&right, 10)), Some((12, 14)));
+    }
+
+    #[test]
+    fn classes_lie_along_the_last_axis_or_the_channels() {
+        let axis = |shape: &[usize]| class_axis(&stack(shape, vec![0.0; shape.iter().product()]));
+        for (shape, expected) in [
+            (&[10][..], Some(0)),
+            (&[1, 10], Some(1)),
+            (&[3, 10], Some(1)),
+            (&[1, 7, 10], Some(2)),
+            (&[1, 21, 6, 8], Some(1)),
+            (&[1, 6, 6, 21], Some(3)),
+            (&[1, 6, 6, 6], Some(1)),
+            (&[1, 1], None),
+            (&[1, 1, 6, 8], None),
+            (&[1, 3, 6, 8], None),
+            (&[], None),
+        ] {
+            assert_eq!(axis(shape), expected, "{shape:?}");
+        }
+        assert_eq!(class_axis(&stack(&[1, 2, 4, 2], vec![0.5; 16])), Some(1), "probabilities of two classes");
+    }
+
+    #[test]
+    fn maps_are_compared_pixel_by_pixel() {
+        // Channels 0 to 4 of two pixels.
+        let map = |values: [f32; 10]| stack(&[1, 5, 1, 2], values.to_vec());
+        let float = map([9.0, 0.0, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let ours = map([9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0]);
+        assert_eq!(agreement(&ours, &float), Some((1, 2)));
+    }
+}

@@ -1,0 +1,90 @@
+//! [`Remaining`]: where a program saturates on the samples, and why no power of two helped.
+
+use npukit_graph::rescale::Ranges;
+use npukit_graph::{Graph, Operator, ValueId};
+use npukit_target::{Layer, Saturation};
+use serde::Serialize;
+
+use super::Exponents;
+
+/// Results of a layer that still do not fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Remaining {
+    /// The layer.
+    pub layer: String,
+    /// Results that saturate, over all samples.
+    pub count: u64,
+    /// The values of the compiled graph that the layer ends in.
+    pub values: Vec<String>,
+    /// The largest magnitude of them in float, as it would be stored; none when it is not known.
+    pub magnitude: Option<f64>,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// A compiled graph and what is known of it.
+pub(super) struct Look<'a> {
+    pub graph: &'a Graph,
+    pub exponents: &'a Exponents,
+    /// The graph before it was rescaled, and how large its values become.
+    pub original: &'a Graph,
+    pub ranges: &'a Ranges,
+    /// Largest magnitude that the number format holds.
+    pub largest: f64,
+}
+
+impl Look<'_> {
+    /// The layers that saturate.
+    pub fn at(&self, saturations: &[Saturation], layers: &[Layer]) -> Vec<Remaining> {
+        saturations.iter().map(|saturation| self.one(saturation, layers)).collect()
+    }
+
+    fn one(&self, saturation: &Saturation, layers: &[Layer]) -> Remaining {
+        let values =
+            layers.iter().find(|layer| layer.name == saturation.layer).map(|layer| layer.results.clone());
+        let values = values.unwrap_or_default();
+        let known = values.iter().filter_map(|name| Some((name.as_str(), self.magnitude(name)?)));
+        let most = known.max_by(|a, b| a.1.total_cmp(&b.1));
+        let reason = match most {
+            None => "how large its results become is not known".to_owned(),
+            Some((name, magnitude)) => self.reason(name, magnitude),
+        };
+        let magnitude = most.map(|(_, magnitude)| magnitude);
+        Remaining { layer: saturation.layer.clone(), count: saturation.count, values, magnitude, reason }
+    }
+
+    /// The largest magnitude of a value as it is stored; copies with another exponent are called `NAME/2^s`.
+    fn magnitude(&self, name: &str) -> Option<f64> {
+        let id =
+            self.original.find_value(name).or_else(|| self.original.find_value(name.split("/2^").next()?))?;
+        let exponent = self.exponents.get(name).copied().unwrap_or(0);
+        Some(f64::from(self.ranges.of(id)) / f64::from(exponent).exp2())
+    }
+
+    fn reason(&self, name: &str, magnitude: f64) -> String {
+        let largest = self.largest;
+        if magnitude <= largest {
+            return format!(
+                "`{name}` fits, with {magnitude:.4} of {largest:.4}, but sums on the way to it do not"
+            );
+        }
+        let id = self.graph.find_value(name);
+        if id.is_some_and(|id| self.graph.is_output(id)) {
+            return format!(
+                "`{name}` is an output, given as it is: it reaches {magnitude:.4}, {largest:.4} fit"
+            );
+        }
+        let readers = id.map(|id| self.readers(id)).unwrap_or_default();
+        let read =
+            if readers.is_empty() { String::new() } else { format!(", and {readers} reads it as it is") };
+        format!("`{name}` reaches {magnitude:.4}, {largest:.4} fit{read}")
+    }
+
+    /// The operators that read a value.
+    fn readers(&self, id: ValueId) -> String {
+        let readers = self.graph.nodes.iter().filter(|node| node.inputs.contains(&id));
+        let mut names: Vec<&str> = readers.map(|node| node.op.name()).collect();
+        names.dedup();
+        names.join(" and ")
+    }
+}
