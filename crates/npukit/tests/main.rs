@@ -7,6 +7,8 @@ mod broken;
 mod generate;
 #[path = "main/memory.rs"]
 mod memory;
+#[path = "main/numbers.rs"]
+mod numbers;
 #[path = "main/quantised.rs"]
 mod quantised;
 #[path = "main/truth.rs"]
