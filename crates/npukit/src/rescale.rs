@@ -142,12 +142,15 @@ pub struct Report {
     pub remaining: Vec<Remaining>,
 }
 
-/// Ranges seen are taken a quarter larger, for inputs that go further than the samples; then four times that and so on
-/// while something saturates: sums may be larger on their way than at their end.
-const FIRST_MARGIN: f64 = 1.25;
-const NEXT_MARGIN: f64 = 4.0;
-/// Programs that are tried at most: so that everything fits, and so that what is small takes more bits.
-const MOST_FITTED: usize = 4;
+/// How many times the ranges seen are to fit, one after the other: a quarter more, for inputs that go further than the
+/// samples; then more and more while something saturates or it gets better: sums may be larger on their way than at
+/// their end, and larger exponents leave more bits to the weights that follow.
+const MARGINS: [f64; 8] = [1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
+/// The next margin for a filled program that saturates.
+const WIDER: f64 = 4.0;
+/// Programs that are tried at most: so that everything fits, unless rescaling was asked for whatever it takes, and so
+/// that what is small takes more bits.
+const MOST_FITTED: usize = 5;
 const MOST_FILLED: usize = 3;
 /// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
 const STAGES: usize = 4 + MOST_FITTED + MOST_FILLED;
@@ -338,27 +341,24 @@ impl<'a> Search<'a> {
             |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).unfit();
         let poor =
             |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).is_poor();
-        let mut margin = FIRST_MARGIN;
-        for _ in 0..MOST_FITTED {
-            if unfit(best) == 0 && (mode == Mode::Auto || best.is_some()) {
+        let most = if mode == Mode::Always { MARGINS.len() } else { MOST_FITTED };
+        for (place, &margin) in MARGINS.iter().enumerate().take(most) {
+            let last = place.checked_sub(1).map(|place| MARGINS[place]);
+            let got_better = best.as_ref().is_some_and(|best| Some(best.plan.margin) == last);
+            if unfit(best) == 0 && !got_better && (best.is_some() || mode == Mode::Auto) {
                 break;
             }
             attempt(Plan { margin, fill: false, equalised: false }, &self.ranged, best)?;
-            margin *= NEXT_MARGIN;
         }
-        if poor(best) {
-            let margin = best.as_ref().map_or(FIRST_MARGIN, |best| best.plan.margin);
+        if mode == Mode::Auto && poor(best) {
+            let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
             attempt(Plan { margin, fill: true, equalised: false }, &self.ranged, best)?;
             let even = equalise(&self.trial.model.simplified).map_err(|error| self.failed(error))?;
             if let Some(even) = even.map(|even| Ranged::new(even, self.trial.samples)).transpose()? {
                 attempt(Plan { margin, fill: true, equalised: true }, &even, best)?;
             }
             if unfit(best) > before.unfit() {
-                attempt(
-                    Plan { margin: margin * NEXT_MARGIN, fill: true, equalised: false },
-                    &self.ranged,
-                    best,
-                )?;
+                attempt(Plan { margin: margin * WIDER, fill: true, equalised: false }, &self.ranged, best)?;
             }
         }
         Ok(reason)
