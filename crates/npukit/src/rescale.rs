@@ -87,8 +87,8 @@ impl Measured {
 
     /// Whether it is to be preferred among rescaled programs.
     fn is_better_than(&self, other: &Self) -> bool {
-        let (ours, theirs) = (self.comparison.rms_error, other.comparison.rms_error);
-        self.is_gain_over(other) || (self.unfit() == other.unfit() && ours < theirs)
+        let rms = |measured: &Self| measured.comparison.rms_error;
+        self.unfit() < other.unfit() || (self.unfit() == other.unfit() && rms(self) < rms(other))
     }
 
     /// Whether the outputs leave something to be wished for that more bits could give.
