@@ -85,9 +85,11 @@ struct Text {
 impl Text {
     /// None where the fabric is the same.
     fn new(empty: &Cell, options: Options, ops: &[Op]) -> Option<Self> {
-        let state = || CellState::new(empty, Revision::Seed, ops.to_vec());
-        let text = || Self { state: state(), options: Options { revision: Revision::Seed, ..options } };
-        options.revision.is_released().then(text)
+        if !options.revision.is_released() {
+            return None;
+        }
+        let state = CellState::new(empty, Revision::Seed, ops.to_vec());
+        Some(Self { state, options: Options { revision: Revision::Seed, ..options } })
     }
 
     /// Follows the instruction that `other` has executed: what came out otherwise there.

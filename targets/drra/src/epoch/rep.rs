@@ -80,8 +80,8 @@ impl Rep {
         if self.iter <= most {
             return Some(vec![self]);
         }
-        // The smaller the inner one, the smaller the step of the outer one.
-        (2..=most).filter(|inner| self.iter % inner == 0).find_map(|inner| {
+        // The larger the inner one, the longer the addresses go on in equal steps.
+        (2..=most).rev().filter(|inner| self.iter % inner == 0).find_map(|inner| {
             let outer = Self { iter: self.iter / inner, step: self.step * inner, ..self };
             let rest = outer.nested(widths, parts - 1)?;
             Some([vec![Self { iter: inner, ..self }], rest].concat())
@@ -146,8 +146,8 @@ mod tests {
             Some(found.iter().map(part).collect())
         };
         assert_eq!(parts(255, 1, Component::Rf), Some(vec![(255, 1)]));
-        assert_eq!(parts(256, 1, Component::Rf), Some(vec![(2, 1), (128, 2)]));
-        assert_eq!(parts(130, 0, Component::Dpu), Some(vec![(2, 0), (65, 0)]));
+        assert_eq!(parts(256, 1, Component::Rf), Some(vec![(32, 1), (8, 32)]));
+        assert_eq!(parts(130, 0, Component::Dpu), Some(vec![(65, 0), (2, 0)]));
         assert_eq!(parts(61 * 61, 1, Component::Rf), Some(vec![(61, 1), (61, 61)]));
         assert_eq!(parts(257, 1, Component::Rf), None, "a prime");
         assert_eq!(parts(2 * 101 * 103, 1, Component::Rf), None, "a step of 101");

@@ -57,7 +57,7 @@ impl Instance for DrraInstance {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        self.warnings.iter().cloned().chain(self.fabric.unreleased()).collect()
     }
 
     fn config(&self) -> Value {
