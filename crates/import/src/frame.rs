@@ -20,8 +20,10 @@ pub(crate) struct Field {
     pub(crate) number: u64,
     /// How it is written.
     pub(crate) wire: u64,
+    /// The offset of its content.
+    pub(crate) start: usize,
     /// The offset behind it.
-    end: usize,
+    pub(crate) end: usize,
 }
 
 /// Why there is no field where one should begin.
@@ -68,7 +70,7 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
         return Err(no_field(start, &format!("{number} is no field number of a model")));
     }
     let (length, body) = match wire {
-        0 => return Ok(Field { number, wire, end: varint(bytes, start, body)?.1 }),
+        0 => return Ok(Field { number, wire, start: body, end: varint(bytes, start, body)?.1 }),
         1 => (8, body),
         LENGTH => varint(bytes, start, body)?,
         5 => (4, body),
@@ -76,7 +78,7 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
     };
     let present = bytes.len() - body;
     match usize::try_from(length) {
-        Ok(length) if length <= present => Ok(Field { number, wire, end: body + length }),
+        Ok(length) if length <= present => Ok(Field { number, wire, start: body, end: body + length }),
         _ => Err(FrameError::Truncated { offset: start, needed: length, present }),
     }
 }

@@ -15,6 +15,7 @@ mod error;
 mod format;
 mod frame;
 mod function;
+mod locate;
 mod node;
 pub mod onnx;
 mod open;

@@ -25,6 +25,7 @@ use prost::Message;
 pub use crate::beside::{Part, ReadRange};
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
+use crate::locate::{Kind, Schema, locate};
 pub use crate::options::Options;
 pub use crate::remark::{Imported, Remark};
 use crate::{builder, error, frame, order};
@@ -70,6 +71,34 @@ pub fn operators() -> impl Iterator<Item = &'static str> {
     ops::names()
 }
 
+/// Where text is in a model, by the numbers of `proto`.
+static MODEL: Schema =
+    Schema { fields: &[(7, "", Kind::Message(&GRAPH)), (8, "opset", Kind::Message(&OPSET))], name: None };
+static GRAPH: Schema = Schema {
+    fields: &[
+        (1, "node", Kind::Message(&NODE)),
+        (2, "the name", Kind::Text),
+        (5, "initializer", Kind::Message(&TENSOR)),
+        (11, "input", Kind::Message(&NAMED)),
+        (12, "output", Kind::Message(&NAMED)),
+    ],
+    name: None,
+};
+static NODE: Schema = Schema {
+    fields: &[
+        (1, "an operand's name", Kind::Text),
+        (2, "a result's name", Kind::Text),
+        (3, "the name", Kind::Text),
+        (4, "the operator", Kind::Text),
+        (5, "attribute", Kind::Message(&NAMED)),
+        (7, "the domain", Kind::Text),
+    ],
+    name: Some(3),
+};
+static TENSOR: Schema = Schema { fields: &[(8, "the name", Kind::Text)], name: Some(8) };
+static NAMED: Schema = Schema { fields: &[(1, "the name", Kind::Text)], name: Some(1) };
+static OPSET: Schema = Schema { fields: &[(1, "the domain", Kind::Text)], name: Some(1) };
+
 fn decode(bytes: &[u8]) -> Result<ModelProto, ImportError> {
     frame::check(bytes, Format::Onnx)?;
     let mut rest = bytes;
@@ -77,7 +106,11 @@ fn decode(bytes: &[u8]) -> Result<ModelProto, ImportError> {
     match model.merge(&mut rest) {
         Ok(()) if model.graph.is_some() => Ok(model),
         Ok(()) => Err(not_onnx(0, "it holds no graph".to_owned())),
-        Err(error) => Err(not_onnx(bytes.len() - rest.len(), error.to_string())),
+        Err(error) => {
+            let found = locate(bytes, &MODEL);
+            let (offset, reason) = found.unwrap_or_else(|| (bytes.len() - rest.len(), error.to_string()));
+            Err(not_onnx(offset, reason))
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use prost::Message;
 
 use crate::error::ImportError;
 use crate::format::Format;
+use crate::locate::{Kind, Schema, locate};
 pub use crate::options::Options;
 use crate::remark::Imported;
 use crate::{error, frame, order};
@@ -51,6 +52,19 @@ pub fn operators() -> impl Iterator<Item = &'static str> {
     ops::names()
 }
 
+/// Where text is in a graph, by the numbers of `proto`.
+static GRAPH: Schema = Schema { fields: &[(1, "node", Kind::Message(&NODE))], name: None };
+static NODE: Schema = Schema {
+    fields: &[
+        (1, "the name", Kind::Text),
+        (2, "the operator", Kind::Text),
+        (3, "an operand's name", Kind::Text),
+        (5, "attribute", Kind::Message(&ATTRIBUTE)),
+    ],
+    name: Some(1),
+};
+static ATTRIBUTE: Schema = Schema { fields: &[(1, "the name", Kind::Text)], name: Some(1) };
+
 fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
     frame::check(bytes, Format::TensorFlow)?;
     let versioned =
@@ -64,7 +78,11 @@ fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
     match graph.merge(&mut rest) {
         Ok(()) if graph.node.is_empty() => Err(no_graph(0, "it holds no nodes".to_owned())),
         Ok(()) => Ok(graph),
-        Err(error) => Err(no_graph(bytes.len() - rest.len(), error.to_string())),
+        Err(error) => {
+            let found = locate(bytes, &GRAPH);
+            let (offset, reason) = found.unwrap_or_else(|| (bytes.len() - rest.len(), error.to_string()));
+            Err(no_graph(offset, reason))
+        }
     }
 }
 

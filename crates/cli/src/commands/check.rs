@@ -1,6 +1,6 @@
 //! `npu check`
 
-use npukit::verbs::check::{Report, check};
+use npukit::verbs::check::{Group, Report, check};
 
 use super::layers::host_steps;
 use super::truth::quantisation;
@@ -8,6 +8,7 @@ use super::{model_source, remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
+use crate::table::thousands;
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.calibration);
@@ -21,13 +22,41 @@ fn text(report: &Report) -> String {
         let quantisation = quantisation(report.quantisation.as_ref());
         return format!("{}{quantisation}supported\n", host_steps(&report.host_steps));
     }
-    let mut text = String::new();
-    for problem in &report.problems {
-        text += &format!("{} ({}): {}\n", problem.node, problem.op, problem.reason);
-        if !problem.hint.is_empty() {
-            text += &format!("    help: {}\n", problem.hint);
-        }
+    let text: String = report.groups.iter().map(group).collect();
+    let (all, kinds) = (report.problems.len(), report.groups.len());
+    let consequences: usize = report.groups.iter().map(|group| group.consequences.len()).sum();
+    let of_kinds = if kinds < all - consequences { format!(" of {kinds} kinds") } else { String::new() };
+    let folded = match consequences {
+        0 => String::new(),
+        count => format!(", {} of them consequences", thousands(count as u64)),
+    };
+    let word = if all == 1 { "problem" } else { "problems" };
+    text + &format!("not supported: {} {word}{of_kinds}{folded}\n", thousands(all as u64))
+}
+
+/// What is wrong, the nodes it is wrong with, and what to do.
+fn group(group: &Group) -> String {
+    let Group { op, reason, hint, nodes, consequences, .. } = group;
+    let mut text = match &nodes[..] {
+        [node] => format!("{node} ({op}): {reason}\n"),
+        nodes => format!("{op}: {reason}\n    {} nodes: {}\n", thousands(nodes.len() as u64), listing(nodes)),
+    };
+    if !hint.is_empty() {
+        text += &format!("    help: {hint}\n");
     }
-    let count = report.problems.len();
-    text + &format!("not supported: {count} {}\n", if count == 1 { "problem" } else { "problems" })
+    if !consequences.is_empty() {
+        let count = thousands(consequences.len() as u64);
+        text += &format!("    refused for this alone, {count}: {}\n", listing(consequences));
+    }
+    text
+}
+
+/// The first names, and how many more there are.
+fn listing(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => text,
+        more => format!("{text} and {} more", thousands(more as u64)),
+    }
 }

@@ -1,11 +1,16 @@
 //! `npu check`: every node of a model that a target cannot take.
 
+mod groups;
+
+use std::collections::BTreeMap;
+
 use npukit_import::onnx::ImportError;
 use npukit_target::{HostStepReport, Problem, TargetError};
 use serde::Serialize;
 
 use super::{Origin, Source};
 use crate::error::Error;
+pub use groups::Group;
 use crate::remarks::Remarks;
 use crate::{Context, quantise};
 
@@ -16,6 +21,8 @@ pub struct Report {
     pub supported: bool,
     /// Everything that stands in the way.
     pub problems: Vec<Problem>,
+    /// The same by what is wrong, consequences under their cause.
+    pub groups: Vec<Group>,
     /// Steps that would be left to the host.
     pub host_steps: Vec<HostStepReport>,
     /// What came of the quantisation, for a target that takes integers only.
@@ -50,7 +57,9 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 fn of_origin(source: &Source, name: &str, origin: Origin, context: Context<'_>) -> Result<Report, Error> {
     let problems = origin.instance.check(&origin.model.simplified)?;
     if !problems.is_empty() {
-        return Ok(refused(problems));
+        let graph = &origin.model.simplified;
+        let causes = groups::causes(graph, &problems, |graph| origin.instance.check(graph).ok());
+        return Ok(Report { groups: groups::groups(&problems, &causes), problems, ..Report::default() });
     }
     match source.quantised(origin, context).and_then(|origin| Ok((origin.compile()?, origin.quantisation))) {
         Ok((compiled, quantisation)) => {
@@ -64,7 +73,7 @@ fn of_origin(source: &Source, name: &str, origin: Origin, context: Context<'_>) 
 }
 
 fn refused(problems: Vec<Problem>) -> Report {
-    Report { problems, ..Report::default() }
+    Report { groups: groups::groups(&problems, &BTreeMap::new()), problems, ..Report::default() }
 }
 
 fn import_problem(problem: &npukit_import::onnx::NodeProblem) -> Problem {
