@@ -25,7 +25,11 @@ fn text(report: &Report) -> String {
     let text: String = report.groups.iter().map(group).collect();
     let (all, kinds) = (report.problems.len(), report.groups.len());
     let consequences: usize = report.groups.iter().map(|group| group.consequences.len()).sum();
-    let of_kinds = if kinds < all - consequences { format!(" of {kinds} kinds") } else { String::new() };
+    let of_kinds = match kinds {
+        kinds if kinds == all - consequences => String::new(),
+        1 => " of 1 kind".to_owned(),
+        kinds => format!(" of {kinds} kinds"),
+    };
     let folded = match consequences {
         0 => String::new(),
         count => format!(", {} of them consequences", thousands(count as u64)),

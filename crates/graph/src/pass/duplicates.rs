@@ -1,9 +1,9 @@
 //! Removal of repeated computations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Pass, PassError};
-use crate::ir::{Graph, ValueId};
+use crate::ir::{Graph, Node, ValueId};
 
 pub(super) const PASS: Pass = Pass {
     name: "duplicates",
@@ -12,24 +12,30 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let outputs: HashSet<ValueId> = graph.outputs.iter().copied().collect();
     let mut seen: HashMap<Vec<ValueId>, Vec<usize>> = HashMap::new();
-    let mut index = 0;
-    let before = graph.nodes.len();
-    while index < graph.nodes.len() {
-        let node = &graph.nodes[index];
+    // Results that are another node's, which comes before: a node is looked at once, however many are alike.
+    let mut same: HashMap<ValueId, ValueId> = HashMap::new();
+    let mut kept: Vec<Node> = Vec::with_capacity(graph.nodes.len());
+    for mut node in std::mem::take(&mut graph.nodes) {
+        for input in &mut node.inputs {
+            *input = same.get(input).copied().unwrap_or(*input);
+        }
         let alike = seen.entry(node.inputs.clone()).or_default();
-        let first = alike.iter().copied().find(|&first| graph.nodes[first].op == node.op);
+        let first = alike.iter().copied().find(|&first| kept[first].op == node.op);
         match first {
-            Some(first) if !node.outputs.iter().any(|&output| graph.is_output(output)) => {
-                let node = graph.nodes.remove(index);
-                let kept = graph.nodes[first].outputs.clone();
-                node.outputs.iter().zip(kept).for_each(|(&from, to)| graph.replace_uses(from, to));
+            Some(first) if !node.outputs.iter().any(|output| outputs.contains(output)) => {
+                for (&from, &to) in node.outputs.iter().zip(&kept[first].outputs) {
+                    graph.state_alike(from, to);
+                    same.insert(from, to);
+                }
             }
             _ => {
-                alike.push(index);
-                index += 1;
+                alike.push(kept.len());
+                kept.push(node);
             }
         }
     }
-    Ok(graph.nodes.len() != before)
+    graph.nodes = kept;
+    Ok(!same.is_empty())
 }

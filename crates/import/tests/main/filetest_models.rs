@@ -35,16 +35,39 @@ fn resize() -> Model {
     model
 }
 
+/// Two functions that few machines have, each before more of the network.
+fn refused() -> Model {
+    let mut model = Model::new(13).input("x", &[1, 4, 4, 4]);
+    let steps = [("Sin", "x", "a"), ("Relu", "a", "b"), ("Sin", "b", "c"), ("Neg", "c", "d"), ("Cos", "d", "y")];
+    for (op, from, to) in steps {
+        model = model.node(node(op, &[from], &[to]));
+    }
+    model.output("y")
+}
+
+/// A model in which the name of an operator is damaged.
+fn damaged() -> Vec<u8> {
+    let mut named = node("Relu", &["x"], &["y"]);
+    named.name = "second".to_owned();
+    let mut bytes = Model::new(13).input("x", &[1, 4]).node(named).output("y").bytes();
+    let place = bytes.windows(4).position(|window| window == b"Relu").unwrap();
+    bytes[place + 1] = 0xFF;
+    bytes
+}
+
 #[test]
 fn the_models_of_the_filetests_are_these() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/filetests/models"));
     let models = [
-        ("named.onnx", convolution(&["batch", "height", "width"])),
-        ("unnamed.onnx", convolution(&["?", "?", "?"])),
-        ("resize.onnx", resize()),
+        ("named.onnx", convolution(&["batch", "height", "width"]).bytes()),
+        ("unnamed.onnx", convolution(&["?", "?", "?"]).bytes()),
+        ("resize.onnx", resize().bytes()),
+        ("refused.onnx", refused().bytes()),
+        ("damaged.onnx", damaged()),
+        ("nothing.onnx", Model::new(13).input("x", &[1, 4]).node(node("Relu", &["x"], &["y"])).bytes()),
     ];
-    for (name, model) in models {
-        let (path, bytes) = (folder.join(name), model.bytes());
+    for (name, bytes) in models {
+        let path = folder.join(name);
         if std::env::var_os("NPUKIT_BLESS").is_some() {
             std::fs::create_dir_all(folder).unwrap();
             std::fs::write(&path, &bytes).unwrap();

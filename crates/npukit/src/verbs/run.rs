@@ -1,6 +1,6 @@
 //! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -361,10 +361,13 @@ fn in_model_shape(compiled: &dyn Compiled, samples: &[Sample]) -> Vec<Sample> {
 ///
 /// Errors: [`to_element`]'s.
 pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, PortError> {
+    // The first of a name counts.
+    let tensors: HashMap<&str, &Tensor> =
+        sample.iter().rev().map(|(name, tensor)| (name.as_str(), tensor)).collect();
     let by_name = |&id| {
         let value = graph.value(id);
-        let (name, tensor) = sample.iter().find(|(name, _)| *name == value.name)?;
-        Some(to_element(name, tensor, value.info.element))
+        let tensor = tensors.get(value.name.as_str())?;
+        Some(to_element(&value.name, tensor, value.info.element))
     };
     graph.inputs.iter().filter_map(by_name).collect()
 }

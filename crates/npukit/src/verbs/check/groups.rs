@@ -132,3 +132,62 @@ impl Refused {
         given
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::{Operator, ValueInfo};
+    use npukit_graph::op::{Relu, Unary, UnaryKind};
+    use npukit_numeric::ElementType;
+
+    use super::*;
+
+    /// A chain of nodes called by their places: `true` is a Sin, `false` a Relu.
+    fn chain(sins: &[bool]) -> Graph {
+        let mut graph = Graph::default();
+        let mut last = graph.add_input("x", ValueInfo { shape: vec![2], element: ElementType::F32 });
+        for (index, &sin) in sins.iter().enumerate() {
+            let op = if sin { Unary { kind: UnaryKind::Sin }.into() } else { Relu.into() };
+            last = graph.add_node(format!("n{index}"), op, vec![last], &[&format!("v{index}")]).unwrap()[0];
+        }
+        graph.outputs.push(last);
+        graph
+    }
+
+    /// A machine that has no Sin, and refuses what comes of something refused.
+    fn check(graph: &Graph) -> Vec<Problem> {
+        let mut refused: BTreeSet<ValueId> = BTreeSet::new();
+        let mut problems = Vec::new();
+        for node in &graph.nodes {
+            let reason = match &node.op {
+                npukit_graph::Op::Unary(_) => "no Sin",
+                _ if node.inputs.iter().any(|id| refused.contains(id)) => "nobody knows where its operand is",
+                _ => continue,
+            };
+            refused.extend(&node.outputs);
+            let (node, op) = (node.name.clone(), node.op.name().to_owned());
+            problems.push(Problem { node, op, reason: reason.to_owned(), hint: String::new() });
+        }
+        problems
+    }
+
+    #[test]
+    fn consequences_are_folded_under_their_cause() {
+        let graph = chain(&[false, true, false, false, true, false]);
+        let problems = check(&graph);
+        assert_eq!(problems.len(), 5);
+        let causes = causes(&graph, &problems, |graph| Some(check(graph)));
+        let groups = groups(&problems, &causes);
+        let [sin] = &groups[..] else { panic!("{groups:?}") };
+        assert_eq!((sin.count, sin.nodes.join(" ")), (2, "n1 n4".to_owned()));
+        assert_eq!(sin.consequences, ["n2", "n3", "n5"]);
+    }
+
+    #[test]
+    fn a_graph_refused_as_a_whole_says_nothing_of_its_nodes() {
+        let graph = chain(&[true, false]);
+        let problems = check(&graph);
+        assert!(causes(&graph, &problems, |_| Some(Vec::new())).is_empty());
+        assert!(causes(&graph, &problems, |_| None).is_empty());
+    }
+}

@@ -64,17 +64,22 @@ pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lo
         parts.push(builder.view(input)?.clone());
     }
     let inner: usize = shape[concat.axis + 1..].iter().product();
+    // Where each part ends along the axis.
+    let ends: Vec<usize> = parts
+        .iter()
+        .scan(0, |end, part| {
+            *end += part.shape[concat.axis];
+            Some(*end)
+        })
+        .collect();
     let joined = gather(builder, i, &shape, |element| {
         let (outer, rest) = (element / (shape[concat.axis] * inner), element % (shape[concat.axis] * inner));
-        let (mut along, within) = (rest / inner, rest % inner);
-        for part in &parts {
-            let size = part.shape[concat.axis];
-            if along < size {
-                return Some((part, (outer * size + along) * inner + within));
-            }
-            along -= size;
-        }
-        None
+        let (along, within) = (rest / inner, rest % inner);
+        let place = ends.partition_point(|&end| end <= along);
+        let part = parts.get(place)?;
+        let size = part.shape[concat.axis];
+        let before = ends[place] - size;
+        Some((part, (outer * size + along - before) * inner + within))
     })?;
     builder.set_view(node.outputs[0], joined);
     Ok(Lowered::Views)
