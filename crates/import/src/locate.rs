@@ -32,7 +32,8 @@ fn walk(bytes: &[u8], base: usize, schema: &Schema, place: &str) -> Option<(usiz
         let Field { number, wire, start, end } = match field {
             Ok(field) => field,
             Err(FrameError::Truncated { offset, needed, present }) => {
-                let text = format!("a field{place} needs {needed} bytes after its header, {present} are present");
+                let text =
+                    format!("a field{place} needs {needed} bytes after its header, {present} are present");
                 return Some((base + offset, text));
             }
             Err(FrameError::NoField { offset, reason }) => {

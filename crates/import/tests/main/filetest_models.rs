@@ -38,7 +38,8 @@ fn resize() -> Model {
 /// Two functions that few machines have, each before more of the network.
 fn refused() -> Model {
     let mut model = Model::new(13).input("x", &[1, 4, 4, 4]);
-    let steps = [("Sin", "x", "a"), ("Relu", "a", "b"), ("Sin", "b", "c"), ("Neg", "c", "d"), ("Cos", "d", "y")];
+    let steps =
+        [("Sin", "x", "a"), ("Relu", "a", "b"), ("Sin", "b", "c"), ("Neg", "c", "d"), ("Cos", "d", "y")];
     for (op, from, to) in steps {
         model = model.node(node(op, &[from], &[to]));
     }

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::{Origin, Source};
 use crate::error::Error;
-pub use groups::Group;
 use crate::remarks::Remarks;
 use crate::{Context, quantise};
+pub use groups::Group;
 
 /// Whether a model can be compiled, and what stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -32,7 +32,9 @@ pub struct Group {
 pub(super) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> Vec<Group> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
-    for problem in problems.iter().enumerate().filter(|(place, _)| !causes.contains_key(place)).map(|(_, p)| p) {
+    for problem in
+        problems.iter().enumerate().filter(|(place, _)| !causes.contains_key(place)).map(|(_, p)| p)
+    {
         let Problem { node, op, reason, hint } = problem;
         let place = *places.entry((op, reason, hint)).or_insert_with(|| {
             let (op, reason, hint) = (op.clone(), reason.clone(), hint.clone());
@@ -91,7 +93,8 @@ impl Refused {
         for (place, problem) in problems.iter().enumerate() {
             places.entry(problem.node.as_str()).or_insert(place);
         }
-        let of = |(index, node): (usize, &npukit_graph::Node)| Some((index, *places.get(node.name.as_str())?));
+        let of =
+            |(index, node): (usize, &npukit_graph::Node)| Some((index, *places.get(node.name.as_str())?));
         Self(graph.nodes.iter().enumerate().filter_map(of).collect())
     }
 
@@ -136,8 +139,8 @@ impl Refused {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use npukit_graph::{Operator, ValueInfo};
     use npukit_graph::op::{Relu, Unary, UnaryKind};
+    use npukit_graph::{Operator, ValueInfo};
     use npukit_numeric::ElementType;
 
     use super::*;
