@@ -10,6 +10,8 @@ pub struct Answer {
     pub text: String,
     /// For people, on standard error: what stands beside the answer.
     pub notes: String,
+    /// Whether the text is a file's content rather than an answer.
+    pub is_data: bool,
     /// For `--json`.
     pub json: Value,
     /// Whether the exit status is 0.
@@ -21,12 +23,17 @@ impl Answer {
     pub fn new(text: String, report: &impl Serialize) -> Self {
         // Reports are maps of strings to numbers, texts and lists: they always serialise.
         let json = serde_json::to_value(report).unwrap_or_default();
-        Self { text, notes: String::new(), json, success: true }
+        Self { text, notes: String::new(), is_data: false, json, success: true }
     }
 
     /// The same, with notes.
     pub fn with_notes(self, notes: String) -> Self {
         Self { notes, ..self }
+    }
+
+    /// The same, with the content of a file as its text.
+    pub fn with_data(self, is_data: bool) -> Self {
+        Self { is_data, ..self }
     }
 
     /// The same, unsuccessful unless `success`.

@@ -27,7 +27,7 @@ use crate::args::{
     CalibrationArgs, Cli, Command, LoweringArgs, MeaningArgs, ModelArgs, ModelSourceArgs, Rescale, Resize,
     SourceArgs,
 };
-use crate::disk::Disk;
+use crate::disk::{Disk, settle};
 use crate::failure::Failure;
 use crate::progress::Bar;
 
@@ -94,6 +94,7 @@ fn calibration(args: &CalibrationArgs) -> Calibration {
 }
 
 fn source(args: &SourceArgs, calibrating: &CalibrationArgs) -> Source {
+    settle(&args.path);
     Source {
         path: args.path.clone(),
         target: args.target.clone(),

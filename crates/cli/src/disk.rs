@@ -1,7 +1,23 @@
-//! The file system: [`Disk`] reads for the library, [`write_all`] and [`Staged`] write results.
+//! The file system: [`Disk`] reads for the library, [`write_all`] and [`Staged`] write results: all of a command's
+//! files or none.
 
+mod fault;
+mod folder;
+mod place;
 mod read;
+mod signals;
+mod swap;
+mod temporary;
+mod undo;
 mod write;
 
+use std::path::Path;
+
+pub use place::check_apart;
 pub use read::Disk;
-pub use write::{Staged, write_all};
+pub use write::{Staged, commit, overwrite, write_all};
+
+/// Makes the folder of the artifact at `path` whole again, if a process was killed while it wrote there.
+pub fn settle(path: &str) {
+    folder::Folder::settle(place::folder(Path::new(path)));
+}

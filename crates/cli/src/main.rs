@@ -7,10 +7,12 @@ mod args;
 mod commands;
 mod disk;
 mod failure;
+mod printable;
 mod progress;
 mod table;
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -18,6 +20,7 @@ use clap::Parser;
 use answer::Answer;
 use args::Cli;
 use failure::Failure;
+use printable::printable;
 
 /// An input or the result is at fault.
 const AT_FAULT: u8 = 1;
@@ -43,9 +46,15 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
-    let text = if cli.json { format!("{:#}\n", answer.json) } else { answer.text.clone() };
+    // In JSON names are escaped as JSON does it; data is for who reads the pipe.
+    let is_data = answer.is_data && !io::stdout().is_terminal();
+    let text = match (cli.json, is_data) {
+        (true, _) => format!("{:#}\n", answer.json).into(),
+        (false, true) => answer.text.as_str().into(),
+        (false, false) => printable(&answer.text),
+    };
     // Notes are lost when standard error is gone; the status still tells.
-    let _ = io::stderr().lock().write_all(answer.notes.as_bytes());
+    let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
     match (print(&text), answer.success) {
         (Err(error), _) => complain(&Failure::Print(error)),
         (Ok(()), true) => ExitCode::SUCCESS,
@@ -71,18 +80,27 @@ fn print(text: &str) -> io::Result<()> {
 }
 
 fn complain(failure: &Failure) -> ExitCode {
-    let mut text = String::new();
-    let handler = miette::GraphicalReportHandler::new_themed(theme());
-    if handler.render_report(&mut text, failure).is_err() {
-        text = format!("{failure}\n");
-    }
+    // Colours are control characters: where there are others, it is said without.
+    let plain = rendered(failure, miette::GraphicalTheme::none());
+    let text = match printable(&plain) {
+        Cow::Borrowed(_) => rendered(failure, theme()),
+        Cow::Owned(escaped) => escaped,
+    };
     let _ = io::stderr().lock().write_all(text.as_bytes());
     ExitCode::from(if failure.is_usage() { USAGE } else { AT_FAULT })
 }
 
+fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
+    let mut text = String::new();
+    let handler = miette::GraphicalReportHandler::new_themed(theme);
+    if handler.render_report(&mut text, failure).is_err() {
+        text = format!("{failure}\n");
+    }
+    text
+}
+
 /// Colours and lines on a terminal, plain text elsewhere.
 fn theme() -> miette::GraphicalTheme {
-    use io::IsTerminal;
     match (io::stderr().is_terminal(), std::env::var_os("NO_COLOR").is_some()) {
         (true, false) => miette::GraphicalTheme::unicode(),
         (true, true) => miette::GraphicalTheme::unicode_nocolor(),

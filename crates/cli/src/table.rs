@@ -2,6 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::printable::on_a_line;
+
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
@@ -19,7 +21,7 @@ pub fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>) ->
         Column::Left(name) | Column::Right(name) => *name,
     }));
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.iter().map(|cell| on_a_line(cell)));
     }
     for (i, column) in columns.iter().enumerate() {
         let alignment = match column {
@@ -38,7 +40,7 @@ pub fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>) ->
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    facts.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+    facts.iter().map(|(name, value)| format!("{name:width$}  {}\n", on_a_line(value))).collect()
 }
 
 /// `1234567` as `1,234,567`.

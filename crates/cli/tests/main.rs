@@ -7,6 +7,8 @@ mod bad_input;
 mod bench;
 #[path = "main/commands.rs"]
 mod commands;
+#[path = "main/faults.rs"]
+mod faults;
 #[path = "main/filetests.rs"]
 mod filetests;
 #[path = "main/npu.rs"]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_import::OpenInput;
 use npukit_numeric::Tensor;
-use npukit_numeric::npy::{read_npy, read_npz};
+use npukit_numeric::npy::{member_names, read_npy, read_npz};
 use npukit_target::{Port, PortError, Reader, TargetError};
 
 use crate::error::Error;
@@ -113,10 +113,13 @@ fn read(
 /// What there is for each of the inputs called `names`: named ones first, the others in order.
 fn assign<T>(arrays: Vec<(Option<String>, T)>, names: &[&str]) -> Result<Vec<Option<T>>, Error> {
     let mut slots: Vec<Option<T>> = names.iter().map(|_| None).collect();
+    let members = member_names(names.iter().copied());
     let (named, unnamed): (Vec<_>, Vec<_>) = arrays.into_iter().partition(|(name, _)| name.is_some());
     for (name, array) in named {
         let name = name.unwrap_or_default();
         let place = names.iter().position(|known| *known == name);
+        // Our own `.npz` has another name where the input's is not one for files.
+        let place = place.or_else(|| members.iter().position(|member| *member == name));
         // An array saved without a name of its own (`arr_0`) is for the only input there is.
         let place = place.or_else(|| (names.len() == 1 && name == "arr_0").then_some(0));
         match place {
@@ -195,6 +198,18 @@ mod tests {
         assert_eq!(samples.len(), 3);
         assert_eq!(samples[0].iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["q", "p"]);
         assert_eq!(read(&["ab.npz"], &["p", "q"]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn names_that_are_not_for_files_are_found_under_their_safe_ones() {
+        let file = |_: &str| {
+            let values = [0f32; 2];
+            let array = NpyArray::new(&[1, 2], NpyData::F32(&values)).unwrap();
+            Ok(write_npz(&[("__/y", array), ("x", array)]).unwrap())
+        };
+        let files = [InputFile::parse("ours.npz")];
+        let samples = samples(&files, &ports(&["x", "../y"]), &file, None).unwrap();
+        assert_eq!(samples[0][1].0, "../y");
     }
 
     #[test]

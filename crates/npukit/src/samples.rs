@@ -1,6 +1,6 @@
 //! Outputs of several samples: stacked, written.
 
-use npukit_numeric::npy::{NpyArray, NpyData, write_npz};
+use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_numeric::{Tensor, TensorData};
 use serde::Serialize;
 
@@ -11,6 +11,9 @@ use crate::error::Error;
 pub struct OutputReport {
     /// Name in the model.
     pub name: String,
+    /// Name in the `.npz`, where that is another: see [`member_names`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
     /// Shape of all samples, which follow each other along the first axis.
     pub shape: Vec<usize>,
     /// For each sample, the place of its largest value (row-major over the whole sample).
@@ -59,10 +62,23 @@ impl Stack {
     }
 
     /// For the report.
-    pub fn report(&self) -> OutputReport {
+    fn report(&self) -> OutputReport {
         let argmax = self.samples.iter().map(argmax).collect();
-        OutputReport { name: self.name.clone(), shape: self.stacked_shape(), argmax }
+        OutputReport { name: self.name.clone(), member: None, shape: self.stacked_shape(), argmax }
     }
+}
+
+/// For the report: all outputs, with their names in the `.npz`.
+pub(crate) fn reports(stacks: &[Stack]) -> Vec<OutputReport> {
+    let named = |(stack, member): (&Stack, String)| {
+        let member = Some(member).filter(|member| *member != stack.name);
+        OutputReport { member, ..stack.report() }
+    };
+    stacks.iter().zip(members(stacks)).map(named).collect()
+}
+
+fn members(stacks: &[Stack]) -> Vec<String> {
+    member_names(stacks.iter().map(|stack| stack.name.as_str()))
 }
 
 /// The elements of tensors of one type, one tensor after the other.
@@ -101,8 +117,8 @@ pub(crate) fn npz(stacks: &[Stack], raw: bool) -> Result<Vec<u8>, Error> {
         return npz_of_raw(stacks);
     }
     let tensors = stacks.iter().map(Stack::stacked).collect::<Result<Vec<_>, _>>()?;
-    let names = stacks.iter().map(|stack| stack.name.as_str());
-    let arrays: Vec<_> = names.zip(tensors.iter().map(NpyArray::from)).collect();
+    let members = members(stacks);
+    let arrays: Vec<_> = members.iter().map(String::as_str).zip(tensors.iter().map(NpyArray::from)).collect();
     write_npz(&arrays).map_err(Error::Array)
 }
 
@@ -110,9 +126,10 @@ fn npz_of_raw(stacks: &[Stack]) -> Result<Vec<u8>, Error> {
     let shapes: Vec<Vec<usize>> = stacks.iter().map(Stack::stacked_shape).collect();
     let raws: Vec<Vec<i32>> = stacks.iter().map(|stack| stack.raw.concat()).collect();
     let mut arrays = Vec::new();
-    for ((stack, shape), raw) in stacks.iter().zip(&shapes).zip(&raws) {
+    let members = members(stacks);
+    for (((stack, member), shape), raw) in stacks.iter().zip(&members).zip(&shapes).zip(&raws) {
         let array = NpyArray::new(shape, NpyData::I32(raw)).ok_or_else(|| stack.misfit(raw.len(), shape))?;
-        arrays.push((stack.name.as_str(), array));
+        arrays.push((member.as_str(), array));
     }
     write_npz(&arrays).map_err(Error::Array)
 }

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npukit_graph::{ValueId, evaluate_with};
 use npukit_numeric::Tensor;
-use npukit_numeric::npy::{NpyArray, NpyData, write_npz};
+use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_target::{Compiled, Saturations};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -241,12 +241,13 @@ fn archive(looks: &[Look]) -> Result<Vec<u8>, Error> {
             None => shape.push(looks.len()),
         }
     }
-    let arrays = stacks.iter().map(|(&name, (shape, values))| {
+    let members = member_names(stacks.keys().copied());
+    let arrays = stacks.iter().zip(&members).map(|((&name, (shape, values)), member)| {
         let array = NpyArray::new(shape, NpyData::F32(values)).ok_or_else(|| Error::Output {
             name: name.to_owned(),
             reason: format!("{} values do not have shape {shape:?}", values.len()),
         });
-        Ok((name, array?))
+        Ok((member.as_str(), array?))
     });
     Ok(write_npz(&arrays.collect::<Result<Vec<_>, Error>>()?)?)
 }

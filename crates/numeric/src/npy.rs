@@ -23,7 +23,7 @@ use crate::element::ElementType;
 use crate::tensor::Tensor;
 use header::Header;
 
-pub use archive::{read_npz, write_npz};
+pub use archive::{member_names, read_npz, write_npz};
 pub use write::{NpyArray, NpyData, write_npy};
 
 /// What is wrong with an array, and where.

@@ -31,6 +31,25 @@ pub enum ReadError {
         /// The name found there.
         name: String,
     },
+    /// A file of an artifact is from another compilation than the rest.
+    #[error(
+        "`{name}` is {} `{manifest}` was written with{}: the files are not of one compilation, compile the model again",
+        if .expected.is_some() { "not the file that" } else { "no file that" }, hashes(.expected.as_deref(), .actual)
+    )]
+    Mixed {
+        /// The file.
+        name: String,
+        /// The file that says what belongs to it.
+        manifest: String,
+        /// SHA-256 of the file that does; none when there is no such file.
+        expected: Option<String>,
+        /// SHA-256 of the file found.
+        actual: String,
+    },
+}
+
+fn hashes(expected: Option<&str>, actual: &str) -> String {
+    expected.map_or_else(String::new, |expected| format!(" (SHA-256 {actual} instead of {expected})"))
 }
 
 /// A part of a file.

@@ -6,6 +6,7 @@ mod program;
 
 use npukit_target::{
     Case, Compiled, Config as Source, Finding, Instance, Meaning, Preset, Reader, Target, TargetError,
+    instance_name,
 };
 
 use crate::artifact;
@@ -143,13 +144,12 @@ fn named(name: &str) -> Result<DrraInstance, TargetError> {
     Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() })
 }
 
-/// The instance is named as the file is, up to its first dot.
+/// The instance is named after the file.
 fn from_file(name: &str, bytes: &[u8]) -> Result<DrraInstance, TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
     })?;
     let fabric = from_json(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let warnings = misspelt(text).iter().map(|warning| format!("{name}: {warning}")).collect();
-    Ok(DrraInstance { name: file.split('.').next().unwrap_or(file).to_owned(), fabric, warnings })
+    Ok(DrraInstance { name: instance_name(name).to_owned(), fabric, warnings })
 }

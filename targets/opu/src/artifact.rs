@@ -7,7 +7,7 @@ mod error;
 
 use std::collections::BTreeMap;
 
-use npukit_target::{ArtifactFile, ReadError};
+use npukit_target::{ArtifactFile, Parts, ReadError};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{WORD_BYTES, decode_program, encode_program};
@@ -39,6 +39,9 @@ struct Manifest {
     program: Words,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     choices: BTreeMap<String, String>,
+    /// Of the other files.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    sha256: Parts,
     config: Config,
     #[serde(default, rename = "segment", skip_serializing_if = "Vec::is_empty")]
     segments: Vec<Place>,
@@ -73,18 +76,6 @@ struct Place {
     address: u32,
 }
 
-/// The name of a model's artifact for an instance: the model's file name with letters and digits kept and all
-/// else replaced by `_`, then the instance's.
-///
-/// ```
-/// # use npukit_opu::artifact::artifact_name;
-/// assert_eq!(artifact_name("digits.onnx", "reference"), "digits_onnx_reference");
-/// ```
-pub fn artifact_name(model_file: &str, instance: &str) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    format!("{}_{instance}", model_file.chars().map(keep).collect::<String>())
-}
-
 /// The files of `program`, the manifest first.
 ///
 /// Errors: what [`read`] would refuse, and an instruction that does not fit its word.
@@ -102,17 +93,16 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
         image.extend_from_slice(&segment.bytes);
         segments.push(Place { file: image_name.clone(), offset, size, address: segment.address });
     }
+    let files = [(words_name.clone(), words), (image_name, image)];
+    let mut files: Vec<_> = files.into_iter().map(|(name, bytes)| ArtifactFile { name, bytes }).collect();
     let manifest = Manifest {
         format: FORMAT.to_owned(),
         name: name.clone(),
         instance: program.instance.clone(),
         warnings: program.warnings.clone(),
-        program: Words {
-            file: words_name.clone(),
-            address: program.address,
-            words: program.instructions.len(),
-        },
+        program: Words { file: words_name, address: program.address, words: program.instructions.len() },
         choices: program.choices.clone(),
+        sha256: Parts::of(&files),
         config: program.config.clone(),
         segments,
         inputs: program.inputs.clone(),
@@ -124,8 +114,8 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
         file: manifest_name.clone(),
         message: error.to_string(),
     })?;
-    let files = [(manifest_name, text.into_bytes()), (words_name, words), (image_name, image)];
-    Ok(files.into_iter().map(|(name, bytes)| ArtifactFile { name, bytes }).collect())
+    files.insert(0, ArtifactFile { name: manifest_name, bytes: text.into_bytes() });
+    Ok(files)
 }
 
 /// The program whose manifest, the file called `file`, has these bytes; other files come from `resolve`.
@@ -140,8 +130,13 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         return Err(manifest(format!("`format` is `{}`: this npukit reads `{FORMAT}`", read.format)));
     }
     read.config.check().map_err(|error| manifest(format!("config: {error}")))?;
-    let instructions = instructions(&read.program, resolve)?;
-    let segments = segments(file, &read.segments, resolve)?;
+    let mut resolve = |name: &str| {
+        let bytes = resolve(name)?;
+        read.sha256.check(file, name, &bytes)?;
+        Ok(bytes)
+    };
+    let instructions = instructions(&read.program, &mut resolve)?;
+    let segments = segments(file, &read.segments, &mut resolve)?;
     let program = Program {
         name: read.name,
         instance: read.instance,

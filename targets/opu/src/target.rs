@@ -6,7 +6,8 @@ mod program;
 mod time;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
+    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError,
+    instance_name, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
@@ -89,6 +90,5 @@ fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> 
         TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
     })?;
     let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    Ok((file.split('.').next().unwrap_or(file).to_owned(), config))
+    Ok((instance_name(name).to_owned(), config))
 }

@@ -4,7 +4,7 @@ mod instance;
 mod program;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError,
+    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, instance_name,
 };
 
 use crate::benchmarks::BENCHMARKS;
@@ -104,12 +104,11 @@ fn preset(name: &str) -> Result<(String, Config), TargetError> {
     Ok((name.to_owned(), config))
 }
 
-/// The instance is named after the file, up to its first dot.
+/// The instance is named after the file.
 fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
     })?;
     let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    Ok((file.split('.').next().unwrap_or(file).to_owned(), config))
+    Ok((instance_name(name).to_owned(), config))
 }

@@ -2,8 +2,8 @@
 //!
 //! [`write()`] turns a [`Program`] into named byte strings, [`read`] goes back. The first three
 //! are byte-compatible with upstream's drivers (specification, section 6). The last carries what
-//! their manifest cannot: layouts of tensors, host steps, layers, memory use. [`read`] works without
-//! it, as for published artifacts; inputs and outputs are then plain rows of vectors.
+//! their manifest cannot: layouts of tensors, host steps, layers, memory use, hashes of the others. [`read`] works
+//! without it, as for published artifacts; inputs and outputs are then plain rows of vectors.
 
 mod error;
 mod host_op;
@@ -12,7 +12,7 @@ mod manifest;
 mod scalars;
 mod sidecar;
 
-use npukit_target::{ArtifactFile, ReadError};
+use npukit_target::{ArtifactFile, Parts, ReadError};
 
 pub use crate::keys::KeyError;
 pub use error::ArtifactError;
@@ -25,23 +25,6 @@ use manifest::{Consts, Entry, Manifest, Prog};
 
 /// Gives the bytes of a file beside the manifest, by plain name.
 pub type Resolve<'a> = dyn FnMut(&str) -> Result<Vec<u8>, ReadError> + 'a;
-
-/// The name of a model's artifact for an architecture: upstream's rule.
-///
-/// Every character of the model's file name that is not an ASCII letter or digit, white space or
-/// `:` becomes `_`; then `_` and the architecture's file name up to its first dot.
-/// Source: specification 6.1.
-///
-/// ```
-/// # use npukit_tcu::artifact::artifact_name;
-/// assert_eq!(artifact_name("resnet20v2_cifar.onnx", "pynqz1.tarch"), "resnet20v2_cifar_onnx_pynqz1");
-/// ```
-pub fn artifact_name(model_file: &str, arch_file: &str) -> String {
-    let keep = |c: char| c.is_ascii_alphanumeric() || c.is_whitespace() || c == ':';
-    let model: String = model_file.chars().map(|c| if keep(c) { c } else { '_' }).collect();
-    let arch = arch_file.split('.').next().unwrap_or_default();
-    format!("{model}_{arch}")
-}
 
 /// The files of `program`, the manifest first.
 ///
@@ -58,9 +41,11 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
         (format!("{name}.tmodel"), manifest.to_json()?.into_bytes()),
         (format!("{name}.tprog"), prog),
         (format!("{name}.tdata"), tdata),
-        (sidecar::file_name(name), sidecar::to_json(program)?.into_bytes()),
     ];
-    Ok(files.into_iter().map(|(name, bytes)| ArtifactFile { name, bytes }).collect())
+    let mut files: Vec<_> = files.into_iter().map(|(name, bytes)| ArtifactFile { name, bytes }).collect();
+    let bytes = sidecar::to_json(program, Parts::of(&files))?.into_bytes();
+    files.push(ArtifactFile { name: sidecar::file_name(name), bytes });
+    Ok(files)
 }
 
 fn manifest_of(program: &Program, prog_bytes: usize) -> Result<Manifest, ArtifactError> {
@@ -101,11 +86,21 @@ fn entries(bindings: &[Binding]) -> Vec<Entry> {
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = Manifest::parse(file, bytes)?;
     manifest.check(file)?;
-    let prog = named(file, &manifest.prog.file_name, resolve)?;
+    let sidecar_name = sidecar::file_name(file.strip_suffix(".tmodel").unwrap_or(file));
+    let extra = resolve(&sidecar_name).ok().map(|bytes| sidecar::parse(&sidecar_name, &bytes)).transpose()?;
+    let parts =
+        extra.as_ref().map_or_else(|| Ok(Parts::default()), |extra| sidecar::parts(&sidecar_name, extra))?;
+    parts.check(&sidecar_name, &format!("{}.tmodel", manifest.name), bytes)?;
+    let mut resolve = |name: &str| {
+        let bytes = resolve(name)?;
+        parts.check(&sidecar_name, name, &bytes)?;
+        Ok(bytes)
+    };
+    let prog = named(file, &manifest.prog.file_name, &mut resolve)?;
     check_prog_size(&manifest.prog, prog.len())?;
     let instructions = decode_program(&manifest.arch, &prog)
         .map_err(|source| ArtifactError::Decode { file: manifest.prog.file_name.clone(), source })?;
-    let tdata = named(file, &manifest.consts.file_name, resolve)?;
+    let tdata = named(file, &manifest.consts.file_name, &mut resolve)?;
     check_consts_size(&manifest, tdata.len())?;
     let constants = raw_from_bytes(manifest.arch.data_type, &tdata)
         .map_err(|source| ArtifactError::Scalars { file: manifest.consts.file_name.clone(), source })?;
@@ -121,8 +116,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         layers: Vec::new(),
         memory: crate::program::MemoryUse::default(),
     };
-    let sidecar_name = sidecar::file_name(file.strip_suffix(".tmodel").unwrap_or(file));
-    if let Ok(extra) = resolve(&sidecar_name) {
+    if let Some(extra) = extra {
         sidecar::apply(&sidecar_name, &extra, &mut program)?;
     }
     Ok(program)

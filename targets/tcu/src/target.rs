@@ -4,7 +4,8 @@ mod instance;
 mod program;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, sibling,
+    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError,
+    instance_name, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
@@ -98,14 +99,13 @@ fn names() -> String {
     Config::presets().collect::<Vec<_>>().join(", ")
 }
 
-/// The instance is named as artifacts are: the file's name up to its first dot.
+/// The instance is named after the file.
 fn from_file(name: &str, bytes: &[u8]) -> Result<TcuInstance, TargetError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
     })?;
     let (config, warnings) =
         Config::from_json(text).map_err(|errors| TargetError::failed(format!("{name}: {errors}")))?;
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let warnings = warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
-    Ok(TcuInstance { name: file.split('.').next().unwrap_or(file).to_owned(), config, warnings })
+    Ok(TcuInstance { name: instance_name(name).to_owned(), config, warnings })
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
-use crate::disk::write_all;
+use crate::disk::{overwrite, write_all};
 use crate::failure::Failure;
 use crate::table::thousands;
 
@@ -47,7 +47,7 @@ pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
     let report = without_bar(|context| verbs::format(&args.file, &args.target, context))?;
     let text = match &args.output {
         Some(path) => {
-            write_all(&[(path.clone(), report.text.as_bytes())])?;
+            overwrite(path, report.text.as_bytes())?;
             format!("wrote {}\n", path.display())
         }
         None if args.check => String::new(),
@@ -55,5 +55,6 @@ pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
     };
     let success = report.unchanged || !args.check;
     let notes = if success { String::new() } else { format!("{} is laid out otherwise\n", args.file) };
-    Ok(Answer::new(text, &report).with_notes(remarks(&[], &report.warnings) + &notes).with_success(success))
+    let notes = remarks(&[], &report.warnings) + &notes;
+    Ok(Answer::new(text, &report).with_data(args.output.is_none()).with_notes(notes).with_success(success))
 }

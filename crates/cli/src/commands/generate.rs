@@ -10,6 +10,7 @@ use crate::answer::Answer;
 use crate::args::GenerateArgs;
 use crate::disk::write_all;
 use crate::failure::Failure;
+use crate::printable::printable;
 use crate::table::{facts, percent, thousands};
 
 /// Tokens go to standard output as they come, unless the answer is for programs.
@@ -29,7 +30,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         if !json {
             // A reader that has gone away is no error.
             let mut out = io::stdout().lock();
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            let _ = out.write_all(printable(text).as_bytes()).and_then(|()| out.flush());
         }
     };
     let (report, files) = without_bar(|context| generate(&request, prompt, &mut show, context))?;

@@ -6,9 +6,11 @@ use npukit::verbs::lint::{Report, lint};
 use super::{remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::LintArgs;
+use crate::disk::settle;
 use crate::failure::Failure;
 
 pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
+    settle(&args.path);
     let report = without_bar(|context| lint(&args.path, args.target.as_deref(), context))?;
     let notes = remarks(&[], &report.warnings);
     Ok(Answer::new(text(&report), &report).with_notes(notes).with_success(report.is_clean()))

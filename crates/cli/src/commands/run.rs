@@ -1,5 +1,7 @@
 //! `npu run`
 
+use std::path::PathBuf;
+
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::layers::{choices, comparison, host_steps, outputs, saturations, underflow};
@@ -7,7 +9,7 @@ use super::truth::{quantisation, rescaling, truth};
 use super::{input_files, meaning, remarks, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
-use crate::disk::write_all;
+use crate::disk::{check_apart, write_all};
 use crate::failure::Failure;
 use crate::table::{facts, thousands};
 
@@ -22,6 +24,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         max_error: args.max_error,
         check: args.check,
     };
+    check_apart(args.output.iter().chain(&args.dump).map(PathBuf::as_path))?;
     let (report, files) = with_bar("samples", |context| run_verb(&request, context))?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = args.dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));

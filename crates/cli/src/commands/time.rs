@@ -1,6 +1,7 @@
 //! `npu time`
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use npukit::report::{FlagTime, KindTime, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
@@ -9,7 +10,7 @@ use super::layers::{above, cycles, latency, layers};
 use super::{meaning, source, without_bar};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
-use crate::disk::Staged;
+use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::table::{Column, facts, percent, table, thousands};
 
@@ -22,6 +23,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         trace_extension: args.trace.as_ref().and_then(|path| Some(path.extension()?.to_str()?.to_owned())),
     };
     let paths = [&args.trace, &args.cycles, &args.samples, &args.by_instruction];
+    check_apart(paths.into_iter().flatten().map(PathBuf::as_path))?;
     let staged = paths.map(|path| path.as_deref().map(Staged::new).transpose());
     let [mut trace, mut cycles, mut samples, mut instructions] = collect(staged)?;
     let sinks = Sinks {
@@ -31,8 +33,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         instructions: instructions.as_mut().map(Staged::writer),
     };
     let report = without_bar(|context| time_with(&request, sinks, context))?;
-    let files = [trace, cycles, samples, instructions].into_iter().flatten();
-    files.map(Staged::finish).collect::<Result<Vec<_>, _>>()?;
+    commit([trace, cycles, samples, instructions].into_iter().flatten().collect())?;
     let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
     Ok(Answer::new(text(&report) + &written.collect::<String>(), &report))
 }

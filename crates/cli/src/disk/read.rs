@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use npukit::{Part, ReadError, Reader};
 
+use super::place::note_read;
+
 /// Most bytes that are read at once: 4 GiB.
 const MOST_BYTES: u64 = 1 << 32;
 
@@ -19,6 +21,7 @@ impl Reader for Disk {
     }
 
     fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
+        note_read(Path::new(path));
         part(Path::new(path), range).map_err(|error| unreadable(path, &error))
     }
 

@@ -1,83 +1,124 @@
-//! Writes: [`write_all`] whole files or none, [`Staged`] one that is too long for memory.
+//! Writes: [`write_all`] the files of a command, [`Staged`] one that is too long for memory, [`commit`] several of these.
 
-use std::fs;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use super::fault::step;
+use super::place::{Place, check_apart, folder};
+use super::swap::{Move, SwapError, swap};
+use super::temporary::Temporary;
+use crate::failure::{Aftermath, Failure};
 
-use crate::failure::Failure;
-
-/// Writes all files, or none: each beside its place first, then all are renamed. Folders are made.
+/// Writes all files, or none; the first takes its place last. Folders are made.
+///
+/// Errors: files that are one, or that this command has read; what the system says, with what was written.
 pub fn write_all(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
-    let mut staged = Vec::new();
-    for (path, bytes) in files {
-        let file = stage(path, bytes).map_err(|source| failure(path, source))?;
-        staged.push((path, file));
-    }
-    for (path, file) in staged {
-        file.persist(path).map_err(|error| failure(path, error.error))?;
-    }
-    Ok(())
+    check_apart(files.iter().map(|(path, _)| path.as_path()))?;
+    write(files)
 }
 
-fn stage(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
-    let mut file = beside(path)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    Ok(file)
+/// Writes a file that this command may have read.
+pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write(&[(path.to_owned(), bytes)])
 }
 
-/// An empty file beside the place of another one, whose folder is made.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
+    let opened = files.iter().map(|(path, bytes)| Ok((Staged::new(path)?, *bytes)));
+    let mut opened = opened.collect::<Result<Vec<_>, Failure>>()?;
+    // What devices have taken cannot be taken back: they come last.
+    opened.sort_by_key(|(staged, _)| staged.is_through());
+    let mut through = Vec::new();
+    for (staged, bytes) in &mut opened {
+        let is_through = staged.is_through();
+        let written = staged.writer().write_all(bytes);
+        let written = written.and_then(|()| if is_through { staged.flush() } else { Ok(()) });
+        written.map_err(|source| failure(&staged.path, source, Aftermath::new(&through, &[])))?;
+        through.extend(is_through.then(|| staged.path.clone()));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    builder().tempfile_in(folder)
+    place(opened.into_iter().map(|(staged, _)| staged).collect())
 }
 
-/// A file that is written as its content comes, and takes its place when it is complete.
+/// A file that is written as its content comes, and takes its place when it is committed.
 pub struct Staged {
     path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    sink: Sink,
+}
+
+enum Sink {
+    /// Beside its place.
+    File(PathBuf, BufWriter<Temporary>),
+    /// A device or pipe.
+    Through(BufWriter<File>),
 }
 
 impl Staged {
     /// A file for `path`.
     pub fn new(path: &Path) -> Result<Self, Failure> {
-        let file = beside(path).map_err(|source| failure(path, source))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+        let failed = |source| failure(path, source, Aftermath::default());
+        let sink = match step().and_then(|_| Place::of(path)).map_err(failed)? {
+            Place::File(place) => {
+                let file = Temporary::new(folder(&place)).map_err(failed)?;
+                Sink::File(place, BufWriter::new(file))
+            }
+            Place::Through(place) => {
+                let file = OpenOptions::new().write(true).truncate(true).open(place).map_err(failed)?;
+                Sink::Through(BufWriter::new(file))
+            }
+        };
+        Ok(Self { path: path.to_owned(), sink })
     }
 
     /// Takes the content.
     pub fn writer(&mut self) -> &mut dyn Write {
-        &mut self.file
+        match &mut self.sink {
+            Sink::File(_, file) => file,
+            Sink::Through(file) => file,
+        }
     }
 
-    /// The content is complete.
-    pub fn finish(self) -> Result<(), Failure> {
-        let Self { path, file } = self;
-        let file = file.into_inner().map_err(|error| failure(&path, error.into_error()))?;
-        file.as_file().sync_all().map_err(|source| failure(&path, source))?;
-        file.persist(&path).map_err(|error| failure(&path, error.error))?;
-        Ok(())
+    const fn is_through(&self) -> bool {
+        matches!(self.sink, Sink::Through(_))
+    }
+
+    /// All of the content is with the system, on the disk if it is to stay.
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.sink {
+            Sink::File(_, file) => file.flush().and_then(|()| file.get_ref().sync()),
+            Sink::Through(file) => file.flush(),
+        }
+    }
+
+    /// The file for its place; none of a device. All is flushed.
+    fn into_move(self) -> Option<Move> {
+        let Sink::File(place, file) = self.sink else { return None };
+        let (file, _) = file.into_parts();
+        Some((file, place))
     }
 }
 
-/// Temporary files are private unless told otherwise; results are as open as the user's mask allows.
-fn builder() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".npu-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
+/// All files take their places, or none does; the first does last.
+///
+/// Errors: as [`write_all`].
+pub fn commit(files: Vec<Staged>) -> Result<(), Failure> {
+    check_apart(files.iter().map(|file| file.path.as_path()))?;
+    place(files)
 }
 
-fn failure(path: &Path, source: io::Error) -> Failure {
-    Failure::Write { path: path.display().to_string(), source }
+fn place(mut files: Vec<Staged>) -> Result<(), Failure> {
+    let mut through = Vec::new();
+    for file in &mut files {
+        file.flush().map_err(|source| failure(&file.path, source, Aftermath::new(&through, &[])))?;
+        through.extend(file.is_through().then(|| file.path.clone()));
+    }
+    let moves: Vec<Move> = files.into_iter().rev().filter_map(Staged::into_move).collect();
+    if moves.is_empty() {
+        return Ok(());
+    }
+    let failed = |SwapError { place, source, new }| failure(&place, source, Aftermath::new(&through, &new));
+    swap(moves).map_err(failed)
+}
+
+fn failure(path: &Path, source: io::Error, aftermath: Aftermath) -> Failure {
+    Failure::Write { path: path.display().to_string(), aftermath, source }
 }

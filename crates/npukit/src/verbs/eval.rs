@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::finite::{self, NonFinite};
 use crate::inputs::{self, InputFile};
 use crate::model::{self, ModelOptions};
-use crate::samples::{OutputReport, Stack, npz};
+use crate::samples::{OutputReport, npz, reports};
 
 /// What to evaluate, on what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let report = Report {
         name: model.graph.name.clone(),
         samples: samples.len(),
-        outputs: stacks.iter().map(Stack::report).collect(),
+        outputs: reports(&stacks),
         non_finite,
         notes: model.remarks.notes,
         warnings,

@@ -21,7 +21,7 @@ use crate::finite::{self, NonFinite};
 use crate::inputs::{self, InputFile, Sample};
 use crate::max_error::{MaxError, NO_INFORMATION};
 use crate::remarks::Remarks;
-use crate::samples::{OutputReport, Stack, npz};
+use crate::samples::{OutputReport, Stack, npz, reports};
 use crate::targets::artifact_target;
 use crate::truth::{self, Run, Wanted, truth};
 use crate::underflow::{self, Usage, Watch};
@@ -175,7 +175,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         target: program.target,
         choices: program.choices,
         samples: samples.len(),
-        outputs: stacks.iter().map(Stack::report).collect(),
+        outputs: reports(&stacks),
         comparison: beside.comparison,
         saturations: saturations.total(),
         saturated_inputs: saturations.inputs,

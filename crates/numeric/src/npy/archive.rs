@@ -1,5 +1,6 @@
-//! Several arrays in a zip: [`read_npz`] and [`write_npz`].
+//! Several arrays in a zip: [`read_npz`] and [`write_npz`], under the names of [`member_names`].
 
+use std::collections::HashSet;
 use std::io::{Cursor, Read, Write};
 
 use zip::result::ZipError;
@@ -39,6 +40,55 @@ pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyEr
     Ok(arrays)
 }
 
+/// Names under which arrays of these names are put into an `.npz`: no path leaves the folder that the archive is
+/// unpacked in, no control character reaches a terminal, none is too long for a file system, and no two are one.
+///
+/// ```
+/// # use npukit_numeric::npy::member_names;
+/// assert_eq!(member_names(["dense/y:0", "../../y", "a\u{1b}"]), ["dense/y:0", "__/__/y", "a_"]);
+/// ```
+pub fn member_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut unique = |name: &str| {
+        let safe = safe_name(name);
+        let further = (2..).map(|number| format!("{safe}_{number}"));
+        let mut free = std::iter::once(safe.clone()).chain(further).filter(|name| !taken.contains(name));
+        // There always is a further number.
+        let free = free.next().unwrap_or(safe);
+        taken.insert(free.clone());
+        free
+    };
+    names.into_iter().map(&mut unique).collect()
+}
+
+/// Most bytes of a part of a path: file systems take 255, with `.npy`.
+const MOST_PART: usize = 200;
+/// Most bytes of a name.
+const MOST_NAME: usize = 4096;
+
+fn safe_name(name: &str) -> String {
+    let plain = |c: char| if c.is_control() || c == '\\' || is_format(c) { '_' } else { c };
+    let name: String = name.chars().map(plain).collect();
+    let part = |part: &str| match part {
+        "" => "_".to_owned(),
+        "." | ".." => "_".repeat(part.len()),
+        _ => cut(part, MOST_PART).to_owned(),
+    };
+    let safe = name.split('/').map(part).collect::<Vec<_>>().join("/");
+    cut(&safe, MOST_NAME).trim_end_matches('/').to_owned()
+}
+
+/// Characters that change the order in which others are shown.
+const fn is_format(c: char) -> bool {
+    matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text up to `most` bytes, whole characters.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 /// The bytes of an `.npz` of named arrays, stored without compression as NumPy's `savez` does.
 ///
 /// Errors: [`NpyErrorKind::Zip`] when a name appears twice or is too long for a zip.
@@ -59,4 +109,27 @@ pub fn write_npz(arrays: &[(&str, NpyArray<'_>)]) -> Result<Vec<u8>, NpyError> {
 
 fn broken(name: &str, error: &ZipError) -> NpyError {
     NpyErrorKind::Zip { reason: error.to_string() }.at(name, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_stay_in_their_folder_and_apart() {
+        let long = "x".repeat(5000);
+        let names =
+            ["", ".", "..", "/etc/x", "C:\\x", "a/../b", "a/__/b", "a\u{9b}2J", "a\u{202e}", "y", "y", &long];
+        let members = member_names(names);
+        for (name, member) in names.iter().zip(&members) {
+            assert!(
+                member.split('/').all(|part| !["", ".", ".."].contains(&part) && part.len() < 250),
+                "{name}"
+            );
+            assert!(!member.contains(|c: char| c.is_control() || c == '\\' || is_format(c)), "{name}");
+        }
+        let distinct: HashSet<&String> = members.iter().collect();
+        assert_eq!(distinct.len(), names.len(), "{members:?}");
+        assert_eq!(member_names(["model/y:0", "\u{e9}"]), ["model/y:0", "\u{e9}"]);
+    }
 }

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use npukit_target::{ArtifactFile, Reader, TargetError};
+use npukit_target::{ArtifactFile, Checked, Parts, Reader, TargetError};
 use serde::{Deserialize, Serialize};
 
 use super::check;
@@ -62,6 +62,9 @@ struct Manifest {
     /// For drivers.
     #[serde(default)]
     end_of_call: String,
+    /// Of the other files.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    sha256: Parts,
     constants: Constants,
     kernels: Vec<KernelEntry>,
     plan: Plan,
@@ -146,6 +149,7 @@ pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
         macs: *macs,
         architecture: of("arch.json"),
         end_of_call: END_OF_CALL.to_owned(),
+        sha256: Parts::of(&files),
         constants: Constants {
             file: of("constants.bin"),
             words: constants.iter().map(|words| words.len()).collect(),
@@ -204,6 +208,8 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     if format != FORMAT && format != FORMAT_BEFORE {
         return Err(folder.wrong(&format!("`format` is `{format}`: this npukit reads `{FORMAT}`")));
     }
+    let files = Checked { files, manifest: path, parts: &manifest.sha256 };
+    let folder = Folder { path, files: &files };
     let architecture = folder.text(&manifest.architecture)?;
     let fabric = from_json(&architecture).map_err(|error| wrong(&manifest.architecture, &error))?;
     let constants = read_constants(&folder, &manifest.constants)?;

@@ -7,7 +7,7 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, TargetError,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, TargetError, artifact_stem,
 };
 use serde_json::{Value, json};
 
@@ -201,8 +201,7 @@ impl DrraInstance {
         let quantisation = options.quantisation.as_ref();
         let plan = lower::lower(&self.fabric, &prepared, quantisation).map_err(TargetError::Refused)?;
         let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
-        let model = options.model_name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let name = format!("{}_{}", model.replace('.', "_"), self.name);
+        let name = artifact_stem(&options.model_name, &self.name);
         let macs = prepared.macs();
         Ok(Model { name, target: Instance::name(self), executable, macs })
     }

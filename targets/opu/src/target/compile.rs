@@ -2,7 +2,7 @@
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::{Rounding, Scheme};
-use npukit_target::{CompileOptions, Finding, Problem, TargetError};
+use npukit_target::{CompileOptions, Finding, Problem, TargetError, artifact_stem};
 
 use super::instance::OpuInstance;
 use super::program::OpuProgram;
@@ -38,9 +38,9 @@ impl OpuInstance {
     /// A program, to be written and run.
     pub(super) fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<OpuProgram, TargetError> {
         let lowered = self.lowered(graph, options)?;
-        let model = options.model_name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let name = model.split('.').next().filter(|name| !name.is_empty()).unwrap_or(&graph.name);
-        let program = backend::program(&lowered, name.to_owned(), self.name.clone(), &self.config);
+        let model = Some(options.model_name.as_str()).filter(|name| !name.is_empty()).unwrap_or(&graph.name);
+        let name = artifact_stem(model, &self.name);
+        let program = backend::program(&lowered, name, self.name.clone(), &self.config);
         sound(&program)?;
         Ok(OpuProgram { program, saturated_constants: Some(lowered.constants.saturated) })
     }

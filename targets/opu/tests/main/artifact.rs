@@ -10,6 +10,15 @@ use npukit_opu::{Addend, Board, Config, Op, Opu, Pool, Post, Program, Shape};
 use npukit_target::{ArtifactFile, ReadError, Target, Unset};
 use proptest::prelude::*;
 
+/// The files of a program without the hashes, as those of earlier versions are.
+fn unchecked(program: &Program) -> Vec<ArtifactFile> {
+    let mut files = write(program).unwrap();
+    let mut manifest: toml::Table = std::str::from_utf8(&files[0].bytes).unwrap().parse().unwrap();
+    assert!(manifest.remove("sha256").is_some());
+    files[0].bytes = manifest.to_string().into_bytes();
+    files
+}
+
 /// A program that doubles 16 channels of 2 x 3 pixels: `y = clamp(2 * x)`, in eighths.
 pub fn program() -> Program {
     let identity = (0..256u32).map(|i| u8::from(i / 16 == i % 16) * 2).collect();
@@ -197,7 +206,7 @@ fn every_fault_of_a_program_has_its_place() {
 #[test]
 fn every_fault_of_a_file_has_its_place() {
     let refused = |file: usize, change: &dyn Fn(&mut Vec<u8>)| {
-        let mut files = write(&program()).unwrap();
+        let mut files = unchecked(&program());
         change(&mut files[file].bytes);
         read_back(&files).unwrap_err().to_string()
     };
@@ -227,6 +236,25 @@ fn every_fault_of_a_file_has_its_place() {
     }
 }
 
+/// Files of two compilations that fit each other in every size.
+#[test]
+fn files_of_two_compilations_are_refused() {
+    let mut theirs = program();
+    theirs.instructions.swap(0, 1);
+    theirs.segments[0].bytes[3] = 1;
+    let (ours, theirs) = (write(&program()).unwrap(), write(&theirs).unwrap());
+    for part in [1, 2] {
+        let mut mixed = ours.clone();
+        mixed[part] = theirs[part].clone();
+        assert_ne!(ours[part], mixed[part]);
+        let error = Opu.load("double.opu.toml", &resolve(&mixed)).err().unwrap().to_string();
+        let name = &ours[part].name;
+        assert!(error.starts_with(&format!("`{name}` is not the file that `double.opu.toml`")), "{error}");
+    }
+    let error = read_back(&[theirs[0].clone(), ours[1].clone(), ours[2].clone()]).unwrap_err().to_string();
+    assert!(error.starts_with("`double.words` is not the file"), "{error}");
+}
+
 #[test]
 fn files_stay_in_their_folder() {
     let mut files = write(&program()).unwrap();
@@ -242,7 +270,7 @@ proptest! {
     /// Any byte of any file may be anything: there is a program or an error, and what is read runs or is at fault.
     #[test]
     fn no_byte_breaks_a_reader(file in 0..3usize, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let mut files = write(&program()).unwrap();
+        let mut files = unchecked(&program());
         let place = at.index(files[file].bytes.len());
         files[file].bytes[place] = byte;
         if let Ok(program) = read_back(&files) {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use npukit_asm::{AsmErrors, Words, assemble, disassemble_as};
+use npukit_target::Parts;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -21,6 +22,9 @@ struct Manifest {
     extensions: bool,
     /// Index of the weights of each GEMV and GEMM.
     bindings: Vec<u32>,
+    /// Of the files beside it, for who loads several. Text may be edited: it is not checked here.
+    #[serde(default, skip_serializing_if = "Parts::is_empty")]
+    sha256: Parts,
     #[serde(default)]
     weights: Vec<WeightsEntry>,
     #[serde(default)]
@@ -84,14 +88,16 @@ pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
     Ok(text.unwrap_or_default())
 }
 
-/// Bindings, sizes of weights, windows and host operations of a program that keeps its rules, as TOML.
+/// Bindings, sizes of weights, windows and host operations of a program that keeps its rules, as TOML; `sha256` are
+/// those of the files beside it.
 ///
 /// Errors: rules broken.
-pub fn manifest(program: &Program) -> Result<String, ProgramError> {
+pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError> {
     program.check()?;
     let manifest = Manifest {
         extensions: program.extensions,
         bindings: program.bindings.clone(),
+        sha256,
         weights: program.images.iter().map(|image| WeightsEntry::of(image)).collect(),
         window: program.windows.clone(),
         host: program.host_ops.clone(),

@@ -6,7 +6,7 @@ use npukit_graph::{Graph, Op, Operator};
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
-    Problem, Step, TargetError,
+    Problem, Step, TargetError, artifact_stem, without_ending,
 };
 
 use super::program::PccxProgram;
@@ -99,9 +99,8 @@ impl Instance for PccxInstance {
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let executable = self.executable(graph, options)?;
-        let stem = options.model_name.rsplit(['/', '\\']).next().unwrap_or(&options.model_name);
-        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        let (name, target) = (format!("{stem}_{}", self.name), self.name());
+        let model = without_ending(&options.model_name);
+        let (name, target) = (artifact_stem(model, &self.name), self.name());
         Ok(Box::new(PccxProgram::new(name, target, executable, self.config.clone())))
     }
 
@@ -127,7 +126,8 @@ impl Instance for PccxInstance {
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
         let decoder = decoder.map_err(TargetError::failed)?;
         let model = model.config().name.clone();
-        Ok(Box::new(PccxGenerator { name: self.name(), model, config: self.config.clone(), decoder }))
+        let step = artifact_stem(&format!("{model}_step"), &self.name);
+        Ok(Box::new(PccxGenerator { name: self.name(), step, config: self.config.clone(), decoder }))
     }
 
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
@@ -167,7 +167,8 @@ impl Instance for PccxInstance {
 /// [`Decoder`] with what its programs are named after.
 struct PccxGenerator {
     name: String,
-    model: String,
+    /// Of the artifacts.
+    step: String,
     config: Config,
     decoder: Decoder,
 }
@@ -183,8 +184,12 @@ impl Generator for PccxGenerator {
 
     fn program(&self) -> Option<Box<dyn Compiled>> {
         let executable = self.decoder.program()?.clone();
-        let name = format!("{}_step", self.model);
-        Some(Box::new(PccxProgram::new(name, self.name.clone(), executable, self.config.clone())))
+        Some(Box::new(PccxProgram::new(
+            self.step.clone(),
+            self.name.clone(),
+            executable,
+            self.config.clone(),
+        )))
     }
 
     fn reset(&mut self) {

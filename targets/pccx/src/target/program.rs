@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
     ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning, MemoryReport, Output,
-    Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, TargetError, TimeOptions, TimeReport,
-    Unset,
+    Parts, Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, TargetError, TimeOptions,
+    TimeReport, Unset,
 };
 
 use crate::check::{findings, program_warnings};
@@ -205,12 +205,14 @@ impl Compiled for PccxProgram {
             program.extras.extend(self.host().sections());
         }
         let file = |extension, bytes| ArtifactFile { name: format!("{}.{extension}", self.name), bytes };
-        Ok(vec![
+        let mut files = vec![
             file("pcp", artifact::write(&program).map_err(TargetError::failed)?),
             file("memh", artifact::memh(&program).map_err(TargetError::failed)?.into_bytes()),
             file("s", artifact::assembly(&program).map_err(TargetError::failed)?.into_bytes()),
-            file("manifest.toml", artifact::manifest(&program).map_err(TargetError::failed)?.into_bytes()),
-        ])
+        ];
+        let manifest = artifact::manifest(&program, Parts::of(&files)).map_err(TargetError::failed)?;
+        files.push(file("manifest.toml", manifest.into_bytes()));
+        Ok(files)
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {

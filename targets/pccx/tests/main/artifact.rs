@@ -9,7 +9,7 @@ use npukit_pccx::fault::Direction;
 use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
 use npukit_pccx::program::{Extra, HostOp, Program, Window};
 use npukit_pccx::{Codec, Config, Machine, Pccx, WeightImage, decode_program};
-use npukit_target::{Config as Source, Target};
+use npukit_target::{ArtifactFile, Config as Source, Parts, Target};
 use proptest::prelude::*;
 
 /// Three values from the host times two rows of weights, and back.
@@ -110,21 +110,31 @@ fn errors_have_their_place() {
 #[test]
 fn programs_survive_text() {
     let program = Program { extras: vec![], ..program() };
-    let (code, rest) = (assembly(&program).unwrap(), manifest(&program).unwrap());
+    let (code, rest) = (assembly(&program).unwrap(), manifest(&program, Parts::default()).unwrap());
     assert_eq!(read_text(&code, &rest, program.images.clone()).unwrap(), program);
     assert!(code.contains("gemv dst=0x14, src=0x9, size=1, shape=0, flags=w_scale\n"), "{code}");
     assert!(rest.starts_with("extensions = false\nbindings = [1]\n\n[[weights]]\nn = 1\nk = 1\n"), "{rest}");
     assert!(rest.contains("direction = \"l2_to_host\"\nsize_bytes = 32\nname = \"outputs, é\""), "{rest}");
     let tanh = Op::Cvo(Cvo { cvo_func: CvoFunc::Tanh, length: 1, ..Cvo::default() });
     let extended = Program { extensions: true, code: vec![tanh], ..Program::default() };
-    let (code, rest) = (assembly(&extended).unwrap(), manifest(&extended).unwrap());
+    let (code, rest) = (assembly(&extended).unwrap(), manifest(&extended, Parts::default()).unwrap());
     assert_eq!(read_text(&code, &rest, vec![]).unwrap(), extended);
+}
+
+#[test]
+fn a_manifest_has_the_hashes_of_the_files_beside_it() {
+    let program = Program { extras: vec![], ..program() };
+    let code = assembly(&program).unwrap();
+    let file = ArtifactFile { name: "m.s".to_owned(), bytes: code.clone().into_bytes() };
+    let rest = manifest(&program, Parts::of(&[file])).unwrap();
+    assert!(rest.contains("[sha256]\n\"m.s\" = \""), "{rest}");
+    assert_eq!(read_text(&code, &rest, program.images.clone()).unwrap(), program);
 }
 
 #[test]
 fn texts_that_are_no_program_are_named() {
     let program = program();
-    let (code, rest) = (assembly(&program).unwrap(), manifest(&program).unwrap());
+    let (code, rest) = (assembly(&program).unwrap(), manifest(&program, Parts::default()).unwrap());
     let error = |code: &str, rest: &str, images: &[Arc<WeightImage>]| {
         read_text(code, rest, images.to_vec()).unwrap_err().to_string()
     };
@@ -145,7 +155,7 @@ fn texts_that_are_no_program_are_named() {
     assert!(error("kick", &rest, images).starts_with("1 weights are bound"));
     assert!(matches!(read_text("", "extensions = 1", vec![]), Err(TextError::Manifest(_))));
     let broken = Program { bindings: vec![], ..program };
-    assert!(manifest(&broken).is_err());
+    assert!(manifest(&broken, Parts::default()).is_err());
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! `<name>.npukit.json`: what a `.tmodel` cannot say. Drivers ignore it.
 //!
-//! It must agree with the manifest beside it; one left over from another compilation is refused.
+//! It must agree with the manifest beside it, and has the hashes of all three files of drivers: one left over from
+//! another compilation is refused, and so are they. It has them because upstream's Python driver refuses a `.tmodel`
+//! with a key that it does not know.
 
-use serde::Serialize;
+use npukit_target::Parts;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{ArtifactError, host_op};
@@ -11,6 +14,8 @@ use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage
 
 /// The version of the format, in the key `version`.
 const VERSION: u64 = 1;
+/// The key of the hashes.
+const SHA256: &str = "sha256";
 
 /// The name of the file for the artifact called `name`.
 pub(super) fn file_name(name: &str) -> String {
@@ -20,6 +25,7 @@ pub(super) fn file_name(name: &str) -> String {
 #[derive(Serialize)]
 struct Written {
     version: u64,
+    sha256: Parts,
     inputs: Vec<Value>,
     outputs: Vec<Value>,
     host_steps: Vec<Value>,
@@ -27,10 +33,11 @@ struct Written {
     memory: Value,
 }
 
-/// The file's content.
-pub(super) fn to_json(program: &Program) -> Result<String, ArtifactError> {
+/// The file's content, beside files of these hashes.
+pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, ArtifactError> {
     let written = Written {
         version: VERSION,
+        sha256,
         inputs: program.inputs.iter().filter_map(layout_to_json).collect(),
         outputs: program.outputs.iter().filter_map(layout_to_json).collect(),
         host_steps: program.host_steps.iter().map(host_step_to_json).collect(),
@@ -70,11 +77,24 @@ fn memory_to_json(memory: &MemoryUse) -> Value {
     })
 }
 
+/// The file as JSON.
+pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Value, ArtifactError> {
+    serde_json::from_slice(bytes).map_err(|source| ArtifactError::Json { file: file.to_owned(), source })
+}
+
+/// The hashes of the files beside it; of none, when it is older than they are.
+pub(super) fn parts(file: &str, value: &Value) -> Result<Parts, ArtifactError> {
+    let keys = Keys::root(file, value)?;
+    if !keys.has(SHA256) {
+        return Ok(Parts::default());
+    }
+    let parts = Parts::deserialize(keys.required(SHA256)?);
+    Ok(parts.map_err(|error| keys.error(SHA256, error.to_string()))?)
+}
+
 /// Adds what the file says to a program read from its manifest.
-pub(super) fn apply(file: &str, bytes: &[u8], program: &mut Program) -> Result<(), ArtifactError> {
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
-    let keys = Keys::root(file, &value)?;
+pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<(), ArtifactError> {
+    let keys = Keys::root(file, value)?;
     let version = keys.number("version")?;
     if version != VERSION {
         let reason = format!("is {version}, this npukit reads {VERSION}; compile the model again");

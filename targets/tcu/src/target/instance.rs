@@ -7,10 +7,10 @@ use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, TargetError,
+    artifact_stem,
 };
 
 use super::program::TcuProgram;
-use crate::artifact::artifact_name;
 use crate::board;
 use crate::clock::ClockParams;
 use crate::codec::{decode_program_lenient, encode_program};
@@ -141,7 +141,7 @@ impl TcuInstance {
     }
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
-        let name = artifact_name(&options.model_name, &self.name);
+        let name = artifact_stem(&options.model_name, &self.name);
         let prepared = options.prepared;
         let minimise = Some(self.hardware());
         let mut lowering =

@@ -28,6 +28,15 @@ fn files_of(program: &Program) -> Files {
     write(program).unwrap().into_iter().map(|file| (file.name, file.bytes)).collect()
 }
 
+/// The same without the hashes, as files of earlier versions are: what is changed then is looked at.
+fn unchecked(mut files: Files) -> Files {
+    let sidecar = files.get_mut("net_pynqz1.npukit.json").unwrap();
+    let mut value: serde_json::Value = serde_json::from_slice(sidecar).unwrap();
+    assert!(value.as_object_mut().unwrap().remove("sha256").is_some());
+    *sidecar = serde_json::to_vec(&value).unwrap();
+    files
+}
+
 /// A program with something in every part.
 fn sample() -> Program {
     let config = Config::preset("pynqz1").unwrap();
@@ -169,9 +178,45 @@ fn errors_name_file_key_and_what_is_legal() {
     }
 }
 
+/// Files of two compilations that fit each other in every size.
+#[test]
+fn files_of_two_compilations_are_refused() {
+    let ours = files_of(&sample());
+    let constants = (0..24).map(|i| i * 11 + 5).collect();
+    let mut instructions = sample().instructions;
+    instructions.swap(0, 1);
+    let mut inputs = sample().inputs;
+    inputs[0].pieces[1].base += 64;
+    let theirs = files_of(&Program { constants, instructions, inputs, ..sample() });
+    for (file, bytes) in &theirs {
+        assert_ne!(ours[file], *bytes, "{file}");
+        let mut mixed = ours.clone();
+        mixed.insert(file.clone(), bytes.clone());
+        let error = read_from(&mixed, "net_pynqz1.tmodel").unwrap_err().to_string();
+        assert!(error.contains("the files are not of one compilation"), "{file}: {error}");
+        let named = if file.ends_with("npukit.json") { "net_pynqz1.tmodel" } else { file };
+        assert!(error.starts_with(&format!("`{named}` is not the file that")), "{file}: {error}");
+    }
+}
+
+/// Upstream's Python driver makes named tuples of its objects, and these take no other keys.
+/// Source: `drivers/tcu_pynq/model.py` of tensil-ai/tensil.
+#[test]
+fn the_manifest_has_the_keys_of_upstream_alone() {
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&files_of(&sample())["net_pynqz1.tmodel"]).unwrap();
+    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let all = ["arch", "consts", "inputs", "load_consts_to_local", "name", "outputs", "prog"];
+    let mut found = keys(&manifest);
+    found.sort();
+    assert_eq!(found, all);
+    assert_eq!(keys(&manifest["prog"]), ["file_name", "size"]);
+    assert_eq!(keys(&manifest["inputs"][0]).len(), 3);
+}
+
 #[test]
 fn unknown_keys_are_ignored() {
-    let mut files = files_of(&sample());
+    let mut files = unchecked(files_of(&sample()));
     let manifest = String::from_utf8(files["net_pynqz1.tmodel"].clone()).unwrap();
     let manifest = manifest.replacen("{\"name\"", "{\"later\":[1,{}],\"name\"", 1);
     files.insert("net_pynqz1.tmodel".into(), manifest.into_bytes());
@@ -269,8 +314,9 @@ proptest! {
 
     /// Truncated or changed in a byte: an error that names the file, or another program.
     #[test]
-    fn damage_never_panics((file, place, byte, cut) in damage()) {
-        let mut files = files_of(&sample());
+    fn damage_never_panics((file, place, byte, cut) in damage(), checked in any::<bool>()) {
+        let files = files_of(&sample());
+        let mut files = if checked { files } else { unchecked(files) };
         let bytes = files.get_mut(file).unwrap();
         let place = place % bytes.len();
         if cut { bytes.truncate(place) } else { bytes[place] = byte }
@@ -291,7 +337,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         file in prop::sample::select(vec!["net_pynqz1.tmodel", "net_pynqz1.tprog", "net_pynqz1.tdata"]),
     ) {
-        let mut files = files_of(&sample());
+        let mut files = unchecked(files_of(&sample()));
         files.insert(file.to_owned(), bytes);
         let _ = read_from(&files, "net_pynqz1.tmodel");
     }

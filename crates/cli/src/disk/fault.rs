@@ -1,0 +1,51 @@
+//! Faults on purpose, for tests: [`step`] is called before every operation on the file system that writes.
+//!
+//! `NPUKIT_FAULT=HOW@N` makes the N-th of them fail (`fail`), it and all later ones (`fails`), the process end there as
+//! if killed (`kill`), wait a while (`pause`), or write half of what it is given (`short`). Builds for debugging only.
+
+use std::io;
+
+/// What is to be done at an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The operation.
+    Go,
+    /// Half of it, for a write.
+    Short,
+}
+
+/// Release builds know no faults.
+#[cfg(not(debug_assertions))]
+pub fn step() -> io::Result<Step> {
+    Ok(Step::Go)
+}
+
+/// What `NPUKIT_FAULT` says of this operation.
+#[cfg(debug_assertions)]
+pub fn step() -> io::Result<Step> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static DONE: AtomicUsize = AtomicUsize::new(0);
+
+    let now = DONE.fetch_add(1, Ordering::Relaxed) + 1;
+    let Ok(fault) = std::env::var("NPUKIT_FAULT") else { return Ok(Step::Go) };
+    let Some((how, at)) = fault.split_once('@') else { return Ok(Step::Go) };
+    let Ok(at) = at.parse::<usize>() else { return Ok(Step::Go) };
+    match how {
+        "fail" if now == at => Err(io::ErrorKind::StorageFull.into()),
+        "fails" if now >= at => Err(io::ErrorKind::StorageFull.into()),
+        // Nothing is tidied up, as after SIGKILL.
+        "kill" if now == at => std::process::exit(KILLED),
+        "pause" if now == at => {
+            std::thread::sleep(std::time::Duration::from_millis(PAUSE_MS));
+            Ok(Step::Go)
+        }
+        "short" if now == at => Ok(Step::Short),
+        _ => Ok(Step::Go),
+    }
+}
+
+/// As shells report SIGKILL.
+#[cfg(debug_assertions)]
+const KILLED: i32 = 128 + 9;
+#[cfg(debug_assertions)]
+const PAUSE_MS: u64 = 400;

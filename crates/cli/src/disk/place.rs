@@ -1,0 +1,164 @@
+//! Where a path leads: [`Place`]; and whether two lead to the same file: [`Identity`].
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::failure::Failure;
+
+/// Links that are followed one after the other; more are a circle.
+const MOST_LINKS: usize = 40;
+
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// To a regular file, or to none yet, which a new file replaces. Links are followed.
+    File(PathBuf),
+    /// To a device, pipe or socket, or to an open file without a name: written through.
+    Through(PathBuf),
+}
+
+impl Place {
+    /// Where `path` leads. The folder of a new file is made, unless it is a link's.
+    ///
+    /// Errors: a folder, a circle of links, what the system says.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
+            Ok(found) if !found.is_file() => Ok(Self::Through(path.to_owned())),
+            Ok(_) => Ok(fs::canonicalize(path).map_or_else(|_| Self::Through(path.to_owned()), Self::File)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let end = end_of_links(path)?;
+                if end == path {
+                    fs::create_dir_all(folder(path))?;
+                }
+                Ok(Self::File(end))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The folder that a path is in.
+pub fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path that links lead to, whether there is something or not.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut end = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&end) {
+            Ok(next) => end = folder(&end).join(next),
+            Err(_) => return Ok(end),
+        }
+    }
+    Err(io::Error::other("it is a link in a circle of links"))
+}
+
+/// By what a regular file is known, whatever its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Device and number of a file.
+    #[cfg(unix)]
+    Node(u64, u64),
+    /// The whole path of a file, or of one that is not there yet.
+    Path(PathBuf),
+}
+
+impl Identity {
+    /// That of what `path` leads to; none of devices, folders and the like.
+    pub fn of(path: &Path) -> Option<Self> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_file() => Some(Self::of_file(path, &found)),
+            Ok(_) => None,
+            Err(_) => {
+                let end = end_of_links(path).ok()?;
+                let folder = folder(&end);
+                let whole = fs::canonicalize(folder).or_else(|_| std::path::absolute(folder)).ok()?;
+                Some(Self::Path(whole.join(end.file_name()?)))
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    fn of_file(_path: &Path, found: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self::Node(found.dev(), found.ino())
+    }
+
+    #[cfg(not(unix))]
+    fn of_file(path: &Path, _found: &fs::Metadata) -> Self {
+        Self::Path(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+    }
+}
+
+/// The files that this command has read: `npu` is one command.
+static READ: Mutex<Vec<(PathBuf, Identity)>> = Mutex::new(Vec::new());
+
+/// Remembers that the file at `path` is read.
+pub fn note_read(path: &Path) {
+    if let Some(identity) = Identity::of(path) {
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        if !read.iter().any(|(_, known)| *known == identity) {
+            read.push((path.to_owned(), identity));
+        }
+    }
+}
+
+/// Refuses outputs that lead to one file, or to one that this command has read.
+///
+/// Errors: [`Failure::SameOutput`], [`Failure::SameFile`].
+pub fn check_apart<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+    let text = |path: &Path| path.display().to_string();
+    let mut seen: Vec<(&Path, Identity)> = Vec::new();
+    let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in outputs {
+        let Some(identity) = Identity::of(path) else { continue };
+        if let Some((other, _)) = seen.iter().find(|(_, known)| *known == identity) {
+            return Err(Failure::SameOutput { path: text(path), other: text(other) });
+        }
+        if let Some((input, _)) = read.iter().find(|(_, known)| *known == identity) {
+            return Err(Failure::SameFile { path: text(path), input: text(input) });
+        }
+        seen.push((path, identity));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn new_files_are_known_by_their_whole_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| Identity::of(&folder.path().join(name));
+        assert_eq!(at("new"), at("./new"));
+        assert_ne!(at("new"), at("newer"));
+        assert_eq!(Identity::of(folder.path()), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_to_what_they_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "x").unwrap();
+        for (link, end) in [("link", "file"), ("dangling", "later"), ("first", "second"), ("second", "first")]
+        {
+            std::os::unix::fs::symlink(end, at(link)).unwrap();
+        }
+        fs::hard_link(at("file"), at("hard")).unwrap();
+        assert_eq!(Identity::of(&at("link")), Identity::of(&at("file")));
+        assert_eq!(Identity::of(&at("hard")), Identity::of(&at("file")));
+        assert_eq!(Identity::of(&at("dangling")), Identity::of(&at("later")));
+        let real = fs::canonicalize(at("file")).unwrap();
+        assert_eq!(Place::of(&at("link")).unwrap(), Place::File(real));
+        assert_eq!(Place::of(&at("dangling")).unwrap(), Place::File(at("later")));
+        assert!(Place::of(&at("first")).is_err() && Place::of(folder.path()).is_err());
+        assert_eq!(Place::of(Path::new("/dev/null")).unwrap(), Place::Through("/dev/null".into()));
+    }
+}

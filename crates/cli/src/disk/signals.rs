@@ -1,0 +1,81 @@
+//! Temporary files go when a signal ends the process: [`begin`] before one is made, [`live`] knows them.
+//!
+//! A signal waits for the renaming of a set, [`swapping`], which is short: it never ends halfway.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static LIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static SWAPPING: Mutex<()> = Mutex::new(());
+
+/// The temporary files there are.
+pub fn live() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    // A set of paths is whole at any time.
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps signals waiting while it is held.
+pub fn swapping() -> MutexGuard<'static, ()> {
+    SWAPPING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Listens to signals from now on.
+#[cfg(unix)]
+pub fn begin() -> std::io::Result<()> {
+    static BEGUN: Mutex<bool> = Mutex::new(false);
+    let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*begun {
+        unix::listen()?;
+        *begun = true;
+    }
+    Ok(())
+}
+
+/// Files of an ended process go at the next write here.
+#[cfg(not(unix))]
+pub fn begin() -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs;
+    use std::io;
+    use std::thread;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    use super::{live, swapping};
+
+    /// A file that becomes too long is an error of the write, once somebody takes the signal.
+    pub(super) fn listen() -> io::Result<()> {
+        let ignored = ignored();
+        let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter();
+        let taken = ends.filter(|signal| ignored & (1 << (signal - 1)) == 0).chain([SIGXFSZ]);
+        let mut signals = Signals::new(taken)?;
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            signals.forever().filter(|signal| *signal != SIGXFSZ).for_each(end);
+        })?;
+        Ok(())
+    }
+
+    /// Removes all temporary files, and ends as the signal does.
+    fn end(signal: i32) {
+        let _swapping = swapping();
+        for path in live().iter() {
+            // What is gone already is well.
+            let _ = fs::remove_file(path);
+        }
+        let _ = emulate_default_handler(signal);
+    }
+
+    /// The signals that this process is to ignore, as under `nohup`: bit N - 1 is signal N.
+    fn ignored() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    }
+}

@@ -1,0 +1,112 @@
+//! [`swap`]: a set of files takes its places as one.
+//!
+//! What was there is kept under other names, an [`Undo`] is written, the files are renamed, the undo is removed: then
+//! the new set counts. Who fails on the way undoes it; for who is killed on the way the next `npu` does that.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::fault::step;
+use super::folder::Folder;
+use super::place::folder;
+use super::signals;
+use super::temporary::Temporary;
+use super::undo::Undo;
+
+/// A file and its place.
+pub type Move = (Temporary, PathBuf);
+
+/// Why a set did not take its places.
+#[derive(Debug)]
+pub struct SwapError {
+    /// The place at which it failed.
+    pub place: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+    /// Places that could not be put back: the new file is there, or may be.
+    pub new: Vec<PathBuf>,
+}
+
+/// Renames all files in order. Sets in several folders are one for each folder if this process is killed.
+pub fn swap(moves: Vec<Move>) -> Result<(), SwapError> {
+    let folders: BTreeMap<PathBuf, PathBuf> = moves
+        .iter()
+        .map(|(_, place)| (fs::canonicalize(folder(place)).unwrap_or_default(), folder(place).to_owned()))
+        .collect();
+    if let [_] = &moves[..] {
+        folders.values().for_each(|folder| Folder::tidy(folder));
+        let _swapping = signals::swapping();
+        return rename(moves);
+    }
+    // All in one order: nobody waits for somebody who waits.
+    let lock = |folder: &PathBuf| Folder::lock(folder).map_err(|source| failed(folder, source));
+    let _locks = folders.values().map(lock).collect::<Result<Vec<_>, _>>()?;
+    let _swapping = signals::swapping();
+    let mut undos = Undos::default();
+    undos.keep(&moves).or_else(|error| undos.undo(error))?;
+    rename(moves).and_then(|()| undos.remove()).or_else(|error| undos.undo(error))?;
+    undos.all.values().for_each(Undo::forget);
+    Ok(())
+}
+
+fn failed(place: &Path, source: io::Error) -> SwapError {
+    SwapError { place: place.to_owned(), source, new: Vec::new() }
+}
+
+fn rename(moves: Vec<Move>) -> Result<(), SwapError> {
+    let folders: Vec<PathBuf> = moves.iter().map(|(_, place)| folder(place).to_owned()).collect();
+    for (file, place) in moves {
+        file.rename(&place).map_err(|(_, source)| failed(&place, source))?;
+    }
+    folders.iter().for_each(|folder| sync(folder));
+    Ok(())
+}
+
+/// Asks the disk for the folder's names; not every system does that.
+fn sync(folder: &Path) {
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+/// What there is to undo, by folder, and the files that say so.
+#[derive(Default)]
+struct Undos {
+    all: BTreeMap<PathBuf, Undo>,
+    written: Vec<PathBuf>,
+}
+
+impl Undos {
+    /// Keeps what is at all places.
+    fn keep(&mut self, moves: &[Move]) -> Result<(), SwapError> {
+        for (file, place) in moves {
+            let folder = folder(place);
+            let undo = self.all.entry(folder.to_owned()).or_insert_with(|| Undo::new(folder));
+            undo.keep(place, file).map_err(|source| failed(place, source))?;
+        }
+        for (folder, undo) in &self.all {
+            self.written.push(undo.write().map_err(|source| failed(folder, source))?);
+            sync(folder);
+        }
+        Ok(())
+    }
+
+    /// From here on nothing is undone.
+    fn remove(&mut self) -> Result<(), SwapError> {
+        while let Some(path) = self.written.last() {
+            step().and_then(|_| fs::remove_file(path)).map_err(|source| failed(path, source))?;
+            self.written.pop();
+        }
+        Ok(())
+    }
+
+    /// Puts everything back, and gives the error with what could not be.
+    fn undo(&mut self, error: SwapError) -> Result<(), SwapError> {
+        let new: Vec<PathBuf> = self.all.values().filter_map(|undo| undo.apply().err()).flatten().collect();
+        if new.is_empty() {
+            // Undoing again does nothing.
+            self.written.iter().for_each(|path| drop(fs::remove_file(path)));
+        }
+        Err(SwapError { new, ..error })
+    }
+}

@@ -1,0 +1,149 @@
+//! [`Undo`]: how a folder becomes again what it was before a set of files was renamed into it. It lies in the folder as
+//! a file while that is done, so that another process can do it when this one is killed.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::fault::step;
+use super::temporary::Temporary;
+
+/// What names of such files end in.
+pub const ENDING: &str = ".undo";
+/// What names of kept files end in.
+const KEPT: &str = ".old";
+/// More bytes are no such file.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The places of a set in one folder, and what was there.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Undo {
+    #[serde(skip)]
+    folder: PathBuf,
+    entries: Vec<Entry>,
+}
+
+/// A place: names of files in the folder.
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    place: String,
+    /// What was there, under another name; none when nothing was.
+    kept: Option<String>,
+}
+
+impl Undo {
+    /// Nothing yet, in `folder`.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), entries: Vec::new() }
+    }
+
+    /// Keeps what is at `place`, which `new` is to take.
+    pub fn keep(&mut self, place: &Path, new: &Temporary) -> io::Result<()> {
+        let mut kept = None;
+        if fs::symlink_metadata(place).is_ok() {
+            let name = format!("{}{KEPT}", name(new.path())?);
+            kept = Some(name.clone());
+            self.entries.push(Entry { place: self::name(place)?, kept });
+            return copy(place, &self.folder.join(name));
+        }
+        self.entries.push(Entry { place: name(place)?, kept });
+        Ok(())
+    }
+
+    /// Puts it into the folder as a file; gives the path.
+    pub fn write(&self) -> io::Result<PathBuf> {
+        let mut file = Temporary::new(&self.folder)?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        file.sync()?;
+        let path = self.folder.join(format!("{}{ENDING}", name(file.path())?));
+        file.rename(&path).map_err(|(_, error)| error)?;
+        Ok(path)
+    }
+
+    /// The one at `path`; none when it is of another user or is none.
+    pub fn read(path: &Path) -> Option<Self> {
+        let found = fs::symlink_metadata(path).ok()?;
+        if !is_mine(path, &found) || found.len() > MOST_BYTES {
+            return None;
+        }
+        let read: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        let plain = |name: &String| Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
+        let names = read.entries.iter().flat_map(|entry| std::iter::once(&entry.place).chain(&entry.kept));
+        if !names.into_iter().all(plain) {
+            return None;
+        }
+        Some(Self { folder: super::place::folder(path).to_owned(), ..read })
+    }
+
+    /// Names of the kept files.
+    pub fn backups(&self) -> impl Iterator<Item = String> {
+        self.entries.iter().filter_map(|entry| entry.kept.clone())
+    }
+
+    /// Puts everything back; what was put back before stays.
+    ///
+    /// Errors: the places that could not be put back, all others were.
+    pub fn apply(&self) -> Result<(), Vec<PathBuf>> {
+        let failed = |entry: &&Entry| self.put_back(entry).is_err();
+        let failed: Vec<PathBuf> =
+            self.entries.iter().filter(failed).map(|entry| self.folder.join(&entry.place)).collect();
+        if failed.is_empty() { Ok(()) } else { Err(failed) }
+    }
+
+    fn put_back(&self, entry: &Entry) -> io::Result<()> {
+        step()?;
+        let place = self.folder.join(&entry.place);
+        let Some(kept) = &entry.kept else { return absent(fs::remove_file(place)) };
+        let kept = self.folder.join(kept);
+        absent(fs::rename(&kept, place))?;
+        // Renaming does nothing when both are one file still.
+        absent(fs::remove_file(kept))
+    }
+
+    /// Removes the kept files: what was is no more.
+    pub fn forget(&self) {
+        for name in self.backups() {
+            // The next write here removes what stays.
+            let _ = fs::remove_file(self.folder.join(name));
+        }
+    }
+}
+
+/// What is not there need not be moved.
+fn absent(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// A second name for a file, or its content where there are no second names.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    step()?;
+    fs::hard_link(from, to).or_else(|_| {
+        let copied = fs::copy(from, to).and_then(|_| fs::File::open(to)?.sync_all());
+        // A part must never be put back.
+        copied.inspect_err(|_| drop(fs::remove_file(to)))
+    })
+}
+
+fn name(path: &Path) -> io::Result<String> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let unfit = || io::Error::new(io::ErrorKind::InvalidInput, "the names of a set of files are UTF-8 text");
+    name.map(str::to_owned).ok_or_else(unfit)
+}
+
+/// Whether a file is of who runs this: others could have us move files that are not theirs.
+#[cfg(unix)]
+fn is_mine(path: &Path, found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let mine = tempfile::tempfile_in(super::place::folder(path)).and_then(|file| file.metadata());
+    found.is_file() && mine.is_ok_and(|mine| mine.uid() == found.uid())
+}
+
+#[cfg(not(unix))]
+fn is_mine(_path: &Path, found: &fs::Metadata) -> bool {
+    found.is_file()
+}
