@@ -125,3 +125,34 @@ fn conditions_say_fields_and_name_only_such() {
     assert_eq!((label.reserved_operand.as_deref(), label.patterns.len()), (Some("rsv"), 1));
     assert_eq!(table(vec![label]).check()[0].to_string(), unknown);
 }
+
+/// The limits of a row that `values` of its fields `f`, `g` and `mode` break, as they are told.
+fn broken(when: When, values: [u64; 3]) -> Vec<String> {
+    let kind = || FieldKind::up_to(15, Radix::Decimal);
+    let modes = FieldKind::choice(["off", "on"]);
+    let row = row("a", 0, 1).with_field("f", BitRange::new(4, 4), kind(), "");
+    let row = row.with_field("g", BitRange::new(8, 4), kind(), "").with_field(
+        "mode",
+        BitRange::new(12, 1),
+        modes,
+        "",
+    );
+    let row = row.with_limit_when(&["f"], 3, vec![when]).with_limit(&["f", "g"], 20);
+    row.beyond_limits(&values).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_limit_holds_where_its_condition_does_and_says_so() {
+    let mode = || "mode".to_owned();
+    let product = "f * g of a is 21: the product is at most 20";
+    for (when, holds, fails, words) in [
+        (When::Is(mode(), 1), [4, 2, 1], [4, 2, 0], "`mode` is on"),
+        (When::OneOf(mode(), vec![0, 1]), [4, 2, 0], [4, 2, 2], "`mode` is off or on"),
+        (When::OneOf("g".into(), vec![2, 5]), [4, 5, 0], [4, 3, 0], "`g` is 2 or 5"),
+        (When::Same("g".into(), mode()), [4, 1, 1], [4, 0, 1], "`g` is `mode`"),
+    ] {
+        assert_eq!(broken(when.clone(), holds), [format!("f of a is 4: it is at most 3, where {words}")]);
+        assert_eq!(broken(when, fails), [""; 0]);
+    }
+    assert_eq!(broken(When::Is(mode(), 1), [3, 7, 1]), [product]);
+}
