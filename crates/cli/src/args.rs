@@ -122,8 +122,9 @@ pub struct CalibrationArgs {
     /// When to scale
     #[arg(long, value_enum, default_value_t)]
     pub rescale: Rescale,
-    /// How a target that takes integers only chooses their scales: `least-squares` (the default; least
-    /// error of each tensor), `min-max` (nothing saturates) or `percentile=99.9` (so much does not)
+    /// How a target that takes integers only chooses their scales: `min-max` (nothing saturates on the inputs of
+    /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not
+    /// saturate). Without it `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`
     #[arg(long, value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
 }

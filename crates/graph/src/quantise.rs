@@ -39,7 +39,7 @@ pub use lift::lift;
 pub use measure::{Loss, Losses};
 use sharing::Sharing;
 pub use sharing::shown;
-pub use simulate::simulate;
+pub use simulate::{Simulation, simulate};
 pub use stated::{Restated, is_settled, restated, stated_fractions};
 
 /// What a tensor is for; widths differ by it.

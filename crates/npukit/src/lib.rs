@@ -37,7 +37,9 @@ pub use targets::{default_target, resolve, target, targets};
 /// What reports are made of.
 pub mod report {
     pub use crate::finite::NonFinite;
-    pub use crate::quantise::{QuantisedTensor, Report as QuantisationReport};
+    pub use crate::quantise::{
+        Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport,
+    };
     pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
     pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use crate::underflow::{Report as UnderflowReport, Used};

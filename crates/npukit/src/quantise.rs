@@ -3,6 +3,10 @@
 //! A [`Job`] evaluates samples in float and chooses fraction lengths for the values of the graph that the
 //! instance lowers. Without samples it makes up some, and says so.
 
+mod choice;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use npukit_graph::quantise::{
     Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise, restated, shown,
     stated_fractions,
@@ -12,6 +16,7 @@ use npukit_numeric::Tensor;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::Progress;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::verbs::run::tensors;
@@ -43,11 +48,18 @@ pub struct QuantisedTensor {
     pub signal_to_noise_db: Option<f64>,
 }
 
+pub use choice::Candidate;
+
 /// What came of a quantisation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// How fraction lengths were chosen, as on the command line.
     pub method: String,
+    /// Why that method.
+    pub reason: String,
+    /// The methods that were tried, when nobody named one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<Candidate>,
     /// Samples looked at.
     pub samples: usize,
     /// Whether the samples were made up, because none were given.
@@ -84,9 +96,25 @@ pub(crate) struct Job<'a> {
     /// The graph that the instance lowers.
     pub graph: &'a Graph,
     pub scheme: &'a Scheme,
-    pub method: Method,
+    /// How; by the outputs on the samples when nobody says it.
+    pub method: Option<Method>,
     /// Typical inputs; empty when nobody gives any.
     pub samples: &'a [Sample],
+    /// Is told the evaluations of samples done, and how many there are.
+    pub progress: &'a Progress<'a>,
+}
+
+/// Counts evaluations of samples.
+struct Evaluations<'a> {
+    progress: &'a Progress<'a>,
+    done: AtomicUsize,
+    total: usize,
+}
+
+impl Evaluations<'_> {
+    fn one_more(&self) {
+        (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.total);
+    }
 }
 
 impl Job<'_> {
@@ -95,19 +123,33 @@ impl Job<'_> {
         let made_up = self.samples.is_empty();
         let stand_ins = if made_up { stand_ins(self.graph) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { self.samples };
-        let seen = observe(self.graph, samples, || Distributions::new(self.graph))?;
+        let tried = self.method.is_none() && !made_up;
+        let total = samples.len() * if tried { 3 + choice::METHODS.len() } else { 2 };
+        let evaluations = Evaluations { progress: self.progress, done: AtomicUsize::new(0), total };
+        let count = || evaluations.one_more();
+        let seen = observe_counted(self.graph, samples, || Distributions::new(self.graph), &count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
         let seen = seen.with_headroom(headroom);
         let stated = stated_fractions(self.graph, self.scheme);
-        let found = quantise(self.graph, &seen, self.scheme, self.method, &stated);
-        let mut losses = observe(self.graph, samples, || Losses::of(self.graph, &found))?;
+        let by = |method| quantise(self.graph, &seen, self.scheme, method, &stated);
+        let choice::Choice { method, found, reason, candidates } = match self.method {
+            Some(method) => choice::Choice::given(method, by(method)),
+            // Outputs for made-up inputs tell nothing.
+            None if made_up => choice::Choice::given(Method::MinMax, by(Method::MinMax)),
+            None => choice::Choice::by_outputs(self.graph, samples, by, &count)?,
+        };
+        let empty = || Losses::of(self.graph, &found);
+        let mut losses = observe_counted(self.graph, samples, empty, &count)?;
+        (self.progress)(total, total);
         losses.note_constants(self.graph, &found);
         let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
         let unfounded = made_up && !is_settled(self.graph, &stated);
         let mut warnings = Vec::from_iter(unfounded.then(|| made_up_warning(samples.len(), headroom)));
         warnings.extend(restated(self.graph, &found).iter().map(ToString::to_string));
         let report = Report {
-            method: method_name(self.method),
+            method: method_name(method),
+            reason,
+            candidates,
             samples: samples.len(),
             made_up,
             tensors: tensors.collect(),
@@ -145,10 +187,21 @@ pub(crate) fn observe<S: Statistic + Send + Sync>(
     samples: &[Sample],
     empty: impl Fn() -> Observations<S> + Sync + Send,
 ) -> Result<Observations<S>, Error> {
+    observe_counted(graph, samples, empty, &|| ())
+}
+
+/// As [`observe`]; `done` is called after each sample.
+fn observe_counted<S: Statistic + Send + Sync>(
+    graph: &Graph,
+    samples: &[Sample],
+    empty: impl Fn() -> Observations<S> + Sync + Send,
+    done: &(dyn Fn() + Sync),
+) -> Result<Observations<S>, Error> {
     let one = |sample: &Sample| -> Result<Observations<S>, Error> {
         let inputs: Vec<Tensor> = tensors(graph, sample)?;
         let mut found = empty();
         found.observe(graph, &inputs)?;
+        done();
         Ok(found)
     };
     let mut all = empty();

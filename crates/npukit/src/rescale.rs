@@ -51,7 +51,7 @@ pub struct Calibration {
     pub inputs: Vec<InputFile>,
     /// Whether to rescale.
     pub mode: Mode,
-    /// How to quantise, for targets that take integers only; least squares when not given.
+    /// How to quantise, for targets that take integers only; the nearest to float on the samples when not given.
     pub method: Option<Method>,
 }
 

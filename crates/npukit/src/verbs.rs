@@ -21,7 +21,6 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
 use npukit_target::{CompileOptions, Compiled, Instance};
 
-use crate::Context;
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample};
 use crate::model::{self, Model, ModelOptions};
@@ -29,6 +28,7 @@ use crate::quantise::{self, Job};
 use crate::remarks::Remarks;
 use crate::rescale::{self, Calibration, Chosen, Exponents, Mode, Trial};
 use crate::targets::{artifact_target, resolve};
+use crate::{Context, Progress};
 
 pub use crate::comparison::Comparison;
 pub use crate::samples::OutputReport;
@@ -140,7 +140,7 @@ impl Source {
         } else {
             Vec::new()
         };
-        origin.quantise(self.calibration.method.unwrap_or_default(), &samples)?;
+        origin.quantise(self.calibration.method, &samples, context.progress)?;
         Ok(origin)
     }
 
@@ -225,10 +225,16 @@ impl Origin {
     }
 
     /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
-    pub(crate) fn quantise(&mut self, method: Method, samples: &[Sample]) -> Result<(), Error> {
+    /// Without a method it is the one that is nearest to float on the samples.
+    pub(crate) fn quantise(
+        &mut self,
+        method: Option<Method>,
+        samples: &[Sample],
+        progress: &Progress<'_>,
+    ) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.instance.prepare(&self.model.simplified, &self.options)?;
-        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples };
+        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples, progress };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
         self.quantisation = Some(report);

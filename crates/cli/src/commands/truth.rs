@@ -55,7 +55,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
     let Some(report) = report else { return String::new() };
     let samples = if report.made_up { "made up" } else { "given" };
     let lines = facts([
-        ("quantisation", report.method.clone()),
+        ("quantisation", format!("{}: {}", report.method, report.reason)),
         ("calibration samples", format!("{} ({samples})", report.samples)),
     ]);
     let row = |tensor: &QuantisedTensor| {

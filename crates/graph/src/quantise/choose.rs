@@ -4,14 +4,13 @@ use super::distribution::Distribution;
 use super::{Kind, Scheme};
 
 /// How a fraction length is chosen. All of them take the largest one with which what counts fits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
     /// Everything that was seen fits.
     MinMax,
     /// So much of each tensor fits, in percent.
     Percentile(f64),
     /// What makes the sum of the squared errors of rounding and saturation least.
-    #[default]
     LeastSquares,
 }
 

@@ -1,4 +1,4 @@
-//! [`simulate`]: the network with its tensors rounded to their integers.
+//! [`Simulation`]: the network with its tensors rounded to their integers.
 
 use std::sync::Arc;
 
@@ -8,9 +8,45 @@ use super::Quantisation;
 use crate::eval::{EvalError, evaluate_changing};
 use crate::ir::{Graph, ValueId};
 
-/// The outputs of `graph` when constants, inputs and every result are rounded as `quantisation` says.
+/// A network whose constants, inputs and results are rounded as a quantisation says.
 ///
 /// Sums of products are taken in `f32` and rounded once, where a machine may round and saturate on the way.
+#[derive(Debug)]
+pub struct Simulation<'a> {
+    /// With its constants rounded.
+    held: Graph,
+    quantisation: &'a Quantisation,
+}
+
+impl<'a> Simulation<'a> {
+    /// `graph` as `quantisation` holds it.
+    pub fn new(graph: &Graph, quantisation: &'a Quantisation) -> Self {
+        let mut held = graph.clone();
+        for (index, value) in held.values.iter_mut().enumerate() {
+            if let Some(constant) = &mut value.constant {
+                hold(quantisation, ValueId(index as u32), constant);
+            }
+        }
+        Self { held, quantisation }
+    }
+
+    /// The outputs for a sample.
+    ///
+    /// Errors: those of [`evaluate`](crate::evaluate).
+    pub fn outputs(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+        let input = |(&id, tensor): (&ValueId, &Tensor)| {
+            let mut tensor = Arc::new(tensor.clone());
+            hold(self.quantisation, id, &mut tensor);
+            Arc::unwrap_or_clone(tensor)
+        };
+        let inputs: Vec<Tensor> = self.held.inputs.iter().zip(inputs).map(input).collect();
+        evaluate_changing(&self.held, &inputs, |node, results| {
+            node.outputs.iter().zip(results).for_each(|(&id, result)| hold(self.quantisation, id, result));
+        })
+    }
+}
+
+/// The outputs of `graph` for one sample when it is held as `quantisation` says: a [`Simulation`] for one run.
 ///
 /// Errors: those of [`evaluate`](crate::evaluate).
 pub fn simulate(
@@ -18,21 +54,7 @@ pub fn simulate(
     quantisation: &Quantisation,
     inputs: &[Tensor],
 ) -> Result<Vec<Tensor>, EvalError> {
-    let mut held = graph.clone();
-    for (index, value) in held.values.iter_mut().enumerate() {
-        if let Some(constant) = &mut value.constant {
-            hold(quantisation, ValueId(index as u32), constant);
-        }
-    }
-    let input = |(&id, tensor): (&ValueId, &Tensor)| {
-        let mut tensor = Arc::new(tensor.clone());
-        hold(quantisation, id, &mut tensor);
-        Arc::unwrap_or_clone(tensor)
-    };
-    let inputs: Vec<Tensor> = graph.inputs.iter().zip(inputs).map(input).collect();
-    evaluate_changing(&held, &inputs, |node, results| {
-        node.outputs.iter().zip(results).for_each(|(&id, result)| hold(quantisation, id, result));
-    })
+    Simulation::new(graph, quantisation).outputs(inputs)
 }
 
 /// Rounds the elements to what the value's integers stand for.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use npukit_graph::quantise::Method;
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
 use npukit_target::{Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions};
@@ -102,7 +101,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let model = network(&*instance, context)?;
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
-    origin.quantise(Method::default(), &calibration)?;
+    origin.quantise(None, &calibration, context.progress)?;
     let compiled = origin.compile()?;
     let warnings = origin.instance.warnings();
     let Origin { model, quantisation, .. } = origin;
