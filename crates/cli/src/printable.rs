@@ -2,10 +2,15 @@
 
 use std::borrow::Cow;
 
-/// The text with control characters escaped, but for line ends and tabs, as `\u{1b}`; so are characters that change the
-/// order in which others are shown.
+/// The text with control characters escaped, but for line ends (`\n` or `\r\n`) and tabs, as `\u{1b}`; so are characters
+/// that change the order in which others are shown.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| matches!(c, '\n' | '\t'))
+    let is_kept = |c| matches!(c, '\n' | '\t');
+    if !text.contains("\r\n") {
+        return escaped(text, is_kept);
+    }
+    let lines: Vec<Cow<'_, str>> = text.split("\r\n").map(|line| escaped(line, is_kept)).collect();
+    Cow::Owned(lines.join("\r\n"))
 }
 
 /// The same for a text that is to stay on its line.
@@ -37,6 +42,7 @@ mod tests {
     #[test]
     fn no_control_character_is_left() {
         assert_eq!(printable("a\u{1b}[2J\u{9b}\r\u{202e}b\n\tc"), "a\\u{1b}[2J\\u{9b}\\r\\u{202e}b\n\tc");
+        assert_eq!(printable("a\r\n\u{1b}\rb\r\n"), "a\r\n\\u{1b}\\rb\r\n");
         assert_eq!(on_a_line("a\nb"), "a\\nb");
         assert!(matches!(printable("plain, \u{e9}\n"), Cow::Borrowed(_)));
     }

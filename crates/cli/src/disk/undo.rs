@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::fault::step;
+use super::place::Identity;
 use super::temporary::Temporary;
 
 /// What names of such files end in.
@@ -93,12 +94,16 @@ impl Undo {
     }
 
     fn put_back(&self, entry: &Entry) -> io::Result<()> {
-        step()?;
         let place = self.folder.join(&entry.place);
-        let Some(kept) = &entry.kept else { return absent(fs::remove_file(place)) };
+        let Some(kept) = &entry.kept else {
+            return if is_there(&place) { remove(&place) } else { Ok(()) };
+        };
         let kept = self.folder.join(kept);
-        absent(fs::rename(&kept, place))?;
-        // Renaming does nothing when both are one file still.
+        // Both are one file as long as nothing has taken its place.
+        if is_there(&kept) && Identity::of(&kept) != Identity::of(&place) {
+            step()?;
+            fs::rename(&kept, place)?;
+        }
         absent(fs::remove_file(kept))
     }
 
@@ -109,6 +114,15 @@ impl Undo {
             let _ = fs::remove_file(self.folder.join(name));
         }
     }
+}
+
+fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    step()?;
+    fs::remove_file(path)
 }
 
 /// What is not there need not be moved.

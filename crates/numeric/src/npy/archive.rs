@@ -69,12 +69,13 @@ const MOST_NAME: usize = 4096;
 fn safe_name(name: &str) -> String {
     let plain = |c: char| if c.is_control() || c == '\\' || is_format(c) { '_' } else { c };
     let name: String = name.chars().map(plain).collect();
-    let part = |part: &str| match part {
-        "" => "_".to_owned(),
+    let part = |(place, part): (usize, &str)| match part {
+        // A path that begins with a slash begins at the root; within a path, two are as good as one.
+        "" if place == 0 => "_".to_owned(),
         "." | ".." => "_".repeat(part.len()),
         _ => cut(part, MOST_PART).to_owned(),
     };
-    let safe = name.split('/').map(part).collect::<Vec<_>>().join("/");
+    let safe = name.split('/').enumerate().map(part).collect::<Vec<_>>().join("/");
     cut(&safe, MOST_NAME).trim_end_matches('/').to_owned()
 }
 
@@ -130,6 +131,6 @@ mod tests {
         }
         let distinct: HashSet<&String> = members.iter().collect();
         assert_eq!(distinct.len(), names.len(), "{members:?}");
-        assert_eq!(member_names(["model/y:0", "\u{e9}"]), ["model/y:0", "\u{e9}"]);
+        assert_eq!(member_names(["model/y:0", "\u{e9}", "a//b"]), ["model/y:0", "\u{e9}", "a//b"]);
     }
 }

@@ -59,9 +59,12 @@ fn walk(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// Letters by which a misspelt name is longer or shorter at the most: beyond that it is another name.
+const SLIPS: usize = 2;
+
 fn almost(name: &str, known: &[&str]) -> Option<String> {
-    let meant =
-        closest(name, known.iter().copied()).filter(|meant| *meant != name && !known.contains(&name))?;
+    let near = known.iter().copied().filter(|key| key.len().abs_diff(name.len()) <= SLIPS);
+    let meant = closest(name, near).filter(|_| !known.contains(&name))?;
     Some(format!("`{name}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps"))
 }
 

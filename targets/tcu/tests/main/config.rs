@@ -45,12 +45,12 @@ fn files_are_written_as_upstream_orders_them() {
 }
 
 #[test]
-fn old_files_and_strange_keys_are_read() {
+fn old_files_are_read_and_strange_keys_warned_of() {
     let short = PYNQZ1.replace("\"number_of_threads\": 1,", "\"colour\": [1, {}],");
     let short = short.replace(",\n  \"thread_queue_depth\": 8", "");
     let (config, warnings) = Config::from_json(&short).unwrap();
     assert_eq!(config, Config::preset("pynqz1").unwrap());
-    assert_eq!(warnings, []);
+    assert_eq!(warnings, [ConfigWarning::UnknownKey { key: "colour".to_owned() }]);
 }
 
 #[test]
