@@ -15,7 +15,7 @@ pub struct Part {
     pub file_bytes: u64,
 }
 
-/// As [`ReadFile`], the bytes in a range alone.
+/// The bytes in a range of a file beside the model.
 pub type ReadRange<'a> = dyn Fn(&str, Range<u64>) -> Result<Part, String> + 'a;
 
 /// The path in plain names joined by `/`; `None` when it is absolute, empty or leaves the folder.

@@ -9,7 +9,7 @@
 //! 2. a write, an overwriting write and an addition to one address: the first gives up the lock of the second,
 //!    the addition reads what the first has left, and the second is lost.
 //!
-//! Whether a write is lost depends on when it happens. [`crate::clock`] knows, and [`Losing`] computes what hardware
+//! Whether a write is lost depends on when it happens. [`crate::clock`] knows, and `Losing` computes what hardware
 //! does. [`Pending`] knows which writes can be on their way whatever the time, from the order of the commands alone;
 //! the compiler and [`mod@crate::validate`] go by it. Source: measurements of both released designs
 //! (`rtl_hazards*.json`), and the published hardware description.
