@@ -17,27 +17,31 @@ const AHEAD: usize = 16;
 ///
 /// The cheapest by `meter`, which has run what is before; without it, the fewest instructions.
 pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> Vec<Op> {
-    let mut pending = pending.clone();
-    let mut meter = meter.cloned();
-    let (mut from, mut timed) = (0, 0);
-    while let Some((hazard, behind_first)) = next_hazard(&ops, from, &mut pending) {
-        let first = behind_first;
+    let (mut pending, mut meter) = (pending.clone(), meter.cloned());
+    // What is done, and the rest backwards: a repair is made at its end, however long it is.
+    let mut done = Vec::with_capacity(ops.len());
+    ops.reverse();
+    while let Some((hazard, behind_first)) = next_hazard(&ops, &mut pending) {
+        let passed = ops.split_off(ops.len() - behind_first);
         if let Some(meter) = &mut meter {
-            ops[timed..first].iter().for_each(|op| meter.push(op));
+            passed.iter().rev().for_each(|op| meter.push(op));
         }
-        let end = ops.len().min(hazard.second + AHEAD);
-        let repaired = repair(&ops[first..end], hazard.second - first, hazard, &pending, meter.as_ref());
-        ops.splice(first..end, repaired);
-        (from, timed) = (first, first);
+        done.extend(passed.into_iter().rev());
+        let second = hazard.second - behind_first;
+        let mut looked_at = ops.split_off(ops.len().saturating_sub(second + AHEAD));
+        looked_at.reverse();
+        let repaired = repair(&looked_at, second, hazard, &pending, meter.as_ref());
+        ops.extend(repaired.into_iter().rev());
     }
-    ops
+    done.extend(ops.into_iter().rev());
+    done
 }
 
-/// The next hazard from instruction `from` on, with `pending` as it is there, and the instruction behind its first
-/// one; leaves `pending` as it is there. The first instruction is `from` itself when the write is older.
-fn next_hazard(ops: &[Op], from: usize, pending: &mut Pending) -> Option<(Hazard, usize)> {
-    let (mut state, mut behind_writer) = (pending.clone(), from);
-    for (i, op) in ops.iter().enumerate().skip(from) {
+/// The next hazard of instructions that are given backwards, with `pending` as it is before them, and how many of
+/// them are up to its first one; leaves `pending` as it is there. None are when the write is older.
+fn next_hazard(backwards: &[Op], pending: &mut Pending) -> Option<(Hazard, usize)> {
+    let (mut state, mut behind_writer) = (pending.clone(), 0);
+    for (i, op) in backwards.iter().rev().enumerate() {
         if let Some(hazard) = state.follow(i, op) {
             return Some((hazard, behind_writer));
         }
