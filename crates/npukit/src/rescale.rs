@@ -148,12 +148,10 @@ pub struct Report {
 const MARGINS: [f64; 8] = [1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
 /// The next margin for a filled program that saturates.
 const WIDER: f64 = 4.0;
-/// Programs that are tried at most: so that everything fits, unless rescaling was asked for whatever it takes, and so
-/// that what is small takes more bits.
-const MOST_FITTED: usize = 5;
+/// Programs that are tried at most so that what is small takes more bits.
 const MOST_FILLED: usize = 3;
 /// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
-const STAGES: usize = 4 + MOST_FITTED + MOST_FILLED;
+const STAGES: usize = 4 + MARGINS.len() + MOST_FILLED;
 
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
@@ -341,8 +339,7 @@ impl<'a> Search<'a> {
             |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).unfit();
         let poor =
             |best: &Option<Candidate>| best.as_ref().map_or(before, |best| &best.outcome.measured).is_poor();
-        let most = if mode == Mode::Always { MARGINS.len() } else { MOST_FITTED };
-        for (place, &margin) in MARGINS.iter().enumerate().take(most) {
+        for (place, &margin) in MARGINS.iter().enumerate() {
             let last = place.checked_sub(1).map(|place| MARGINS[place]);
             let got_better = best.as_ref().is_some_and(|best| Some(best.plan.margin) == last);
             if unfit(best) == 0 && !got_better && (best.is_some() || mode == Mode::Auto) {
