@@ -11,6 +11,7 @@ pub enum Step {
     /// The operation.
     Go,
     /// Half of it, for a write.
+    #[cfg_attr(not(debug_assertions), expect(dead_code, reason = "release builds know no faults"))]
     Short,
 }
 
