@@ -89,6 +89,20 @@ impl Saturations {
 mod tests {
     use super::*;
 
+    #[test]
+    fn counts_add_up() {
+        let mut one = Saturations::default();
+        one.overflow.note(3);
+        one.underflow.note(10);
+        let mut other = Saturations::default();
+        other.overflow.note(5);
+        other.overflow.note(1);
+        other.underflow.note(2);
+        one.merge(&other);
+        assert_eq!(one.overflow, Excess { count: 3, maximum: 5, total: 9 });
+        assert_eq!(one.underflow, Excess { count: 2, maximum: 10, total: 12 });
+    }
+
     const FP16: FixedFormat = FixedFormat { width: 16, binary_point: 8 };
 
     #[test]

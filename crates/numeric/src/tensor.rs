@@ -122,7 +122,7 @@ impl Tensor {
             _ if self.element == element => {}
             (TensorData::F32(values), _) => round(values, element),
             (TensorData::I32(values), Some((least, _))) => wrap_i32(values, element.bits(), least < 0),
-            (TensorData::I64(values), Some((least, _))) => wrap_i64(values, element.bits(), least < 0)?,
+            (TensorData::I64(values), Some((0, _))) => wrap_u64(values, element.bits())?,
             _ => {}
         }
         self.element = element;
@@ -178,12 +178,12 @@ fn wrap_i32(values: &mut [i32], bits: usize, signed: bool) {
     values.iter_mut().for_each(|value| *value = wrap(*value));
 }
 
-/// As [`wrap_i32`]; unsigned integers of 64 bits must not have the highest one set.
-fn wrap_i64(values: &mut [i64], bits: usize, signed: bool) -> Result<(), ElementError> {
+/// Keeps the lower `bits`, without a sign; the highest of 64 must not be set.
+fn wrap_u64(values: &mut [i64], bits: usize) -> Result<(), ElementError> {
     let shift = 64 - bits as u32;
     for (position, value) in values.iter_mut().enumerate() {
-        *value = if signed { *value << shift >> shift } else { ((*value as u64) << shift >> shift) as i64 };
-        if !signed && *value < 0 {
+        *value = ((*value as u64) << shift >> shift) as i64;
+        if *value < 0 {
             return Err(ElementError::TooBig { position, value: *value as u64 });
         }
     }

@@ -109,3 +109,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn values_compare_as_numbers() {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+    let fixed = NumberFormat::Fixed(format(16, 8));
+    assert_eq!([fixed.compare(-1, 1), fixed.compare(2, 2)], [Some(Less), Some(Equal)]);
+    let compare = |x: f32, y: f32| NumberFormat::Float32.compare(x.to_bits() as i32, y.to_bits() as i32);
+    assert_eq!([compare(-1.0, -2.0), compare(0.0, -0.0)], [Some(Greater), Some(Equal)]);
+    assert_eq!([compare(f32::NAN, 0.0), compare(0.0, f32::NAN)], [None, None]);
+}

@@ -39,6 +39,7 @@ fn every_element_type() {
     assert_eq!(of(">u8", 1, &3u64.to_be_bytes()), TensorData::I64(vec![3]));
     assert_eq!(of("<f2", 1, &[0x00, 0x3C]), TensorData::F32(vec![1.0]));
     assert_eq!(of(">f4", 1, &1.5f32.to_be_bytes()), TensorData::F32(vec![1.5]));
+    assert_eq!(of("=f4", 1, &1.5f32.to_ne_bytes()), TensorData::F32(vec![1.5]));
     assert_eq!(of("<f8", 1, &0.1f64.to_le_bytes()), TensorData::F32(vec![0.1]));
 }
 
@@ -114,12 +115,43 @@ fn errors_name_the_place() {
         let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}");
         assert!(matches!(read(&header, &[0; 8]), Err(NpyErrorKind::Descr { .. })), "{descr}");
     }
+    let structured = "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }";
+    let descr = "[('x', '<f4')".to_owned();
+    assert_eq!(read(structured, &[0; 8]).unwrap_err(), NpyErrorKind::Descr { descr });
+    let offset = |header: &str| read_npy("a", &array(header, &[])).unwrap_err().offset;
+    assert_eq!(offset("{'descr' 3}"), 10 + "{'descr' ".len());
     let big = "{'descr': '<u8', 'fortran_order': False, 'shape': (2,), }";
     let mut values = [0; 16];
     values[15] = 0x80;
     let error = read_npy("a", &array(big, &values)).unwrap_err();
     assert_eq!(error.kind, NpyErrorKind::TooBig { value: 1 << 63 });
     assert_eq!(error.offset, 10 + big.len() + 1 + 8);
+}
+
+/// NumPy maps the values that follow a header into memory.
+#[test]
+fn headers_of_any_length_are_filled_up_to_64_bytes() {
+    for axes in 0..70 {
+        for first in [1, 10] {
+            let shape: Vec<usize> = std::iter::once(first).chain(std::iter::repeat_n(1, axes)).collect();
+            let values = vec![7; first];
+            let array = NpyArray::new(&shape, NpyData::I16(&values)).unwrap();
+            let bytes = write_npy(array);
+            assert_eq!((bytes.len() - 2 * first) % 64, 0, "{axes}");
+            assert!(bytes.len() - 2 * first < 74 + 54 + 2 * axes + 64, "{axes}");
+            assert_eq!(read_npy("a", &bytes).unwrap().shape(), shape);
+        }
+    }
+}
+
+#[test]
+fn arrays_have_as_many_elements_as_their_shape_says() {
+    assert!(NpyArray::new(&[2], NpyData::F32(&[1.0, 2.0])).is_some());
+    assert!(NpyArray::new(&[1], NpyData::F32(&[1.0, 2.0])).is_none());
+    assert!(NpyArray::new(&[2], NpyData::I16(&[1, 2])).is_some());
+    assert!(NpyArray::new(&[1], NpyData::I32(&[1, 2])).is_none());
+    assert!(NpyArray::new(&[1], NpyData::I64(&[1, 2])).is_none());
+    assert!(NpyArray::new(&[1], NpyData::Bool(&[true, false])).is_none());
 }
 
 #[test]

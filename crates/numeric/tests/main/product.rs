@@ -160,3 +160,15 @@ fn shifting_keeps_what_fits() {
     weights.shift(3);
     assert_eq!((0..3).map(|k| weights.row(k)[0]).collect::<Vec<_>>(), [9, 1, 2]);
 }
+
+/// One output of two inputs by hand: all paths read floats from the same raw values, so that agreeing
+/// with the literal one does not say that these are read right.
+#[test]
+fn floats_multiply_and_add() {
+    let raw = [0.5f32, 3.0, -2.0, 1.5, 4.0].map(|value| value.to_bits() as i32);
+    let case = Case { inputs: 2, outputs: 1, rows: 1, gap: 0, values: raw.to_vec() };
+    for path in Path::available() {
+        let (y, _) = compute::<Float>(&case, Some(path));
+        assert_eq!(y, [(0.5f32 + 3.0 * 1.5 - 2.0 * 4.0).to_bits() as i32], "{path:?}");
+    }
+}

@@ -37,6 +37,46 @@ fn floats_are_rounded_to_infinity_and_beyond() {
     assert_eq!(of(TensorData::F32(vec![0.1]), ElementType::F64), Ok(TensorData::F32(vec![0.1])));
 }
 
+#[test]
+fn elements_are_seen_as_they_are_held() {
+    let floats = Tensor::from_f32(vec![2, 1], vec![1.5, -2.0]).unwrap();
+    assert_eq!((floats.as_f32(), floats.as_i64()), (Some(&[1.5, -2.0][..]), None));
+    let integers = Tensor::new(vec![2], TensorData::I64(vec![3, 1 << 40])).unwrap();
+    assert_eq!((integers.as_f32(), integers.as_i64()), (None, Some(&[3, 1 << 40][..])));
+}
+
+#[test]
+fn a_shape_has_all_elements() {
+    assert_eq!(Tensor::from_f32(vec![2, 3], vec![0.0; 5]), Err(vec![0.0; 5]));
+    assert_eq!(Tensor::from_f32(vec![2, 0], vec![0.0]), Err(vec![0.0]));
+    assert_eq!(Tensor::from_f32(vec![usize::MAX, 2], vec![0.0]), Err(vec![0.0]));
+    let none = Tensor::from_f32(vec![2, 0, usize::MAX], vec![]).unwrap();
+    assert!(none.data().is_empty());
+    assert!(!Tensor::from_f32(vec![], vec![0.0]).unwrap().data().is_empty());
+}
+
+#[test]
+fn element_types_have_their_standard_names() {
+    let names: Vec<String> = ElementType::ALL.iter().map(ToString::to_string).collect();
+    let expected = "float32 float64 float16 bfloat16 float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz \
+                    float8e8m0 float6e2m3 float6e3m2 float4e2m1 int64 int32 int16 int8 int4 int2 uint64 \
+                    uint32 uint16 uint8 uint4 uint2 bool";
+    assert_eq!(names.join(" "), expected);
+}
+
+#[test]
+fn integer_types_have_a_range() {
+    for element in ElementType::ALL {
+        let name = element.name();
+        assert_eq!(element.is_integer(), name.contains("int"), "{name}");
+        assert_eq!(element.integer_range().is_some(), element.is_integer(), "{name}");
+    }
+    assert_eq!(ElementType::U8.integer_range(), Some((0, 255)));
+    assert_eq!(ElementType::U32.integer_range(), Some((0, i64::from(u32::MAX))));
+    assert_eq!(ElementType::U64.integer_range(), Some((0, i64::MAX)));
+    assert_eq!(ElementType::I4.integer_range(), Some((-8, 7)));
+}
+
 proptest! {
     /// Modulo two to the number of bits, within the type's range.
     #[test]
