@@ -1,41 +1,116 @@
-//! `cargo xtask mutants [CRATE] [--in-diff REV] [ARGUMENT ...]`: changes the code on purpose, and names what no test sees.
+//! `cargo xtask mutants [CRATE ...] [--in-diff REV] [ARGUMENT ...]`: changes the code on purpose, and names what no test sees.
 //!
-//! It is `cargo mutants` (`cargo install cargo-mutants --locked`) with the settings of `.cargo/mutants.toml`, which
-//! also lists what is equivalent, and why. A crate is judged by its own tests.
+//! `cargo mutants` (`cargo install cargo-mutants --locked`) lists the changes, within `.cargo/mutants.toml`, which
+//! also says what is equivalent, and why. It would build once a mutant; here one build of a crate holds all of its
+//! mutants behind a switch ([`weave`]), and a mutant is judged by those tests of its crate that come past it
+//! ([`judge`]). Outcomes are kept in `target/mutants/CRATE.json`.
 
+mod build;
+mod judge;
+mod list;
+mod report;
+mod tree;
+mod weave;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use crate::Error;
+use build::Build;
+use judge::Outcome;
+use list::Mutant;
+use tree::Tree;
+
+use crate::{Count, Error};
 
 /// One line for the help.
 pub const ABOUT: &str =
     "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees";
 
-/// Runs `cargo mutants` over one crate or all, or over the lines that differ from a revision.
+/// Judges the mutants of one crate or all, or of the lines that differ from a revision; with `--again` those that
+/// survived the last time.
 ///
-/// What else stands among `arguments` goes to `cargo mutants`: `--file`, `--shard 1/8`, `--list`.
+/// What else stands among `arguments` goes to `cargo mutants --list`: `--file`, `--shard 1/8`, `--re`.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let folder = crate::root().join("target/mutants");
     std::fs::create_dir_all(&folder).map_err(|source| written(&folder, source))?;
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(crate::root()).env("CARGO_TARGET_DIR", &folder);
-    command.arg("mutants").arg("--output").arg(&folder);
+    let folder = folder.canonicalize().map_err(|source| written(&folder, source))?;
+    let (again, arguments): (Vec<&String>, Vec<&String>) =
+        arguments.iter().partition(|argument| *argument == "--again");
+    let arguments: Vec<String> = arguments.into_iter().cloned().collect();
+    let mutants = list::list(&crate::root(), &chosen(&folder, &arguments)?)?;
+    let packages: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.package.as_str()).collect();
+    let mut survivors = 0;
+    for package in packages {
+        let mut known = report::read(&folder, package)?;
+        known.retain(|_, outcome| !again.is_empty() && !outcome.is_survivor());
+        let tree = Tree::new(&crate::root(), &folder.join("tree"))?;
+        let is_wanted = |mutant: &Mutant| mutant.package == package && !known.contains_key(&mutant.name);
+        let numbers: BTreeSet<usize> =
+            (0..mutants.len()).filter(|&number| is_wanted(&mutants[number])).collect();
+        let outcomes = outcomes(&tree, &folder, package, &mutants, numbers)?;
+        known.extend(outcomes.into_iter().map(|(number, outcome)| (mutants[number].name.clone(), outcome)));
+        survivors += report::write(&folder, package, &known)?;
+    }
+    if survivors == 0 { Ok(()) } else { Err(Error::Found(Count(survivors))) }
+}
+
+/// What `cargo mutants --list` is asked.
+fn chosen(folder: &Path, arguments: &[String]) -> Result<Vec<String>, Error> {
     let (names, others) = split(arguments);
-    command.args(names.iter().flat_map(|name| ["--package".to_owned(), package(name)]));
+    let mut chosen: Vec<String> =
+        names.iter().flat_map(|name| ["--package".to_owned(), package(name)]).collect();
+    if names.is_empty() {
+        chosen.push("--workspace".to_owned());
+    }
     let mut others = others.iter();
     while let Some(argument) = others.next() {
-        match (argument.as_str(), others.as_slice().first()) {
-            ("--in-diff", Some(revision)) => {
-                others.next();
-                command.arg("--in-diff").arg(diff(&folder, revision)?);
-            }
-            _ => {
-                command.arg(argument);
-            }
+        chosen.push(argument.clone());
+        if argument == "--in-diff" {
+            let revision = others.next().map_or("HEAD", String::as_str);
+            chosen.push(diff(folder, revision)?.display().to_string());
         }
     }
-    succeeded("cargo mutants", command.status())
+    Ok(chosen)
+}
+
+/// Builds a package with the mutants of `numbers`, without those that do not compile, and judges them.
+fn outcomes(
+    tree: &Tree,
+    folder: &Path,
+    package: &str,
+    mutants: &[Mutant],
+    numbers: BTreeSet<usize>,
+) -> Result<BTreeMap<usize, Outcome>, Error> {
+    let Some(&first) = numbers.first() else { return Ok(BTreeMap::new()) };
+    let crate_folder = mutants[first].file.split("/src/").next().unwrap_or_default();
+    let (alone, mut viable): (BTreeSet<usize>, BTreeSet<usize>) =
+        numbers.iter().partition(|&&number| mutants[number].is_alone());
+    let mut outcomes: BTreeMap<usize, Outcome> =
+        alone.into_iter().map(|number| (number, Outcome::Unjudged)).collect();
+    let mut check = true;
+    let binaries = loop {
+        let (added, lost) = tree.weave(crate_folder, mutants, &viable)?;
+        viable.retain(|number| !lost.contains(number));
+        outcomes.extend(lost.into_iter().map(|number| (number, Outcome::Unjudged)));
+        match build::build(&tree.folder, &folder.join("build"), package, &added, check)? {
+            Build::Tests(_) if check => check = false,
+            Build::Tests(binaries) => break binaries,
+            Build::Unviable(unviable) => {
+                viable.retain(|number| !unviable.contains(number));
+                outcomes.extend(unviable.into_iter().map(|number| (number, Outcome::Unviable)));
+            }
+        }
+    };
+    let working = tree.folder.join(crate_folder);
+    let tests = judge::tests(&binaries, &working, folder)?;
+    eprintln!("{package}: {} mutants by {} tests", viable.len(), tests.len());
+    outcomes.extend(judge::judge(viable, &tests, &working, |number, outcome| {
+        if outcome.is_survivor() {
+            eprintln!("{outcome:?}: {}", mutants[number].name);
+        }
+    }));
+    Ok(outcomes)
 }
 
 /// The names of crates, which come first, and what follows.

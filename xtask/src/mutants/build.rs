@@ -1,0 +1,115 @@
+//! Builds a crate with its mutants and takes out those that do not compile.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+
+use super::tree::Added;
+use crate::Error;
+
+/// A line of what cargo says with `--message-format json`.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    message: Option<Diagnostic>,
+    #[serde(default)]
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    spans: Vec<DiagnosticSpan>,
+    #[serde(default)]
+    children: Vec<Diagnostic>,
+    #[serde(default)]
+    rendered: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct DiagnosticSpan {
+    file_name: String,
+    byte_start: usize,
+    byte_end: usize,
+    is_primary: bool,
+    #[serde(default)]
+    expansion: Option<Box<Expansion>>,
+}
+
+#[derive(Deserialize)]
+struct Expansion {
+    span: DiagnosticSpan,
+}
+
+/// What a build came to.
+pub enum Build {
+    /// The test binaries.
+    Tests(Vec<PathBuf>),
+    /// Mutants that do not compile, by number.
+    Unviable(BTreeSet<usize>),
+}
+
+/// Builds the tests of `package`, or only checks its library with `check`.
+pub fn build(tree: &Path, target: &Path, package: &str, added: &Added, check: bool) -> Result<Build, Error> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(tree).env("CARGO_TARGET_DIR", target).env("RUSTC_BOOTSTRAP", "1");
+    command.arg(if check { "check" } else { "test" }).args([
+        "--profile",
+        "mutants",
+        "--message-format",
+        "json",
+    ]);
+    command.args(["--package", package]).args(if check {
+        &["--quiet"][..]
+    } else {
+        &["--no-run", "--quiet"]
+    });
+    let name = format!("cargo {} --package {package}", if check { "check" } else { "test" });
+    let output = command
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|source| Error::Start { command: name.clone(), source })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if output.status.success() {
+        return Ok(Build::Tests(lines.into_iter().filter_map(|line| line.executable).collect()));
+    }
+    let errors: Vec<Diagnostic> = lines
+        .into_iter()
+        .filter_map(|line| line.message)
+        .filter(|message| message.level == "error")
+        .collect();
+    let unviable: BTreeSet<usize> = errors.iter().flat_map(|error| guilty(error, added)).collect();
+    if unviable.is_empty() {
+        let stderr = errors.into_iter().filter_map(|error| error.rendered).collect();
+        return Err(Error::Command { command: name, status: output.status, stderr });
+    }
+    Ok(Build::Unviable(unviable))
+}
+
+/// The mutants in which an error lies: by its primary places, else by any of its places.
+fn guilty(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
+    let primary: BTreeSet<usize> =
+        error.spans.iter().filter(|span| span.is_primary).filter_map(|span| owner(span, added)).collect();
+    if !primary.is_empty() {
+        return primary;
+    }
+    let mut all: BTreeSet<usize> = error.spans.iter().filter_map(|span| owner(span, added)).collect();
+    for child in &error.children {
+        all.extend(child.spans.iter().filter_map(|span| owner(span, added)));
+    }
+    all
+}
+
+/// The mutant whose text holds a place, or the place it was expanded from.
+fn owner(span: &DiagnosticSpan, added: &Added) -> Option<usize> {
+    let here = added.get(&span.file_name).and_then(|added| {
+        added
+            .iter()
+            .filter(|(range, _)| range.start <= span.byte_start && span.byte_end <= range.end)
+            .min_by_key(|(range, _)| range.len())
+    });
+    here.map(|(_, number)| *number).or_else(|| owner(&span.expansion.as_ref()?.span, added))
+}

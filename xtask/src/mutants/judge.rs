@@ -1,0 +1,181 @@
+//! Runs tests with a mutant on: each mutant only by the tests that come past it, the quickest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// A test of a binary, how long it takes, and which mutants it comes past.
+pub struct Test {
+    binary: PathBuf,
+    name: String,
+    time: Duration,
+    reached: Vec<usize>,
+}
+
+/// What became of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Caught,
+    Timeout,
+    /// All tests that come past it pass.
+    Missed,
+    /// No test comes past it.
+    Unreached,
+    /// It does not compile.
+    Unviable,
+    /// It cannot stand behind a switch.
+    Unjudged,
+}
+
+impl Outcome {
+    /// Whether no test saw it.
+    pub fn is_survivor(self) -> bool {
+        matches!(self, Self::Missed | Self::Unreached)
+    }
+}
+
+/// The tests of `binaries`, each run once from `folder` to see what it reaches.
+///
+/// Those that fail without a mutant are named on standard error and left out.
+pub fn tests(binaries: &[PathBuf], folder: &Path, scratch: &Path) -> Result<Vec<Test>, Error> {
+    let mut names = Vec::new();
+    for binary in binaries {
+        names.extend(listed(binary, folder)?.into_iter().map(|name| (binary.clone(), name)));
+    }
+    let run = |number: usize| {
+        let (binary, name) = &names[number];
+        let record = scratch.join(format!("reached-{number}"));
+        let _ = std::fs::remove_file(&record);
+        let start = Instant::now();
+        let mut command = test_command(binary, folder, &[name]);
+        command.env("NPUKIT_MUTANTS_REACHED", &record);
+        let passed = ended(&mut command, Duration::from_secs(600)) == Some(true);
+        let time = start.elapsed();
+        let reached = std::fs::read_to_string(&record).unwrap_or_default();
+        let _ = std::fs::remove_file(&record);
+        if !passed {
+            eprintln!("left out, it fails without a mutant: {name}");
+            return None;
+        }
+        let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
+        Some(Test { binary: binary.clone(), name: name.clone(), time, reached })
+    };
+    let mut tests: Vec<Test> = at_once((0..names.len()).collect(), run).into_iter().flatten().collect();
+    tests.sort_by_key(|test| test.time);
+    Ok(tests)
+}
+
+fn listed(binary: &Path, folder: &Path) -> Result<Vec<String>, Error> {
+    let command = binary.display().to_string();
+    let output = Command::new(binary)
+        .current_dir(folder)
+        .args(["--list", "--format", "terse"])
+        .output()
+        .map_err(|source| Error::Start { command, source })?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+/// Judges the mutants with `numbers`; `tell` hears of each.
+pub fn judge(
+    numbers: BTreeSet<usize>,
+    tests: &[Test],
+    folder: &Path,
+    tell: impl Fn(usize, Outcome) + Sync,
+) -> Vec<(usize, Outcome)> {
+    let mut reaching: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
+    for test in tests {
+        for &number in &test.reached {
+            reaching.entry(number).or_default().push(test);
+        }
+    }
+    at_once(numbers.into_iter().collect(), |number| {
+        let outcome = outcome(number, reaching.get(&number).map_or(&[], Vec::as_slice), folder);
+        tell(number, outcome);
+        (number, outcome)
+    })
+}
+
+fn outcome(number: usize, tests: &[&Test], folder: &Path) -> Outcome {
+    if tests.is_empty() {
+        return Outcome::Unreached;
+    }
+    let mut rest = tests;
+    let mut budget = Duration::from_millis(200);
+    while !rest.is_empty() {
+        let (batch, time) = batch(rest, budget);
+        let names: Vec<&String> = batch.iter().map(|test| &test.name).collect();
+        let mut command = test_command(&batch[0].binary, folder, &names);
+        command.env("NPUKIT_MUTANT", number.to_string());
+        match ended(&mut command, time * 5 + Duration::from_secs(10)) {
+            Some(true) => {}
+            Some(false) => return Outcome::Caught,
+            None => return Outcome::Timeout,
+        }
+        rest = &rest[batch.len()..];
+        budget *= 2;
+    }
+    Outcome::Missed
+}
+
+/// The first tests of one binary that take about `budget` together, at least one, and their time.
+fn batch<'a, 'b>(tests: &'a [&'b Test], budget: Duration) -> (&'a [&'b Test], Duration) {
+    let mut time = Duration::ZERO;
+    let mut count = 0;
+    for test in tests {
+        if count > 0 && (time + test.time > budget || test.binary != tests[0].binary || count == 200) {
+            break;
+        }
+        time += test.time;
+        count += 1;
+    }
+    (&tests[..count], time)
+}
+
+fn test_command(binary: &Path, folder: &Path, names: &[impl AsRef<str>]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v 12000000; exec \"$0\" \"$@\""]).arg(binary).arg("--exact");
+    command.args(names.iter().map(AsRef::as_ref)).args(["--test-threads", "1"]);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Whether a command succeeds; none when it is stopped after `limit`.
+fn ended(command: &mut Command, limit: Duration) -> Option<bool> {
+    let Ok(mut child) = command.spawn() else { return Some(false) };
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status.success());
+        }
+        if start.elapsed() > limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// Does `work` for each number, on all processors; the results in any order.
+fn at_once<T: Send>(numbers: Vec<usize>, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let one_after_the_other = || {
+        let take = || numbers.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(take).map(|&number| work(number)).collect::<Vec<T>>()
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(one_after_the_other)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}

@@ -1,0 +1,106 @@
+//! Which mutants there are: what `cargo mutants --list` says, within `.cargo/mutants.toml`.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::Error;
+
+/// A change to the code that a test should see.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Mutant {
+    /// Its place and what it does, for people.
+    pub name: String,
+    pub package: String,
+    pub file: String,
+    pub genre: Genre,
+    pub replacement: String,
+    function: Option<Function>,
+    span: Span,
+}
+
+/// The function that it changes.
+#[derive(Debug, Clone, Deserialize)]
+struct Function {
+    return_type: String,
+}
+
+/// What is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Genre {
+    FnValue,
+    BinaryOperator,
+    UnaryOperator,
+    MatchArm,
+    MatchArmGuard,
+    StructField,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Span {
+    start: Place,
+    end: Place,
+}
+
+/// A line and a column, from 1, in characters.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Place {
+    line: usize,
+    column: usize,
+}
+
+impl Mutant {
+    /// Whether it cannot stand behind a switch: a function that returns `impl Trait` returns one type only.
+    pub fn is_alone(&self) -> bool {
+        let opaque = |function: &Function| function.return_type.contains("impl ");
+        self.genre == Genre::FnValue && self.function.as_ref().is_some_and(opaque)
+    }
+
+    /// What it replaces, in bytes of `source`, whose lines begin at `lines`.
+    pub fn bytes(&self, source: &str, lines: &[usize]) -> std::ops::Range<usize> {
+        let byte = |place: Place| {
+            let line = &source[lines[place.line - 1]..];
+            let column = line.char_indices().nth(place.column - 1).map_or(line.len(), |(at, _)| at);
+            lines[place.line - 1] + column
+        };
+        byte(self.span.start)..byte(self.span.end)
+    }
+}
+
+#[cfg(test)]
+impl Mutant {
+    /// A mutant of the first line of a file, at `columns` from 1.
+    pub fn at(genre: Genre, columns: std::ops::Range<usize>, replacement: &str) -> Self {
+        let place = |column| Place { line: 1, column };
+        Self {
+            name: String::new(),
+            package: String::new(),
+            file: String::new(),
+            genre,
+            replacement: replacement.to_owned(),
+            function: None,
+            span: Span { start: place(columns.start), end: place(columns.end) },
+        }
+    }
+}
+
+/// The mutants that `arguments` of `cargo mutants` choose.
+///
+/// # Errors
+///
+/// When it is not installed, refuses the arguments, or answers what we do not understand.
+pub fn list(root: &Path, arguments: &[String]) -> Result<Vec<Mutant>, Error> {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(root).args(["mutants", "--list", "--json"]).args(arguments);
+    let name = "cargo mutants --list (`cargo install cargo-mutants --locked`)".to_owned();
+    let output = command.output().map_err(|source| Error::Start { command: name.clone(), source })?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(Error::Command { command: name, status: output.status, stderr });
+    }
+    if output.stdout.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

@@ -1,0 +1,35 @@
+//! What became of the mutants of a crate: `target/mutants/CRATE.json`, and a line of counts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::judge::Outcome;
+use crate::Error;
+
+/// Outcomes by the names of mutants.
+pub type Outcomes = BTreeMap<String, Outcome>;
+
+fn place(folder: &Path, package: &str) -> PathBuf {
+    folder.join(format!("{package}.json"))
+}
+
+/// What is known from the last time; nothing when there was none.
+pub fn read(folder: &Path, package: &str) -> Result<Outcomes, Error> {
+    match std::fs::read(place(folder, package)) {
+        Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Outcomes::new()),
+        Err(source) => Err(Error::Read { path: place(folder, package).display().to_string(), source }),
+    }
+}
+
+/// Keeps the outcomes, prints their counts, and says how many survived.
+pub fn write(folder: &Path, package: &str, outcomes: &Outcomes) -> Result<usize, Error> {
+    let path = place(folder, package);
+    std::fs::write(&path, serde_json::to_string_pretty(outcomes)?)
+        .map_err(|source| Error::Write { path: path.display().to_string(), source })?;
+    let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
+    outcomes.values().for_each(|&outcome| *counts.entry(outcome).or_default() += 1);
+    let counts: Vec<String> = counts.iter().map(|(outcome, count)| format!("{count} {outcome:?}")).collect();
+    println!("{package}: {} mutants: {}", outcomes.len(), counts.join(", ").to_lowercase());
+    Ok(outcomes.values().filter(|outcome| outcome.is_survivor()).count())
+}
