@@ -135,6 +135,16 @@ pub enum Error {
         /// The line, from 1.
         line: usize,
     },
+    /// A prompt among held-out texts that the model cannot take.
+    #[error("the prompt in line {line} of `{path}` has no answer")]
+    HeldOutPrompt {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// Why.
+        source: Box<Error>,
+    },
     /// There are no held-out texts.
     #[error("`{path}` comes without held-out texts")]
     #[diagnostic(help("`--held-out FILE` names some: lines of a prompt, a tab and the answer"))]

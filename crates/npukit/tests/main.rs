@@ -1,8 +1,8 @@
 //! Tests of the verbs without a process, files in memory.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-#[path = "main/broken.rs"]
-mod broken;
+#[path = "main/architectures.rs"]
+mod architectures;
 #[path = "main/generate.rs"]
 mod generate;
 #[path = "main/memory.rs"]

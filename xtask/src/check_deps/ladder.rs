@@ -43,6 +43,7 @@ const LADDER: &[Rung] = &[
     rung(4, "npukit-conform"),
     rung(4, "npukit-zoo"),
     rung(5, "npukit"),
+    rung(6, "npukit-fuzzing"),
     only(6, "npukit-cli", &["npukit"]),
     only(6, "npukit-python", &["npukit"]),
     only(6, "xtask", &[]),

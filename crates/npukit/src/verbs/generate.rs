@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::time;
 use crate::Context;
 use crate::error::Error;
-use language::Language;
+use language::{HeldOut, Language};
 
 /// Which model, and where it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,15 +179,16 @@ fn without_end(generated: &Generated) -> &[usize] {
 pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
     let start = Instant::now();
     let language = Language::load(request.model.as_deref(), context.reader)?;
-    let texts = language.held_out(held_out, context.reader)?;
-    let float = answers(&language, &Request { target: None, ..request.clone() }, &texts, context)?;
+    let held_out = language.held_out(held_out, context.reader)?;
+    let texts = &held_out.texts;
+    let float = answers(&language, &Request { target: None, ..request.clone() }, &held_out, context)?;
     let machine = match request.target {
-        Some(_) => Some(answers(&language, request, &texts, context)?),
+        Some(_) => Some(answers(&language, request, &held_out, context)?),
         None => None,
     };
     let share = |count: usize| count as f64 / texts.len().max(1) as f64;
     let right =
-        |found: &[String]| share(found.iter().zip(&texts).filter(|(found, text)| **found == text.1).count());
+        |found: &[String]| share(found.iter().zip(texts).filter(|(found, text)| **found == text.1).count());
     let alike =
         |found: &[String]| share(found.iter().zip(&float).filter(|(found, float)| found == float).count());
     Ok(Accuracy {
@@ -206,24 +207,26 @@ pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>)
 fn answers(
     language: &Language,
     request: &Request,
-    texts: &[(Vec<usize>, String)],
+    held_out: &HeldOut,
     context: Context<'_>,
 ) -> Result<Vec<String>, Error> {
+    let texts = &held_out.texts;
     let done = std::sync::atomic::AtomicUsize::new(0);
     let longest = texts.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
-    let of_part = |part: &[(Vec<usize>, String)]| -> Result<Vec<String>, Error> {
+    let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
+    let of_part = |(number, part): (usize, &[(Vec<usize>, String)])| -> Result<Vec<String>, Error> {
         let mut generator = language.generator(request, longest, context.reader)?;
-        let mut one = |(prompt, _): &(Vec<usize>, String)| {
+        let mut one = |(index, (prompt, _)): (usize, &(Vec<usize>, String))| {
             generator.reset();
             let most = language.most(request, prompt.len());
-            let generated = answer(&mut *generator, prompt, most, language.text.stop(), |_| ())?;
+            let generated = answer(&mut *generator, prompt, most, language.text.stop(), |_| ());
+            let generated = generated.map_err(|error| held_out.no_answer(number * size + index, error))?;
             let count = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             (context.progress)(count, texts.len());
             Ok(language.text.decode(without_end(&generated)))
         };
-        part.iter().map(&mut one).collect()
+        part.iter().enumerate().map(&mut one).collect()
     };
-    let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
-    let parts: Result<Vec<Vec<String>>, Error> = texts.par_chunks(size).map(of_part).collect();
+    let parts: Result<Vec<Vec<String>>, Error> = texts.par_chunks(size).enumerate().map(of_part).collect();
     Ok(parts?.concat())
 }

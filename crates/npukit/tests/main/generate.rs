@@ -183,4 +183,12 @@ fn held_out_files_are_lines_with_tabs() {
     files.0.insert("sums.txt".into(), b"1+1=\t   2\n2+2=4\n".to_vec());
     let refused = accuracy(&request, Some("sums.txt"), files.context()).unwrap_err();
     assert!(matches!(refused, Error::HeldOut { line: 2, .. }), "{refused}");
+    for (text, line) in
+        [("1+1=\t   2\n1*1=\t   1\n", 2), ("\t   2\n", 1), ("1+1=\t   2\n123456+789123=\t9\n", 2)]
+    {
+        files.0.insert("sums.txt".into(), text.into());
+        let refused = accuracy(&request, Some("sums.txt"), files.context()).unwrap_err();
+        assert!(matches!(&refused, Error::HeldOutPrompt { line: l, .. } if *l == line), "{refused}");
+        assert!(refused.to_string().contains("sums.txt"), "{refused}");
+    }
 }

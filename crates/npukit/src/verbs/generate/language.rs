@@ -79,11 +79,7 @@ impl Language {
     }
 
     /// Held-out prompts and their answers: of the file at `path`, or those of the embedded model.
-    pub(super) fn held_out(
-        &self,
-        path: Option<&str>,
-        reader: &dyn Reader,
-    ) -> Result<Vec<(Vec<usize>, String)>, Error> {
+    pub(super) fn held_out(&self, path: Option<&str>, reader: &dyn Reader) -> Result<HeldOut, Error> {
         let (path, bytes) = match path {
             Some(path) => (path, reader.read(path)?),
             None if self.is_embedded => ("adder_held_out.txt", HELD_OUT.to_vec()),
@@ -97,10 +93,29 @@ impl Language {
         let text = |(index, line): (usize, &str)| {
             let missing = || Error::HeldOut { path: path.to_owned(), line: index + 1 };
             let (prompt, answer) = line.split_once('\t').ok_or_else(missing)?;
-            Ok((self.encode(prompt)?, answer.to_owned()))
+            let prompt = self.encode(prompt).map_err(|error| no_answer(path, index, error))?;
+            Ok((prompt, answer.to_owned()))
         };
-        lines.map(text).collect()
+        Ok(HeldOut { path: path.to_owned(), texts: lines.map(text).collect::<Result<_, Error>>()? })
     }
+}
+
+/// Texts that are held out, a line each.
+pub(super) struct HeldOut {
+    path: String,
+    /// Prompts and their answers.
+    pub(super) texts: Vec<(Vec<usize>, String)>,
+}
+
+impl HeldOut {
+    /// What went wrong with the text at `index`.
+    pub(super) fn no_answer(&self, index: usize, error: Error) -> Error {
+        no_answer(&self.path, index, error)
+    }
+}
+
+fn no_answer(path: &str, index: usize, error: Error) -> Error {
+    Error::HeldOutPrompt { path: path.to_owned(), line: index + 1, source: Box::new(error) }
 }
 
 fn wrong(path: &str, error: DecoderFileError) -> Error {

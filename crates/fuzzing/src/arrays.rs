@@ -1,0 +1,56 @@
+//! [`arrays`]: NumPy's files, and the texts and samples that programs take.
+
+use npukit_numeric::Tensor;
+use npukit_numeric::npy::{NpyArray, read_npy, read_npz, write_npy, write_npz};
+use npukit_target::TimeOptions;
+
+use crate::artifacts::good;
+use crate::{told, told_of};
+
+/// `n`: `.npy`; `z`: `.npz`; `c`: vectors as text for tcu; `i`: a memory image for drra; `s`: what tcu's sampling
+/// unit gave.
+///
+/// Arrays are written again, and are then what they were.
+pub fn arrays(input: &[u8]) {
+    match input {
+        [b'n', bytes @ ..] => match read_npy("x.npy", bytes) {
+            Ok(tensor) => again(&tensor),
+            Err(error) => told_of("x.npy", &error),
+        },
+        [b'z', bytes @ ..] => match read_npz("x.npz", bytes) {
+            Ok(arrays) => all_again(&arrays),
+            Err(error) => drop(told(&error)),
+        },
+        [b'c', bytes @ ..] => text(b't', "x.csv", bytes),
+        [b'i', bytes @ ..] => text(b'd', "x.bin", bytes),
+        [b's', bytes @ ..] => {
+            if let Err(error) = good(b't').time_samples("x.samples", bytes, &TimeOptions::default()) {
+                told_of("x.samples", &error);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn text(target: u8, name: &str, bytes: &[u8]) {
+    match good(target).read_text(name, bytes) {
+        Ok(tensor) => again(&tensor),
+        Err(error) => told_of(name, &error),
+    }
+}
+
+/// Bytes are compared: NaN is no equal of itself.
+fn again(tensor: &Tensor) {
+    let written = write_npy(NpyArray::from(tensor));
+    let read = read_npy("again.npy", &written).unwrap_or_else(|error| panic!("not read again: {error}"));
+    assert_eq!((tensor.shape(), tensor.element()), (read.shape(), read.element()));
+    assert_eq!(written, write_npy(NpyArray::from(&read)));
+}
+
+fn all_again(arrays: &[(String, Tensor)]) {
+    arrays.iter().for_each(|(_, tensor)| again(tensor));
+    let named: Vec<_> = arrays.iter().map(|(name, tensor)| (name.as_str(), NpyArray::from(tensor))).collect();
+    let Ok(written) = write_npz(&named) else { return };
+    let read = read_npz("again.npz", &written).unwrap_or_else(|error| panic!("not read again: {error}"));
+    assert!(arrays.iter().map(|(name, _)| name).eq(read.iter().map(|(name, _)| name)), "names change");
+}

@@ -1,0 +1,142 @@
+//! [`artifacts`]: the files of compiled programs.
+
+use std::num::NonZeroU32;
+use std::sync::OnceLock;
+
+use npukit::targets;
+use npukit_numeric::Tensor;
+use npukit_target::{
+    ArtifactFile, Compiled, Meaning, ReadError, RunOptions, TargetError, TimeOptions, Unset,
+};
+
+use crate::{absent, told};
+
+/// An artifact: the letter of its target, and its files, the manifest first.
+struct Set {
+    letter: u8,
+    files: &'static [(&'static str, &'static [u8])],
+}
+
+/// A file of the corpus, by its name; its first two bytes name the set and the file in it.
+macro_rules! set {
+    ($letter:literal: $($file:literal)+) => {
+        Set {
+            letter: $letter,
+            files: &[$(($file, include_bytes!(concat!("../../../fuzz/corpus/artifacts/", $file)))),+],
+        }
+    };
+}
+
+/// Artifacts without hashes of their files: with them any change would be seen before it is read.
+const SETS: [Set; 5] = [
+    set!(b't': "m.tmodel" "m.tprog" "m.tdata" "m.npukit.json"),
+    set!(b'o': "m.opu.toml" "m.words" "m.image"),
+    set!(b'p': "m.pcp"),
+    set!(b'd': "k.drra" "k.asm" "k.image.bin" "k.arch.json"),
+    set!(b'm': "m.plan.json" "m.arch.json" "m.constants.bin" "m_0.bin" "m_0.pasm"),
+];
+
+/// `t`, `o`, `p`: files of what `npu compile` writes for the targets; `d`: drra's programs; `m`: its models. The
+/// second byte is the digit of the file in the set, the others are good ones.
+///
+/// What loads is linted, timed and run, on memory that holds anything. It is written as files that load, and are
+/// written the same again.
+pub fn artifacts(input: &[u8]) {
+    let [letter, digit, bytes @ ..] = input else { return };
+    let Some(set) = SETS.iter().find(|set| set.letter == *letter) else { return };
+    let Some((changed, _)) = set.files.get(usize::from(digit.wrapping_sub(b'0'))) else { return };
+    let loaded = set.load(&|path| if path == *changed { Ok(bytes.to_vec()) } else { set.read(path) });
+    match loaded {
+        Err(error) => drop(told(&error)),
+        Ok(compiled) => used(&*compiled),
+    }
+}
+
+/// The artifact of a target as it is.
+pub(crate) fn good(letter: u8) -> &'static dyn Compiled {
+    static GOOD: OnceLock<Vec<(u8, Box<dyn Compiled>)>> = OnceLock::new();
+    let good = GOOD.get_or_init(|| {
+        let load = |set: &Set| set.load(&|path| set.read(path)).unwrap_or_else(|error| panic!("{error}"));
+        SETS.iter().map(|set| (set.letter, load(set))).collect()
+    });
+    good.iter().find(|(known, _)| *known == letter).map(|(_, compiled)| &**compiled).unwrap_or_else(|| {
+        panic!("there is no artifact {}", letter.escape_ascii());
+    })
+}
+
+type Read<'a> = dyn Fn(&str) -> Result<Vec<u8>, ReadError> + Sync + 'a;
+
+impl Set {
+    /// A good file.
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        let known = self.files.iter().find(|(name, _)| *name == path);
+        known.map_or_else(|| absent(path), |(_, bytes)| Ok(bytes[2..].to_vec()))
+    }
+
+    fn load(&self, files: &Read<'_>) -> Result<Box<dyn Compiled>, TargetError> {
+        load(self.files[0].0, files)
+    }
+}
+
+fn load(manifest: &str, files: &Read<'_>) -> Result<Box<dyn Compiled>, TargetError> {
+    let is_its = |ending: &&str| manifest.ends_with(&format!(".{ending}"));
+    let target = targets().iter().find(|target| target.artifact_extensions().iter().any(is_its));
+    let target = target.unwrap_or_else(|| panic!("{manifest} is no manifest"));
+    target.load(manifest, &|path: &str| files(path))
+}
+
+fn used(compiled: &dyn Compiled) {
+    let report = compiled.report();
+    assert!(!report.target.is_empty());
+    match compiled.lint() {
+        Err(error) => drop(told(&error)),
+        Ok(findings) => findings.iter().for_each(|finding| assert!(!finding.message.is_empty())),
+    }
+    let options = TimeOptions { meaning: Meaning::Hardware, ..TimeOptions::default() };
+    if let Err(error) = compiled.time(&options) {
+        told(&error);
+    }
+    ran(compiled);
+    written(compiled);
+}
+
+/// Elements of an input that is tried.
+const MOST: usize = 1 << 16;
+
+fn ran(compiled: &dyn Compiled) {
+    let input = |shape: &[usize]| {
+        let count = shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;
+        let values = (0..count.min(MOST)).map(|place| (place % 7) as f32 - 3.0).collect();
+        Tensor::from_f32(shape.to_vec(), values).ok()
+    };
+    let ports = compiled.inputs();
+    let inputs = ports.into_iter().map(|port| Some((port.name, input(&port.shape)?)));
+    let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else { return };
+    let options = RunOptions { meaning: Meaning::Hardware, unset: Unset::Garbage(1), times: NonZeroU32::MIN };
+    match compiled.run_with(&inputs, &options) {
+        Err(error) => drop(told(&error)),
+        Ok(result) => {
+            let counts = result.outputs.iter().map(|output| (output.values.data().len(), output.raw.len()));
+            counts.for_each(|(values, raw)| assert_eq!(values, raw, "values and integers"));
+        }
+    }
+}
+
+fn written(compiled: &dyn Compiled) {
+    let files = match compiled.files() {
+        Ok(files) => files,
+        Err(error) => return drop(told(&error)),
+    };
+    let read = |path: &str| {
+        let file = files.iter().find(|file| file.name == path);
+        file.map_or_else(|| absent(path), |file| Ok(file.bytes.clone()))
+    };
+    let Some(ArtifactFile { name, .. }) = files.first() else { return };
+    let again = load(name, &read).unwrap_or_else(|error| panic!("not loaded again: {error}"));
+    let again = again.files().unwrap_or_else(|error| panic!("not written again: {error}"));
+    let names = |files: &[ArtifactFile]| files.iter().map(|file| file.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&files), names(&again), "files written again");
+    for (first, second) in files.iter().zip(&again) {
+        assert_eq!(first.bytes.escape_ascii().to_string(), second.bytes.escape_ascii().to_string(), "{name}");
+    }
+}

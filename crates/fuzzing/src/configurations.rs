@@ -1,0 +1,90 @@
+//! [`configurations`]: files of instances.
+
+use std::fmt::{Debug, Display};
+
+use npukit::{resolve, target};
+use npukit_target::Config;
+
+use crate::{absent, told, told_of};
+
+/// `t`: `.tarch`; `o`, `p`: `.toml` of opu and pccx; `d`: an architecture of drra; `s`: its short form.
+///
+/// What is accepted has an instruction set, and is the same when it is written and read again.
+pub fn configurations(input: &[u8]) {
+    let Some((letter, bytes)) = input.split_first() else { return };
+    let text = std::str::from_utf8(bytes);
+    match (letter, text) {
+        (b't', _) => file("tcu", "c.tarch", bytes),
+        (b'o', _) => file("opu", "c.toml", bytes),
+        (b'p', _) => file("pccx", "c.toml", bytes),
+        (b'd', _) => file("drra", "c.json", bytes),
+        (b's', Ok(text)) => short(text),
+        _ => {}
+    }
+    match (letter, text) {
+        (b't', Ok(text)) => tcu(text),
+        (b'o', Ok(text)) => opu(text),
+        (b'p', Ok(text)) => pccx(text),
+        (b'd', Ok(text)) => drra(text),
+        _ => {}
+    }
+}
+
+fn file(name: &str, file: &str, bytes: &[u8]) {
+    let target = target(name).unwrap_or_else(|error| panic!("{error}"));
+    match target.instance(Config::File { name: file, bytes }) {
+        Err(error) => told_of(file, &error),
+        Ok(instance) => {
+            assert_eq!(instance.name(), format!("{name}:c"));
+            instance.warnings().iter().for_each(|warning| assert!(!warning.is_empty()));
+            assert!(!instance.config().is_null());
+            match instance.isa() {
+                Ok(isa) => assert!(!isa.reference().text().is_empty()),
+                Err(error) => drop(told(&error)),
+            }
+        }
+    }
+}
+
+fn short(text: &str) {
+    match resolve(&format!("drra:{text}"), &absent) {
+        Ok(instance) => assert_eq!(instance.name(), format!("drra:{text}")),
+        Err(error) => drop(told(&error)),
+    }
+}
+
+/// What was written of a configuration must be that.
+fn same<T: PartialEq + Debug>(config: &T, written: &str, again: Result<T, impl Display>) {
+    let again = again.unwrap_or_else(|error| panic!("written as {written}: {error}"));
+    assert_eq!(*config, again, "written as {written}");
+}
+
+fn tcu(text: &str) {
+    let read = |text: &str| npukit_tcu::Config::from_json(text).map(|(config, _)| config);
+    if let Ok(config) = read(text) {
+        let written = config.to_json();
+        same(&config, &written, read(&written));
+    }
+}
+
+fn opu(text: &str) {
+    if let Ok(config) = npukit_opu::config::Config::from_toml(text) {
+        let written = toml::to_string(&config).unwrap_or_else(|error| panic!("{error}"));
+        same(&config, &written, npukit_opu::config::Config::from_toml(&written));
+    }
+}
+
+fn pccx(text: &str) {
+    if let Ok(config) = npukit_pccx::config::Config::from_toml(text) {
+        let written = toml::to_string(&config).unwrap_or_else(|error| panic!("{error}"));
+        same(&config, &written, npukit_pccx::config::Config::from_toml(&written));
+    }
+}
+
+fn drra(text: &str) {
+    use npukit_drra::config::{from_json, to_json};
+    if let Ok(fabric) = from_json(text) {
+        let written = to_json(&fabric).to_string();
+        same(&fabric, &written, from_json(&written));
+    }
+}

@@ -1,0 +1,99 @@
+//! [`models`]: ONNX and TensorFlow graphs.
+
+use std::ops::Range;
+
+use npukit_graph::{Graph, Work, evaluate, pass};
+use npukit_import::onnx::Part;
+use npukit_import::{Format, Imported, Options, read};
+use npukit_numeric::{Storage, Tensor, TensorData};
+
+use crate::told;
+
+/// `o`: ONNX, with a file of 4096 bytes under every name beside it; `t`: TensorFlow.
+///
+/// What is imported is a valid graph; simplified it is one with the same inputs and outputs, and it evaluates to
+/// what its shapes say.
+pub fn models(input: &[u8]) {
+    let (format, bytes) = match input {
+        [b'o', bytes @ ..] => (Format::Onnx, bytes),
+        [b't', bytes @ ..] => (Format::TensorFlow, bytes),
+        _ => return,
+    };
+    match read(bytes, "m", format, &Options::default(), &beside) {
+        Ok(Imported { graph, remarks }) => {
+            remarks.iter().for_each(|remark| assert!(!remark.to_string().is_empty()));
+            imported(&graph);
+        }
+        Err(error) => drop(told(&error)),
+    }
+}
+
+/// Bytes of the file that is under every name.
+const BESIDE: u64 = 4096;
+
+fn beside(_path: &str, range: Range<u64>) -> Result<Part, String> {
+    let bytes = (range.start.min(BESIDE)..range.end.min(BESIDE)).map(|place| ((place * 37) >> 3) as u8);
+    Ok(Part { bytes: bytes.collect(), file_bytes: BESIDE })
+}
+
+fn imported(graph: &Graph) {
+    valid(graph);
+    evaluated(graph);
+    let mut simplified = graph.clone();
+    match pass::simplify(&mut simplified) {
+        Err(error) => drop(told(&error)),
+        Ok(()) => {
+            valid(&simplified);
+            assert_eq!(ports(graph), ports(&simplified), "simplified");
+            evaluated(&simplified);
+        }
+    }
+}
+
+fn valid(graph: &Graph) {
+    graph.validate().unwrap_or_else(|error| panic!("imported as valid: {error}"));
+}
+
+/// Inputs and outputs with their shapes.
+fn ports(graph: &Graph) -> Vec<(&str, &[usize])> {
+    let values = graph.inputs.iter().chain(&graph.outputs);
+    values.map(|&id| (graph.value(id).name.as_str(), graph.shape(id))).collect()
+}
+
+/// Operations and bytes of an evaluation that is tried.
+const MOST: u64 = 1 << 20;
+
+fn evaluated(graph: &Graph) {
+    let work = Work::of(graph);
+    if work.operations > MOST || work.peak_bytes > MOST {
+        return;
+    }
+    let Some(inputs) = graph.inputs.iter().map(|&id| zeros(graph, id)).collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    match evaluate(graph, &inputs) {
+        Err(error) => drop(told(&error)),
+        Ok(results) => {
+            for (result, &id) in results.iter().zip(&graph.outputs) {
+                assert_eq!(result.shape(), graph.shape(id), "`{}`", graph.value(id).name);
+                assert_eq!(result.element(), graph.value(id).info.element, "`{}`", graph.value(id).name);
+            }
+        }
+    }
+}
+
+/// A tensor for an input; none for one that is too large.
+fn zeros(graph: &Graph, id: npukit_graph::ValueId) -> Option<Tensor> {
+    let info = &graph.value(id).info;
+    let count = info.shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;
+    if count as u64 > MOST {
+        return None;
+    }
+    let data = match info.element.storage() {
+        Storage::F32 => TensorData::F32(vec![0.0; count]),
+        Storage::I32 => TensorData::I32(vec![0; count]),
+        Storage::I64 => TensorData::I64(vec![0; count]),
+        Storage::Bool => TensorData::Bool(vec![false; count]),
+    };
+    Tensor::new(info.shape.clone(), data).ok()?.with_element(info.element).ok()
+}

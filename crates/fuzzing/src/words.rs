@@ -1,0 +1,48 @@
+//! [`words`]: programs as words, for the disassembler and the lint.
+
+use npukit_target::Disassembled;
+
+use crate::instances::{Known, of};
+use crate::{told, told_of};
+
+/// `t`, `o`, `p`, `d`, `l`: words of the targets, as for [`assembly`](crate::assembly()).
+///
+/// The listing of any words assembles to them, as far as they are whole.
+pub fn words(input: &[u8]) {
+    if let Some((known, bytes)) = of(input) {
+        listed(known, bytes);
+    }
+}
+
+/// Lists and lints words.
+pub(crate) fn listed(known: &Known, words: &[u8]) {
+    let Known { instance, .. } = known;
+    for (number, form) in instance.listings().iter().enumerate() {
+        match instance.disassemble(words, form) {
+            Err(error) => drop(told(&error)),
+            Ok(listing) if number == 0 => again(known, words, &listing),
+            Ok(_) => {}
+        }
+    }
+    match instance.lint("p.words", words) {
+        Err(error) => told_of("p.words", &error),
+        Ok(findings) => findings.iter().for_each(|finding| assert!(!finding.message.is_empty())),
+    }
+}
+
+/// A listing assembles to the words, unless it says what is wrong with them. Those of drra are text, which may be
+/// laid out in other ways: their listing is the same again.
+fn again(Known { letter, instance, .. }: &Known, words: &[u8], listing: &Disassembled) {
+    let Disassembled { text, problems, .. } = listing;
+    let bytes = match instance.assemble("listing.asm", text) {
+        Ok(assembled) => assembled.bytes,
+        Err(error) => return assert!(!problems.is_empty(), "listed as {text:?}: {error}"),
+    };
+    if matches!(letter, b'd' | b'l' | b'k') {
+        let again = instance.disassemble(&bytes, instance.listings()[0]).map(|again| again.text);
+        assert_eq!(again.as_ref().ok(), Some(text), "listed again");
+    } else {
+        assert_eq!(bytes, words[..bytes.len().min(words.len())], "listed as {text:?}");
+        assert!(words.len() - bytes.len() < 8, "{} of {} bytes listed", bytes.len(), words.len());
+    }
+}

@@ -1,0 +1,92 @@
+//! [`damaged`]: what becomes of a file.
+
+/// Numbers that are the same on every machine (SplitMix64).
+pub struct Random(u64);
+
+impl Random {
+    /// Those of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    /// Below `end`; 0 when that is 0.
+    fn below(&mut self, end: usize) -> usize {
+        (self.bits() % end.max(1) as u64) as usize
+    }
+
+    fn of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+        all[self.below(all.len())]
+    }
+}
+
+/// Texts that readers may stumble over.
+const TEXTS: [&str; 16] = [
+    "0",
+    "-1",
+    "1e999",
+    "4294967296",
+    "18446744073709551616",
+    "9223372036854775807",
+    "0x",
+    "nan",
+    "null",
+    "\"",
+    "[",
+    "{",
+    "\n",
+    "\u{e9}",
+    "\0",
+    ",",
+];
+/// Bytes that end ranges.
+const BYTES: [u8; 6] = [0, 1, 0x7f, 0x80, 0xfe, 0xff];
+
+/// A few changes of `bytes`: bits, bytes, numbers, cuts, and pieces of it and of `other` in other places. What names
+/// the reader stays.
+pub fn damaged(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..=random.below(3) {
+        change(&mut bytes, other, random);
+    }
+    bytes
+}
+
+fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+    let place = 1 + random.below(bytes.len().saturating_sub(1));
+    let Some(byte) = bytes.get_mut(place) else { return };
+    match random.below(8) {
+        0 => *byte ^= 1 << random.below(8),
+        1 => *byte = BYTES[random.below(BYTES.len())],
+        2 => *byte = random.bits() as u8,
+        3 => bytes.truncate(place),
+        4 => drop(bytes.drain(place..place + random.below((bytes.len() - place).min(16)))),
+        5 => splice(bytes, place, random.of(&TEXTS.each_ref().map(|text| text.as_bytes()))),
+        6 => number(bytes, place, random),
+        _ => {
+            let start = random.below(other.len());
+            let end = start + random.below((other.len() - start).min(64));
+            splice(bytes, place, &other[start..end]);
+        }
+    }
+}
+
+fn splice(bytes: &mut Vec<u8>, place: usize, piece: &[u8]) {
+    bytes.splice(place..place, piece.iter().copied());
+}
+
+/// Another number for the next one in digits.
+fn number(bytes: &mut Vec<u8>, place: usize, random: &mut Random) {
+    let Some(start) = bytes[place..].iter().position(u8::is_ascii_digit).map(|start| place + start) else {
+        return;
+    };
+    let end =
+        bytes[start..].iter().position(|byte| !byte.is_ascii_digit()).map_or(bytes.len(), |end| start + end);
+    bytes.splice(start..end, random.of(&TEXTS[..6]).bytes());
+}
