@@ -1,7 +1,7 @@
 //! Replays the corpora of `fuzz/`: every file, and each of them damaged in many ways, always the same.
 //!
 //! No case may panic, take long or take much memory. `NPUKIT_FUZZ_CASES` is how many damaged ones are made of each
-//! file, 16 when it is not set.
+//! file, 128 when it is not set.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "main/corpus.rs"]

@@ -39,7 +39,7 @@ fn cases(name: &str) -> Vec<Case> {
 }
 
 fn count() -> usize {
-    std::env::var("NPUKIT_FUZZ_CASES").map_or(16, |count| count.parse().unwrap())
+    std::env::var("NPUKIT_FUZZ_CASES").map_or(128, |count| count.parse().unwrap())
 }
 
 /// What became of a case: begun, or what is wrong with it.
