@@ -90,11 +90,15 @@ passes! {
 ///
 /// Errors: [`PassError::Graph`] for a graph that is not valid; the others are faults of a pass.
 pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
+    run_all(graph, passes())
+}
+
+fn run_all(graph: &mut Graph, passes: &[Pass]) -> Result<(), PassError> {
     graph.validate()?;
     // Far above what any graph needs: each run that changes something does all it finds.
     let limit = 100 + 10 * graph.nodes.len();
     let (mut index, mut runs) = (0, 0);
-    while let Some(pass) = passes().get(index) {
+    while let Some(pass) = passes.get(index) {
         if !(pass.run)(graph)? {
             index += 1;
             continue;
@@ -105,4 +109,39 @@ pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
         }
     }
     Ok(graph.validate()?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::ElementType;
+
+    use super::*;
+    use crate::ir::ValueInfo;
+    use crate::op::Relu;
+
+    /// Two rectifiers, one after the other.
+    fn graph() -> Graph {
+        let mut graph = Graph::default();
+        let x = graph.add_input("x", ValueInfo { shape: vec![1], element: ElementType::F32 });
+        let y = graph.add_node("first", Relu.into(), vec![x], &["y"]).unwrap();
+        graph.outputs = graph.add_node("second", Relu.into(), y, &["z"]).unwrap();
+        graph
+    }
+
+    fn longer(graph: &mut Graph, most: usize) -> bool {
+        graph.name.push('x');
+        graph.name.len() <= most
+    }
+
+    /// A graph of two nodes may change 120 times.
+    #[test]
+    fn passes_that_never_end_are_told_of() {
+        let pass = |run| [Pass { name: "longer", description: "makes the name longer", run }];
+        let mut named = graph();
+        assert_eq!(run_all(&mut named, &pass(|graph| Ok(longer(graph, 120)))), Ok(()));
+        assert_eq!(named.name.len(), 121);
+        let refused = run_all(&mut graph(), &pass(|graph| Ok(longer(graph, 121))));
+        assert_eq!(refused, Err(PassError::NoFixedPoint { pass: "longer", runs: 121 }));
+    }
 }

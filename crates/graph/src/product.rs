@@ -59,7 +59,7 @@ impl PackedMatrix {
     /// Writes the product of `left` (row-major `[m, k]`) and this matrix to `out`: row `i` goes to
     /// `out[i * out_stride..][..n]`.
     pub fn multiply(&self, left: &[f32], out: &mut [f32], out_stride: usize) {
-        if self.n == 0 || out.is_empty() {
+        if out.is_empty() {
             return;
         }
         if self.k == 0 {

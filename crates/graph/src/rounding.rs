@@ -12,8 +12,8 @@ use npukit_numeric::Tensor;
 
 use crate::eval::{EvalError, evaluate_all};
 use crate::ir::{Graph, Node, ValueId};
-use crate::op::{BinaryKind, Op, Operator, ReduceKind, ResizeMode, UnaryKind};
-use rules::{Operand, Results};
+use crate::op::{BinaryKind, Op, Operator, ReduceKind, Resize, ResizeMode, UnaryKind};
+use rules::{Operand, Own, Results};
 
 /// For each output of `graph`, how far each of its elements may be from what
 /// [`evaluate`](crate::evaluate) gives when constants, products and multiply-accumulates are rounded
@@ -77,11 +77,24 @@ impl Bounds {
         (elements(node.inputs.first()) / elements(node.outputs.first())) as f32
     }
 
+    /// Elements that make up one of the result of an enlarged or shrunk image `[n, h, w, c]`, at most.
+    fn taps(&self, resize: &Resize, node: &Node) -> f32 {
+        let image = node.inputs.first().and_then(|id| self.values.get(id.0 as usize)?.as_deref());
+        let along = |axis: usize| {
+            let size = image.and_then(|image| image.shape().get(axis + 1)).copied().unwrap_or(0);
+            resize.samples(axis, size).iter().map(|sample| sample.taps.len()).max().unwrap_or(0)
+        };
+        (along(0) * along(1)) as f32
+    }
+
     fn of(&self, node: &Node) -> Results {
         let (op, half) = (&node.op, self.half);
         let Some(operands) = self.operands(node) else { return Ok(None) };
-        let monotone =
-            |factors: f32, roundings: f32| rules::monotone(op, &operands, factors * half, roundings * half);
+        let monotone = |own: Own| rules::monotone(op, &operands, own);
+        let exact = || monotone(Own::default());
+        let rounded = || monotone(Own { roundings: half, ..Own::default() });
+        let weighted =
+            |terms: f32| monotone(Own { factors: terms * half, roundings: terms * half, additions: terms });
         match op {
             Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul(_) | Op::Gemm(_) => {
                 rules::product(op, &operands, half)
@@ -90,27 +103,29 @@ impl Bounds {
             Op::Binary(binary) => match binary.kind {
                 BinaryKind::Add | BinaryKind::Sub => rules::sum(&operands),
                 BinaryKind::Mul => rules::multiplication(&operands, half),
-                BinaryKind::Max | BinaryKind::Min => monotone(0.0, 0.0),
+                BinaryKind::Max | BinaryKind::Min => exact(),
                 _ => Ok(None),
             },
-            Op::LeakyRelu(_) => monotone(1.0, 1.0),
-            Op::AveragePool(pool) => {
-                let taps = (pool.window.kernel[0] * pool.window.kernel[1]) as f32;
-                monotone(taps, taps)
-            }
-            Op::Resize(resize) if resize.mode == ResizeMode::Linear => monotone(4.0, 4.0),
-            // The bounds are constants, and rounded.
-            Op::Clip(_) => monotone(0.0, 1.0),
-            Op::Pad(_) => monotone(0.0, 1.0),
-            Op::Relu(_) | Op::MaxPool(_) | Op::Resize(_) | Op::Concat(_) | Op::Split(_) => monotone(0.0, 0.0),
+            Op::LeakyRelu(_) => weighted(1.0),
+            Op::AveragePool(pool) => weighted((pool.window.kernel[0] * pool.window.kernel[1]) as f32),
+            Op::Resize(resize) => match resize.mode {
+                ResizeMode::Linear => weighted(4.0),
+                ResizeMode::LinearAntialiased => weighted(self.taps(resize, node)),
+                ResizeMode::Nearest(_) if resize.extrapolation() == 0.0 => exact(),
+                ResizeMode::Nearest(_) => rounded(),
+            },
+            // The bounds and the border are constants, and rounded.
+            Op::Clip(_) | Op::Pad(_) => rounded(),
+            Op::Relu(_) | Op::MaxPool(_) | Op::Concat(_) | Op::Split(_) => exact(),
             Op::Reduce(reduce) => match reduce.kind {
-                ReduceKind::Mean => monotone(self.terms(node), self.terms(node)),
-                ReduceKind::Sum | ReduceKind::Max | ReduceKind::Min => monotone(0.0, 0.0),
+                ReduceKind::Mean => weighted(self.terms(node)),
+                ReduceKind::Sum => monotone(Own { additions: self.terms(node), ..Own::default() }),
+                ReduceKind::Max | ReduceKind::Min => exact(),
                 _ => Ok(None),
             },
-            Op::Tile(_) | Op::Trilu(_) => monotone(0.0, 0.0),
-            Op::Slice(_) | Op::Gather(_) | Op::Reshape(_) | Op::Transpose(_) => monotone(0.0, 0.0),
-            Op::Unary(unary) if matches!(unary.kind, UnaryKind::Neg | UnaryKind::Abs) => monotone(0.0, 0.0),
+            Op::Tile(_) | Op::Trilu(_) => exact(),
+            Op::Slice(_) | Op::Gather(_) | Op::Reshape(_) | Op::Transpose(_) => exact(),
+            Op::Unary(unary) if matches!(unary.kind, UnaryKind::Neg | UnaryKind::Abs) => exact(),
             _ => Ok(None),
         }
     }

@@ -43,6 +43,10 @@ mod rescale;
 mod resize;
 #[path = "main/rotary_forms.rs"]
 mod rotary_forms;
+#[path = "main/rounding.rs"]
+mod rounding;
+#[path = "main/rounding_moves.rs"]
+mod rounding_moves;
 #[path = "main/shared_heads.rs"]
 mod shared_heads;
 #[path = "main/support.rs"]
@@ -53,3 +57,5 @@ mod types;
 mod unary;
 #[path = "main/whole_graph.rs"]
 mod whole_graph;
+#[path = "main/work.rs"]
+mod work;

@@ -144,8 +144,8 @@ impl Gemma3nConfig {
         let held = matches!(self.cache, Cache::Floats(element) if !element.is_float());
         refuse(held, "cache", &format!("{:?}", self.cache), || "a type of floats".to_owned())?;
         let sources = || "enough for a local and a global layer that others read".to_owned();
-        let orphan = (self.kv_layers..self.layers.min(self.kv_layers + self.global_every))
-            .find(|&layer| self.kv_source(layer).is_none());
+        let mut readers = (self.kv_layers..self.layers).take(self.global_every);
+        let orphan = readers.find(|&layer| self.kv_source(layer).is_none());
         refuse(orphan.is_some(), "kv_layers", &self.kv_layers, sources)
     }
 

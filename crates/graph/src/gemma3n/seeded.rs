@@ -72,3 +72,29 @@ fn mixed(seed: u64) -> u64 {
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first numbers of SplitMix64 from the seeds 0 and 1234567, as published with it.
+    #[test]
+    fn mixing_is_that_of_splitmix64() {
+        assert_eq!(mixed(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mixed(1_234_567), 6_457_827_717_110_365_317);
+    }
+
+    /// Figures of another implementation, in Python: models that were made up once stay what they are.
+    #[test]
+    fn weights_stay_what_they_are() {
+        let codes = |values: Vec<f32>, scale: f32| values.iter().map(|x| x / scale).collect::<Vec<_>>();
+        let expected: [f32; 54] = [
+            7., -2., -4., 5., 2., 1., -4., 3., 5., -7., 4., -4., -4., -7., -4., -1., 3., 5., //
+            3., 7., 7., 0., -6., -3., 6., 3., 1., -7., -6., 0., -7., -4., -6., -2., -6., -7., //
+            -3., 1., 7., -7., -7., 5., -1., -4., 0., 5., 4., 4., 6., -2., 0., 5., -2., -2.,
+        ];
+        assert_eq!(codes(matrix(3, 18, 5), 1.0 / 16.0), expected);
+        assert_eq!(codes(matrix(2, 4, 1), 0.125), [7.0, 5.0, 5.0, -2.0, -7.0, 7.0, -2.0, 2.0]);
+        assert_eq!(gains(6, 9), [1.085_937_5, 1.039_062_5, 0.890_625, 0.914_062_5, 0.828_125, 1.203_125]);
+    }
+}

@@ -210,3 +210,16 @@ fn span(least: usize, most: usize) -> String {
         _ => format!("{least} to {most}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_said_as_one_says_them() {
+        for (least, most, expected) in [(1, 1, "1"), (2, 3, "2 to 3"), (1, usize::MAX, "at least 1")] {
+            let error = OpError::OperandCount { op: "Concat", least, most, found: 0 };
+            assert_eq!(error.to_string(), format!("Concat takes {expected} operands, found 0"));
+        }
+    }
+}

@@ -146,6 +146,18 @@ mod tests {
     }
 
     #[test]
+    fn windows_beside_the_image_are_found_on_either_axis() {
+        for (pads, expected) in
+            [([0; 4], true), ([1, 0, 0, 0], false), ([0, 1, 0, 0], false), ([0, 0, 0, 1], false)]
+        {
+            let window = Window { pads, ..Window::plain([1, 1], [1, 1]) };
+            assert_eq!(window.always_on_image([2, 2]), Ok(expected), "{pads:?}");
+            let wider = Window { kernel: [2, 2], ..window };
+            assert_eq!(wider.always_on_image([2, 2]), Ok(true), "{pads:?}");
+        }
+    }
+
+    #[test]
     fn impossible_windows_are_refused() {
         assert!(matches!(
             Window::plain([5, 1], [1, 1]).output([4, 4]),

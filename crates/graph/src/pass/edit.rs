@@ -139,3 +139,30 @@ pub(super) fn permuted_positions(shape: &[usize], perm: &[usize]) -> Vec<usize> 
 pub(super) fn tensor(graph: &Graph, id: ValueId) -> Option<Arc<Tensor>> {
     graph.constant(id).cloned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Permutations of three axes are what they do to the places of a tensor.
+    #[test]
+    fn permutations_move_elements() {
+        let all = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for shape in [[2, 3, 4], [2, 1, 4], [1, 1, 4], [1, 1, 1]] {
+            let count: usize = shape.iter().product();
+            let ordered: Vec<usize> = (0..count).collect();
+            for perm in all {
+                let moved = permuted_positions(&shape, &perm);
+                assert_eq!(keeps_order(&perm, &shape), moved == ordered, "{shape:?} by {perm:?}");
+                assert_eq!(is_identity(&perm), perm == [0, 1, 2]);
+                assert!(is_identity(&compose(&perm, &inverse(&perm))));
+                let turned = perm.map(|axis| shape[axis]);
+                for second in all {
+                    let twice = permuted_positions(&turned, &second).into_iter().map(|place| moved[place]);
+                    let both = permuted_positions(&shape, &compose(&perm, &second));
+                    assert_eq!(twice.collect::<Vec<_>>(), both, "{shape:?} by {perm:?}, then {second:?}");
+                }
+            }
+        }
+    }
+}

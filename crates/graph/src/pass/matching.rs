@@ -10,7 +10,7 @@ use crate::op::{BinaryKind, Op, UnaryKind};
 /// or twice in single precision.
 const TOLERANCE: f64 = 5e-7;
 
-/// Most factors of a product that are looked at.
+/// Most factors of a product that are looked at beside one.
 const MOST_FACTORS: usize = 6;
 
 /// Whether a constant is the one looked for.
@@ -119,5 +119,129 @@ impl Pattern<'_> {
             TensorData::Bool(_) => None,
         };
         number.filter(|_| constant.data().len() == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::{ElementType, Tensor};
+
+    use super::*;
+    use crate::ir::ValueInfo;
+    use crate::op::{Binary, Pow};
+
+    fn inputs(count: usize) -> (Graph, Vec<ValueId>) {
+        let mut graph = Graph::default();
+        let info = || ValueInfo { shape: vec![2], element: ElementType::F32 };
+        let inputs = (0..count).map(|i| graph.add_input(format!("x{i}"), info())).collect();
+        (graph, inputs)
+    }
+
+    fn number(graph: &mut Graph, x: f32) -> ValueId {
+        let name = graph.fresh_name("number");
+        graph.add_constant(name, Tensor::from_f32(vec![], vec![x]).unwrap())
+    }
+
+    fn binary(graph: &mut Graph, kind: BinaryKind, left: ValueId, right: ValueId) -> ValueId {
+        let name = graph.fresh_name("v");
+        graph.add_node(name.clone(), Binary { kind }.into(), vec![left, right], &[&name]).unwrap()[0]
+    }
+
+    fn times(graph: &mut Graph, left: ValueId, right: ValueId) -> ValueId {
+        binary(graph, BinaryKind::Mul, left, right)
+    }
+
+    fn look<R>(graph: &Graph, at: impl FnOnce(&Pattern<'_>) -> R) -> R {
+        at(&Pattern { graph, producers: &graph.producers() })
+    }
+
+    #[test]
+    fn near_is_relative() {
+        for expected in [0.01, -0.01, 1.0, 100.0] {
+            assert!(
+                is_near(expected * (1.0 + 4e-7), expected) && !is_near(expected * (1.0 + 6e-7), expected)
+            );
+        }
+    }
+
+    #[test]
+    fn a_number_comes_second_but_where_order_does_not_matter() {
+        use BinaryKind::{Add, Div, Mul, Sub};
+        for (kind, first) in [(Add, true), (Mul, true), (Sub, false), (Div, false)] {
+            let (mut graph, x) = inputs(2);
+            let three = number(&mut graph, 3.0);
+            let ways = [[x[0], three], [three, x[0]], [x[0], x[1]]];
+            let found = ways.map(|[left, right]| {
+                let value = binary(&mut graph, kind, left, right);
+                look(&graph, |pattern| pattern.with_scalar(value, kind))
+            });
+            let operand = Some((x[0], 3.0));
+            assert_eq!(found, [operand, operand.filter(|_| first), None], "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn products_of_seven_are_taken_apart() {
+        for count in [1, 2, 7, 8] {
+            let (mut graph, x) = inputs(count);
+            let mut left = x[0];
+            x[1..].iter().for_each(|&x| left = times(&mut graph, left, x));
+            let mut right = x[0];
+            x[1..].iter().for_each(|&x| right = times(&mut graph, x, right));
+            let expected = (count <= 7).then_some((1.0, x));
+            for value in [left, right] {
+                assert_eq!(look(&graph, |pattern| pattern.factors(value, None)), expected);
+            }
+        }
+        let (mut graph, x) = inputs(2);
+        let [two, four] = [2.0, 4.0].map(|x| number(&mut graph, x));
+        let half = binary(&mut graph, BinaryKind::Div, x[1], four);
+        let all = times(&mut graph, x[0], half);
+        let all = times(&mut graph, two, all);
+        assert_eq!(look(&graph, |pattern| pattern.factors(all, None)), Some((0.5, x.clone())));
+        assert_eq!(look(&graph, |pattern| pattern.factors(all, Some(half))), Some((2.0, vec![x[0], half])));
+    }
+
+    /// Whether the value is recognised as the 2nd, 3rd and 4th power of `x` and of `y`.
+    fn powers(graph: &Graph, value: ValueId, [x, y]: [ValueId; 2]) -> [[bool; 2]; 3] {
+        [2.0, 3.0, 4.0].map(|exponent| {
+            let base = look(graph, |pattern| pattern.power(value, exponent));
+            [base == Some(x), base == Some(y)]
+        })
+    }
+
+    #[test]
+    fn powers_are_products_with_themselves() {
+        let (mut graph, x) = inputs(2);
+        let [x, y] = [x[0], x[1]];
+        let square = times(&mut graph, x, x);
+        let (cube, turned) = (times(&mut graph, x, square), times(&mut graph, square, x));
+        let fourth = times(&mut graph, cube, x);
+        let mixed = times(&mut graph, x, y);
+        let (of_other, with_mixed) = (times(&mut graph, y, square), times(&mut graph, x, mixed));
+        let exponent = number(&mut graph, 3.0);
+        let power = graph.add_node("power", Pow.into(), vec![y, exponent], &["power"]).unwrap()[0];
+        let none = [[false; 2]; 3];
+        let [second, third, last] = [0, 1, 2].map(|place| {
+            let mut of_x = none;
+            of_x[place][0] = true;
+            of_x
+        });
+        let mut of_y = none;
+        of_y[1][1] = true;
+        for (value, expected) in [
+            (square, second),
+            (cube, third),
+            (turned, third),
+            (fourth, last),
+            (mixed, none),
+            (of_other, none),
+            (with_mixed, none),
+            (x, none),
+            (power, of_y),
+        ] {
+            assert_eq!(powers(&graph, value, [x, y]), expected, "{}", graph.value(value).name);
+        }
     }
 }

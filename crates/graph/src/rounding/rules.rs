@@ -42,25 +42,36 @@ impl Operand<'_> {
     }
 }
 
-/// An operator that rises with every element of its operands: both ends are tried. To that come
-/// `factor` times the largest magnitude, for constants it multiplies by, and `rounding`.
-pub(super) fn monotone(op: &Op, operands: &[Operand<'_>], factor: f32, rounding: f32) -> Results {
-    let at = |sign: f32| {
-        let moved: Vec<Tensor> = operands.iter().map(|operand| operand.moved(sign)).collect();
-        op.eval(&moved.iter().collect::<Vec<_>>())
-    };
+/// What an operator adds to the errors of its operands.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Own {
+    /// Half a step for each constant it multiplies by.
+    pub factors: f32,
+    /// Half a step for each rounding.
+    pub roundings: f32,
+    /// Additions on the way, which `f32` rounds.
+    pub additions: f32,
+}
+
+/// An operator that rises with every element of its operands: both ends are tried.
+pub(super) fn monotone(op: &Op, operands: &[Operand<'_>], own: Own) -> Results {
+    let eval = |tensors: Vec<Tensor>| op.eval(&tensors.iter().collect::<Vec<_>>());
+    let at = |sign: f32| eval(operands.iter().map(|operand| operand.moved(sign)).collect());
     let (low, exact, high) = (at(-1.0)?, at(0.0)?, at(1.0)?);
-    let floats = operands.iter().filter_map(|operand| operand.value.as_f32()).flatten();
-    let largest = floats.map(|x| x.abs()).filter(|x| x.is_finite()).fold(0.0, f32::max);
-    let more = factor * largest + rounding;
-    let bound = |(exact, (low, high)): (&Tensor, (&Tensor, &Tensor))| {
+    let reaches: Vec<Tensor> =
+        operands.iter().map(|operand| operand.reach().unwrap_or_else(|| operand.value.clone())).collect();
+    let finite = reaches.iter().filter_map(Tensor::as_f32).flatten().copied().filter(|x| x.is_finite());
+    let more = own.factors * finite.fold(0.0, f32::max) + own.roundings;
+    let sums = if own.additions > 0.0 { eval(reaches)? } else { exact.clone() };
+    let bound = |((exact, sum), (low, high)): ((&Tensor, &Tensor), (&Tensor, &Tensor))| {
         // Infinities stand for what is beside an image; they do not move.
         let below = zip(exact, low, |y, low| if y.is_finite() { (y - low).abs() } else { 0.0 })?;
         let above = zip(exact, high, |y, high| if y.is_finite() { (high - y).abs() } else { 0.0 })?;
-        let own = map(exact, |y| if y.is_finite() { more + 2.0 * F32 * y.abs() } else { 0.0 })?;
+        let single = zip(exact, sum, |y, sum| F32 * (2.0 * y.abs() + own.additions * sum.abs()))?;
+        let own = zip(exact, &single, |y, single| if y.is_finite() { more + single } else { 0.0 })?;
         zip(&zip(&below, &above, f32::max)?, &own, |ends, own| ends + own)
     };
-    Ok(exact.iter().zip(low.iter().zip(&high)).map(bound).collect())
+    Ok(exact.iter().zip(&sums).zip(low.iter().zip(&high)).map(bound).collect())
 }
 
 /// A sum of products of the first two operands, to which the third is added.
@@ -101,9 +112,7 @@ const MUL: Binary = Binary { kind: BinaryKind::Mul };
 /// The operator on two operands, and the magnitudes of what it multiplies the product and the addend by.
 fn without_addend(op: &Op) -> (Op, [f32; 2]) {
     match op {
-        Op::Gemm(gemm) => {
-            (Gemm { alpha: 1.0, beta: 0.0, ..gemm.clone() }.into(), [gemm.alpha.abs(), gemm.beta.abs()])
-        }
+        Op::Gemm(gemm) => (Gemm { alpha: 1.0, ..gemm.clone() }.into(), [gemm.alpha.abs(), gemm.beta.abs()]),
         other => (other.clone(), [1.0, 1.0]),
     }
 }
@@ -147,7 +156,8 @@ pub(super) fn multiplication(operands: &[Operand<'_>], half: f32) -> Results {
     Ok(errors.and_then(|errors| zip(&errors, &own, |e, y| e + F32 * y)).map(|bound| vec![bound]))
 }
 
-/// A factor and an addend for each channel, both rounded, and so is their product with `x`.
+/// A factor and an addend for each channel, both rounded, and so is their product with `x`. In `f32` it is a
+/// difference, which may cancel, times a factor, plus a bias.
 pub(super) fn normalisation(
     op: &BatchNormalization,
     operands: &[Operand<'_>],
@@ -156,12 +166,14 @@ pub(super) fn normalisation(
     let [x, parameters @ ..] = operands else { return None };
     let parameters: Vec<&[f32]> = parameters.iter().filter_map(|operand| operand.value.as_f32()).collect();
     let &[scale, bias, mean, var] = &parameters[..] else { return None };
-    let factors = op.factors(scale, bias, mean, var);
+    let channels = op.factors(scale, bias, mean, var).into_iter().zip(bias.iter().zip(mean));
+    let channels = channels.map(|([factor, _], (bias, mean))| [factor.abs() as f32, bias.abs(), mean.abs()]);
+    let channels: Vec<[f32; 3]> = channels.collect();
     let (values, errors) = (x.value.as_f32()?, x.error?.as_f32()?);
-    let bound = |((&x, &e), [factor, addend]): ((&f32, &f32), &[f64; 2])| {
-        let (factor, addend) = (factor.abs() as f32, addend.abs() as f32);
-        (x.abs() + e) * (half + 8.0 * F32 * factor) + e * factor + 2.0 * half + 8.0 * F32 * addend
+    let bound = |((&x, &e), &[factor, bias, mean]): ((&f32, &f32), &[f32; 3])| {
+        let reach = x.abs() + e;
+        reach * half + e * factor + 2.0 * half + 8.0 * F32 * ((reach + mean) * factor + bias)
     };
-    let bounds = values.iter().zip(errors).zip(factors.iter().cycle()).map(bound).collect();
+    let bounds = values.iter().zip(errors).zip(channels.iter().cycle()).map(bound).collect();
     Tensor::from_f32(x.value.shape().to_vec(), bounds).ok().map(|bound| vec![bound])
 }

@@ -43,9 +43,10 @@ proptest! {
     ) {
         let window = Window { kernel, strides, dilations, pads, ceil_mode };
         let Ok([rows, columns]) = window.output([image[0], image[1]]) else { return Ok(()) };
-        let x = noise(&[1, image[0], image[1], image[2]], seed);
-        let shape = [1, rows, columns, image[2]];
-        let all = windows(&window, floats(&x), image);
+        let x = noise(&[2, image[0], image[1], image[2]], seed);
+        let shape = [2, rows, columns, image[2]];
+        let images = floats(&x).chunks(image.iter().product());
+        let all: Vec<_> = images.flat_map(|data| windows(&window, data, image)).collect();
         let max = |(seen, _): &(Vec<f32>, usize)| seen.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let result = run(MaxPool { window: window.clone() }, &[&x]);
         prop_assert_eq!(result, f32s(&shape, &all.iter().map(max).collect::<Vec<_>>()));

@@ -1,6 +1,6 @@
 //! What the tests share: tensors in one line, and reproducible noise.
 
-use npukit_graph::{Op, OpError, Operator};
+use npukit_graph::{Graph, Op, OpError, Operator, ValueId, ValueInfo};
 use npukit_numeric::{Tensor, TensorData};
 
 /// A tensor of floats.
@@ -49,4 +49,43 @@ pub fn floats(tensor: &Tensor) -> &[f32] {
 pub fn distance(left: &Tensor, right: &Tensor) -> f32 {
     assert_eq!(left.shape(), right.shape());
     floats(left).iter().zip(floats(right)).map(|(l, r)| (l - r).abs()).fold(0.0, f32::max)
+}
+
+/// A graph and tensors for its inputs, built in a few lines; names are made up.
+#[derive(Default)]
+pub struct Net {
+    pub graph: Graph,
+    pub inputs: Vec<Tensor>,
+}
+
+impl Net {
+    pub fn input(&mut self, tensor: Tensor) -> ValueId {
+        let info = ValueInfo { shape: tensor.shape().to_vec(), element: tensor.element() };
+        self.inputs.push(tensor);
+        let name = self.graph.fresh_name("x");
+        self.graph.add_input(name, info)
+    }
+
+    pub fn constant(&mut self, tensor: Tensor) -> ValueId {
+        let name = self.graph.fresh_name("c");
+        self.graph.add_constant(name, tensor)
+    }
+
+    /// The only result of a node.
+    pub fn node(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
+        let op = op.into();
+        let name = format!("n{}", self.graph.nodes.len());
+        let values: Vec<_> = inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let count = op.infer(&values).unwrap().len();
+        let names: Vec<String> = (0..count).map(|i| format!("{name}_{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.graph.add_node(name, op, inputs.to_vec(), &names).unwrap()[0]
+    }
+
+    /// The graph with one output.
+    pub fn giving(mut self, output: ValueId) -> Self {
+        self.graph.outputs = vec![output];
+        self.graph.validate().unwrap();
+        self
+    }
 }

@@ -7,7 +7,7 @@ use npukit_graph::{Graph, Op, OpError, Operator, Value, ValueInfo, evaluate, pas
 use npukit_numeric::{ElementError, ElementType, Rounding, Storage, Tensor, TensorData};
 use proptest::prelude::*;
 
-use crate::support::{f32s, floats, refuse, run};
+use crate::support::{f32s, floats, iota, refuse, run};
 
 /// A vector of elements of a type.
 fn of(element: ElementType, values: &[f32]) -> Tensor {
@@ -120,6 +120,13 @@ fn scales_are_for_an_axis_or_a_block() {
     assert_eq!(floats(&blocks), [1.0, 2.0, 30.0, 400.0, 500.0, 6000.0]);
     let rows_in_blocks = run(dequantize(0, 2), &[&x, &f32s(&[1, 3], &[1.0, 10.0, 100.0])]);
     assert_eq!(floats(&rows_in_blocks), [1.0, 20.0, 300.0, 4.0, 50.0, 600.0]);
+    // Two parts of five places, three to a block, of two elements.
+    let (many, scales) = (shaped(&[2, 5, 2], of(ElementType::I8, &[1.0; 20])), iota(&[2, 2, 2]));
+    let index = |i: usize| i / 10 * 4 + i / 2 % 5 / 3 * 2 + i % 2;
+    assert_eq!(
+        floats(&run(dequantize(1, 3), &[&many, &scales])),
+        (0..20).map(|i| index(i) as f32).collect::<Vec<_>>()
+    );
     assert!(matches!(refuse(dequantize(1, 0), &[&x, &f32s(&[2], &[1.0; 2])]), OpError::Shapes { .. }));
     assert!(matches!(refuse(dequantize(1, 2), &[&x, &f32s(&[2, 3], &[1.0; 6])]), OpError::Shapes { .. }));
     assert!(matches!(refuse(dequantize(2, 0), &[&x, &f32s(&[3], &[1.0; 3])]), OpError::Axis { .. }));

@@ -1,7 +1,7 @@
 //! Validation, order, printing and counting.
 
 use npukit_graph::op::{Conv, Relu, Split};
-use npukit_graph::{Graph, GraphError, OpError, ValueId, ValueInfo};
+use npukit_graph::{Graph, GraphError, OpError, Stated, ValueId, ValueInfo};
 use npukit_numeric::ElementType;
 
 use crate::support::noise;
@@ -73,6 +73,55 @@ fn validation_names_the_fault() {
     let mut graph = image();
     graph.nodes.push(graph.nodes[1].clone());
     assert!(matches!(graph.validate(), Err(GraphError::ProducedTwice { .. })));
+}
+
+#[test]
+fn constants_are_what_is_recorded_of_them() {
+    for (shape, element, good) in [
+        (vec![3, 3, 2, 5], ElementType::F32, true),
+        (vec![3, 3, 5, 2], ElementType::F32, false),
+        (vec![3, 3, 2, 5], ElementType::F16, false),
+    ] {
+        let mut graph = image();
+        graph.values[1].info = ValueInfo { shape, element };
+        let refused = matches!(graph.validate(), Err(GraphError::Constant { value, .. }) if value == "w");
+        assert_eq!(refused, !good);
+    }
+}
+
+#[test]
+fn what_nobody_reads_goes_and_the_rest_keeps_its_scales() {
+    let mut graph = image();
+    let (kept, scale) = (graph.to_string(), |name: &str| Stated {
+        name: name.to_owned(),
+        scales: [0.5; 2],
+        zero_points: [0; 2],
+        element: ElementType::I8,
+    });
+    assert!(!graph.remove_dead());
+    // A chain that nobody reads, in front of what stays, and a constant of nobody.
+    let x = graph.inputs[0];
+    let dead = graph.add_node("dead", Relu.into(), vec![x], &["dead"]).unwrap();
+    graph.add_node("deader", Relu.into(), dead.clone(), &["deader"]).unwrap();
+    graph.nodes.rotate_right(2);
+    graph.values.swap(1, 4);
+    let swapped = |id: &mut ValueId| id.0 = [0, 4, 2, 3, 1, 5][id.0 as usize];
+    graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs)).for_each(swapped);
+    graph.add_constant("spare", noise(&[1], 1));
+    graph.validate().unwrap();
+    for value in ["x", "w", "y", "z", "dead"] {
+        let id = graph.find_value(value).unwrap();
+        graph.scales.insert(id, scale(value));
+    }
+    assert!(graph.remove_dead());
+    graph.validate().unwrap();
+    assert_eq!((graph.values.len(), graph.nodes.len()), (4, 2));
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(lines(&graph.to_string()), lines(&kept));
+    let stated: Vec<_> =
+        graph.scales.iter().map(|(&id, stated)| (&graph.value(id).name, &stated.name)).collect();
+    assert!(stated.len() == 4 && stated.iter().all(|(value, stated)| value == stated), "{stated:?}");
+    assert!(!graph.remove_dead());
 }
 
 #[test]
