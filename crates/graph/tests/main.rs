@@ -19,6 +19,10 @@ mod evaluation;
 mod forms;
 #[path = "main/gemma3n.rs"]
 mod gemma3n;
+#[path = "main/lifting.rs"]
+mod lifting;
+#[path = "main/losses.rs"]
+mod losses;
 #[path = "main/movement.rs"]
 mod movement;
 #[path = "main/normalizations.rs"]
@@ -49,6 +53,8 @@ mod rounding;
 mod rounding_moves;
 #[path = "main/shared_heads.rs"]
 mod shared_heads;
+#[path = "main/stated.rs"]
+mod stated;
 #[path = "main/support.rs"]
 mod support;
 #[path = "main/types.rs"]

@@ -104,7 +104,9 @@ fn largest_that_fits(scheme: &Scheme, bits: u32, extremes: [f64; 2]) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::observe::Statistic;
     use proptest::prelude::*;
 
     fn chosen(method: Method, values: &[f32]) -> i32 {
@@ -149,5 +151,64 @@ mod tests {
             let best = (-64..=64).map(squares).fold(f64::INFINITY, f64::min);
             prop_assert_eq!(squares(chosen(Method::LeastSquares, &values)), best);
         }
+    }
+
+    /// The largest fraction length of all with which at most `allowed` numbers saturate; the least one if none does.
+    fn finest(values: &[f64], allowed: usize) -> i32 {
+        let saturated = |fraction: i32| {
+            let scaled = values.iter().map(|x| (x * 2f64.powi(fraction) + 0.5).floor());
+            scaled.filter(|integer| !(-128.0..=127.0).contains(integer)).count()
+        };
+        (FRACTIONS.0..=FRACTIONS.1)
+            .rev()
+            .find(|&fraction| saturated(fraction) <= allowed)
+            .unwrap_or(FRACTIONS.0)
+    }
+
+    /// Numbers of any magnitude.
+    fn any_size() -> impl Strategy<Value = Vec<f32>> {
+        let number = (-1.0..1.0f32, -20..40i32).prop_map(|(x, exponent)| x * 2f32.powi(exponent));
+        prop::collection::vec(prop_oneof![number, Just(f32::MAX), Just(-2.0), Just(-1e30)], 1..30)
+    }
+
+    proptest! {
+        #[test]
+        fn extremes_just_fit(values in any_size()) {
+            let reals: Vec<f64> = values.iter().map(|&x| x.into()).collect();
+            prop_assert_eq!(chosen(Method::MinMax, &values), finest(&reals, 0));
+        }
+
+        /// Magnitudes count: none of them takes the one integer more that there is below zero.
+        #[test]
+        fn percentiles_just_fit(values in any_size(), percent in prop::sample::select(vec![40.0, 75.0, 90.0])) {
+            let sizes: Vec<f64> = values.iter().map(|&x| f64::from(x).abs()).collect();
+            let allowed = ((1.0 - percent / 100.0) * values.len() as f64) as usize;
+            let expected = finest(&sizes, allowed).max(chosen(Method::MinMax, &values));
+            prop_assert_eq!(chosen(Method::Percentile(percent), &values), expected);
+        }
+
+        /// Numbers that lie in the middles of their steps are the same to both kinds of tensors.
+        #[test]
+        fn samples_count_as_constants_do(steps in prop::collection::vec((0..2048u32, any::<bool>(), 1..20usize), 1..9)) {
+            let value = |(step, below, _): &(u32, bool, usize)| {
+                let middle = (*step as f32 + 0.5) / 32.0;
+                if *below { -middle } else { middle }
+            };
+            // One is above 32, so that steps are 1/32 wide.
+            let mut values = vec![63.0 + 1.0 / 64.0];
+            steps.iter().for_each(|drawn| values.extend(vec![value(drawn); drawn.2]));
+            let mut seen = Distribution::default();
+            seen.note(&npukit_numeric::Tensor::from_f32(vec![values.len()], values.clone()).unwrap());
+            let of_seen = fraction(&Scheme::default(), Kind::Weight, Method::LeastSquares, &[Tensor::Seen(&seen)]);
+            prop_assert_eq!(of_seen, chosen(Method::LeastSquares, &values));
+        }
+    }
+
+    /// A number that just saturates costs less than half as fine a step for all others.
+    #[test]
+    fn least_squares_may_saturate() {
+        let mut values: Vec<f32> = (0..400).map(|i| (i % 97) as f32 / 7.0).collect();
+        values.push(64.0);
+        assert_eq!((chosen(Method::MinMax, &values), chosen(Method::LeastSquares, &values)), (0, 1));
     }
 }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use npukit_graph::op::{Binary, BinaryKind, Concat, Conv, MatMul, MaxPool, Relu, Window};
-use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, Scheme, quantise, simulate};
-use npukit_graph::{Graph, ValueId, ValueInfo};
+use npukit_graph::op::{
+    AveragePool, Binary, BinaryKind, Concat, Conv, MatMul, MaxPool, PRelu, Reduce, ReduceKind, Relu,
+    Transpose, Unary, UnaryKind, Window,
+};
+use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, Scheme, quantise, shown, simulate};
+use npukit_graph::{Graph, Op, ValueId, ValueInfo};
 use npukit_numeric::ElementType;
 use proptest::prelude::*;
 
@@ -64,6 +67,117 @@ fn what_is_joined_rectified_or_pooled_shares_one() {
     graph.outputs = vec![all];
     let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
     assert_eq!(fractions(&graph, &found, &[x, large, relu, pool, all]), [3; 5]);
+}
+
+/// Means and negations have fraction lengths of their own, as lengths and extremes do not.
+#[test]
+fn what_is_computed_anew_shares_none() {
+    let reduce = |kind| Op::from(Reduce { kind, axes: vec![2], keep_dims: true });
+    let unary = |kind| Op::from(Unary { kind });
+    let pool = AveragePool { window: Window::plain([1, 2], [1, 1]), count_include_pad: false };
+    for (op, shared) in [
+        (reduce(ReduceKind::Max), true),
+        (reduce(ReduceKind::Min), true),
+        (reduce(ReduceKind::Mean), false),
+        (reduce(ReduceKind::Sum), false),
+        (unary(UnaryKind::Abs), true),
+        (unary(UnaryKind::Neg), false),
+        (pool.into(), false),
+        (Transpose { perm: vec![0, 2, 1, 3] }.into(), true),
+    ] {
+        let (mut graph, x) = image();
+        graph.outputs = graph.add_node("y", op.clone(), vec![x], &["y"]).unwrap();
+        // A fraction length that nothing but the other one's can be the reason of.
+        let found = quantised(&graph, &Scheme::default(), &BTreeMap::from([(x, -9)]));
+        assert_eq!(found.fraction(graph.outputs[0]) == Some(-9), shared, "{op}");
+    }
+}
+
+#[test]
+fn slopes_are_weights_and_addends_are_values() {
+    let (mut graph, x) = image();
+    let [slope, addend] =
+        [("slope", 0.25), ("addend", 100.0)].map(|(name, x)| graph.add_constant(name, f32s(&[2], &[x; 2])));
+    let y = graph.add_node("y", PRelu.into(), vec![x, slope], &["y"]).unwrap()[0];
+    let add = Binary { kind: BinaryKind::Add };
+    graph.outputs = graph.add_node("z", add.into(), vec![y, addend], &["z"]).unwrap();
+    let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
+    let kinds = [slope, addend, y].map(|id| found.kind(id));
+    assert_eq!(kinds, [Kind::Weight, Kind::Activation, Kind::Activation].map(Some));
+    assert_eq!(fractions(&graph, &found, &[slope, x, y, addend, graph.outputs[0]]), [8, 0, 0, 0, 0]);
+}
+
+/// What only rectifiers and maximum pooling read saturates as they do; all else is told of, once, where it is made.
+#[test]
+fn what_is_hidden_is_not_shown() {
+    let (mut graph, x) = image();
+    let mut node = |name: &str, op: Op, inputs: &[ValueId]| {
+        graph.add_node(name, op, inputs.to_vec(), &[name]).unwrap()[0]
+    };
+    let pool = || Op::from(MaxPool { window: Window::plain([1, 1], [1, 1]) });
+    let turned = node("turned", Transpose { perm: vec![0, 2, 1, 3] }.into(), &[x]);
+    let abs = node("abs", Unary { kind: UnaryKind::Abs }.into(), &[turned]);
+    let relu = node("relu", Relu.into(), &[abs]);
+    let pooled = node("pooled", pool(), &[relu]);
+    let both = node("both", pool(), &[pooled]);
+    let sum = node("sum", Binary { kind: BinaryKind::Add }.into(), &[both, pooled]);
+    let last = node("last", Relu.into(), &[sum]);
+    let constant = graph.add_constant("c", f32s(&[2], &[1.0, 2.0]));
+    let y = graph
+        .add_node("y", Binary { kind: BinaryKind::Mul }.into(), vec![last, constant], &["y"])
+        .unwrap()[0];
+    let z =
+        graph.add_node("z", Binary { kind: BinaryKind::Mul }.into(), vec![y, constant], &["z"]).unwrap()[0];
+    graph.outputs = vec![z, sum];
+    let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
+    // `abs` and `relu` have such readers alone, `pooled` another one, `sum` is given out.
+    assert_eq!(shown(&graph, &found), [x, pooled, both, sum, last, constant, y, z]);
+    let mut less = Quantisation::new(Scheme::default());
+    less.set(both, Kind::Activation, 3);
+    assert_eq!(shown(&graph, &less), [both]);
+}
+
+/// Saturation of a hidden value is none.
+#[test]
+fn hidden_values_do_not_count() {
+    for given_out in [false, true] {
+        let (mut graph, x) = image();
+        let y = scaled(&mut graph, x, 10.0, "y");
+        let shifted = graph.add_constant("c", f32s(&[2], &[-8.0; 2]));
+        let y = graph
+            .add_node("s", Binary { kind: BinaryKind::Sub }.into(), vec![y, shifted], &["s"])
+            .unwrap()[0];
+        let negative = scaled(&mut graph, y, -1.0, "negative");
+        let relu = graph.add_node("relu", Relu.into(), vec![negative], &["relu"]).unwrap()[0];
+        graph.outputs = vec![relu];
+        if given_out {
+            graph.outputs.push(negative);
+        }
+        let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
+        // From -17 to 1, of which the rectifier leaves 1.
+        assert_eq!(fractions(&graph, &found, &[negative, relu]), if given_out { [2; 2] } else { [6; 2] });
+    }
+}
+
+/// A constant that is a weight in one place and a bias in another reaches as a bias does where it is one.
+#[test]
+fn a_bias_is_a_bias_whatever_else_it_is() {
+    let (mut graph, x) = image();
+    let c = graph.add_constant("c", f32s(&[2], &[1.0; 2]));
+    let mul = Binary { kind: BinaryKind::Mul };
+    let y = graph.add_node("y", mul.into(), vec![x, c], &["y"]).unwrap()[0];
+    let weights = graph.add_constant("w", f32s(&[1, 1, 2, 2], &[1.0; 4]));
+    let conv = Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 };
+    graph.outputs = graph.add_node("z", conv.into(), vec![y, weights, c], &["z"]).unwrap();
+    let scheme = Scheme { shifts: -2..=2, ..Scheme::default() };
+    let stated = BTreeMap::from([(x, 10), (y, 10), (graph.outputs[0], 4)]);
+    let found = quantised(&graph, &scheme, &stated);
+    assert_eq!(found.kind(c), Some(Kind::Weight));
+    assert!(
+        scheme.shifts.contains(&scheme.bias_shift(found.fraction(c).unwrap(), 4)),
+        "{:?}",
+        found.fraction(c)
+    );
 }
 
 proptest! {
