@@ -1,0 +1,13 @@
+d1# c = a + b, a row each.
+cell (row=0, col=0)
+dsu(slot=1, port=input_buffer, init_addr=0)
+rep(slot=1, port=input_buffer, iter=2, step=1)
+dsu(slot=1, port=sram_write)
+cell (row=1, col=0)
+dpu(slot=4, mode=add)
+swb(slot=0, channel=4, source=1, target=4)
+dsu(slot=1, port=word_read)
+rep(slot=1, port=word_read, iter=16)
+act(ports=34, param=1)
+wait(cycle=7)
+halt()
