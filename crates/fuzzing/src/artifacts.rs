@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use npukit::targets;
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Meaning, ReadError, RunOptions, TargetError, TimeOptions, Unset,
+    ArtifactFile, Compiled, Meaning, Output, ReadError, RunOptions, TargetError, TimeOptions, Unset,
 };
 
 use crate::{absent, told};
@@ -96,14 +96,16 @@ fn used(compiled: &dyn Compiled) {
     if let Err(error) = compiled.time(&options) {
         told(&error);
     }
-    ran(compiled);
+    if let Err(error) = ran(compiled) {
+        told(&error);
+    }
     written(compiled);
 }
 
 /// Elements of an input that is tried.
 const MOST: usize = 1 << 16;
 
-fn ran(compiled: &dyn Compiled) {
+fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
     let input = |shape: &[usize]| {
         let count = shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;
         let values = (0..count.min(MOST)).map(|place| (place % 7) as f32 - 3.0).collect();
@@ -111,15 +113,12 @@ fn ran(compiled: &dyn Compiled) {
     };
     let ports = compiled.inputs();
     let inputs = ports.into_iter().map(|port| Some((port.name, input(&port.shape)?)));
-    let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else { return };
+    let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else { return Ok(()) };
     let options = RunOptions { meaning: Meaning::Hardware, unset: Unset::Garbage(1), times: NonZeroU32::MIN };
-    match compiled.run_with(&inputs, &options) {
-        Err(error) => drop(told(&error)),
-        Ok(result) => {
-            let counts = result.outputs.iter().map(|output| (output.values.data().len(), output.raw.len()));
-            counts.for_each(|(values, raw)| assert_eq!(values, raw, "values and integers"));
-        }
+    for Output { values, raw, .. } in compiled.run_with(&inputs, &options)?.outputs {
+        assert_eq!(values.data().len(), raw.len(), "values and integers");
     }
+    Ok(())
 }
 
 fn written(compiled: &dyn Compiled) {
@@ -138,5 +137,17 @@ fn written(compiled: &dyn Compiled) {
     assert_eq!(names(&files), names(&again), "files written again");
     for (first, second) in files.iter().zip(&again) {
         assert_eq!(first.bytes.escape_ascii().to_string(), second.bytes.escape_ascii().to_string(), "{name}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_artifacts_run() {
+        for Set { letter, .. } in SETS {
+            ran(good(letter)).unwrap_or_else(|error| panic!("{}: {error}", letter.escape_ascii()));
+        }
     }
 }
