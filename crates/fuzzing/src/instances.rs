@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use npukit::resolve;
-use npukit_target::Instance;
+use npukit_target::{Instance, ReadError};
 
 use crate::absent;
 
@@ -17,13 +17,21 @@ pub(crate) struct Known {
 
 /// Each instruction set in each encoding, and PASM (`k`).
 const KNOWN: [(u8, &str, &str); 6] = [
-    (b't', "tcu:pynqz1", "p.s"),
+    (b't', "tcu:m.tarch", "p.s"),
     (b'o', "opu:reference", "p.s"),
     (b'p', "pccx:extended", "p.s"),
     (b'd', "drra:3x1", "p.asm"),
     (b'l', "drra:3x1+ext+later", "p.asm"),
     (b'k', "drra:3x1+ext", "p.pasm"),
 ];
+
+/// A small array: what a program may move at a time, and with it the cycles of its clock, is by the memories' depths.
+const TARCH: &str = r#"{"data_type":"FP16BP8","array_size":4,"dram0_depth":1024,"dram1_depth":1024,"local_depth":64,
+"accumulator_depth":32,"simd_registers_depth":1,"stride0_depth":8,"stride1_depth":8}"#;
+
+fn tarch(path: &str) -> Result<Vec<u8>, ReadError> {
+    if path == "m.tarch" { Ok(TARCH.as_bytes().to_vec()) } else { absent(path) }
+}
 
 /// The instance that the first byte names, and the rest.
 pub(crate) fn of(input: &[u8]) -> Option<(&'static Known, &[u8])> {
@@ -35,7 +43,7 @@ fn instances() -> &'static [Known] {
     static INSTANCES: OnceLock<Vec<Known>> = OnceLock::new();
     INSTANCES.get_or_init(|| {
         let known = KNOWN.iter().map(|&(letter, spec, file)| {
-            let instance = resolve(spec, &absent).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            let instance = resolve(spec, &tarch).unwrap_or_else(|error| panic!("{spec}: {error}"));
             Known { letter, file, instance }
         });
         known.collect()
