@@ -1,6 +1,6 @@
 //! `npu lint`: what is wrong with a program, before anything runs it.
 
-use npukit_target::Finding;
+use npukit_target::{Finding, Instance};
 use serde::Serialize;
 
 use crate::Context;
@@ -41,11 +41,22 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
     let words = match std::str::from_utf8(&bytes) {
-        Ok(text) if is_text(text) => instance.assemble(path, text)?.bytes,
+        Ok(text) if is_text(text) => match instance.assemble(path, text) {
+            Ok(assembled) => assembled.bytes,
+            // Words of drra are text, too.
+            Err(_) if are_words(&*instance, &bytes) => bytes,
+            Err(error) => return Err(error.into()),
+        },
         _ => bytes,
     };
     let (findings, warnings) = (instance.lint(path, &words)?, instance.warnings());
     Ok(Report { target: instance.name(), findings, warnings })
+}
+
+/// Whether all of it is instructions.
+fn are_words(instance: &dyn Instance, bytes: &[u8]) -> bool {
+    let form = instance.listings().first().copied().unwrap_or_default();
+    instance.disassemble(bytes, form).is_ok_and(|listing| listing.problems.is_empty())
 }
 
 /// Whether a person could have written it: words are full of zeroes and other control characters.
