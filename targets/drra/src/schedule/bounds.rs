@@ -9,6 +9,9 @@ pub(super) struct Bounds {
     pub high: Vec<i64>,
 }
 
+/// Steps after which bounds stay as they are, correct but perhaps not as narrow as they could be.
+const MOST_STEPS: usize = 1 << 22;
+
 /// No value is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Empty;
@@ -89,8 +92,8 @@ impl System {
         }
     }
 
-    /// Narrows `bounds` as far as the sums can, when only those from `first` on, and those with one of
-    /// `changed`, can say anything new.
+    /// Narrows `bounds` as far as the sums can in [`MOST_STEPS`], when only those from `first` on, and those with one
+    /// of `changed`, can say anything new.
     pub fn narrow(&self, bounds: &mut Bounds, first: usize, changed: &[Variable]) -> Result<(), Empty> {
         let mut waiting: Vec<usize> = (first..self.sums.len()).collect();
         let mut is_waiting = vec![false; self.sums.len()];
@@ -99,12 +102,18 @@ impl System {
         }
         waiting.iter().for_each(|&sum| is_waiting[sum] = true);
         let (mut queue, mut steps) = (std::collections::VecDeque::from(waiting), 0_usize);
-        let patience = 50 * self.sums.len() + 1000;
+        let mut patience = 50 * self.sums.len() + 1000;
         while let Some(index) = queue.pop_front() {
             is_waiting[index] = false;
             steps += 1;
-            if steps == patience && self.has_positive_cycle() {
-                return Err(Empty);
+            if steps == patience {
+                if self.has_positive_cycle(bounds) {
+                    return Err(Empty);
+                }
+                patience *= 2;
+            }
+            if steps == MOST_STEPS {
+                return Ok(());
             }
             let sum = &self.sums[index];
             let slack = bounds.minimum(sum).saturating_neg();
@@ -138,9 +147,10 @@ impl System {
         })
     }
 
-    /// Whether differences alone contradict each other, which bounds find out one step at a time.
-    fn has_positive_cycle(&self) -> bool {
-        let edges: Vec<(Variable, Variable, i64)> = self.differences().collect();
+    /// Whether differences contradict each other, which bounds find out one step at a time.
+    fn has_positive_cycle(&self, bounds: &Bounds) -> bool {
+        let edges: Vec<(Variable, Variable, i64)> =
+            self.sums.iter().flat_map(|sum| implied_differences(sum, bounds)).collect();
         let mut longest = vec![0_i64; self.of_variable.len()];
         for _ in 0..=longest.len() {
             let mut changed = false;
@@ -157,6 +167,25 @@ impl System {
         }
         true
     }
+}
+
+/// What a sum says of each two of its variables, while the others keep their bounds: `(x, y, c)` as in
+/// [`System::differences`].
+fn implied_differences<'a>(
+    sum: &'a Linear,
+    bounds: &'a Bounds,
+) -> impl Iterator<Item = (Variable, Variable, i64)> + 'a {
+    let least = bounds.minimum(sum);
+    let pairs = sum.terms().iter().flat_map(|&x| sum.terms().iter().map(move |&y| (x, y)));
+    // Where arithmetic saturates, nothing is said.
+    let opposite =
+        pairs.filter(move |&((_, x), (_, y))| x > 0 && x == y.saturating_neg() && least > i64::MIN / 2);
+    opposite.map(move |((x, factor), (y, _))| {
+        // `factor * (x - y) + others <= 0`, the others being at least this.
+        let own = bounds.low(x).saturating_sub(bounds.high(y)).saturating_mul(factor);
+        let others = least.saturating_sub(own);
+        (x, y, others.div_euclid(factor) + i64::from(others.rem_euclid(factor) > 0))
+    })
 }
 
 #[cfg(test)]
@@ -189,6 +218,21 @@ mod tests {
         system.push(after(0, 1, 1));
         system.push(after(1, 0, 0));
         assert_eq!(system.narrow(&mut bounds(2), 0, &[]), Err(Empty));
+    }
+
+    #[test]
+    fn so_is_one_that_a_third_variable_is_part_of() {
+        // b >= a + t + 1 and a >= b - u, where t is at least 2 and u at most 1.
+        let [a, b, t, u] = [0, 1, 2, 3].map(|variable| Linear::from(Variable(variable)));
+        let mut system = System::new(4);
+        system.push(a.plus(1, &t).offset(1).plus(-1, &b));
+        system.push(b.plus(-1, &a).plus(-1, &u));
+        let mut bounds = bounds(4);
+        (bounds.low[2], bounds.high[3]) = (2, 1);
+        assert_eq!(system.narrow(&mut bounds, 0, &[]), Err(Empty));
+        // With a larger u there is no contradiction.
+        (bounds.low, bounds.high) = (vec![0, 0, 2, 0], vec![100, 100, 9, 3]);
+        assert_eq!(system.narrow(&mut bounds, 0, &[]), Ok(()));
     }
 
     #[test]
