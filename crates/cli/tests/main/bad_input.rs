@@ -1,5 +1,5 @@
 //! Broken files: an error that names the file, status 1, nothing written. Random ones are tried
-//! in `npukit`'s tests, without a process each.
+//! by the tests of `npukit-fuzzing`, without a process each.
 
 use crate::npu::{DIGITS, IMAGES, Npu};
 
