@@ -87,8 +87,27 @@ pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option
 fn floor_log2(largest: f64, magnitude: f64) -> Option<i32> {
     (magnitude > 0.0 && magnitude.is_finite()).then(|| {
         let guess = (largest / magnitude).log2().floor() as i32;
-        // The logarithm rounds; one step either way is enough.
-        let fits = |k: i32| magnitude * 2f64.powi(k) <= largest;
-        (guess - 1..=guess + 1).rev().find(|&k| fits(k)).unwrap_or(guess - 1)
+        // Just below a whole number the logarithm is rounded to it.
+        if magnitude * 2f64.powi(guess) <= largest { guess } else { guess - 1 }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_power_that_fits_is_found() {
+        let powers = [-40, -1, 0, 1, 7, 30, 60].map(|k| 2f64.powi(k));
+        let near = |x: f64| [x.next_down(), x, x.next_up(), x * 1.3];
+        for largest in powers.into_iter().flat_map(near).chain([32767.0 / 256.0]) {
+            for magnitude in powers.into_iter().flat_map(near) {
+                let expected = (-200..200).rev().find(|&k| magnitude * 2f64.powi(k) <= largest);
+                assert_eq!(floor_log2(largest, magnitude), expected, "{magnitude} in {largest}");
+            }
+        }
+        for any in [0.0, f64::INFINITY, f64::NAN] {
+            assert_eq!(floor_log2(1.0, any), None);
+        }
+    }
 }

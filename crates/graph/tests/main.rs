@@ -13,6 +13,8 @@ mod conv_transpose;
 mod decoder;
 #[path = "main/elementwise.rs"]
 mod elementwise;
+#[path = "main/equalise.rs"]
+mod equalise;
 #[path = "main/evaluation.rs"]
 mod evaluation;
 #[path = "main/forms.rs"]
@@ -43,6 +45,8 @@ mod random;
 mod reductions;
 #[path = "main/rescale.rs"]
 mod rescale;
+#[path = "main/rescale_roles.rs"]
+mod rescale_roles;
 #[path = "main/resize.rs"]
 mod resize;
 #[path = "main/rotary_forms.rs"]

@@ -81,7 +81,7 @@ fn pair(graph: &Graph, consumers: &[Vec<NodeId>], node: &Node) -> Option<Pair> {
             Op::Conv(conv) => {
                 let second = *reader.inputs.get(1).filter(|id| own(id))?;
                 let &[_, _, per_group, filters] = graph.shape(second) else { return None };
-                let depthwise = conv.group > 1 && per_group == 1 && filters == conv.group;
+                let depthwise = per_group == 1 && filters == conv.group;
                 let fits = reader.inputs.first() == Some(&last) && (conv.group == 1 || depthwise);
                 return fits.then(|| Pair { first: node.inputs[1..].to_vec(), second, depthwise, between });
             }

@@ -68,12 +68,14 @@ pub(crate) fn role(graph: &Graph, node: &Node) -> Role {
 }
 
 /// The absorbing operator for operands divided by `2^exponent`; none when the number format has no such slope, or
-/// only a poor one.
+/// only a poor one: operands stay or become real values then.
 pub(super) fn absorbed(op: &Op, exponent: i32, limits: &Limits) -> Option<Op> {
     let Op::Unary(Unary { kind: UnaryKind::HardSigmoid { alpha, beta } }) = *op else { return None };
     let slope = f64::from(alpha) * f64::from(exponent).exp2();
-    let holds = exponent == 0 || (FINEST_SLOPE * limits.step..=limits.largest).contains(&slope.abs());
-    holds.then(|| Unary { kind: UnaryKind::HardSigmoid { alpha: slope as f32, beta } }.into())
+    let holds = FINEST_SLOPE * limits.step..=limits.largest;
+    holds
+        .contains(&slope.abs())
+        .then(|| Unary { kind: UnaryKind::HardSigmoid { alpha: slope as f32, beta } }.into())
 }
 
 /// Steps of the number format that a slope takes at least, lest it be another one.

@@ -1,0 +1,131 @@
+//! Channels of neighbouring convolutions, against the formula.
+
+use npukit_graph::op::{Conv, ConvTranspose, Relu};
+use npukit_graph::rescale::equalise;
+use npukit_graph::{Graph, Op, ValueId, evaluate};
+use npukit_numeric::Tensor;
+use proptest::prelude::*;
+
+use crate::support::{Net, f32s, floats, noise};
+
+fn conv(group: usize) -> Op {
+    Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group }.into()
+}
+
+/// Two operators with weights, and a rectifier between them.
+fn pair(ops: [Op; 2], channels: usize, weights: [Tensor; 2]) -> (Net, [ValueId; 2]) {
+    let mut net = Net::default();
+    let x = net.input(noise(&[1, 2, 2, channels], 3));
+    let weights = weights.map(|tensor| net.constant(tensor));
+    let [first, second] = ops;
+    let y = net.node(first, &[x, weights[0]]);
+    let y = net.node(Relu, &[y]);
+    let y = net.node(second, &[y, weights[1]]);
+    (net.giving(y), weights)
+}
+
+fn constants(graph: &Graph, node: usize) -> Vec<f64> {
+    floats(graph.constant(graph.nodes[node].inputs[1]).unwrap()).iter().map(|&x| x.into()).collect()
+}
+
+/// Three sweeps: each channel's weights move by half the difference of the logarithms, less what all have in common.
+fn literal(first: &mut [f64], second: &mut [f64], count: usize, takes: impl Fn(usize) -> usize) {
+    for _ in 0..3 {
+        let most = |weights: &[f64], channel: usize, of: &dyn Fn(usize) -> usize| {
+            let own = weights.iter().enumerate().filter(|&(place, _)| of(place) == channel);
+            own.map(|(_, x)| x.abs()).fold(0.0, f64::max)
+        };
+        let half = |channel: usize| {
+            let (gives, takes) =
+                (most(first, channel, &|place| place % count), most(second, channel, &takes));
+            (gives > 0.0 && takes > 0.0).then(|| (gives / takes).log2() / 2.0)
+        };
+        let halves: Vec<Option<f64>> = (0..count).map(half).collect();
+        let known: Vec<f64> = halves.iter().flatten().copied().collect();
+        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        let power = |channel: usize| {
+            halves[channel].map_or(0, |half| (half - mean).clamp(-12.0, 12.0).round() as i32)
+        };
+        first.iter_mut().enumerate().for_each(|(place, x)| *x *= 2f64.powi(-power(place % count)));
+        second.iter_mut().enumerate().for_each(|(place, x)| *x *= 2f64.powi(power(takes(place))));
+    }
+}
+
+/// Weights of very different sizes; some channels have none.
+fn sized(count: usize) -> impl Strategy<Value = Vec<f32>> {
+    let weight = (1..64i32, -20..20i32, any::<bool>()).prop_map(|(x, exponent, none)| {
+        if none && exponent > 10 { 0.0 } else { x as f32 * 2f32.powi(exponent) }
+    });
+    prop::collection::vec(weight, count)
+}
+
+proptest! {
+    #[test]
+    fn powers_are_those_of_the_formula(a in sized(6), b in sized(6), c in sized(3)) {
+        // Two channels to three, then three to two or one filter for each.
+        for (group, shape, weights) in [(1, [1, 1, 3, 2], &b), (3, [1, 1, 1, 3], &c)] {
+            let tensors = [f32s(&[1, 1, 2, 3], &a), f32s(&shape, weights)];
+            let (net, _) = pair([conv(1), conv(group)], 2, tensors);
+            let (mut first, mut second) = (constants(&net.graph, 0), constants(&net.graph, 2));
+            let before = (first.clone(), second.clone());
+            literal(&mut first, &mut second, 3, |place| if group == 1 { place / 2 } else { place });
+            let found = equalise(&net.graph).unwrap();
+            prop_assert_eq!(found.is_some(), (first.clone(), second.clone()) != before);
+            let Some(found) = found else { continue };
+            prop_assert_eq!(constants(&found, 0), first);
+            prop_assert_eq!(constants(&found, 2), second);
+            prop_assert_eq!(evaluate(&net.graph, &net.inputs), evaluate(&found, &net.inputs));
+        }
+    }
+}
+
+#[test]
+fn only_pairs_of_convolutions_change() {
+    let uneven = |shape: [usize; 4]| {
+        let count = shape.iter().product::<usize>();
+        f32s(&shape, &(0..count).map(|i| 2f32.powi(5 * (i % 4) as i32)).collect::<Vec<_>>())
+    };
+    let even = |shape: [usize; 4]| f32s(&shape, &vec![1.0; shape.iter().product()]);
+    let changes =
+        |ops: [Op; 2], weights: [Tensor; 2]| equalise(&pair(ops, 4, weights).0.graph).unwrap().is_some();
+    let first = || uneven([1, 1, 4, 4]);
+    assert!(changes([conv(1), conv(1)], [first(), even([1, 1, 4, 2])]));
+    assert!(changes([conv(1), conv(4)], [first(), even([1, 1, 1, 4])]));
+    // Filters that see some channels, or several for each.
+    assert!(!changes([conv(1), conv(2)], [first(), even([1, 1, 2, 4])]));
+    assert!(!changes([conv(1), conv(2)], [first(), even([1, 1, 2, 2])]));
+    assert!(!changes([conv(1), conv(4)], [first(), even([1, 1, 1, 8])]));
+    let turned =
+        ConvTranspose { strides: [1; 2], dilations: [1; 2], pads: [0; 4], output_padding: [0; 2], group: 1 };
+    assert!(!changes([turned.into(), conv(1)], [first(), even([1, 1, 4, 4])]));
+}
+
+/// Weights that others use, too, or that are no constants, cannot change.
+#[test]
+fn weights_of_others_stay() {
+    for (shared, from_input) in [(false, false), (true, false), (false, true)] {
+        for place in [0, 1] {
+            let weights =
+                [[1.0, 8.0, 64.0, 1.0], [1.0, 1.0, 1.0, 1.0]].map(|data| f32s(&[1, 1, 2, 2], &data));
+            let mut net = Net::default();
+            let x = net.input(noise(&[1, 2, 2, 2], 3));
+            let mut given = |index: usize, net: &mut Net| {
+                let tensor = weights[index].clone();
+                if from_input && index == place { net.input(tensor) } else { net.constant(tensor) }
+            };
+            let ids = [given(0, &mut net), given(1, &mut net)];
+            let y = net.node(conv(1), &[x, ids[0]]);
+            let y = net.node(Relu, &[y]);
+            let y = net.node(conv(1), &[y, ids[1]]);
+            let other = net.node(Relu, &[ids[place]]);
+            let mut net = net.giving(y);
+            if shared {
+                net.graph.outputs.push(other);
+            } else {
+                net.graph.nodes.pop();
+                net.graph.values.pop();
+            }
+            assert_eq!(equalise(&net.graph).unwrap().is_some(), !shared && !from_input, "{place}");
+        }
+    }
+}
