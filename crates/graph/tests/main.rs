@@ -5,12 +5,16 @@
 mod absurd;
 #[path = "main/affine.rs"]
 mod affine;
+#[path = "main/constants.rs"]
+mod constants;
 #[path = "main/conv.rs"]
 mod conv;
 #[path = "main/conv_transpose.rs"]
 mod conv_transpose;
 #[path = "main/decoder.rs"]
 mod decoder;
+#[path = "main/decoder_limits.rs"]
+mod decoder_limits;
 #[path = "main/elementwise.rs"]
 mod elementwise;
 #[path = "main/equalise.rs"]
@@ -21,6 +25,8 @@ mod evaluation;
 mod forms;
 #[path = "main/gemma3n.rs"]
 mod gemma3n;
+#[path = "main/gemma3n_parts.rs"]
+mod gemma3n_parts;
 #[path = "main/lifting.rs"]
 mod lifting;
 #[path = "main/losses.rs"]

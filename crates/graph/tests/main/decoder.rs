@@ -10,9 +10,9 @@ use npukit_numeric::Tensor;
 
 use crate::support::{i64s, noise};
 
-const TOKENS: [usize; 6] = [3, 0, 6, 6, 1, 4];
+pub const TOKENS: [usize; 6] = [3, 0, 6, 6, 1, 4];
 
-fn config() -> DecoderConfig {
+pub fn config() -> DecoderConfig {
     DecoderConfig {
         name: "small".to_owned(),
         vocabulary: 7,
@@ -33,7 +33,7 @@ fn config() -> DecoderConfig {
     }
 }
 
-fn others() -> Vec<DecoderConfig> {
+pub fn others() -> Vec<DecoderConfig> {
     let halves = Positions::Rotary { theta: 10_000.0, pairs: Pairs::Halves };
     vec![
         config(),
@@ -45,7 +45,7 @@ fn others() -> Vec<DecoderConfig> {
 }
 
 /// The model with weights that depend on their names alone.
-fn model(config: DecoderConfig) -> DecoderModel {
+pub fn model(config: DecoderConfig) -> DecoderModel {
     let seed = |name: &str| name.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
     DecoderModel::new(config, |name, shape| Ok::<_, DecoderError>(noise(shape, seed(name)))).unwrap()
 }
@@ -137,7 +137,7 @@ fn literal_layer(config: &DecoderConfig, layer: &Layer, xs: &mut [Vec<f64>]) {
 }
 
 /// The logits behind each token.
-fn literal(model: &DecoderModel, tokens: &[usize]) -> Vec<f64> {
+pub fn literal(model: &DecoderModel, tokens: &[usize]) -> Vec<f64> {
     let config = model.config();
     let row = |matrix: &Matrix, index: usize| -> Vec<f64> {
         matrix.values()[index * config.hidden..][..config.hidden].iter().map(|&x| f64::from(x)).collect()
@@ -154,7 +154,7 @@ fn literal(model: &DecoderModel, tokens: &[usize]) -> Vec<f64> {
 
 // --- the tests ---
 
-fn assert_near(found: &[f32], expected: &[f64]) {
+pub fn assert_near(found: &[f32], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         let near = (f64::from(*found) - expected).abs() <= 1e-4 * expected.abs().max(1.0);

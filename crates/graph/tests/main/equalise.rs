@@ -109,7 +109,7 @@ fn weights_of_others_stay() {
                 [[1.0, 8.0, 64.0, 1.0], [1.0, 1.0, 1.0, 1.0]].map(|data| f32s(&[1, 1, 2, 2], &data));
             let mut net = Net::default();
             let x = net.input(noise(&[1, 2, 2, 2], 3));
-            let mut given = |index: usize, net: &mut Net| {
+            let given = |index: usize, net: &mut Net| {
                 let tensor = weights[index].clone();
                 if from_input && index == place { net.input(tensor) } else { net.constant(tensor) }
             };

@@ -12,7 +12,7 @@ use npukit_numeric::{ElementType, SmallFloat, Tensor};
 use crate::support::{distance, f32s, floats, noise};
 
 /// Local, local, global layers; the first three make keys.
-fn small() -> Gemma3nConfig {
+pub fn small() -> Gemma3nConfig {
     Gemma3nConfig {
         vocabulary: 20,
         layers: 5,
@@ -32,18 +32,18 @@ fn small() -> Gemma3nConfig {
 }
 
 /// Weights that depend on their names alone.
-fn weights(name: &str, shape: &[usize]) -> Result<Arc<Tensor>, DecoderError> {
+pub fn weights(name: &str, shape: &[usize]) -> Result<Arc<Tensor>, DecoderError> {
     let seed = name.bytes().fold(1, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
     Ok(Arc::new(noise(shape, seed)))
 }
 
-fn values(graph: &Graph, name: &str, inputs: &[Tensor]) -> Tensor {
+pub fn values(graph: &Graph, name: &str, inputs: &[Tensor]) -> Tensor {
     let mut graph = graph.clone();
     graph.outputs = vec![graph.find_value(name).unwrap()];
     evaluate(&graph, inputs).unwrap().remove(0)
 }
 
-fn token(config: &Gemma3nConfig) -> Vec<Tensor> {
+pub fn token(config: &Gemma3nConfig) -> Vec<Tensor> {
     vec![noise(&[1, config.hidden], 5), noise(&[config.layers, config.per_layer], 6)]
 }
 
