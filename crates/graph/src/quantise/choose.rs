@@ -82,8 +82,8 @@ pub(super) fn fraction(scheme: &Scheme, kind: Kind, method: Method, tensors: &[T
                 let error = |x: f64| x - scheme.nearest(x, fraction, bits);
                 tensors.iter().map(|tensor| tensor.squares(error)).sum()
             };
-            let last = (full + bits as i32 - 1).min(FRACTIONS.1);
-            let all = (full..=last).map(|fraction| (fraction, squares(fraction)));
+            // With as many bits more all but zeros saturate.
+            let all = (full..=FRACTIONS.1).take(bits as usize).map(|fraction| (fraction, squares(fraction)));
             all.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(full, |(fraction, _)| fraction)
         }
     }

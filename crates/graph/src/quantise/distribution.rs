@@ -119,7 +119,7 @@ impl Statistic for Distribution {
         for x in finite() {
             self.extremes = [self.extremes[0].min(x), self.extremes[1].max(x)];
             let index = (f64::from(x.abs()) * scale) as usize;
-            counts[usize::from(joined(x < 0.0, index as u16))] += 1;
+            counts[usize::from(joined(x.is_sign_negative(), index as u16))] += 1;
         }
         for (place, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
             *self.counts.entry(place as u16).or_default() += u64::from(count);

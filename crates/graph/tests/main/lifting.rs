@@ -262,11 +262,13 @@ fn outputs_keep_their_names() {
     assert_eq!(giving(UnaryKind::Abs, 2, false).outputs.len(), 2);
 }
 
-/// Of several scales the one that reaches furthest is kept, whichever comes first.
+/// Of several scales the one that reaches furthest is kept, of those that reach equally far the first.
 #[test]
 fn the_furthest_reach_counts() {
-    let forms = [Form(I8, 0.5, 0), Form(I8, 1.0, 0), Form(I8, 0.5, -100)];
-    for (first, second, expected) in [(0, 1, 1), (1, 0, 1), (0, 2, 2), (1, 2, 1), (0, 0, 0)] {
+    let forms = [Form(I8, 0.5, 0), Form(I8, 1.0, 0), Form(I8, 0.5, -100), Form(U8, 0.5, 128)];
+    for (first, second, expected) in
+        [(0, 1, 1), (1, 0, 1), (0, 2, 2), (1, 2, 1), (0, 0, 0), (0, 3, 0), (3, 0, 3)]
+    {
         let mut net = Net::default();
         let x = net.input(f32s(&SHAPE, &[1.0, 2.0, 3.0, 0.0]));
         let y = abs(&mut net, x);

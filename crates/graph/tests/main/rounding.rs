@@ -229,14 +229,16 @@ fn weights_of_means_and_slopes_are_rounded() {
     let (mode, coordinates) = (ResizeMode::Linear, Coordinates::HalfPixel);
     let resize = Resize { size: [4, 4], scales: [2.0, 2.0], mode, coordinates };
     let mode = ResizeMode::LinearAntialiased;
-    let shrunk = Resize { size: [1, 1], scales: [0.5, 0.5], mode, coordinates };
+    let shrunk = Resize { size: [1, 2], scales: [0.5, 1.0], mode, coordinates };
+    let halves = weighted(&[0.5; 2]);
+    let rows = |x: &[f64], draw: Draw<'_>| halves(&[x[0], x[2]], draw);
     type Literal<'a> = &'a dyn Fn(&[f64], Draw<'_>) -> f64;
     let cases: [(npukit_graph::Op, usize, Literal<'_>); 5] = [
         (Reduce { kind: ReduceKind::Mean, axes, keep_dims: false }.into(), 0, &mean),
         (pool.into(), 0, &mean),
         (LeakyRelu { alpha: 0.25 }.into(), 1, &slope),
         (resize.into(), 5, &corner),
-        (shrunk.into(), 0, &mean),
+        (shrunk.into(), 0, &rows),
     ];
     for (op, place, literal) in cases {
         let mut net = Net::default();
