@@ -7,9 +7,12 @@ use npukit_numeric::Tensor;
 use crate::decoder::{TOKENS, assert_near, config, literal, model, others};
 use crate::support::{floats, i64s};
 
+/// Changes one size of a configuration.
+type Set = fn(&mut DecoderConfig, usize);
+
 #[test]
 fn configurations_at_their_limits_are_taken() {
-    let set: [(&str, fn(&mut DecoderConfig, usize), usize); 4] = [
+    let set: [(&str, Set, usize); 4] = [
         ("vocabulary", |config, size| config.vocabulary = size, 1 << 24),
         ("context", |config, size| config.context = size, 1 << 20),
         ("layers", |config, size| config.layers = size, 1 << 24),

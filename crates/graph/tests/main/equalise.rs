@@ -100,31 +100,25 @@ fn only_pairs_of_convolutions_change() {
     assert!(!changes([turned.into(), conv(1)], [first(), even([1, 1, 4, 4])]));
 }
 
-/// Weights that others use, too, or that are no constants, cannot change.
+/// Weights and addends that others use, too, or that are no constants, cannot change.
 #[test]
-fn weights_of_others_stay() {
+fn constants_of_others_stay() {
     for (shared, from_input) in [(false, false), (true, false), (false, true)] {
-        for place in [0, 1] {
-            let weights =
-                [[1.0, 8.0, 64.0, 1.0], [1.0, 1.0, 1.0, 1.0]].map(|data| f32s(&[1, 1, 2, 2], &data));
+        for place in 0..3 {
+            let data: [&[f32]; 3] = [&[1.0, 8.0, 64.0, 1.0], &[1.0; 2], &[1.0; 4]];
+            let shapes: [&[usize]; 3] = [&[1, 1, 2, 2], &[2], &[1, 1, 2, 2]];
             let mut net = Net::default();
             let x = net.input(noise(&[1, 2, 2, 2], 3));
-            let given = |index: usize, net: &mut Net| {
-                let tensor = weights[index].clone();
+            let ids = [0, 1, 2].map(|index| {
+                let tensor = f32s(shapes[index], data[index]);
                 if from_input && index == place { net.input(tensor) } else { net.constant(tensor) }
-            };
-            let ids = [given(0, &mut net), given(1, &mut net)];
-            let y = net.node(conv(1), &[x, ids[0]]);
+            });
+            let y = net.node(conv(1), &[x, ids[0], ids[1]]);
             let y = net.node(Relu, &[y]);
-            let y = net.node(conv(1), &[y, ids[1]]);
-            let other = net.node(Relu, &[ids[place]]);
+            let y = net.node(conv(1), &[y, ids[2]]);
+            let other = if shared { net.node(Relu, &[ids[place]]) } else { y };
             let mut net = net.giving(y);
-            if shared {
-                net.graph.outputs.push(other);
-            } else {
-                net.graph.nodes.pop();
-                net.graph.values.pop();
-            }
+            net.graph.outputs.extend((other != y).then_some(other));
             assert_eq!(equalise(&net.graph).unwrap().is_some(), !shared && !from_input, "{place}");
         }
     }

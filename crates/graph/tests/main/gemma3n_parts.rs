@@ -6,9 +6,12 @@ use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
 use crate::gemma3n::{small, token, values, weights};
 use crate::support::{f32s, floats};
 
+/// Changes one size of a configuration.
+type Set = fn(&mut Gemma3nConfig, usize);
+
 #[test]
 fn configurations_at_their_limits_are_taken() {
-    let set: [(&str, fn(&mut Gemma3nConfig, usize), usize); 4] = [
+    let set: [(&str, Set, usize); 4] = [
         ("vocabulary", |config, size| config.vocabulary = size, 1),
         ("streams", |config, size| config.streams = size, 2),
         ("laurel", |config, size| config.laurel = size, 1),

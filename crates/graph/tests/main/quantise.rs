@@ -128,10 +128,12 @@ fn what_is_hidden_is_not_shown() {
         .unwrap()[0];
     let z =
         graph.add_node("z", Binary { kind: BinaryKind::Mul }.into(), vec![y, constant], &["z"]).unwrap()[0];
+    let neg = Unary { kind: UnaryKind::Neg };
+    let unread = graph.add_node("unread", neg.into(), vec![z], &["unread"]).unwrap()[0];
     graph.outputs = vec![z, sum];
     let found = quantised(&graph, &Scheme::default(), &BTreeMap::new());
     // `abs` and `relu` have such readers alone, `pooled` another one, `sum` is given out.
-    assert_eq!(shown(&graph, &found), [x, pooled, both, sum, last, constant, y, z]);
+    assert_eq!(shown(&graph, &found), [x, pooled, both, sum, last, constant, y, z, unread]);
     let mut less = Quantisation::new(Scheme::default());
     less.set(both, Kind::Activation, 3);
     assert_eq!(shown(&graph, &less), [both]);
