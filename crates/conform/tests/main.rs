@@ -47,7 +47,7 @@ impl Reader for Files {
             "d/a.json" => Ok(b"vpps".to_vec()),
             "d/b.json" => Ok(b"vfp".to_vec()),
             "d/c.json" => Ok(b"other".to_vec()),
-            _ => Err(ReadError::Unreadable { path: path.into(), reason: "absent".into() }),
+            _ => Err(ReadError::Absent { path: path.into() }),
         }
     }
 

@@ -60,5 +60,5 @@ fn told(error: &dyn Error) -> String {
 
 /// There is no such file.
 fn absent(path: &str) -> Result<Vec<u8>, ReadError> {
-    Err(ReadError::Unreadable { path: path.to_owned(), reason: "there is none".to_owned() })
+    Err(ReadError::Absent { path: path.to_owned() })
 }

@@ -35,8 +35,7 @@ fn resnet20_on_zcu104(bencher: Bencher<'_, '_>, cores: usize) {
     let images = array(&text.repeat(TIMES));
     let reader = move |path: &str| match path {
         "images.npy" => Ok(images.clone()),
-        _ => std::fs::read(path)
-            .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() }),
+        _ => std::fs::read(path).map_err(|error| ReadError::of(path, &error)),
     };
     let path = format!("{folder}/resnet20v2_cifar_onnx_zcu104.tmodel");
     let source = Source { path, ..Source::default() };

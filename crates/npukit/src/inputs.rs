@@ -179,7 +179,7 @@ mod tests {
             "a.npy" => Ok(write_npy(a())),
             "b.npy" => Ok(write_npy(b())),
             "ab.npz" => Ok(write_npz(&[("q", a()), ("p", a())]).unwrap()),
-            _ => Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() }),
+            _ => Err(ReadError::Absent { path: path.to_owned() }),
         }
     }
 

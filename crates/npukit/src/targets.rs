@@ -66,7 +66,7 @@ mod tests {
     use npukit_target::ReadError;
 
     fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
-        Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() })
+        Err(ReadError::Absent { path: path.to_owned() })
     }
 
     #[test]

@@ -1,10 +1,17 @@
 //! [`Reader`]: where bytes come from. Libraries do no I/O; the command implements this.
 
+use std::io;
 use std::ops::Range;
 
 /// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
+    /// There is none: not even one that cannot be read.
+    #[error("cannot read `{path}`: there is no such file")]
+    Absent {
+        /// The file asked for.
+        path: String,
+    },
     /// The reader could not give it.
     #[error("cannot read `{path}`: {reason}")]
     Unreadable {
@@ -46,6 +53,24 @@ pub enum ReadError {
         /// SHA-256 of the file found.
         actual: String,
     },
+}
+
+impl ReadError {
+    /// What the system says of the file at `path`.
+    pub fn of(path: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Absent { path: path.to_owned() },
+            _ => Self::Unreadable { path: path.to_owned(), reason: error.to_string() },
+        }
+    }
+
+    /// What there is to be read, if anything: a file that is not there is no error, one that cannot be read is.
+    pub fn optional<T>(read: Result<T, Self>) -> Result<Option<T>, Self> {
+        match read {
+            Err(Self::Absent { .. }) => Ok(None),
+            read => read.map(Some),
+        }
+    }
 }
 
 fn hashes(expected: Option<&str>, actual: &str) -> String {
@@ -125,6 +150,16 @@ mod tests {
         assert_eq!(bytes(1..3), Ok((vec![1, 2], 4)));
         assert_eq!(bytes(3..u64::MAX), Ok((vec![3], 4)));
         assert_eq!(bytes(9..12), Ok((vec![], 4)));
+    }
+
+    #[test]
+    fn only_what_is_not_there_is_absent() {
+        let read = |kind: io::ErrorKind| ReadError::optional::<()>(Err(ReadError::of("x", &kind.into())));
+        assert_eq!(read(io::ErrorKind::NotFound), Ok(None));
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::IsADirectory, io::ErrorKind::Other] {
+            assert!(matches!(read(kind), Err(ReadError::Unreadable { .. })), "{kind}");
+        }
+        assert_eq!(ReadError::optional(Ok(1)), Ok(Some(1)));
     }
 
     #[test]

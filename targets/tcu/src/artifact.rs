@@ -87,7 +87,8 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
     let manifest = Manifest::parse(file, bytes)?;
     manifest.check(file)?;
     let sidecar_name = sidecar::file_name(file.strip_suffix(".tmodel").unwrap_or(file));
-    let extra = resolve(&sidecar_name).ok().map(|bytes| sidecar::parse(&sidecar_name, &bytes)).transpose()?;
+    let extra = ReadError::optional(resolve(&sidecar_name))?;
+    let extra = extra.map(|bytes| sidecar::parse(&sidecar_name, &bytes)).transpose()?;
     let parts =
         extra.as_ref().map_or_else(|| Ok(Parts::default()), |extra| sidecar::parts(&sidecar_name, extra))?;
     parts.check(&sidecar_name, &format!("{}.tmodel", manifest.name), bytes)?;

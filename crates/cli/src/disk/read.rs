@@ -50,7 +50,11 @@ impl Reader for Disk {
 }
 
 fn unreadable(path: &str, error: &io::Error) -> ReadError {
-    ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() }
+    // A link that leads nowhere is there.
+    if fs::symlink_metadata(path).is_ok() && error.kind() == io::ErrorKind::NotFound {
+        return ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() };
+    }
+    ReadError::of(path, error)
 }
 
 /// The bytes of a regular file in `range`, as far as it has them.
@@ -64,14 +68,15 @@ fn part(path: &Path, range: Range<u64>) -> io::Result<Part> {
     // Files of the system say that they are empty, and are not.
     let end = if file_bytes == 0 { MOST_BYTES } else { file_bytes };
     let length = range.end.min(end).saturating_sub(range.start);
-    if length > MOST_BYTES {
-        let reason = format!("it has {file_bytes} bytes: at most {MOST_BYTES} are read at once");
-        return Err(io::Error::other(reason));
-    }
+    // What is not known to be there takes no room ahead.
+    let room = usize::try_from(length.min(file_bytes)).ok().filter(|_| length <= MOST_BYTES);
+    let room = room.ok_or_else(|| {
+        io::Error::other(format!("it has {file_bytes} bytes: at most {MOST_BYTES} are read at once"))
+    })?;
     if range.start > 0 {
         file.seek(SeekFrom::Start(range.start.min(file_bytes)))?;
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length.min(file_bytes)).unwrap_or_default());
+    let mut bytes = Vec::with_capacity(room);
     file.take(length).read_to_end(&mut bytes)?;
     Ok(Part { file_bytes: file_bytes.max(bytes.len() as u64), bytes })
 }
@@ -142,7 +147,10 @@ mod tests {
         assert_eq!(read("data/w.bin"), Ok(vec![1]));
         assert_eq!(read("inside"), Ok(vec![1]));
         assert!(matches!(read("outside"), Err(ReadError::Elsewhere { .. })));
-        assert!(matches!(read("absent"), Err(ReadError::Unreadable { .. })));
+        assert!(matches!(read("absent"), Err(ReadError::Absent { .. })));
+        symlink("nowhere", at("model/dangling")).unwrap();
+        assert!(matches!(read("dangling"), Err(ReadError::Unreadable { .. })));
+        assert!(matches!(Disk.read(at("model").to_str().unwrap()), Err(ReadError::Unreadable { .. })));
     }
 
     #[cfg(unix)]

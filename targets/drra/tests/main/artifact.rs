@@ -22,7 +22,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 fn load(files: &Files) -> Result<Box<dyn Compiled>, TargetError> {
     let give = |path: &str| {
-        let missing = || ReadError::Unreadable { path: path.to_owned(), reason: "not there".to_owned() };
+        let missing = || ReadError::Absent { path: path.to_owned() };
         files.get(path.strip_prefix("d/").unwrap_or(path)).cloned().ok_or_else(missing)
     };
     Drra.load("d/m.plan.json", &give)

@@ -13,8 +13,7 @@ fn all_golden_vectors_pass() {
     let (mut encodings, mut patterns, mut released, mut programs) = (0, 0, 0, 0);
     for entry in std::fs::read_dir(golden::folder()).unwrap() {
         let path = entry.unwrap().path();
-        let none =
-            |path: &str| Err(ReadError::Unreadable { path: path.to_owned(), reason: "not here".to_owned() });
+        let none = |path: &str| Err(ReadError::Absent { path: path.to_owned() });
         let bytes = std::fs::read(&path).unwrap();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap().to_owned();
         let Some(cases) = Drra.vectors(&name, &bytes, &none) else {
@@ -38,8 +37,7 @@ fn all_golden_vectors_pass() {
 #[test]
 fn wrong_vectors_fail() {
     let mut file = golden::json("dot_32.json");
-    let none =
-        |path: &str| Err(ReadError::Unreadable { path: path.to_owned(), reason: "not here".to_owned() });
+    let none = |path: &str| Err(ReadError::Absent { path: path.to_owned() });
     let mut fails = |change: &dyn Fn(&mut serde_json::Value)| {
         let before = file.clone();
         change(&mut file);

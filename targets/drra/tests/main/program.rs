@@ -24,7 +24,7 @@ fn load(manifest: &Value) -> Result<Box<dyn Compiled>, TargetError> {
         "d/copy.drra" => Ok(manifest.clone().into_bytes()),
         "d/copy.asm" => Ok(COPY.as_bytes().to_vec()),
         "d/zeros.bin" => Ok(b"cell 0 0\n00000000000000000000000000000000\n".to_vec()),
-        _ => Err(ReadError::Unreadable { path: path.to_owned(), reason: "not there".to_owned() }),
+        _ => Err(ReadError::Absent { path: path.to_owned() }),
     };
     Drra.load("d/copy.drra", &files)
 }

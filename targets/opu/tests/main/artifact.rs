@@ -79,7 +79,7 @@ pub fn resolve(files: &[ArtifactFile]) -> impl Fn(&str) -> Result<Vec<u8>, ReadE
     let files = files.to_vec();
     move |name| match files.iter().find(|file| file.name == name) {
         Some(file) => Ok(file.bytes.clone()),
-        None => Err(ReadError::Unreadable { path: name.to_owned(), reason: "absent".to_owned() }),
+        None => Err(ReadError::Absent { path: name.to_owned() }),
     }
 }
 
@@ -229,7 +229,7 @@ fn every_fault_of_a_file_has_its_place() {
         (replaced("\"int8\"", "\"int99\""), "there is no type `int99`"),
         (replaced("queue = 4", "queue = 0"), "config: `timing.queue` is 0"),
         (replaced("\"Softmax\"", "\"Maxsoft\""), "unknown variant `Maxsoft`"),
-        (replaced("double.image", "../../etc/passwd"), "absent"),
+        (replaced("double.image", "../../etc/passwd"), "there is no such file"),
     ];
     for (error, message) in cases {
         assert!(error.contains(message), "{error}\n  lacks {message}");

@@ -5,7 +5,7 @@ use npukit_target::{Outcome, ReadError, Target};
 use npukit_testing::{needs, shared_bytes};
 
 fn no_files(path: &str) -> Result<Vec<u8>, ReadError> {
-    Err(ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() })
+    Err(ReadError::Absent { path: path.to_owned() })
 }
 
 /// A file of vectors.

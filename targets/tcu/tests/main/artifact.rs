@@ -15,12 +15,8 @@ use npukit_testing::{needs, shared};
 type Files = HashMap<String, Vec<u8>>;
 
 fn read_from(files: &Files, manifest: &str) -> Result<Program, ArtifactError> {
-    let mut resolve = |name: &str| {
-        files
-            .get(name)
-            .cloned()
-            .ok_or_else(|| ReadError::Unreadable { path: name.to_owned(), reason: "absent".to_owned() })
-    };
+    let mut resolve =
+        |name: &str| files.get(name).cloned().ok_or_else(|| ReadError::Absent { path: name.to_owned() });
     read(manifest, &files.get(manifest).cloned().unwrap_or_default(), &mut resolve)
 }
 
@@ -196,6 +192,30 @@ fn files_of_two_compilations_are_refused() {
         assert!(error.contains("the files are not of one compilation"), "{file}: {error}");
         let named = if file.ends_with("npukit.json") { "net_pynqz1.tmodel" } else { file };
         assert!(error.starts_with(&format!("`{named}` is not the file that")), "{file}: {error}");
+    }
+}
+
+/// Without its layouts the program would run, on other tensors.
+#[test]
+fn only_an_absent_sidecar_may_be_missing() {
+    let files = files_of(&sample());
+    let read_with = |sidecar: Result<&[u8], ReadError>| {
+        let mut resolve = |name: &str| match name {
+            "net_pynqz1.npukit.json" => sidecar.clone().map(<[u8]>::to_vec),
+            name => Ok(files[name].clone()),
+        };
+        read("net_pynqz1.tmodel", &files["net_pynqz1.tmodel"], &mut resolve)
+    };
+    let path = || "net_pynqz1.npukit.json".to_owned();
+    let plain = read_with(Err(ReadError::Absent { path: path() })).unwrap();
+    assert!(plain.layers.is_empty() && plain.inputs[0].layout.is_none());
+    let denied = ReadError::Unreadable { path: path(), reason: "denied".to_owned() };
+    let error = read_with(Err(denied)).unwrap_err().to_string();
+    assert_eq!(error, "cannot read `net_pynqz1.npukit.json`: denied");
+    let whole = &files[&path()];
+    for damaged in [&b""[..], b"\0", &whole[..whole.len() / 2], &whole[..whole.len() - 1], b"{}", b"[]"] {
+        let error = read_with(Ok(damaged)).unwrap_err().to_string();
+        assert!(error.starts_with("net_pynqz1.npukit.json: "), "{error}");
     }
 }
 

@@ -12,8 +12,7 @@ struct Disk;
 
 impl Reader for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        std::fs::read(path)
-            .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() })
+        std::fs::read(path).map_err(|error| ReadError::of(path, &error))
     }
 
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {

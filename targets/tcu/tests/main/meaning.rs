@@ -17,7 +17,7 @@ struct Files(HashMap<String, Vec<u8>>);
 
 impl Reader for Files {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let absent = || ReadError::Unreadable { path: path.to_owned(), reason: "absent".to_owned() };
+        let absent = || ReadError::Absent { path: path.to_owned() };
         self.0.get(path).cloned().ok_or_else(absent)
     }
 

@@ -43,7 +43,7 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
     let files: BTreeMap<_, _> = write(&program).unwrap().into_iter().map(|f| (f.name, f.bytes)).collect();
     let manifest = files.keys().find(|name| name.ends_with(".tmodel")).unwrap().clone();
     let reader = move |name: &str| {
-        let absent = || ReadError::Unreadable { path: name.to_owned(), reason: "absent".to_owned() };
+        let absent = || ReadError::Absent { path: name.to_owned() };
         files.get(name).cloned().ok_or_else(absent)
     };
     Tcu.load(&manifest, &reader).unwrap()
@@ -52,10 +52,7 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
 /// A published program.
 fn published(path: &str) -> Box<dyn Compiled> {
     let path = shared("golden/tcu/programs").join(path);
-    let reader = |path: &str| {
-        std::fs::read(path)
-            .map_err(|error| ReadError::Unreadable { path: path.to_owned(), reason: error.to_string() })
-    };
+    let reader = |path: &str| std::fs::read(path).map_err(|error| ReadError::of(path, &error));
     Tcu.load(path.to_str().unwrap(), &reader).unwrap()
 }
 
