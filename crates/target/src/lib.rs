@@ -26,7 +26,7 @@ pub use breakdown::{Breakdown, LayerWork, Spent};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
 pub use lint::{Finding, Severity};
-pub use name::{artifact_stem, instance_name, without_ending};
+pub use name::{artifact_stem, instance_name};
 pub use parts::{Checked, Parts};
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};

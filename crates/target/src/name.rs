@@ -49,7 +49,7 @@ pub fn instance_name(path: &str) -> &str {
 }
 
 /// A file name without what follows its last dot.
-pub fn without_ending(name: &str) -> &str {
+fn without_ending(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 

@@ -5,16 +5,19 @@
 //! counted the bytes, and every error has the byte at which it is.
 //!
 //! As text a program is [`assembly`] and [`manifest`], with the weights in a container; [`memh()`] are its words alone.
+//! The manifest has the hashes of the others: [`read_set`] reads a container that is one of such a set.
 
 mod error;
 mod memh;
 mod reading;
+mod set;
 mod text;
 mod writing;
 
 pub use error::ArtifactError;
 pub use memh::{memh, read_memh};
 pub use reading::read;
+pub use set::read_set;
 pub use text::{TextError, assembly, manifest, read_text};
 pub use writing::write;
 

@@ -55,11 +55,7 @@ impl Target for Pccx {
     }
 
     fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
-        let bytes = files.read(path).map_err(TargetError::failed)?;
-        let mut program =
-            artifact::read(&bytes).map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
-        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        let name = file.strip_suffix(".pcp").unwrap_or(file).to_owned();
+        let (name, mut program) = artifact::read_set(path, files)?;
         let (instance, config) = preset(program.preset())?;
         let host = Host::read(&program.extras);
         let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;

@@ -22,7 +22,7 @@ struct Manifest {
     extensions: bool,
     /// Index of the weights of each GEMV and GEMM.
     bindings: Vec<u32>,
-    /// Of the files beside it, for who loads several. Text may be edited: it is not checked here.
+    /// Of the files beside it, which [`read_set`](super::read_set) checks. Text may be edited: it is not checked here.
     #[serde(default, skip_serializing_if = "Parts::is_empty")]
     sha256: Parts,
     #[serde(default)]

@@ -6,7 +6,7 @@ use npukit_graph::{Graph, Op, Operator};
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
-    Problem, Step, TargetError, artifact_stem, without_ending,
+    Problem, Step, TargetError, artifact_stem,
 };
 
 use super::program::PccxProgram;
@@ -99,8 +99,7 @@ impl Instance for PccxInstance {
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         let executable = self.executable(graph, options)?;
-        let model = without_ending(&options.model_name);
-        let (name, target) = (artifact_stem(model, &self.name), self.name());
+        let (name, target) = (artifact_stem(&options.model_name, &self.name), self.name());
         Ok(Box::new(PccxProgram::new(name, target, executable, self.config.clone())))
     }
 

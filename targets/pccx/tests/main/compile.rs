@@ -195,7 +195,8 @@ struct Files(Vec<ArtifactFile>);
 impl Reader for Files {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let file = self.0.iter().find(|file| file.name == path);
-        Ok(file.unwrap_or_else(|| panic!("{path} was not written")).bytes.clone())
+        let absent = || ReadError::Absent { path: path.to_owned() };
+        file.map(|file| file.bytes.clone()).ok_or_else(absent)
     }
 }
 
@@ -223,7 +224,7 @@ fn programs_are_read_and_run_again() {
     for target in ["reference", "extended"] {
         let (program, inputs) = compiled(target);
         let files = Files(program.files().unwrap());
-        let name = format!("small_{target}.pcp");
+        let name = format!("small_onnx_{target}.pcp");
         let again = Pccx.load(&name, &files).unwrap();
         assert_eq!(again.report(), program.report());
         assert_eq!((again.inputs(), again.outputs()), (program.inputs(), program.outputs()));
@@ -232,6 +233,30 @@ fn programs_are_read_and_run_again() {
         assert_eq!(time(&*again), time(&*program));
         assert_eq!(again.report().warnings.len(), program.report().warnings.len());
         assert!(again.run(&inputs[1..]).is_err(), "an input is missing");
+    }
+}
+
+/// A container alone is a program; with a manifest beside it, it is the manifest's, and so is what lies there too.
+#[test]
+fn files_of_two_compilations_are_refused() {
+    let (ours, theirs) = (compiled("reference").0.files().unwrap(), compiled("extended").0.files().unwrap());
+    let load = |files: Vec<ArtifactFile>| Pccx.load("small_onnx_reference.pcp", &Files(files));
+    for at in 0..ours.len() {
+        let mut mixed = ours.clone();
+        assert_ne!(mixed[at].bytes, theirs[at].bytes, "{}", ours[at].name);
+        mixed[at].bytes = theirs[at].bytes.clone();
+        let error = load(mixed.clone()).err().unwrap().to_string();
+        assert!(error.contains("the files are not of one compilation"), "{}: {error}", ours[at].name);
+        // What is not there is not mixed.
+        mixed.remove(at);
+        assert_eq!(load(mixed).is_ok(), at > 0, "{}", ours[at].name);
+    }
+    assert!(load(ours[..1].to_vec()).is_ok());
+    for damaged in ["= 1", "sha256 = 3", "[sha256]\n\"small_onnx_reference.pcp\" = 4"] {
+        let mut files = ours.clone();
+        files[3].bytes = damaged.into();
+        let error = load(files).err().unwrap().to_string();
+        assert!(error.starts_with("small_onnx_reference.manifest.toml: "), "{error}");
     }
 }
 
@@ -249,7 +274,7 @@ fn what_was_read_is_written_again() {
     let nothing = (instance.compile(&graph, &options).unwrap(), inputs);
     for (program, inputs) in [nothing, compiled("reference")] {
         let files = program.files().unwrap();
-        let again = Pccx.load("small_reference.pcp", &Files(files.clone())).unwrap();
+        let again = Pccx.load("small_onnx_reference.pcp", &Files(files.clone())).unwrap();
         assert_eq!(again.files().unwrap(), files);
         assert_eq!(run_compiled(&*again, &inputs), run_compiled(&*program, &inputs));
     }

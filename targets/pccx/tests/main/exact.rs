@@ -1,4 +1,7 @@
 //! The upstream runtime's layer once more, literally and in `f64`: which of two `f32` results is nearer to it.
+//!
+//! The file is read here in types of its own, as numbers of 64 bits: a judge shares nothing with `conform/numpy`, not
+//! even the reader, which it judges too.
 
 use std::collections::BTreeMap;
 

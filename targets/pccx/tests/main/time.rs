@@ -6,7 +6,7 @@ use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shap
 use npukit_pccx::report::{lab_container, limits, report};
 use npukit_pccx::trace::Container;
 use npukit_pccx::{Config, Pccx, Program, lab};
-use npukit_target::{Target, TimeOptions};
+use npukit_target::{ReadError, Target, TimeOptions};
 
 /// (N, K) of the products of a layer (specification 5.1), and how many there are of each.
 const LAYER: [(u16, u16, usize); 8] = [
@@ -103,7 +103,10 @@ fn reports_add_up_and_traces_are_containers() {
 fn traces_of_the_laboratory_are_written_by_their_extension() {
     let program = Program { code: vec![Op::Kick, Op::Kick], ..Program::default() };
     let bytes = write(&program).unwrap();
-    let files = |_: &str| Ok(bytes.clone());
+    let files = |path: &str| match path {
+        "two.pcp" => Ok(bytes.clone()),
+        path => Err(ReadError::Absent { path: path.to_owned() }),
+    };
     let compiled = Pccx.load("two.pcp", &files).unwrap();
     assert_eq!(compiled.trace_extensions(), ["pccx"]);
     let mut trace = Vec::new();

@@ -112,7 +112,11 @@ fn load(program: &Program, host: &Host) -> Box<dyn Compiled> {
     let mut program = program.clone();
     program.extras.extend(host.sections());
     let bytes = write(&program).unwrap();
-    Pccx.load("a.pcp", &move |_: &str| Ok::<_, ReadError>(bytes.clone())).unwrap()
+    let files = |path: &str| match path {
+        "a.pcp" => Ok(bytes.clone()),
+        path => Err(ReadError::Absent { path: path.to_owned() }),
+    };
+    Pccx.load("a.pcp", &files).unwrap()
 }
 
 /// What differs on hardware is refused unless one asks for the sequence; poison is a fault with its place.
