@@ -7,7 +7,6 @@ use npukit_numeric::{ElementType, Tensor};
 
 use crate::ir::{Graph, ValueId};
 use crate::op::Op;
-use crate::op::quantization::reals;
 
 /// An integer `q` of type `element` stands for `(q - zero point) * scale`.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +90,7 @@ impl std::fmt::Display for Stated {
 
 /// The least and the largest element; NaN where there is none.
 fn extremes(tensor: &Tensor) -> [f64; 2] {
-    let fold = |of: fn(f64, f64) -> f64| reals(tensor).into_iter().fold(f64::NAN, of);
+    let fold = |of: fn(f64, f64) -> f64| tensor.reals().into_iter().fold(f64::NAN, of);
     [fold(f64::min), fold(f64::max)]
 }
 

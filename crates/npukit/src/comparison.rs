@@ -1,6 +1,5 @@
 //! [`Comparison`]: how far outputs are from those of the float evaluator, and whether they tell anything of them.
 
-use npukit_numeric::{Tensor, TensorData};
 use serde::Serialize;
 
 use crate::classes::agreement;
@@ -74,7 +73,7 @@ impl Sums {
     fn of(ours: &Stack, reference: &Stack) -> Self {
         let mut sums = Self::default();
         for (a, b) in ours.samples.iter().zip(&reference.samples) {
-            reals(a).into_iter().zip(reals(b)).for_each(|(a, b)| sums.add(a, b));
+            a.reals().into_iter().zip(b.reals()).for_each(|(a, b)| sums.add(a, b));
         }
         sums
     }
@@ -149,19 +148,11 @@ pub(crate) fn worst(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
 
-/// The elements as real numbers.
-pub(crate) fn reals(tensor: &Tensor) -> Vec<f64> {
-    match tensor.data() {
-        TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),
-        TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::Bool(values) => values.iter().map(|&value| u8::from(value).into()).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_numeric::Tensor;
+
     use super::*;
 
     fn stack(samples: &[&[f32]]) -> Stack {

@@ -152,6 +152,16 @@ impl Tensor {
         }
     }
 
+    /// The elements as real numbers: exactly, but for 64-bit integers beyond 2^53, which are rounded to the nearest.
+    pub fn reals(&self) -> Vec<f64> {
+        match &self.data {
+            TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
+            TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),
+            TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
+            TensorData::Bool(values) => values.iter().map(|&value| u8::from(value).into()).collect(),
+        }
+    }
+
     /// The elements when they are held as 64-bit integers.
     pub fn as_i64(&self) -> Option<&[i64]> {
         match &self.data {

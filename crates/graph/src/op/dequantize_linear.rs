@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
-use super::quantization::{Granularity, QUANTIZED, reals, scale_types};
+use super::quantization::{Granularity, QUANTIZED, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -43,8 +43,8 @@ impl Operator for DequantizeLinear {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let infos = infer_tensors(self, inputs)?;
         let granularity = Granularity::of(self, inputs, self.axis, self.block)?;
-        let (x, scale) = (reals(tensor(self, inputs, 0)?), reals(tensor(self, inputs, 1)?));
-        let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| reals(zero));
+        let (x, scale) = (tensor(self, inputs, 0)?.reals(), tensor(self, inputs, 1)?.reals());
+        let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| zero.reals());
         let real = |(position, x): (usize, &f64)| {
             let index = granularity.index(position);
             (x - zero[index]) as f32 * scale[index] as f32

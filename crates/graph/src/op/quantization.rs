@@ -1,6 +1,6 @@
 //! What QuantizeLinear and DequantizeLinear share: which scale is for which element.
 
-use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_numeric::{ElementType, Tensor};
 
 use super::operands::{FLOATS, Operands, as_value};
 use super::{OpError, Operator};
@@ -107,16 +107,6 @@ impl Granularity {
         }
         let outer = position / self.inner / self.size;
         (outer * self.blocks + place) * self.inner + position % self.inner
-    }
-}
-
-/// The elements as real numbers; integers of 32 bits and less, as all quantised ones are, exactly.
-pub(crate) fn reals(tensor: &Tensor) -> Vec<f64> {
-    match tensor.data() {
-        TensorData::F32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::I64(values) => values.iter().map(|&value| value as f64).collect(),
-        TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::Bool(values) => values.iter().map(|&value| u8::from(value).into()).collect(),
     }
 }
 

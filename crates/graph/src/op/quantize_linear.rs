@@ -5,7 +5,7 @@ use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
 
 use super::cast::{Cast, round};
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
-use super::quantization::{Granularity, QUANTIZED, reals, rounded, scale_types};
+use super::quantization::{Granularity, QUANTIZED, rounded, scale_types};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
@@ -52,8 +52,8 @@ impl Operator for QuantizeLinear {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let infos = infer_tensors(self, inputs)?;
         let granularity = Granularity::of(self, inputs, self.axis, self.block)?;
-        let (x, scale) = (reals(tensor(self, inputs, 0)?), reals(tensor(self, inputs, 1)?));
-        let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| reals(zero));
+        let (x, scale) = (tensor(self, inputs, 0)?.reals(), tensor(self, inputs, 1)?.reals());
+        let zero = inputs.get(2).map_or_else(|| vec![0.0; scale.len()], |zero| zero.reals());
         let quantized = x.iter().enumerate().map(|(position, x)| {
             let index = granularity.index(position);
             self.quantize((*x as f32) / (scale[index] as f32), zero[index])
