@@ -1,13 +1,15 @@
-//! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]) and instruction words
-//! ([`Word`], [`BitRange`]).
+//! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]), text that is
+//! [`printable`], and instruction words ([`Word`], [`BitRange`]).
 
 mod excerpt;
 mod names;
+mod printable;
 mod span;
 mod word;
 
 pub use excerpt::excerpt;
 pub use names::{closest, suggestion};
+pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};
 

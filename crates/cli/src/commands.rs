@@ -29,6 +29,7 @@ use crate::args::{
 };
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::progress::Bar;
 
 /// Does what the command line says.
@@ -125,7 +126,7 @@ fn meaning(args: &MeaningArgs) -> Meaning {
 /// What a user should know of, a line each: at the end of a report.
 fn remarks(notes: &[String], warnings: &[String]) -> String {
     let lines = |kind: &'static str, texts: &[String]| {
-        texts.iter().map(|text| format!("{kind}: {text}\n")).collect::<String>()
+        texts.iter().map(|text| line(&format!("{kind}: {text}"))).collect::<String>()
     };
     lines("note", notes) + &lines("warning", warnings)
 }

@@ -20,7 +20,7 @@ use clap::Parser;
 use answer::Answer;
 use args::Cli;
 use failure::Failure;
-use printable::printable;
+use printable::{json, printable};
 
 /// An input or the result is at fault.
 const AT_FAULT: u8 = 1;
@@ -46,10 +46,10 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
-    // In JSON names are escaped as JSON does it; data is for who reads the pipe.
+    // Data is for who reads the pipe.
     let is_data = answer.is_data && !io::stdout().is_terminal();
     let text = match (cli.json, is_data) {
-        (true, _) => format!("{:#}\n", answer.json).into(),
+        (true, _) => json(&answer.json).into(),
         (false, true) => answer.text.as_str().into(),
         (false, false) => printable(&answer.text),
     };
@@ -65,7 +65,7 @@ fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
 fn fail(cli: &Cli, failure: Failure) -> ExitCode {
     if cli.json {
         // The error goes to standard error in any case.
-        let _ = print(&format!("{:#}\n", failure.json()));
+        let _ = print(&json(&failure.json()));
     }
     complain(&failure)
 }

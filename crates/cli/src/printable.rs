@@ -1,38 +1,27 @@
-//! [`printable`]: text that a terminal shows as it is. Names in models and files may hold any character.
+//! Text for a terminal: [`printable`], a [`line`] of it, and [`json`] that is.
 
-use std::borrow::Cow;
+use serde_json::Value;
 
-/// The text with control characters escaped, but for line ends (`\n` or `\r\n`) and tabs, as `\u{1b}`; so are characters
-/// that change the order in which others are shown.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_kept = |c| matches!(c, '\n' | '\t');
-    if !text.contains("\r\n") {
-        return escaped(text, is_kept);
-    }
-    let lines: Vec<Cow<'_, str>> = text.split("\r\n").map(|line| escaped(line, is_kept)).collect();
-    Cow::Owned(lines.join("\r\n"))
+use npukit::is_printable;
+pub use npukit::{on_a_line, printable};
+
+/// A text that is a line, whatever the names in it hold.
+pub fn line(text: &str) -> String {
+    format!("{}\n", on_a_line(text))
 }
 
-/// The same for a text that is to stay on its line.
-pub fn on_a_line(text: &str) -> Cow<'_, str> {
-    escaped(text, |_| false)
-}
-
-fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_bad = |c: char| (c.is_control() || is_format(c)) && !is_kept(c);
-    if !text.contains(is_bad) {
-        return Cow::Borrowed(text);
-    }
+/// JSON for programs that a terminal shows as it is, too: what JSON itself leaves of control characters and marks of
+/// direction stands in strings, where it may be escaped.
+pub fn json(value: &Value) -> String {
     let mut out = String::new();
-    for c in text.chars() {
-        if is_bad(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    for c in format!("{value:#}\n").chars() {
+        if is_printable(c) || c == '\n' {
+            out.push(c);
+        } else {
+            out += &format!("\\u{:04x}", u32::from(c));
+        }
     }
-    Cow::Owned(out)
-}
-
-/// Marks of direction, which have no width.
-const fn is_format(c: char) -> bool {
-    matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    out
 }
 
 #[cfg(test)]
@@ -40,10 +29,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_control_character_is_left() {
-        assert_eq!(printable("a\u{1b}[2J\u{9b}\r\u{202e}b\n\tc"), "a\\u{1b}[2J\\u{9b}\\r\\u{202e}b\n\tc");
-        assert_eq!(printable("a\r\n\u{1b}\rb\r\n"), "a\r\n\\u{1b}\\rb\r\n");
-        assert_eq!(on_a_line("a\nb"), "a\\nb");
-        assert!(matches!(printable("plain, \u{e9}\n"), Cow::Borrowed(_)));
+    fn json_is_the_same_to_programs() {
+        let name = "a\u{1b}\u{7f}\u{9b}\u{202e}\"\n\u{e9}";
+        let value = serde_json::json!({ name: [name] });
+        let text = json(&value);
+        assert!(text.contains(r#""a\u001b\u007f\u009b\u202e\"\né""#), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
     }
 }

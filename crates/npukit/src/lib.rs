@@ -28,6 +28,7 @@ pub use error::Error;
 pub use inputs::InputFile;
 pub use max_error::MaxError;
 pub use model::ModelOptions;
+pub use npukit_base::{is_printable, on_a_line, printable};
 pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_target::{ArtifactFile, Meaning, Part, ReadError, Reader, TargetError};
 pub use quantise::method as quantise_method;

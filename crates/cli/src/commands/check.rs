@@ -8,6 +8,7 @@ use super::{model_source, remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::table::thousands;
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
@@ -42,15 +43,18 @@ fn text(report: &Report) -> String {
 fn group(group: &Group) -> String {
     let Group { op, reason, hint, nodes, consequences, .. } = group;
     let mut text = match &nodes[..] {
-        [node] => format!("{node} ({op}): {reason}\n"),
-        nodes => format!("{op}: {reason}\n    {} nodes: {}\n", thousands(nodes.len() as u64), listing(nodes)),
+        [node] => line(&format!("{node} ({op}): {reason}")),
+        nodes => {
+            let count = thousands(nodes.len() as u64);
+            line(&format!("{op}: {reason}")) + &line(&format!("    {count} nodes: {}", listing(nodes)))
+        }
     };
     if !hint.is_empty() {
-        text += &format!("    help: {hint}\n");
+        text += &line(&format!("    help: {hint}"));
     }
     if !consequences.is_empty() {
         let count = thousands(consequences.len() as u64);
-        text += &format!("    refused for this alone, {count}: {}\n", listing(consequences));
+        text += &line(&format!("    refused for this alone, {count}: {}", listing(consequences)));
     }
     text
 }

@@ -1,11 +1,11 @@
 //! Parts of reports that several commands print.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
 use npukit::verbs::{Comparison, OutputReport};
 
+use crate::printable::line;
 use crate::table::{Column, percent, table, thousands};
 
 /// Where the cycles go, by layer; nothing when no layers are known.
@@ -63,16 +63,10 @@ pub fn latency(milliseconds: Option<f64>, clock_mhz: Option<f64>, source: Option
 
 /// What the host has to do; nothing when it has nothing to do.
 pub fn host_steps(steps: &[HostStepReport]) -> String {
-    let mut text = String::new();
-    for step in steps {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            text,
-            "left to the host: {} ({}) on output {}: {}",
-            step.node, step.op, step.output, step.reason
-        );
-    }
-    text
+    let line = |HostStepReport { node, op, output, reason, .. }: &HostStepReport| {
+        line(&format!("left to the host: {node} ({op}) on output {output}: {reason}"))
+    };
+    steps.iter().map(line).collect()
 }
 
 /// Saturated results by layer; nothing when there are none.

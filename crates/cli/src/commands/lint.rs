@@ -8,6 +8,7 @@ use crate::answer::Answer;
 use crate::args::LintArgs;
 use crate::disk::settle;
 use crate::failure::Failure;
+use crate::printable::line;
 
 pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
     settle(&args.path);
@@ -17,7 +18,7 @@ pub fn run(args: &LintArgs) -> Result<Answer, Failure> {
 }
 
 fn text(report: &Report) -> String {
-    let mut text: String = report.findings.iter().map(line).collect();
+    let mut text: String = report.findings.iter().map(finding).collect();
     let errors = report.findings.iter().filter(|finding| finding.is_error()).count();
     text += &match (report.findings.len(), errors) {
         (0, _) => "nothing found\n".to_owned(),
@@ -26,7 +27,7 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn line(finding: &Finding) -> String {
+fn finding(finding: &Finding) -> String {
     let severity = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -34,5 +35,5 @@ fn line(finding: &Finding) -> String {
     let place = finding.instruction.map_or_else(String::new, |index| format!("instruction {index}"));
     let layer = finding.layer.as_ref().map_or_else(String::new, |layer| format!(" (layer `{layer}`)"));
     let separator = if place.is_empty() && layer.is_empty() { "" } else { ": " };
-    format!("{severity}[{}]: {place}{layer}{separator}{}\n", finding.code, finding.message)
+    line(&format!("{severity}[{}]: {place}{layer}{separator}{}", finding.code, finding.message))
 }

@@ -11,6 +11,7 @@ use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::table::{facts, thousands};
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
@@ -61,6 +62,6 @@ fn text(report: &Report) -> String {
     text += &truth(report.truth.as_ref());
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
-    text.extend(report.failures.iter().map(|failure| format!("failed: {failure}\n")));
+    text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
     text
 }

@@ -12,6 +12,7 @@ use crate::answer::Answer;
 use crate::args::TimeArgs;
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::table::{Column, facts, percent, table, thousands};
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
@@ -89,8 +90,8 @@ pub(super) fn text(report: &Report) -> String {
         + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
     text += "\n";
-    text.extend(time.assumptions.iter().chain(&time.notes).map(|line| format!("{line}\n")));
-    text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
+    text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
+    text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
 }
 

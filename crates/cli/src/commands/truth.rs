@@ -3,6 +3,7 @@
 use npukit::report::{LayerTruth, QuantisationReport, QuantisedTensor, RescaleReport, TruthReport};
 
 use super::layers::decibels;
+use crate::printable::line;
 use crate::table::{Column, facts, table, thousands};
 
 /// What came of a calibration; nothing when there was none.
@@ -45,7 +46,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
     }
     text.extend(report.remaining.iter().map(|left| {
         let (count, layer) = (thousands(left.count), &left.layer);
-        format!("warning: {count} results of layer `{layer}` still saturate: {}\n", left.reason)
+        line(&format!("warning: {count} results of layer `{layer}` still saturate: {}", left.reason))
     }));
     text
 }
@@ -83,7 +84,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         Column::Right("signal to noise"),
     ];
     let mut text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
-    text.extend(report.warnings.iter().map(|warning| format!("warning: {warning}\n")));
+    text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
 }
 
@@ -116,12 +117,12 @@ pub fn truth(report: Option<&TruthReport>) -> String {
     let mut text = format!("\n{}", table(&columns, report.layers.iter().map(row).collect::<Vec<_>>()));
     match parts {
         Some(parting) if parting.input => {
-            text += &format!("parts from float at input `{}`: {}\n", parting.at, parting.why)
+            text += &line(&format!("parts from float at input `{}`: {}", parting.at, parting.why))
         }
         Some(_) => {}
         None => text += &explained(&report.layers),
     }
-    text.extend(report.suggestions.iter().map(|suggestion| format!("suggestion: {suggestion}\n")));
+    text.extend(report.suggestions.iter().map(|suggestion| line(&format!("suggestion: {suggestion}"))));
     text
 }
 
@@ -130,11 +131,11 @@ fn explained(layers: &[LayerTruth]) -> String {
     const LITTLE_DB: f64 = 10.0;
     let ratio = |layer: &LayerTruth| layer.figures.and_then(|figures| figures.chain_signal_to_noise_db);
     match layers.iter().find(|layer| ratio(layer).is_some_and(|decibels| decibels < LITTLE_DB)) {
-        Some(layer) => format!(
-            "all differences are explained by rounding, which from layer `{}` on leaves {} of signal to noise\n",
+        Some(layer) => line(&format!(
+            "all differences are explained by rounding, which from layer `{}` on leaves {} of signal to noise",
             layer.name,
             decibels(ratio(layer))
-        ),
+        )),
         None => "all differences are explained by rounding\n".to_owned(),
     }
 }

@@ -1,8 +1,11 @@
 //! `npu compile`: a model to the files a driver loads.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use npukit_base::on_a_line;
+use npukit_graph::Graph;
 use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
 use serde::Serialize;
 
@@ -79,6 +82,17 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
     Ok((report, files))
 }
 
+/// Names that stay on their line in any text made of the graph: in a model they may be any characters.
+fn print_on_a_line(graph: &mut Graph) {
+    let values = graph.values.iter_mut().map(|value| &mut value.name);
+    let nodes = graph.nodes.iter_mut().map(|node| &mut node.name);
+    for name in std::iter::once(&mut graph.name).chain(values).chain(nodes) {
+        if let Cow::Owned(escaped) = on_a_line(name) {
+            *name = escaped;
+        }
+    }
+}
+
 /// What the compiler has after `stage`, as text; `graph` is the model as it enters the target.
 pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String, Error> {
     let instance = source.instance(context.reader)?;
@@ -86,8 +100,9 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
     if stage != "graph" && !instance.stages().contains(&stage) {
         return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known: known() });
     }
-    let origin = source.origin(context)?;
-    let graph = &origin.model.simplified;
+    let mut origin = source.origin(context)?;
+    let graph = &mut origin.model.simplified;
+    print_on_a_line(graph);
     if stage == "graph" {
         return Ok(graph.to_string());
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{Cursor, Read, Write};
 
+use npukit_base::is_printable;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -67,7 +68,7 @@ const MOST_PART: usize = 200;
 const MOST_NAME: usize = 4096;
 
 fn safe_name(name: &str) -> String {
-    let plain = |c: char| if c.is_control() || c == '\\' || is_format(c) { '_' } else { c };
+    let plain = |c: char| if is_printable(c) && c != '\\' { c } else { '_' };
     let name: String = name.chars().map(plain).collect();
     let part = |(place, part): (usize, &str)| match part {
         // A path that begins with a slash begins at the root; within a path, two are as good as one.
@@ -77,11 +78,6 @@ fn safe_name(name: &str) -> String {
     };
     let safe = name.split('/').enumerate().map(part).collect::<Vec<_>>().join("/");
     cut(&safe, MOST_NAME).trim_end_matches('/').to_owned()
-}
-
-/// Characters that change the order in which others are shown.
-const fn is_format(c: char) -> bool {
-    matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text up to `most` bytes, whole characters.
@@ -127,7 +123,7 @@ mod tests {
                 member.split('/').all(|part| !["", ".", ".."].contains(&part) && part.len() < 250),
                 "{name}"
             );
-            assert!(!member.contains(|c: char| c.is_control() || c == '\\' || is_format(c)), "{name}");
+            assert!(!member.contains(|c: char| !is_printable(c) || c == '\\'), "{name}");
         }
         let distinct: HashSet<&String> = members.iter().collect();
         assert_eq!(distinct.len(), names.len(), "{members:?}");

@@ -1,0 +1,60 @@
+//! [`printable`]: text that a terminal shows as it is. Names in models and files may hold any character.
+
+use std::borrow::Cow;
+
+/// Whether a terminal shows the character, rather than doing what it says: control characters order it about, and
+/// marks of direction change the order in which others are shown.
+pub fn is_printable(c: char) -> bool {
+    let is_mark = matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    !c.is_control() && !is_mark
+}
+
+/// The text with what is not printable escaped, as `\u{1b}`, but for line ends (`\n` or `\r\n`) and tabs.
+///
+/// ```
+/// # use npukit_base::printable;
+/// assert_eq!(printable("a\u{1b}[2J\n\tb"), "a\\u{1b}[2J\n\tb");
+/// ```
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_kept = |c| matches!(c, '\n' | '\t');
+    if !text.contains("\r\n") {
+        return escaped(text, is_kept);
+    }
+    let lines: Vec<Cow<'_, str>> = text.split("\r\n").map(|line| escaped(line, is_kept)).collect();
+    Cow::Owned(lines.join("\r\n"))
+}
+
+/// The same for a text that is to stay on its line, as a name.
+///
+/// ```
+/// # use npukit_base::on_a_line;
+/// assert_eq!(on_a_line("node\nsupported"), "node\\nsupported");
+/// ```
+pub fn on_a_line(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_bad = |c: char| !is_printable(c) && !is_kept(c);
+    if !text.contains(is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        if is_bad(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_is_left() {
+        assert_eq!(printable("a\u{1b}[2J\u{9b}\r\u{202e}b\n\tc"), "a\\u{1b}[2J\\u{9b}\\r\\u{202e}b\n\tc");
+        assert_eq!(printable("a\r\n\u{1b}\rb\r\n"), "a\r\n\\u{1b}\\rb\r\n");
+        assert_eq!(on_a_line("a\nb\u{2066}"), "a\\nb\\u{2066}");
+        assert!(matches!(printable("plain, \u{e9}\n"), Cow::Borrowed(_)));
+    }
+}
