@@ -20,6 +20,18 @@ pub struct OutputReport {
     pub argmax: Vec<usize>,
 }
 
+/// A tensor of `--dump` over all samples, as `--json` shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DumpedTensor {
+    /// `machine/`, `float/` or `layer/`, and the name in the model.
+    pub name: String,
+    /// Name in the `.npz`, where that is another: see [`member_names`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// Shape of all samples, which follow each other along the first axis.
+    pub shape: Vec<usize>,
+}
+
 /// An output, sample after sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stack {

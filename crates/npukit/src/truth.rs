@@ -31,7 +31,7 @@ use crate::Context;
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::samples::Stack;
+use crate::samples::{DumpedTensor, Stack};
 use crate::verbs::Origin;
 use crate::verbs::run::tensors;
 use keep::Kept;
@@ -103,6 +103,14 @@ pub(crate) struct Run<'a> {
     pub saturations: &'a Saturations,
 }
 
+/// Every tensor.
+pub(crate) struct Dump {
+    /// The `.npz`.
+    pub npz: Vec<u8>,
+    /// What is in it.
+    pub tensors: Vec<DumpedTensor>,
+}
+
 /// What one sample gave.
 #[derive(Default)]
 struct Look {
@@ -110,12 +118,12 @@ struct Look {
     tensors: Vec<(String, Tensor)>,
 }
 
-/// Looks into every layer; also gives the `.npz` of every tensor, when that is wanted.
+/// Looks into every layer; also gives every tensor, when that is wanted.
 pub(crate) fn truth(
     run: &Run<'_>,
     wanted: Wanted,
     context: Context<'_>,
-) -> Result<(Option<Report>, Option<Vec<u8>>), Error> {
+) -> Result<(Option<Report>, Option<Dump>), Error> {
     let kept = Kept::new(run.origin, run.compiled)?;
     let parts = if wanted.compare { parts(run, &kept) } else { Vec::new() };
     let done = AtomicUsize::new(0);
@@ -229,8 +237,30 @@ fn parting(run: &Run<'_>, layers: &[LayerTruth]) -> Option<Parting> {
 }
 
 /// The tensors of all samples, those of one name along the first axis.
-fn archive(looks: &[Look]) -> Result<Vec<u8>, Error> {
-    let mut stacks: BTreeMap<&str, (Vec<usize>, Vec<f32>)> = BTreeMap::new();
+fn archive(looks: &[Look]) -> Result<Dump, Error> {
+    let stacks = stacked(looks);
+    let members = member_names(stacks.keys().copied());
+    let arrays = stacks.iter().zip(&members).map(|((&name, (shape, values)), member)| {
+        let array = NpyArray::new(shape, NpyData::F32(values)).ok_or_else(|| Error::Output {
+            name: name.to_owned(),
+            reason: format!("{} values do not have shape {shape:?}", values.len()),
+        });
+        Ok((member.as_str(), array?))
+    });
+    let npz = write_npz(&arrays.collect::<Result<Vec<_>, Error>>()?)?;
+    let tensor = |((name, (shape, _)), member): ((&str, Stacked), String)| DumpedTensor {
+        name: name.to_owned(),
+        member: Some(member).filter(|member| member != name),
+        shape,
+    };
+    Ok(Dump { npz, tensors: stacks.into_iter().zip(members).map(tensor).collect() })
+}
+
+/// Shape and elements of a tensor over all samples.
+type Stacked = (Vec<usize>, Vec<f32>);
+
+fn stacked(looks: &[Look]) -> BTreeMap<&str, Stacked> {
+    let mut stacks: BTreeMap<&str, Stacked> = BTreeMap::new();
     for (name, tensor) in looks.iter().flat_map(|look| &look.tensors) {
         let shape = || (tensor.shape().to_vec(), Vec::new());
         stacks.entry(name).or_insert_with(shape).1.extend(tensor.as_f32().unwrap_or_default());
@@ -241,13 +271,5 @@ fn archive(looks: &[Look]) -> Result<Vec<u8>, Error> {
             None => shape.push(looks.len()),
         }
     }
-    let members = member_names(stacks.keys().copied());
-    let arrays = stacks.iter().zip(&members).map(|((&name, (shape, values)), member)| {
-        let array = NpyArray::new(shape, NpyData::F32(values)).ok_or_else(|| Error::Output {
-            name: name.to_owned(),
-            reason: format!("{} values do not have shape {shape:?}", values.len()),
-        });
-        Ok((member.as_str(), array?))
-    });
-    Ok(write_npz(&arrays.collect::<Result<Vec<_>, Error>>()?)?)
+    stacks
 }

@@ -31,7 +31,7 @@ use crate::targets::{artifact_target, resolve};
 use crate::{Context, Progress};
 
 pub use crate::comparison::Comparison;
-pub use crate::samples::OutputReport;
+pub use crate::samples::{DumpedTensor, OutputReport};
 
 /// What to compile, run or time: a model for a target, or an artifact.
 #[derive(Clone, Debug, Default, PartialEq)]

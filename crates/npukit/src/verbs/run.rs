@@ -21,7 +21,7 @@ use crate::finite::{self, NonFinite};
 use crate::inputs::{self, InputFile, Sample};
 use crate::max_error::{MaxError, NO_INFORMATION};
 use crate::remarks::Remarks;
-use crate::samples::{OutputReport, Stack, npz, reports};
+use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::targets::artifact_target;
 use crate::truth::{self, Run, Wanted, truth};
 use crate::underflow::{self, Usage, Watch};
@@ -105,6 +105,9 @@ pub struct Report {
     /// Every layer beside float, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<truth::Report>,
+    /// The tensors of the dump, when asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dump: Vec<DumpedTensor>,
     /// Steps done by the host.
     pub host_steps: Vec<HostStepReport>,
     /// What was taken for granted.
@@ -146,7 +149,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let (stacks, saturations) = machine_with(compiled, &samples, request.run_options(), context.progress)?;
     let mut files = Files { outputs: npz(&stacks, request.raw)?, dump: None };
     let mut beside = Beside { non_finite: NonFinite::of(&samples, &stacks), ..Beside::default() };
-    let mut layers = None;
+    let (mut layers, mut dump) = (None, None);
     if let Some(origin) = &origin {
         let model_samples = in_model_shape(compiled, &samples);
         let found = beside.compare(origin, compiled, &model_samples, &stacks)?;
@@ -160,9 +163,11 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
                 comparison: found,
                 saturations: &saturations,
             };
-            (layers, files.dump) = truth(&run, wanted, context)?;
+            (layers, dump) = truth(&run, wanted, context)?;
         }
     }
+    let (archive, tensors) = dump.map(|dump| (dump.npz, dump.tensors)).unzip();
+    files.dump = archive;
     let failures = beside.failures(request.max_error);
     let found_out = beside.warnings(request, origin.as_ref(), &saturations);
     let program = compiled.report();
@@ -185,6 +190,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
         rescaling,
         quantisation,
         truth: layers,
+        dump: tensors.unwrap_or_default(),
         host_steps: program.host_steps,
         notes,
         warnings,

@@ -1,9 +1,9 @@
 //! Per-layer truth and numeric range, on the embedded network and on it made loud: its first layer 64
 //! times as large, its second 64 times as small, which float does not notice and FP16BP8 does.
 
-use npukit::verbs::Source;
 use npukit::verbs::compile::{compile, emit};
 use npukit::verbs::run::{Files, Report, Request, run};
+use npukit::verbs::{DumpedTensor, Source};
 use npukit::{Calibration, InputFile, RescaleMode};
 use npukit_graph::Op;
 use npukit_numeric::Tensor;
@@ -108,6 +108,41 @@ fn a_quiet_network_differs_by_rounding_alone() {
         assert_eq!(apart(machine, alone), figures.own_max_abs_error);
         assert_eq!(apart(machine, whole), figures.chain_max_abs_error);
     }
+}
+
+/// Members of the archive have safe names; which tensor of the model each is stands in the report.
+#[test]
+fn renamed_tensors_are_told_by_their_names_in_the_model() {
+    let mut files = Memory::with_digits();
+    let mut model = files.0["digits.onnx"].clone();
+    for (name, other) in
+        [("logits", "../x/y"), ("relu1", "a\u{1b}[2J"), ("pool1", "a_[2J"), ("image", "/imag")]
+    {
+        rename(&mut model, name, other);
+    }
+    files.0.insert("m.onnx".into(), model);
+    let (report, written) = looked_at(Source { path: "m.onnx".into(), ..digits("tcu") }, &files);
+    let arrays = read_npz("dump", &written.dump.unwrap()).unwrap();
+    let members = |tensor: &DumpedTensor| tensor.member.clone().unwrap_or_else(|| tensor.name.clone());
+    let told: Vec<_> = report.dump.iter().map(|tensor| (members(tensor), tensor.shape.clone())).collect();
+    let found: Vec<_> = arrays.iter().map(|(name, array)| (name.clone(), array.shape().to_vec())).collect();
+    assert_eq!(told, found);
+    let member = |name: &str| report.dump.iter().find(|tensor| tensor.name == name).unwrap().member.clone();
+    assert_eq!(member("machine/../x/y").as_deref(), Some("machine/__/x/y"));
+    assert_eq!(member("float//imag"), None, "within a path two slashes are as good as one");
+    let outputs = (report.outputs[0].name.as_str(), report.outputs[0].member.as_deref());
+    assert_eq!(outputs, ("../x/y", Some("__/x/y")));
+    let (report, _) = looked_at(digits("tcu"), &files);
+    assert!(!report.dump.is_empty() && report.dump.iter().all(|tensor| tensor.member.is_none()));
+}
+
+/// Gives what a model calls `name` another name of as many bytes.
+fn rename(model: &mut [u8], name: &str, other: &str) {
+    assert_eq!(name.len(), other.len());
+    let places = (0..model.len()).filter(|&at| model[at..].starts_with(name.as_bytes()));
+    let places: Vec<usize> = places.collect();
+    assert!(!places.is_empty(), "{name}");
+    places.iter().for_each(|&at| model[at..at + name.len()].copy_from_slice(other.as_bytes()));
 }
 
 #[test]
