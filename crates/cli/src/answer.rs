@@ -1,7 +1,7 @@
 //! [`Answer`]: what a command prints, for people and for programs.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What a command prints.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,10 @@ impl Answer {
     /// A report and how people read it.
     pub fn new(text: String, report: &impl Serialize) -> Self {
         // Reports are maps of strings to numbers, texts and lists: they always serialise.
-        let json = serde_json::to_value(report).unwrap_or_default();
+        let json = serde_json::to_value(report).unwrap_or_else(|error| {
+            debug_assert!(false, "{error}");
+            json!({ "error": error.to_string() })
+        });
         Self { text, notes: String::new(), is_data: false, json, success: true }
     }
 

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line. Inputs are `String`s, outputs are `PathBuf`s: by that a test finds all outputs.
 
 use std::path::PathBuf;
 
@@ -540,13 +540,43 @@ fn input_shape(text: &str) -> Result<(String, Vec<usize>), String> {
 }
 
 #[cfg(test)]
+#[path = "../tests/main/faults/table.rs"]
+#[expect(dead_code, reason = "the fault suite in `tests` has use for all of it")]
+mod table;
+
+#[cfg(test)]
 mod tests {
+    use std::any::TypeId;
+
     use super::*;
     use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Every verb that writes is in the fault suite with every option that names an output.
+    #[test]
+    fn every_output_has_a_row_of_the_fault_suite() {
+        let lines: Vec<Vec<&str>> =
+            table::ROWS.iter().flat_map(|row| [row.makes(), row.replaces()]).collect();
+        let mut verbs = Vec::new();
+        for verb in Cli::command().get_subcommands() {
+            let is_output = |arg: &&clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+            for output in verb.get_arguments().filter(is_output) {
+                let name = verb.get_name().to_owned();
+                let long = output.get_long().map(|long| format!("--{long}"));
+                let short = output.get_short().map(|short| format!("-{short}"));
+                let is_named =
+                    |word: &&str| long.as_deref() == Some(*word) || short.as_deref() == Some(*word);
+                let has_row = lines.iter().any(|line| line[0] == name && line.iter().any(&is_named));
+                assert!(has_row, "{name} {long:?} is in no row of tests/main/faults/table.rs");
+                verbs.push(name);
+            }
+        }
+        verbs.dedup();
+        assert_eq!(verbs, ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format"]);
     }
 
     #[test]

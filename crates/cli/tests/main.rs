@@ -11,8 +11,14 @@ mod commands;
 mod faults;
 #[path = "main/filetests.rs"]
 mod filetests;
+#[path = "main/names.rs"]
+mod names;
 #[path = "main/npu.rs"]
 mod npu;
+#[path = "main/onnx.rs"]
+mod onnx;
+#[path = "main/places.rs"]
+mod places;
 #[path = "main/python.rs"]
 mod python;
 #[path = "main/zoo.rs"]

@@ -1,7 +1,8 @@
 //! Faults on purpose, for tests: [`step`] is called before every operation on the file system that writes.
 //!
-//! `NPUKIT_FAULT=HOW@N` makes the N-th of them fail (`fail`), it and all later ones (`fails`), the process end there as
-//! if killed (`kill`), wait a while (`pause`), or write half of what it is given (`short`). Builds for debugging only.
+//! `NPUKIT_FAULT=HOW@N` makes the N-th of them fail (`fail`), it and all later ones (`fails`), the system kill the process
+//! there (`kill`), the process wait a while (`pause`), or write half of what it is given (`short`). Builds for debugging
+//! only.
 
 use std::io;
 
@@ -34,8 +35,7 @@ pub fn step() -> io::Result<Step> {
     match how {
         "fail" if now == at => Err(io::ErrorKind::StorageFull.into()),
         "fails" if now >= at => Err(io::ErrorKind::StorageFull.into()),
-        // Nothing is tidied up, as after SIGKILL.
-        "kill" if now == at => std::process::exit(KILLED),
+        "kill" if now == at => kill(),
         "pause" if now == at => {
             std::thread::sleep(std::time::Duration::from_millis(PAUSE_MS));
             Ok(Step::Go)
@@ -45,8 +45,13 @@ pub fn step() -> io::Result<Step> {
     }
 }
 
-/// As shells report SIGKILL.
+/// Nothing is tidied up.
 #[cfg(debug_assertions)]
-const KILLED: i32 = 128 + 9;
+fn kill() -> ! {
+    #[cfg(unix)]
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGKILL);
+    std::process::abort()
+}
+
 #[cfg(debug_assertions)]
 const PAUSE_MS: u64 = 400;

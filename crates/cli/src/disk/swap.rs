@@ -31,10 +31,11 @@ pub struct SwapError {
 
 /// Renames all files in order. Sets in several folders are one for each folder if this process is killed.
 pub fn swap(moves: Vec<Move>) -> Result<(), SwapError> {
-    let folders: BTreeMap<PathBuf, PathBuf> = moves
-        .iter()
-        .map(|(_, place)| (fs::canonicalize(folder(place)).unwrap_or_default(), folder(place).to_owned()))
-        .collect();
+    let folder_of = |(_, place): &Move| {
+        let whole = fs::canonicalize(folder(place)).map_err(|source| failed(place, source))?;
+        Ok((whole, folder(place).to_owned()))
+    };
+    let folders = moves.iter().map(folder_of).collect::<Result<BTreeMap<PathBuf, PathBuf>, SwapError>>()?;
     if let [_] = &moves[..] {
         folders.values().for_each(|folder| Folder::tidy(folder));
         let _swapping = signals::swapping();

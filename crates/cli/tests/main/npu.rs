@@ -1,11 +1,15 @@
 //! Runs the command in a folder of its own.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// The embedded models.
+pub const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets");
 /// The embedded network's file.
 pub const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits.onnx");
 /// Its held-out images.
@@ -31,12 +35,12 @@ impl Npu {
 
     /// Writes a file.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), content).unwrap();
+        fs::write(self.path(name), content).unwrap();
     }
 
     /// Names of everything in a folder below.
     pub fn names(&self, folder: &str) -> Vec<String> {
-        let mut names: Vec<String> = std::fs::read_dir(self.path(folder))
+        let mut names: Vec<String> = fs::read_dir(self.path(folder))
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -64,6 +68,28 @@ impl Npu {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {out}{error}");
         (out, error)
     }
+}
+
+/// Files by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// Those of a folder with what they hold, temporary ones too; what cannot be read is empty.
+pub fn content(folder: &Path) -> Files {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let file = |entry: fs::DirEntry| {
+        (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap_or_default())
+    };
+    entries.map(file).collect()
+}
+
+/// An `.npy` file of floats. Source: NumPy's format, version 1.0.
+pub fn array(shape: &[usize], values: &[f32]) -> Vec<u8> {
+    let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let header = format!("{header:<117}\n");
+    let length = (header.len() as u16).to_le_bytes();
+    let values: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    [&b"\x93NUMPY\x01\0"[..], &length, header.as_bytes(), &values].concat()
 }
 
 /// The command in a folder, without colours.

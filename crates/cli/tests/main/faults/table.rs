@@ -1,0 +1,68 @@
+//! Rows of the fault suite: every verb that writes, with every file that it can write.
+//!
+//! A verb is a row. The unit test in `src/main.rs` finds the outputs of all verbs on the command line, and fails when one of
+//! them is in no row.
+
+/// A verb that writes into the folder `out`. Words of commands are separated by spaces.
+pub struct Row {
+    /// How many files it writes.
+    pub files: usize,
+    /// Every how many-th of its operations on files is tried.
+    pub step: usize,
+    /// Beginning of the command that makes the old files.
+    pub old: &'static str,
+    /// That of the one that replaces them.
+    pub new: &'static str,
+    /// End of both.
+    pub both: &'static str,
+    /// A command that reads the files, and ends well whichever set they are.
+    pub reads: &'static str,
+}
+
+impl Row {
+    /// Whether it writes files that belong together.
+    pub fn is_artifact(&self) -> bool {
+        self.files > 1 && self.reads.contains("out/")
+    }
+
+    /// The command that makes the old files.
+    pub fn makes(&self) -> Vec<&'static str> {
+        self.old.split(' ').chain(self.both.split(' ')).collect()
+    }
+
+    /// The command that replaces them.
+    pub fn replaces(&self) -> Vec<&'static str> {
+        self.new.split(' ').chain(self.both.split(' ')).collect()
+    }
+}
+
+#[rustfmt::skip] // A table.
+pub const ROWS: [Row; 13] = [
+    Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog",
+          reads: "disasm out/p.tprog --target tcu" },
+    Row { files: 1, step: 1, old: "disasm a.tprog", new: "disasm b.tprog", both: "--target tcu -o out/p.s",
+          reads: "lint out/p.s --target tcu" },
+    Row { files: 1, step: 1, old: "format a.asm", new: "format b.asm", both: "--target drra -o out/f.asm",
+          reads: "format out/f.asm --target drra --check" },
+    Row { files: 1, step: 1, old: "zoo mlp", new: "zoo mlp --seed 1", both: "-o out/m.onnx",
+          reads: "check out/m.onnx --target tcu" },
+    Row { files: 1, step: 1, old: "eval d.onnx --input x.npy", new: "eval d.onnx --input y.npy", both: "-o out/e.npz",
+          reads: "targets" },
+    Row { files: 4, step: 1, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
+          both: "--target tcu -o out", reads: "run out/d_onnx_pynqz1.tmodel --input x.npy" },
+    Row { files: 3, step: 2, old: "compile m.onnx", new: "compile m.onnx --quantise percentile=90",
+          both: "--target opu -o out", reads: "lint out/m_onnx_reference.opu.toml" },
+    Row { files: 15, step: 6, old: "compile m.onnx", new: "compile n/m.onnx",
+          both: "--target drra -o out", reads: "time out/m_onnx_3x1.plan.json" },
+    Row { files: 4, step: 2, old: "generate 1+1=", new: "generate 1+1= --option kv=host",
+          both: "--tokens 1 --target pccx -o out",
+          reads: "time out/adder_step_reference.pcp" },
+    Row { files: 3, step: 4, old: "time d.onnx", new: "time d.onnx --latency 99",
+          both: "--target tcu --trace out/t.json --by-instruction out/i.csv --samples out/s.bin", reads: "targets" },
+    Row { files: 2, step: 2, old: "time a.drra", new: "time b.drra",
+          both: "--cycles out/c.txt --trace out/t.json", reads: "targets" },
+    Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --raw",
+          both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz", reads: "targets" },
+    Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
+          both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
+];

@@ -1,0 +1,203 @@
+//! Names from models, which may hold any character: on the terminal, in archives and in the names of files.
+
+use serde_json::Value;
+
+use crate::npu::{Npu, array};
+use crate::onnx::{Model, SIZE};
+
+/// ESC, BEL, the C1 form of ESC [, line ends, marks of direction, and ways out of a folder.
+const HOSTILE: Model<'_> = Model {
+    graph: "\u{1b}c graph",
+    input: "\u{1b}]0;in\u{7}\nforged",
+    weights: "w\u{1b}[8m",
+    hidden: "\u{202e}hidden\u{9b}2J\nforged",
+    output: "../../\u{1b}[2Jout\nforged",
+    nodes: ["\u{1b}[31mproduct\r\nforged", "\u{2066}follower\u{2069}\u{8}\u{7f}\nforged"],
+    operator: "Relu",
+    external: None,
+};
+
+/// Nothing that a terminal takes for an order, but for line ends; and no line that a name made.
+fn is_plain(text: &str) -> bool {
+    let is_mark =
+        |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_order = |c: char| c != '\n' && (c.is_control() || is_mark(c));
+    !text.replace("\r\n", "\n").contains(is_order)
+        && !text.lines().any(|line| line.trim_start().starts_with("forged"))
+}
+
+/// A folder with the model and an input.
+fn folder(model: &Model<'_>) -> Npu {
+    let npu = Npu::new();
+    npu.write("m.onnx", model.bytes());
+    npu.write("x.npy", array(&[1, SIZE], &[1.0; SIZE]));
+    npu
+}
+
+/// Runs a command that must end with `status`, as a person and as a program; both print nothing but plain text.
+fn plainly(npu: &Npu, status: i32, arguments: &[&str]) -> (String, Value) {
+    let (out, error) = npu.text(status, arguments);
+    assert!(is_plain(&out) && is_plain(&error), "{arguments:?}: {out:?} {error:?}");
+    let output = npu.run(&[arguments, &["--json"]].concat());
+    let (json, error) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(is_plain(&error), "{arguments:?}: {error:?}");
+    assert!(is_plain(&json), "{arguments:?}: {json:?}");
+    (out + &error, serde_json::from_str(&json).unwrap())
+}
+
+#[test]
+fn no_verb_sends_orders_to_the_terminal() {
+    let npu = folder(&HOSTILE);
+    for target in ["tcu", "opu", "pccx", "drra:3x1+ext"] {
+        plainly(&npu, 0, &["check", "m.onnx", "--target", target]);
+        let run = ["run", "m.onnx", "--target", target, "--input", "x.npy"];
+        let (text, report) = plainly(&npu, 0, &[&run[..], &["--compare"]].concat());
+        assert!(text.contains("../../\\u{1b}[2Jout"), "{target}: {text}");
+        assert_eq!(report["outputs"][0]["name"], HOSTILE.output, "{target}");
+        plainly(&npu, 0, &["time", "m.onnx", "--target", target]);
+        plainly(&npu, 0, &["compile", "m.onnx", "--target", target, "-o", target]);
+        plainly(&npu, 0, &["compile", "m.onnx", "--target", target, "--emit", "graph"]);
+    }
+    for stage in ["layers", "hir", "plan", "lir", "asm"] {
+        plainly(&npu, 0, &["compile", "m.onnx", "--target", "tcu", "--emit", stage]);
+    }
+    for artifact in ["tcu/m_onnx_pynqz1.tmodel", "opu/m_onnx_reference.opu.toml", "pccx/m_onnx_reference.pcp"]
+    {
+        let (text, _) = plainly(&npu, 0, &["run", artifact, "--input", "x.npy"]);
+        assert!(text.contains("../../\\u{1b}[2Jout"), "{artifact}: {text}");
+        plainly(&npu, 0, &["time", artifact]);
+        plainly(&npu, 0, &["lint", artifact]);
+    }
+    plainly(&npu, 0, &["eval", "m.onnx", "--input", "x.npy"]);
+    plainly(&npu, 0, &["disasm", "tcu/m_onnx_pynqz1.tprog", "--target", "tcu"]);
+}
+
+#[test]
+fn errors_are_plain_too() {
+    let npu = folder(&Model { operator: "\u{1b}[2JNone\u{202e}", ..HOSTILE });
+    for verb in ["check", "time"] {
+        plainly(&npu, 1, &[verb, "m.onnx", "--target", "tcu"]);
+    }
+    plainly(&npu, 1, &["compile", "m.onnx", "--target", "tcu", "-o", "out"]);
+    plainly(&npu, 1, &["run", "m.onnx", "--target", "tcu", "--input", "x.npy"]);
+    plainly(&npu, 1, &["eval", "m.onnx", "--input", "x.npy"]);
+    // Operators of known names that targets refuse, an input that is not given.
+    let npu = folder(&Model { operator: "Round", ..HOSTILE });
+    plainly(&npu, 0, &["check", "m.onnx", "--target", "tcu"]);
+    for target in ["opu", "drra"] {
+        let (text, report) = plainly(&npu, 1, &["check", "m.onnx", "--target", target]);
+        assert!(text.contains("follower\\u{2069}\\u{8}\\u{7f}"), "{target}: {text}");
+        assert_eq!(report["problems"][0]["node"], HOSTILE.nodes[1], "{target}");
+    }
+    let (text, _) = plainly(&npu, 2, &["eval", "m.onnx", "--input", "other=x.npy"]);
+    assert!(text.contains("\\u{1b}]0;in\\u{7}"), "{text}");
+    // Names of files and of everything else on the command line.
+    for file in ["\u{1b}[2J.onnx", "\u{202e}xnno.onnx", "\u{1b}.tmodel", "\u{9b}2J.pcp"] {
+        plainly(&npu, 1, &["time", file, "--target", "tcu"][..if file.ends_with("onnx") { 4 } else { 2 }]);
+        plainly(&npu, 1, &["disasm", file, "--target", "tcu"]);
+    }
+    npu.write("e.s", "\u{1b}[2J \u{202e}\n.equ \u{9b}, 1\n");
+    plainly(&npu, 1, &["asm", "e.s", "--target", "tcu", "-o", "e"]);
+    plainly(&npu, 2, &["compile", "m.onnx", "--target", "\u{1b}[2J", "-o", "out"]);
+    plainly(&npu, 2, &["compile", "m.onnx", "--target", "tcu", "--emit", "\u{1b}[2J"]);
+}
+
+/// Members of archives stay in the folder that they are unpacked in; the JSON has the model's names.
+#[test]
+fn archives_have_safe_names() {
+    let npu = folder(&HOSTILE);
+    let run = [
+        "run",
+        "m.onnx",
+        "--target",
+        "tcu",
+        "--input",
+        "x.npy",
+        "-o",
+        "y.npz",
+        "--dump",
+        "d.npz",
+        "--compare",
+    ];
+    let report = npu.json(0, &run);
+    npu.json(0, &["eval", "m.onnx", "--input", "x.npy", "-o", "e.npz"]);
+    for (file, told) in
+        [("y.npz", &report["outputs"]), ("d.npz", &report["dump"]), ("e.npz", &report["outputs"])]
+    {
+        let members = members(&std::fs::read(npu.path(file)).unwrap());
+        for member in &members {
+            let parts: Vec<&str> = member.split('/').collect();
+            assert!(
+                is_plain(member) && !parts.iter().any(|part| ["", ".", ".."].contains(part)),
+                "{member:?}"
+            );
+        }
+        let told = told.as_array().unwrap().iter();
+        let told = told.map(|one| one["member"].as_str().or(one["name"].as_str()).unwrap());
+        assert_eq!(told.map(|name| format!("{name}.npy")).collect::<Vec<_>>(), members, "{file}");
+    }
+    let names: Vec<&str> =
+        report["dump"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    assert!(names.contains(&&*format!("machine/{}", HOSTILE.output)), "{names:?}");
+    assert!(names.contains(&&*format!("float/{}", HOSTILE.input)), "{names:?}");
+}
+
+/// Names of the members of a zip, by their local headers: nothing is compressed. Source: APPNOTE.TXT, 4.3.7.
+fn members(zip: &[u8]) -> Vec<String> {
+    let number = |at: usize, bytes: usize| {
+        zip[at..at + bytes].iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte))
+    };
+    let (mut at, mut names) = (0, Vec::new());
+    while zip[at..].starts_with(b"PK\x03\x04") {
+        let (size, name, extra) = (number(at + 18, 4), number(at + 26, 2), number(at + 28, 2));
+        names.push(String::from_utf8(zip[at + 30..at + 30 + name].to_vec()).unwrap());
+        at += 30 + name + extra + size;
+    }
+    names
+}
+
+/// Models of any name have artifacts, of names of their own, that run.
+#[test]
+fn models_of_any_name_become_artifacts() {
+    let npu = folder(&Model::default());
+    let models = [
+        "a b.onnx",
+        "a_b.onnx",
+        "v1.2.onnx",
+        "v1.3.onnx",
+        "é.onnx",
+        "è.onnx",
+        "网络.onnx",
+        "-o.onnx",
+        "--json.onnx",
+        ".onnx",
+        "a\u{1b}[2J.onnx",
+        "'$(x)`.onnx",
+    ];
+    for model in models {
+        npu.write(model, Model::default().bytes());
+    }
+    for (target, ending) in
+        [("tcu", ".tmodel"), ("opu", ".opu.toml"), ("pccx", ".pcp"), ("drra:3x1+ext", ".plan.json")]
+    {
+        let mut manifests = std::collections::BTreeSet::new();
+        for model in models {
+            let path = format!("./{model}");
+            let report = npu.json(0, &["compile", &path, "--target", target, "-o", "./-o u.t/é"]);
+            let files: Vec<&str> =
+                report["artifacts"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let manifest = *files.iter().find(|file| file.ends_with(ending)).unwrap();
+            assert!(manifests.insert(manifest.to_owned()), "{manifest} is there twice");
+            let ran = npu.json(0, &["run", manifest, "--input", "x.npy"]);
+            let expected = npu.json(0, &["run", &path, "--target", target, "--input", "x.npy"]);
+            assert_eq!(ran["outputs"], expected["outputs"], "{manifest}");
+            assert_eq!(ran["name"], expected["name"], "{manifest}");
+            npu.json(0, &["time", manifest]);
+            npu.json(0, &["lint", manifest]);
+        }
+    }
+    // An option's separator makes a name of what looks like one.
+    npu.text(0, &["compile", "--target", "tcu", "-o", "out", "--", "-o.onnx"]);
+    npu.text(0, &["run", "--target", "tcu", "--input", "x.npy", "--", "--json.onnx"]);
+}
