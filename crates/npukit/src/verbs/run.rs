@@ -1,11 +1,13 @@
 //! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
 
+mod beside;
+
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use npukit_graph::{Graph, Observations, evaluate, evaluate_with};
+use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
 use npukit_target::{
     Compiled, HostStepReport, Meaning, PortError, RunOptions, RunResult, Saturation, Saturations, Unset,
@@ -14,18 +16,19 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Origin, Program, Source};
-use crate::comparison::{Comparison, compare};
+use crate::comparison::Comparison;
 use crate::convert::to_element;
 use crate::error::Error;
-use crate::finite::{self, NonFinite};
+use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Sample};
-use crate::max_error::{MaxError, NO_INFORMATION};
+use crate::max_error::MaxError;
 use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::targets::artifact_target;
 use crate::truth::{self, Run, Wanted, truth};
-use crate::underflow::{self, Usage, Watch};
+use crate::underflow;
 use crate::{Context, Progress, quantise, rescale};
+use beside::Beside;
 
 /// What to run, on what.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +52,23 @@ pub struct Request {
 }
 
 impl Request {
+    /// Refuses what needs a model.
+    fn check(&self) -> Result<(), Error> {
+        let unused = match (self.wanted() != Wanted::default(), self.max_error) {
+            (true, _) => "`--compare` or `--dump`",
+            (_, Some(_)) => "`--max-error`",
+            _ => return Ok(()),
+        };
+        match artifact_target(&self.source.path) {
+            Some(_) => Err(Error::NeedlessOption { path: self.source.path.clone(), option: unused }),
+            None => Ok(()),
+        }
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { compare: self.compare, dump: self.dump }
+    }
+
     /// How the machine runs a sample: an artifact on memory that holds anything, as a board's does, the first
     /// sample twice in a row.
     fn run_options(&self) -> impl Fn(usize) -> RunOptions + Sync + use<> {
@@ -134,179 +154,87 @@ pub struct Files {
 /// Runs all samples; also gives the files.
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
-    let wanted = Wanted { compare: request.compare, dump: request.dump };
-    if wanted != Wanted::default() && artifact_target(&request.source.path).is_some() {
-        let (path, option) = (request.source.path.clone(), "`--compare` or `--dump`");
-        return Err(Error::NeedlessOption { path, option });
-    }
-    if request.max_error.is_some() && artifact_target(&request.source.path).is_some() {
-        return Err(Error::NeedlessOption { path: request.source.path.clone(), option: "`--max-error`" });
-    }
+    request.check()?;
     let Program { compiled, origin } = request.source.program(&request.inputs, context)?;
-    let compiled = &*compiled;
-    let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
-    let samples = inputs::samples(&request.inputs, &compiled.inputs(), context.reader, Some(&read_text))?;
-    let (stacks, saturations) = machine_with(compiled, &samples, request.run_options(), context.progress)?;
-    let mut files = Files { outputs: npz(&stacks, request.raw)?, dump: None };
-    let mut beside = Beside { non_finite: NonFinite::of(&samples, &stacks), ..Beside::default() };
-    let (mut layers, mut dump) = (None, None);
-    if let Some(origin) = &origin {
-        let model_samples = in_model_shape(compiled, &samples);
-        let found = beside.compare(origin, compiled, &model_samples, &stacks)?;
+    let outcome = Outcome::of(request, &*compiled, context)?;
+    let mut beside = match &origin {
+        Some(origin) => outcome.beside(origin, context)?,
+        None => Beside::of(&outcome.samples, &outcome.stacks),
+    };
+    let dump = beside.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
+    let files = Files { outputs: npz(&outcome.stacks, request.raw)?, dump };
+    Ok((outcome.report(origin, beside, start), files))
+}
+
+/// What the machine made of all samples.
+struct Outcome<'a> {
+    request: &'a Request,
+    compiled: &'a dyn Compiled,
+    samples: Vec<Sample>,
+    stacks: Vec<Stack>,
+    saturations: Saturations,
+}
+
+impl<'a> Outcome<'a> {
+    fn of(request: &'a Request, compiled: &'a dyn Compiled, context: Context<'_>) -> Result<Self, Error> {
+        let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
+        let samples = inputs::samples(&request.inputs, &compiled.inputs(), context.reader, Some(&read_text))?;
+        let (stacks, saturations) =
+            machine_with(compiled, &samples, request.run_options(), context.progress)?;
+        Ok(Self { request, compiled, samples, stacks, saturations })
+    }
+
+    /// The model in float beside it, and what of its layers is wanted.
+    fn beside(&self, origin: &Origin, context: Context<'_>) -> Result<Beside, Error> {
+        let (compiled, mut beside) = (self.compiled, Beside::of(&self.samples, &self.stacks));
+        let model_samples = in_model_shape(compiled, &self.samples);
+        let comparison = beside.compare(origin, compiled, &model_samples, &self.stacks)?;
+        let wanted = self.request.wanted();
         if wanted != Wanted::default() {
             let run = Run {
                 origin,
                 compiled,
-                samples: &samples,
+                samples: &self.samples,
                 model_samples: &model_samples,
-                stacks: &stacks,
-                comparison: found,
-                saturations: &saturations,
+                stacks: &self.stacks,
+                comparison,
+                saturations: &self.saturations,
             };
-            (layers, dump) = truth(&run, wanted, context)?;
+            (beside.truth, beside.dump) = truth(&run, wanted, context)?;
+        }
+        Ok(beside)
+    }
+
+    fn report(self, origin: Option<Origin>, beside: Beside, start: Instant) -> Report {
+        let program = self.compiled.report();
+        let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
+        warnings.extend(beside.warnings(self.request, origin.as_ref(), &self.saturations));
+        let failures = beside.failures(self.request.max_error);
+        let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
+        let (rescaling, quantisation) = found.unwrap_or_default();
+        Report {
+            name: program.name,
+            target: program.target,
+            choices: program.choices,
+            samples: self.samples.len(),
+            outputs: reports(&self.stacks),
+            comparison: beside.comparison,
+            saturations: self.saturations.total(),
+            saturated_inputs: self.saturations.inputs,
+            saturations_by_layer: self.saturations.layers,
+            non_finite: beside.non_finite,
+            underflow: beside.underflow,
+            rescaling,
+            quantisation,
+            truth: beside.truth,
+            dump: beside.dump.map(|dump| dump.tensors).unwrap_or_default(),
+            host_steps: program.host_steps,
+            notes,
+            warnings,
+            failures,
+            seconds: start.elapsed().as_secs_f64(),
         }
     }
-    let (archive, tensors) = dump.map(|dump| (dump.npz, dump.tensors)).unzip();
-    files.dump = archive;
-    let failures = beside.failures(request.max_error);
-    let found_out = beside.warnings(request, origin.as_ref(), &saturations);
-    let program = compiled.report();
-    let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
-    warnings.extend(found_out);
-    let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
-    let (rescaling, quantisation) = found.unwrap_or_default();
-    let report = Report {
-        name: program.name,
-        target: program.target,
-        choices: program.choices,
-        samples: samples.len(),
-        outputs: reports(&stacks),
-        comparison: beside.comparison,
-        saturations: saturations.total(),
-        saturated_inputs: saturations.inputs,
-        saturations_by_layer: saturations.layers,
-        non_finite: beside.non_finite,
-        underflow: beside.underflow,
-        rescaling,
-        quantisation,
-        truth: layers,
-        dump: tensors.unwrap_or_default(),
-        host_steps: program.host_steps,
-        notes,
-        warnings,
-        failures,
-        seconds: start.elapsed().as_secs_f64(),
-    };
-    Ok((report, files))
-}
-
-/// What float says beside a run.
-#[derive(Default)]
-struct Beside {
-    comparison: Option<Comparison>,
-    non_finite: NonFinite,
-    /// Constants of the model that are no numbers.
-    bad_constants: Vec<String>,
-    underflow: Option<underflow::Report>,
-}
-
-impl Beside {
-    /// Evaluates the model and looks at it beside the machine's outputs.
-    fn compare(
-        &mut self,
-        origin: &Origin,
-        compiled: &dyn Compiled,
-        samples: &[Sample],
-        stacks: &[Stack],
-    ) -> Result<Comparison, Error> {
-        let (graph, format) = (&origin.model.graph, origin.instance.number_format());
-        let watch = Watch::new(graph, &compiled.layers(), &origin.exponents, format);
-        let (mut reference, seen) = watched(graph, samples, watch.as_ref())?;
-        let order: Vec<String> = compiled.outputs().into_iter().map(|port| port.name).collect();
-        reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
-        self.non_finite = std::mem::take(&mut self.non_finite).beside(&reference);
-        (self.non_finite.constants, self.bad_constants) = finite::constants(graph);
-        let report = |watch: &Watch, seen| watch.report(seen, &origin.model.simplified);
-        self.underflow = watch.as_ref().zip(seen.as_ref()).map(|(watch, seen)| report(watch, seen));
-        let found = compare(stacks, &reference);
-        self.comparison = Some(found);
-        Ok(found)
-    }
-
-    /// Why the run is no success.
-    fn failures(&self, max_error: Option<MaxError>) -> Vec<String> {
-        let Some(found) = &self.comparison else { return Vec::new() };
-        let no_numbers = if self.non_finite.is_compared() {
-            vec!["numbers that are NaN or infinite were compared".to_owned()]
-        } else {
-            Vec::new()
-        };
-        no_numbers.into_iter().chain(max_error.iter().flat_map(|limit| limit.failures(found))).collect()
-    }
-
-    fn warnings(&self, request: &Request, origin: Option<&Origin>, saturations: &Saturations) -> Vec<String> {
-        let mut warnings = self.non_finite.warnings();
-        warnings.extend(self.bad_constants.iter().cloned());
-        if self.comparison.is_some_and(|found| !found.informative) && !self.non_finite.is_compared() {
-            warnings.push(NO_INFORMATION.to_owned());
-        }
-        warnings.extend(self.underflow.as_ref().and_then(underflow::Report::warning));
-        if let Some(origin) = origin.filter(|origin| uncalibrated(origin)) {
-            let vanishes = self.underflow.as_ref().is_some_and(|report| report.warning().is_some());
-            if saturations.results > 0 || vanishes {
-                warnings.push(calibration_line(request, origin, saturations.results));
-            }
-        }
-        warnings
-    }
-}
-
-/// Whether a calibration might help that nobody asked for.
-fn uncalibrated(origin: &Origin) -> bool {
-    let has_steps = origin.instance.number_format().is_some_and(|format| format.step().is_some());
-    has_steps && origin.rescaling.is_none() && origin.quantisation.is_none()
-}
-
-/// The line to type.
-fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String {
-    let why = if results > 0 {
-        format!("{results} results do not fit the number format")
-    } else {
-        "the number format is larger than the network's values".to_owned()
-    };
-    let Source { path, target, .. } = &request.source;
-    let target = target.clone().unwrap_or_else(|| origin.instance.name());
-    let input =
-        |file: &InputFile| file.name.iter().map(|name| format!("{name}=")).collect::<String>() + &file.path;
-    let inputs = request.inputs.iter().map(input).collect::<Vec<_>>().join(" ");
-    format!(
-        "{why}: `npu run {path} --target {target} --input {inputs} --calibrate TYPICAL_INPUTS.npy` scales layers by \
-         powers of two, where that helps"
-    )
-}
-
-/// All samples through the float evaluator, over the host's cores, and what is seen of the watched values.
-fn watched(
-    graph: &Graph,
-    samples: &[Sample],
-    watch: Option<&Watch>,
-) -> Result<(Vec<Stack>, Option<Observations<Usage>>), Error> {
-    let Some(watch) = watch else { return Ok((float(graph, samples, &|_, _| ())?, None)) };
-    let one = |sample: &Sample| -> Result<_, Error> {
-        let mut seen = watch.empty();
-        let outputs = evaluate_with(graph, &tensors(graph, sample)?, |node, results| {
-            node.outputs.iter().zip(results).for_each(|(&id, result)| watch.note(&mut seen, id, result));
-        })?;
-        Ok((outputs, seen))
-    };
-    let (mut all, mut outputs) = (watch.empty(), Vec::new());
-    for batch in samples.chunks(rayon::current_num_threads().max(1)) {
-        for (output, seen) in batch.par_iter().map(one).collect::<Result<Vec<_>, Error>>()? {
-            all = all.merge(&seen);
-            outputs.push(output);
-        }
-    }
-    Ok((float_stacks(graph, &outputs), Some(all)))
 }
 
 /// All samples on the machine, over the host's cores.

@@ -1,0 +1,137 @@
+//! [`Beside`]: what float says beside a run.
+
+use npukit_graph::{Graph, Observations, evaluate_with};
+use npukit_target::{Compiled, Saturations};
+use rayon::prelude::*;
+
+use super::{Request, float, float_stacks, tensors};
+use crate::comparison::{Comparison, compare};
+use crate::error::Error;
+use crate::finite::{self, NonFinite};
+use crate::inputs::{InputFile, Sample};
+use crate::max_error::{MaxError, NO_INFORMATION};
+use crate::samples::Stack;
+use crate::truth;
+use crate::underflow::{self, Usage, Watch};
+use crate::verbs::{Origin, Source};
+
+/// What float says beside a run.
+#[derive(Default)]
+pub(super) struct Beside {
+    pub comparison: Option<Comparison>,
+    pub non_finite: NonFinite,
+    /// Constants of the model that are no numbers.
+    bad_constants: Vec<String>,
+    pub underflow: Option<underflow::Report>,
+    pub truth: Option<truth::Report>,
+    pub dump: Option<truth::Dump>,
+}
+
+impl Beside {
+    /// What is seen without a model.
+    pub fn of(samples: &[Sample], stacks: &[Stack]) -> Self {
+        Self { non_finite: NonFinite::of(samples, stacks), ..Self::default() }
+    }
+
+    /// Evaluates the model and looks at it beside the machine's outputs.
+    pub fn compare(
+        &mut self,
+        origin: &Origin,
+        compiled: &dyn Compiled,
+        samples: &[Sample],
+        stacks: &[Stack],
+    ) -> Result<Comparison, Error> {
+        let (graph, format) = (&origin.model.graph, origin.instance.number_format());
+        let watch = Watch::new(graph, &compiled.layers(), &origin.exponents, format);
+        let (mut reference, seen) = watched(graph, samples, watch.as_ref())?;
+        let order: Vec<String> = compiled.outputs().into_iter().map(|port| port.name).collect();
+        reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
+        self.non_finite = std::mem::take(&mut self.non_finite).beside(&reference);
+        (self.non_finite.constants, self.bad_constants) = finite::constants(graph);
+        let report = |watch: &Watch, seen| watch.report(seen, &origin.model.simplified);
+        self.underflow = watch.as_ref().zip(seen.as_ref()).map(|(watch, seen)| report(watch, seen));
+        let found = compare(stacks, &reference);
+        self.comparison = Some(found);
+        Ok(found)
+    }
+
+    /// Why the run is no success.
+    pub fn failures(&self, max_error: Option<MaxError>) -> Vec<String> {
+        let Some(found) = &self.comparison else { return Vec::new() };
+        let no_numbers = if self.non_finite.is_compared() {
+            vec!["numbers that are NaN or infinite were compared".to_owned()]
+        } else {
+            Vec::new()
+        };
+        no_numbers.into_iter().chain(max_error.iter().flat_map(|limit| limit.failures(found))).collect()
+    }
+
+    pub fn warnings(
+        &self,
+        request: &Request,
+        origin: Option<&Origin>,
+        saturations: &Saturations,
+    ) -> Vec<String> {
+        let mut warnings = self.non_finite.warnings();
+        warnings.extend(self.bad_constants.iter().cloned());
+        if self.comparison.is_some_and(|found| !found.informative) && !self.non_finite.is_compared() {
+            warnings.push(NO_INFORMATION.to_owned());
+        }
+        warnings.extend(self.underflow.as_ref().and_then(underflow::Report::warning));
+        if let Some(origin) = origin.filter(|origin| uncalibrated(origin)) {
+            let vanishes = self.underflow.as_ref().is_some_and(|report| report.warning().is_some());
+            if saturations.results > 0 || vanishes {
+                warnings.push(calibration_line(request, origin, saturations.results));
+            }
+        }
+        warnings
+    }
+}
+
+/// Whether a calibration might help that nobody asked for.
+fn uncalibrated(origin: &Origin) -> bool {
+    let has_steps = origin.instance.number_format().is_some_and(|format| format.step().is_some());
+    has_steps && origin.rescaling.is_none() && origin.quantisation.is_none()
+}
+
+/// The line to type.
+fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String {
+    let why = if results > 0 {
+        format!("{results} results do not fit the number format")
+    } else {
+        "the number format is larger than the network's values".to_owned()
+    };
+    let Source { path, target, .. } = &request.source;
+    let target = target.clone().unwrap_or_else(|| origin.instance.name());
+    let input =
+        |file: &InputFile| file.name.iter().map(|name| format!("{name}=")).collect::<String>() + &file.path;
+    let inputs = request.inputs.iter().map(input).collect::<Vec<_>>().join(" ");
+    format!(
+        "{why}: `npu run {path} --target {target} --input {inputs} --calibrate TYPICAL_INPUTS.npy` scales layers by \
+         powers of two, where that helps"
+    )
+}
+
+/// All samples through the float evaluator, over the host's cores, and what is seen of the watched values.
+fn watched(
+    graph: &Graph,
+    samples: &[Sample],
+    watch: Option<&Watch>,
+) -> Result<(Vec<Stack>, Option<Observations<Usage>>), Error> {
+    let Some(watch) = watch else { return Ok((float(graph, samples, &|_, _| ())?, None)) };
+    let one = |sample: &Sample| -> Result<_, Error> {
+        let mut seen = watch.empty();
+        let outputs = evaluate_with(graph, &tensors(graph, sample)?, |node, results| {
+            node.outputs.iter().zip(results).for_each(|(&id, result)| watch.note(&mut seen, id, result));
+        })?;
+        Ok((outputs, seen))
+    };
+    let (mut all, mut outputs) = (watch.empty(), Vec::new());
+    for batch in samples.chunks(rayon::current_num_threads().max(1)) {
+        for (output, seen) in batch.par_iter().map(one).collect::<Result<Vec<_>, Error>>()? {
+            all = all.merge(&seen);
+            outputs.push(output);
+        }
+    }
+    Ok((float_stacks(graph, &outputs), Some(all)))
+}
