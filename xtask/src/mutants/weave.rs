@@ -322,6 +322,7 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     /// The text with mutants: genre, what is replaced, by what.

@@ -69,6 +69,7 @@ mod tests {
             (Mod, -7, 2, -1), (Mod, 7, 0, 0), (BitAnd, 12, 10, 8), (BitOr, 12, 10, 14), (BitXor, 12, 10, 6),
             (BitInv, 0, 9, -1), (Eq, 2, 2, 1), (Ne, 2, 2, 0), (Gt, -1, 0, 0), (Ge, 0, 0, 1), (Lt, -1, 0, 1),
             (Le, 1, 0, 0), (Addh, 0, 0x80, -32768), (Addh, 0x1234, 1, 0x1334), (And, 2, 4, 1), (Or, 0, 0, 0), (Not, 3, 0, 0),
+            (Gt, 1, 1, 0), (Lt, 1, 1, 0), (And, 2, 0, 0), (And, 0, 2, 0), (Or, 2, 0, 1), (Or, 0, 2, 1), (Lls, 1, 15, 32767),
         ];
         for (mode, a, b, expected) in cases {
             assert_eq!(calc(mode, a, b), Some(expected), "{mode:?} {a} {b}");
@@ -82,7 +83,8 @@ mod tests {
         use CalcMode::*;
         let cases = [(Idle, 1, 2, 0), (Mul, 3, 4, 0), (Div, 8, 2, 0), (Mod, 7, 4, 0), (Add, 3, 4, 7)];
         let wide = [(Addh, 0, 0x80, 0x7fff), (Addh, 0x1234, 1, 0x1334), (Lls, 3, 2, 12), (Lls, 0x4000, 3, 0)];
-        for (mode, a, b, expected) in cases.into_iter().chain(wide) {
+        let right = [(Lrs, -5, 1, -3), (Lrs, 64, 4, 4), (Lrs, -5, -1, -1)];
+        for (mode, a, b, expected) in cases.into_iter().chain(wide).chain(right) {
             assert_eq!(released(mode, a, b), Some(expected), "{mode:?} {a} {b}");
         }
     }

@@ -191,6 +191,21 @@ mod tests {
     }
 
     #[test]
+    fn accumulators_saturate_at_their_width() {
+        let after = |mode, acc, operands: (i16, i16)| {
+            extension(&mut dpu(acc, 0), mode, inputs(operands.0, operands.1, 0)).1
+        };
+        let most = (1 << 47) - 1;
+        assert_eq!(after(DpuMode::MacInter, most - 6, (2, 3)), most);
+        assert_eq!(after(DpuMode::MacInter, most - 5, (2, 3)), most);
+        assert_eq!(after(DpuMode::MacInter, -most, (-2, 1)), -most - 1);
+        // e to the 0 is 2048.
+        let most = (1 << 31) - 1;
+        assert_eq!(after(DpuMode::AccSoftmax, most - 2049, (0, 0)), most - 1);
+        assert_eq!(after(DpuMode::AccSoftmax, most - 2047, (0, 0)), most);
+    }
+
+    #[test]
     fn only_counted_operands_are_in_a_maximum_and_a_softmax() {
         for mode in [DpuMode::MaxMinAcc, DpuMode::AccSoftmax] {
             let (mut dpu, before) = over(mode, 0, &[(-300, 0), (-200, 0)]);
