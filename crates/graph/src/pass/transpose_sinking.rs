@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::edit::{compose, inverse, is_identity, keeps_order};
 use super::flatten_weights::is_absorbed;
-use super::{Pass, PassError};
+use super::{Pass, PassError, reduce_crossing};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Op, Operator};
 
@@ -214,7 +214,11 @@ impl Survey {
         let shape = graph.shape(value);
         let mut users = self.fixed_users(graph, value).peekable();
         let is_output = graph.is_output(value);
-        let absorbed = |user| is_absorbed(graph, &self.consumers, user, &permuted(shape, perm), &inverse(perm));
+        let (new, back) = (permuted(shape, perm), inverse(perm));
+        let absorbed = |user| {
+            is_absorbed(graph, &self.consumers, user, &new, &back)
+                || reduce_crossing::is_absorbed(graph, user, &back)
+        };
         if !is_output && (users.peek().is_none() || users.all(absorbed)) {
             return 0;
         }

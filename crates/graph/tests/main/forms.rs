@@ -2,7 +2,7 @@
 
 use npukit_graph::op::{
     BatchNormalization, Binary, BinaryKind, Clip, Conv, GeluForm, MatMul, Pow, Reduce, ReduceKind, Relu,
-    Unary, UnaryKind,
+    Transpose, Unary, UnaryKind,
 };
 use npukit_graph::pass::simplify;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
@@ -273,4 +273,55 @@ fn whole_batch_normalisation_stays_where_nothing_takes_it() {
     let [scale, bias, mean] = parameters;
     let y = s.node(BatchNormalization { epsilon: 1e-3 }, &[y, scale, bias, mean, variance]);
     assert_eq!(s.simplified(y, 0.0), ["Relu", "BatchNormalization { epsilon: 0.001 }"]);
+}
+
+/// `exp(x - max) / sum`, as exporters write it that have no Softmax.
+fn written_softmax(s: &mut Sketch, axes: [&[usize]; 2], divides: bool) -> ValueId {
+    let reduce = |kind, axes: &[usize]| Reduce { kind, axes: axes.to_vec(), keep_dims: true };
+    let largest = s.node(reduce(ReduceKind::Max, axes[0]), &[s.x]);
+    let difference = s.binary(BinaryKind::Sub, s.x, largest);
+    let powers = s.unary(UnaryKind::Exp, difference);
+    let sum = s.node(reduce(ReduceKind::Sum, axes[1]), &[powers]);
+    if divides {
+        return s.binary(BinaryKind::Div, powers, sum);
+    }
+    let inverse = s.unary(UnaryKind::Reciprocal, sum);
+    s.binary(BinaryKind::Mul, inverse, powers)
+}
+
+#[test]
+fn softmax_written_as_arithmetic_is_one() {
+    for (axes, divides) in [(&[3][..], true), (&[1], true), (&[2, 3], false)] {
+        let mut s = Sketch::new();
+        let y = written_softmax(&mut s, [axes, axes], divides);
+        let left = s.simplified(y, 1e-6);
+        assert!(left.iter().any(|op| op.starts_with("Softmax")), "{left:?}");
+        assert!(!left.iter().any(|op| op.starts_with("Exp") || op.starts_with("Reduce")), "{left:?}");
+    }
+    // The largest of a row, the sum of a column.
+    let mut s = Sketch::new();
+    let y = written_softmax(&mut s, [&[3], &[2]], true);
+    assert!(!s.simplified(y, 1e-6).iter().any(|op| op.starts_with("Softmax")));
+}
+
+/// The mean over an image, as `x.mean([2, 3])` is exported, behind what may stand behind a convolution.
+#[test]
+fn a_mean_of_an_image_is_taken_where_its_channels_are_last() {
+    for (axes, steps) in [(&[2, 3][..], 0), (&[2, 3], 1), (&[2], 0)] {
+        let mut s = Sketch::new();
+        let weights = s.constant(noise(&[1, 1, 4, 5], 9));
+        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
+        let mut y = s.node(conv, &[s.x, weights]);
+        y = s.node(Transpose { perm: vec![0, 3, 1, 2] }, &[y]);
+        for _ in 0..steps {
+            y = s.unary(UnaryKind::Tanh, y);
+        }
+        let mean = Reduce { kind: ReduceKind::Mean, axes: axes.to_vec(), keep_dims: false };
+        y = s.node(mean, &[y]);
+        let left = s.simplified(y, 1e-5);
+        // Rows and columns go; without rows alone, channels and columns would change places.
+        let crosses = axes == [2, 3];
+        assert_eq!(left.iter().any(|op| op.starts_with("Transpose")), !crosses, "{left:?}");
+        assert_eq!(left.iter().any(|op| op.contains("axes: [1, 2]")), crosses, "{left:?}");
+    }
 }
