@@ -24,15 +24,30 @@ pub struct Dimension {
 pub struct OpenInput {
     /// Its name.
     pub name: String,
-    /// Its dimensions, outermost first.
-    pub dimensions: Vec<Dimension>,
+    /// Its dimensions, outermost first; none when nobody says how many there are.
+    pub dimensions: Option<Vec<Dimension>>,
 }
 
 impl OpenInput {
     /// Axes that are open, with their names.
     pub fn open(&self) -> impl Iterator<Item = (usize, Option<&str>)> {
-        let open = self.dimensions.iter().enumerate().filter(|(_, dimension)| dimension.size.is_none());
+        let open = self.known().iter().enumerate().filter(|(_, dimension)| dimension.size.is_none());
         open.map(|(axis, dimension)| (axis, dimension.name.as_deref()))
+    }
+
+    /// Whether sizes of it, or how many it has, are not known.
+    pub fn is_open(&self) -> bool {
+        self.dimensions.is_none() || self.open().next().is_some()
+    }
+
+    /// Its dimensions as far as they are known.
+    fn known(&self) -> &[Dimension] {
+        self.dimensions.as_deref().unwrap_or_default()
+    }
+
+    /// The sizes of a shape that is known.
+    pub(crate) fn sizes(&self) -> Vec<usize> {
+        self.known().iter().filter_map(|dimension| dimension.size).collect()
     }
 }
 
@@ -70,11 +85,19 @@ pub(crate) fn fix(
     let (mut used, mut made_up, mut has_batch) = (BTreeSet::new(), Vec::new(), false);
     for (input, batches) in inputs.iter_mut().zip(&batches) {
         if let Some(shape) = options.shapes.get(&input.name) {
-            input.dimensions = shape.iter().copied().map(Dimension::sized).collect();
+            input.dimensions = Some(shape.iter().copied().map(Dimension::sized).collect());
             continue;
         }
         let sample = options.samples.get(&input.name);
-        for (axis, dimension) in input.dimensions.iter_mut().enumerate().filter(|(_, d)| d.size.is_none()) {
+        let batches = match (&input.dimensions, sample) {
+            (None, Some(sample)) => {
+                input.dimensions = Some(like(sample));
+                &vec![0]
+            }
+            _ => batches,
+        };
+        let dimensions = input.dimensions.iter_mut().flatten().enumerate();
+        for (axis, dimension) in dimensions.filter(|(_, dimension)| dimension.size.is_none()) {
             let name = dimension.name.as_deref().unwrap_or_default();
             if let Some((name, &size)) = options.sizes.get_key_value(name) {
                 used.insert(name.as_str());
@@ -107,26 +130,39 @@ pub(crate) fn fix(
     Ok(())
 }
 
+/// The dimensions of an input that is given a sample and says nothing itself: the first is a batch, unless it is the
+/// only one.
+fn like(sample: &[usize]) -> Vec<Dimension> {
+    let mut dimensions: Vec<Dimension> = sample.iter().copied().map(Dimension::sized).collect();
+    if let [batch, _, ..] = &mut dimensions[..] {
+        *batch = Dimension::open(None);
+    }
+    dimensions
+}
+
 fn all_begin_with(inputs: &[OpenInput], size: usize) -> bool {
-    inputs.iter().all(|input| input.dimensions.first().is_some_and(|first| first.size == Some(size)))
+    inputs.iter().all(|input| input.known().first().is_some_and(|first| first.size == Some(size)))
 }
 
 /// Refuses what is still open.
 pub(crate) fn check(inputs: &[OpenInput]) -> Result<(), ImportError> {
-    if inputs.iter().all(|input| input.open().next().is_none()) {
+    if !inputs.iter().any(OpenInput::is_open) {
         return Ok(());
     }
     Err(ImportError::OpenDimensions { inputs: inputs.to_vec() })
 }
 
-/// Every open dimension: its axis, its name if it has one, and whose it is.
+/// Every open dimension: its axis, its name if it has one, and whose it is; and every input of unknown axes.
 pub fn open_dimensions(inputs: &[OpenInput]) -> String {
     let one = |input: &OpenInput, axis: usize, name: Option<&str>| {
         let named = name.map_or_else(String::new, |name| format!(" ({name:?})"));
         format!("axis {axis}{named} of {:?}", input.name)
     };
-    let all = inputs.iter().flat_map(|input| input.open().map(move |(axis, name)| one(input, axis, name)));
-    all.collect::<Vec<_>>().join(", ")
+    let of = |input: &OpenInput| match input.dimensions {
+        Some(_) => input.open().map(|(axis, name)| one(input, axis, name)).collect(),
+        None => vec![format!("all axes of {:?}, whose number the model does not say", input.name)],
+    };
+    inputs.iter().flat_map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// Sizes of names by the shapes that the caller gives; none for a name that those disagree on.
@@ -204,7 +240,7 @@ mod tests {
             Ok(size) => Dimension::sized(size),
             Err(_) => Dimension::open(Some(text)),
         };
-        OpenInput { name: name.to_owned(), dimensions: dimensions.iter().map(dimension).collect() }
+        OpenInput { name: name.to_owned(), dimensions: Some(dimensions.iter().map(dimension).collect()) }
     }
 
     fn batch_axes(inputs: &[&[&str]]) -> Vec<Vec<usize>> {
@@ -229,7 +265,7 @@ mod tests {
     fn fixed(inputs: &[OpenInput], options: &Options) -> (Vec<Vec<Option<usize>>>, Vec<Remark>) {
         let (mut inputs, mut remarks) = (inputs.to_vec(), Vec::new());
         fix(&mut inputs, options, &mut remarks).unwrap_or_else(|error| panic!("{error}"));
-        let sizes = |input: &OpenInput| input.dimensions.iter().map(|dimension| dimension.size).collect();
+        let sizes = |input: &OpenInput| input.known().iter().map(|dimension| dimension.size).collect();
         (inputs.iter().map(sizes).collect(), remarks)
     }
 
@@ -259,6 +295,31 @@ mod tests {
 
         let samples = Options { samples: [("a".to_owned(), vec![9, 5, 6])].into(), ..Options::default() };
         assert_eq!(fixed(&inputs, &samples).0, [vec![Some(1), Some(5), Some(6)], vec![Some(1), None]]);
+    }
+
+    #[test]
+    fn an_input_of_unknown_axes_is_open_until_an_option_or_a_sample_says_them() {
+        let inputs = [OpenInput { name: "a".to_owned(), dimensions: None }, input("b", &["2", "h"])];
+        let mut found = inputs.to_vec();
+        fix(&mut found, &Options::default(), &mut Vec::new()).unwrap_or_else(|error| panic!("{error}"));
+        assert!(check(&found).is_err());
+        assert_eq!(
+            open_dimensions(&found),
+            "all axes of \"a\", whose number the model does not say, axis 1 (\"h\") of \"b\""
+        );
+        let sizes = |of: &[usize]| of.iter().copied().map(Some).collect::<Vec<_>>();
+        let shapes = [("a".to_owned(), vec![4, 5])].into();
+        let by_shape = Options { shapes, ..Options::default() };
+        assert_eq!(fixed(&inputs[..1], &by_shape), (vec![sizes(&[4, 5])], vec![]));
+        let by_sample = |shape: &[usize], batch| {
+            let samples = [("a".to_owned(), shape.to_vec())].into();
+            fixed(&inputs[..1], &Options { samples, batch, ..Options::default() })
+        };
+        // Three samples, or one of a batch of three.
+        let told = Remark::OpenBatch { inputs: vec!["a".to_owned()] };
+        assert_eq!(by_sample(&[3, 5], None), (vec![sizes(&[1, 5])], vec![told]));
+        assert_eq!(by_sample(&[3, 5], Some(3)), (vec![sizes(&[3, 5])], vec![]));
+        assert_eq!(by_sample(&[5], None), (vec![sizes(&[5])], vec![]));
     }
 
     #[test]

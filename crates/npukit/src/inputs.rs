@@ -53,7 +53,7 @@ pub(crate) fn samples(
 }
 
 /// The shapes of samples for `inputs`, by name, as far as `files` are arrays whose axes are those of the inputs: with
-/// the samples along the first of them, or along one more in front.
+/// the samples along the first of them, or along one more in front. An input of unknown axes has those of its array.
 pub(crate) fn shapes(
     files: &[InputFile],
     inputs: &[OpenInput],
@@ -69,9 +69,12 @@ pub(crate) fn shapes(
         }
     }
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-    let fit = |input: &OpenInput, shape: Vec<usize>| match shape.len().checked_sub(input.dimensions.len())? {
-        more @ 0..=1 => Some((input.name.clone(), shape[more..].to_vec())),
-        _ => None,
+    let fit = |input: &OpenInput, shape: Vec<usize>| {
+        let axes = input.dimensions.as_ref().map_or(shape.len(), Vec::len);
+        match shape.len().checked_sub(axes)? {
+            more @ 0..=1 => Some((input.name.clone(), shape[more..].to_vec())),
+            _ => None,
+        }
     };
     let shapes = assign(arrays, &names)?.into_iter().zip(inputs);
     Ok(shapes.filter_map(|(shape, input)| fit(input, shape?)).collect())

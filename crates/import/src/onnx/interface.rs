@@ -18,9 +18,9 @@ fn tensor_type(input: &ValueInfoProto) -> Option<&TensorTypeProto> {
     input.r#type.as_ref().and_then(|kind: &TypeProto| kind.tensor_type.as_ref())
 }
 
-/// The dimensions of an input: those of no size are open.
-fn dimensions(input: &ValueInfoProto) -> Result<Vec<Dimension>, Reason> {
-    let stated = tensor_type(input).and_then(|stated| stated.shape.as_ref()).ok_or(Reason::NoShape)?;
+/// The dimensions of an input: those of no size are open. None when it does not say how many there are.
+fn dimensions(input: &ValueInfoProto) -> Result<Option<Vec<Dimension>>, Reason> {
+    let Some(stated) = &tensor_type(input).ok_or(Reason::NoShape)?.shape else { return Ok(None) };
     if stated.dim.len() > MAX_RANK {
         return Err(Reason::Rank { rank: stated.dim.len(), limit: MAX_RANK });
     }
@@ -28,7 +28,7 @@ fn dimensions(input: &ValueInfoProto) -> Result<Vec<Dimension>, Reason> {
         None => Ok(Dimension::open(dim.dim_param.as_deref())),
         Some(size) => tensor::size(axis, size).map(Dimension::sized),
     };
-    stated.dim.iter().enumerate().map(dimension).collect()
+    stated.dim.iter().enumerate().map(dimension).collect::<Result<_, _>>().map(Some)
 }
 
 /// Shape and type of an input.
@@ -79,20 +79,18 @@ impl<'a> Importer<'a, '_> {
     ) -> Result<Vec<Result<Vec<usize>, Reason>>, ImportError> {
         let given = |input: &ValueInfoProto| self.options.shapes.contains_key(&input.name);
         let stated = |input: &&'a ValueInfoProto| match dimensions(input) {
-            Err(_) if given(input) => Ok(Vec::new()),
+            Err(_) if given(input) => Ok(None),
             stated => stated,
         };
-        let stated: Vec<Result<Vec<Dimension>, Reason>> = inputs.iter().map(stated).collect();
+        let stated: Vec<Result<_, Reason>> = inputs.iter().map(stated).collect();
         let known = inputs.iter().zip(&stated).filter_map(|(input, stated)| {
             Some(OpenInput { name: input.name.clone(), dimensions: stated.clone().ok()? })
         });
         let mut known: Vec<OpenInput> = known.collect();
         open::fix(&mut known, self.options, self.remarks)?;
         open::check(&known)?;
-        let mut known = known.into_iter();
-        let sizes =
-            |input: OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
-        let shape = |stated: Result<_, Reason>| stated.map(|_| known.next().map(sizes).unwrap_or_default());
+        let mut known = known.iter().map(OpenInput::sizes);
+        let shape = |stated: Result<_, Reason>| stated.map(|_| known.next().unwrap_or_default());
         Ok(stated.into_iter().map(shape).collect())
     }
 

@@ -35,15 +35,17 @@ struct Kept<'a> {
     values: HashSet<ValueId>,
 }
 
-/// The dimensions that a placeholder states; none when it states none, or what is no size: its translation tells.
-fn stated_dimensions(node: &NodeDef) -> Option<Vec<Dimension>> {
-    let stated = Attributes::new(node).shape("shape").ok()??;
+/// The dimensions that a placeholder states, if it says how many there are; nothing when it states what is no size: its
+/// translation tells.
+fn stated_dimensions(node: &NodeDef) -> Option<Option<Vec<Dimension>>> {
+    let stated = Attributes::new(node).shape("shape").ok()?;
+    let Some(stated) = stated.filter(|stated| !stated.unknown_rank) else { return Some(None) };
     let dimension = |(axis, dim): (usize, &Dim)| match dim.size {
         -1 => Some(Dimension::open(None)),
         stated => size(axis, stated).ok().map(Dimension::sized),
     };
     let dimensions = stated.dim.iter().enumerate().map(dimension);
-    dimensions.collect::<Option<Vec<_>>>().filter(|_| !stated.unknown_rank && stated.dim.len() <= MAX_RANK)
+    dimensions.collect::<Option<Vec<_>>>().filter(|_| stated.dim.len() <= MAX_RANK).map(Some)
 }
 
 impl Importer<'_> {
@@ -64,8 +66,8 @@ impl Importer<'_> {
         }
     }
 
-    /// Puts the caller's sizes to the shapes of the inputs among the nodes at `indices`. An input of unknown rank has
-    /// none, which its own translation tells; one with a default is none unless the caller gives it a shape.
+    /// Puts the caller's sizes to the shapes of the inputs among the nodes at `indices`. One with a default is none
+    /// unless the caller gives it a shape.
     ///
     /// Errors: dimensions that stay open.
     pub(super) fn fix_shapes(&mut self, indices: &[usize]) -> Result<(), ImportError> {
@@ -77,7 +79,7 @@ impl Importer<'_> {
         let mut inputs = Vec::new();
         for node in nodes {
             let given = options.shapes.contains_key(&node.name);
-            let dimensions = if given { Some(Vec::new()) } else { stated_dimensions(node) };
+            let dimensions = if given { Some(None) } else { stated_dimensions(node) };
             match dimensions {
                 Some(_) if !given && !node.input.is_empty() => {}
                 Some(dimensions) => inputs.push(OpenInput { name: node.name.clone(), dimensions }),
@@ -86,9 +88,7 @@ impl Importer<'_> {
         }
         open::fix(&mut inputs, &options, &mut self.remarks)?;
         open::check(&inputs)?;
-        let sizes =
-            |input: &OpenInput| input.dimensions.iter().filter_map(|dimension| dimension.size).collect();
-        self.shapes = inputs.iter().map(|input| (input.name.clone(), sizes(input))).collect();
+        self.shapes = inputs.iter().map(|input| (input.name.clone(), input.sizes())).collect();
         Ok(())
     }
 

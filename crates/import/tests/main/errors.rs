@@ -180,6 +180,15 @@ fn inputs_are_checked() {
     model.graph().input.push(value_info("x", data_type::FLOAT, &[]));
     model.graph().input[0].r#type = None;
     assert_eq!(model.reason(), Reason::NoShape);
+    // A tensor of no shape is one of any, which somebody has to say.
+    model.graph().input[0] = value_info("x", data_type::FLOAT, &[]);
+    let tensor = model.graph().input[0].r#type.as_mut().unwrap().tensor_type.as_mut().unwrap();
+    tensor.shape = None;
+    let ImportError::OpenDimensions { inputs } = model.import().unwrap_err() else { panic!("open") };
+    assert_eq!(inputs[0].dimensions, None);
+    let shapes = [("x".to_owned(), vec![2, 3])].into();
+    let graph = model.read(&Options { shapes, ..Options::default() }).unwrap().graph;
+    assert_eq!(graph.shape(graph.outputs[0]), [2, 3]);
     model.graph().input[0] = value_info("x", 8, &[1]);
     assert_eq!(model.reason(), Reason::ElementType { name: "string".to_owned() });
 }

@@ -46,6 +46,56 @@ fn refused() -> Model {
     model.output("y")
 }
 
+/// Weights between -1/2 and 1/2.
+fn weights(count: usize) -> Vec<f32> {
+    (0..count).map(|i| ((i * 7) % 32) as f32 / 32.0 - 0.5).collect()
+}
+
+/// A product with an input that says nothing of its shape.
+fn any_shape() -> Model {
+    let mut model = Model::new(13).node(node("MatMul", &["x", "w"], &["y"])).output("y");
+    model = model.floats("w", &[8, 4], &weights(32));
+    model.graph().input.push(value_info("x", data_type::FLOAT, &[]));
+    model.graph().input[0].r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape = None;
+    model
+}
+
+/// Outputs that are an input, an input in another shape and a constant, beside one that is computed.
+fn passed() -> Model {
+    constant()
+        .input("x", &[1, 8])
+        .floats("w", &[8, 4], &weights(32))
+        .ints("s", &[2, 4])
+        .node(node("Identity", &["x"], &["same"]))
+        .node(node("Reshape", &["x", "s"], &["folded"]))
+        .node(node("MatMul", &["x", "w"], &["computed"]))
+        .output("same")
+        .output("folded")
+        .output("computed")
+}
+
+/// A constant and nothing else.
+fn constant() -> Model {
+    let model = Model::new(13).floats("c", &[2, 3], &[-0.25, -0.125, 0.0, 0.125, 0.25, 0.375]);
+    model.node(node("Identity", &["c"], &["constant"])).output("constant")
+}
+
+/// Products with weights that are no numbers, too large for 16 bits, and too small.
+fn bad_weights() -> Model {
+    let mut model = Model::new(13).input("x", &[1, 8]);
+    for (name, output, bad) in [("nan", "a", f32::NAN), ("huge", "b", 1e6), ("tiny", "c", 0.0)] {
+        let mut values = weights(64);
+        match name {
+            "tiny" => values.iter_mut().for_each(|value| *value *= 1e-5),
+            _ => values[3] = bad,
+        }
+        let mut product = node("MatMul", &["x", name], &[output]);
+        product.name = format!("product with {name}");
+        model = model.floats(name, &[8, 8], &values).node(product).output(output);
+    }
+    model
+}
+
 /// A model in which the name of an operator is damaged.
 fn damaged() -> Vec<u8> {
     let mut named = node("Relu", &["x"], &["y"]);
@@ -65,6 +115,10 @@ fn the_models_of_the_filetests_are_these() {
         ("resize.onnx", resize().bytes()),
         ("refused.onnx", refused().bytes()),
         ("damaged.onnx", damaged()),
+        ("anyshape.onnx", any_shape().bytes()),
+        ("passed.onnx", passed().bytes()),
+        ("constant.onnx", constant().bytes()),
+        ("bad_weights.onnx", bad_weights().bytes()),
         ("nothing.onnx", Model::new(13).input("x", &[1, 4]).node(node("Relu", &["x"], &["y"])).bytes()),
     ];
     for (name, bytes) in models {

@@ -7,7 +7,7 @@ use npukit_import::tensorflow::proto::{
 use npukit_import::{ImportError, NodeProblem, Options, tensorflow};
 use prost::Message;
 
-const FLOAT: i32 = 1;
+pub const FLOAT: i32 = 1;
 const INT32: i32 = 3;
 
 /// A node with operands.

@@ -2,11 +2,11 @@
 //! the operators compute is judged by TensorFlow itself, in `tests/python`.
 
 use npukit_graph::{Op, evaluate};
-use npukit_import::tensorflow::proto::TensorProto;
+use npukit_import::tensorflow::proto::{Attr, TensorProto, TensorShapeProto};
 use npukit_import::{Format, ImportError, Reason, tensorflow};
 use npukit_numeric::Tensor;
 
-use crate::graph_def::{Graph, With, names, node, shape};
+use crate::graph_def::{FLOAT, Graph, With, names, node, shape};
 
 /// Values of the graph's only output for one input of floats.
 fn run(graph: &Graph, input_shape: &[usize], values: &[f32]) -> Vec<f32> {
@@ -97,6 +97,23 @@ fn open_dimensions_and_shapes_come_from_the_caller() {
     assert!(
         matches!(&error, ImportError::UnknownName { kind: "input", available, .. } if available == &["x", "image"])
     );
+}
+
+#[test]
+fn an_input_of_unknown_rank_is_open_until_somebody_says_its_shape() {
+    let unknown = TensorShapeProto { dim: Vec::new(), unknown_rank: true };
+    let placeholder = node("Placeholder", "x", &[]).with("dtype", Attr::Type(FLOAT));
+    for x in [placeholder.clone(), placeholder.with("shape", Attr::Shape(unknown))] {
+        let mut graph = Graph::default().node(x).floats("two", &[], &[2.0]);
+        graph = graph.node(node("Mul", "y", &["x", "two"]));
+        let ImportError::OpenDimensions { inputs } = graph.import().unwrap_err() else { panic!("open") };
+        assert_eq!((inputs[0].name.as_str(), &inputs[0].dimensions), ("x", &None));
+        graph.options.samples.insert("x".to_owned(), vec![5, 2]);
+        let by_sample = graph.import().unwrap();
+        assert_eq!(by_sample.shape(by_sample.inputs[0]), [1, 2], "five samples");
+        graph.options.shapes.insert("x".to_owned(), vec![1, 2]);
+        assert_eq!(run(&graph, &[1, 2], &[1.0, 2.0]), [2.0, 4.0]);
+    }
 }
 
 #[test]
