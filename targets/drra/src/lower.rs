@@ -6,6 +6,7 @@
 //! | `kernels` | PASM programs made for a size |
 //! | `gather` | which elements of a tensor make the words of a vector |
 //! | `format` | fraction lengths, and what the dpu does about them |
+//! | `expand` | operators that others make |
 //! | `ops` | operators as steps |
 //! | `executable` | kernels scheduled, and checked |
 //! | `fit` | what kernels do not do |
@@ -17,6 +18,7 @@ pub mod calls;
 pub mod column;
 pub mod driver;
 pub mod executable;
+mod expand;
 mod fit;
 mod format;
 pub mod gather;
@@ -24,17 +26,18 @@ pub mod kernels;
 mod ops;
 pub mod plan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use npukit_graph::quantise::Quantisation;
 use npukit_graph::{Graph, Node, Operator, ValueId, pass};
+use npukit_numeric::ElementType;
 use npukit_target::Problem;
 
 use crate::fabric::Fabric;
 use column::columns;
 pub use driver::{Ran, Runner};
 pub use executable::{Executable, ExecuteError, Ready};
-use format::Format;
+use format::{Format, largest_fraction};
 pub use format::{integer, scheme};
 pub use plan::{Plan, Step, Task};
 use plan::{Source, Value};
@@ -58,6 +61,7 @@ impl Reject {
 pub fn prepare(graph: &Graph) -> Result<Graph, pass::PassError> {
     let mut graph = graph.clone();
     pass::simplify(&mut graph)?;
+    expand::expand(&mut graph)?;
     Ok(graph)
 }
 
@@ -95,6 +99,8 @@ pub fn lower(
             lowering.problems.push(Problem { node, op, reason, hint });
         }
     }
+    lowering.require_inputs();
+    lowering.bind_constants();
     if lowering.problems.is_empty() { Ok(lowering.plan) } else { Err(lowering.problems) }
 }
 
@@ -130,6 +136,38 @@ impl Lowering<'_> {
         self.plan.steps.iter_mut().last().into_iter().for_each(|step| step.saturates = true);
     }
 
+    /// Reports inputs that are not of floats.
+    fn require_inputs(&mut self) {
+        let elements = self.graph.inputs.iter().map(|&id| self.graph.value(id));
+        let others = elements.filter(|value| value.info.element != ElementType::F32);
+        self.problems.extend(others.map(|value| Problem {
+            node: value.name.clone(),
+            op: "input".to_owned(),
+            reason: format!("it is not of floats but of {:?}", value.info.element),
+            hint: "make it a float, or begin the model behind what takes it".to_owned(),
+        }));
+    }
+
+    /// Steps that make outputs of constants, with the most fraction bits that fit: no sample tells any.
+    fn bind_constants(&mut self) {
+        let constants = self.graph.outputs.iter().filter(|&&id| self.graph.constant(id).is_some());
+        for &id in constants.collect::<BTreeSet<_>>() {
+            let values = self.graph.constant(id).and_then(|constant| constant.as_f32());
+            let fraction = largest_fraction(values.unwrap_or_default().iter().map(|&x| x.into()));
+            let value = &mut self.plan.values[id.0 as usize];
+            value.fraction = fraction;
+            let (name, count) = (value.name.clone(), value.shape.iter().product());
+            let op = "Constant".to_owned();
+            match self.source(id, fraction) {
+                Ok(source) => {
+                    let (result, tasks) = (id.0 as usize, vec![Task::copy(source, count)]);
+                    self.plan.steps.push(Step { name, op, result, tasks, saturates: false });
+                }
+                Err(Reject { reason, hint }) => self.problems.push(Problem { node: name, op, reason, hint }),
+            }
+        }
+    }
+
     /// A value that the graph does not have.
     fn temporary(&mut self, name: &str, shape: Vec<usize>, fraction: i32) -> usize {
         let number = self.plan.values.len();
@@ -140,10 +178,8 @@ impl Lowering<'_> {
     /// Where the integers of a value come from: a constant's are known.
     fn source(&self, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         let Some(constant) = self.graph.constant(id) else { return Ok(Source::Value(id.0 as usize)) };
-        let values = constant.as_f32().ok_or_else(|| {
-            let name = &self.graph.value(id).name;
-            Reject::new(format!("constant `{name}` does not hold floats"), "convert it")
-        })?;
+        let values =
+            constant.as_f32().ok_or_else(|| Reject::new("a constant does not hold floats", "convert it"))?;
         Ok(Source::Constant(values.iter().map(|&x| integer(x.into(), fraction)).collect()))
     }
 }

@@ -98,7 +98,7 @@ impl Instance for DrraInstance {
         Some(lower::scheme(&self.fabric))
     }
 
-    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         let graph = lower::prepare(graph).map_err(TargetError::failed)?;
         Ok(lower::check(&self.fabric, &graph))
     }

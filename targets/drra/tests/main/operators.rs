@@ -191,6 +191,42 @@ fn functions() {
     ]);
 }
 
+/// What passes over the graph make of arithmetic that the dpu has modes for.
+#[test]
+fn operators_that_others_make() {
+    let unary = |kind| Unary { kind };
+    let hard_sigmoid = UnaryKind::HardSigmoid { alpha: 0.2, beta: 0.5 };
+    check(&[
+        case("Swish", unary(UnaryKind::Swish { alpha: 1.0 }), &[&[40]], 1, extended(0.002)),
+        case("Swish of 1.7 x", unary(UnaryKind::Swish { alpha: 1.7 }), &[&[40]], 1, extended(0.002)),
+        case("HardSigmoid", unary(hard_sigmoid), &[&[40]], 1, PRODUCTS),
+        case("HardSwish", unary(UnaryKind::HardSwish), &[&[40]], 1, PRODUCTS),
+        case("Div by a constant", Binary { kind: BinaryKind::Div }, &[&[4, 7], &[]], 1, PRODUCTS),
+        case("Div of inputs", Binary { kind: BinaryKind::Div }, &[&[4, 7], &[7]], 2, [None; 3]),
+    ]);
+}
+
+/// An output that is a constant, beside one that is computed and by itself.
+#[test]
+fn constants_are_outputs() {
+    let mut beside = graph(Unary { kind: UnaryKind::Neg }.into(), &[&[40]], 1);
+    let constant = beside.add_constant("c", numbers(&[2, 3], 0.8, 1));
+    beside.outputs.push(constant);
+    let mut alone = Graph::default();
+    let constant = alone.add_constant("c", numbers(&[2, 3], 0.8, 1));
+    alone.outputs = vec![constant, constant];
+    let case = |name, graph| Case { name, graph, size: 3.0, errors: within(EXACT) };
+    check(&[case("beside", beside), case("alone", alone)]);
+}
+
+#[test]
+fn inputs_that_are_no_floats_are_refused() {
+    let mut graph = graph(Reshape { shape: vec![5, 8] }.into(), &[&[40]], 1);
+    graph.values.iter_mut().for_each(|value| value.info.element = ElementType::I64);
+    let problems = lower(&fabric("3x1", 0, false), &graph, None).unwrap_err();
+    assert!(problems[0].op == "input" && problems[0].reason.contains("I64"), "{problems:?}");
+}
+
 #[test]
 fn pooling_and_reductions() {
     let window = Window::plain([2, 2], [2, 2]);

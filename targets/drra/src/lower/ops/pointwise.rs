@@ -31,7 +31,7 @@ pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Res
         BinaryKind::Max => lowering.format.extension(DpuMode::MaxMin, 0)?,
         BinaryKind::Min => lowering.format.extension(DpuMode::MaxMin, 1)?,
         _ => {
-            let hint = "there are Add, Sub, Mul, Max and Min";
+            let hint = "there are Add, Sub, Mul, Max and Min, and Div by a constant";
             return Err(Reject::new("there is no mode of the dpu for it", hint));
         }
     };
@@ -154,7 +154,7 @@ pub fn unary(lowering: &mut Lowering<'_>, node: &Node, kind: UnaryKind) -> Resul
         UnaryKind::Tanh => function(lowering, node, DpuMode::Tanhyp),
         UnaryKind::Exp => function(lowering, node, DpuMode::Expon),
         _ => {
-            let hint = "there are Neg, Abs, Sigmoid, Tanh and Exp";
+            let hint = "there are Neg, Abs, Sigmoid, Tanh, Exp, Swish, HardSigmoid and HardSwish";
             Err(Reject::new("there is no mode of the dpu for it", hint))
         }
     }

@@ -1,0 +1,124 @@
+//! Operators that others make: [`expand`]. Passes over the graph recognise them in what exporters write as arithmetic,
+//! and the dpu has modes for that arithmetic.
+
+use npukit_graph::op::{Binary, BinaryKind, Clip, Unary, UnaryKind};
+use npukit_graph::pass::PassError;
+use npukit_graph::{Graph, Node, Op, OpError, Operator, Value, ValueId};
+use npukit_numeric::Tensor;
+
+/// Puts several nodes in the place of each operator that they make.
+pub fn expand(graph: &mut Graph) -> Result<(), PassError> {
+    for node in std::mem::take(&mut graph.nodes) {
+        let mut parts = Parts { name: node.name.clone(), nodes: Vec::new(), graph };
+        match parts.of(&node)? {
+            Some(last) => {
+                let mut nodes = parts.nodes;
+                nodes.push(Node { name: node.name, op: last.0, inputs: last.1, outputs: node.outputs });
+                graph.nodes.extend(nodes);
+            }
+            None => graph.nodes.push(node),
+        }
+    }
+    Ok(())
+}
+
+/// What a node computes last, and of what.
+type Last = (Op, Vec<ValueId>);
+
+/// The nodes that come before the last.
+struct Parts<'g> {
+    graph: &'g mut Graph,
+    name: String,
+    nodes: Vec<Node>,
+}
+
+impl Parts<'_> {
+    /// The operator in parts; none when it stays.
+    fn of(&mut self, node: &Node) -> Result<Option<Last>, PassError> {
+        let Some(&x) = node.inputs.first() else { return Ok(None) };
+        let scalar = |place: usize| node.inputs.get(place).and_then(|&id| self.graph.constant(id)?.as_f32());
+        let last = match &node.op {
+            Op::Unary(Unary { kind: UnaryKind::Swish { alpha } }) => {
+                let scaled = if *alpha == 1.0 { x } else { self.with(BinaryKind::Mul, x, *alpha)? };
+                let gate = self.node(Unary { kind: UnaryKind::Sigmoid }.into(), vec![scaled])?;
+                (binary(BinaryKind::Mul), vec![x, gate])
+            }
+            Op::Unary(Unary { kind: UnaryKind::HardSigmoid { alpha, beta } }) => {
+                self.hard_sigmoid(x, *alpha, *beta)?
+            }
+            Op::Unary(Unary { kind: UnaryKind::HardSwish }) => {
+                let (op, inputs) = self.hard_sigmoid(x, 1.0 / 6.0, 0.5)?;
+                let gate = self.node(op, inputs)?;
+                (binary(BinaryKind::Mul), vec![x, gate])
+            }
+            Op::Pow(_) if scalar(1) == Some(&[2.0]) && self.is_like(x, node) => {
+                (binary(BinaryKind::Mul), vec![x, x])
+            }
+            Op::Binary(Binary { kind: BinaryKind::Div }) => {
+                let Some(inverse) = node.inputs.get(1).and_then(|&divisor| self.inverse(divisor)) else {
+                    return Ok(None);
+                };
+                (binary(BinaryKind::Mul), vec![x, inverse])
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(last))
+    }
+
+    /// Whether a value is of the shape of the node's result.
+    fn is_like(&self, value: ValueId, node: &Node) -> bool {
+        node.outputs.iter().all(|&output| self.graph.value(output).info == self.graph.value(value).info)
+    }
+
+    /// `min(max(alpha x + beta, 0), 1)`.
+    fn hard_sigmoid(&mut self, x: ValueId, alpha: f32, beta: f32) -> Result<Last, PassError> {
+        let scaled = self.with(BinaryKind::Mul, x, alpha)?;
+        let moved = self.with(BinaryKind::Add, scaled, beta)?;
+        Ok((Clip { min: 0.0, max: 1.0 }.into(), vec![moved]))
+    }
+
+    /// One over the elements of a constant of floats; none when that is not finite.
+    fn inverse(&mut self, id: ValueId) -> Option<ValueId> {
+        let inverse: Vec<f32> = self.graph.constant(id)?.as_f32()?.iter().map(|x| x.recip()).collect();
+        let shape = self.graph.shape(id).to_vec();
+        let tensor = Tensor::from_f32(shape, inverse).ok().filter(is_finite)?;
+        let name = self.graph.fresh_name(&format!("{}/inverse", self.graph.value(id).name));
+        Some(self.graph.add_constant(name, tensor))
+    }
+
+    /// A value and a number.
+    fn with(&mut self, kind: BinaryKind, x: ValueId, number: f32) -> Result<ValueId, PassError> {
+        let name = self.graph.fresh_name(&format!("{}/number", self.name));
+        let tensor = Tensor::from_f32(Vec::new(), vec![number]).map_err(|data| {
+            let (op, what, expected, found) = ("constant", "number of elements", 1, data.len());
+            self.refused(OpError::Size { op, what, expected, found })
+        })?;
+        let number = self.graph.add_constant(name, tensor);
+        self.node(binary(kind), vec![x, number])
+    }
+
+    /// The result of one more node.
+    fn node(&mut self, op: Op, inputs: Vec<ValueId>) -> Result<ValueId, PassError> {
+        let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
+        let infos = op.infer(&values).map_err(|error| self.refused(error))?;
+        let name = self.graph.fresh_name(&format!("{}/{}", self.name, op.name()));
+        let add = |info| self.graph.add_value(Value { name: name.clone(), info, constant: None });
+        let outputs: Vec<ValueId> = infos.into_iter().map(add).collect();
+        let none = OpError::ResultCount { op: op.name(), expected: 1, found: 0 };
+        let result = outputs.first().copied().ok_or_else(|| self.refused(none))?;
+        self.nodes.push(Node { name: self.name.clone(), op, inputs, outputs });
+        Ok(result)
+    }
+
+    fn refused(&self, error: OpError) -> PassError {
+        PassError::Op { node: self.name.clone(), error }
+    }
+}
+
+fn binary(kind: BinaryKind) -> Op {
+    Binary { kind }.into()
+}
+
+fn is_finite(tensor: &Tensor) -> bool {
+    tensor.as_f32().is_some_and(|values| values.iter().all(|x| x.is_finite()))
+}
