@@ -71,6 +71,8 @@ pub struct Builder<'g> {
     layers: Vec<Layer>,
     macs: Vec<u64>,
     views: HashMap<ValueId, View>,
+    /// Values that have no place, since what makes them is refused.
+    unmade: HashSet<ValueId>,
     /// Sums that may still become part of another.
     pending: HashMap<ValueId, Chain>,
     readers: HashMap<ValueId, Vec<usize>>,
@@ -101,6 +103,7 @@ impl<'g> Builder<'g> {
             layers: Vec::new(),
             macs: graph.macs_by_node().collect(),
             views: HashMap::new(),
+            unmade: HashSet::new(),
             pending: HashMap::new(),
             readers,
             producers,
@@ -143,7 +146,14 @@ impl<'g> Builder<'g> {
             }
             Err(reject) => {
                 // A node without a view was reported itself.
-                if self.producer(value).is_none() {
+                if self.graph.constant(value).is_some() {
+                    let hint = "leave it out of the outputs: whoever has the model knows it";
+                    self.report(
+                        &output.name,
+                        "output",
+                        Reject::new("it is a constant: nothing computes it", hint),
+                    );
+                } else if self.producer(value).is_none() {
                     self.report(&output.name, "output", reject);
                 }
                 None
@@ -184,7 +194,10 @@ impl<'g> Builder<'g> {
 
     /// Notes that `op` of `node` stands in the way.
     pub fn report(&mut self, node: &str, op: &str, reject: Reject) {
-        let Reject { reason, hint } = reject;
+        let Reject { reason, hint, is_consequence } = reject;
+        if is_consequence {
+            return;
+        }
         self.problems.push(Problem { node: node.to_owned(), op: op.to_owned(), reason, hint });
     }
 
@@ -207,19 +220,19 @@ impl<'g> Builder<'g> {
         if let Some(chain) = self.pending.remove(&value) {
             self.finish(chain)?;
         }
-        self.views.get(&value).cloned().ok_or_else(|| {
-            let name = &self.graph.value(value).name;
-            let constant = self.graph.constant(value).is_some();
-            let what = if constant {
-                "is a constant where the machine takes a feature map"
-            } else {
-                "is not in memory"
-            };
-            Reject::new(
-                format!("operand `{name}` {what}"),
-                "export the model without it, or fold it into the weights",
-            )
-        })
+        self.views.get(&value).cloned().ok_or_else(|| self.missing(value))
+    }
+
+    /// Why a value is not in memory.
+    fn missing(&self, value: ValueId) -> Reject {
+        if self.graph.constant(value).is_some() {
+            return Reject::new(
+                "an operand is a constant where the machine takes a feature map",
+                "give it as an input of the model, or fold it into the weights",
+            );
+        }
+        let reject = Reject::new("an operand is not in memory", "end the model before it");
+        Reject { is_consequence: self.unmade.contains(&value), ..reject }
     }
 
     /// Where a value lies, when it does already.
@@ -348,8 +361,15 @@ impl<'g> Builder<'g> {
             if let Ok([rows, columns, channels]) = self.extent(output) {
                 let view = self.planes.new_map(&self.graph.value(output).name, [rows, columns], channels, 0);
                 self.views.insert(output, view);
+            } else {
+                self.unmade.insert(output);
             }
         }
+    }
+
+    /// Says that a value has no place in memory, since what makes it is refused.
+    pub fn set_unmade(&mut self, value: ValueId) {
+        self.unmade.insert(value);
     }
 
     /// Takes up followers until none fits.

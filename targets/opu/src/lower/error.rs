@@ -7,12 +7,14 @@ pub struct Reject {
     pub reason: String,
     /// What would help.
     pub hint: String,
+    /// Whether all there is to say is that another node or input, which is reported, is refused.
+    pub is_consequence: bool,
 }
 
 impl Reject {
     /// A reason and what would help.
     pub fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { reason: reason.into(), hint: hint.into() }
+        Self { reason: reason.into(), hint: hint.into(), is_consequence: false }
     }
 }
 

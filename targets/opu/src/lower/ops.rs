@@ -55,12 +55,15 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool
 
 /// A constant of floats.
 fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>, Reject> {
-    let name = &builder.graph.value(value).name;
-    let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some());
-    tensor.cloned().ok_or_else(|| {
-        let reason = format!("its {what} `{name}` are not a constant of floats");
-        Reject::new(reason, "export the model with constant weights")
-    })
+    let Some(tensor) = builder.graph.constant(value) else {
+        let reason = format!("its {what} are computed, and the machine multiplies by constants alone");
+        return Err(Reject::new(reason, "export the model with constant weights, or end it before"));
+    };
+    if tensor.as_f32().is_none() {
+        let reason = format!("its {what} are constants of {:?}", tensor.element());
+        return Err(Reject::new(reason, "export the model with weights of floats"));
+    }
+    Ok(tensor.clone())
 }
 
 /// The floats of an optional constant operand.

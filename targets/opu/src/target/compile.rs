@@ -31,8 +31,13 @@ impl OpuInstance {
     }
 
     /// Every node that cannot be lowered.
-    pub(super) fn problems(&self, graph: &Graph) -> Vec<Problem> {
-        lower::check(graph, &self.config, lower::Options::default()).into_iter().map(problem).collect()
+    pub(super) fn problems(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+    ) -> Result<Vec<Problem>, TargetError> {
+        let lowering = lower::Options { approximate: approximates(options)?, ..lower::Options::default() };
+        Ok(lower::check(graph, &self.config, lowering).into_iter().map(problem).collect())
     }
 
     /// A program, to be written and run.
@@ -65,16 +70,8 @@ impl OpuInstance {
     }
 
     fn lowered(&self, graph: &Graph, options: &CompileOptions) -> Result<Lowered, TargetError> {
-        let mut lowering =
-            lower::Options { quantisation: options.quantisation.as_ref(), ..lower::Options::default() };
-        for (key, value) in &options.options {
-            match (key.as_str(), value.as_str()) {
-                ("leaky", "exact") => lowering.approximate = false,
-                ("leaky", "nearest") => lowering.approximate = true,
-                ("leaky", _) => return Err(option(key, value, "must be `exact` or `nearest`")),
-                _ => return Err(option(key, value, "the only option of opu is `leaky`")),
-            }
-        }
+        let (quantisation, approximate) = (options.quantisation.as_ref(), approximates(options)?);
+        let lowering = lower::Options { quantisation, approximate };
         lower::compile(graph, &self.config, lowering).map_err(|error| match error {
             LowerError::Unsupported { problems } => {
                 TargetError::Refused(problems.into_iter().map(problem).collect())
@@ -82,6 +79,20 @@ impl OpuInstance {
             other => TargetError::failed(other),
         })
     }
+}
+
+/// Whether leaky rectification of any slope is taken for that of 1/8.
+fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
+    let mut approximate = false;
+    for (key, value) in &options.options {
+        approximate = match (key.as_str(), value.as_str()) {
+            ("leaky", "exact") => false,
+            ("leaky", "nearest") => true,
+            ("leaky", _) => return Err(option(key, value, "must be `exact` or `nearest`")),
+            _ => return Err(option(key, value, "the only option of opu is `leaky`")),
+        };
+    }
+    Ok(approximate)
 }
 
 /// The last stage: nothing leaves that a machine would not run, or would not run twice.

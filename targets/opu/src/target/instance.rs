@@ -42,8 +42,8 @@ impl Instance for OpuInstance {
         self.scheme()
     }
 
-    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
-        Ok(self.problems(graph))
+    fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+        self.problems(graph, options)
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {

@@ -2,9 +2,11 @@
 //! each window lie side by side, and the convolution is pointwise.
 
 use npukit_graph::{Op, ValueId, op};
+use npukit_numeric::ElementType;
 
 use super::super::limits::{LANES, filters, lanes, pixel_cycles};
 use crate::lower::builder::Builder;
+use crate::lower::error::Reject;
 use crate::lower::host::HostInput;
 use crate::program::Patches;
 
@@ -16,11 +18,17 @@ pub fn bind(builder: &mut Builder) -> Vec<HostInput> {
 
 fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
     let (name, shape) = (builder.graph.value(input).name.clone(), builder.graph.shape(input).to_vec());
+    let element = builder.graph.value(input).info.element;
+    if element != ElementType::F32 {
+        let hint = "make it a float, or begin the model behind what takes it";
+        builder.report(&name, "input", Reject::new(format!("it is not of floats but of {element:?}"), hint));
+    }
     let (value, perm) = transposed(builder, input);
     let (extent, fraction) = match (builder.extent(value), builder.fraction(value)) {
         (Ok(extent), Ok(fraction)) => (extent, fraction),
         (Err(reject), _) | (_, Err(reject)) => {
             builder.report(&name, "input", reject);
+            [input, value].into_iter().for_each(|value| builder.set_unmade(value));
             return None;
         }
     };

@@ -11,7 +11,12 @@ use crate::lower::product::{Part, Product, Term};
 pub fn reshape(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
     let node = builder.node(i);
     let view = builder.view(node.inputs[0])?;
-    let [rows, columns, channels] = builder.extent(node.outputs[0])?;
+    let to = builder.graph.shape(node.outputs[0]);
+    // Where channels stay, the number of pixels is what is wrong.
+    let keeps_channels = to.len() <= 4 && to.last() == Some(&view.channels());
+    let extent = builder.extent(node.outputs[0]);
+    let [rows, columns, channels] =
+        extent.map_err(|reject| if keeps_channels { reject } else { regroups(builder, i) })?;
     let same = view.size == [rows, columns] && view.channels() == channels;
     let view = match view {
         view if same => view,
@@ -19,20 +24,28 @@ pub fn reshape(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         view if view.channels() == channels && rows == 1 && view.size[1] == 1 => {
             turned(builder, &view, &node.name)
         }
-        _ => {
-            let from = builder.graph.shape(node.inputs[0]);
-            let reason = format!(
-                "it regroups pixels and channels, {from:?} to {:?}",
-                builder.graph.shape(node.outputs[0])
-            );
-            return Err(Reject::new(
-                reason,
-                "flatten images, or reshape at the model's end, where the host does it",
-            ));
-        }
+        _ => return Err(regroups(builder, i)),
     };
     builder.set_view(node.outputs[0], view);
     Ok(Lowered::Views)
+}
+
+/// Why a change of shape is refused that takes elements from pixel to pixel.
+fn regroups(builder: &Builder, i: usize) -> Reject {
+    let node = builder.node(i);
+    let [from, to] = [node.inputs[0], node.outputs[0]].map(|value| builder.graph.shape(value));
+    let reason = format!("it regroups pixels and channels, {from:?} to {to:?}");
+    Reject::new(reason, hint(builder, i, "flatten images, or end the model before it"))
+}
+
+/// What helps against moving elements, `otherwise` where they are not those of an input: the host lays out an input,
+/// but in one way only.
+fn hint<'a>(builder: &Builder, i: usize, otherwise: &'a str) -> &'a str {
+    if builder.graph.inputs.contains(&builder.node(i).inputs[0]) {
+        "give the input as it is wanted here, or leave out the output that has it otherwise"
+    } else {
+        otherwise
+    }
 }
 
 /// A column of pixels as a row.
@@ -53,10 +66,9 @@ pub fn transpose(builder: &mut Builder, i: usize, op: &op::Transpose) -> Result<
     let shape = builder.graph.shape(node.inputs[0]);
     let moved: Vec<usize> = op.perm.iter().copied().filter(|&axis| shape[axis] != 1).collect();
     if !moved.is_sorted() {
-        return Err(Reject::new(
-            format!("axes {:?} of {shape:?} change places", op.perm),
-            "keep images in one order of axes; the host transposes inputs and outputs",
-        ));
+        let otherwise = "keep images in one order of axes, or end the model before it; the host transposes inputs and outputs";
+        let reason = format!("axes {:?} of {shape:?} change places", op.perm);
+        return Err(Reject::new(reason, hint(builder, i, otherwise)));
     }
     reshape(builder, i)
 }

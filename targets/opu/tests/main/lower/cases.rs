@@ -1,13 +1,15 @@
 //! One graph for each operator family and each way it is lowered.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Concat, Conv, Coordinates, Gemm, LeakyRelu, MaxPool,
-    NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Concat, Conv, Coordinates, Gemm, LeakyRelu, MatMul,
+    MaxPool, NearestMode, Pad, PadMode, Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Softmax, Split,
+    Transpose, Window,
 };
 use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, Op as Operator, ValueId};
 use npukit_numeric::Tensor;
 use npukit_opu::{Clock, Config, Op};
+use npukit_target::{CompileOptions, Target};
 
 use super::runner::{check_quantised, conv};
 use super::{check, graph, image, quantised};
@@ -380,4 +382,67 @@ fn what_the_machine_cannot_do_is_named() {
     let names: Vec<&str> = problems.iter().map(|problem| problem.node.as_str()).collect();
     assert_eq!(names, ["leaky", "product"]);
     assert!(problems[0].hint.contains("leaky=nearest"), "{}", problems[0].hint);
+}
+
+fn problems(graph: &Graph) -> Vec<String> {
+    let config = Config::preset("reference").unwrap();
+    let problems = npukit_opu::lower::check(graph, &config, Default::default());
+    problems
+        .into_iter()
+        .map(|problem| format!("{} ({}): {}", problem.node, problem.op, problem.reason))
+        .collect()
+}
+
+#[test]
+fn a_check_goes_by_the_options_of_a_compilation() {
+    let graph = graph(&[1, 6, 6, 4], |g, x| vec![node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky")]);
+    let instance = npukit_opu::Opu.instance(npukit_target::Config::Preset("reference")).unwrap();
+    let check = |value: &str| {
+        let options = [("leaky".to_owned(), value.to_owned())].into();
+        instance.check(&graph, &CompileOptions { options, ..CompileOptions::default() })
+    };
+    assert_eq!(check("exact").unwrap().len(), 1);
+    assert!(check("nearest").unwrap().is_empty());
+    assert!(check("most").is_err());
+}
+
+/// What has no place in memory since what makes it is refused is not refused once more.
+#[test]
+fn a_cause_is_said_once() {
+    let shuffled = graph(&[1, 56, 56, 112], |g, x| {
+        let y = conv(g, x, "a", [1, 1, 112, 112], plain([1, 1], [0; 4]));
+        let y = node(g, Reshape { shape: vec![1, 56, 56, 4, 28] }, &[y], "split");
+        let y = node(g, Transpose { perm: vec![0, 1, 2, 4, 3] }, &[y], "shuffle");
+        let y = node(g, Reshape { shape: vec![1, 56, 56, 112] }, &[y], "join");
+        vec![conv(g, y, "b", [1, 1, 112, 8], plain([1, 1], [0; 4]))]
+    });
+    let [split, shuffle] = &problems(&shuffled)[..] else { panic!("{:?}", problems(&shuffled)) };
+    assert!(split.starts_with("split (Reshape): it regroups pixels and channels"), "{split}");
+    assert!(shuffle.starts_with("shuffle (Transpose): axes [0, 1, 2, 4, 3]"), "{shuffle}");
+}
+
+/// Reasons are the same sentence for nodes of one kind, and true: a product of two activations has no weights to export.
+#[test]
+fn reasons_name_no_values() {
+    let attention = graph(&[1, 8, 16], |g, x| {
+        let q = node(g, Relu, &[x], "q");
+        let k = node(g, Transpose { perm: vec![0, 2, 1] }, &[q], "k");
+        vec![node(g, MatMul, &[q, k], "scores")]
+    });
+    let found = problems(&attention);
+    let product = "scores (MatMul): its second operand's elements are computed, and the machine multiplies by constants alone";
+    assert!(found.iter().any(|problem| problem == product), "{found:?}");
+}
+
+#[test]
+fn what_passes_through_is_told_truly() {
+    let mut constant = graph(&[1, 4], |g, x| vec![node(g, Relu, &[x], "y")]);
+    let c = constant.add_constant("c", image(&[1, 4], 3));
+    constant.outputs.push(c);
+    assert_eq!(problems(&constant), ["c (output): it is a constant: nothing computes it"]);
+    let mut integers = graph(&[1, 4], |g, x| vec![node(g, Reshape { shape: vec![2, 2] }, &[x], "y")]);
+    for value in &mut integers.values {
+        value.info.element = npukit_numeric::ElementType::I64;
+    }
+    assert!(problems(&integers)[0].starts_with("x (input): it is not of floats but of I64"));
 }
