@@ -201,7 +201,7 @@ pub struct RunArgs {
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
     /// Inputs: `.npy`, `.npz` or the target's CSV; several samples follow each other along the first axis
-    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1.., required = true)]
+    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1..)]
     pub inputs: Vec<String>,
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz")]

@@ -54,6 +54,8 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
     }
 }
 
+pub use check::text as refusal;
+
 /// Calls `verb` with the disk and a bar that counts `what`.
 fn with_bar<T>(
     what: &'static str,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use npukit::verbs::check::Report;
 use serde_json::{Value, json};
 
 /// Why a command did not get to its answer.
@@ -57,10 +58,24 @@ impl Failure {
         }
     }
 
-    /// For `--json`: the message and its causes.
+    /// For `--json`: the message and its causes, for a model that is not supported with what `npu check` says.
     pub fn json(&self) -> Value {
         let causes = std::iter::successors(self.source(), |cause: &&dyn Error| (*cause).source());
-        json!({ "error": self.to_string(), "causes": causes.map(ToString::to_string).collect::<Vec<_>>() })
+        let mut answer = json!({ "error": self.to_string(), "causes": causes.map(ToString::to_string).collect::<Vec<_>>() });
+        // A report is a map of strings to lists and texts: it always serialises.
+        let report = self.refusal().and_then(|report| serde_json::to_value(report).ok());
+        if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
+            answer.extend(report);
+        }
+        answer
+    }
+
+    /// What stands in the way of a model that is not supported.
+    pub fn refusal(&self) -> Option<&Report> {
+        match self {
+            Self::Verb(npukit::Error::Refused { report }) => Some(report),
+            _ => None,
+        }
     }
 }
 

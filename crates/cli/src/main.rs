@@ -91,6 +91,9 @@ fn complain(failure: &Failure) -> ExitCode {
 }
 
 fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
+    if let Some(report) = failure.refusal() {
+        return commands::refusal(report);
+    }
     let mut text = String::new();
     let handler = miette::GraphicalReportHandler::new_themed(theme);
     if handler.render_report(&mut text, failure).is_err() {

@@ -10,6 +10,8 @@ use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 
+use crate::verbs::check;
+
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
@@ -93,6 +95,12 @@ pub enum Error {
         path: String,
         /// What is wrong with it.
         source: Box<ImportError>,
+    },
+    /// Nodes of a model cannot be imported or compiled for the target; all of them are listed.
+    #[error("the model is not supported: {} of {}", counted(report.problems.len(), "problem"), counted(report.groups.len(), "kind"))]
+    Refused {
+        /// What `npu check` says.
+        report: Box<check::Report>,
     },
     /// Sizes that neither the model nor the options nor inputs say.
     #[error("`{path}` leaves sizes of its inputs open: {}", open_dimensions(inputs))]
@@ -234,16 +242,22 @@ pub enum Error {
     },
 }
 
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// The options that say what is open: by name where all have names, by shapes in any case.
 fn size_options(inputs: &[OpenInput]) -> String {
-    let open = || inputs.iter().filter(|input| input.open().next().is_some());
+    let open = || inputs.iter().filter(|input| input.is_open());
+    let has_axes = open().all(|input| input.dimensions.is_some());
     let names: Option<BTreeSet<&str>> = open().flat_map(OpenInput::open).map(|(_, name)| name).collect();
+    let names = names.filter(|_| has_axes);
     let by_name = names.map(|names| names.iter().map(|name| format!("--dim {name}=..")).collect::<Vec<_>>());
     let shape = |input: &OpenInput| {
         let size =
             |dimension: &Dimension| dimension.size.map_or_else(|| "..".to_owned(), |size| size.to_string());
-        let sizes: Vec<String> = input.dimensions.iter().map(size).collect();
-        format!("--input-shape {}={}", input.name, sizes.join(","))
+        let sizes = input.dimensions.as_ref().map(|all| all.iter().map(size).collect::<Vec<_>>());
+        format!("--input-shape {}={}", input.name, sizes.map_or("..".to_owned(), |sizes| sizes.join(",")))
     };
     let by_shape = open().map(shape).collect::<Vec<_>>().join(" ");
     let either = by_name.map_or_else(String::new, |options| format!("`{}` or ", options.join(" ")));

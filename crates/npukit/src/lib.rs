@@ -23,6 +23,7 @@ mod targets;
 mod truth;
 mod underflow;
 pub mod verbs;
+mod weights;
 
 pub use error::Error;
 pub use inputs::InputFile;
@@ -44,6 +45,7 @@ pub mod report {
     pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
     pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use crate::underflow::{Report as UnderflowReport, Used};
+    pub use crate::weights::Weight;
     pub use npukit_target::{
         Finding, FlagTime, HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Roofline,
         Saturation, Severity, TimeReport, UnitTime,

@@ -59,7 +59,23 @@ impl Usage {
         Self { step: step * f64::from(exponent).exp2(), elements: 0, underflows: 0, largest: 0.0 }
     }
 
-    fn used(&self, name: &str) -> Used {
+    /// Of values that are stored as they are.
+    pub(crate) fn of(values: &[f32], step: f64) -> Self {
+        let mut usage = Self::new(step, 0);
+        usage.note_values(values);
+        usage
+    }
+
+    fn note_values(&mut self, values: &[f32]) {
+        // Half a step is rounded to the even number, 0.
+        let half = (self.step / 2.0) as f32;
+        self.elements += values.len() as u64;
+        self.underflows += values.iter().filter(|x| **x != 0.0 && x.abs() <= half).count() as u64;
+        let finite = values.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+        self.largest = finite.fold(self.largest, f32::max);
+    }
+
+    pub(crate) fn used(&self, name: &str) -> Used {
         let steps = (f64::from(self.largest) / self.step).round_ties_even() as u64;
         let bits_used = if steps == 0 { 0 } else { u64::BITS - steps.leading_zeros() + 1 };
         Used { name: name.to_owned(), elements: self.elements, underflows: self.underflows, bits_used }
@@ -68,13 +84,7 @@ impl Usage {
 
 impl Statistic for Usage {
     fn note(&mut self, tensor: &Tensor) {
-        let values = tensor.as_f32().unwrap_or_default();
-        // Half a step is rounded to the even number, 0.
-        let half = (self.step / 2.0) as f32;
-        self.elements += values.len() as u64;
-        self.underflows += values.iter().filter(|x| **x != 0.0 && x.abs() <= half).count() as u64;
-        let finite = values.iter().map(|x| x.abs()).filter(|x| x.is_finite());
-        self.largest = finite.fold(self.largest, f32::max);
+        self.note_values(tensor.as_f32().unwrap_or_default());
     }
 
     fn merge(&mut self, other: &Self) {

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
-use npukit_target::{CompileOptions, Compiled, Instance};
+use npukit_target::{CompileOptions, Compiled, Instance, TargetError};
 
 use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample};
@@ -121,9 +121,19 @@ impl Source {
 
     /// The model for its instance: not rescaled, but quantised where the instance asks for it.
     fn load(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
+        let origin = self.read(inputs, context)?;
+        if origin.instance.quantisation().is_some() {
+            // Before samples are evaluated for nothing.
+            origin.admit()?;
+        }
+        self.quantised(origin, context)
+    }
+
+    /// The model and its instance.
+    fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
-        let model = self.model(inputs, context)?;
-        self.quantised(Origin::new(instance, model, self.options.clone())?, context)
+        let model = self.model(inputs, context).map_err(|error| check::of_import(&*instance, error))?;
+        Origin::new(instance, model, self.options.clone())
     }
 
     /// The model.
@@ -215,13 +225,25 @@ impl Origin {
 
     /// The program.
     pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
-        Ok(self.instance.compile(&self.model.simplified, &self.options)?)
+        let compiled = self.instance.compile(&self.model.simplified, &self.options);
+        compiled.map_err(|error| check::explained(self, error))
+    }
+
+    /// Refuses a model with nodes that the instance does not take.
+    fn admit(&self) -> Result<(), Error> {
+        match self.instance.check(&self.model.simplified, &self.options)? {
+            problems if problems.is_empty() => Ok(()),
+            problems => Err(check::explained(self, TargetError::Refused(problems))),
+        }
     }
 
     /// The graph that the instance lowers.
     pub(crate) fn prepared(&self) -> Result<Graph, Error> {
         let graph = &self.model.simplified;
-        Ok(if self.options.prepared { graph.clone() } else { self.instance.prepare(graph, &self.options)? })
+        if self.options.prepared {
+            return Ok(graph.clone());
+        }
+        self.instance.prepare(graph, &self.options).map_err(|error| check::explained(self, error))
     }
 
     /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
@@ -233,7 +255,7 @@ impl Origin {
         progress: &Progress<'_>,
     ) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
-        self.model.simplified = self.instance.prepare(&self.model.simplified, &self.options)?;
+        self.model.simplified = self.prepared()?;
         let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples, progress };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));

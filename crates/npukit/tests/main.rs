@@ -9,6 +9,8 @@ mod generate;
 mod memory;
 #[path = "main/numbers.rs"]
 mod numbers;
+#[path = "main/passed.rs"]
+mod passed;
 #[path = "main/quantised.rs"]
 mod quantised;
 #[path = "main/truth.rs"]

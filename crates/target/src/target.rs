@@ -161,8 +161,8 @@ pub trait Instance: Send + Sync {
         Err(self.unsupported("isa"))
     }
 
-    /// Every node that cannot be lowered.
-    fn check(&self, _graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+    /// Every node that cannot be lowered with the target's own options; nothing else of `options` matters.
+    fn check(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Err(self.unsupported("check"))
     }
 

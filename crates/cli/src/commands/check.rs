@@ -1,8 +1,8 @@
-//! `npu check`
+//! `npu check`, and [`text`]: what it says, also where another command is refused for it.
 
 use npukit::verbs::check::{Group, Report, check};
 
-use super::layers::host_steps;
+use super::layers::{host_steps, listing};
 use super::truth::quantisation;
 use super::{model_source, remarks, without_bar};
 use crate::answer::Answer;
@@ -14,11 +14,15 @@ use crate::table::thousands;
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.calibration);
     let report = without_bar(|context| check(&source, context))?;
-    let text = text(&report) + &remarks(&report.notes, &report.warnings);
-    Ok(Answer::new(text, &report).with_success(report.supported))
+    Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }
 
-fn text(report: &Report) -> String {
+/// The whole report.
+pub fn text(report: &Report) -> String {
+    verdict(report) + &remarks(&report.notes, &report.warnings)
+}
+
+fn verdict(report: &Report) -> String {
     if report.supported {
         let quantisation = quantisation(report.quantisation.as_ref());
         return format!("{}{quantisation}supported\n", host_steps(&report.host_steps));
@@ -57,14 +61,4 @@ fn group(group: &Group) -> String {
         text += &line(&format!("    refused for this alone, {count}: {}", listing(consequences)));
     }
     text
-}
-
-/// The first names, and how many more there are.
-fn listing(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => text,
-        more => format!("{text} and {} more", thousands(more as u64)),
-    }
 }

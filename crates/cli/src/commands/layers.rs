@@ -1,6 +1,6 @@
 //! Parts of reports that several commands print.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
 use npukit::verbs::{Comparison, OutputReport};
@@ -61,12 +61,41 @@ pub fn latency(milliseconds: Option<f64>, clock_mhz: Option<f64>, source: Option
     }
 }
 
-/// What the host has to do; nothing when it has nothing to do.
+/// What the host has to do, by operator and reason; nothing when it has nothing to do.
 pub fn host_steps(steps: &[HostStepReport]) -> String {
-    let line = |HostStepReport { node, op, output, reason, .. }: &HostStepReport| {
-        line(&format!("left to the host: {node} ({op}) on output {output}: {reason}"))
-    };
-    steps.iter().map(line).collect()
+    let mut groups: Vec<(&HostStepReport, Vec<String>)> = Vec::new();
+    let mut places = HashMap::new();
+    for step in steps {
+        let place = *places.entry((&step.op, &step.reason)).or_insert_with(|| {
+            groups.push((step, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(step.node.clone());
+    }
+    groups.iter().map(|(step, nodes)| host_group(step, nodes)).collect()
+}
+
+/// The nodes that the host computes for the reason of the first of them.
+fn host_group(step: &HostStepReport, nodes: &[String]) -> String {
+    let HostStepReport { node, op, output, reason, .. } = step;
+    match nodes {
+        [_] => line(&format!("left to the host: {node} ({op}) on output {output}: {reason}")),
+        nodes => {
+            let (count, nodes) = (thousands(nodes.len() as u64), listing(nodes));
+            let first = line(&format!("left to the host: {op}: {reason}"));
+            first + &line(&format!("    {count} nodes: {nodes}"))
+        }
+    }
+}
+
+/// The first names, and how many more there are.
+pub fn listing(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => text,
+        more => format!("{text} and {} more", thousands(more as u64)),
+    }
 }
 
 /// Saturated results by layer; nothing when there are none.

@@ -4,8 +4,8 @@ mod groups;
 
 use std::collections::BTreeMap;
 
-use npukit_import::onnx::ImportError;
-use npukit_target::{HostStepReport, Problem, TargetError};
+use npukit_import::onnx::{ImportError, NodeProblem};
+use npukit_target::{HostStepReport, Instance, Problem, TargetError};
 use serde::Serialize;
 
 use super::{Origin, Source};
@@ -34,49 +34,67 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// Checks a model. A model that cannot be imported for its nodes' sake is a report, not an error.
+/// Checks a model. What stands in its way is a report, not an error.
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
-    let instance = source.instance(context.reader)?;
-    let model = match source.model(&[], context) {
-        Err(Error::Import { source, path }) => match *source {
-            ImportError::Problems { problems } => {
-                let warnings = instance.warnings();
-                return Ok(Report { warnings, ..refused(problems.iter().map(import_problem).collect()) });
-            }
-            other => return Err(Error::Import { path, source: other.into() }),
-        },
-        model => model?,
-    };
-    let name = model.graph.name.clone();
-    let origin = Origin::new(instance, model, source.options.clone())?;
-    let Remarks { notes, warnings } = origin.remarks();
-    Ok(Report { notes, warnings, ..of_origin(source, &name, origin, context)? })
+    match supported(source, context) {
+        Err(Error::Refused { report }) => Ok(*report),
+        result => result,
+    }
 }
 
-/// Checks a model that could be imported.
-fn of_origin(source: &Source, name: &str, origin: Origin, context: Context<'_>) -> Result<Report, Error> {
-    let problems = origin.instance.check(&origin.model.simplified)?;
-    if !problems.is_empty() {
-        let graph = &origin.model.simplified;
-        let causes = groups::causes(graph, &problems, |graph| origin.instance.check(graph).ok());
-        return Ok(Report { groups: groups::groups(&problems, &causes), problems, ..Report::default() });
-    }
-    match source.quantised(origin, context).and_then(|origin| Ok((origin.compile()?, origin.quantisation))) {
-        Ok((compiled, quantisation)) => {
-            let host_steps = compiled.report().host_steps;
-            Ok(Report { supported: true, host_steps, quantisation, ..Report::default() })
+/// Compiles a model.
+///
+/// Errors: [`Error::Refused`] with everything that stands in its way.
+fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
+    let origin = source.read(&[], context)?;
+    origin.admit()?;
+    let (name, Remarks { notes, warnings }) = (origin.model.graph.name.clone(), origin.remarks());
+    let compiled = source.quantised(origin, context).and_then(|origin| {
+        let host_steps = origin.compile()?.report().host_steps;
+        Ok(Report { supported: true, host_steps, quantisation: origin.quantisation, ..Report::default() })
+    });
+    let report = match compiled {
+        Err(Error::Target(TargetError::Failed(error))) => {
+            Report::refused(vec![whole_model(&name, &*error)], &BTreeMap::new())
         }
-        Err(Error::Target(TargetError::Refused(problems))) => Ok(refused(problems)),
-        Err(Error::Target(TargetError::Failed(error))) => Ok(refused(vec![whole_model(name, &*error)])),
-        Err(error) => Err(error),
+        result => result?,
+    };
+    Ok(Report { notes, warnings, ..report })
+}
+
+/// A target's error, with consequences under their cause where it refuses nodes.
+pub(super) fn explained(origin: &Origin, error: TargetError) -> Error {
+    let TargetError::Refused(problems) = error else { return error.into() };
+    let Remarks { notes, warnings } = origin.remarks();
+    let causes = groups::causes(&origin.model.simplified, &problems, |graph| {
+        origin.instance.check(graph, &origin.options).ok()
+    });
+    let report = Report { notes, warnings, ..Report::refused(problems, &causes) };
+    Error::Refused { report: Box::new(report) }
+}
+
+/// An error of a model's import: one for its nodes' sake is a refusal.
+pub(super) fn of_import(instance: &dyn Instance, error: Error) -> Error {
+    let Error::Import { source, path } = error else { return error };
+    match *source {
+        ImportError::Problems { problems } => {
+            let problems = problems.iter().map(import_problem).collect();
+            let report =
+                Report { warnings: instance.warnings(), ..Report::refused(problems, &BTreeMap::new()) };
+            Error::Refused { report: Box::new(report) }
+        }
+        other => Error::Import { path, source: other.into() },
     }
 }
 
-fn refused(problems: Vec<Problem>) -> Report {
-    Report { groups: groups::groups(&problems, &BTreeMap::new()), problems, ..Report::default() }
+impl Report {
+    /// Of a model with problems; those at places of `causes` are consequences.
+    fn refused(problems: Vec<Problem>, causes: &BTreeMap<usize, usize>) -> Self {
+        Self { groups: groups::groups(&problems, causes), problems, ..Self::default() }
+    }
 }
 
-fn import_problem(problem: &npukit_import::onnx::NodeProblem) -> Problem {
+fn import_problem(problem: &NodeProblem) -> Problem {
     Problem {
         node: problem.node.clone(),
         op: problem.op.clone(),

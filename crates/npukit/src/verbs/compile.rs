@@ -9,9 +9,10 @@ use npukit_graph::Graph;
 use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
 use serde::Serialize;
 
-use super::Source;
+use super::{Source, check};
 use crate::error::Error;
 use crate::remarks::Remarks;
+use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
 
 /// What was compiled.
@@ -39,6 +40,8 @@ pub struct Report {
     pub choices: BTreeMap<String, String>,
     /// Constants that did not fit the number format.
     pub saturated_constants: Option<u64>,
+    /// Weights that the machine does not have as the model does.
+    pub weights: Vec<Weight>,
     /// What came of the calibration, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescaling: Option<rescale::Report>,
@@ -61,6 +64,10 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
     let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
     let Remarks { notes, mut warnings } = origin.remarks();
     warnings.extend(program.warnings);
+    let (model, lowered) = (&origin.model.graph, origin.prepared()?);
+    let mut weights = weights::altered(model, &lowered, origin.instance.number_format());
+    weights.extend(origin.quantisation.iter().flat_map(|report| weights::quantised(&lowered, report)));
+    warnings.extend(weights::warnings(&weights));
     let report = Report {
         name: program.name,
         target: program.target,
@@ -73,6 +80,7 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
         layers: program.layers.len(),
         choices: program.choices,
         saturated_constants: program.saturated_constants,
+        weights,
         rescaling: origin.rescaling,
         quantisation: origin.quantisation,
         notes,
@@ -106,5 +114,5 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
     if stage == "graph" {
         return Ok(graph.to_string());
     }
-    Ok(origin.instance.emit(graph, &origin.options, stage)?)
+    origin.instance.emit(graph, &origin.options, stage).map_err(|error| check::explained(&origin, error))
 }

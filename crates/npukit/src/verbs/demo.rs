@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
-use npukit_target::{Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions};
+use npukit_target::{CompileOptions, Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions};
 use serde::Serialize;
 
 use super::run::{float, machine};
@@ -151,7 +151,11 @@ fn network(instance: &dyn Instance, context: Context<'_>) -> Result<Model, Error
     let parse = |(name, bytes)| model::parse(name, bytes, &ModelOptions::default(), context.reader);
     let [first, others @ ..] = MODELS;
     let first = parse(first)?;
-    let takes = |model: &Model| instance.check(&model.simplified).is_ok_and(|problems| problems.is_empty());
+    let takes = |model: &Model| {
+        instance
+            .check(&model.simplified, &CompileOptions::default())
+            .is_ok_and(|problems| problems.is_empty())
+    };
     if takes(&first) {
         return Ok(first);
     }

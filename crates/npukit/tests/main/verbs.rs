@@ -53,7 +53,7 @@ fn every_preset_runs_the_network_as_float_does() {
         for preset in target.presets() {
             let name = format!("{}:{}", target.name(), preset.name);
             let report = match run(&request(digits(&name), "x.npy"), files.context()) {
-                Err(Error::Target(TargetError::Unsupported { .. } | TargetError::Refused(_))) => {
+                Err(Error::Target(TargetError::Unsupported { .. }) | Error::Refused { .. }) => {
                     others.insert(target.name());
                     continue;
                 }

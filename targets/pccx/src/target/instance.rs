@@ -44,7 +44,7 @@ const ASM: &str = "asm";
 
 impl PccxInstance {
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
-        let problems = self.check(graph)?;
+        let problems = self.check(graph, options)?;
         if !problems.is_empty() {
             return Err(TargetError::Refused(problems));
         }
@@ -81,7 +81,7 @@ impl Instance for PccxInstance {
         Ok(isa(&self.config))
     }
 
-    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         let problem = |node: &npukit_graph::Node| {
             let reason = match &node.op {
                 Op::Conv(_) | Op::ConvTranspose(_) => "the machine has no form of a convolution",
@@ -91,7 +91,8 @@ impl Instance for PccxInstance {
                 node: node.name.clone(),
                 op: node.op.name().to_owned(),
                 reason: reason.to_owned(),
-                hint: "pccx is for transformers and perceptrons; tcu and opu take convolutions".to_owned(),
+                hint: "pccx is for transformers and perceptrons; tcu, opu and drra take convolutions"
+                    .to_owned(),
             })
         };
         Ok(graph.nodes.iter().filter_map(problem).collect())

@@ -356,7 +356,7 @@ fn what_is_not_for_it_is_refused_with_a_hint() {
     let conv = npukit_graph::op::Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
     graph.outputs = graph.add_node("conv", conv.into(), vec![x, weights], &["y"]).unwrap();
     let instance = Pccx.instance(Source::Default).unwrap();
-    let problems = instance.check(&graph).unwrap();
+    let problems = instance.check(&graph, &CompileOptions::default()).unwrap();
     assert_eq!((problems.len(), problems[0].op.as_str()), (1, "Conv"));
     assert!(instance.compile(&graph, &CompileOptions::default()).is_err());
     for (key, value) in

@@ -356,7 +356,7 @@ impl<'g> Builder<'g> {
                 "put the nodes in an order in which each follows those it reads from",
             ));
         };
-        let elements = tensor.as_f32().ok_or_else(|| no_floats(&name, tensor.element()))?;
+        let elements = tensor.as_f32().ok_or_else(|| no_floats(tensor.element()))?;
         let channels = natural_channels(tensor.shape()).max(1);
         let pixels = elements.len() / channels;
         let vectors = self.constant_vectors(name, pixels, channels, |p, c| elements[p * channels + c])?;

@@ -62,7 +62,7 @@ impl Instance for TcuInstance {
         Ok(isa(&self.config))
     }
 
-    fn check(&self, graph: &Graph) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Ok(lower::check(graph, &self.config).into_iter().map(problem).collect())
     }
 

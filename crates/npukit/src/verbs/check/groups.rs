@@ -2,11 +2,12 @@
 //!
 //! A node is refused for want of an operand when the node that makes the operand is refused. Which of two refusals is
 //! the other's consequence only the target knows, so it is asked again: with results of refused nodes given as inputs of
-//! the graph, consequences are gone.
+//! the graph, consequences are gone ([`causes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use npukit_graph::{Graph, ValueId};
+use npukit_graph::{Graph, Operator, ValueId};
+use npukit_numeric::ElementType;
 use npukit_target::Problem;
 use serde::Serialize;
 
@@ -55,83 +56,162 @@ pub(super) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> V
 
 /// For each place of a problem that is a consequence, the place of its cause. `check` finds the problems of a graph, as
 /// it found `problems` of this one.
+///
+/// What stands behind no other problem is a cause. With the results of all causes given, whatever stands behind those
+/// alone is asked for again: it is a cause as well, or has gone with them. What is said of a cause is not asked for
+/// again elsewhere. Nodes behind those asked for stay, since a target may take at a model's ends what it refuses
+/// between them.
 pub(super) fn causes(
     graph: &Graph,
     problems: &[Problem],
     check: impl Fn(&Graph) -> Option<Vec<Problem>>,
 ) -> BTreeMap<usize, usize> {
-    let refused = Refused::new(graph, problems);
-    let after = refused.nearest(graph);
-    if after.is_empty() {
-        return BTreeMap::new();
+    let mut search = Search::new(graph, problems);
+    for _ in 0..MOST_ROUNDS {
+        let asked = search.advance();
+        let Some(given) = Some(search.given()).filter(|_| !asked.is_empty()) else { break };
+        let Some(again) = check(&given).filter(|again| again.iter().all(|problem| search.is_known(problem)))
+        else {
+            break;
+        };
+        let remaining: BTreeSet<Key<'_>> = again.iter().map(key).collect();
+        for (place, cause) in asked {
+            if remaining.contains(&key(&problems[place])) {
+                search.settle(place);
+            } else {
+                search.causes.insert(place, cause);
+            }
+        }
     }
-    let Some(again) = check(&refused.given(graph)) else { return BTreeMap::new() };
-    let remaining: BTreeSet<&str> = again.iter().map(|problem| problem.node.as_str()).collect();
-    let is_left = |place: usize| remaining.contains(problems[place].node.as_str());
-    // A graph that is refused as a whole says nothing of its nodes.
-    if !(0..problems.len()).filter(|place| !after.contains_key(place)).all(is_left) {
-        return BTreeMap::new();
-    }
-    let caused = after.iter().filter(|(place, _)| !is_left(**place));
-    caused.map(|(&place, &cause)| (place, root(cause, &after, &is_left))).collect()
+    search.causes
 }
 
-/// The first cause: consequences have consequences.
-fn root(mut cause: usize, after: &BTreeMap<usize, usize>, is_left: &impl Fn(usize) -> bool) -> usize {
-    while let Some(&earlier) = after.get(&cause).filter(|_| !is_left(cause)) {
-        cause = earlier;
-    }
-    cause
+/// How often a target is asked at most; what is not settled then counts as a cause.
+const MOST_ROUNDS: usize = 64;
+
+/// Node and operator.
+type Key<'a> = (&'a str, &'a str);
+
+fn key(problem: &Problem) -> Key<'_> {
+    (&problem.node, &problem.op)
 }
 
-/// The nodes of a graph that are refused, with the places of their problems.
-struct Refused(BTreeMap<usize, usize>);
+/// What is known of the problems of a graph.
+struct Search<'a> {
+    graph: &'a Graph,
+    problems: &'a [Problem],
+    /// Places of problems by node.
+    of_node: BTreeMap<usize, usize>,
+    /// Places of problems by input.
+    of_input: BTreeMap<ValueId, usize>,
+    /// Places of causes.
+    settled: BTreeSet<usize>,
+    /// What is said of causes: operator, reason and hint.
+    said: BTreeSet<(&'a str, &'a str, &'a str)>,
+    /// Places of consequences, with those of their causes.
+    causes: BTreeMap<usize, usize>,
+}
 
-impl Refused {
-    fn new(graph: &Graph, problems: &[Problem]) -> Self {
+/// What stands before a value.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    /// The nearest cause.
+    cause: Option<usize>,
+    /// Whether there is a problem of which nothing is known yet.
+    is_open: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph, problems: &'a [Problem]) -> Self {
         let mut places = BTreeMap::new();
         for (place, problem) in problems.iter().enumerate() {
-            places.entry(problem.node.as_str()).or_insert(place);
+            places.entry(key(problem)).or_insert(place);
         }
-        let of =
-            |(index, node): (usize, &npukit_graph::Node)| Some((index, *places.get(node.name.as_str())?));
-        Self(graph.nodes.iter().enumerate().filter_map(of).collect())
+        let nodes = graph.nodes.iter().enumerate();
+        let of_node = nodes.filter_map(|(i, node)| Some((i, *places.get(&(&*node.name, node.op.name()))?)));
+        let inputs = graph.inputs.iter();
+        let of_input = inputs.filter_map(|&id| Some((id, *places.get(&(&*graph.value(id).name, "input"))?)));
+        Self {
+            graph,
+            problems,
+            of_node: of_node.collect(),
+            of_input: of_input.collect(),
+            settled: BTreeSet::new(),
+            said: BTreeSet::new(),
+            causes: BTreeMap::new(),
+        }
     }
 
-    /// For each place of a problem behind another on a way through the graph, the place of the nearest one before it.
-    fn nearest(&self, graph: &Graph) -> BTreeMap<usize, usize> {
-        let mut of_value: BTreeMap<ValueId, usize> = BTreeMap::new();
-        let mut after = BTreeMap::new();
+    /// Settles what needs no question; gives the places that do, with the cause before each.
+    fn advance(&mut self) -> Vec<(usize, usize)> {
+        let (graph, mut asked) = (self.graph, Vec::new());
+        let mut before: BTreeMap<ValueId, Before> = BTreeMap::new();
+        for (&id, &place) in &self.of_input.clone() {
+            self.settle(place);
+            before.insert(id, Before { cause: Some(place), is_open: false });
+        }
         for (index, node) in graph.nodes.iter().enumerate() {
-            let before = node.inputs.iter().find_map(|id| of_value.get(id).copied());
-            let own = self.0.get(&index).copied();
-            if let (Some(own), Some(before)) = (own, before) {
-                after.entry(own).or_insert(before);
-            }
-            if let Some(place) = own.or(before) {
-                of_value.extend(node.outputs.iter().map(|&id| (id, place)));
+            let operands = node.inputs.iter().filter_map(|id| before.get(id).copied());
+            let joined = operands.fold(Before::default(), |all, one| Before {
+                cause: all.cause.or(one.cause),
+                is_open: all.is_open || one.is_open,
+            });
+            let after = self.behind(index, joined, &mut asked);
+            if after.cause.is_some() || after.is_open {
+                before.extend(node.outputs.iter().map(|&id| (id, after)));
             }
         }
-        after
+        asked
     }
 
-    /// The graph in which whoever consumes a result of a refused node is given it as an input.
-    fn given(&self, graph: &Graph) -> Graph {
-        let mut given = graph.clone();
-        let mut inputs = BTreeMap::new();
-        for &index in self.0.keys() {
-            for &id in &graph.nodes[index].outputs {
-                let value = graph.value(id);
-                let input = given.add_input(format!("{}/given", value.name), value.info.clone());
-                inputs.insert(id, input);
-                if !given.outputs.contains(&id) {
-                    given.outputs.push(id);
-                }
+    /// What stands before the results of a node, by what stands before its operands.
+    fn behind(&mut self, index: usize, operands: Before, asked: &mut Vec<(usize, usize)>) -> Before {
+        let own = self.of_node.get(&index).copied().filter(|place| !self.causes.contains_key(place));
+        let Some(place) = own else { return operands };
+        if !operands.is_open && !self.settled.contains(&place) {
+            match operands.cause {
+                Some(cause) if !self.said.contains(&self.words(place)) => asked.push((place, cause)),
+                _ => self.settle(place),
             }
         }
-        for id in given.nodes.iter_mut().flat_map(|node| &mut node.inputs) {
-            *id = inputs.get(id).copied().unwrap_or(*id);
+        Before { cause: Some(place), is_open: !self.settled.contains(&place) }
+    }
+
+    fn words(&self, place: usize) -> (&'a str, &'a str, &'a str) {
+        let Problem { op, reason, hint, .. } = &self.problems[place];
+        (op, reason, hint)
+    }
+
+    /// Notes a cause.
+    fn settle(&mut self, place: usize) {
+        self.settled.insert(place);
+        self.said.insert(self.words(place));
+    }
+
+    /// Whether a problem is one of a node, an input or an output: a graph that is refused as a whole says nothing of
+    /// its nodes.
+    fn is_known(&self, problem: &Problem) -> bool {
+        let mut names = self.graph.nodes.iter().map(|node| &node.name);
+        names.any(|name| *name == problem.node)
+            || self.graph.values.iter().any(|value| value.name == problem.node)
+    }
+
+    /// The graph without the nodes that are causes; what they make are inputs of floats, as refused inputs become.
+    fn given(&self) -> Graph {
+        let mut given = self.graph.clone();
+        let is_cut =
+            |index: &usize| self.of_node.get(index).is_some_and(|place| self.settled.contains(place));
+        let cut: BTreeSet<usize> = (0..given.nodes.len()).filter(is_cut).collect();
+        let made: Vec<ValueId> = cut.iter().flat_map(|&index| given.nodes[index].outputs.clone()).collect();
+        for &id in made.iter().chain(self.of_input.keys()) {
+            given.values[id.0 as usize].info.element = ElementType::F32;
         }
+        // As outputs, too, so that no host lays them out as their readers want them.
+        let further: Vec<ValueId> = made.iter().copied().filter(|id| !given.outputs.contains(id)).collect();
+        given.outputs.extend(further);
+        given.inputs.extend(made);
+        let mut index = 0..;
+        given.nodes.retain(|_| index.next().is_some_and(|index| !cut.contains(&index)));
         given
     }
 }
@@ -139,9 +219,8 @@ impl Refused {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::ValueInfo;
     use npukit_graph::op::{Relu, Unary, UnaryKind};
-    use npukit_graph::{Operator, ValueInfo};
-    use npukit_numeric::ElementType;
 
     use super::*;
 
@@ -190,7 +269,67 @@ mod tests {
     fn a_graph_refused_as_a_whole_says_nothing_of_its_nodes() {
         let graph = chain(&[true, false]);
         let problems = check(&graph);
-        assert!(causes(&graph, &problems, |_| Some(Vec::new())).is_empty());
+        let whole = Problem { node: "fabric".to_owned(), op: "fabric".to_owned(), ..problems[0].clone() };
+        assert!(causes(&graph, &problems, |_| Some(vec![whole.clone()])).is_empty());
         assert!(causes(&graph, &problems, |_| None).is_empty());
+    }
+
+    /// A machine whose host computes what stands at the model's end.
+    fn but_the_last(graph: &Graph) -> Vec<Problem> {
+        let mut problems = check(graph);
+        let is_last = |problem: &Problem| {
+            let node = graph.nodes.iter().find(|node| node.name == problem.node);
+            node.is_some_and(|node| node.outputs.iter().all(|&id| graph.is_output(id)))
+        };
+        problems.retain(|problem| !is_last(problem));
+        problems
+    }
+
+    #[test]
+    fn what_the_host_takes_at_the_end_is_refused_before_for_its_own_sake() {
+        // The first and the second Sin are refused, and the second not because of the first.
+        let graph = chain(&[true, true, false, true]);
+        let problems: Vec<Problem> =
+            but_the_last(&graph).into_iter().filter(|problem| problem.reason == "no Sin").collect();
+        let kinds = |problems: &[Problem]| {
+            let mut problems = problems.to_vec();
+            // As targets say what they cannot do node by node.
+            problems.iter_mut().for_each(|problem| problem.reason += &problem.node);
+            problems
+        };
+        let problems = kinds(&problems);
+        assert_eq!(problems.len(), 2);
+        let found = causes(&graph, &problems, |graph| Some(kinds(&but_the_last(graph))));
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn what_the_host_takes_at_the_beginning_is_refused_behind_for_its_own_sake() {
+        // A machine whose host computes what alone reads an input.
+        let but_the_first = |graph: &Graph| -> Vec<Problem> {
+            let is_hosts = |id: &ValueId| graph.inputs.contains(id) && !graph.is_output(*id);
+            let hosts = graph.nodes.iter().filter(|node| node.inputs.iter().all(is_hosts));
+            let hosts: BTreeSet<&str> = hosts.map(|node| node.name.as_str()).collect();
+            let others = check(graph).into_iter().filter(|problem| !hosts.contains(problem.node.as_str()));
+            others.map(|problem| Problem { reason: problem.reason + &problem.node, ..problem }).collect()
+        };
+        let graph = chain(&[false, true, true, true]);
+        let problems = but_the_first(&graph);
+        assert_eq!(problems.len(), 3);
+        let found = causes(&graph, &problems, |graph| Some(but_the_first(graph)));
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn kinds_are_asked_for_once() {
+        let graph = chain(&[true; 1000]);
+        let problems = check(&graph);
+        let asked = std::cell::Cell::new(0);
+        let counted = |graph: &Graph| {
+            asked.set(asked.get() + 1);
+            Some(check(graph))
+        };
+        assert!(causes(&graph, &problems, counted).is_empty());
+        assert_eq!(asked.get(), 0, "all say what the first says");
     }
 }

@@ -46,7 +46,7 @@ impl Builder<'_> {
     fn require_tensor(&self, value: ValueId) -> Result<(), Reject> {
         let value_info = &self.graph.value(value).info;
         if value_info.element != ElementType::F32 {
-            return Err(no_floats(&self.graph.value(value).name, value_info.element));
+            return Err(no_floats(value_info.element));
         }
         self.require_elements(value)?;
         self.require_size(value)
@@ -112,9 +112,9 @@ impl Builder<'_> {
 }
 
 /// A value that the array has no number format for.
-pub fn no_floats(name: &str, element: ElementType) -> Reject {
+pub fn no_floats(element: ElementType) -> Reject {
     Reject::new(
-        format!("`{name}` is not a tensor of floats but of {element:?}"),
+        format!("it is not of floats but of {element:?}"),
         "make it a float, or end the model before it and let the host do the rest",
     )
 }

@@ -99,7 +99,7 @@ fn other(
     let shape = builder.graph.shape(builder.graph.nodes[i].outputs[0]).to_vec();
     if let Some(tensor) = builder.graph.constant(value).cloned() {
         let name = builder.graph.value(value).name.clone();
-        let elements = tensor.as_f32().ok_or_else(|| no_floats(&name, tensor.element()))?;
+        let elements = tensor.as_f32().ok_or_else(|| no_floats(tensor.element()))?;
         if !reciprocal {
             return constant(builder, chain, &shape, name, (elements, tensor.shape())).map(Some);
         }

@@ -9,17 +9,18 @@ use crate::lower::layers::Reject;
 pub fn of(op: &Op) -> Reject {
     match op {
         Op::InstanceNormalization(_) | Op::GroupNormalization(_) | Op::LayerNormalization(_) => {
-            needs_lookup("reciprocal square root, which this needs of the variance of each input")
+            only_by_lookup("reciprocal square root, which this needs of the variance of each input")
         }
         Op::RmsNormalization(_) | Op::LpNormalization(_) => {
-            needs_lookup("reciprocal square root, which this needs of the squares of each input")
+            only_by_lookup("reciprocal square root, which this needs of the squares of each input")
         }
-        Op::Lrn(_) => needs_lookup("power of a fraction, which this divides by"),
+        Op::Lrn(_) => only_by_lookup("power of a fraction, which this divides by"),
         Op::Softmax(_) => needs_lookup("exponential, and what follows reads this Softmax"),
         Op::LogSoftmax(_) => needs_lookup("exponential and no logarithm"),
+        Op::Cast(_) => one_format(),
         _ => Reject::new(
             format!("{} has no form on the array for these operands", op.name()),
-            "move it to the end of the model, or replace it by operators the target has (see `npu check`)",
+            "end the model before it, or replace it by sums, products, maxima and moves of elements",
         ),
     }
 }
@@ -32,10 +33,22 @@ pub fn of_other_types(op: &Op) -> Option<Reject> {
             "the array finds the largest element, but not where it is",
             "end the model before it: the largest element of an output is the host's to find",
         )),
-        Op::Cast(_) | Op::Compare(_) | Op::Logic(_) => Some(Reject::new(
-            "the array has one number format for everything, and no truth values",
-            "compute with floats throughout, or end the model before it",
-        )),
+        Op::Cast(_) | Op::Compare(_) | Op::Logic(_) => Some(one_format()),
         _ => None,
     }
+}
+
+/// As [`needs_lookup`], for what the host has no step for.
+fn only_by_lookup(function: &str) -> Reject {
+    Reject::new(
+        format!("the SIMD unit adds, multiplies and compares; it has no {function}"),
+        "use an instance with the lookup extension (`lookup_tables` above 0; above 1 in FLOAT32), or end the model before it",
+    )
+}
+
+fn one_format() -> Reject {
+    Reject::new(
+        "the array has one number format for everything, and no truth values",
+        "compute with floats throughout, or end the model before it",
+    )
 }
