@@ -419,6 +419,13 @@ fn a_cause_is_said_once() {
     let [split, shuffle] = &problems(&shuffled)[..] else { panic!("{:?}", problems(&shuffled)) };
     assert!(split.starts_with("split (Reshape): it regroups pixels and channels"), "{split}");
     assert!(shuffle.starts_with("shuffle (Transpose): axes [0, 1, 2, 4, 3]"), "{shuffle}");
+
+    // Several images are refused at the input, and not by every layer once more.
+    let images = graph(&[2, 8, 8, 16], |g, x| {
+        let layer = |g: &mut Graph, x, i| conv(g, x, &format!("c{i}"), [3, 3, 16, 16], plain([1, 1], [1; 4]));
+        vec![(0..20).fold(x, |x, i| layer(g, x, i))]
+    });
+    assert_eq!(problems(&images), ["x (input): it works on 2 images at once"]);
 }
 
 /// Reasons are the same sentence for nodes of one kind, and true: a product of two activations has no weights to export.
