@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn weights_that_harm_are_told_with_their_names() {
-        assert_eq!(told([1.0, -0.5, 0.25, 127.0]), [String::new(); 0]);
+        assert!(told([1.0, -0.5, 0.25, 127.0]).is_empty());
         let [one] = &told([1.0, f32::NAN, f32::INFINITY, 0.5])[..] else { panic!("one sentence") };
         assert!(one.contains("2 of 4 in `w` of node `first`") && one.contains("NaN"), "{one}");
         let [one] = &told([1.0, -200.0, 300.0, 0.5])[..] else { panic!("one sentence") };
