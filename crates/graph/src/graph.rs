@@ -124,14 +124,6 @@ impl Graph {
         self.nodes.iter().position(|node| node.name == name).map(|index| NodeId(index as u32))
     }
 
-    /// A name for a value that no value has yet: `base`, or `base` with a number.
-    pub fn fresh_name(&self, base: &str) -> String {
-        let taken: HashSet<&str> = self.values.iter().map(|value| value.name.as_str()).collect();
-        let numbered = (2u32..).map(|number| format!("{base}_{number}"));
-        let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        names.find(|name| !taken.contains(name.as_str())).unwrap_or_default()
-    }
-
     /// Checks that all references exist, names are unique, each value has one producer, each node
     /// follows its producers, and all shapes and types are those the operators infer.
     ///
@@ -273,6 +265,9 @@ impl Graph {
 
     /// Keeps the values marked `live`, renumbering them. All values referred to are live.
     fn keep_values(&mut self, live: &[bool]) {
+        if live.iter().all(|live| *live) {
+            return;
+        }
         let mut numbers: HashMap<ValueId, ValueId> = HashMap::new();
         for (index, _) in live.iter().enumerate().filter(|(_, live)| **live) {
             let number = ValueId(numbers.len() as u32);
@@ -280,6 +275,7 @@ impl Graph {
         }
         let mut marks = live.iter();
         self.values.retain(|_| marks.next().copied().unwrap_or(true));
+        self.forget_names();
         let in_nodes = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
         for id in in_nodes.chain(&mut self.inputs).chain(&mut self.outputs) {
             *id = numbers.get(id).copied().unwrap_or(*id);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use npukit_numeric::{ElementType, Tensor};
 
+use crate::names::Names;
 use crate::op::{Op, OpError, Operator};
 use crate::stated::Stated;
 
@@ -64,6 +65,8 @@ pub struct Graph {
     pub outputs: Vec<ValueId>,
     /// How the model itself holds values as integers, where it says so.
     pub scales: BTreeMap<ValueId, Stated>,
+    /// Names that values have, for [`Graph::fresh_name`].
+    pub names: Names,
 }
 
 impl Graph {

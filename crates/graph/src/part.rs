@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Graph, ValueId};
+use crate::names::Names;
 
 impl Graph {
     /// The part of the graph that computes `results` from values in `known`, as a graph of its own.
@@ -35,6 +36,7 @@ impl Graph {
             inputs: inputs.into_iter().collect(),
             outputs: results.to_vec(),
             scales: self.scales.clone(),
+            names: Names::default(),
         }
     }
 }

@@ -27,6 +27,8 @@ mod forms;
 mod gemma3n;
 #[path = "main/gemma3n_parts.rs"]
 mod gemma3n_parts;
+#[path = "main/growth.rs"]
+mod growth;
 #[path = "main/lifting.rs"]
 mod lifting;
 #[path = "main/losses.rs"]

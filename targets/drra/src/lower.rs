@@ -33,7 +33,8 @@ use npukit_graph::{Graph, Node, Operator, ValueId, pass};
 use npukit_numeric::ElementType;
 use npukit_target::Problem;
 
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, ROW_WORDS};
+use calls::TooLong;
 use column::columns;
 pub use driver::{Ran, Runner};
 pub use executable::{Executable, ExecuteError, Ready};
@@ -94,7 +95,9 @@ pub fn lower(
     lowering.plan.inputs = graph.inputs.iter().map(|id| id.0 as usize).collect();
     lowering.plan.outputs = graph.outputs.iter().map(|id| id.0 as usize).collect();
     for node in &graph.nodes {
-        if let Err(Reject { reason, hint }) = ops::lower(&mut lowering, node) {
+        let steps = lowering.plan.steps.len();
+        let lowered = ops::lower(&mut lowering, node);
+        if let Err(Reject { reason, hint }) = lowered.and_then(|()| lowering.fits(fabric, steps)) {
             let (node, op) = (node.name.clone(), node.op.name().to_owned());
             lowering.problems.push(Problem { node, op, reason, hint });
         }
@@ -129,6 +132,21 @@ impl Lowering<'_> {
     fn push_as(&mut self, node: &Node, op: &str, result: usize, tasks: Vec<Task>) {
         let (name, op) = (node.name.clone(), op.to_owned());
         self.plan.steps.push(Step { name, op, result, tasks, saturates: false });
+    }
+
+    /// Whether every result of the steps from `first` on can be computed from what the input buffer holds.
+    fn fits(&self, fabric: &Fabric, first: usize) -> Result<(), Reject> {
+        let mut tasks = self.plan.steps.iter().skip(first).flat_map(|step| &step.tasks);
+        let Some(TooLong { words, operands, rows, depth }) = tasks.find_map(|task| task.too_long(fabric))
+        else {
+            return Ok(());
+        };
+        let of = if operands > 1 { "pairs of words" } else { "words" };
+        let most = depth / operands * ROW_WORDS;
+        Err(Reject::new(
+            format!("a result of {words} {of} takes {rows} rows of the input buffer, which has {depth}"),
+            format!("sum at most about {most} at a time, and then the sums"),
+        ))
     }
 
     /// Results of the last step at the ends of the range are wanted.

@@ -34,6 +34,8 @@ mod tile;
 pub mod view;
 mod windows;
 
+use std::collections::HashSet;
+
 use npukit_graph::Graph;
 
 pub use cost::Minimise;
@@ -105,7 +107,8 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let (strategy, scheduled) =
         schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
     let saturated_constants = model.objects.saturated_constants();
-    let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
+    let names: HashSet<&str> = graph.values.iter().map(|value| value.name.as_str()).collect();
+    let results = model.layers.iter().map(|layer| saved_values(layer, &model, &names)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
     Ok(Compiled { program, strategy, saturated_constants, results })
@@ -120,13 +123,13 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
-/// The values of `graph` that `layer` saves whole: their objects bear their names.
-fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
+/// The values of a graph, of which `names` are all, that `layer` saves whole: their objects bear their names.
+fn saved_values(layer: &hir::Layer, model: &hir::Model, names: &HashSet<&str>) -> Vec<String> {
     let saved = layer.steps.iter().filter_map(|step| match step {
         hir::Step::Save { object, .. } | hir::Step::Keep { object } => Some(&model.objects.get(*object).name),
         _ => None,
     });
-    saved.filter(|name| graph.find_value(name).is_some()).cloned().collect()
+    saved.filter(|name| names.contains(name.as_str())).cloned().collect()
 }
 
 /// The nodes that stand in the way of compiling `graph`; empty when none does.

@@ -2,7 +2,7 @@
 //! one sum.
 
 use super::affine::Affine;
-use super::edit::{add_floats, bypass_with, has_single_use, insert_nodes, make_node};
+use super::edit::{Bypasses, add_floats, has_single_use, make_node};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Binary, BinaryKind, Op};
@@ -15,65 +15,78 @@ pub(super) const PASS: Pass = Pass {
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let links = (graph.producers(), graph.consumers());
-    let mut changed = false;
-    // From the last on, so that nodes put in do not move those still to be looked at.
-    let mut end = graph.nodes.len();
-    while let Some(index) = end.checked_sub(1) {
-        end = index;
-        let Some(chain) = chain(graph, &links, index) else { continue };
+    let (mut bypasses, mut inserted) = (Bypasses::new(graph), Vec::new());
+    let (mut dead, mut changed) = (vec![false; graph.nodes.len()], false);
+    for index in (0..graph.nodes.len()).rev() {
+        let Some(chain) = (!dead[index]).then(|| chain(graph, &links, index)).flatten() else { continue };
         let merged = usize::from(!chain.affine.only_adds()) + usize::from(!chain.affine.only_multiplies());
-        if merged == 0 {
-            changed |= bypass_with(graph, index, chain.affine.operand);
-        } else if merged < chain.length {
-            replace(graph, index, &chain.affine)?;
+        let done = if merged == 0 {
+            bypasses.take_out(graph, index, chain.affine.operand)
+        } else if merged <= chain.before.len() {
+            inserted.extend(replace(graph, index, &chain.affine)?.map(|product| (index, product)));
+            true
+        } else {
+            false
+        };
+        if done {
+            // Nothing else uses them: none is looked at again.
+            chain.before.iter().for_each(|&NodeId(node)| dead[node as usize] = true);
             changed = true;
         }
     }
+    bypasses.apply(graph, inserted);
     Ok(changed)
 }
 
 /// Nodes that follow each other.
 struct Chain {
-    length: usize,
+    /// Those before the last, each the only user of the one before it.
+    before: Vec<NodeId>,
     /// What they do together.
     affine: Affine,
 }
 
-/// The longest chain of arithmetic that ends with the node at `index`. Batch normalisation is left to
-/// targets, which may have it.
+/// The longest chain of arithmetic with finite factors that ends with the node at `index`. Batch normalisation is
+/// left to targets, which may have it.
 fn chain(
     graph: &Graph,
     (producers, consumers): &(Vec<Option<NodeId>>, Vec<Vec<NodeId>>),
     index: usize,
 ) -> Option<Chain> {
     let arithmetic = |node: &Node| Affine::of(graph, node).filter(|_| matches!(node.op, Op::Binary(_)));
-    let mut chain = Chain { length: 1, affine: arithmetic(&graph.nodes[index])? };
+    let mut chain = Chain { before: Vec::new(), affine: arithmetic(&graph.nodes[index])? };
     while has_single_use(graph, consumers, chain.affine.operand)
         && let Some(producer) = producers[chain.affine.operand.0 as usize]
-        && let Some(before) = arithmetic(graph.node(producer))
+        && let Some(affine) = arithmetic(graph.node(producer)).map(|before| before.then(&chain.affine))
+        && is_finite(&affine)
     {
-        chain = Chain { length: chain.length + 1, affine: before.then(&chain.affine) };
+        chain.before.push(producer);
+        chain.affine = affine;
     }
-    let finite = chain.affine.factors.iter().flatten().all(|&factor| (factor as f32).is_finite());
-    finite.then_some(chain)
+    is_finite(&chain.affine).then_some(chain)
 }
 
-/// Lets the node at `index` do what the chain does. Those before it are left for dead.
-fn replace(graph: &mut Graph, index: usize, affine: &Affine) -> Result<(), PassError> {
+fn is_finite(affine: &Affine) -> bool {
+    affine.factors.iter().flatten().all(|&factor| (factor as f32).is_finite())
+}
+
+/// Lets the node at `index` do what the chain does; gives a node to be placed before it, if there is one. Those
+/// before it are left for dead.
+fn replace(graph: &mut Graph, index: usize, affine: &Affine) -> Result<Option<Node>, PassError> {
     if affine.only_adds() {
-        return add(graph, index, affine.operand, affine);
+        add(graph, index, affine.operand, affine)?;
+        return Ok(None);
     }
     let name = graph.nodes[index].name.clone();
     let factors = column(graph, &format!("{name}_factor"), affine, 0)?;
     let (op, inputs) = (Binary { kind: BinaryKind::Mul }.into(), vec![affine.operand, factors]);
     if affine.only_multiplies() {
         (graph.nodes[index].op, graph.nodes[index].inputs) = (op, inputs);
-        return Ok(());
+        return Ok(None);
     }
     let product = make_node(graph, &format!("{name}_scaled"), op, inputs)?;
     add(graph, index, product.outputs[0], affine)?;
-    insert_nodes(graph, vec![(index, product)]);
-    Ok(())
+    Ok(Some(product))
 }
 
 /// Makes the node at `index` the sum of `operand` and the addends.

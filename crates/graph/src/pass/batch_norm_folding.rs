@@ -1,7 +1,7 @@
 //! Batch normalisation, whole or as the arithmetic it consists of, into the weights before it.
 
 use super::affine::Affine;
-use super::edit::{add_floats, floats, has_single_use};
+use super::edit::{add_floats, constant, floats, has_single_use, rearrange};
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Binary, BinaryKind, Gemm, Op};
@@ -13,63 +13,102 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    let mut links = Links {
+        producers: graph.producers(),
+        consumers: graph.consumers(),
+        values: graph.values.len(),
+        gone: vec![false; graph.nodes.len()],
+    };
     let mut changed = false;
-    let mut index = 0;
-    let mut links = (graph.producers(), graph.consumers());
-    while index < graph.nodes.len() {
-        match foldable(graph, &links, index) {
-            Some((producer, affine)) => {
-                fold(graph, index, producer, &affine)?;
-                links = (graph.producers(), graph.consumers());
-                changed = true;
-            }
-            None => index += 1,
+    for index in 0..graph.nodes.len() {
+        if let Some((producer, affine)) = foldable(graph, &links, index) {
+            links.fold(graph, index, producer, &affine)?;
+            changed = true;
         }
     }
+    rearrange(graph, Vec::new(), &links.gone);
     Ok(changed)
 }
 
+/// Who makes and who uses a value while nodes are folded, one after the other; nodes keep their places meanwhile.
+struct Links {
+    producers: Vec<Option<NodeId>>,
+    consumers: Vec<Vec<NodeId>>,
+    /// Values that were there before; those made since are used once.
+    values: usize,
+    /// Nodes that were folded.
+    gone: Vec<bool>,
+}
+
 /// The producer that the node at `index` can be folded into, and its factors and addends.
-fn foldable(
-    graph: &Graph,
-    (producers, consumers): &(Vec<Option<NodeId>>, Vec<Vec<NodeId>>),
-    index: usize,
-) -> Option<(NodeId, Affine)> {
+fn foldable(graph: &Graph, links: &Links, index: usize) -> Option<(NodeId, Affine)> {
     let affine = Affine::of(graph, &graph.nodes[index])?;
-    let producer = producers[affine.operand.0 as usize]?;
+    let producer = links.producers[affine.operand.0 as usize]?;
     // A MatMul has no addend: an addition stays behind it.
     let stays = matches!(graph.node(producer).op, Op::MatMul(_)) && affine.only_adds();
-    let takes = has_single_use(graph, consumers, affine.operand) && takes_factors(graph, producer);
+    let takes = has_single_use(graph, &links.consumers, affine.operand) && takes_factors(graph, producer);
     (takes && !stays).then_some((producer, affine))
 }
 
-/// Folds the factors and addends of the node at `index` into its producer.
-fn fold(graph: &mut Graph, index: usize, producer: NodeId, affine: &Affine) -> Result<(), PassError> {
-    let Affine { operand, factors } = affine;
-    let is_matmul = matches!(graph.node(producer).op, Op::MatMul(_));
-    scale_weights(graph, producer, factors)?;
-    if is_matmul && affine.only_multiplies() {
-        graph.nodes[producer.0 as usize].outputs = graph.nodes.remove(index).outputs;
-        return Ok(());
+impl Links {
+    /// Folds the factors and addends of the node at `index` into its producer.
+    fn fold(&mut self, graph: &mut Graph, index: usize, producer: NodeId, affine: &Affine) -> Result<(), PassError> {
+        let Affine { operand, factors } = affine;
+        let is_matmul = matches!(graph.node(producer).op, Op::MatMul(_));
+        self.scale_weights(graph, producer, factors)?;
+        if is_matmul && !affine.only_multiplies() {
+            let offsets = offsets(None, factors);
+            let name = graph.nodes[index].name.clone();
+            let offsets = add_floats(graph, &format!("{name}_offset"), vec![factors.len()], offsets)?;
+            let node = &mut graph.nodes[index];
+            (node.op, node.inputs) = (Binary { kind: BinaryKind::Add }.into(), vec![*operand, offsets]);
+            return Ok(());
+        }
+        if !is_matmul {
+            self.add_offsets(graph, producer, factors)?;
+        }
+        self.gone[index] = true;
+        let outputs = graph.nodes[index].outputs.clone();
+        outputs.iter().for_each(|output| self.producers[output.0 as usize] = Some(producer));
+        graph.nodes[producer.0 as usize].outputs = outputs;
+        Ok(())
     }
-    if is_matmul {
-        let offsets = offsets(None, factors);
-        let name = graph.nodes[index].name.clone();
-        let offsets = add_floats(graph, &format!("{name}_offset"), vec![factors.len()], offsets)?;
-        let node = &mut graph.nodes[index];
-        (node.op, node.inputs) = (Binary { kind: BinaryKind::Add }.into(), vec![*operand, offsets]);
-        return Ok(());
+
+    /// Multiplies the weights by the factors of their channels.
+    fn scale_weights(&self, graph: &mut Graph, producer: NodeId, factors: &[[f64; 2]]) -> Result<(), PassError> {
+        let weights = graph.node(producer).inputs[1];
+        let Some(values) = floats(graph, weights) else { return Ok(()) };
+        let scale = |(weight, [factor, _]): (&f32, &[f64; 2])| (f64::from(*weight) * factor) as f32;
+        let scaled = values.iter().zip(factors.iter().cycle()).map(scale).collect();
+        self.replace(graph, producer, 1, scaled)
     }
-    let bias = graph.node(producer).inputs.get(2).copied();
-    let base = bias.map_or(format!("{}_bias", graph.node(producer).name), |id| graph.value(id).name.clone());
-    let offsets = offsets(bias.and_then(|id| floats(graph, id)), factors);
-    let offsets = add_floats(graph, &base, vec![factors.len()], offsets)?;
-    let outputs = graph.nodes.remove(index).outputs;
-    let node = &mut graph.nodes[producer.0 as usize];
-    node.outputs = outputs;
-    node.inputs.truncate(2);
-    node.inputs.push(offsets);
-    Ok(())
+
+    /// Normalises the addend and adds the rest to it.
+    fn add_offsets(&self, graph: &mut Graph, producer: NodeId, factors: &[[f64; 2]]) -> Result<(), PassError> {
+        let bias = graph.node(producer).inputs.get(2).copied();
+        let offsets = offsets(bias.and_then(|id| floats(graph, id)), factors);
+        if bias.is_some() {
+            return self.replace(graph, producer, 2, offsets);
+        }
+        let base = format!("{}_bias", graph.node(producer).name);
+        let offsets = add_floats(graph, &base, vec![factors.len()], offsets)?;
+        graph.nodes[producer.0 as usize].inputs.push(offsets);
+        Ok(())
+    }
+
+    /// Gives a node another constant in the place of one. One that was made here is its own, and goes at once: a
+    /// node takes in many others in memory for one.
+    fn replace(&self, graph: &mut Graph, node: NodeId, place: usize, data: Vec<f32>) -> Result<(), PassError> {
+        let old = graph.node(node).inputs[place];
+        let (shape, base) = (graph.shape(old).to_vec(), graph.value(old).name.clone());
+        if old.0 as usize >= self.values {
+            graph.values[old.0 as usize].constant = Some(constant(&base, shape, data)?.into());
+            return Ok(());
+        }
+        let new = add_floats(graph, &base, shape, data)?;
+        graph.nodes[node.0 as usize].inputs[place] = new;
+        Ok(())
+    }
 }
 
 /// Whether the node has constant weights whose last axis is the channel.
@@ -94,18 +133,6 @@ fn takes_factors(graph: &Graph, node: NodeId) -> bool {
 fn columns<'a>(graph: &'a Graph, node: &Node) -> &'a [usize] {
     let shape = graph.shape(node.outputs[0]);
     &shape[shape.len() - 1..]
-}
-
-/// Multiplies the weights by the factors of their channels.
-fn scale_weights(graph: &mut Graph, producer: NodeId, factors: &[[f64; 2]]) -> Result<(), PassError> {
-    let weights = graph.node(producer).inputs[1];
-    let Some(values) = floats(graph, weights) else { return Ok(()) };
-    let scale = |(weight, [factor, _]): (&f32, &[f64; 2])| (f64::from(*weight) * factor) as f32;
-    let scaled = values.iter().zip(factors.iter().cycle()).map(scale).collect();
-    let (shape, base) = (graph.shape(weights).to_vec(), graph.value(weights).name.clone());
-    let scaled = add_floats(graph, &base, shape, scaled)?;
-    graph.nodes[producer.0 as usize].inputs[1] = scaled;
-    Ok(())
 }
 
 /// The addends after normalisation of those before.

@@ -1,5 +1,6 @@
 //! Small edits that passes share.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use npukit_numeric::{Tensor, TensorData};
@@ -21,14 +22,19 @@ pub(super) fn add_floats(
     shape: Vec<usize>,
     data: Vec<f32>,
 ) -> Result<ValueId, PassError> {
+    let tensor = constant(base, shape, data)?;
+    let name = graph.fresh_name(base);
+    Ok(graph.add_constant(name, tensor))
+}
+
+/// A tensor of floats. `data` has the elements of `shape`.
+pub(super) fn constant(base: &str, shape: Vec<usize>, data: Vec<f32>) -> Result<Tensor, PassError> {
     let found = data.len();
-    let tensor = Tensor::new(shape.clone(), TensorData::F32(data)).map_err(|_| {
+    Tensor::new(shape.clone(), TensorData::F32(data)).map_err(|_| {
         let expected = shape.iter().product();
         let error = OpError::Size { op: "constant", what: "number of elements", expected, found };
         PassError::Op { node: base.to_owned(), error }
-    })?;
-    let name = graph.fresh_name(base);
-    Ok(graph.add_constant(name, tensor))
+    })
 }
 
 /// A node whose only result is a new value called `base` or alike, to be placed by the caller.
@@ -60,35 +66,79 @@ pub(super) fn has_single_use(graph: &Graph, consumers: &[Vec<NodeId>], id: Value
     consumers[id.0 as usize].len() == 1 && !graph.is_output(id)
 }
 
-/// Takes out the node at `index`, whose only result equals its first operand. Says whether it
-/// could: an output of the graph that equals an input or another output stays a value of its own.
-pub(super) fn bypass(graph: &mut Graph, index: usize) -> bool {
-    let from = graph.nodes[index].inputs.first().copied();
-    from.is_some_and(|from| bypass_with(graph, index, from))
+/// Nodes to be taken out, whose only result equals another value. Decided from the last node on, done by
+/// [`Bypasses::apply`] all at once: until then nodes keep their places and their operands.
+pub(super) struct Bypasses {
+    /// What stands for each value; itself, where nothing does.
+    stands: Vec<ValueId>,
+    producers: Vec<Option<NodeId>>,
+    outputs: HashSet<ValueId>,
+    gone: Vec<bool>,
 }
 
-/// As [`bypass`], for a node whose only result equals `from`.
-pub(super) fn bypass_with(graph: &mut Graph, index: usize, from: ValueId) -> bool {
-    let Some(&to) = graph.nodes[index].outputs.first() else { return false };
-    if !graph.is_output(to) {
-        graph.nodes.remove(index);
-        graph.replace_uses(to, from);
-        return true;
+impl Bypasses {
+    pub(super) fn new(graph: &Graph) -> Self {
+        Self {
+            stands: (0..graph.values.len() as u32).map(ValueId).collect(),
+            producers: graph.producers(),
+            outputs: graph.outputs.iter().copied().collect(),
+            gone: vec![false; graph.nodes.len()],
+        }
     }
-    // The producer of the operand produces the output in its place.
-    let Some(producer) = graph.producers()[from.0 as usize] else { return false };
-    if graph.is_output(from) {
-        return false;
+
+    /// Takes out the node at `index`, whose only result equals `from`. Says whether it could: an output of the
+    /// graph that equals an input or another output stays a value of its own.
+    pub(super) fn take_out(&mut self, graph: &mut Graph, index: usize, from: ValueId) -> bool {
+        let Some(&to) = graph.nodes[index].outputs.first() else { return false };
+        let (from, to) = (self.standing(from), self.standing(to));
+        if !self.outputs.contains(&to) {
+            graph.state_alike(to, from);
+            self.stands[to.0 as usize] = from;
+        } else if self.outputs.contains(&from) || self.producers[from.0 as usize].is_none() {
+            return false;
+        } else {
+            // The producer of the operand produces the output in its place.
+            graph.state_alike(from, to);
+            self.stands[from.0 as usize] = to;
+        }
+        self.gone[index] = true;
+        true
     }
-    let outputs = &mut graph.nodes[producer.0 as usize].outputs;
-    outputs.iter_mut().filter(|output| **output == from).for_each(|output| *output = to);
-    graph.nodes.remove(index);
-    graph.replace_uses(from, to);
-    true
+
+    /// What stands for a value in the end. Values that are newer stand for themselves.
+    fn standing(&mut self, mut id: ValueId) -> ValueId {
+        while let Some(&next) = self.stands.get(id.0 as usize).filter(|next| **next != id) {
+            // Half the way for whoever comes next.
+            let further = self.stands[next.0 as usize];
+            self.stands[id.0 as usize] = further;
+            id = further;
+        }
+        id
+    }
+
+    /// Takes the nodes out and puts `new` ones in, as [`insert_nodes`] does. Says whether there were any to take out.
+    pub(super) fn apply(mut self, graph: &mut Graph, new: Vec<(usize, Node)>) -> bool {
+        rearrange(graph, new, &self.gone);
+        if !self.gone.contains(&true) {
+            return false;
+        }
+        for id in graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs)) {
+            *id = self.standing(*id);
+        }
+        true
+    }
 }
 
 /// Puts new nodes into the graph: a pair `(i, node)` places `node` before the node now at `i`.
-pub(super) fn insert_nodes(graph: &mut Graph, mut new: Vec<(usize, Node)>) {
+pub(super) fn insert_nodes(graph: &mut Graph, new: Vec<(usize, Node)>) {
+    rearrange(graph, new, &[]);
+}
+
+/// The same, leaving out the nodes marked `gone`.
+pub(super) fn rearrange(graph: &mut Graph, mut new: Vec<(usize, Node)>, gone: &[bool]) {
+    if new.is_empty() && !gone.contains(&true) {
+        return;
+    }
     new.sort_by_key(|(position, _)| *position);
     let mut new = new.into_iter().peekable();
     let mut nodes = Vec::with_capacity(graph.nodes.len() + new.len());
@@ -96,7 +146,9 @@ pub(super) fn insert_nodes(graph: &mut Graph, mut new: Vec<(usize, Node)>) {
         while let Some((_, inserted)) = new.next_if(|(position, _)| *position <= index) {
             nodes.push(inserted);
         }
-        nodes.push(node);
+        if !gone.get(index).copied().unwrap_or(false) {
+            nodes.push(node);
+        }
     }
     nodes.extend(new.map(|(_, node)| node));
     graph.nodes = nodes;

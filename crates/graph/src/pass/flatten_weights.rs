@@ -16,23 +16,29 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
+    // What is absorbed changes the operand of a reshape, and constants: who uses its result stays.
+    let (producers, consumers) = (graph.producers(), graph.consumers());
     let mut changed = false;
     for reshape in graph.node_ids() {
-        changed |= absorb(graph, reshape)?;
+        changed |= absorb(graph, &producers, &consumers, reshape)?;
     }
     Ok(changed)
 }
 
 /// Removes the transposition before the node `reshape`, when there is one that can go.
-fn absorb(graph: &mut Graph, reshape: NodeId) -> Result<bool, PassError> {
+fn absorb(
+    graph: &mut Graph,
+    producers: &[Option<NodeId>],
+    consumers: &[Vec<NodeId>],
+    reshape: NodeId,
+) -> Result<bool, PassError> {
     if !matches!(graph.node(reshape).op, Op::Reshape(_)) {
         return Ok(false);
     }
-    let consumers = graph.consumers();
-    let Some(products) = products_behind(graph, &consumers, reshape) else { return Ok(false) };
     let node = graph.node(reshape);
-    let Some(producer) = graph.producers()[node.inputs[0].0 as usize] else { return Ok(false) };
+    let Some(producer) = producers[node.inputs[0].0 as usize] else { return Ok(false) };
     let Node { op: Op::Transpose(transpose), inputs, .. } = graph.node(producer) else { return Ok(false) };
+    let Some(products) = products_behind(graph, consumers, reshape) else { return Ok(false) };
     let (perm, operand) = (transpose.perm.clone(), inputs[0]);
     let shape = graph.shape(operand).to_vec();
     let Some(order) = row_order(&shape, &perm, graph.shape(node.outputs[0])) else { return Ok(false) };
@@ -103,7 +109,9 @@ fn find_products(
         if graph.is_output(rows) {
             return false;
         }
-        for &user in &consumers[rows.0 as usize] {
+        // A value made since they were listed: nobody knows who uses it.
+        let Some(users) = consumers.get(rows.0 as usize) else { return false };
+        for &user in users {
             let node = graph.node(user);
             if node.op.is_pointwise() {
                 left.push(node.outputs[0]);

@@ -1,8 +1,8 @@
 //! Removal of operators that change nothing.
 
-use super::edit::{bypass, is_identity};
+use super::edit::{Bypasses, is_identity};
 use super::{Pass, PassError};
-use crate::ir::{Graph, Node};
+use crate::ir::{Graph, Node, NodeId};
 use crate::op::{Coordinates, Op};
 
 pub(super) const PASS: Pass = Pass {
@@ -12,13 +12,15 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
-    let mut changed = merge_reshapes(graph);
+    let merged = merge_reshapes(graph);
+    let mut bypasses = Bypasses::new(graph);
     for index in (0..graph.nodes.len()).rev() {
         if is_unchanged(graph, &graph.nodes[index]) {
-            changed |= bypass(graph, index);
+            let operand = graph.nodes[index].inputs[0];
+            bypasses.take_out(graph, index, operand);
         }
     }
-    Ok(changed)
+    Ok(bypasses.apply(graph, Vec::new()) || merged)
 }
 
 /// Whether the node's only result equals its first operand.
@@ -48,17 +50,23 @@ fn keeps_indices(coordinates: Coordinates) -> bool {
     !matches!(coordinates, Coordinates::TfHalfPixelForNn | Coordinates::TfCropAndResize(_))
 }
 
-/// A reshape of a reshape takes the first one's operand.
+/// Reshapes of reshapes take the first one's operand.
 fn merge_reshapes(graph: &mut Graph) -> bool {
     let producers = graph.producers();
     let mut changed = false;
     for index in 0..graph.nodes.len() {
-        let Node { op: Op::Reshape(_), inputs, .. } = &graph.nodes[index] else { continue };
-        let Some(producer) = inputs.first().and_then(|input| producers[input.0 as usize]) else { continue };
-        if let Node { op: Op::Reshape(_), inputs, .. } = graph.node(producer) {
-            graph.nodes[index].inputs = inputs.clone();
-            changed = true;
-        }
+        changed |= merge_reshape(graph, &producers, index);
     }
     changed
+}
+
+/// A reshape of a reshape takes the first one's operand. Values made since `producers` were listed have none.
+pub(super) fn merge_reshape(graph: &mut Graph, producers: &[Option<NodeId>], index: usize) -> bool {
+    let Node { op: Op::Reshape(_), inputs, .. } = &graph.nodes[index] else { return false };
+    let producer = inputs.first().and_then(|input| *producers.get(input.0 as usize)?);
+    let Some(Node { op: Op::Reshape(_), inputs, .. }) = producer.map(|producer| graph.node(producer)) else {
+        return false;
+    };
+    graph.nodes[index].inputs = inputs.clone();
+    true
 }

@@ -13,6 +13,9 @@ const TOLERANCE: f64 = 5e-7;
 /// Most factors of a product that are looked at beside one.
 const MOST_FACTORS: usize = 6;
 
+/// Most values that are looked at to find them, numbers and products with them: exporters write fewer.
+const MOST_VALUES: usize = 32;
+
 /// Whether a constant is the one looked for.
 pub(super) fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= TOLERANCE * expected.abs()
@@ -68,9 +71,10 @@ impl Pattern<'_> {
     /// The value as a number times factors that are not products, or are `whole`, in ascending order.
     /// `None` when there are too many.
     pub(super) fn factors(&self, value: ValueId, whole: Option<ValueId>) -> Option<(f64, Vec<ValueId>)> {
-        let (mut number, mut factors, mut open) = (1.0, Vec::new(), vec![value]);
+        let (mut number, mut factors, mut open, mut values) = (1.0, Vec::new(), vec![value], 0);
         while let Some(value) = open.pop() {
-            if factors.len() + open.len() > MOST_FACTORS {
+            values += 1;
+            if factors.len() + open.len() > MOST_FACTORS || values > MOST_VALUES {
                 return None;
             }
             if let Some(scalar) = self.scalar(value) {

@@ -1,7 +1,7 @@
 //! Padding into the windows of the operator behind it.
 
 use super::{Pass, PassError};
-use crate::ir::{Graph, Node, ValueId};
+use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{AveragePool, Conv, ConvTranspose, MaxPool, Op, PadMode, Window};
 
 pub(super) const PASS: Pass = Pass {
@@ -17,7 +17,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         let Some(&operand) = graph.nodes[index].inputs.first() else { continue };
         let Some(producer) = producers[operand.0 as usize] else { continue };
         let Some(padding) = Padding::of(graph, graph.node(producer)) else { continue };
-        if let Some(op) = merged(graph, &graph.nodes[index], &padding) {
+        if let Some(op) = merged(graph, &producers, &graph.nodes[index], &padding) {
             graph.nodes[index].op = op;
             graph.nodes[index].inputs[0] = padding.operand;
             changed = true;
@@ -57,7 +57,7 @@ impl Padding {
 }
 
 /// The operator of `node` with the padding merged into it, when that is exact.
-fn merged(graph: &Graph, node: &Node, padding: &Padding) -> Option<Op> {
+fn merged(graph: &Graph, producers: &[Option<NodeId>], node: &Node, padding: &Padding) -> Option<Op> {
     match &node.op {
         // The other operands of a Conv are not images: only the first is padded.
         Op::Conv(conv) if padding.fill == 0.0 => {
@@ -72,7 +72,7 @@ fn merged(graph: &Graph, node: &Node, padding: &Padding) -> Option<Op> {
         }
         Op::MaxPool(pool) => {
             let window = widened(graph, node, &pool.window, padding)?;
-            fill_never_wins(graph, &window, padding).then(|| MaxPool { window }.into())
+            fill_never_wins(graph, producers, &window, padding).then(|| MaxPool { window }.into())
         }
         Op::AveragePool(pool) if padding.fill == 0.0 => {
             // Elements of the padding were counted; the pool's own pads must be counted as well.
@@ -94,18 +94,23 @@ fn widened(graph: &Graph, node: &Node, window: &Window, padding: &Padding) -> Op
 
 /// Whether the maximum never is the element of the padding: minus infinity is no larger than
 /// anything; 0 is no larger than an element that cannot be negative, if each window sees one.
-fn fill_never_wins(graph: &Graph, window: &Window, padding: &Padding) -> bool {
+fn fill_never_wins(
+    graph: &Graph,
+    producers: &[Option<NodeId>],
+    window: &Window,
+    padding: &Padding,
+) -> bool {
     if padding.fill == f32::NEG_INFINITY {
         return true;
     }
     padding.fill == 0.0
-        && is_never_negative(graph, padding.operand)
+        && is_never_negative(graph, producers, padding.operand)
         && window.always_on_image(padding.image(graph)).unwrap_or(false)
 }
 
 /// Whether the value is known to have no negative element.
-fn is_never_negative(graph: &Graph, value: ValueId) -> bool {
-    let Some(producer) = graph.producers()[value.0 as usize] else { return false };
+fn is_never_negative(graph: &Graph, producers: &[Option<NodeId>], value: ValueId) -> bool {
+    let Some(producer) = producers[value.0 as usize] else { return false };
     match &graph.node(producer).op {
         Op::Relu(_) => true,
         Op::Clip(clip) => clip.min >= 0.0 && clip.max >= 0.0,

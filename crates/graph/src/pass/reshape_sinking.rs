@@ -3,7 +3,8 @@
 //! One-dimensional convolutions are images of one row between such reshapes: behind the operators
 //! that follow, they meet the reshape of the next convolution and go.
 
-use super::edit::make_node;
+use super::edit::{insert_nodes, make_node};
+use super::identities::merge_reshape;
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Op, Operator, Reshape};
@@ -19,14 +20,17 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         return Ok(false);
     }
     let (producers, consumers) = (graph.producers(), graph.consumers());
+    let mut new = Vec::new();
     for index in 0..graph.nodes.len() {
+        // A reshape that went behind the node before may have met the next one.
+        merge_reshape(graph, &producers, index);
         if let Some(inputs) = operands_before(graph, &producers, &consumers, index) {
-            sink(graph, index, inputs)?;
-            // The numbers of nodes changed: the next run goes on.
-            return Ok(true);
+            new.push((index, sink(graph, index, inputs)?));
         }
     }
-    Ok(false)
+    let changed = !new.is_empty();
+    insert_nodes(graph, new);
+    Ok(changed)
 }
 
 /// The operands of the node at `index` with the reshapes before them left out, when they can be.
@@ -75,14 +79,14 @@ fn is_last_axis(shape: &[usize], from: &[usize], to: &[usize]) -> bool {
     }
 }
 
-/// Lets the node at `index` take `inputs`, and reshapes its result instead.
-fn sink(graph: &mut Graph, index: usize, inputs: Vec<ValueId>) -> Result<(), PassError> {
+/// Makes the node at `index` a reshape of what it did with `inputs`; gives the node that does this, to be placed
+/// before it.
+fn sink(graph: &mut Graph, index: usize, inputs: Vec<ValueId>) -> Result<Node, PassError> {
     let node = graph.nodes[index].clone();
     let shape = graph.shape(node.outputs[0]).to_vec();
     let new = make_node(graph, &node.name, node.op, inputs)?;
     let reshaped =
         Node { name: node.name, op: Reshape { shape }.into(), inputs: new.outputs.clone(), outputs: node.outputs };
     graph.nodes[index] = reshaped;
-    graph.nodes.insert(index, new);
-    Ok(())
+    Ok(new)
 }

@@ -16,14 +16,14 @@ pub(super) const PASS: Pass = Pass {
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let (producers, consumers) = (graph.producers(), graph.consumers());
+    let mut changed = false;
     for index in 0..graph.nodes.len() {
         if let Some((softmax, op)) = softmax_before(graph, &producers, &consumers, index) {
             swap(graph, softmax, index, op)?;
-            // The graph changed: the next run goes on.
-            return Ok(true);
+            changed = true;
         }
     }
-    Ok(false)
+    Ok(changed)
 }
 
 /// The node of a Softmax that only the Reshape at `index` reads, and what it is behind that.
@@ -35,7 +35,8 @@ fn softmax_before(
 ) -> Option<(usize, Op)> {
     let Node { op: Op::Reshape(reshape), inputs, .. } = &graph.nodes[index] else { return None };
     let between = *inputs.first()?;
-    let softmax = producers[between.0 as usize]?;
+    // What this run put in has none: the next run goes on there.
+    let softmax = (*producers.get(between.0 as usize)?)?;
     if consumers[between.0 as usize].len() != 1 || graph.is_output(between) {
         return None;
     }

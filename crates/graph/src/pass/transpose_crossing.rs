@@ -22,15 +22,13 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
         return Ok(false);
     }
     let (producers, consumers) = (graph.producers(), graph.consumers());
+    let mut changed = false;
     for second in graph.node_ids() {
-        if let Some(chain) = Chain::ending_at(graph, &producers, &consumers, second)
-            && (chain.cross_split(graph)? || chain.cross_join(graph)?)
-        {
-            // The numbers of nodes changed: the next run goes on.
-            return Ok(true);
+        if let Some(chain) = Chain::ending_at(graph, &producers, &consumers, second) {
+            changed |= chain.cross_split(graph)? || chain.cross_join(graph)?;
         }
     }
-    Ok(false)
+    Ok(changed)
 }
 
 /// A transposition, a reshape and a transposition, each the only user of the one before. None is
@@ -54,7 +52,8 @@ impl Chain {
     ) -> Option<Self> {
         let before = |node: NodeId| {
             let operand = *graph.node(node).inputs.first()?;
-            let producer = producers[operand.0 as usize]?;
+            // What this run put in has none: the next run goes on there.
+            let producer = (*producers.get(operand.0 as usize)?)?;
             has_single_use(graph, consumers, operand).then_some(producer)
         };
         let Op::Transpose(last) = &graph.node(second).op else { return None };

@@ -10,7 +10,7 @@ mod rewrite;
 
 use std::collections::BTreeMap;
 
-use super::edit::{compose, inverse, is_identity, keeps_order};
+use super::edit::{compose, insert_nodes, inverse, is_identity, keeps_order};
 use super::flatten_weights::is_absorbed;
 use super::{Pass, PassError, reduce_crossing};
 use crate::ir::{Graph, Node, NodeId, ValueId};
@@ -24,14 +24,22 @@ pub(super) const PASS: Pass = Pass {
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let survey = Survey::new(graph);
+    let mut reordered = vec![false; graph.values.len()];
+    let mut new = Vec::new();
     for region in survey.regions(graph) {
+        // What a region behind it now takes from this one is not in the survey: the next run goes on there.
+        let leads_to = |&value: &ValueId| survey.transposed(graph, value).any(|to| reordered[to.0 as usize]);
+        if region.values.iter().any(leads_to) {
+            continue;
+        }
         if let Some(perm) = survey.best_order(graph, &region) {
-            // The change moves nodes: what was surveyed no longer holds, the next run goes on.
-            rewrite::reorder(graph, &survey, &region, &perm)?;
-            return Ok(true);
+            new.extend(rewrite::reorder(graph, &survey, &region, &perm)?);
+            region.values.iter().for_each(|value| reordered[value.0 as usize] = true);
         }
     }
-    Ok(false)
+    let changed = reordered.contains(&true);
+    insert_nodes(graph, new);
+    Ok(changed)
 }
 
 /// What is known of the graph before anything is changed.
@@ -123,6 +131,11 @@ impl Survey {
             Op::Transpose(transpose) => Some((user, transpose.perm.as_slice())),
             _ => None,
         })
+    }
+
+    /// The transpositions of the value. A region that was reordered leaves them their results.
+    fn transposed<'a>(&'a self, graph: &'a Graph, value: ValueId) -> impl Iterator<Item = ValueId> + 'a {
+        self.transposes(graph, value).map(|(node, _)| graph.node(node).outputs[0])
     }
 
     /// The nodes other than transpositions that use the value and fix the order of its axes.

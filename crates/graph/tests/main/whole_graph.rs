@@ -40,7 +40,7 @@ fn counts_products_that_fall_on_the_image() {
 
 #[test]
 fn finds_by_name_and_by_use() {
-    let graph = image();
+    let mut graph = image();
     let y = graph.find_value("y").unwrap();
     assert_eq!(graph.producers()[y.0 as usize], graph.find_node("conv"));
     assert_eq!(graph.consumers()[y.0 as usize], [graph.find_node("relu").unwrap()]);

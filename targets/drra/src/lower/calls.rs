@@ -66,6 +66,39 @@ impl Task {
             Self::Move { .. } | Self::Fill(_) => Vec::new(),
         }
     }
+
+    /// Rows of the input buffer that a single result takes, when those are more than there are.
+    pub fn too_long(&self, fabric: &Fabric) -> Option<TooLong> {
+        let Self::Vectors { work, operands, .. } = self else { return None };
+        let (words, rows) = (operands.first()?.length(), one_result(*work, operands, fabric)?);
+        let operands = operands.len();
+        (rows > fabric.input_depth).then_some(TooLong { words, operands, rows, depth: fabric.input_depth })
+    }
+}
+
+/// A result of more words than the input buffer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// Words of each operand.
+    pub words: usize,
+    /// Operands that stream.
+    pub operands: usize,
+    /// Rows that they take.
+    pub rows: usize,
+    /// Rows there are.
+    pub depth: usize,
+}
+
+/// Rows that the operands of a single result take.
+fn one_result(work: Work, operands: &[Gather], fabric: &Fabric) -> Option<usize> {
+    let words = operands.first()?.length();
+    let stream = Stream { work, operands: streams(operands), words, period: words, spare: 0 };
+    Some(stream.rows(fabric.options.revision) * operands.len())
+}
+
+/// What streams when these are the operands.
+const fn streams(operands: &[Gather]) -> Operands {
+    if operands.len() > 1 { Operands::Pair } else { Operands::One }
 }
 
 /// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other; few
@@ -108,7 +141,10 @@ fn vector_calls(work: Work, operands: &[Gather], fabric: &Fabric, columns: usize
     let Some(first) = operands.first() else { return Vec::new() };
     let (count, length, revision) = (first.count(), first.length(), fabric.options.revision);
     let spare = |size: usize| usize::from(size > 1 && is_reset_alone(length, work, revision));
-    let kind = if operands.len() > 1 { Operands::Pair } else { Operands::One };
+    // As many columns as there is room for a result in the input buffer.
+    let room = one_result(work, operands, fabric).and_then(|rows| fabric.input_depth.checked_div(rows));
+    let columns = room.map_or(columns, |room| columns.min(room)).max(1);
+    let kind = streams(operands);
     // Two rows of each operand are loaded at a time.
     let rows = (fabric.input_depth / columns / operands.len()).saturating_sub(SPARE_ROWS);
     let share = count.div_ceil(columns).next_multiple_of(ROW_WORDS);

@@ -136,6 +136,28 @@ const fn extended(error: f64) -> [Option<f64>; 3] {
 const PRODUCTS: [Option<f64>; 3] = [Some(0.05), Some(0.005), Some(0.0005)];
 const EXACT: f64 = 0.0005;
 
+/// Pairs of words lie in the input buffer, of 1,024 rows of 16, for as many columns as there is room for.
+#[test]
+fn long_sums_take_fewer_columns_or_are_refused() {
+    let product = |terms: usize| graph(MatMul.into(), &[&[3, terms], &[terms, 2]], 2);
+    let fabrics = [fabric("3x1", 11, false), fabric("3x4", 11, false)];
+    // A quarter of the buffer is too little for each of these; the last is the longest that one column takes.
+    for (fabric, terms) in
+        [(&fabrics[1], 2_500), (&fabrics[1], 5_000), (&fabrics[0], 8_192), (&fabrics[1], 8_192)]
+    {
+        let (error, _) = error(fabric, &product(terms), 0.01).unwrap();
+        assert!(error <= 0.05, "{terms} terms: {error}");
+    }
+    for terms in [8_193, 15_999] {
+        let problems = error(&fabrics[0], &product(terms), 0.01).unwrap_err();
+        let rows = 2 * terms.div_ceil(16).next_multiple_of(2);
+        for number in [format!("a result of {terms} pairs"), "which has 1024".to_owned()] {
+            assert!(problems.contains(&number), "{problems}");
+        }
+        assert!(rows > 1024);
+    }
+}
+
 #[test]
 fn products() {
     let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };

@@ -156,7 +156,7 @@ impl Host {
             nodes: description.nodes.into_iter().map(node).collect(),
             inputs: ids(description.inputs),
             outputs: ids(description.outputs),
-            scales: BTreeMap::new(),
+            ..Graph::default()
         };
         check(&graph)?;
         let Description { layers, choices, warnings, words, .. } = description;

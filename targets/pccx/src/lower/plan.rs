@@ -2,7 +2,7 @@
 
 mod node;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use npukit_graph::op::{BinaryKind, RotaryEmbedding};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
@@ -114,7 +114,7 @@ impl Plan {
         let finer = options.activations == Activations::Bits16;
         let mut plan = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions, finer };
         let (attentions, unfit) = attentions(graph, options);
-        let inside: Vec<NodeId> =
+        let inside: HashSet<NodeId> =
             attentions.values().flat_map(|attention| attention.nodes.iter().copied()).collect();
         for id in graph.node_ids() {
             let node = graph.node(id);
@@ -149,39 +149,38 @@ impl Plan {
         let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
         let all = self.steps.iter().flat_map(|step| step.operands.iter());
         all.chain(&self.graph.outputs).for_each(|&id| *uses.entry(id).or_default() += 1);
-        let mut index = 0;
-        while let Some(step) = self.steps.get(index) {
-            if !matches!(step.work, Work::Binary(BinaryKind::Add)) {
-                index += 1;
-                continue;
-            }
-            let (nodes, operands) = (step.nodes.clone(), step.operands.clone());
-            let product = |id: &ValueId| {
-                let maker = self.steps.iter().position(|step| step.results.contains(id))?;
-                let Work::Product(product) = &self.steps[maker].work else { return None };
-                let alone = uses.get(id) == Some(&1) && product.bias.is_none() && !product.adds;
-                alone.then_some((maker, *id))
-            };
-            let found = operands.iter().rev().find_map(product);
-            let other = found.and_then(|(_, id)| operands.iter().find(|other| **other != id));
-            if let (Some((maker, _)), Some(&other)) = (found, other) {
-                let mut product = self.steps.remove(maker);
-                index -= 1;
-                if let Work::Product(product) = &mut product.work {
-                    product.adds = true;
-                }
-                let results = self.steps[index].results.clone();
-                product.operands.push(other);
-                product.nodes.extend(nodes);
-                self.steps[index] = Step { results, ..product };
-            }
-            index += 1;
+        let mut makers: HashMap<ValueId, usize> = HashMap::new();
+        for (index, step) in self.steps.iter().enumerate() {
+            step.results.iter().for_each(|&id| _ = makers.entry(id).or_insert(index));
         }
+        let mut steps: Vec<Option<Step>> = std::mem::take(&mut self.steps).into_iter().map(Some).collect();
+        let product = |steps: &[Option<Step>], id: ValueId| {
+            let maker = *makers.get(&id)?;
+            let Work::Product(product) = &steps[maker].as_ref()?.work else { return None };
+            let alone = uses.get(&id) == Some(&1) && product.bias.is_none() && !product.adds;
+            alone.then_some((maker, id))
+        };
+        for index in 0..steps.len() {
+            let is_sum = |step: &&Step| matches!(step.work, Work::Binary(BinaryKind::Add));
+            let Some(sum) = steps[index].as_ref().filter(is_sum) else { continue };
+            let found = sum.operands.iter().rev().find_map(|&id| product(&steps, id));
+            let other = found.and_then(|(_, id)| sum.operands.iter().copied().find(|other| *other != id));
+            let (Some((maker, _)), Some(other)) = (found, other) else { continue };
+            let (nodes, results) = (sum.nodes.clone(), sum.results.clone());
+            let Some(mut taken) = steps[maker].take() else { continue };
+            if let Work::Product(product) = &mut taken.work {
+                product.adds = true;
+            }
+            taken.operands.push(other);
+            taken.nodes.extend(nodes);
+            steps[index] = Some(Step { results, ..taken });
+        }
+        self.steps = steps.into_iter().flatten().collect();
     }
 
     /// Elements that the host wants where the host moves them just as well stay there.
     fn leave_to_host(&mut self) {
-        let mut wanted: Vec<ValueId> = Vec::new();
+        let mut wanted: HashSet<ValueId> = HashSet::new();
         for step in self.steps.iter_mut().rev() {
             if matches!(step.work, Work::Move(_)) && !step.results.iter().any(|id| wanted.contains(id)) {
                 step.work = Work::Host("what comes of it is the host's".to_owned());
@@ -192,7 +191,7 @@ impl Plan {
                 Work::Attention(_) => &step.operands[..1],
                 _ => &step.operands[..],
             };
-            wanted.extend(here);
+            wanted.extend(here.iter().copied());
         }
     }
 }

@@ -82,14 +82,12 @@ impl Arena {
     }
 
     /// Gives up objects that no layer needs any more.
-    pub fn retire(&mut self, needed: impl Fn(ObjectId) -> bool) {
-        let dead: Vec<(ObjectId, u32)> =
-            self.entries.keys().copied().filter(|&(object, _)| !needed(object)).collect();
-        for key in dead {
-            if let Some(entry) = self.entries.get_mut(&key) {
+    pub fn retire(&mut self, objects: &[ObjectId]) {
+        for &object in objects {
+            while let Some((&key, entry)) = self.entries.range_mut((object, 0)..=(object, u32::MAX)).next() {
                 entry.dirty = false;
+                self.drop_entry(key);
             }
-            self.drop_entry(key);
         }
     }
 
@@ -303,7 +301,7 @@ mod tests {
         let mut arena = Arena::new(0..10);
         arena.reserve(&span(0, 0..4), true).expect("fits");
         arena.reserve(&span(1, 0..4), true).expect("fits");
-        arena.retire(|object| object != ObjectId(1));
+        arena.retire(&[ObjectId(1)]);
         arena.ensure(&span(2, 0..5)).expect("fits");
         assert_eq!(arena.take_evicted(), [], "object 1 made room, and nobody needs it");
         arena.ensure(&span(3, 0..5)).expect("fits");

@@ -94,8 +94,8 @@ pub struct Plan {
     pub strategy: Strategy,
     /// Home of each object.
     homes: Vec<Home>,
-    /// The last layer that needs each object.
-    last_uses: Vec<Option<usize>>,
+    /// The objects that each layer is the last to need.
+    last_needed: Vec<Vec<ObjectId>>,
     /// Constants in the order of DRAM1.
     pub constants: Vec<ObjectId>,
     /// The part of local memory that layers load into.
@@ -148,13 +148,13 @@ impl Plan {
 
         let local = Usage { maximum: used, aggregate: local_constants + variables.aggregate };
         let dram1 = Usage { maximum: dram1, aggregate: dram1 };
-        let last_uses = uses.0.iter().map(|layers| layers.map(|(_, last)| last)).collect();
-        Ok(Self { strategy, homes, last_uses, constants, arena: used..depth, dram0, dram1, local })
+        let last_needed = uses.last_needed(model.layers.len());
+        Ok(Self { strategy, homes, last_needed, constants, arena: used..depth, dram0, dram1, local })
     }
 
-    /// Whether `layer` or one after it needs `object`.
-    pub fn is_needed(&self, object: ObjectId, layer: usize) -> bool {
-        self.last_uses[object.0 as usize].is_some_and(|last| last >= layer)
+    /// The objects that `layer` is the last to need.
+    pub fn last_needed(&self, layer: usize) -> &[ObjectId] {
+        self.last_needed.get(layer).map_or(&[], Vec::as_slice)
     }
 
     /// Where `object` lives.
@@ -202,6 +202,16 @@ impl Uses {
             let (first, last) = known.unwrap_or((layer, layer));
             *known = Some((first.min(layer), last.max(layer)));
         }
+    }
+
+    /// The objects that each of so many layers is the last to need.
+    fn last_needed(&self, layers: usize) -> Vec<Vec<ObjectId>> {
+        let mut objects = vec![Vec::new(); layers];
+        for (index, uses) in self.0.iter().enumerate() {
+            let last = uses.and_then(|(_, last)| objects.get_mut(last));
+            last.into_iter().for_each(|last: &mut Vec<ObjectId>| last.push(ObjectId(index as u32)));
+        }
+        objects
     }
 
     /// Constants by first use.

@@ -94,8 +94,8 @@ fn schedule(
     let mut tilings = Vec::new();
     for (i, layer) in model.layers.iter().enumerate() {
         let first = state.lir.ops.len();
-        state.arena.retire(|object| plan.is_needed(object, i));
         tilings.push(schedule_layer(&mut state, &mut written, context, layer, budget)?);
+        state.arena.retire(plan.last_needed(i));
         layers.push(first..state.lir.ops.len());
     }
     let State { lir, arena, limits, .. } = state;
@@ -191,11 +191,13 @@ fn attempts(
 ) -> Result<Vec<Attempt>, LowerError> {
     let mut best: Vec<Attempt> = Vec::new();
     let mut last_error = None;
-    for tilings in tilings(layer) {
+    let all = tilings(layer);
+    let is_only = matches!(&all[..], [only] if only.len() == 1);
+    for tilings in all {
         let mut fitting = 0;
         for tiling in tilings {
             let worst = best.get(count - 1).map_or(budget, |worst| worst.after.cycles);
-            match attempt(state, context, layer, tiling, worst) {
+            match attempt(state, context, layer, tiling, worst, is_only) {
                 Ok(cheaper) => {
                     fitting += 1;
                     best.truncate(count - 1);
@@ -217,16 +219,19 @@ fn attempts(
     if best.is_empty() { Err(insufficient(layer, context, last_error)) } else { Ok(best) }
 }
 
-/// Writes the layer out and takes it back.
+/// Writes the layer out and takes it back; the arena stays empty when it is the only way.
 fn attempt(
     state: &mut State,
     context: Context<'_>,
     layer: &Layer,
     tiling: Tiling,
     budget: u64,
+    is_only: bool,
 ) -> Result<Attempt, TileError> {
     let before = state.lir.checkpoint();
-    let (arena, limits) = (state.arena.clone(), state.limits);
+    // Most layers of a long network are small and have one way: what the arena holds is not copied for them.
+    let arena = if is_only { Arena::new(0..0) } else { state.arena.clone() };
+    let limits = state.limits;
     let result = emit_layer(state, context, layer, tiling, budget);
     let after = state.lir.checkpoint();
     let ops = state.lir.rewind(&before);

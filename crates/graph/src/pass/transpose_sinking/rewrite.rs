@@ -8,10 +8,16 @@ use super::{Region, Source, Survey};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::op::{Operator, Reshape, Transpose};
 use crate::pass::PassError;
-use crate::pass::edit::{compose, compute, insert_nodes, inverse, make_node};
+use crate::pass::edit::{compose, compute, inverse, make_node};
 
-/// Brings all values of the region into the order of axes `perm`.
-pub(super) fn reorder(graph: &mut Graph, survey: &Survey, region: &Region, perm: &[usize]) -> Result<(), PassError> {
+/// Brings all values of the region into the order of axes `perm`; gives new nodes, each with the index of the node
+/// it comes before.
+pub(super) fn reorder(
+    graph: &mut Graph,
+    survey: &Survey,
+    region: &Region,
+    perm: &[usize],
+) -> Result<Vec<(usize, Node)>, PassError> {
     let mut rewrite = Rewrite { perm, renamed: BTreeMap::new(), inserted: Vec::new() };
     for &value in &region.values {
         rewrite.value(graph, survey, value)?;
@@ -25,8 +31,7 @@ pub(super) fn reorder(graph: &mut Graph, survey: &Survey, region: &Region, perm:
     for &node in &region.nodes {
         rewrite.node(graph, node)?;
     }
-    insert_nodes(graph, rewrite.inserted);
-    Ok(())
+    Ok(rewrite.inserted)
 }
 
 /// A region on its way to the order of axes `perm`.

@@ -1,0 +1,93 @@
+//! [`Names`]: names that values have, so that a new one is found without looking at all of them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ir::{Graph, Value};
+
+/// Names that values of a graph have or had; kept by [`Graph::fresh_name`].
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    taken: HashSet<String>,
+    /// The number to try next, by what it is put behind.
+    next: HashMap<String, u32>,
+    /// Values looked at: the first so many.
+    seen: usize,
+}
+
+impl Names {
+    /// Takes in the values that are new.
+    fn see(&mut self, values: &[Value]) {
+        if self.seen > values.len() {
+            *self = Self::default();
+        }
+        self.taken.extend(values[self.seen..].iter().map(|value| value.name.clone()));
+        self.seen = values.len();
+    }
+
+    /// `base`, or `base` with the least number that is not taken; it is from now on.
+    fn fresh(&mut self, base: &str) -> String {
+        if self.taken.insert(base.to_owned()) {
+            return base.to_owned();
+        }
+        let next = self.next.entry(base.to_owned()).or_insert(2);
+        loop {
+            let name = format!("{base}_{next}");
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
+
+impl Graph {
+    /// A name for a value that no value has yet: `base`, or `base` with a number. It is given once.
+    ///
+    /// Takes time in proportion to the values added since the last one. Names that are given to values in other
+    /// ways than by adding them are for the caller to keep apart.
+    pub fn fresh_name(&mut self, base: &str) -> String {
+        self.names.see(&self.values);
+        self.names.fresh(base)
+    }
+
+    /// Forgets all names, when values were taken out.
+    pub(crate) fn forget_names(&mut self) {
+        self.names = Names::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use npukit_numeric::ElementType;
+
+    use super::*;
+    use crate::ir::ValueInfo;
+
+    fn graph(names: &[&str]) -> Graph {
+        let mut graph = Graph::default();
+        for &name in names {
+            graph.add_input(name, ValueInfo { shape: Vec::new(), element: ElementType::F32 });
+        }
+        graph
+    }
+
+    #[test]
+    fn names_are_numbered_past_those_taken() {
+        let mut graph = graph(&["a", "a_2", "a_4"]);
+        let names: Vec<String> = (0..3).map(|_| graph.fresh_name("a")).collect();
+        assert_eq!(names, ["a_3", "a_5", "a_6"]);
+        assert_eq!(graph.fresh_name("b"), "b");
+        graph.add_input("c", ValueInfo { shape: Vec::new(), element: ElementType::F32 });
+        assert_eq!(graph.fresh_name("c"), "c_2");
+    }
+
+    #[test]
+    fn names_of_values_taken_out_are_free_again() {
+        let mut graph = graph(&["a", "b"]);
+        graph.outputs = vec![graph.inputs[0]];
+        graph.inputs.truncate(1);
+        assert_eq!(graph.fresh_name("b"), "b_2");
+        assert!(graph.remove_dead());
+        assert_eq!(graph.fresh_name("b"), "b");
+    }
+}
