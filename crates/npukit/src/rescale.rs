@@ -2,8 +2,7 @@
 //!
 //! [`choose`] compiles the model with and without them, runs both on the samples, and keeps the program that saturates
 //! less and is not further from float, or is a good deal nearer. What to try follows from ranges in float; at most
-//! [`MOST_FITTED`] and [`MOST_FILLED`] programs are compiled and run, so that a calibration takes no more than ten
-//! times as long as a run.
+//! [`MOST_TRIED`] programs are compiled and run, so that a calibration takes no more than ten times as long as a run.
 //!
 //! | module | is |
 //! |---|---|
@@ -145,13 +144,13 @@ pub struct Report {
 /// How many times the ranges seen are to fit, one after the other: a quarter more, for inputs that go further than the
 /// samples; then more and more while something saturates or it gets better: sums may be larger on their way than at
 /// their end, and larger exponents leave more bits to the weights that follow.
-const MARGINS: [f64; 8] = [1.25, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
+const MARGINS: [f64; 5] = [1.25, 2.5, 5.0, 20.0, 80.0];
 /// The next margin for a filled program that saturates.
 const WIDER: f64 = 4.0;
-/// Programs that are tried at most so that what is small takes more bits.
-const MOST_FILLED: usize = 3;
+/// Programs that are tried at most: one for each margin, and at least one in which what is small takes more bits.
+const MOST_TRIED: usize = MARGINS.len() + 1;
 /// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
-const STAGES: usize = 4 + MARGINS.len() + MOST_FILLED;
+const STAGES: usize = 4 + MOST_TRIED;
 
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
@@ -320,6 +319,9 @@ impl<'a> Search<'a> {
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut last = None;
         let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
+            if *tried == MOST_TRIED {
+                return Ok(());
+            }
             match self.candidate(plan, ranged, &limits(plan), &mut last)? {
                 Ok(Some(new)) => {
                     *tried += 1;
