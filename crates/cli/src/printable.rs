@@ -1,4 +1,4 @@
-//! Text for a terminal: [`printable`], a [`line`] of it, and [`json`] that is.
+//! Text for a terminal: [`printable`], a [`line`](line()) of it, and [`json`] that is.
 
 use serde_json::Value;
 
