@@ -104,6 +104,8 @@ struct Search<'a> {
     of_node: BTreeMap<usize, usize>,
     /// Places of problems by input.
     of_input: BTreeMap<ValueId, usize>,
+    /// Names of nodes and values.
+    names: BTreeSet<&'a str>,
     /// Places of causes.
     settled: BTreeSet<usize>,
     /// What is said of causes: operator, reason and hint.
@@ -131,11 +133,13 @@ impl<'a> Search<'a> {
         let of_node = nodes.filter_map(|(i, node)| Some((i, *places.get(&(&*node.name, node.op.name()))?)));
         let inputs = graph.inputs.iter();
         let of_input = inputs.filter_map(|&id| Some((id, *places.get(&(&*graph.value(id).name, "input"))?)));
+        let names = graph.nodes.iter().map(|node| &*node.name);
         Self {
             graph,
             problems,
             of_node: of_node.collect(),
             of_input: of_input.collect(),
+            names: names.chain(graph.values.iter().map(|value| &*value.name)).collect(),
             settled: BTreeSet::new(),
             said: BTreeSet::new(),
             causes: BTreeMap::new(),
@@ -191,9 +195,7 @@ impl<'a> Search<'a> {
     /// Whether a problem is one of a node, an input or an output: a graph that is refused as a whole says nothing of
     /// its nodes.
     fn is_known(&self, problem: &Problem) -> bool {
-        let mut names = self.graph.nodes.iter().map(|node| &node.name);
-        names.any(|name| *name == problem.node)
-            || self.graph.values.iter().any(|value| value.name == problem.node)
+        self.names.contains(&*problem.node)
     }
 
     /// The graph without the nodes that are causes; what they make are inputs of floats, as refused inputs become.
