@@ -145,9 +145,12 @@ pub struct Report {
 /// samples; then more and more while something saturates or it gets better: sums may be larger on their way than at
 /// their end, and larger exponents leave more bits to the weights that follow.
 const MARGINS: [f64; 5] = [1.25, 2.5, 5.0, 20.0, 80.0];
+/// Up to here each margin is twice the one before.
+const FINE: f64 = 5.0;
 /// The next margin for a filled program that saturates.
 const WIDER: f64 = 4.0;
-/// Programs that are tried at most: one for each margin, and at least one in which what is small takes more bits.
+/// Programs that are tried at most: one for each margin, and at least one between margins or in which what is small
+/// takes more bits.
 const MOST_TRIED: usize = MARGINS.len() + 1;
 /// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
 const STAGES: usize = 4 + MOST_TRIED;
@@ -348,6 +351,10 @@ impl<'a> Search<'a> {
                 break;
             }
             attempt(Plan { margin, fill: false, equalised: false }, &self.ranged, best)?;
+        }
+        // Margins far apart: half of one may do, too.
+        if let Some(margin) = best.as_ref().map(|best| best.plan.margin).filter(|margin| *margin > FINE) {
+            attempt(Plan { margin: margin / 2.0, fill: false, equalised: false }, &self.ranged, best)?;
         }
         if mode == Mode::Auto && poor(best) {
             let margin = best.as_ref().map_or(MARGINS[0], |best| best.plan.margin);
