@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Compiled, ReadError, Target, TargetError, TimeOptions, TimeReport};
+use npukit_target::{Compiled, Meaning, ReadError, Target, TargetError, TimeOptions, TimeReport};
 use npukit_tcu::artifact::write;
 use npukit_tcu::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::program::{Layer, MemoryUse, Program};
@@ -15,9 +15,10 @@ use serde_json::Value;
 use crate::clock::any_op;
 use npukit_testing::{needs, shared};
 
+/// Times of the hardware, whatever it computes: random programs may lose additions.
 fn options(given: &[(&str, &str)]) -> TimeOptions {
     let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    TimeOptions { options, ..TimeOptions::default() }
+    TimeOptions { options, meaning: Meaning::Hardware, ..TimeOptions::default() }
 }
 
 /// A program as it comes from its files. Layers are given by their numbers of instructions; what they
