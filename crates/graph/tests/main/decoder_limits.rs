@@ -10,6 +10,17 @@ use crate::support::{floats, i64s};
 /// Changes one size of a configuration.
 type Set = fn(&mut DecoderConfig, usize);
 
+/// Whether `checked` takes `size` for `key` as it should, and else names the key.
+pub fn assert_limit(checked: Result<(), DecoderError>, key: &str, size: usize, legal: bool) {
+    match checked {
+        Ok(()) => assert!(legal, "{key} of {size}"),
+        Err(DecoderError::Config { key: found, .. }) => {
+            assert!(found == key && !legal, "{found} of {size}")
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
 #[test]
 fn configurations_at_their_limits_are_taken() {
     let set: [(&str, Set, usize); 4] = [
@@ -22,13 +33,7 @@ fn configurations_at_their_limits_are_taken() {
         for (size, legal) in [(0, false), (1, true), (most, true), (most + 1, false)] {
             let mut config = config();
             set(&mut config, size);
-            match config.check() {
-                Ok(()) => assert!(legal, "{key} of {size}"),
-                Err(DecoderError::Config { key: found, .. }) => {
-                    assert!(found == key && !legal, "{found} of {size}")
-                }
-                Err(other) => panic!("{other}"),
-            }
+            assert_limit(config.check(), key, size, legal);
         }
     }
     for (epsilon, attention_scale) in [(0.0, 1.0), (1.0, 0.0), (-0.0, 1.0), (1.0, f32::INFINITY)] {

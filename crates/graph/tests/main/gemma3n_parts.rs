@@ -1,8 +1,8 @@
 //! Gemma 3N: limits, and numbers that a normalisation would hide.
 
-use npukit_graph::decoder::DecoderError;
 use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
 
+use crate::decoder_limits::assert_limit;
 use crate::gemma3n::{small, token, values, weights};
 use crate::support::{f32s, floats};
 
@@ -21,13 +21,7 @@ fn configurations_at_their_limits_are_taken() {
         for (size, legal) in [(least - 1, false), (least, true), (1 << 24, true), ((1 << 24) + 1, false)] {
             let mut config = small();
             set(&mut config, size);
-            match config.check() {
-                Ok(()) => assert!(legal, "{key} of {size}"),
-                Err(DecoderError::Config { key: found, .. }) => {
-                    assert!(found == key && !legal, "{found} of {size}")
-                }
-                Err(other) => panic!("{other}"),
-            }
+            assert_limit(config.check(), key, size, legal);
         }
     }
 }
