@@ -109,7 +109,7 @@ fn outcomes(
         if outcome.is_survivor() {
             eprintln!("{outcome:?}: {}", mutants[number].name);
         }
-    }));
+    })?);
     Ok(outcomes)
 }
 

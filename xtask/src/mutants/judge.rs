@@ -56,18 +56,20 @@ pub fn tests(binaries: &[PathBuf], folder: &Path, scratch: &Path) -> Result<Vec<
         let start = Instant::now();
         let mut command = test_command(binary, folder, &[name]);
         command.env("NPUKIT_MUTANTS_REACHED", &record);
-        let passed = ended(&mut command, Duration::from_secs(600)) == Some(true);
+        let passed = ended(&mut command, Duration::from_secs(600))? == Some(true);
         let time = start.elapsed();
         let reached = std::fs::read_to_string(&record).unwrap_or_default();
         let _ = std::fs::remove_file(&record);
         if !passed {
             eprintln!("left out, it fails without a mutant: {name}");
-            return None;
+            return Ok(None);
         }
         let reached = reached.lines().filter_map(|line| line.parse().ok()).collect();
-        Some(Test { binary: binary.clone(), name: name.clone(), time, reached })
+        Ok(Some(Test { binary: binary.clone(), name: name.clone(), time, reached }))
     };
-    let mut tests: Vec<Test> = at_once((0..names.len()).collect(), run).into_iter().flatten().collect();
+    let tests: Result<Vec<Option<Test>>, Error> =
+        at_once((0..names.len()).collect(), run).into_iter().collect();
+    let mut tests: Vec<Test> = tests?.into_iter().flatten().collect();
     tests.sort_by_key(|test| test.time);
     Ok(tests)
 }
@@ -89,7 +91,7 @@ pub fn judge(
     tests: &[Test],
     folder: &Path,
     tell: impl Fn(usize, Outcome) + Sync,
-) -> Vec<(usize, Outcome)> {
+) -> Result<Vec<(usize, Outcome)>, Error> {
     let mut reaching: BTreeMap<usize, Vec<&Test>> = BTreeMap::new();
     for test in tests {
         for &number in &test.reached {
@@ -97,15 +99,17 @@ pub fn judge(
         }
     }
     at_once(numbers.into_iter().collect(), |number| {
-        let outcome = outcome(number, reaching.get(&number).map_or(&[], Vec::as_slice), folder);
+        let outcome = outcome(number, reaching.get(&number).map_or(&[], Vec::as_slice), folder)?;
         tell(number, outcome);
-        (number, outcome)
+        Ok((number, outcome))
     })
+    .into_iter()
+    .collect()
 }
 
-fn outcome(number: usize, tests: &[&Test], folder: &Path) -> Outcome {
+fn outcome(number: usize, tests: &[&Test], folder: &Path) -> Result<Outcome, Error> {
     if tests.is_empty() {
-        return Outcome::Unreached;
+        return Ok(Outcome::Unreached);
     }
     let mut rest = tests;
     let mut budget = Duration::from_millis(200);
@@ -114,15 +118,15 @@ fn outcome(number: usize, tests: &[&Test], folder: &Path) -> Outcome {
         let names: Vec<&String> = batch.iter().map(|test| &test.name).collect();
         let mut command = test_command(&batch[0].binary, folder, &names);
         command.env("NPUKIT_MUTANT", number.to_string());
-        match ended(&mut command, time * 5 + Duration::from_secs(10)) {
+        match ended(&mut command, time * 5 + Duration::from_secs(10))? {
             Some(true) => {}
-            Some(false) => return Outcome::Caught,
-            None => return Outcome::Timeout,
+            Some(false) => return Ok(Outcome::Caught),
+            None => return Ok(Outcome::Timeout),
         }
         rest = &rest[batch.len()..];
         budget *= 2;
     }
-    Outcome::Missed
+    Ok(Outcome::Missed)
 }
 
 /// The first tests of one binary that take about `budget` together, at least one, and their time.
@@ -147,19 +151,20 @@ fn test_command(binary: &Path, folder: &Path, names: &[impl AsRef<str>]) -> Comm
     command
 }
 
-/// Whether a command succeeds; none when it is stopped after `limit`.
-fn ended(command: &mut Command, limit: Duration) -> Option<bool> {
-    let Ok(mut child) = command.spawn() else { return Some(false) };
+/// Whether a command succeeds; none when it is stopped after `limit`. Errors: it does not start.
+fn ended(command: &mut Command, limit: Duration) -> Result<Option<bool>, Error> {
+    let mut child =
+        command.spawn().map_err(|source| Error::Start { command: format!("{command:?}"), source })?;
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
         if let Ok(Some(status)) = child.try_wait() {
-            return Some(status.success());
+            return Ok(Some(status.success()));
         }
         if start.elapsed() > limit {
             let _ = child.kill();
             let _ = child.wait();
-            return None;
+            return Ok(None);
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
