@@ -18,7 +18,7 @@ use npukit_testing::{needs, shared};
 /// Times of the hardware, whatever it computes: random programs may lose additions.
 fn options(given: &[(&str, &str)]) -> TimeOptions {
     let options = given.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    TimeOptions { options, meaning: Meaning::Hardware, ..TimeOptions::default() }
+    TimeOptions { options, meaning: Meaning::Hardware }
 }
 
 /// A program as it comes from its files. Layers are given by their numbers of instructions; what they
