@@ -218,6 +218,23 @@ mod tests {
         }
     }
 
+    /// Rows of activations and, within them, rows of weights: each output is the product of its own two rows.
+    #[test]
+    fn outputs_lie_by_activation_and_weight() {
+        let (rows, size) = (9, 2 * WEIGHT_BLOCK_BYTES);
+        let weights: Vec<u8> = (0..rows * size).map(|i| (i * 7919 % 251) as u8).collect();
+        let row = |m: usize| {
+            let values: Vec<i8> = (0..2 * BLOCK).map(|i| ((m * 64 + i) * 31 % 255) as i8).collect();
+            BlockRow::new(&values.iter().map(|&value| value.max(-127)).collect::<Vec<_>>(), &[1.0, 0.25])
+        };
+        let x: Vec<BlockRow> = (0..3).map(row).collect();
+        for path in Path::available() {
+            let alone = |(m, n): (usize, usize)| product(path, &weights[n * size..][..size], 1, &x[m..=m])[0];
+            let expected: Vec<u32> = (0..3).flat_map(|m| (0..rows).map(move |n| (m, n))).map(alone).collect();
+            assert_eq!(product(path, &weights, rows, &x), expected, "{path:?}");
+        }
+    }
+
     #[test]
     fn the_extremes_do_not_overflow() {
         let weights = [0x88_u8; 4 * WEIGHT_BLOCK_BYTES];

@@ -104,6 +104,8 @@ fn what_does_not_fit_is_left_alone() {
     assert_eq!(results, [16; 8]);
     let unsound = [
         Pointwise { channels: 15, ..sound },
+        Pointwise { channels: 15, weights: &[1; 30], ..sound },
+        Pointwise { channels: 0, weights: &[], ..sound },
         Pointwise { inputs: &[1; 63], ..sound },
         Pointwise { weights: &[1; 31], ..sound },
         Pointwise { left: 10, ..sound },
@@ -117,4 +119,29 @@ fn what_does_not_fit_is_left_alone() {
         assert!(!pointwise(&product, &mut results), "{product:?}");
     }
     assert_eq!(results, [16; 8]);
+    let no_outputs = Pointwise { weights: &[], offset: &[], add: &[], ..sound };
+    assert!(!pointwise(&no_outputs, &mut []));
+}
+
+/// Pixels that lie apart, and outputs that each take another channel: all paths find them alike, so that
+/// agreeing with the literal one does not say that they are the right ones.
+#[test]
+fn each_output_reads_its_own_pixel() {
+    let inputs: Vec<i8> = (0..64).collect();
+    for path in Path::available() {
+        let product = Pointwise {
+            inputs: &inputs,
+            pixels: Pixels { rows: 2, columns: 3, row: 28, column: 9 },
+            weights: &[1, 0, 0, 0, 0, 0, 0, 1],
+            channels: 4,
+            left: 0,
+            right: 0,
+            offset: &[0; 2],
+            add: &[0; 2],
+            accumulate: false,
+        };
+        let mut results = [0; 12];
+        assert!(pointwise_on(path, &product, &mut results));
+        assert_eq!(results, [0, 3, 9, 12, 18, 21, 28, 31, 37, 40, 46, 49], "{path:?}");
+    }
 }

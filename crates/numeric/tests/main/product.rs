@@ -150,13 +150,13 @@ fn sizes() {
 
 #[test]
 fn shifting_keeps_what_fits() {
-    let mut weights = ArrayWeights::<Fixed<i16, 16, 8>>::new(2, 2);
+    let mut weights = ArrayWeights::<Fixed<i16, 16, 8>>::new(2, 16);
     for k in 0..3 {
-        weights.set_row(k, &[k as i16 + 1; 2]);
+        weights.set_row(k, &[k as i16 + 1; 16]);
     }
     weights.shift(1);
-    weights.set_row(0, &[9; 2]);
-    assert_eq!((0..3).map(|k| weights.row(k)[1]).collect::<Vec<_>>(), [9, 1, 2]);
+    weights.set_row(0, &[9; 16]);
+    assert_eq!((0..3).map(|k| weights.row(k)[15]).collect::<Vec<_>>(), [9, 1, 2]);
     weights.shift(3);
     assert_eq!((0..3).map(|k| weights.row(k)[0]).collect::<Vec<_>>(), [9, 1, 2]);
 }
@@ -170,5 +170,18 @@ fn floats_multiply_and_add() {
     for path in Path::available() {
         let (y, _) = compute::<Float>(&case, Some(path));
         assert_eq!(y, [(0.5f32 + 3.0 * 1.5 - 2.0 * 4.0).to_bits() as i32], "{path:?}");
+    }
+}
+
+/// A loop over no paths would judge nothing.
+#[test]
+fn every_processor_has_two_paths() {
+    let paths = Path::available();
+    assert_eq!(paths[..2], [Path::Literal, Path::Portable]);
+    assert_eq!(paths.last(), Some(&Path::fastest()));
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has_avx2 = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+        assert_eq!(paths.contains(&Path::Avx2), has_avx2);
     }
 }

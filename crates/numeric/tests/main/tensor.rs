@@ -100,3 +100,12 @@ proptest! {
         prop_assert_eq!(distance % (1i128 << element.bits()), 0);
     }
 }
+
+#[test]
+fn every_storage_is_read_as_reals() {
+    let reals = |data: TensorData| Tensor::new(vec![2], data).unwrap().reals();
+    assert_eq!(reals(TensorData::F32(vec![0.5, -3.0])), [0.5, -3.0]);
+    assert_eq!(reals(TensorData::I64(vec![1 << 53, -7])), [9_007_199_254_740_992.0, -7.0]);
+    assert_eq!(reals(TensorData::I32(vec![4, -7])), [4.0, -7.0]);
+    assert_eq!(reals(TensorData::Bool(vec![true, false])), [1.0, 0.0]);
+}
