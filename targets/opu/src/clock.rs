@@ -142,17 +142,14 @@ impl Clock {
         self.totals
     }
 
-    /// When, from `fetched` on, there is room in the queue of an engine. What starts until then is started;
-    /// nothing that is issued later can start earlier.
+    /// When, from `fetched` on, there is room in the queue of an engine. What starts until then is started, in the
+    /// order of time; nothing that is issued later can start earlier.
     fn room(&mut self, place: usize, fetched: Cycle, watch: &mut impl FnMut(Slice)) -> Cycle {
         let queue = self.costs.timing().queue as usize;
         let mut room = fetched;
         while self.lanes.get(place).is_some_and(|lane| lane.waiting.len() >= queue) {
-            match self.start_next(watch) {
-                Some((started, at)) if started == place => room = room.max(at),
-                Some(_) => (),
-                None => break,
-            }
+            let Some(started) = self.start_next(watch) else { break };
+            room = room.max(started);
         }
         if let Some(&(_, cause)) = BEHIND.get(place) {
             self.totals.waited(Engine::FrontEnd, cause, room - fetched);
@@ -183,14 +180,14 @@ impl Clock {
     }
 
     /// Starts what can start first. Gives the place of its engine and when; none when nothing waits.
-    fn start_next(&mut self, watch: &mut impl FnMut(Slice)) -> Option<(usize, Cycle)> {
+    fn start_next(&mut self, watch: &mut impl FnMut(Slice)) -> Option<Cycle> {
         let heads = self.lanes.iter().enumerate().filter_map(|(place, lane)| {
             let task = lane.waiting.front().filter(|task| task.is_ready())?;
             Some((self.start_of(place, lane, task), task.instruction, place))
         });
         let (start, _, place) = heads.min()?;
         self.start(place, start, watch);
-        Some((place, start))
+        Some(start)
     }
 
     fn start_of(&self, place: usize, lane: &Lane, task: &Task) -> Cycle {

@@ -1,10 +1,12 @@
 //! The machine: fast code against the literal one, and rules that golden vectors do not show.
 
+use npukit_opu::clock::{Engine, Slice};
+use npukit_opu::config::Port;
 use npukit_opu::machine::Loaded;
 use npukit_opu::state::Elements;
 use npukit_opu::{
-    AccessError, Addend, Arithmetic, Buffer, DataType, FaultKind, Machine, Op, Pool, Post, Shape, Types,
-    encode,
+    AccessError, Addend, Arithmetic, Buffer, Clock, Config, DataType, FaultKind, Machine, Op, Pool, Post,
+    Shape, Types, encode,
 };
 use proptest::prelude::*;
 
@@ -198,6 +200,117 @@ fn a_border_as_wide_as_the_plane_clears_it_and_zero_clears_nothing() {
     assert_eq!(read(&machine).iter().filter(|&&byte| byte == 7).count(), 2 * 2 * 64);
     machine.step(&Op::Pad { addr: 0, p: 8 }).unwrap();
     assert_eq!(read(&machine).iter().filter(|&&byte| byte != 0).count(), 0);
+}
+
+/// A machine that is set up to load a tile of 3 x 2 pixels and two slices of 16 channels from the second bank.
+fn about_to_load(names: [&str; 4]) -> Machine {
+    let mut machine = Machine::new(types(names));
+    for op in [
+        Op::ShapeIfm(Shape { h: 3, w: 2, c: 16 }),
+        Op::ShapeOfm(Shape { h: 1, w: 1, c: 16 }),
+        Op::ShapeKer { n: 2 },
+        Op::MemIfm { bank: 1, w: 3 },
+        Op::MemKer { bank: 1 },
+        Op::MemBias { bank: 1 },
+    ] {
+        machine.step(&op).unwrap();
+    }
+    machine
+}
+
+#[test]
+fn what_is_no_finite_number_is_named_with_its_place() {
+    let start = (1u64 << 28) + 4 * 64;
+    // The pixel of row 2 and column 1, three slots of 64 elements apart from row to row, channel 5.
+    for (op, buffer, element, address) in [
+        (Op::LoadIfm { addr: 4 }, Buffer::Ifm, (2 * 2 + 1) * 16 + 5, start + ((2 * 3 + 1) * 64 + 5) * 2),
+        (Op::LoadKer { addr: 4 }, Buffer::Ker, 300, start + 300 * 2),
+        (Op::LoadBias { addr: 4 }, Buffer::Bias, 7, start + 7 * 2),
+    ] {
+        let mut machine = about_to_load(["bf16", "bf16", "bf16", "fp32"]);
+        machine.write(address, &0x7FC1u16.to_le_bytes()).unwrap();
+        let expected = FaultKind::NonFinite { buffer, element, address, bits: 0x7FC1 };
+        assert_eq!(machine.step(&op).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn transfers_end_with_the_memory() {
+    let mut machine = about_to_load(["int32"; 4]);
+    let last = 1 << 32;
+    let slot = |channels| Op::ShapeIfm(Shape { h: 1, w: 1, c: channels });
+    for op in [slot(16), Op::MemIfm { bank: 15, w: 1 }, Op::MemOfm { bank: 15, h: 1, w: 1 }] {
+        machine.step(&op).unwrap();
+    }
+    let addr = (1 << 22) - 1;
+    machine.step(&Op::LoadIfm { addr }).unwrap();
+    machine.step(&slot(32)).unwrap();
+    let beyond = |last| FaultKind::AddressRange { first: (1 << 32) - 64, last };
+    assert_eq!(machine.step(&Op::LoadIfm { addr }).unwrap_err(), beyond(last + 63));
+    // A border clears whole slots of 64 elements.
+    assert_eq!(machine.step(&Op::Pad { addr, p: 1 }).unwrap_err(), beyond(last + 191));
+    machine.step(&Op::Pad { addr: addr - 3, p: 1 }).unwrap();
+}
+
+#[test]
+fn signed_fields_and_numbers_of_channels_keep_to_their_bits() {
+    for (ifm, fits) in [(-129, false), (-128, true), (127, true), (128, false), (255, false)] {
+        assert_eq!(encode(&Op::Shift { ifm, bias: 0 }).is_ok(), fits, "{ifm}");
+        assert_eq!(encode(&Op::Shift { ifm: 0, bias: ifm }).is_ok(), fits, "{ifm}");
+    }
+    // 2^40 channels are said in a word, and do not become another number in the message.
+    let word = encode(&Op::ShapeIfm(Shape { h: 2, w: 2, c: 16 })).unwrap() & !(127 << 20) | 40 << 20;
+    let fault = npukit_opu::decode(word).unwrap_err();
+    assert!(fault.to_string().contains("1099511627776"), "{fault}");
+}
+
+/// Whether `last` starts only when `first` is done, where loads and stores have a port each.
+fn waits(ops: &[Op], last: usize, first: usize) -> bool {
+    let mut config = Config::preset("reference").unwrap();
+    config.timing.port = Port::Split;
+    config.types = types(["int16"; 4]);
+    let mut slices = Vec::new();
+    let mut watch = |slice: Slice| slices.extend((slice.engine != Engine::FrontEnd).then_some(slice));
+    let mut clock = Clock::new(&config);
+    ops.iter().for_each(|op| clock.push(op, &mut watch).unwrap());
+    clock.finish(&mut watch);
+    let slice = |instruction| slices.iter().find(|slice| slice.instruction == instruction).unwrap();
+    slice(last).start >= slice(first).end
+}
+
+/// A border is written only after what lies below it was read, however many loads came since.
+#[test]
+fn memory_keeps_the_order_of_the_program() {
+    let setup = [
+        Op::ShapeIfm(Shape { h: 30, w: 30, c: 64 }),
+        Op::ShapeOfm(Shape { h: 1, w: 1, c: 64 }),
+        Op::ShapeKer { n: 9 },
+        Op::MemIfm { bank: 0, w: 30 },
+        Op::MemKer { bank: 0 },
+        Op::MemBias { bank: 0 },
+        Op::MemOfm { bank: 0, h: 1, w: 1 },
+    ];
+    // Bytes that each load reads, of elements of two bytes; addresses count 64 bytes.
+    for (load, bytes) in [
+        (Op::LoadIfm { addr: 0 }, 30 * 30 * 128),
+        (Op::LoadKer { addr: 0 }, 9 * 64 * 64 * 2),
+        (Op::LoadBias { addr: 0 }, 64 * 2),
+    ] {
+        let behind = bytes / 64;
+        for (addr, expected) in [(0, true), (behind - 1, true), (behind, false), (1 << 16, false)] {
+            // What is still under way when the border comes: the loads of far away take longer.
+            let pad = Op::Pad { addr, p: 1 };
+            let far = Op::LoadIfm { addr: 1 << 20 };
+            let program = [&setup[..], &[far, load, far, pad]].concat();
+            assert_eq!(waits(&program, 10, 8), expected, "{} below {addr}", load.mnemonic());
+            assert!(!waits(&program, 10, 9), "{}", load.mnemonic());
+        }
+        // And what lies below a border is read only after the border was written.
+        for (addr, expected) in [(0, true), (1 << 16, false)] {
+            let plane = [Op::MemOfm { bank: 0, h: 30, w: 30 }, Op::Pad { addr, p: 15 }, load];
+            assert_eq!(waits(&[&setup[..], &plane].concat(), 9, 8), expected, "{}", load.mnemonic());
+        }
+    }
 }
 
 #[test]
