@@ -89,7 +89,8 @@ pub fn build(tree: &Path, target: &Path, package: &str, added: &Added, check: bo
     Ok(Build::Unviable(unviable))
 }
 
-/// The mutants in which an error lies: by its primary places, else by any of its places.
+/// The mutants in which an error lies: by its primary places, else by any of its places, else those between them (of a
+/// `match` that lacks an arm, rustc names the beginning and where the arm would stand).
 fn guilty(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
     let primary: BTreeSet<usize> =
         error.spans.iter().filter(|span| span.is_primary).filter_map(|span| owner(span, added)).collect();
@@ -100,7 +101,18 @@ fn guilty(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
     for child in &error.children {
         all.extend(child.spans.iter().filter_map(|span| owner(span, added)));
     }
-    all
+    if all.is_empty() { between(error, added) } else { all }
+}
+
+/// The mutants between the first and the last place that an error names in the file of its first.
+fn between(error: &Diagnostic, added: &Added) -> BTreeSet<usize> {
+    let Some(first) = error.spans.first() else { return BTreeSet::new() };
+    let places = error.spans.iter().chain(error.children.iter().flat_map(|child| &child.spans));
+    let places: Vec<_> = places.filter(|span| span.file_name == first.file_name).collect();
+    let start = places.iter().map(|span| span.byte_start).min().unwrap_or(first.byte_start);
+    let end = places.iter().map(|span| span.byte_end).max().unwrap_or(first.byte_end);
+    let here = added.get(&first.file_name).into_iter().flatten();
+    here.filter(|(range, _)| range.start < end && start < range.end).map(|(_, number)| *number).collect()
 }
 
 /// The mutant whose text holds a place, or the place it was expanded from.
