@@ -31,6 +31,8 @@ const CHORES: &[Chore] = &[
 enum Error {
     #[error("{chore} takes no arguments, found `{argument}`")]
     Argument { chore: &'static str, argument: String },
+    #[error("`--within` wants a number of seconds")]
+    Seconds,
     #[error("cannot start `{command}`: {source}")]
     Start { command: String, source: std::io::Error },
     #[error("`{command}` failed with {status}: {stderr}")]

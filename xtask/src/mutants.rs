@@ -12,9 +12,10 @@ mod report;
 mod tree;
 mod weave;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use build::Build;
 use judge::Outcome;
@@ -28,29 +29,33 @@ pub const ABOUT: &str =
     "Mutates a CRATE, or with `--in-diff REV` what changed since, and names what no test sees";
 
 /// Judges the mutants of one crate or all, or of the lines that differ from a revision; with `--again` those that
-/// survived the last time.
+/// survived the last time, or that it did not come to; with `--within SECONDS` only by tests that take so long
+/// together, the quickest first.
 ///
 /// What else stands among `arguments` goes to `cargo mutants --list`: `--file`, `--shard 1/8`, `--re`.
 pub fn run(arguments: &[String]) -> Result<(), Error> {
     let folder = crate::root().join("target/mutants");
     std::fs::create_dir_all(&folder).map_err(|source| written(&folder, source))?;
     let folder = folder.canonicalize().map_err(|source| written(&folder, source))?;
-    let (again, arguments): (Vec<&String>, Vec<&String>) =
-        arguments.iter().partition(|argument| *argument == "--again");
-    let arguments: Vec<String> = arguments.into_iter().cloned().collect();
+    let mut arguments = arguments.to_vec();
+    let is_again = arguments.iter().position(|argument| argument == "--again");
+    let is_again = is_again.map(|place| arguments.remove(place)).is_some();
+    let limit = within(&mut arguments)?;
     let mutants = list::list(&crate::root(), &chosen(&folder, &arguments)?)?;
     let packages: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.package.as_str()).collect();
     let mut survivors = 0;
     for package in packages {
         let mut known = report::read(&folder, package)?;
-        known.retain(|_, outcome| !again.is_empty() && !outcome.is_survivor());
+        known.retain(|_, outcome| is_again && !outcome.is_survivor());
         let tree = Tree::new(&crate::root(), &folder.join("tree"))?;
         let is_wanted = |mutant: &Mutant| mutant.package == package && !known.contains_key(&mutant.name);
         let numbers: BTreeSet<usize> =
             (0..mutants.len()).filter(|&number| is_wanted(&mutants[number])).collect();
-        let outcomes = outcomes(&tree, &folder, package, &mutants, numbers)?;
-        known.extend(outcomes.into_iter().map(|(number, outcome)| (mutants[number].name.clone(), outcome)));
-        survivors += report::write(&folder, package, &known)?;
+        outcomes(&tree, &folder, package, &mutants, (numbers, limit), |outcomes| {
+            known.extend(outcomes.iter().map(|(number, outcome)| (mutants[*number].name.clone(), *outcome)));
+            report::write(&folder, package, &known)
+        })?;
+        survivors += report::tell(package, &known);
     }
     if survivors == 0 { Ok(()) } else { Err(Error::Found(Count(survivors))) }
 }
@@ -74,43 +79,62 @@ fn chosen(folder: &Path, arguments: &[String]) -> Result<Vec<String>, Error> {
     Ok(chosen)
 }
 
-/// Builds a package with the mutants of `numbers`, without those that do not compile, and judges them.
+/// Takes `--within SECONDS` out of the arguments; without it there is time for all tests.
+fn within(arguments: &mut Vec<String>) -> Result<Duration, Error> {
+    let Some(place) = arguments.iter().position(|argument| argument == "--within") else {
+        return Ok(Duration::MAX);
+    };
+    let value: Vec<String> = arguments.drain(place..arguments.len().min(place + 2)).skip(1).collect();
+    let seconds = value.first().and_then(|value| value.parse().ok());
+    seconds.map(Duration::from_secs).ok_or(Error::Seconds)
+}
+
+/// How many mutants are judged before their outcomes are kept.
+const KEPT_AT_ONCE: usize = 100;
+
+/// Builds a package with the mutants of `numbers`, without those that do not compile, and judges them; `keep` gets
+/// their outcomes as they come.
 fn outcomes(
     tree: &Tree,
     folder: &Path,
     package: &str,
     mutants: &[Mutant],
-    numbers: BTreeSet<usize>,
-) -> Result<BTreeMap<usize, Outcome>, Error> {
-    let Some(&first) = numbers.first() else { return Ok(BTreeMap::new()) };
+    (numbers, limit): (BTreeSet<usize>, Duration),
+    mut keep: impl FnMut(&[(usize, Outcome)]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(&first) = numbers.first() else { return Ok(()) };
     let crate_folder = mutants[first].file.split("/src/").next().unwrap_or_default();
     let (alone, mut viable): (BTreeSet<usize>, BTreeSet<usize>) =
         numbers.iter().partition(|&&number| mutants[number].is_alone());
-    let mut outcomes: BTreeMap<usize, Outcome> =
+    let mut unfit: Vec<(usize, Outcome)> =
         alone.into_iter().map(|number| (number, Outcome::Unjudged)).collect();
     let mut check = true;
     let binaries = loop {
         let (added, lost) = tree.weave(crate_folder, mutants, &viable)?;
         viable.retain(|number| !lost.contains(number));
-        outcomes.extend(lost.into_iter().map(|number| (number, Outcome::Unjudged)));
+        unfit.extend(lost.into_iter().map(|number| (number, Outcome::Unjudged)));
         match build::build(&tree.folder, &folder.join("build"), package, &added, check)? {
             Build::Tests(_) if check => check = false,
             Build::Tests(binaries) => break binaries,
             Build::Unviable(unviable) => {
                 viable.retain(|number| !unviable.contains(number));
-                outcomes.extend(unviable.into_iter().map(|number| (number, Outcome::Unviable)));
+                unfit.extend(unviable.into_iter().map(|number| (number, Outcome::Unviable)));
             }
         }
     };
     let working = tree.folder.join(crate_folder);
     let tests = judge::tests(&binaries, &working, folder)?;
     eprintln!("{package}: {} mutants by {} tests", viable.len(), tests.len());
-    outcomes.extend(judge::judge(viable, &tests, &working, |number, outcome| {
-        if outcome.is_survivor() {
-            eprintln!("{outcome:?}: {}", mutants[number].name);
-        }
-    })?);
-    Ok(outcomes)
+    keep(&unfit)?;
+    let viable: Vec<usize> = viable.into_iter().collect();
+    for numbers in viable.chunks(KEPT_AT_ONCE) {
+        keep(&judge::judge(numbers, &tests, limit, &working, |number, outcome| {
+            if outcome.is_survivor() {
+                eprintln!("{outcome:?}: {}", mutants[number].name);
+            }
+        })?)?;
+    }
+    Ok(())
 }
 
 /// The names of crates, which come first, and what follows.

@@ -1,6 +1,6 @@
 //! Runs tests with a mutant on: each mutant only by the tests that come past it, the quickest first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -85,10 +85,11 @@ fn listed(binary: &Path, folder: &Path) -> Result<Vec<String>, Error> {
     Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
-/// Judges the mutants with `numbers`; `tell` hears of each.
+/// Judges the mutants with `numbers`, each by tests that take about `limit` together; `tell` hears of each.
 pub fn judge(
-    numbers: BTreeSet<usize>,
+    numbers: &[usize],
     tests: &[Test],
+    limit: Duration,
     folder: &Path,
     tell: impl Fn(usize, Outcome) + Sync,
 ) -> Result<Vec<(usize, Outcome)>, Error> {
@@ -98,8 +99,8 @@ pub fn judge(
             reaching.entry(number).or_default().push(test);
         }
     }
-    at_once(numbers.into_iter().collect(), |number| {
-        let outcome = outcome(number, reaching.get(&number).map_or(&[], Vec::as_slice), folder)?;
+    at_once(numbers.to_vec(), |number| {
+        let outcome = outcome(number, reaching.get(&number).map_or(&[], Vec::as_slice), limit, folder)?;
         tell(number, outcome);
         Ok((number, outcome))
     })
@@ -107,14 +108,18 @@ pub fn judge(
     .collect()
 }
 
-fn outcome(number: usize, tests: &[&Test], folder: &Path) -> Result<Outcome, Error> {
+fn outcome(number: usize, tests: &[&Test], limit: Duration, folder: &Path) -> Result<Outcome, Error> {
     if tests.is_empty() {
         return Ok(Outcome::Unreached);
     }
     let mut rest = tests;
     let mut budget = Duration::from_millis(200);
+    let mut spent = Duration::ZERO;
     while !rest.is_empty() {
         let (batch, time) = batch(rest, budget);
+        if spent > Duration::ZERO && spent + time > limit {
+            break;
+        }
         let names: Vec<&String> = batch.iter().map(|test| &test.name).collect();
         let mut command = test_command(&batch[0].binary, folder, &names);
         command.env("NPUKIT_MUTANT", number.to_string());
@@ -123,6 +128,7 @@ fn outcome(number: usize, tests: &[&Test], folder: &Path) -> Result<Outcome, Err
             Some(false) => return Ok(Outcome::Caught),
             None => return Ok(Outcome::Timeout),
         }
+        spent += time;
         rest = &rest[batch.len()..];
         budget *= 2;
     }

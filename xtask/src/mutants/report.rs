@@ -22,14 +22,18 @@ pub fn read(folder: &Path, package: &str) -> Result<Outcomes, Error> {
     }
 }
 
-/// Keeps the outcomes, prints their counts, and says how many survived.
-pub fn write(folder: &Path, package: &str, outcomes: &Outcomes) -> Result<usize, Error> {
+/// Keeps the outcomes.
+pub fn write(folder: &Path, package: &str, outcomes: &Outcomes) -> Result<(), Error> {
     let path = place(folder, package);
     std::fs::write(&path, serde_json::to_string_pretty(outcomes)?)
-        .map_err(|source| Error::Write { path: path.display().to_string(), source })?;
+        .map_err(|source| Error::Write { path: path.display().to_string(), source })
+}
+
+/// Prints the counts of outcomes, and says how many survived.
+pub fn tell(package: &str, outcomes: &Outcomes) -> usize {
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
     outcomes.values().for_each(|&outcome| *counts.entry(outcome).or_default() += 1);
     let counts: Vec<String> = counts.iter().map(|(outcome, count)| format!("{count} {outcome:?}")).collect();
     println!("{package}: {} mutants: {}", outcomes.len(), counts.join(", ").to_lowercase());
-    Ok(outcomes.values().filter(|outcome| outcome.is_survivor()).count())
+    outcomes.values().filter(|outcome| outcome.is_survivor()).count()
 }
