@@ -4,8 +4,8 @@
 
 const MUTANTS: usize = 0;
 const UNKNOWN: u32 = u32::MAX;
-const NONE: u32 = u32::MAX - 1;
-const RECORD: u32 = u32::MAX - 2;
+const RECORD: u32 = u32::MAX - 1;
+const NONE: u32 = u32::MAX - 2;
 
 static ON: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(UNKNOWN);
 static REACHED: [core::sync::atomic::AtomicBool; MUTANTS] =
@@ -23,7 +23,7 @@ const fn no_mutant(_: u32) -> bool {
 #[inline(always)]
 fn is_on(mutant: u32) -> bool {
     let on = ON.load(core::sync::atomic::Ordering::Relaxed);
-    on == mutant || (on > NONE - 2 && uncommon(mutant))
+    on == mutant || (on >= RECORD && uncommon(mutant))
 }
 
 #[cold]

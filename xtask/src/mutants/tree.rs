@@ -19,14 +19,18 @@ pub struct Tree {
 pub type Added = BTreeMap<String, Vec<(Range<usize>, usize)>>;
 
 impl Tree {
-    /// Copies what git knows of `source`, or does not ignore, to `folder`; what is equal stays as it is.
+    /// Copies what git knows of `source`, or does not ignore, to `folder`; what is equal stays as it is, and what is
+    /// no longer in `source` goes.
     pub fn new(source: &Path, folder: &Path) -> Result<Self, Error> {
         let tree = Self { source: source.to_owned(), folder: folder.to_owned() };
+        let mut copied = BTreeSet::new();
         for file in tree.files()? {
             if let Ok(bytes) = std::fs::read(tree.source.join(&file)) {
                 tree.write(&file, &bytes)?;
+                copied.insert(tree.folder.join(&file));
             }
         }
+        remove_others(&tree.folder, &copied)?;
         Ok(tree)
     }
 
@@ -108,6 +112,20 @@ impl Tree {
         std::fs::read_to_string(&path)
             .map_err(|source| Error::Read { path: path.display().to_string(), source })
     }
+}
+
+/// Removes the files below `folder` that are not of `kept`.
+fn remove_others(folder: &Path, kept: &BTreeSet<PathBuf>) -> Result<(), Error> {
+    let failed = |source| Error::Write { path: folder.display().to_string(), source };
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_dir() {
+            remove_others(&path, kept)?;
+        } else if !kept.contains(&path) {
+            std::fs::remove_file(&path).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 const HEAD: &str = "#![feature(core_intrinsics, const_eval_select)]\n#![allow(warnings, clippy::all)]\n";

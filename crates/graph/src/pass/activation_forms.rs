@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 
-use super::matching::{Pattern, is_near};
+use super::matching::{Pattern, is_near, put_in_place};
 use super::{Pass, PassError};
 use crate::ir::{Graph, ValueId};
 use crate::op::{BinaryKind, GeluForm, Op, Unary, UnaryKind};
@@ -14,22 +14,11 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
-    let producers = graph.producers();
-    let mut changed = false;
-    for index in 0..graph.nodes.len() {
-        let pattern = Pattern { graph, producers: &producers };
-        let node = &graph.nodes[index];
-        let (Op::Binary(_), &[result]) = (&node.op, node.outputs.as_slice()) else { continue };
-        let found = activation(&pattern, result).or_else(|| hard_sigmoid(&pattern, result));
-        // Numbers may have axes, of which the result then has more.
-        let Some((kind, x)) = found.filter(|(_, x)| graph.value(*x).info == graph.value(result).info) else {
-            continue;
-        };
-        let node = &mut graph.nodes[index];
-        (node.op, node.inputs) = (Unary { kind }.into(), vec![x]);
-        changed = true;
-    }
-    Ok(changed)
+    Ok(put_in_place(graph, |pattern, result| {
+        let Op::Binary(_) = pattern.producer(result)?.op else { return None };
+        let (kind, x) = activation(pattern, result).or_else(|| hard_sigmoid(pattern, result))?;
+        Some((Unary { kind }, x))
+    }))
 }
 
 /// An activation that is a number times `x` times a gate, and `x`.

@@ -21,6 +21,26 @@ pub(super) fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= TOLERANCE * expected.abs()
 }
 
+/// Puts the operator that `form` recognises in a result, and its operand, in place of the node that gives it, where
+/// operand and result have one shape. Says whether it did.
+pub(super) fn put_in_place<O: Into<Op>>(
+    graph: &mut Graph,
+    form: impl Fn(&Pattern<'_>, ValueId) -> Option<(O, ValueId)>,
+) -> bool {
+    let producers = graph.producers();
+    let mut changed = false;
+    for index in 0..graph.nodes.len() {
+        let &[result] = graph.nodes[index].outputs.as_slice() else { continue };
+        let Some((op, x)) = form(&Pattern { graph, producers: &producers }, result) else { continue };
+        // Constants may have axes, of which the result then has more.
+        if graph.value(x).info == graph.value(result).info {
+            (graph.nodes[index].op, graph.nodes[index].inputs) = (op.into(), vec![x]);
+            changed = true;
+        }
+    }
+    changed
+}
+
 /// A graph and who produces which value.
 pub(super) struct Pattern<'a> {
     pub(super) graph: &'a Graph,

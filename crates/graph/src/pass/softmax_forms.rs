@@ -1,6 +1,6 @@
 //! Softmax that exporters write as exponentials over their sum.
 
-use super::matching::Pattern;
+use super::matching::{Pattern, put_in_place};
 use super::{Pass, PassError};
 use crate::ir::{Graph, ValueId};
 use crate::op::{BinaryKind, Op, ReduceKind, Softmax, UnaryKind};
@@ -12,28 +12,17 @@ pub(super) const PASS: Pass = Pass {
 };
 
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
-    let producers = graph.producers();
-    let mut changed = false;
-    for index in 0..graph.nodes.len() {
-        let pattern = Pattern { graph, producers: &producers };
-        let &[result] = graph.nodes[index].outputs.as_slice() else { continue };
-        let Some((x, softmax)) = softmax(&pattern, result) else { continue };
-        if graph.value(x).info == graph.value(result).info {
-            (graph.nodes[index].op, graph.nodes[index].inputs) = (softmax.into(), vec![x]);
-            changed = true;
-        }
-    }
-    Ok(changed)
+    Ok(put_in_place(graph, softmax))
 }
 
-/// `x` of `e / sum(e)`, where `e` is `exp(x - max(x))`.
-fn softmax(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, Softmax)> {
+/// `e / sum(e)`, where `e` is `exp(x - max(x))`, and `x`.
+fn softmax(pattern: &Pattern<'_>, value: ValueId) -> Option<(Softmax, ValueId)> {
     let (powers, sum) = quotient(pattern, value)?;
     let (kind, difference) = pattern.unary(powers)?;
     let [x, largest] = pattern.binary(difference, BinaryKind::Sub).filter(|_| kind == UnaryKind::Exp)?;
     let softmax = over(pattern, sum, ReduceKind::Sum, powers)?;
     let same = over(pattern, largest, ReduceKind::Max, x)? == softmax;
-    same.then_some((x, softmax))
+    same.then_some((softmax, x))
 }
 
 /// `e` and `s` of `e / s` or `e * (1 / s)`.
