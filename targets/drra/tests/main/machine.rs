@@ -71,6 +71,14 @@ fn a_jump_out_of_the_memory_stops() {
     let (_, run) = try_run(&single(), "brn(target_false=-2)");
     let told = run.unwrap_err().to_string();
     assert_eq!(told, "cycle 0, cell (0, 0), instruction 0: jumps to instruction -1; there are 0 to 255");
+    let (_, run) = try_run(&single(), "brn(target_false=255)");
+    assert!(run.unwrap_err().to_string().contains("jumps to instruction 256"));
+    let (_, run) = try_run(&single(), "brn(target_false=254)");
+    assert_eq!(run.unwrap().cycles, 2, "instruction 255 is the last, and halts");
+    // The released sequencer passes over a branch.
+    let released = from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap();
+    let (_, run) = try_run(&released, "brn(target_true=5, target_false=-1) halt()");
+    assert_eq!(run.unwrap().cycles, 2);
 }
 
 #[test]
@@ -82,6 +90,50 @@ fn a_runaway_program_stops_and_says_where_it_is() {
         "{told}"
     );
     assert!(told.contains("0 ports run, r2 = 9"), "{told}");
+}
+
+/// A chain of three units hands a word on after the last address, while nothing else happens in the cell; what is
+/// stored much later is what they have come to, not what was under way.
+#[test]
+fn units_go_on_when_ports_have_stopped() {
+    let fabric =
+        from_short("1x2: [swb,iosram_both,rf,rf,rf,dpu,dpu,dpu]").unwrap().of_revision(Revision::Seed);
+    let chain = format!(
+        "{LOAD} dpu(slot=8, mode=add) dpu(slot=10, mode=add) dpu(slot=12, mode=add)
+        swb(slot=0, channel=8, source=5, target=8) swb(slot=0, channel=10, source=8, target=10)
+        swb(slot=0, channel=12, source=10, target=12) swb(slot=0, channel=7, source=12, target=7)
+        dsu(slot=5, port=word_read) dsu(slot=7, port=word_write)
+        act(ports=2, param=5) wait(cycle=30) act(ports=1, param=7) wait(cycle=3) halt()"
+    );
+    // The other cell works all the time, so that no cycle is passed over.
+    let busy = "calc(mode=add, operand2=1, result=1) ".repeat(80);
+    for (first, second, at) in [(&busy, &chain, 1), (&chain, &busy, 0)] {
+        let text = format!("cell (row=0, col=0)\n{first} halt()\ncell (row=0, col=1)\n{second} halt()");
+        let program = assemble(&fabric, "test", &text).unwrap().program;
+        let mut machine = Machine::new(&fabric, &program).unwrap();
+        machine.set_input(&[(0, [3; 16]), (1, [5; 16])].into()).unwrap();
+        machine.run(1000, &mut ()).unwrap();
+        let cell = &machine.cells()[at];
+        assert_eq!(cell.rfs[0].rows[0][0], 5, "the word was there");
+        assert_eq!(cell.rfs[2].rows[0][0], 0, "cell {at}");
+    }
+}
+
+#[test]
+fn a_warning_is_given_once_for_its_instruction_and_a_hundred_in_all() {
+    let divide = "calc(mode=div, operand1=0, operand2=0, result=1) ";
+    let (_, looped) = run(&format!(
+        "calc(mode=add, operand2=3, result=2) {divide} {divide} calc(mode=sub, operand1=2, operand2=1, result=2)
+         brn(reg=2, target_true=-4, target_false=1) halt() halt()"
+    ));
+    let places: Vec<String> = looped.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!((looped.warnings.len(), looped.more_warnings), (2, 0), "{places:?}");
+    assert!(places[0].contains("instruction 1") && places[1].contains("instruction 2"), "{places:?}");
+    let (_, many) = run(&format!("{} halt()", divide.repeat(103)));
+    assert_eq!((many.warnings.len(), many.more_warnings), (100, 3));
+    let (_, harmless) =
+        run("calc(mode=add, operand2=0, result=1) calc(mode=div, operand2=1, result=1) halt()");
+    assert_eq!(harmless.warnings, []);
 }
 
 #[test]
