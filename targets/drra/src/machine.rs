@@ -358,9 +358,9 @@ impl Machine {
         let Some((state, cell)) = self.cells.get_mut(index).zip(self.fabric.cells.get(index)) else {
             return Ok(());
         };
-        let switched = swb::switch(state);
+        swb::switch(state);
         if state.sequencer.next != cycle {
-            let is_quiet = state.ports.emitted == 0 && !changed && !switched;
+            let is_quiet = state.ports.emitted == 0 && !changed;
             state.wake =
                 if is_quiet { state.sequencer.next.min(state.ports.next_cycle()) } else { cycle + 1 };
             return Ok(());

@@ -61,17 +61,11 @@ impl Swb {
     }
 }
 
-/// Takes over the options emitted in this cycle, for the next; whether they are others.
+/// Takes over the options emitted in this cycle, for the next.
 #[inline]
-pub(crate) fn switch(state: &mut CellState) -> bool {
-    if state.ports.emitted & 3 == 0 {
-        return false;
-    }
-    let words = state.ports.address(0, 0).map_or(state.swb.word_option, |option| option as u8);
-    let bulk = state.ports.address(0, 1).map_or(state.swb.bulk_option, |option| option as u8);
-    let before = (state.swb.word_option, state.swb.bulk_option);
-    (state.swb.word_option, state.swb.bulk_option) = (words, bulk);
-    before != (words, bulk)
+pub(crate) fn switch(state: &mut CellState) {
+    state.swb.word_option = state.ports.address(0, 0).map_or(state.swb.word_option, |option| option as u8);
+    state.swb.bulk_option = state.ports.address(0, 1).map_or(state.swb.bulk_option, |option| option as u8);
 }
 
 #[cfg(test)]

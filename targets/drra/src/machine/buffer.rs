@@ -80,3 +80,28 @@ impl Buffer {
         Err(FaultKind::Buffer { row, buffer: self.name, depth: self.depth })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn rows_that_nobody_wrote_hold_what_was_asked_for() {
+        let mut buffer = Buffer::new("input", 8);
+        buffer.write(3, [7; 16]).unwrap();
+        assert_eq!((buffer.read(3), buffer.read(2)), (Ok([7; 16]), Ok([0; 16])));
+        assert!(buffer.is_written(3) && !buffer.is_written(2) && !buffer.is_written(4));
+        assert!(buffer.read(8).is_err() && buffer.write(8, [0; 16]).is_err());
+        buffer.unset(Unset::Garbage(5));
+        assert_eq!(buffer.image(), Image::new(), "forgotten");
+        buffer.write(3, [7; 16]).unwrap();
+        // Also a row below one that was written, and each row other numbers.
+        let (below, above) = (buffer.read(2).unwrap(), buffer.read(4).unwrap());
+        assert!(below != [0; 16] && above != [0; 16] && below != above);
+        assert_eq!((buffer.read(2), buffer.read(3)), (Ok(below), Ok([7; 16])));
+        buffer.clear();
+        assert!(!buffer.is_written(3));
+        assert_ne!(buffer.read(3), Ok([7; 16]));
+    }
+}

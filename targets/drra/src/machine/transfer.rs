@@ -125,9 +125,7 @@ impl Machine {
             place.into_iter().for_each(|place| *place = transfer.row);
         }
         // Of several columns that write a row the highest counts.
-        if transfers.output.len() > 1 {
-            transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
-        }
+        transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
         for Written { cell: index, row, values } in transfers.output.drain(..) {
             let place = self.fabric.place(index);
             let slot =

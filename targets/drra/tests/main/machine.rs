@@ -6,6 +6,7 @@ use npukit_drra::config::{from_short, preset};
 use npukit_drra::fault::{Fault, FaultKind};
 use npukit_drra::machine::{LoadError, Machine, Run};
 use npukit_drra::{Fabric, Program, Revision};
+use npukit_target::Unset;
 
 fn single() -> Fabric {
     from_short("1x1: [swb,iosram_both,rf,rf,rf,dpu]").unwrap().of_revision(Revision::Seed)
@@ -117,6 +118,51 @@ fn units_go_on_when_ports_have_stopped() {
         assert_eq!(cell.rfs[0].rows[0][0], 5, "the word was there");
         assert_eq!(cell.rfs[2].rows[0][0], 0, "cell {at}");
     }
+}
+
+/// A word is written to one register, by a unit that gives it; only that register can be read then.
+#[test]
+fn what_was_never_written_is_known_word_by_word() {
+    for written in [0, 1, 15, 16, 17, 63] {
+        for read in [0, 1, 15, 16, 17, 33, 63] {
+            let text = format!(
+                "swb(slot=0, channel=5, source=8, target=5) dsu(slot=5, port=word_write, init_addr={written})
+                dsu(slot=5, port=word_read, init_addr={read}) act(ports=1, param=5) wait(cycle=2)
+                act(ports=2, param=5) wait(cycle=2) halt()"
+            );
+            let fabric = single();
+            let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
+            machine.unset(Unset::Poison);
+            let run = machine.run(100, &mut ());
+            match run {
+                Ok(_) => assert_eq!(written, read),
+                Err(Fault::Access { kind, .. }) => {
+                    assert_eq!(kind, FaultKind::Unwritten { register: read });
+                    assert_ne!(written, read);
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+/// Both cells write row 7 in one cycle.
+#[test]
+fn of_columns_that_write_a_row_the_highest_counts() {
+    let fabric = from_short("1x2: [swb,iosram_both]").unwrap().of_revision(Revision::Seed);
+    let copy = |row: usize| {
+        format!(
+            "dsu(slot=1, port=input_buffer, init_addr={row}) dsu(slot=1, port=sram_write) act(ports=5, param=1)
+            dsu(slot=1, port=sram_read) dsu(slot=1, port=output_buffer, init_addr=7) act(ports=10, param=1)
+            wait(cycle=1) halt()"
+        )
+    };
+    let text = format!("cell (row=0, col=1)\n{}\ncell (row=0, col=0)\n{}", copy(1), copy(2));
+    let program = assemble(&fabric, "test", &text).unwrap().program;
+    let mut machine = Machine::new(&fabric, &program).unwrap();
+    machine.set_input(&[(1, [1; 16]), (2, [2; 16])].into()).unwrap();
+    machine.run(100, &mut ()).unwrap();
+    assert_eq!(machine.output_image(), [(7, [1; 16])].into());
 }
 
 #[test]
