@@ -234,13 +234,6 @@ impl Graph {
         Ok(())
     }
 
-    /// Lets every node that uses `from` use `to` instead, which equals it; outputs of the graph are not touched.
-    pub fn replace_uses(&mut self, from: ValueId, to: ValueId) {
-        self.state_alike(from, to);
-        let inputs = self.nodes.iter_mut().flat_map(|node| &mut node.inputs);
-        inputs.filter(|input| **input == from).for_each(|input| *input = to);
-    }
-
     /// Removes nodes none of whose results are used, and values that nothing refers to. Inputs and
     /// outputs of the graph stay. Values and nodes are numbered anew. Says whether it removed any.
     pub fn remove_dead(&mut self) -> bool {

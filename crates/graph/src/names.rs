@@ -89,5 +89,27 @@ mod tests {
         assert_eq!(graph.fresh_name("b"), "b_2");
         assert!(graph.remove_dead());
         assert_eq!(graph.fresh_name("b"), "b");
+        // Those that came instead are seen, as many as they are.
+        graph.add_input("c", ValueInfo { shape: Vec::new(), element: ElementType::F32 });
+        assert_eq!(graph.fresh_name("c"), "c_2");
+    }
+
+    #[test]
+    fn a_name_is_given_once_before_a_value_has_it() {
+        let mut graph = graph(&["a"]);
+        assert_eq!(graph.fresh_name("b"), "b");
+        graph.add_input("c", ValueInfo { shape: Vec::new(), element: ElementType::F32 });
+        assert_eq!(graph.fresh_name("b"), "b_2");
+    }
+
+    #[test]
+    fn values_added_after_others_were_taken_out_are_seen() {
+        let mut graph = graph(&["a", "b"]);
+        assert_eq!(graph.fresh_name("a"), "a_2");
+        graph.outputs = vec![graph.inputs[0]];
+        graph.inputs.truncate(1);
+        assert!(graph.remove_dead());
+        graph.add_input("c", ValueInfo { shape: Vec::new(), element: ElementType::F32 });
+        assert_eq!(graph.fresh_name("c"), "c_2");
     }
 }

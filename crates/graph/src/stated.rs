@@ -113,7 +113,7 @@ impl Graph {
     }
 
     /// Notes of `to`, which has the elements of `from`, what is stated of that.
-    pub(crate) fn state_alike(&mut self, from: ValueId, to: ValueId) {
+    pub fn state_alike(&mut self, from: ValueId, to: ValueId) {
         if let Some(stated) = self.scales.get(&from).cloned() {
             self.scales.entry(to).or_insert(stated);
         }

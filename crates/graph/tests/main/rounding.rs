@@ -2,8 +2,8 @@
 //! half a step up or down, all choices are tried, and the worst must be what the bound says.
 
 use npukit_graph::op::{
-    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Conv, ConvTranspose, Coordinates, Gemm,
-    LeakyRelu, MatMul, Pad, PadMode, Reduce, ReduceKind, Resize, ResizeMode, Window,
+    AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Conv, ConvTranspose, Coordinates, Crop, Gemm,
+    LeakyRelu, MatMul, NearestMode, Pad, PadMode, Reduce, ReduceKind, Resize, ResizeMode, Window,
 };
 use npukit_graph::rounding_bounds;
 use npukit_numeric::Tensor;
@@ -233,8 +233,11 @@ fn weights_of_means_and_slopes_are_rounded() {
     let halves = weighted(&[0.5; 2]);
     let rows = |x: &[f64], draw: Draw<'_>| halves(&[x[0], x[2]], draw);
     type Literal<'a> = &'a dyn Fn(&[f64], Draw<'_>) -> f64;
-    let cases: [(npukit_graph::Op, usize, Literal<'_>); 5] = [
+    let to_one = Resize { size: [1, 1], scales: [0.5, 0.5], mode, coordinates };
+    let cases: [(npukit_graph::Op, usize, Literal<'_>); 7] = [
         (Reduce { kind: ReduceKind::Mean, axes, keep_dims: false }.into(), 0, &mean),
+        (Reduce { kind: ReduceKind::Mean, axes: vec![1], keep_dims: false }.into(), 0, &rows),
+        (to_one.into(), 0, &mean),
         (pool.into(), 0, &mean),
         (LeakyRelu { alpha: 0.25 }.into(), 1, &slope),
         (resize.into(), 5, &corner),
@@ -248,6 +251,22 @@ fn weights_of_means_and_slopes_are_rounded() {
         let bounds = reals(&bounds(&net.giving(y)).unwrap());
         assert!((0.99..=1.000_001).contains(&(worst / bounds[place])), "{worst} to {}", bounds[place]);
     }
+}
+
+/// An operand at the upper end of a range moves down only, one at the lower end up only.
+#[test]
+fn both_ends_of_an_error_are_tried() {
+    let mut net = Net::default();
+    let (sum, _) = uncertain(&mut net, &f32s(&[1, 2], &[0.0, -5.0]));
+    let one = net.constant(f32s(&[1, 2], &[1.0, 1.0]));
+    let twice = net.node(Binary { kind: BinaryKind::Add }, &[sum, one]);
+    let y = net.node(Clip { min: -3.0, max: 2.0 }, &[twice]);
+    let machine = |draw: Draw<'_>| {
+        let [min, max] = [-3.0 + draw(), 2.0 + draw()];
+        [2.0, -3.0].iter().map(|x| (x + draw() + draw()).clamp(min, max)).collect()
+    };
+    // The range is rounded, too, which at one end the operand's own error hides.
+    judge(&net.giving(y), &machine, 1.501);
 }
 
 /// Numbers that are parameters, not operands, are rounded as constants are.
@@ -267,4 +286,17 @@ fn bounds_and_borders_are_rounded() {
     let y = net.node(Pad { pads: vec![[0, 0], [1, 1]], mode: PadMode::Constant(0.5) }, &[input]);
     let bound = bounds(&net.giving(y)).unwrap();
     assert!(floats(&bound).iter().all(|bound| (STEP / 2.0..STEP / 2.0 * 1.001).contains(bound)), "{bound:?}");
+    for (extrapolation, expected) in [(0.0, 0.0), (0.5, STEP / 2.0)] {
+        let mut net = Net::default();
+        let input = net.input(f32s(&[1, 1, 2, 1], &[4.0, -7.0]));
+        let resize = Resize {
+            size: [1, 2],
+            scales: [1.0, 1.0],
+            mode: ResizeMode::Nearest(NearestMode::Floor),
+            coordinates: Coordinates::TfCropAndResize(Crop { roi: [[0.0, 1.0], [0.0, 3.0]], extrapolation }),
+        };
+        let y = net.node(resize, &[input]);
+        let bound = floats(&bounds(&net.giving(y)).unwrap())[0];
+        assert!((expected..=expected * 1.001 + 1e-6).contains(&bound), "{bound} for {extrapolation}");
+    }
 }

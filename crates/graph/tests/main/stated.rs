@@ -97,8 +97,8 @@ fn what_takes_a_place_takes_its_scale() {
     assert!(graph.scales[&y].is_alike(&stated(I8, 0.5, 0)) && graph.scales[&y] == graph.scales[&turned]);
     // What is known of a value itself goes before.
     graph.scales.insert(other, stated(U8, 1.0, 7));
-    graph.replace_uses(y, other);
-    graph.replace_uses(y, spare);
+    graph.state_alike(y, other);
+    graph.state_alike(y, spare);
     assert_eq!((graph.scales[&other].element, graph.scales[&spare].element), (U8, I8));
 }
 
