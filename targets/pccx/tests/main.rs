@@ -22,6 +22,10 @@ mod isa;
 mod machine;
 #[path = "main/net.rs"]
 mod net;
+#[path = "main/program.rs"]
+mod program;
+#[path = "main/reasons.rs"]
+mod reasons;
 #[path = "main/room.rs"]
 mod room;
 #[path = "main/steps.rs"]
