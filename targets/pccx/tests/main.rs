@@ -28,6 +28,8 @@ mod program;
 mod reasons;
 #[path = "main/room.rs"]
 mod room;
+#[path = "main/runtime.rs"]
+mod runtime;
 #[path = "main/steps.rs"]
 mod steps;
 #[path = "main/time.rs"]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    BinaryKind, Cast, Gemm, LayerNormalization, MatMul, Pow, Reduce, ReduceKind, Relu, Reshape,
+    BinaryKind, Cast, GeluForm, Gemm, LayerNormalization, MatMul, Pow, Reduce, ReduceKind, Relu, Reshape,
     RmsNormalization, RotaryEmbedding, Softmax, Transpose, UnaryKind,
 };
 use npukit_numeric::ElementType;
@@ -288,6 +288,23 @@ fn rotations_and_norms_of_parts_of_words() {
         ("a row of half a word", |net| normal(net, [1, 4]), [&[NO_MUL; 2], &[]]),
         ("rows of half a word", |net| normal(net, [2, 4]), [&[NO_MUL; 2], &[ROWS; 2]]),
     ]);
+}
+
+/// Only the form by the error function is left to the host, where it is asked for.
+#[test]
+fn an_exact_gelu_is_the_hosts_when_asked_for() {
+    for config in instances() {
+        for (gelu, form, expected) in [
+            (Gelu::Tanh, GeluForm::Exact, &[][..]),
+            (Gelu::Tanh, GeluForm::Tanh, &[]),
+            (Gelu::Exact, GeluForm::Exact, &[("Gelu", "gelu=exact: the machine has the form by tanh")]),
+            (Gelu::Exact, GeluForm::Tanh, &[]),
+        ] {
+            let options = Options { gelu, ..Options::of(&config) };
+            let executable = compiled(&config, &options, |net| unary(net, UnaryKind::Gelu { form }));
+            assert_eq!(reasons(&executable), expected, "{gelu:?} {form:?}");
+        }
+    }
 }
 
 /// Each value of each option, and what is said of others.
