@@ -6,6 +6,8 @@
 mod artifact;
 #[path = "main/attention.rs"]
 mod attention;
+#[path = "main/attention_forms.rs"]
+mod attention_forms;
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/compile.rs"]
