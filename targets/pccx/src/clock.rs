@@ -170,18 +170,17 @@ impl Clock<'_> {
     fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
         let timing = &self.config.timing;
         let work = start + cost.load;
-        let most_ahead = self.ahead(timing.gemv.ports).max(self.ahead(timing.gemm.ports));
-        self.memory.forget(start.saturating_sub(most_ahead));
-        let ports = match engine {
-            Engine::Gemv => timing.gemv.ports,
-            Engine::Gemm => timing.gemm.ports,
+        let [gemv, gemm] = [timing.gemv.ports, timing.gemm.ports].map(|ports| self.ahead(ports));
+        self.memory.forget(start.saturating_sub(gemv.max(gemm)));
+        let [of_gemv, of_gemm] = &mut self.streams;
+        let (stream, ahead) = match engine {
+            Engine::Gemv => (of_gemv, gemv),
+            Engine::Gemm => (of_gemm, gemm),
             _ => {
                 let delay = self.memory.delay(work, cost.compute, cost.host_bytes);
                 return start + cost.total() + delay;
             }
         };
-        let ahead = self.ahead(ports);
-        let Some(stream) = self.streams.get_mut(engine as usize) else { return start + cost.total() };
         let first = (*stream).max(work.saturating_sub(ahead));
         *stream = first + cost.weights + self.memory.delay(first, cost.weights, cost.weight_bytes);
         (work + cost.compute).max(*stream) + cost.store
@@ -251,6 +250,29 @@ mod tests {
         assert_eq!(waiting[1].wait, Wait::Synchronous);
         let dependent = spans(&[to_l2(0x1000, true), gemv(0x8000, 0x11FF)]);
         assert_eq!((dependent[1].start, dependent[1].wait), (dependent[0].end, Wait::Hazard));
+    }
+
+    /// A transfer is waited for however many instructions are issued while it lasts.
+    #[test]
+    fn what_is_under_way_stays_so_while_others_begin() {
+        let one = spans(&[to_l2(0x1000, true), Op::Kick, Op::Kick, gemv(0x8000, 0x1000)]);
+        assert!(one[2].end < one[0].end);
+        assert_eq!((one[3].start, one[3].wait), (one[0].end, Wait::Hazard));
+    }
+
+    #[test]
+    fn the_host_works_when_everything_before_it_is_complete() {
+        let config = Config::preset("reference").unwrap();
+        let program = [&shapes()[..], &[to_l2(0x1000, true), gemv(0x8000, 0), Op::Kick]].concat();
+        let spans = |syncs: &[usize]| run_with_host(&config, &program, syncs).spans.split_off(2);
+        let (alone, behind) = (spans(&[]), spans(&[3]));
+        assert!(alone[1].start < alone[0].end);
+        assert_eq!((behind[1].start, behind[1].wait), (behind[0].end, Wait::Host));
+        // Twice before one instruction is once; what comes behind the last instruction changes no time.
+        assert_eq!(spans(&[3, 3]), behind);
+        assert_eq!(spans(&[5]), alone);
+        let last = spans(&[4]);
+        assert_eq!((last[1], last[2].start, last[2].wait), (alone[1], alone[1].end, Wait::Host));
     }
 
     #[test]

@@ -118,4 +118,81 @@ mod tests {
         assert!(read("lanes = 4", "lanes = 0").starts_with("`timing.gemv.lanes` is 0"));
         assert!(read("strict = true", "strict = true\nx = 1").contains("unknown field `x`"));
     }
+
+    /// Every key at its limits and one beyond: the least value and the largest.
+    #[test]
+    fn every_parameter_has_its_limits() {
+        let text = toml::to_string(&Config::preset("reference").unwrap()).unwrap();
+        let read = |key: &str, value: toml::Value| {
+            let mut config: toml::Table = toml::from_str(&text).unwrap();
+            let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
+            let sections = sections.split('.').filter(|section| !section.is_empty());
+            let table = sections.fold(&mut config, |table, section| table[section].as_table_mut().unwrap());
+            assert!(table.insert(name.to_owned(), value).is_some(), "{key}");
+            Config::from_toml(&config.to_string())
+        };
+        let refused = |key: &'static str, value: &str, legal: &str| {
+            Err(ConfigError::Range { key, value: value.to_owned(), legal: legal.to_owned() })
+        };
+        for key in ["timing.core_mhz", "timing.axi_mhz", "timing.ddr_gb_per_s"] {
+            for value in [1e-3, 1.0, 1e6] {
+                assert!(read(key, value.into()).is_ok(), "{key} = {value}");
+            }
+            for (value, text) in [(0.0, "0"), (-1.0, "-1"), (1_000_001.0, "1000001"), (f64::NAN, "NaN")] {
+                let legal = "numbers above 0, up to 1000000";
+                assert_eq!(read(key, value.into()), refused(key, text, legal), "{key} = {value}");
+            }
+        }
+        let integer = |key: &'static str, least: i64, most: i64, legal: &str| {
+            for value in [least, most] {
+                assert!(read(key, value.into()).is_ok(), "{key} = {value}");
+            }
+            // What is below 0 is no number of the file's.
+            for value in [least - 1, most + 1].into_iter().filter(|value| *value >= 0) {
+                assert_eq!(
+                    read(key, value.into()),
+                    refused(key, &value.to_string(), legal),
+                    "{key} = {value}"
+                );
+            }
+        };
+        integer("l2_words", 1, 131_072, "1 to 131072, what an address of 17 bits reaches");
+        for key in [
+            "timing.issue",
+            "timing.hp_bytes",
+            "timing.acp_bytes",
+            "timing.preprocess_elements",
+            "timing.gemv.lanes",
+            "timing.gemv.lane_width",
+            "timing.gemv.ports",
+            "timing.gemm.rows",
+            "timing.gemm.columns",
+            "timing.gemm.ports",
+            "timing.gemm.drain_limit",
+        ] {
+            integer(key, 1, 1 << 20, "1 to 1048576");
+        }
+        for key in [
+            "timing.host_push",
+            "timing.l2_latency",
+            "timing.load_descriptor",
+            "timing.weight_fifo_bytes",
+            "timing.preprocess_latency",
+            "timing.fmap_sweep",
+            "timing.memset",
+            "timing.gemv.tail",
+            "timing.gemm.fill",
+            "timing.gemm.drain",
+            "timing.cvo.input",
+            "timing.cvo.reduce_element",
+        ] {
+            integer(key, 0, 1 << 20, "0 to 1048576");
+        }
+        let latency = |last: i64| vec![toml::Value::from(0); 10].into_iter().chain([last.into()]).collect();
+        assert!(read("timing.cvo.latency", toml::Value::Array(latency(1 << 20))).is_ok());
+        assert_eq!(
+            read("timing.cvo.latency", toml::Value::Array(latency((1 << 20) + 1))),
+            refused("timing.cvo.latency", "1048577", "0 to 1048576")
+        );
+    }
 }

@@ -127,7 +127,7 @@ pub fn compile(
     let Lowering { code, graph: mut slots, .. } = lowering;
     slots.nodes = host_nodes;
     forget_unused(&mut slots, &code);
-    let mut warnings = warnings(&plan, options);
+    let mut warnings = warnings(&plan, &layers);
     warnings.extend(weights.worst());
     let program = code.finish(options.isa == Isa::Ext);
     let host = Host { graph: slots, layers, choices: options.choices(), warnings, words };
@@ -152,7 +152,7 @@ fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerErr
 /// Two names stand for what they are, more for what lies between the first and the last.
 fn layer_name(names: &[&str]) -> String {
     match names {
-        [first, .., last] if names.len() > 2 => format!("{first} to {last}"),
+        [first, _, .., last] => format!("{first} to {last}"),
         _ => names.join(" + "),
     }
 }
@@ -178,7 +178,7 @@ fn forget_unused(slots: &mut Graph, code: &code::Code) {
     }
 }
 
-fn warnings(plan: &Plan, options: &Options) -> Vec<String> {
+fn warnings(plan: &Plan, layers: &[Layer]) -> Vec<String> {
     let mut warnings = Vec::new();
     if plan.approximated > 0 {
         warnings.push(format!(
@@ -187,8 +187,8 @@ fn warnings(plan: &Plan, options: &Options) -> Vec<String> {
             plan.approximated
         ));
     }
-    let hosts = plan.steps.iter().filter(|step| matches!(step.work, Work::Host(_))).count();
-    if hosts > 0 && options.isa == Isa::Base {
+    let hosts = layers.iter().filter(|layer| layer.host.is_some()).count();
+    if hosts > 0 {
         warnings.push(format!("{hosts} nodes are computed by the host, whose time is not counted"));
     }
     warnings
@@ -247,5 +247,68 @@ impl Lowering<'_> {
         node.outputs.iter().for_each(|&id| self.filled(id));
         host_nodes.push(node);
         Ok(reason.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::ValueInfo;
+    use npukit_numeric::ElementType;
+
+    use super::*;
+    use crate::op::{Cache, Cvo, Mac, Memset, Op, Shape};
+
+    /// Nothing that the compiler makes is wrong, so these are programs it would not make.
+    #[test]
+    fn programs_with_errors_do_not_leave_the_compiler() {
+        let config = Config::preset("reference").unwrap();
+        let checked = |code: &[Op], host: Host| {
+            let program = Program { code: code.to_vec(), ..Program::default() };
+            check_orders(&config, &Executable { program, host })
+        };
+        let order =
+            |instruction, message: &str| Err(LowerError::Order { instruction, message: message.to_owned() });
+        let function = Op::Cvo(Cvo { src_addr: 5, length: 8, ..Cvo::default() });
+        assert_eq!(checked(&[Op::Kick; 3], Host::default()), Ok(()));
+        assert_eq!(
+            checked(&[Op::Kick, function], Host::default()),
+            order(1, "reads lane 0 of L2 word 0x5, which nothing before has written")
+        );
+        // What the whole program lacks has the place behind its last instruction.
+        let mut host = Host::default();
+        let info = ValueInfo { shape: vec![2], element: ElementType::F32 };
+        let result = npukit_graph::Value { name: "y".to_owned(), info, constant: None };
+        host.graph.outputs = vec![host.graph.add_value(result)];
+        let missing = "uses value `y` of the host, which no host operation before has written";
+        assert_eq!(checked(&[Op::Kick; 3], host), order(3, missing));
+    }
+
+    /// More lanes than there are is a warning, behind which an error is still found.
+    #[test]
+    fn warnings_hide_no_error() {
+        let config = Config::preset("reference").unwrap();
+        let set = |dest_cache, shape| Op::Memset(Memset { dest_cache, dest_addr: 0, shape });
+        let mac = Op::Gemv(Mac { parallel_lane: 9, src_addr: 2, dest_reg: 4, ..Mac::default() });
+        let code = vec![
+            set(Cache::FmapShape, Shape::new(1, 1, 8)),
+            set(Cache::WeightShape, Shape::new(0, 1, 8)),
+            mac,
+        ];
+        let program = Program { code, ..Program::default() };
+        let error = check_orders(&config, &Executable { program, host: Host::default() }).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the compiler made a program in which instruction 2 reads lane 0 of L2 word 0x2, which nothing \
+             before has written: a fault of npukit"
+        );
+    }
+
+    #[test]
+    fn layers_of_several_nodes_are_named_by_the_outer_ones() {
+        assert_eq!(layer_name(&["a"]), "a");
+        assert_eq!(layer_name(&["a", "b"]), "a + b");
+        assert_eq!(layer_name(&["a", "b", "c"]), "a to c");
+        assert_eq!(layer_name(&["a", "b", "c", "d"]), "a to d");
     }
 }

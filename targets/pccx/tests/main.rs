@@ -6,6 +6,8 @@
 mod artifact;
 #[path = "main/attention.rs"]
 mod attention;
+#[path = "main/attention_forms.rs"]
+mod attention_forms;
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/compile.rs"]
@@ -22,8 +24,14 @@ mod isa;
 mod machine;
 #[path = "main/net.rs"]
 mod net;
+#[path = "main/program.rs"]
+mod program;
+#[path = "main/reasons.rs"]
+mod reasons;
 #[path = "main/room.rs"]
 mod room;
+#[path = "main/runtime.rs"]
+mod runtime;
 #[path = "main/steps.rs"]
 mod steps;
 #[path = "main/time.rs"]

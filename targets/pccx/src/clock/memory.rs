@@ -27,9 +27,12 @@ impl ExternalMemory {
 
     /// Moves bytes that take so many cycles when alone; gives how many more they take.
     pub fn delay(&mut self, start: u64, cycles: u64, bytes: u64) -> u64 {
+        if bytes == 0 {
+            return 0;
+        }
         let wanted = bytes as f64 / cycles.max(1) as f64;
         let (mut now, mut left) = (start, cycles as f64);
-        while left > 0.0 && wanted > 0.0 {
+        while left > 0.0 {
             let (free, until) = self.free(now);
             // The part of its own rate that it gets.
             let share = (free / wanted).clamp(0.0, 1.0);

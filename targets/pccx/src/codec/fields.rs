@@ -53,3 +53,41 @@ pub mod cvo {
 
 /// Bits that must be 0, by opcode from 0.
 pub const RESERVED: [u64; 5] = [0x0070_0007, 0x0070_0007, 0, 0xF, 0b110];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows of the document's tables: bits and width.
+    #[test]
+    fn fields_are_as_wide_as_the_document_says() {
+        for (field, [hi, lo, width]) in [
+            (OPCODE, [63, 60, 4]),
+            (mac::DEST_REG, [59, 43, 17]),
+            (mac::SRC_ADDR, [42, 26, 17]),
+            (mac::SIZE_PTR_ADDR, [19, 14, 6]),
+            (mac::SHAPE_PTR_ADDR, [13, 8, 6]),
+            (mac::PARALLEL_LANE, [7, 3, 5]),
+            (memcpy::FROM_DEVICE, [59, 59, 1]),
+            (memcpy::TO_DEVICE, [58, 58, 1]),
+            (memcpy::DEST_ADDR, [57, 41, 17]),
+            (memcpy::SRC_ADDR, [40, 24, 17]),
+            (memcpy::AUX_ADDR, [23, 7, 17]),
+            (memcpy::SHAPE_PTR_ADDR, [6, 1, 6]),
+            (memcpy::ASYNC, [0, 0, 1]),
+            (memset::DEST_CACHE, [59, 58, 2]),
+            (memset::DEST_ADDR, [57, 52, 6]),
+            (memset::A_VALUE, [51, 36, 16]),
+            (memset::B_VALUE, [35, 20, 16]),
+            (memset::C_VALUE, [19, 4, 16]),
+            (cvo::CVO_FUNC, [59, 56, 4]),
+            (cvo::SRC_ADDR, [55, 39, 17]),
+            (cvo::DST_ADDR, [38, 22, 17]),
+            (cvo::LENGTH, [21, 6, 16]),
+            (cvo::ASYNC, [0, 0, 1]),
+        ] {
+            assert_eq!(bits(hi, lo), field, "{hi}:{lo}");
+            assert_eq!((field.lo, field.width), (lo, width), "{hi}:{lo}");
+        }
+    }
+}

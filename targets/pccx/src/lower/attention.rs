@@ -145,7 +145,7 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             }
             (Op::Softmax(softmax), &[x]) => {
                 let rank = graph.shape(chances).len();
-                if softmax.axis + 1 != rank || softmax.axis_end != rank {
+                if softmax.axis + 1 != rank {
                     return Err("the attention's softmax is over other axes than the last");
                 }
                 chances = x;
@@ -158,9 +158,12 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             }
         }
     }
-    let sizes = graph.shape(chances).split_last().filter(|(count, _)| **count > 0);
-    let (&count, rows) = sizes.ok_or("the attention has no tokens")?;
+    let nothing = "the attention has no rows or no tokens";
+    let (&count, rows) = graph.shape(chances).split_last().ok_or(nothing)?;
     let all: usize = rows.iter().product();
+    if all * count == 0 {
+        return Err(nothing);
+    }
     let (mut factor, mut hidden) = (1.0, vec![false; all * count]);
     let no_guard = "what hides rows of the attention that see nothing is not known";
     let guard = blind.map(|blind| context.guard(blind, chances).ok_or(no_guard)).transpose()?;
@@ -201,9 +204,6 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             "the attention has more tokens or features than weights have rows, or an infinite factor",
         );
     }
-    if ![queries, keys, values].into_iter().all(|id| is_float(graph, id)) {
-        return Err("queries, keys or values of the attention are not of floats");
-    }
     if graph.constant(keys).is_some() {
         return Err("the attention's keys are constants");
     }
@@ -235,10 +235,8 @@ fn shape(
     let (chance_batch, chance_rows, _) = matrices(chances)?;
     let (value_batch, _, value_features) = matrices(values)?;
     let all = size(batch) * rows;
-    let fits = size(batch) == size(key_batch)
-        && all * count == scores
-        && size(chance_batch) * chance_rows == all
-        && all > 0;
+    let fits =
+        size(batch) == size(key_batch) && all * count == scores && size(chance_batch) * chance_rows == all;
     let shared = size(repeated(chance_batch, value_batch)?) * chance_rows;
     fits.then_some([[rows, shared], [features, value_features]])
 }

@@ -90,8 +90,8 @@ pub(super) struct Code {
     steps: Vec<(u32, HostStep)>,
     bindings: Vec<u32>,
     images: Vec<Arc<WeightImage>>,
-    fmap: Bank,
-    weight: Bank,
+    /// By [`Cache`].
+    banks: [Bank; 2],
     to_l2: Space,
     from_l2: Space,
 }
@@ -125,8 +125,7 @@ impl Code {
     }
 
     fn constant(&mut self, cache: Cache, shape: Shape) -> u8 {
-        let bank = if cache == Cache::FmapShape { &mut self.fmap } else { &mut self.weight };
-        let (entry, is_new) = bank.entry(shape);
+        let (entry, is_new) = self.banks[cache as usize].entry(shape);
         if is_new {
             self.ops.push(Op::Memset(Memset { dest_cache: cache, dest_addr: entry, shape }));
         }
@@ -143,10 +142,11 @@ impl Code {
         self.bindings.push(image);
     }
 
-    /// Most rows of `k` values in one product, in a number that keeps rows at whole words.
+    /// Most rows of `k` values in one product, in a number that keeps rows at whole words: at least 16 of as many
+    /// values as a constant entry says.
     pub fn most_rows(k: usize) -> usize {
         let most = ((SHAPE_LIMIT as usize - 1) / k.max(1)).min(MOST_WORDS);
-        if most >= WORD_LANES { most - most % WORD_LANES } else { most.max(1) }
+        most - most % WORD_LANES
     }
 
     /// A function of `length` values, in as many instructions as hardware needs.
@@ -268,4 +268,139 @@ pub(super) fn word(value: f32) -> Vec<f32> {
     let mut lanes = vec![0.0; WORD_LANES];
     lanes[0] = crate::bf16::val(bf(value));
     lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entry_that_was_used_longest_ago_gives_way() {
+        let mut bank = Bank::default();
+        let shape = |k: u16| Shape::new(1, 1, k);
+        for k in 0..64 {
+            assert_eq!(bank.entry(shape(k)), (k as u8, true));
+        }
+        assert_eq!(bank.entry(shape(0)), (0, false));
+        assert_eq!(bank.entry(shape(2)), (2, false));
+        assert_eq!(bank.entry(shape(100)), (1, true));
+        assert_eq!(bank.entry(shape(101)), (3, true));
+        assert_eq!((bank.entry(shape(0)), bank.entry(shape(100))), ((0, false), (1, false)));
+        assert_eq!(bank.entry(shape(1)), (4, true));
+    }
+
+    /// A window is 131,072 units of 8 values; what does not fit into the rest of one begins the next.
+    #[test]
+    fn windows_fill_up_one_after_the_other() {
+        let mut space = Space::default();
+        let mut take = |units: usize| {
+            let place = space.take(8 * units);
+            (place.window, place.unit)
+        };
+        assert_eq!([take(100_000), take(31_000), take(72)], [(0, 0), (0, 100_000), (0, 131_000)]);
+        assert_eq!([take(100_000), take(31_073), take(99_999)], [(1, 0), (2, 0), (2, 31_073)]);
+        assert_eq!([take(131_072), take(1)], [(3, 0), (4, 0)]);
+        assert_eq!(space.take(9), Place { window: 4, unit: 1 });
+        let windows: Vec<_> = space.windows(Direction::L2ToHost).collect();
+        let sizes: Vec<_> = windows.iter().map(|window| (window.number, window.size_bytes)).collect();
+        assert_eq!(sizes, [(0, 2 << 20), (1, 2 << 20), (2, 2 << 20), (3, 2 << 20), (4, 48)]);
+        assert_eq!((windows[1].name.as_str(), windows[1].direction), ("from L2 1", Direction::L2ToHost));
+        assert_eq!(Space::default().windows(Direction::HostToL2).count(), 0);
+        let mut space = Space::default();
+        space.take(1);
+        assert!(space.windows(Direction::HostToL2).all(|window| window.name == "to L2 0"));
+    }
+
+    /// The shape and the operands of each MEMCPY, of which none waits.
+    fn moved(emit: impl FnOnce(&mut Code)) -> Vec<(Shape, Memcpy)> {
+        let mut code = Code::default();
+        emit(&mut code);
+        let mut shapes = [Shape::default(); 64];
+        let mut found = Vec::new();
+        for op in &code.ops {
+            match op {
+                Op::Memset(memset) => shapes[usize::from(memset.dest_addr)] = memset.shape,
+                Op::Memcpy(memcpy) => {
+                    assert!(memcpy.is_async);
+                    let plain = Memcpy { shape_ptr_addr: 0, is_async: false, ..*memcpy };
+                    found.push((shapes[usize::from(memcpy.shape_ptr_addr)], plain));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// 65,535 words at a time, which is what an entry says at most.
+    #[test]
+    fn long_transfers_go_in_parts_one_behind_the_other() {
+        let values = 8 * 65_535 + 9;
+        let region = Region { base: 300, values };
+        let parts =
+            |part: Memcpy, next: Memcpy| vec![(Shape::new(1, 65_535, 8), part), (Shape::new(1, 2, 8), next)];
+        let within = |at: u32| Memcpy { src_addr: 5 + at, dest_addr: 70_000 + at, ..Memcpy::default() };
+        assert_eq!(moved(|code| code.copy(5, 70_000, values)), parts(within(0), within(65_535)));
+        let to_l2 = |at: u32| Memcpy {
+            from_device: Device::Host,
+            dest_addr: 300 + at,
+            aux_addr: 10 + at,
+            ..Memcpy::default()
+        };
+        let sent = moved(|code| {
+            code.to_l2.take(80);
+            code.send(ValueId(0), region);
+        });
+        assert_eq!(sent, parts(to_l2(0), to_l2(65_535)));
+        let to_host = |at: u32| Memcpy {
+            to_device: Device::Host,
+            src_addr: 300 + at,
+            aux_addr: 20 + at,
+            ..Memcpy::default()
+        };
+        let stored = moved(|code| {
+            code.from_l2.take(160);
+            assert_eq!(code.store(region), Place { window: 0, unit: 20 });
+        });
+        assert_eq!(stored, parts(to_host(0), to_host(65_535)));
+        // A part of no more than a window is in one; the next is in another, whose number stands on the L2 side.
+        let second = moved(|code| {
+            code.from_l2.take(8 * 131_000);
+            code.store(Region { base: 1, values: 8 * 100 });
+        });
+        let to_second = Memcpy { to_device: Device::Host, src_addr: 1, dest_addr: 1, ..Memcpy::default() };
+        assert_eq!(second, [(Shape::new(1, 1, 800), to_second)]);
+    }
+
+    /// So that they share an entry with products of as many values.
+    #[test]
+    fn short_transfers_are_said_by_their_values() {
+        for (values, shape) in [
+            (1, Shape::new(1, 1, 1)),
+            (20, Shape::new(1, 1, 20)),
+            (65_535, Shape::new(1, 1, 65_535)),
+            (65_536, Shape::new(1, 8192, 8)),
+            (65_537, Shape::new(1, 8193, 8)),
+        ] {
+            assert_eq!(moved(|code| code.copy(0, 9, values)).first().map(|(shape, _)| *shape), Some(shape));
+        }
+    }
+
+    /// Fewer than 2^20 values and 2^16 rows, in eights: (k, rows).
+    #[test]
+    fn rows_of_a_product_are_as_many_as_its_entry_counts() {
+        for (k, rows) in [
+            (1, 65_528),
+            (15, 65_528),
+            (16, 65_528),
+            (17, 61_680),
+            (32, 32_760),
+            (100, 10_480),
+            (1024, 1016),
+            (65_528, 16),
+            (65_535, 16),
+        ] {
+            assert_eq!(Code::most_rows(k), rows, "{k}");
+            assert!(rows * k < 1 << 20 && (rows + 8 > 65_535 || (rows + 8) * k >= 1 << 20), "{k}");
+        }
+    }
 }

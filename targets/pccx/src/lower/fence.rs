@@ -47,3 +47,68 @@ const fn synchronise(op: &mut Op) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Cvo, Device, Memcpy, Memset, Shape};
+
+    /// Eight words, from the host.
+    fn load(word: u32) -> Op {
+        let load = Memcpy { from_device: Device::Host, dest_addr: word, is_async: true, ..Memcpy::default() };
+        Op::Memcpy(load)
+    }
+
+    /// Of eight values, in place.
+    fn function(word: u32) -> Op {
+        Op::Cvo(Cvo { src_addr: word, dst_addr: word, length: 8, is_async: true, ..Cvo::default() })
+    }
+
+    fn sync(mut op: Op) -> Op {
+        synchronise(&mut op);
+        op
+    }
+
+    /// What becomes of instructions behind a MEMSET, with the host at work before some of them.
+    fn fenced(ops: &[Op], hosts: &[u32]) -> Vec<Op> {
+        let shape = Op::Memset(Memset { shape: Shape::new(1, 1, 64), ..Memset::default() });
+        let mut all: Vec<Op> = [shape].into_iter().chain(ops.iter().copied()).collect();
+        let host_ops: Vec<HostOp> =
+            hosts.iter().map(|at| HostOp { position: at + 1, kind: 0, operands: Vec::new() }).collect();
+        fence(&mut all, &host_ops);
+        all.split_off(1)
+    }
+
+    #[test]
+    fn only_what_is_waited_for_is_synchronous() {
+        let (near, far) = (function(107), function(108));
+        for (ops, hosts, expected) in [
+            // An instruction does not wait for itself, nor for others' words.
+            (vec![near, Op::Kick], vec![], vec![near, Op::Kick]),
+            (vec![load(100), far], vec![], vec![load(100), far]),
+            (vec![load(100), near], vec![], vec![sync(load(100)), near]),
+            (vec![load(100), Op::Kick, near], vec![], vec![sync(load(100)), Op::Kick, near]),
+            // The host waits, before or behind it but not elsewhere.
+            (vec![load(100), near], vec![1], vec![load(100), near]),
+            (vec![load(100), near], vec![0], vec![sync(load(100)), near]),
+            (vec![load(100), near], vec![2], vec![sync(load(100)), near]),
+            // A synchronous one of the same engine waits for it too; one of another does not.
+            (vec![load(100), sync(load(0)), near], vec![], vec![load(100), sync(load(0)), near]),
+            (
+                vec![load(100), sync(function(0)), near],
+                vec![],
+                vec![sync(load(100)), sync(function(0)), near],
+            ),
+            (vec![load(100), load(0), near], vec![], vec![sync(load(100)), load(0), near]),
+            // The last of several fences for all.
+            (vec![load(100), load(104), near], vec![], vec![sync(load(100)), sync(load(104)), near]),
+            (
+                vec![load(92), load(100), near, function(92)],
+                vec![],
+                vec![load(92), sync(load(100)), near, function(92)],
+            ),
+        ] {
+            assert_eq!(fenced(&ops, &hosts), expected, "{ops:?} {hosts:?}");
+        }
+    }
+}

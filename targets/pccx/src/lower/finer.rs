@@ -27,7 +27,8 @@ impl Lowering<'_> {
             return Ok(());
         }
         let rest = self.rest(source, [m, k])?;
-        self.multiply_once(images, [rest.base, dst], size, MacFlags { findemax: false, ..flags });
+        // The maximum is that of the whole: the second product overwrites what the first one found.
+        self.multiply_once(images, [rest.base, dst], size, flags);
         self.release(rest);
         self.multiply_once(images, [source, dst], size, MacFlags { accm: true, ..flags });
         Ok(())

@@ -105,6 +105,20 @@ mod tests {
         assert_eq!((memory.largest(), memory.maximum, memory.aggregate), (72, 5, 5));
     }
 
+    /// What was released counts no more: 3 and 2 words, then 2 and 5.
+    #[test]
+    fn the_most_in_use_at_once_is_known() {
+        let mut memory = Memory::new(20);
+        let first = memory.allocate(16).unwrap();
+        memory.allocate(8).unwrap();
+        memory.release(first);
+        assert_eq!(memory.allocate(32).map(|region| region.base), Some(6));
+        assert_eq!((memory.maximum, memory.aggregate), (7, 10));
+        // The gap of the first takes what fits into it.
+        assert_eq!(memory.allocate(16), Some(first));
+        assert_eq!((memory.maximum, memory.aggregate), (10, 13));
+    }
+
     proptest! {
         /// No two regions share a word, and what is released is free again.
         #[test]

@@ -54,9 +54,8 @@ fn runs(numbers: &[i64], starts: &[usize]) -> Vec<Run> {
     for (to, &number) in numbers.iter().enumerate() {
         let number = number as usize;
         let operand = starts.partition_point(|&start| start <= number) - 1;
-        let begins = starts.get(operand) == Some(&number);
         match runs.last_mut() {
-            Some(run) if next == Some(number) && !(begins && run.operand != operand) => run.length += 1,
+            Some(run) if next == Some(number) && run.operand == operand => run.length += 1,
             _ => runs.push(Run { operand, from: number - starts[operand], to, length: 1 }),
         }
         next = Some(number + 1);
@@ -68,4 +67,62 @@ fn runs(numbers: &[i64], starts: &[usize]) -> Vec<Run> {
 pub(super) fn is_identity(results: &[Vec<Run>], values: usize) -> bool {
     let whole = Run { operand: 0, from: 0, to: 0, length: values };
     matches!(results, [runs] if runs[..] == [whole])
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::op::{Concat, Reshape, Split, Transpose};
+    use npukit_graph::{NodeId, ValueInfo};
+    use npukit_numeric::ElementType;
+
+    use super::*;
+
+    /// Operand, from, to and length of every run, of each result.
+    fn found(op: impl Into<Op>, shapes: &[&[usize]], results: usize) -> Option<Vec<Vec<[usize; 4]>>> {
+        let mut graph = Graph::default();
+        let input = |(index, shape): (usize, &&[usize])| {
+            let info = ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
+            graph.add_input(index.to_string(), info)
+        };
+        let inputs = shapes.iter().enumerate().map(input).collect();
+        graph.add_node("n", op.into(), inputs, &["a", "b"][..results]).unwrap();
+        let runs = movement(&graph, graph.node(NodeId(0)))?;
+        let plain = |run: &Run| [run.operand, run.from, run.to, run.length];
+        Some(runs.iter().map(|runs| runs.iter().map(plain).collect()).collect())
+    }
+
+    #[test]
+    fn runs_are_as_long_as_elements_stay_neighbours() {
+        let reshape = Reshape { shape: vec![6] };
+        assert_eq!(found(reshape, &[&[2, 3]], 1), Some(vec![vec![[0, 0, 0, 6]]]));
+        // Operands that follow each other are apart all the same; empty ones are nowhere.
+        let concat = Concat { axis: 0 };
+        assert_eq!(
+            found(concat.clone(), &[&[2], &[3], &[1]], 1),
+            Some(vec![vec![[0, 0, 0, 2], [1, 0, 2, 3], [2, 0, 5, 1]]])
+        );
+        assert_eq!(found(concat, &[&[2], &[0], &[1]], 1), Some(vec![vec![[0, 0, 0, 2], [2, 0, 2, 1]]]));
+        assert_eq!(
+            found(Concat { axis: 1 }, &[&[2, 1], &[2, 2]], 1),
+            Some(vec![vec![[0, 0, 0, 1], [1, 0, 1, 2], [0, 1, 3, 1], [1, 2, 4, 2]]])
+        );
+        assert_eq!(
+            found(Split { axis: 0, sizes: vec![1, 3] }, &[&[4, 2]], 2),
+            Some(vec![vec![[0, 0, 0, 2]], vec![[0, 2, 0, 6]]])
+        );
+        assert_eq!(
+            found(Transpose { perm: vec![1, 0] }, &[&[2, 2]], 1),
+            Some(vec![vec![[0, 0, 0, 1], [0, 2, 1, 1], [0, 1, 2, 1], [0, 3, 3, 1]]])
+        );
+        assert_eq!(found(npukit_graph::op::Relu, &[&[2]], 1), None);
+    }
+
+    /// Operands and results together.
+    #[test]
+    fn the_way_of_four_million_elements_is_looked_at() {
+        let flat = |count: usize| found(Reshape { shape: vec![count] }, &[&[1, count]], 1);
+        assert_eq!(flat(1 << 21), Some(vec![vec![[0, 0, 0, 1 << 21]]]));
+        assert_eq!(flat((1 << 21) + 1), None);
+    }
 }

@@ -5,7 +5,7 @@ mod node;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use npukit_graph::op::{BinaryKind, RotaryEmbedding};
-use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
+use npukit_graph::{Graph, NodeId, Op, ValueId};
 
 use super::attention::{Attention, Context, Unfit, find};
 use super::movement::Run;
@@ -221,9 +221,5 @@ fn attentions(
 /// The operator a step is named after.
 pub(super) fn operator(graph: &Graph, step: &Step) -> &'static str {
     use npukit_graph::Operator;
-    let node: Option<&Node> = step.nodes.last().map(|&id| graph.node(id));
-    match &step.work {
-        Work::Attention(_) => "Attention",
-        _ => node.map_or("", |node| Op::name(&node.op)),
-    }
+    step.nodes.last().map_or("", |&id| graph.node(id).op.name())
 }

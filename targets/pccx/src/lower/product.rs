@@ -50,8 +50,8 @@ impl Weights {
         tensor: &Tensor,
         product: &Product,
     ) -> Result<&[Arc<WeightImage>], LowerError> {
-        let key = format!("{name}, {}", if product.by_rows { "rows" } else { "columns" });
-        let key = if product.alpha == 1.0 { key } else { format!("{key}, times {}", product.alpha) };
+        let lie = if product.by_rows { "rows" } else { "columns" };
+        let key = format!("{name}, {lie}, times {}", product.alpha);
         if !self.images.contains_key(&key) {
             let (images, error) = quantise(name, tensor, product)?;
             self.images.insert(key.clone(), images);

@@ -1,7 +1,7 @@
 //! Attention on the machine against the reference evaluator.
 
 use npukit_graph::op::{
-    BinaryKind, Compare, CompareKind, MatMul, Reduce, ReduceKind, Softmax, Transpose, Where,
+    BinaryKind, Compare, CompareKind, MatMul, Reduce, ReduceKind, Softmax, Transpose, UnaryKind, Where,
 };
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{ValueId, evaluate};
@@ -150,7 +150,7 @@ fn with(net: &mut Net, between: Between) -> Vec<ValueId> {
             let factors = net.random(&[8]);
             net.binary(BinaryKind::Mul, scores, factors)
         }
-        Between::Clip => net.unary(npukit_graph::op::UnaryKind::Tanh, scores),
+        Between::Clip => net.unary(UnaryKind::Tanh, scores),
         Between::MovingMask => {
             let mask = net.input(&[2, 1, 8]);
             net.binary(BinaryKind::Add, scores, mask)
@@ -164,7 +164,7 @@ fn with(net: &mut Net, between: Between) -> Vec<ValueId> {
     let axis = if between == Between::OtherAxis { 1 } else { 2 };
     let chances = net.op(Softmax { axis, axis_end: axis + 1 }, &[scores]);
     let other = match between {
-        Between::Exponential => net.unary(npukit_graph::op::UnaryKind::Exp, chances),
+        Between::Exponential => net.unary(UnaryKind::Exp, chances),
         _ => chances,
     };
     let seen = net.op(MatMul, &[other, values]);

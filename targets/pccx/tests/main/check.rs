@@ -1,11 +1,11 @@
 //! The lint of asynchronous instructions, against a judge that looks at every pair of instructions.
 
-use npukit_pccx::check::{Unfenced, program_warnings, unfenced};
+use npukit_pccx::check::{Unfenced, program_warnings, unfenced, warnings};
 use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
 use npukit_pccx::program::HostOp;
 use npukit_pccx::timing::Banks;
 use npukit_pccx::usage::{Conflict, Use, Words};
-use npukit_pccx::{Config, Pccx, Program};
+use npukit_pccx::{Codec, Config, Pccx, Program};
 use npukit_target::{Config as Source, Target};
 use proptest::prelude::*;
 
@@ -142,4 +142,26 @@ fn words_meet_where_both_are() {
     assert_eq!(words(3, 5).meeting(words(8, 9)), None);
     let writes = |at| Use { reads: None, writes: Words::new(at, 2) };
     assert_eq!(writes(1).conflict(&writes(2)), Some((Conflict::WritesWritten, words(2, 1))));
+}
+
+/// The last value that hardware takes, and the first that it does not.
+#[test]
+fn what_hardware_does_not_take_is_named_from_its_limit_on() {
+    let words = |mask: bool, text: &str| {
+        let config = Config { lane_mask: mask, ..Config::preset("reference").unwrap() };
+        let bytes = Pccx.instance(Source::Default).unwrap().assemble("test.s", text).unwrap().bytes;
+        warnings(&config, &Codec::new(&config), &bytes)
+    };
+    let function = |length: &str| words(false, &format!("cvo exp, src=0, dst=0, len={length}"));
+    assert_eq!(function("2048"), Vec::<String>::new());
+    assert_eq!(
+        function("2049"),
+        ["instruction 0: CVO takes 2049 elements: hardware takes 2048 at most, split it"]
+    );
+    let lanes = |mask, count: u32| words(mask, &format!("gemv dst=0, src=0, size=0, shape=0, lanes={count}"));
+    assert!(lanes(false, 0).is_empty() && lanes(false, 4).is_empty());
+    assert_eq!(lanes(false, 5), ["instruction 0: GEMV asks for 5 lanes: there are 4"]);
+    assert_eq!(lanes(true, 5), Vec::<String>::new(), "a mask of two lanes");
+    let scale = "cvo scale, src=0, dst=8, len=1, flags=recip_scale";
+    assert_eq!(words(false, scale), Vec::<String>::new());
 }

@@ -1,6 +1,7 @@
 //! The instruction set: the table, the typed codec and the text agree.
 
 use npukit_pccx::codec::{INSTRUCTION_BYTES, KICK_MARKER};
+use npukit_pccx::op::{Cvo, CvoFunc, Device, Mac, Memcpy};
 use npukit_pccx::{Codec, Config, Op, Pccx, isa};
 use npukit_target::{Config as Source, Instance, Target};
 use proptest::prelude::*;
@@ -171,4 +172,88 @@ proptest! {
             prop_assert_eq!(dropped, word);
         }
     }
+}
+
+#[test]
+fn words_without_meaning_are_named() {
+    for (extensions, word, kind, text) in [
+        (
+            false,
+            0x5000_0000_0000_0123,
+            "reserved_opcode",
+            "opcode 0x5 has no meaning: legal are 0 to 4, and the kick marker 0x8000000000000000",
+        ),
+        (
+            false,
+            KICK_MARKER | 1,
+            "reserved_opcode",
+            "opcode 0x8 has no meaning: legal are 0 to 4, and the kick marker 0x8000000000000000",
+        ),
+        (
+            false,
+            0x3800_0000_0000_0000,
+            "reserved_dest_cache",
+            "`dest_cache` of MEMSET is 2: legal are 0 (fmap) and 1 (weight)",
+        ),
+        (false, 0x4800_0000_0000_0000, "reserved_cvo_func", "`cvo_func` of CVO is 8: legal are 0 to 7"),
+        (true, 0x4b00_0000_0000_0000, "reserved_cvo_func", "`cvo_func` of CVO is 11: legal are 0 to 10"),
+        (false, 0x0000_0000_0010_0001, "reserved_bits", "reserved bits 0, 20 of GEMV are not 0"),
+        (false, 0x1000_0000_0070_0007, "reserved_bits", "reserved bits 2:0, 22:20 of GEMM are not 0"),
+        (false, 0x3000_0000_0000_0009, "reserved_bits", "reserved bits 0, 3 of MEMSET are not 0"),
+        (false, 0x4000_0000_0000_0006, "reserved_bits", "reserved bits 2:1 of CVO are not 0"),
+    ] {
+        let error = codec(extensions, true).decode(word).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (kind, text), "{word:#x}");
+        // An instance that is not strict drops it, or ignores the bits.
+        let lenient = codec(extensions, false).read(word).unwrap();
+        assert_eq!(matches!(lenient, Op::Dropped(_)), kind != "reserved_bits", "{word:#x}");
+    }
+}
+
+/// Everything but host to L2 acts as L2 to host (specification 2.3).
+#[test]
+fn the_circuits_know_two_directions() {
+    for (from, to, expected) in [
+        (1, 0, [Device::Host, Device::Npu]),
+        (0, 1, [Device::Npu, Device::Host]),
+        (0, 0, [Device::Npu, Device::Host]),
+        (1, 1, [Device::Npu, Device::Host]),
+    ] {
+        let word = 2 << 60 | from << 59 | to << 58 | 5 << 41 | 6 << 24 | 7 << 7 | 3 << 1 | 1;
+        let [from_device, to_device] = expected;
+        let moved = Memcpy {
+            from_device,
+            to_device,
+            dest_addr: 5,
+            src_addr: 6,
+            aux_addr: 7,
+            shape_ptr_addr: 3,
+            is_async: true,
+        };
+        assert_eq!(codec(false, false).read(word), Ok(Op::Memcpy(moved)), "{from} {to}");
+        let exact = if (from, to) == (1, 0) || (from, to) == (0, 1) {
+            moved
+        } else {
+            let device = |bit| if bit == 1 { Device::Host } else { Device::Npu };
+            Memcpy { from_device: device(from), to_device: device(to), ..moved }
+        };
+        assert_eq!(codec(false, true).read(word), Ok(Op::Memcpy(exact)), "{from} {to}");
+    }
+}
+
+#[test]
+fn instructions_without_a_word_are_named() {
+    let error = |extensions, op| codec(extensions, true).encode(&op).map_err(|error| error.to_string());
+    let functions = CvoFunc::ALL.map(|cvo_func| Op::Cvo(Cvo { cvo_func, ..Cvo::default() }));
+    for (code, (function, op)) in CvoFunc::ALL.iter().zip(functions).enumerate() {
+        let word = Ok(0x4000_0000_0000_0000 | (code as u64) << 56);
+        let name = function.name();
+        let refused = Err(format!(
+            "CVO {name} is an extension: choose an instance with `extensions = true`, as pccx:extended"
+        ));
+        assert_eq!(error(true, op), word, "{name}");
+        assert_eq!(error(false, op), if code < 8 { word } else { refused }, "{name}");
+    }
+    let far = Op::Gemv(Mac { dest_reg: 1 << 17, ..Mac::default() });
+    assert_eq!(error(true, far), Err("`dest_reg` of GEMV is 131072: legal are 0 to 131071".to_owned()));
 }

@@ -213,3 +213,140 @@ fn sub_emax_and_accm_apply_to_any_function() {
     machine.step(&Op::Cvo(sum)).unwrap();
     assert_eq!(machine.read_l2(1, 1).unwrap(), [0x4080], "1 + (2 - 1) + (3 - 1)");
 }
+
+#[test]
+fn every_function_adds_to_the_destination() {
+    use CvoFunc::{Cos, Exp, Gelu, Mul, Recip, ReduceSum, Relu, Scale, Sin, Sqrt, Tanh};
+    // The operand, and 2 more than its function; of SCALE the factor is 3.
+    for (cvo_func, x, expected) in [
+        (Exp, 0.0, 3.0),
+        (Sqrt, 4.0, 4.0),
+        (Gelu, 0.0, 2.0),
+        (Sin, 0.0, 2.0),
+        (Cos, 0.0, 3.0),
+        (ReduceSum, -5.0, -3.0),
+        (Scale, 4.0, 14.0),
+        (Recip, 2.0, 2.5),
+        (Mul, 3.0, 8.0),
+        (Relu, 7.0, 9.0),
+        (Tanh, 0.0, 2.0),
+    ] {
+        let mut machine = machine();
+        let vector = u32::from(cvo_func == Scale);
+        machine.write_l2(0, &[bf_of_double(3.0)]).unwrap();
+        machine.write_l2(vector, &[bf_of_double(x)]).unwrap();
+        machine.write_l2(9, &[bf_of_double(2.0), 7]).unwrap();
+        let flags = CvoFlags { accm: true, ..CvoFlags::default() };
+        machine.step(&Op::Cvo(Cvo { cvo_func, dst_addr: 9, length: 1, flags, ..Cvo::default() })).unwrap();
+        assert_eq!(machine.read_l2(9, 2).unwrap(), [bf_of_double(expected), 7], "{}", cvo_func.name());
+    }
+}
+
+/// Four rows of 16 values are 8 words, and of 24 results 12.
+#[test]
+fn products_take_and_fill_all_rows() {
+    let product = |src_addr, dest_reg| {
+        let mut machine = machine();
+        set(&mut machine, Cache::FmapShape, 1, [4, 1, 16]);
+        set(&mut machine, Cache::WeightShape, 1, [0, 24, 16]);
+        machine.bind_weights(Arc::new(WeightImage::new(24, 16, &[1; 24 * 16], None).unwrap()));
+        machine.step(&Op::Gemm(Mac { src_addr, dest_reg, ..MAC })).map_err(|fault| fault.to_string())
+    };
+    assert_eq!(product(L2 - 8, 0), Ok(()));
+    assert_eq!(product(0, L2 - 12), Ok(()));
+    let beyond = |field, words, address: u32| {
+        Err(format!("`{field}`: {words} words from {address:#x} on end beyond L2, which has 114688"))
+    };
+    assert_eq!(product(L2 - 7, 0), beyond("src_addr", 8, L2 - 7));
+    assert_eq!(product(0, L2 - 11), beyond("dest_reg", 12, L2 - 11));
+}
+
+#[test]
+fn weights_of_no_rows_or_columns_are_no_shape() {
+    for shape in [[0, 0, 3], [0, 2, 0], [5, 0, 0]] {
+        let mut machine = ready();
+        set(&mut machine, Cache::WeightShape, 1, shape);
+        let [x, y, z] = shape;
+        assert_eq!(
+            machine.step(&Op::Gemv(MAC)).unwrap_err().to_string(),
+            format!(
+                "`size_ptr_addr`: entry 1 of WEIGHT_SHAPE is ({x}, {y}, {z}), and none of its sizes may be 0: \
+                 write it by MEMSET first"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_product_without_weights_is_numbered() {
+    for bound in 1..4 {
+        let mut machine = ready();
+        (1..bound).for_each(|_| {
+            machine.bind_weights(Arc::new(WeightImage::new(2, 3, &[1; 6], None).unwrap()));
+        });
+        (0..bound).for_each(|_| machine.step(&Op::Gemm(MAC)).unwrap());
+        assert_eq!(
+            machine.step(&Op::Gemv(MAC)).unwrap_err().to_string(),
+            format!(
+                "no weights are bound: GEMV and GEMM number {bound} of the program finds the list of {bound} at \
+                 its end"
+            )
+        );
+    }
+}
+
+/// Of zeros of both signs the first one is the maximum (specification 4.5).
+#[test]
+fn the_maximum_is_the_first_of_equal_ones() {
+    for (scales, results) in [([-1.0, 1.0], [0x8000, 0]), ([1.0, -1.0], [0, 0x8000])] {
+        let mut machine = machine();
+        set(&mut machine, Cache::FmapShape, 1, [1, 1, 3]);
+        set(&mut machine, Cache::WeightShape, 1, [0, 2, 3]);
+        machine.bind_weights(Arc::new(WeightImage::new(2, 3, &[1; 6], Some(scales.to_vec())).unwrap()));
+        let flags = MacFlags { findemax: true, accm: false, w_scale: true };
+        machine.set_e_max(0x4000);
+        machine.step(&Op::Gemv(Mac { flags, ..MAC })).unwrap();
+        assert_eq!(machine.read_l2(8, 2).unwrap(), results);
+        assert_eq!(machine.e_max(), results[0]);
+    }
+}
+
+/// A shape of no values, or of more than a transfer counts, is an error of the reference; the circuits count with
+/// 20 bits (specification 4.2).
+#[test]
+fn transfers_of_no_shape_are_refused_where_the_circuits_count_on() {
+    for (shape, kinds, words) in [
+        ([1, 0, 8], ["shape_zero", "none"], 0),
+        ([1024, 1024, 1], ["shape_overflow", "none"], 0),
+        ([1, 1025, 1024], ["shape_overflow", "none"], 128),
+        ([1, 3, 3], ["none", "none"], 2),
+    ] {
+        for (preset, expected) in ["extended", "upstream"].into_iter().zip(kinds) {
+            let mut machine = Machine::new(&Config::preset(preset).unwrap()).unwrap();
+            machine.write_l2(0, &[7; 2048]).unwrap();
+            set(&mut machine, Cache::FmapShape, 0, shape);
+            let copy = Op::Memcpy(Memcpy { dest_addr: 1000, ..Memcpy::default() });
+            assert_eq!(kind(&mut machine, copy), expected, "{preset} {shape:?}");
+            let moved = if expected == "none" { 8 * words } else { 0 };
+            let there: Vec<u16> = machine.read_l2(1000, 2048).unwrap().to_vec();
+            let full = [vec![7; moved], vec![0; 2048 - moved]].concat();
+            assert_eq!(there, full, "{preset} {shape:?}");
+        }
+    }
+}
+
+/// What the document does not tell of the circuits is not computed.
+#[test]
+fn the_circuits_profile_has_no_flags_of_functions() {
+    let mut machine = Machine::new(&Config::preset("upstream").unwrap()).unwrap();
+    for (flags, expected) in [
+        (CvoFlags::PLAIN, "none"),
+        (CvoFlags { recip_scale: true, ..CvoFlags::PLAIN }, "none"),
+        (CvoFlags { sub_emax: true, ..CvoFlags::PLAIN }, "upstream_undefined"),
+        (CvoFlags::ADD, "upstream_undefined"),
+        (CvoFlags { sub_emax: true, ..CvoFlags::ADD }, "upstream_undefined"),
+    ] {
+        let cvo = Cvo { cvo_func: CvoFunc::Scale, length: 2, flags, ..Cvo::default() };
+        assert_eq!(kind(&mut machine, Op::Cvo(cvo)), expected, "{flags:?}");
+    }
+}

@@ -5,7 +5,8 @@ use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_pccx::Config;
-use npukit_pccx::lower::{Options, Weights, compile};
+use npukit_pccx::host::HostStep;
+use npukit_pccx::lower::{Executable, Options, Weights, compile};
 
 use crate::twice;
 
@@ -80,6 +81,11 @@ pub(crate) struct Found {
 
 /// Compiles and runs the graph on random inputs and compares every output with the evaluator's.
 pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found {
+    run_with(net, config, &Options::of(config), outputs)
+}
+
+/// As [`run`], compiled as asked for.
+pub(crate) fn run_with(net: &mut Net, config: &Config, options: &Options, outputs: &[ValueId]) -> Found {
     net.graph.outputs = outputs.to_vec();
     let inputs: Vec<Tensor> = net
         .graph
@@ -92,7 +98,7 @@ pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found 
             Tensor::from_f32(shape, values).unwrap()
         })
         .collect();
-    let executable = compile(config, &net.graph, &Options::of(config), &mut Weights::default()).unwrap();
+    let executable = compile(config, &net.graph, options, &mut Weights::default()).unwrap();
     let program = &executable.program;
     program.check().unwrap();
     let found = twice::run(config, &executable, &inputs);
@@ -107,6 +113,29 @@ pub(crate) fn run(net: &mut Net, config: &Config, outputs: &[ValueId]) -> Found 
     };
     let hosts = executable.host.layers.iter().filter(|layer| layer.host.is_some()).count();
     Found { error: found.iter().zip(&expected).map(error).fold(0.0, f64::max), hosts }
+}
+
+/// The program of a graph.
+pub(crate) fn compiled(
+    config: &Config,
+    options: &Options,
+    build: impl FnOnce(&mut Net) -> Vec<ValueId>,
+) -> Executable {
+    let mut net = Net::new();
+    net.graph.outputs = build(&mut net);
+    compile(config, &net.graph, options, &mut Weights::default()).unwrap()
+}
+
+/// Operators that the host computes, and why.
+pub(crate) fn reasons(executable: &Executable) -> Vec<(&str, &str)> {
+    let named = executable.host.layers.iter().filter_map(|layer| layer.host.as_ref());
+    named.map(|(op, reason)| (op.as_str(), reason.as_str())).collect()
+}
+
+/// What the host does, and before which instruction.
+pub(crate) fn steps(executable: &Executable) -> Vec<(u32, HostStep)> {
+    let decoded = executable.program.host_ops.iter().enumerate();
+    decoded.map(|(index, op)| (op.position, HostStep::decode(index, op).unwrap())).collect()
 }
 
 /// Instances without and with extensions.

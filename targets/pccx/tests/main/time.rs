@@ -1,7 +1,7 @@
 //! Time: a decoder of the size of Gemma 3N E4B against the bounds of specification 6.2, and reports.
 
 use npukit_pccx::artifact::write;
-use npukit_pccx::clock::{Timeline, run};
+use npukit_pccx::clock::{Timeline, run, run_with_host};
 use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shape};
 use npukit_pccx::report::{lab_container, limits, report};
 use npukit_pccx::trace::Container;
@@ -183,6 +183,16 @@ fn weights_come_ahead_as_far_as_the_ports_hold_them() {
     assert_eq!(short.end - short.start, load + 16 * 64 + 11 + (8 + 8));
     // 1 MiB takes 52,428.8 cycles, all but 6553 of them after the activations are there.
     assert_eq!(long.end - long.start, load + 52_429 - 6553 + (8 + 128));
+    // The matrix core's weights and fills take 128 times 115.2 cycles and 16 of drains, its work 128 times 80 and 16:
+    // with 6553 of the former before the activations are there, the work is longer.
+    let set = |dest_cache, shape| Op::Memset(Memset { dest_cache, dest_addr: 0, shape });
+    let shapes =
+        [set(Cache::FmapShape, Shape::new(16, 1, 2048)), set(Cache::WeightShape, Shape::new(0, 128, 2048))];
+    let product = Op::Gemm(Mac { dest_reg: 0x8000, ..Mac::default() });
+    let ops: Vec<Op> = shapes.into_iter().chain([before, product]).collect();
+    let many = run(&reference(), &ops).spans[3];
+    assert_eq!(many.cost.total(), (8 + 8 + 2048 + 3) + 14_762 + (8 + 256));
+    assert_eq!(many.end - many.start, (8 + 8 + 2048 + 3) + 128 * 80 + 16 + (8 + 256));
 }
 
 #[test]
@@ -210,4 +220,43 @@ fn external_memory_is_shared() {
     assert_eq!(wide[0].cost.compute, 1639);
     // 24 bytes a cycle leave the weights 14 of their 20 while the transfer lasts.
     assert_eq!(narrow[1].end - wide[1].end, (1639.0_f64 * 6.0 / 20.0).ceil() as u64);
+}
+
+/// A transfer gets what the weights of an earlier product leave: 4 of 24 bytes a cycle.
+#[test]
+fn transfers_are_slower_beside_weights() {
+    let load = Memcpy { from_device: Device::Host, dest_addr: 0x4000, is_async: true, ..Memcpy::default() };
+    let product = Mac { dest_reg: 0x8000, ..Mac::default() };
+    let mut config = reference();
+    config.timing.ddr_gb_per_s = 9.6;
+    let spans = run(&config, &with_shapes(4096, 8192, &[Op::Gemv(product), Op::Memcpy(load)])).spans;
+    assert!(spans[3].end < spans[2].end);
+    // 16 KiB, behind the descriptor and L2.
+    let took = spans[3].end - spans[3].start - 16;
+    assert!((4096..=4097).contains(&took), "{took}");
+}
+
+#[test]
+fn reports_say_what_engines_waited_for() {
+    let load = Memcpy { from_device: Device::Host, dest_addr: 0x4000, ..Memcpy::default() };
+    let product = |src_addr| Op::Gemv(Mac { src_addr, dest_reg: 2 * src_addr + 0x8000, ..Mac::default() });
+    let waits = |ops: &[Op]| -> Vec<String> {
+        let ops = with_shapes(64, 2048, ops);
+        let report = report(&reference(), &ops, &run(&reference(), &ops), &[], |_| 0);
+        let unit = report.units.into_iter().find(|unit| unit.unit == "vector core").unwrap();
+        unit.waits.into_iter().map(|wait| wait.on).collect()
+    };
+    let background = Memcpy { is_async: true, ..load };
+    assert_eq!(waits(&[product(0)]), ["the host's push"]);
+    assert_eq!(waits(&[Op::Memcpy(load), product(0)]), ["a synchronous instruction"]);
+    assert_eq!(waits(&[Op::Memcpy(background), product(0x4000)]), ["L2 words in use"]);
+    // Without a push issue is what is left.
+    let mut quick = reference();
+    quick.timing.host_push = 0;
+    let names = |config: &Config, ops: &[Op], syncs: &[usize]| -> Vec<&str> {
+        run_with_host(config, ops, syncs).spans.iter().map(|span| span.wait.name()).collect()
+    };
+    assert_eq!(names(&quick, &[Op::Kick; 2], &[])[1], "issue");
+    let ops = with_shapes(64, 2048, &[product(0), product(0x100), Op::Kick]);
+    assert_eq!(names(&reference(), &ops, &[4])[3..], ["the engine", "the host"]);
 }

@@ -115,7 +115,7 @@ impl Plan {
             (Op::Reduce(reduce), _) if matches!(reduce.kind, ReduceKind::Mean | ReduceKind::Sum) => {
                 host("sums of rows are placed next to each other")
             }
-            (Op::RotaryEmbedding(_) | Op::Pow(_) | Op::Relu(_), _) => host(NO_MUL),
+            (Op::RotaryEmbedding(_) | Op::Pow(_) | Op::Relu(_), _) if !ext => host(NO_MUL),
             (Op::Softmax(_), _) => host("its largest operand is known only behind a product with all of it"),
             _ => host("the machine has no form of it"),
         }
@@ -292,13 +292,16 @@ impl Plan {
     fn rotary(&mut self, op: &RotaryEmbedding, x: ValueId, cosines: ValueId, sines: ValueId) -> Found {
         let (heads, sequence, head, by_position) = match *self.graph.shape(x) {
             [_, heads, sequence, head] => (heads, sequence, head, false),
-            [_, sequence, hidden] if op.heads > 0 => (op.heads, sequence, hidden / op.heads, true),
+            [_, sequence, hidden] => {
+                let heads = op.heads.max(1);
+                (heads, sequence, hidden / heads, true)
+            }
             _ => return host("its operand has neither three nor four axes"),
         };
-        let count = self.size(x) / head.max(1);
-        if head == 0 || !head.is_multiple_of(WORD_LANES) {
+        if !head.is_multiple_of(WORD_LANES) {
             return host("its heads are no whole words of L2");
         }
+        let count = self.size(x) / head.max(1);
         if head > MOST_FEATURES {
             return host(format!("its heads have more than {MOST_FEATURES} features"));
         }
