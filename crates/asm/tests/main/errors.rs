@@ -1,6 +1,6 @@
 //! What a person sees of a file with faults.
 
-use miette::{GraphicalReportHandler, GraphicalTheme};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use npukit_asm::{AsmError, assemble};
 
 use crate::toy::toy;
@@ -118,11 +118,25 @@ fn what_is_wrong_is_said() {
         (".wrd 12", "there is no directive `.wrd`"),
         (".context aly", "there is no context `aly`"),
         ("jump 1", "there is no instruction `jump`"),
+        // No code of a name that nothing has, and no number for a field that takes names only.
+        (".context alu\nalu 1(2)", "expected `nop`, `neg` or `add`, found `1`"),
+        (".context alu\nalu sub(2, 3)", "expected `nop`, `neg` or `add`, found `sub`"),
     ];
     for (text, message) in cases {
         let errors = assemble(&toy(), "toy.s", text).unwrap_err().errors;
         assert_eq!(errors.iter().map(AsmError::to_string).collect::<Vec<_>>(), [message], "{text}");
     }
+}
+
+/// A bracket for another is no slip of the pen, a letter in a name is.
+#[test]
+fn only_words_are_suggested() {
+    let help = |text: &str| {
+        let errors = assemble(&toy(), "toy.s", text).unwrap_err().errors;
+        errors[0].help().map(|help| help.to_string()).unwrap_or_default()
+    };
+    assert_eq!(help("mode onn"), "did you mean `on`?");
+    assert!(!help("copy (3]").contains("did you mean"), "{}", help("copy (3]"));
 }
 
 #[test]

@@ -77,3 +77,21 @@ fn a_form_is_printed_where_it_says_all() {
         assert_eq!(bytes(text), [0x20, y * 8 + x]);
     }
 }
+
+#[test]
+fn what_an_operand_should_be_is_said() {
+    for (text, expected) in [
+        ("load b=2", "expected `a`, found the end of the line"),
+        ("load a=1, a=2", "expected `b` or `c`, found `a`"),
+        ("load a=1 b=2", "expected the end of the line, found `b`"),
+        ("load a=1,", "expected `b` or `c`, found the end of the line"),
+        ("load a=1, b=1, c=1,", "expected the end of the line, found `,`"),
+        ("load a=1, d=2", "expected `b` or `c`, found `d`"),
+        ("load.two a=1", "expected `0`, `one` or `three`, found `two`"),
+        ("load", "expected `.`, `a`, `b` or `c`, found the end of the line"),
+    ] {
+        let refused = assemble(&spec(), "o.s", text).unwrap_err();
+        assert_eq!(refused.to_string(), "1 error in o.s");
+        assert_eq!(refused.errors[0].to_string(), expected, "{text}");
+    }
+}
