@@ -182,6 +182,13 @@ fn every_processor_has_two_paths() {
     #[cfg(target_arch = "x86_64")]
     {
         let has_avx2 = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+        let has_avx512 = std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512dq")
+            && std::is_x86_feature_detected!("avx512vl");
+        let has_vnni = std::is_x86_feature_detected!("avx512vnni");
         assert_eq!(paths.contains(&Path::Avx2), has_avx2);
+        assert_eq!(paths.contains(&Path::Avx512), has_avx2 && has_avx512);
+        assert_eq!(paths.contains(&Path::Vnni), has_avx2 && has_avx512 && has_vnni);
     }
 }
