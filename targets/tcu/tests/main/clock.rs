@@ -100,6 +100,103 @@ fn a_hang_names_the_instruction_and_the_form() {
     assert_eq!(timeline.accept.len(), hang.instruction);
 }
 
+/// The forms of specification 4.1, after one that completes.
+#[test]
+fn each_stuck_form_is_named_with_its_reason() {
+    use SimdOp::{Max, Move, NoOp, Zero};
+    let completes = simd(true, true, Max, 0, 1);
+    for (stuck, form, reason) in [
+        (simd(true, true, Move, 1, 1), StuckForm::InputUnused, "reads an input that no source takes"),
+        (simd(true, false, Move, 1, 2), StuckForm::InputUnused, "reads an input that no source takes"),
+        (simd(true, true, Zero, 0, 0), StuckForm::InputUnused, "reads an input that no source takes"),
+        (
+            simd(false, true, Move, 1, 0),
+            StuckForm::InputMissing,
+            "a source, which may be an ignored right one",
+        ),
+        (
+            simd(false, true, Max, 0, 1),
+            StuckForm::InputMissing,
+            "a source, which may be an ignored right one",
+        ),
+        (simd(true, false, NoOp, 0, 0), StuckForm::NoOpMoves, "a NoOp with the read or write flag waits"),
+        (simd(false, true, NoOp, 0, 0), StuckForm::NoOpMoves, "a NoOp with the read or write flag waits"),
+    ] {
+        let harmless = [completes, simd(false, false, NoOp, 0, 0), simd(false, true, Zero, 0, 0)];
+        let ops = [&harmless[..], &[stuck], &vec![completes; 60]].concat();
+        let hang = clock("speech_robot", 1).run(&ops).hang.unwrap_or_else(|| panic!("{stuck:?}"));
+        assert_eq!(hang.stuck, Some((3, form)), "{stuck:?}");
+        assert!(hang.to_string().contains(reason), "{hang}");
+    }
+}
+
+/// What units did, counted by hand.
+#[test]
+fn work_is_counted_by_unit() {
+    let accumulate = Op::MatMul { accumulate: true, zeroes: false, local: AT, accumulator: AT, size: 4 };
+    let ops = [
+        moves(DataMoveKind::Dram0ToLocal, 0, 5),
+        Op::LoadWeights { zeroes: false, local: AT, size: 3 },
+        mat_mul(4),
+        accumulate,
+        moves(DataMoveKind::AccumulatorToLocal, 0, 2),
+        moves(DataMoveKind::LocalToAccumulator, 0, 3),
+        simd(true, true, SimdOp::Max, 0, 1),
+        simd(false, true, SimdOp::Zero, 0, 0),
+        moves(DataMoveKind::LocalToDram1, 0, 2),
+    ];
+    let busy = clock("speech_robot", 18).run(&ops).busy;
+    assert_eq!((busy.array_rows, busy.weight_rows), (4 + 4, 3));
+    // Writes of both products, reads of two vectors, writes of three, a read and a write, a write.
+    assert_eq!((busy.accumulator_accesses, busy.simd_operations), (8 + 2 + 3 + 2 + 1, 2));
+    assert_eq!(busy.dram_vectors, 5 + 2);
+    // Weights and inputs read, two vectors written, three read.
+    assert_eq!(busy.local_a_accesses, 3 + 8 + 2 + 3);
+}
+
+/// Vectors of 16 beats: at most 256 beats are a burst of the converter, which splits where it would cross 4 KiB.
+#[test]
+fn bursts_are_of_256_beats_and_within_4_kib() {
+    let config = Config::preset("zcu104").unwrap();
+    let run = |address: u64, size: u64, kind: DataMoveKind, bits: u32| {
+        let params = ClockParams { axi_bits: bits, ..ClockParams::with_latency(18) };
+        let op = Op::DataMove { kind, local: AT, other: Strided { address, stride_log2: 0 }, size };
+        Clock::new(&config, params).unwrap().run(&[op]).traffic[0]
+    };
+    // A vector has 64 bytes.
+    for (bits, beats) in [(512, 1), (128, 4), (32, 16)] {
+        for size in [1, 16, 17, 64, 65, 300] {
+            for address in [0, 1, 63, 64, 100] {
+                let literal = bursts(address * 64, size * beats, u64::from(bits / 8), beats);
+                let read = run(address, size, DataMoveKind::Dram0ToLocal, bits);
+                assert_eq!((read.read_beats, read.write_beats), (size * beats, 0));
+                assert_eq!(read.read_bursts, literal, "{size} vectors of {beats} beats from {address}");
+                let written = run(address, size, DataMoveKind::LocalToDram0, bits);
+                assert_eq!((written.read_beats, written.write_beats), (0, size * beats));
+                assert_eq!(written.write_bursts, literal, "{size} vectors of {beats} beats to {address}");
+            }
+        }
+    }
+}
+
+/// How many bursts `beats` beats of `bytes` bytes from byte `from` on are. The converter makes parts of at most 256
+/// beats, of whole vectors; of those the splitter leaves whole what it takes to end within 4 KiB, and a burst whose
+/// last beat begins just there.
+fn bursts(from: u64, beats: u64, bytes: u64, beats_per_vector: u64) -> u64 {
+    let longest = (256 / beats_per_vector).max(1) * beats_per_vector;
+    let mut count = 0;
+    let mut first = 0;
+    while first < beats {
+        let length = longest.min(beats - first);
+        let start = from + first * bytes;
+        let last = start % 4096 + (length - 1) * bytes;
+        let is_whole = last <= 4096;
+        count += if is_whole { 1 } else { (start + length * bytes).div_ceil(4096) - start / 4096 };
+        first += length;
+    }
+    count
+}
+
 #[test]
 fn what_needs_no_accumulators_passes_a_stuck_form() {
     let mut ops = vec![simd(false, true, SimdOp::Move, 1, 0); 18];

@@ -194,6 +194,19 @@ fn offsets_move_the_windows_on_the_banks() {
 }
 
 #[test]
+fn an_offset_of_one_is_64_kib() {
+    for (data_type, lanes, vectors) in [(DataType::Fp16Bp8, 2, 1 << 14), (DataType::Fp32Bp16, 4, 1 << 12)] {
+        let config = Config { dram0_depth: 1 << 16, ..small(data_type, lanes) };
+        let mut machine = Machine::new(&config).unwrap();
+        let vector: Vec<i32> = (1..=lanes as i32).collect();
+        machine.write_dram0(3 * vectors + 5, &vector).unwrap();
+        machine.step(&Op::Configure { register: 0x0, value: 3 }).unwrap();
+        assert_eq!(machine.read_dram0(5, 1).unwrap(), vector);
+        assert_eq!(machine.read_dram0(4, 1).unwrap(), vec![0; lanes]);
+    }
+}
+
+#[test]
 fn a_destination_register_does_not_keep_the_output_from_the_accumulators() {
     let mut machine = Machine::new(&config()).unwrap();
     machine.write(Memory::Accumulators, 0, &[5, -6]).unwrap();
