@@ -16,6 +16,8 @@ mod einsums;
 mod errors;
 #[path = "main/filetest_models.rs"]
 mod filetest_models;
+#[path = "main/functions.rs"]
+mod functions;
 #[path = "main/generated.rs"]
 mod generated;
 #[path = "main/graph_def.rs"]
@@ -24,6 +26,8 @@ mod graph_def;
 mod graphs;
 #[path = "main/images.rs"]
 mod images;
+#[path = "main/limits.rs"]
+mod limits;
 #[path = "main/model.rs"]
 mod model;
 #[path = "main/networks.rs"]

@@ -104,6 +104,9 @@ fn slice_follows_numpy() {
     assert_eq!(slice(0, 5, 2), [0.0, 2.0, 4.0]);
     assert_eq!(slice(-1, i64::MIN, -1), [4.0, 3.0, 2.0, 1.0, 0.0]);
     assert_eq!(slice(3, -9, -2), [3.0, 1.0]);
+    assert_eq!(slice(9, i64::MIN, -1), [4.0, 3.0, 2.0, 1.0, 0.0]);
+    assert_eq!(slice(5, 2, -1), [4.0, 3.0]);
+    assert_eq!(slice(2, 2, -1), [0.0; 0]);
     assert_eq!(slice(-2, 9, 1), [3.0, 4.0]);
     assert_eq!(slice(4, 1, 1), [0.0; 0]);
     assert_eq!(slice(9, 12, i64::MAX), [0.0; 0]);
