@@ -6,6 +6,8 @@
 mod attentions;
 #[path = "main/bad.rs"]
 mod bad;
+#[path = "main/blocks.rs"]
+mod blocks;
 #[path = "main/branches.rs"]
 mod branches;
 #[path = "main/decoders.rs"]
@@ -28,6 +30,8 @@ mod graphs;
 mod images;
 #[path = "main/limits.rs"]
 mod limits;
+#[path = "main/messages.rs"]
+mod messages;
 #[path = "main/model.rs"]
 mod model;
 #[path = "main/networks.rs"]
@@ -44,6 +48,10 @@ mod shapes;
 mod tensorflow;
 #[path = "main/tensorflow_bad.rs"]
 mod tensorflow_bad;
+#[path = "main/tensorflow_images.rs"]
+mod tensorflow_images;
+#[path = "main/tensorflow_tensors.rs"]
+mod tensorflow_tensors;
 #[path = "main/tensors.rs"]
 mod tensors;
 #[path = "main/values.rs"]

@@ -177,6 +177,59 @@ fn transposed_convolutions_pad_by_size_or_rule() {
     assert_eq!(run(node().ints("output_shape", &[2])), [11.0, 10.0]);
 }
 
+/// Rows alone, columns alone: each crop belongs to its axis.
+#[test]
+fn negative_pads_crop_rows_or_columns() {
+    let run = |pads: &[i64]| {
+        let model = conv(&[1, 1, 2, 3], &[1, 1, 1, 1], node("Conv", &["x", "w"], &["y"]).ints("pads", pads));
+        model.run(&[counting(&[1, 1, 2, 3])])
+    };
+    assert_eq!(run(&[-1, 0, 0, 0]), (vec![1, 1, 1, 3], vec![3.0, 4.0, 5.0]));
+    assert_eq!(run(&[0, 0, -1, 0]), (vec![1, 1, 1, 3], vec![0.0, 1.0, 2.0]));
+    assert_eq!(run(&[0, -1, 0, 0]), (vec![1, 1, 2, 2], vec![1.0, 2.0, 4.0, 5.0]));
+    assert_eq!(run(&[0, 0, 0, -1]), (vec![1, 1, 2, 2], vec![0.0, 1.0, 3.0, 4.0]));
+    assert_eq!(run(&[-1, -1, 0, 1]), (vec![1, 1, 1, 3], vec![4.0, 5.0, 0.0]));
+}
+
+/// Nobody pays for what nobody asked for: a crop of nothing, and positions of maxima that have no name.
+#[test]
+fn a_window_is_one_node_between_transpositions() {
+    let ops = |model: Model| -> Vec<&'static str> {
+        let name = |op: &Op| match op {
+            Op::Transpose(_) => "Transpose",
+            Op::Conv(_) => "Conv",
+            Op::MaxPool(_) => "MaxPool",
+            Op::AveragePool(_) => "AveragePool",
+            _ => "other",
+        };
+        model.import().unwrap().nodes.iter().map(|node| name(&node.op)).collect()
+    };
+    let plain = conv(&[1, 1, 2, 3], &[1, 1, 1, 1], node("Conv", &["x", "w"], &["y"]));
+    assert_eq!(ops(plain), ["Transpose", "Conv", "Transpose"]);
+    for outputs in [&["y"][..], &["y", ""]] {
+        let pool = node("MaxPool", &["x"], outputs).ints("kernel_shape", &[1, 1]);
+        assert_eq!(ops(unary(12, &[1, 1, 2, 3], pool, vec![])), ["Transpose", "MaxPool", "Transpose"]);
+    }
+    let global = unary(7, &[1, 2, 2, 2], node("GlobalAveragePool", &["x"], &["y"]), vec![]);
+    assert_eq!(ops(global), ["Transpose", "AveragePool", "Transpose"]);
+}
+
+/// Signals, images, volumes and what is beyond: every axis after the channels goes.
+#[test]
+fn global_pools_are_over_all_axes_after_the_channels() {
+    for image in [&[4][..], &[2, 2], &[2, 1, 2], &[1, 2, 1, 2]] {
+        let shape = [&[1, 2], image].concat();
+        let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+        let pooled = [vec![1, 2], vec![1; image.len()]].concat();
+        for (op, expected) in [("GlobalAveragePool", [1.5, 5.5]), ("GlobalMaxPool", [3.0, 7.0])] {
+            let model = unary(7, &dims, node(op, &["x"], &["y"]), vec![]);
+            assert_eq!(model.run(&[counting(&shape)]), (pooled.clone(), expected.to_vec()), "{op} {shape:?}");
+        }
+    }
+    let flat = unary(7, &[1, 2], node("GlobalMaxPool", &["x"], &["y"]), vec![]).reason().to_string();
+    assert_eq!(flat, "operand \"X\" is [1, 2]; legal: [n, c, ..] with an image axis");
+}
+
 #[test]
 fn global_average_is_one_window() {
     let model = unary(7, &[1, 2, 2, 2], node("GlobalAveragePool", &["x"], &["y"]), vec![]);
