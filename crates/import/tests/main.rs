@@ -50,6 +50,10 @@ mod tensorflow;
 mod tensorflow_bad;
 #[path = "main/tensorflow_images.rs"]
 mod tensorflow_images;
+#[path = "main/tensorflow_operators.rs"]
+mod tensorflow_operators;
+#[path = "main/tensorflow_slices.rs"]
+mod tensorflow_slices;
 #[path = "main/tensorflow_tensors.rs"]
 mod tensorflow_tensors;
 #[path = "main/tensors.rs"]
