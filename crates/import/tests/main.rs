@@ -12,6 +12,8 @@ mod blocks;
 mod branches;
 #[path = "main/decoders.rs"]
 mod decoders;
+#[path = "main/defaults.rs"]
+mod defaults;
 #[path = "main/einsums.rs"]
 mod einsums;
 #[path = "main/errors.rs"]
