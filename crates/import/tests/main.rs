@@ -44,6 +44,8 @@ mod operators;
 mod quantized;
 #[path = "main/resizes.rs"]
 mod resizes;
+#[path = "main/scales.rs"]
+mod scales;
 #[path = "main/shapes.rs"]
 mod shapes;
 #[path = "main/tensorflow.rs"]
