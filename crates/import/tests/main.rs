@@ -44,6 +44,8 @@ mod operators;
 mod quantized;
 #[path = "main/resizes.rs"]
 mod resizes;
+#[path = "main/same_names.rs"]
+mod same_names;
 #[path = "main/scales.rs"]
 mod scales;
 #[path = "main/shapes.rs"]
