@@ -66,3 +66,5 @@ mod tensorflow_tensors;
 mod tensors;
 #[path = "main/values.rs"]
 mod values;
+#[path = "main/volumes.rs"]
+mod volumes;

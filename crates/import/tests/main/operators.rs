@@ -1,10 +1,11 @@
 //! The forms that operators take over the opsets, and what is refused of them by name. Results are
 //! worked out by hand from the operators' definitions.
 
+use npukit_graph::evaluate;
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
 
-use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary};
+use crate::model::{Model, With, float_tensor, floats, int_tensor, node, shape_and_numbers, unary};
 
 /// The values of the node's only output for `x` of shape `[2, 2]`.
 fn run(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> (Vec<usize>, Vec<f32>) {
@@ -151,4 +152,30 @@ fn attributes_out_of_range() {
         vec![int_tensor("s", &[], &[0]), int_tensor("l", &[], &[i64::MAX]), int_tensor("d", &[], &[1])];
     let reason = refused(13, node("Range", &["s", "l", "d"], &["y"]), constants);
     assert!(matches!(reason, Reason::OperandValue { .. }), "{reason}");
+}
+
+/// Of numbers before opset 10, of truth values from there on.
+#[test]
+fn the_mask_of_a_dropout_is_one_everywhere() {
+    for (opset, element) in [(9, npukit_numeric::ElementType::F32), (10, npukit_numeric::ElementType::Bool)] {
+        let model = Model::new(opset).input("x", &[2]).node(node("Dropout", &["x"], &["y", "m"])).output("m");
+        let found = evaluate(&model.import().unwrap(), &[floats(&[2], &[3.0, 4.0])]).unwrap().remove(0);
+        assert_eq!((found.element(), shape_and_numbers(&found)), (element, (vec![2], vec![1.0, 1.0])));
+    }
+}
+
+#[test]
+fn a_transform_is_undone_by_its_inverse() {
+    let dft = |opset: i64, inverse: i64, x: &[f32]| {
+        let dft = node("DFT", &["x"], &["y"]).int("inverse", inverse);
+        unary(opset, &[1, 2, 2], dft, vec![]).run(&[floats(&[1, 2, 2], x)]).1
+    };
+    for opset in [17, 20] {
+        let forward = dft(opset, 0, &[1.0, 0.0, 3.0, 0.0]);
+        let back = dft(opset, 1, &forward);
+        let close =
+            |found: &[f32], expected: &[f32]| found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5);
+        assert!(close(&forward, &[4.0, 0.0, -2.0, 0.0]), "{forward:?}");
+        assert!(close(&back, &[1.0, 0.0, 3.0, 0.0]), "{back:?}");
+    }
 }

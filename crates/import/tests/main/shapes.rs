@@ -161,3 +161,48 @@ fn shape_takes_a_part_since_opset_15() {
     assert_eq!(shape(node("Shape", &["x"], &["y"]).int("end", -1)), [2.0, 3.0]);
     assert_eq!(shape(node("Shape", &["x"], &["y"]).int("start", 2).int("end", 1)), [0.0; 0]);
 }
+
+#[test]
+fn lists_of_axes_are_refused_with_what_is_legal() {
+    let of = |opset: i64, node: NodeProto, constants: &[(&str, &[i64])]| {
+        let tensor = |(name, values): &(&str, &[i64])| int_tensor(name, &[values.len() as i64], values);
+        unary(opset, &[2, 3], node, constants.iter().map(tensor).collect()).reason().to_string()
+    };
+    let slice = || node("Slice", &["x", "s", "e", "a"], &["y"]);
+    let ones: (&str, &[i64]) = ("s", &[0, 0]);
+    let message = of(13, slice(), &[ones, ("e", &[1, 1]), ("a", &[1, -1])]);
+    assert_eq!(message, "attribute \"axes\" is [1, -1]; legal: each axis once");
+    let message = of(13, slice(), &[ones, ("e", &[1]), ("a", &[0, 1])]);
+    assert_eq!(
+        message,
+        "attribute \"starts, ends, axes, steps\" is [2, 1, 2, 2]; legal: one of each per axis"
+    );
+    let message = of(13, slice(), &[ones, ("e", &[1, 1]), ("a", &[0, 2])]);
+    assert_eq!(message, "attribute \"axes\" is 2; legal: -2 to 1");
+    let message = of(7, node("Unsqueeze", &["x"], &["y"]).ints("axes", &[0, -4]), &[]);
+    assert_eq!(message, "attribute \"axes\" is [0, -4]; legal: each axis once");
+    assert_eq!(of(7, node("Unsqueeze", &["x"], &["y"]), &[]), "attribute \"axes\" is missing");
+    let message = of(13, node("Transpose", &["x"], &["y"]).ints("perm", &[0]), &[]);
+    assert_eq!(message, "attribute \"perm\" is 1; legal: the 2 axes of the operand");
+    let message = of(13, node("Squeeze", &["x", "a"], &["y"]), &[("a", &[1])]);
+    assert_eq!(message, "operand \"data\" is [2, 3]; legal: size 1 at axis 1");
+    let message = of(11, node("Split", &["x"], &["y", "z"]).int("axis", 1).ints("split", &[2, 2]), &[]);
+    assert_eq!(message, "attribute \"split\" is [2, 2]; legal: 2 sizes with the sum 3");
+    let message = of(11, node("Split", &["x"], &["y", "z"]).int("axis", 1), &[]);
+    assert_eq!(message, "operand \"input\" is an axis of 3; legal: a multiple of 2");
+    let message = of(18, node("Split", &["x"], &["y", "z"]).int("num_outputs", 3), &[]);
+    assert_eq!(message, "attribute \"num_outputs\" is 3; legal: 2, as results are named");
+    let message = of(18, node("Pad", &["x", "p", "", "a"], &["y"]), &[("p", &[1; 4]), ("a", &[1, -1])]);
+    assert_eq!(message, "attribute \"axes\" is [1, 1]; legal: each axis once");
+    let message = of(18, node("Pad", &["x", "p"], &["y"]), &[("p", &[1])]);
+    assert_eq!(message, "attribute \"pads\" is [1]; legal: 4 numbers from -268435456 to 268435456");
+    let message = of(18, node("Trilu", &["x", "k"], &["y"]), &[("k", &[1, 2])]);
+    assert_eq!(message, "operand \"k\" is [1, 2]; legal: one integer");
+    let message = of(13, node("Reshape", &["x", "s"], &["y"]), &[("s", &[-1, -1])]);
+    assert_eq!(
+        message,
+        "operand \"shape\" is [-1, -1] for an operand of shape [2, 3]; legal: -1 at most once"
+    );
+    let message = of(13, node("Reshape", &["x", "s"], &["y"]), &[("s", &[4, -1])]);
+    assert_eq!(message, "operand \"shape\" is [4, -1] for an operand of shape [2, 3]; legal: a divisor");
+}
