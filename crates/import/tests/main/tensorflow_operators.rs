@@ -332,6 +332,10 @@ fn blocks_are_batches() {
         refused(&[3, 1, 1, 1], &[0; 4]),
         "operand \"input\" is [3, 1, 1, 1]; legal: a multiple of 4 batches"
     );
+    let flat = Graph::default().input("x", &[4, 2]).integers("b", &[2], &[2, 2]).integers("p", &[2, 2], &[0; 4]);
+    let message = flat.node(node("BatchToSpaceND", "y", &["x", "b", "p"])).reason().to_string();
+    let legal = "a positive size for each pair of ends, at most 1 axes";
+    assert_eq!(message, format!("attribute \"block_shape\" is [2, 2]; legal: {legal}"));
     let crops = "attribute \"crops\" is [2, 1]; legal: at most the 2 elements of axis 2";
     assert_eq!(refused(&[4, 1, 1, 1], &[0, 0, 2, 1]), crops);
 }

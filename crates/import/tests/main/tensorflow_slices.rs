@@ -111,9 +111,14 @@ fn slices_have_a_begin_and_a_size() {
     assert_eq!(run(&slice(&[1, 0], &[1, 2])), (vec![1, 2], vec![3.0, 4.0]));
     assert_eq!(run(&slice(&[0, 1], &[-1, -1])), (vec![2, 2], vec![1.0, 2.0, 4.0, 5.0]));
     assert_eq!(run(&slice(&[2, 0], &[0, 3])), (vec![0, 3], vec![]));
-    for (begin, size) in [([0, 1], [2, 3]), ([0, 4], [2, -1]), ([-1, 0], [1, 1]), ([0, 0], [2, -2])] {
-        let reason = slice(&begin, &size).reason();
-        assert!(matches!(reason, Reason::AttributeValue { name: "begin, size", .. }), "{reason}");
+    for (begin, size, shown) in [
+        ([0, 1], [2, 3], "[1, 3]; legal: a part of axis 1, 0 to 3"),
+        ([0, 4], [2, -1], "[4, -1]; legal: a part of axis 1, 0 to 3"),
+        ([-1, 0], [1, 1], "[-1, 1]; legal: a part of axis 0, 0 to 2"),
+        ([0, 0], [2, -2], "[0, -2]; legal: a part of axis 1, 0 to 3"),
+    ] {
+        let message = slice(&begin, &size).reason().to_string();
+        assert_eq!(message, format!("attribute \"begin, size\" is {shown}"));
     }
     let reason = slice(&[0], &[1]).reason();
     assert_eq!(reason.to_string(), "attribute \"begin, size\" is [1, 1]; legal: one of each per axis");
