@@ -181,6 +181,9 @@ fn operands_by_token_are_split_into_heads() {
     let (shape, values) = by_token(2).run(&[x]);
     assert_eq!(shape, [1, 2, 4]);
     assert!(values[3] > 3.0 && values[3] < 4.0 && values[1] == 1.0, "{values:?}");
+    let unstated = Model::new(23).input("x", &[1, 2, 6]).node(node("Attention", &["x", "x", "x"], &["y"]));
+    let message = unstated.output("y").reason().to_string();
+    assert_eq!(message, "attribute \"q_num_heads\" is 0; legal: a divisor of the 6 features of a token");
     for wrong in [0, 3, -1] {
         let reason = by_token(wrong).reason();
         assert!(matches!(reason, Reason::AttributeValue { name: "q_num_heads", .. }), "{reason}");

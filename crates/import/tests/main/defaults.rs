@@ -155,8 +155,27 @@ fn depth_and_space_are_exchanged_in_either_order() {
     assert_eq!(moved("DepthToSpace", Some("CRD"), &[1, 8, 1, 1]), by_channel);
     let wide = (vec![1, 1, 2, 4], vec![0.0, 2.0, 1.0, 3.0, 4.0, 6.0, 5.0, 7.0]);
     assert_eq!(moved("DepthToSpace", None, &[1, 4, 1, 2]), wide);
+    assert_eq!(moved("DepthToSpace", None, &[1, 4, 3, 1]).0, [1, 1, 6, 2]);
+    assert_eq!(moved("DepthToSpace", Some("CRD"), &[1, 4, 1, 3]).0, [1, 1, 2, 6]);
+    assert_eq!(moved("DepthToSpace", Some("CRD"), &[1, 4, 3, 1]).0, [1, 1, 6, 2]);
+    assert_eq!(moved("DepthToSpace", None, &[1, 4, 1, 3]).0, [1, 1, 2, 6]);
+    for mode in ["DCR", "CRD"] {
+        assert_eq!(moved("SpaceToDepth", Some(mode), &[1, 3, 2, 6]).0, [1, 12, 1, 3]);
+        assert_eq!(moved("SpaceToDepth", Some(mode), &[1, 3, 6, 2]).0, [1, 12, 3, 1]);
+    }
     let deep = (vec![1, 8, 1, 1], vec![0.0, 4.0, 1.0, 5.0, 2.0, 6.0, 3.0, 7.0]);
     assert_eq!(moved("SpaceToDepth", None, &[1, 2, 2, 2]), deep);
+    let by_channel = (vec![1, 8, 1, 1], vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    assert_eq!(moved("SpaceToDepth", Some("CRD"), &[1, 2, 2, 2]), by_channel);
+    for (op, from, to) in
+        [("DepthToSpace", [1, 9, 1, 1], vec![1, 1, 3, 3]), ("SpaceToDepth", [1, 1, 3, 3], vec![1, 9, 1, 1])]
+    {
+        for mode in ["DCR", "CRD"] {
+            let moved = node(op, &["x"], &["y"]).int("blocksize", 3).string("mode", mode);
+            let found = unary(13, &from.map(|size| size as i64), moved, vec![]).run(&[counting(&from)]);
+            assert_eq!(found, (to.clone(), counting(&from).as_f32().unwrap().to_vec()), "{op} {mode}");
+        }
+    }
     let refused = |op: &str, dims: &[i64], node: NodeProto| {
         let node = NodeProto { op_type: op.to_owned(), ..node };
         unary(13, dims, node, vec![]).reason().to_string()

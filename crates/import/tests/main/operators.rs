@@ -1,11 +1,14 @@
 //! The forms that operators take over the opsets, and what is refused of them by name. Results are
 //! worked out by hand from the operators' definitions.
 
-use npukit_graph::evaluate;
+use npukit_graph::op::Cast;
+use npukit_graph::{Op, Operator, evaluate};
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
 
-use crate::model::{Model, With, float_tensor, floats, int_tensor, node, shape_and_numbers, unary};
+use crate::model::{
+    Model, With, float_tensor, floats, int_tensor, node, shape_and_numbers, unary, value_info,
+};
 
 /// The values of the node's only output for `x` of shape `[2, 2]`.
 fn run(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> (Vec<usize>, Vec<f32>) {
@@ -63,6 +66,41 @@ fn bounds_of_clip_may_be_computed() {
     let graph = graph.import().unwrap();
     let clipped = graph.constant(graph.outputs[0]).unwrap();
     assert_eq!(clipped.as_i64(), Some(&[(1i64 << 40) - 1, 3][..]));
+}
+
+/// Bounds that are known and fit make one node; what is no single number is none.
+#[test]
+fn bounds_of_clip_are_numbers_of_any_type() {
+    for (code, element) in [
+        (data_type::FLOAT, "F32"),
+        (data_type::INT64, "I64"),
+        (data_type::INT32, "I32"),
+        (data_type::UINT8, "U8"),
+    ] {
+        let bound = |name: &str, values: &[i32]| TensorProto {
+            name: name.to_owned(),
+            dims: if values.len() == 1 { vec![] } else { vec![values.len() as i64] },
+            data_type: code,
+            float_data: values.iter().map(|&value| value as f32).collect(),
+            int64_data: values.iter().map(|&value| value.into()).collect(),
+            int32_data: values.to_vec(),
+            ..TensorProto::default()
+        };
+        let clip = |low: &[i32]| {
+            let mut model = Model::new(13).node(node("Clip", &["x", "low", "high"], &["y"])).output("y");
+            model.graph().input.push(value_info("x", code, &[3]));
+            model.graph().initializer = vec![bound("low", low), bound("high", &[5])];
+            model
+        };
+        let graph = clip(&[2]).import().unwrap();
+        assert!(matches!(&graph.nodes[..], [node] if matches!(node.op, Op::Clip(_))), "{element}: {graph}");
+        let kind = graph.value(graph.inputs[0]).info.element;
+        let x = Cast::new(kind).eval(&[&floats(&[3], &[1.0, 3.0, 9.0])]).unwrap().remove(0);
+        let found = evaluate(&graph, &[x.with_element(kind).unwrap()]).unwrap().remove(0);
+        assert_eq!(shape_and_numbers(&found).1, [2.0, 3.0, 5.0], "{element}");
+        let message = clip(&[2, 3]).reason().to_string();
+        assert_eq!(message, "operand \"min\" is [2]; legal: one number", "{element}");
+    }
 }
 
 #[test]
@@ -134,7 +172,8 @@ fn training_is_refused_by_name() {
     let ratio = |value| float_tensor("r", &[], &[value]);
     let dropout = || node("Dropout", &["x", "r", "t"], &["y"]);
     let reason = refused(13, dropout(), vec![ratio(0.5), truth("t")]);
-    assert!(matches!(reason, Reason::OperandValue { operand: "training_mode", .. }), "{reason}");
+    let expected = "operand \"training_mode\" is Bool []; legal: false, unless the ratio is 0";
+    assert_eq!(reason.to_string(), expected);
     assert_eq!(run(13, dropout(), vec![ratio(0.0), truth("t")]).1, [1.0, -2.0, 3.0, 4.0]);
     let mask = Model::new(13).input("x", &[2]).node(node("Dropout", &["x"], &["y", "m"])).output("m");
     assert_eq!(mask.run(&[floats(&[2], &[0.0, 5.0])]), (vec![2], vec![1.0, 1.0]));

@@ -278,6 +278,22 @@ fn depth_and_space_are_exchanged_in_blocks() {
     assert_eq!(moved("DepthToSpace", "NHWC", &[1, 1, 2, 4]), (vec![1, 2, 4, 1], blocks.to_vec()));
     let first = [0.0, 2.0, 1.0, 3.0, 4.0, 6.0, 5.0, 7.0];
     assert_eq!(moved("SpaceToDepth", "NCHW", &[1, 1, 2, 4]), (vec![1, 4, 1, 2], first.to_vec()));
+    let (_, three) = moved("DepthToSpace", "NHWC", &[1, 1, 3, 4]);
+    assert_eq!(three, [0.0, 1.0, 4.0, 5.0, 8.0, 9.0, 2.0, 3.0, 6.0, 7.0, 10.0, 11.0]);
+    assert_eq!(moved("DepthToSpace", "NHWC", &[1, 3, 1, 4]).0, [1, 6, 2, 1]);
+    assert_eq!(moved("SpaceToDepth", "NHWC", &[1, 2, 6, 1]).0, [1, 1, 3, 4]);
+    assert_eq!(moved("SpaceToDepth", "NHWC", &[1, 6, 2, 1]).0, [1, 3, 1, 4]);
+    for (op, from, to) in
+        [("DepthToSpace", [1, 1, 1, 9], vec![1, 3, 3, 1]), ("SpaceToDepth", [1, 3, 3, 1], vec![1, 1, 1, 9])]
+    {
+        let nine: Vec<f32> = (0..9).map(|value| value as f32).collect();
+        let found = run(Graph::default(), node(op, "y", &["x"]).int("block_size", 3), &from, &nine);
+        assert_eq!(found, (to, nine), "{op}");
+    }
+    // Two features of each pixel stay together.
+    let features = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+    assert_eq!(moved("SpaceToDepth", "NHWC", &[1, 2, 2, 2]), (vec![1, 1, 1, 8], features.to_vec()));
+    assert_eq!(moved("DepthToSpace", "NHWC", &[1, 1, 1, 8]), (vec![1, 2, 2, 2], features.to_vec()));
     let refused = |op: &str, block: i64| {
         Graph::default()
             .input("x", &[1, 2, 3, 8])
@@ -332,7 +348,8 @@ fn blocks_are_batches() {
         refused(&[3, 1, 1, 1], &[0; 4]),
         "operand \"input\" is [3, 1, 1, 1]; legal: a multiple of 4 batches"
     );
-    let flat = Graph::default().input("x", &[4, 2]).integers("b", &[2], &[2, 2]).integers("p", &[2, 2], &[0; 4]);
+    let flat =
+        Graph::default().input("x", &[4, 2]).integers("b", &[2], &[2, 2]).integers("p", &[2, 2], &[0; 4]);
     let message = flat.node(node("BatchToSpaceND", "y", &["x", "b", "p"])).reason().to_string();
     let legal = "a positive size for each pair of ends, at most 1 axes";
     assert_eq!(message, format!("attribute \"block_shape\" is [2, 2]; legal: {legal}"));
@@ -360,12 +377,18 @@ fn depthwise_convolutions_keep_channels_apart() {
     );
 }
 
-/// Channels that a filter has a part of only make groups.
+/// Channels that a filter has a part of only make groups; where there are none, there is nothing to convolve.
 #[test]
 fn convolutions_may_have_groups() {
     let weights = Graph::default().floats("w", &[1, 1, 1, 2], &[1.0, 10.0]);
     let conv = node("Conv2D", "y", &["x", "w"]).ints("strides", &[1; 4]).string("padding", "VALID");
     assert_eq!(run(weights, conv, &[1, 1, 1, 2], &[2.0, 3.0]).1, [2.0, 30.0]);
+    let conv = node("Conv2D", "y", &["x", "w"]).ints("strides", &[1; 4]).string("padding", "VALID");
+    for (channels, of_filter) in [(2, 0), (0, 2), (3, 2)] {
+        let graph = Graph::default().input("x", &[1, 1, 1, channels]).floats("w", &[1, 1, of_filter, 2], &[]);
+        let reason = graph.node(conv.clone()).reason();
+        assert!(matches!(reason, Reason::Shape(_)), "{channels} by {of_filter}: {reason}");
+    }
 }
 
 /// A mean over rows and columns is a pool, any other is a reduction.

@@ -44,6 +44,7 @@ fn strided_slices_are_numpys() {
     for (name, index, shape, values) in [
         ("x[0:2, 1:3]", index(&[0, 1], &[2, 3], &[1, 1], NONE), &[2, 2][..], &[1.0, 2.0, 4.0, 5.0][..]),
         ("x[1]", index(&[1], &[2], &[1], [0, 0, 0, 0, 1]), &[3], &[3.0, 4.0, 5.0]),
+        ("x[0]", index(&[0], &[1], &[1], [0, 0, 0, 0, 1]), &[3], &[0.0, 1.0, 2.0]),
         ("x[-1]", index(&[-1], &[0], &[1], [0, 0, 0, 0, 1]), &[3], &[3.0, 4.0, 5.0]),
         ("x[-2]", index(&[-2], &[0], &[1], [0, 0, 0, 0, 1]), &[3], &[0.0, 1.0, 2.0]),
         ("x[..., 1]", index(&[0, 1], &[0, 2], &[1, 1], [0, 0, 1, 0, 2]), &[2], &[1.0, 4.0]),
@@ -92,6 +93,10 @@ fn strided_slices_that_name_no_part_are_refused() {
         (
             index(&[0], &[1], &[-1], [0, 0, 0, 0, 1]),
             "operand \"begin\" is 0; legal: an element of axis 0, -2 to 1",
+        ),
+        (
+            index(&[1], &[2], &[0], [0, 0, 0, 0, 1]),
+            "operand \"begin\" is 1; legal: an element of axis 0, -2 to 1",
         ),
         (index(&[0], &[1], &[0], [0; 5]), "attribute \"steps\" is 0; legal: any number but 0"),
         (

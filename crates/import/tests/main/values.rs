@@ -263,6 +263,29 @@ fn pads_hold_a_number_of_any_type() {
     }
 }
 
+/// The graph keeps the number as a float, which holds these integers exactly.
+#[test]
+fn integers_are_padded_with_integers_below_2_to_the_24() {
+    let padded = |value: TensorProto| {
+        let mut model = Model::new(13).ints("x", &[4]).ints("p", &[1, 0]).output("y");
+        model.graph().initializer.push(TensorProto { name: "v".to_owned(), ..value });
+        model.node(node("Pad", &["x", "p", "v"], &["y"]))
+    };
+    let limit = (1i64 << 24) - 1;
+    for value in [limit, -limit] {
+        assert_eq!(padded(int_tensor("", &[], &[value])).run(&[]).1, [value as f32, 4.0]);
+    }
+    let legal = "legal: an integer between -16777216 and 16777216 for a tensor of integers";
+    for (value, shown) in [
+        (int_tensor("", &[], &[limit + 1]), "16777216"),
+        (int_tensor("", &[], &[-limit - 1]), "-16777216"),
+        (float_tensor("", &[], &[0.5]), "0.5"),
+    ] {
+        let message = padded(value).reason().to_string();
+        assert_eq!(message, format!("operand \"constant_value\" is {shown}; {legal}"));
+    }
+}
+
 #[test]
 fn ranges_are_rounded_up_in_either_direction() {
     for ([start, limit, delta], expected) in [
