@@ -1,7 +1,9 @@
 //! Attention, by hand: queries of zero look at all keys alike, so that a result is the mean of the values seen.
 
+use npukit_graph::Op;
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
+use npukit_numeric::ElementType;
 
 use crate::model::{Model, With, float_tensor, floats, int_tensor, node};
 
@@ -160,6 +162,29 @@ fn windows_bound_the_keys_at_either_side() {
     assert_eq!(run(1, 0), [1.0, 2.0, 5.5]);
     assert_eq!(run(0, 1), [2.0, 5.5, 8.0]);
     assert_eq!(run(0, 0), [1.0, 3.0, 8.0]);
+}
+
+/// Half floats are computed with in single precision and rounded once; floats are left alone.
+#[test]
+fn attentions_of_half_floats_are_computed_as_floats() {
+    for (code, element, bits) in [
+        (data_type::FLOAT16, ElementType::F16, [0x3C00, 0x4200]),
+        (data_type::BFLOAT16, ElementType::BF16, [0x3F80, 0x4040]),
+    ] {
+        let half = |name: &str, int32_data: Vec<i32>| TensorProto {
+            name: name.to_owned(),
+            dims: vec![1, 1, int32_data.len() as i64, 1],
+            data_type: code,
+            int32_data,
+            ..TensorProto::default()
+        };
+        let mut model = Model::new(23).node(node("Attention", &["q", "k", "v"], &["y"])).output("y");
+        model.graph().initializer = vec![half("q", vec![0]), half("k", vec![0; 2]), half("v", bits.to_vec())];
+        let found = npukit_graph::evaluate(&model.import().unwrap(), &[]).unwrap().remove(0);
+        assert_eq!((found.element(), found.as_f32()), (element, Some(&[2.0][..])));
+    }
+    let graph = attention(node("Attention", &["q", "k", "v"], &["y"]), |m| m).import().unwrap();
+    assert!(!graph.nodes.iter().any(|node| matches!(node.op, Op::Cast(_))), "{graph}");
 }
 
 /// Two heads of queries share each head of keys: the first two the first.

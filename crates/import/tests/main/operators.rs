@@ -134,17 +134,22 @@ fn softmax_flattens_before_opset_13() {
 
 #[test]
 fn group_normalisation_has_parameters_by_group_before_opset_21() {
-    let normalise = |opset, count: usize| {
-        let constants = vec![
-            float_tensor("s", &[count as i64], &vec![2.0; count]),
-            float_tensor("b", &[count as i64], &vec![1.0; count]),
-        ];
+    let normalise = |opset, scales: &[f32], biases: &[f32]| {
+        let count = scales.len() as i64;
+        let constants = vec![float_tensor("s", &[count], scales), float_tensor("b", &[count], biases)];
         let node =
             node("GroupNormalization", &["x", "s", "b"], &["y"]).int("num_groups", 2).float("epsilon", 0.0);
         unary(opset, &[1, 4, 1], node, constants).run(&[floats(&[1, 4, 1], &[0.0, 2.0, 5.0, 7.0])]).1
     };
-    assert_eq!(normalise(18, 2), [-1.0, 3.0, -1.0, 3.0]);
-    assert_eq!(normalise(21, 4), [-1.0, 3.0, -1.0, 3.0]);
+    assert_eq!(normalise(18, &[2.0, 3.0], &[1.0, 5.0]), [-1.0, 3.0, 2.0, 8.0]);
+    assert_eq!(normalise(21, &[2.0, 4.0, 3.0, 1.0], &[1.0, 0.0, 5.0, 6.0]), [-1.0, 4.0, 2.0, 7.0]);
+    let model = |groups: i64| {
+        let node = node("GroupNormalization", &["x", "x", "x"], &["y"]).int("num_groups", groups);
+        unary(21, &[1, 4, 1], node, vec![]).reason().to_string()
+    };
+    for groups in [0, 3, -1] {
+        assert_eq!(model(groups), format!("attribute \"num_groups\" is {groups}; legal: a divisor of 4"));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use npukit_import::onnx::Reason;
 use npukit_import::onnx::proto::NodeProto;
 
-use crate::model::{Model, With, counting, int_tensor, node, unary};
+use crate::model::{Model, With, counting, float_tensor, int_tensor, node, unary};
 
 /// Runs a node over 0, 1, 2, .. of `shape`, with integer operands `constants`.
 fn run(opset: i64, shape: &[i64], node: NodeProto, constants: &[(&str, &[i64])]) -> (Vec<usize>, Vec<f32>) {
@@ -81,6 +81,7 @@ fn split_by_sizes_or_count() {
     assert_eq!(run(7, &[4], split(&["x"]), &[]).1, [2.0, 3.0]);
     assert_eq!(run(7, &[4], split(&["x"]).ints("split", &[1, 3]), &[]).1, [1.0, 2.0, 3.0]);
     assert_eq!(run(13, &[4], split(&["x", "s"]), &[("s", &[3, 1])]).1, [3.0]);
+    assert_eq!(run(13, &[4], split(&["x", "s"]), &[("s", &[0, 4])]).1, [0.0, 1.0, 2.0, 3.0]);
     assert_eq!(run(18, &[5], split(&["x"]).int("num_outputs", 2), &[]).1, [3.0, 4.0]);
     for (opset, wrong) in [
         (13, split(&["x"])),
@@ -133,6 +134,79 @@ fn pad_in_all_forms() {
     assert!(matches!(reason, Reason::AttributeValue { name: "mode", .. }), "{reason}");
     let reason = model(11, &[3], operands(), &[("p", &[i64::MAX, 1])]).reason();
     assert!(matches!(reason, Reason::AttributeValue { name: "pads", .. }), "{reason}");
+}
+
+/// The last opset whose operators have an attribute, and the next, whose operators have an operand in its place.
+#[test]
+fn operands_take_the_place_of_attributes_at_their_opset() {
+    let of = |op: &str| node(op, &["x"], &["y"]);
+    let with = |op: &str, operands: &[&str]| node(op, &[&["x"], operands].concat(), &["y"]);
+    type Case<'a> = (i64, &'a [i64], NodeProto, NodeProto, &'a [(&'a str, &'a [i64])]);
+    let cases: [Case<'_>; 8] = [
+        (
+            10,
+            &[4],
+            of("Slice").ints("starts", &[1]).ints("ends", &[3]),
+            with("Slice", &["a", "b"]),
+            &[("a", &[1]), ("b", &[3])],
+        ),
+        (11, &[2], of("Pad").ints("pads", &[1, 2]), with("Pad", &["a"]), &[("a", &[1, 2])]),
+        (13, &[1, 2], of("Squeeze").ints("axes", &[0]), with("Squeeze", &["a"]), &[("a", &[0])]),
+        (13, &[2], of("Unsqueeze").ints("axes", &[0]), with("Unsqueeze", &["a"]), &[("a", &[0])]),
+        (13, &[2, 2], of("Split").ints("split", &[2]), with("Split", &["a"]), &[("a", &[2])]),
+        (13, &[2, 2], of("ReduceSum").ints("axes", &[0]), with("ReduceSum", &["a"]), &[("a", &[0])]),
+        (18, &[2, 2], of("ReduceMax").ints("axes", &[0]), with("ReduceMax", &["a"]), &[("a", &[0])]),
+        (18, &[2, 2], of("ReduceMean").ints("axes", &[0]), with("ReduceMean", &["a"]), &[("a", &[0])]),
+    ];
+    for (since, shape, before, after, constants) in cases {
+        let name = before.op_type.clone();
+        assert_eq!(
+            run(since - 1, shape, before.clone(), &[]),
+            run(since, shape, after.clone(), constants),
+            "{name}"
+        );
+        model(since, shape, before, &[]).problems();
+        model(since - 1, shape, after, constants).problems();
+    }
+    // Of floats.
+    let bounds = || vec![float_tensor("a", &[], &[1.0]), float_tensor("b", &[], &[2.0])];
+    let clipped = |opset, node, constants| unary(opset, &[4], node, constants).run(&[counting(&[4])]).1;
+    assert_eq!(clipped(10, of("Clip").float("min", 1.0).float("max", 2.0), vec![]), [1.0, 1.0, 2.0, 2.0]);
+    assert_eq!(clipped(11, with("Clip", &["a", "b"]), bounds()), [1.0, 1.0, 2.0, 2.0]);
+    unary(11, &[4], of("Clip").float("min", 1.0), vec![]).problems();
+    unary(10, &[4], with("Clip", &["a", "b"]), bounds()).problems();
+    let scales = || vec![float_tensor("a", &[4], &[1.0, 1.0, 1.0, 2.0])];
+    let up = |opset, node, constants| {
+        unary(opset, &[1, 1, 1, 2], node, constants).run(&[counting(&[1, 1, 1, 2])]).1
+    };
+    let stated = || of("Upsample").floats("scales", &[1.0, 1.0, 1.0, 2.0]);
+    assert_eq!(up(8, stated(), vec![]), [0.0, 0.0, 1.0, 1.0]);
+    assert_eq!(up(9, with("Upsample", &["a"]), scales()), [0.0, 0.0, 1.0, 1.0]);
+    unary(9, &[1, 1, 1, 2], stated(), vec![]).problems();
+    unary(8, &[1, 1, 1, 2], with("Upsample", &["a"]), scales()).problems();
+}
+
+/// The defaults and meanings that changed with an opset: on either side of the change.
+#[test]
+fn meanings_change_at_their_opset() {
+    let of = |opset, op: &str| {
+        let node = node(op, &["x"], &["y"]);
+        unary(opset, &[1, 2, 2], node, vec![]).run(&[counting(&[1, 2, 2])]).1
+    };
+    // Over the trailing axes together, or over the last alone.
+    let exp = |x: f32| x.exp();
+    let all: f32 = (0..4).map(|x| exp(x as f32)).sum();
+    assert!((of(12, "Softmax")[3] - exp(3.0) / all).abs() < 1e-6);
+    assert!((of(13, "Softmax")[3] - exp(3.0) / (exp(2.0) + exp(3.0))).abs() < 1e-6);
+    // A transform is along axis 1 of an attribute, or axis -2 of an operand.
+    let dft = |opset: i64| unary(opset, &[1, 3, 2, 1], node("DFT", &["x"], &["y"]), vec![]);
+    let sums = |opset| dft(opset).run(&[counting(&[1, 3, 2, 1])]).1[0];
+    assert_eq!(sums(19), 6.0);
+    assert_eq!(sums(20), 1.0);
+    // The last part of a split may be smaller.
+    let split = |opset| unary(opset, &[3], node("Split", &["x"], &["y", "z"]), vec![]);
+    assert_eq!(split(18).run(&[counting(&[3])]).1, [0.0, 1.0]);
+    assert!(matches!(split(17).reason(), Reason::OperandValue { operand: "input", .. }));
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn products_of_matrices_may_be_transposed() {
         ("MatMul", "transpose_a", "transpose_b", &[2, 2][..]),
         ("BatchMatMul", "adj_x", "adj_y", &[1, 2, 2]),
         ("BatchMatMulV2", "adj_x", "adj_y", &[1, 2, 2]),
+        ("BatchMatMulV2", "adj_x", "adj_y", &[2, 2]),
         ("BatchMatMulV3", "adj_x", "adj_y", &[1, 2, 2]),
     ] {
         let sizes: Vec<usize> = dims.iter().map(|&size| size as usize).collect();

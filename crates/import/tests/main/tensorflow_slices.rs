@@ -100,8 +100,12 @@ fn strided_slices_that_name_no_part_are_refused() {
         ),
         (index(&[0], &[1], &[0], [0; 5]), "attribute \"steps\" is 0; legal: any number but 0"),
         (
-            index(&[0, 0], &[1], &[1], [0; 5]),
-            "attribute \"begin, end, strides\" is [2, 1, 1]; legal: one of each per index",
+            index(&[0, 0], &[1], &[1, 1], [0; 5]),
+            "attribute \"begin, end, strides\" is [2, 1, 2]; legal: one of each per index",
+        ),
+        (
+            index(&[0, 0], &[1, 1], &[1], [0; 5]),
+            "attribute \"begin, end, strides\" is [2, 2, 1]; legal: one of each per index",
         ),
     ] {
         assert_eq!(strided(&index).reason().to_string(), message);
