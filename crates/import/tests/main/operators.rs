@@ -44,7 +44,13 @@ fn any_number_of_operands() {
     assert_eq!(run(13, of("Min"), row()).1, [0.0, -2.0, 0.0, 4.0]);
     let mean = node("Mean", &["x", "r"], &["y"]);
     assert_eq!(run(13, mean, row()).1, [0.5, 2.0, 1.5, 5.0]);
-    assert_eq!(run(13, node("Mean", &["x"], &["y"]), vec![]).1, [1.0, -2.0, 3.0, 4.0]);
+    for op in ["Max", "Mean", "Min", "Sum"] {
+        let single = || node(op, &["x"], &["y"]);
+        assert_eq!(run(13, single(), vec![]).1, [1.0, -2.0, 3.0, 4.0], "{op}");
+        let graph = unary(13, &[2, 2], single(), vec![]).import().unwrap();
+        assert!(!graph.nodes.iter().any(|node| matches!(node.op, Op::Binary(_))), "{op}: {graph}");
+        assert_eq!(refused(13, node(op, &[], &["y"]), vec![]), Reason::OperandMissing { operand: "data_0" });
+    }
 }
 
 #[test]

@@ -80,6 +80,25 @@ fn sizes_and_axes() {
     assert_eq!(run(&model, &Options::default()), [0.0, 0.0, 8.0, 8.0]);
 }
 
+/// Which element is the nearest differs between growing and shrinking: both at once is nothing that is known.
+#[test]
+fn growing_and_shrinking_at_once_needs_no_nearest_element_before_opset_11() {
+    let resize = |mode: &str, scales: [f32; 2]| {
+        let scales = vec![float_tensor("s", &[4], &[1.0, 1.0, scales[0], scales[1]])];
+        unary(10, &[1, 1, 2, 2], node("Resize", &["x", "s"], &["y"]).string("mode", mode), scales)
+    };
+    let shape = |model: Model| {
+        let graph = model.import().unwrap();
+        graph.shape(graph.outputs[0]).to_vec()
+    };
+    assert_eq!(shape(resize("linear", [2.0, 0.5])), [1, 1, 4, 1]);
+    assert_eq!(shape(resize("nearest", [2.0, 1.0])), [1, 1, 4, 2]);
+    assert_eq!(shape(resize("nearest", [1.0, 0.5])), [1, 1, 2, 1]);
+    let message = resize("nearest", [2.0, 0.5]).reason().to_string();
+    let legal = "all at least 1 or all at most 1 with mode nearest";
+    assert_eq!(message, format!("operand \"scales\" is [1.0, 1.0, 2.0, 0.5]; legal: {legal}"));
+}
+
 /// Where the results lie in a row of 4 elements, by each rule: `x` is the place of a result, the scale 2/4 or 6/4.
 #[test]
 fn every_rule_of_coordinates_by_its_formula() {

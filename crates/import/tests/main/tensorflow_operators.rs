@@ -226,6 +226,11 @@ fn images_are_resized() {
     // Halfway between both is rounded up.
     assert_eq!(resize("ResizeNearestNeighbor", corners, 3), [0.0, 8.0, 8.0]);
     assert_eq!(resize("ResizeNearestNeighbor", centres, 1), [8.0]);
+    for op in ["ResizeBilinear", "ResizeNearestNeighbor"] {
+        let graph = Graph::default().input("x", &[1, 1, 2, 1]).integers("size", &[2], &[1, 4]);
+        let graph = graph.node(node(op, "y", &["x", "size"])).import().unwrap();
+        assert!(matches!(&graph.nodes[..], [node] if matches!(node.op, Op::Resize(_))), "{graph}");
+    }
     // Rows and columns are not exchanged.
     let tall = run(
         Graph::default().integers("size", &[2], &[4, 1]),
