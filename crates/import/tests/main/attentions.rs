@@ -206,6 +206,11 @@ fn operands_by_token_are_split_into_heads() {
     let (shape, values) = by_token(2).run(&[x]);
     assert_eq!(shape, [1, 2, 4]);
     assert!(values[3] > 3.0 && values[3] < 4.0 && values[1] == 1.0, "{values:?}");
+    // A single token sees itself: its features come back in their order.
+    let alone = node("Attention", &["x", "x", "x"], &["y"]).int("q_num_heads", 2).int("kv_num_heads", 2);
+    let alone = Model::new(23).input("x", &[1, 1, 6]).node(alone).output("y");
+    let features = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    assert_eq!(alone.run(&[floats(&[1, 1, 6], &features)]), (vec![1, 1, 6], features.to_vec()));
     let unstated = Model::new(23).input("x", &[1, 2, 6]).node(node("Attention", &["x", "x", "x"], &["y"]));
     let message = unstated.output("y").reason().to_string();
     assert_eq!(message, "attribute \"q_num_heads\" is 0; legal: a divisor of the 6 features of a token");

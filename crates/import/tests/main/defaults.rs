@@ -186,6 +186,8 @@ fn depth_and_space_are_exchanged_in_either_order() {
         ("DepthToSpace", [1, 2, 1, 1], 2),
         ("SpaceToDepth", [1, 1, 2, 3], 2),
         ("SpaceToDepth", [1, 1, 2, 2], 0),
+        ("DepthToSpace", [1, 0, 1, 1], 0),
+        ("SpaceToDepth", [1, 1, 0, 0], 0),
     ] {
         let message = refused(op, &dims, of(block));
         assert!(
