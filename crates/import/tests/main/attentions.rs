@@ -225,6 +225,9 @@ fn heads_that_do_not_fit_are_refused() {
     let model = Model::new(23).input("q", &[1, 2, 2, 1]).input("k", &[1, 3, 2, 1]);
     let reason = model.node(node("Attention", &["q", "k", "k"], &["y"])).output("y").reason();
     assert!(matches!(reason, Reason::OperandValue { operand: "K", .. }), "{reason}");
+    let none = Model::new(23).input("q", &[1, 0, 2, 1]).node(node("Attention", &["q", "q", "q"], &["y"]));
+    let reason = none.output("y").reason();
+    assert!(matches!(reason, Reason::OperandValue { operand: "K", .. }), "{reason}");
     let flat =
         Model::new(23).input("q", &[2, 1]).node(node("Attention", &["q", "q", "q"], &["y"])).output("y");
     assert!(matches!(flat.reason(), Reason::OperandValue { operand: "Q", .. }));

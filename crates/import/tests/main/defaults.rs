@@ -258,6 +258,20 @@ fn values_are_chosen_counted_and_cast() {
     let like = node("CastLike", &["x", "i"], &["y"]);
     let cast = unary(15, &[2], like, vec![int_tensor("i", &[1], &[0])]);
     assert_eq!(cast.run(&[floats(&[2], &[1.75, -1.75])]).1, [1.0, -1.0]);
+    // Powers of two, of which the next one is the default.
+    for (mode, expected) in [
+        (None, [4.0, 4.0]),
+        (Some("up"), [4.0, 4.0]),
+        (Some("down"), [2.0, 2.0]),
+        (Some("nearest"), [2.0, 4.0]),
+    ] {
+        let cast = node("Cast", &["x"], &["y"]).int("to", data_type::FLOAT8E8M0.into());
+        let cast = match mode {
+            Some(mode) => cast.string("round_mode", mode),
+            None => cast,
+        };
+        assert_eq!(run(24, &[2], &[2.5, 3.5], cast, vec![]), expected, "{mode:?}");
+    }
     let refused = |node: NodeProto| unary(13, &[2], node, vec![]).reason().to_string();
     assert_eq!(refused(node("Cast", &["x"], &["y"])), "attribute \"to\" is missing");
     let of = |code: i64| node("Cast", &["x"], &["y"]).int("to", code);

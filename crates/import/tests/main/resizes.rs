@@ -223,6 +223,11 @@ fn resizes_that_make_no_sense_are_refused() {
     let sizes = node("Resize", &["x", "", "", "n"], &["y"]).string("keep_aspect_ratio_policy", "square");
     let reason = row(18, sizes, vec![int_tensor("n", &[4], &[1, 1, 1, 4])]).reason();
     assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
+    for wrong in [&[1, 1, 4][..], &[1, 1, 1, 0], &[1, 1, 1, -4], &[1, 1, 1, (1 << 28) + 1]] {
+        let sizes = node("Resize", &["x", "", "", "n"], &["y"]);
+        let reason = row(18, sizes, vec![int_tensor("n", &[wrong.len() as i64], wrong)]).reason();
+        assert!(matches!(reason, Reason::OperandValue { operand: "sizes", .. }), "{wrong:?}: {reason}");
+    }
     // 2 * 1.25 is no whole size: the standard and ONNX Runtime part ways.
     let corners = base().string("mode", "linear").string("coordinate_transformation_mode", "align_corners");
     let reason = row(13, corners, scales(&[1.0, 1.0, 1.0, 1.25])).reason();

@@ -122,6 +122,11 @@ fn responses_are_normalised_by_their_neighbours() {
     let graph =
         Graph::default().input("x", &[1, 1, 1, 3]).node(node("LRN", "y", &["x"]).int("depth_radius", -1));
     assert_eq!(graph.reason().to_string(), "attribute \"depth_radius\" is -1; legal: 0 to 268435456");
+    let widest = |radius| {
+        Graph::default().input("x", &[1, 1, 1, 3]).node(node("LRN", "y", &["x"]).int("depth_radius", radius))
+    };
+    widest(1 << 28).import().unwrap();
+    assert!(matches!(widest((1 << 28) + 1).reason(), Reason::AttributeValue { name: "depth_radius", .. }));
 }
 
 #[test]

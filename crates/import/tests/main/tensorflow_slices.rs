@@ -34,7 +34,9 @@ const fn index(begin: &'static [i32], end: &'static [i32], step: &'static [i32],
 fn strided(index: &Index) -> Graph {
     let names = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
     let slice = node("StridedSlice", "y", &["x", "begin", "end", "step"]);
-    let slice = names.iter().zip(index.masks).fold(slice, |slice, (name, mask)| slice.int(name, mask));
+    // A mask that says nothing may be left out.
+    let masks = names.iter().zip(index.masks).filter(|(_, mask)| *mask != 0);
+    let slice = masks.fold(slice, |slice, (name, mask)| slice.int(name, mask));
     rows(&[("begin", index.begin), ("end", index.end), ("step", index.step)]).node(slice)
 }
 
