@@ -73,7 +73,8 @@ fn assert_close(found: (f32, Vec<f32>), y: f32, shown: [f32; 2]) {
     assert!(close(found.0, y) && all, "{found:?} is not {y} of {shown:?}");
 }
 
-/// The order of the steps is that of the standard since its correction (onnx pull request 7867): scale, cap, mask.
+/// The order of the steps is that of the standard since its correction (onnx pull request 7867): scale, cap,
+/// mask.
 #[test]
 fn scores_are_scaled_capped_and_masked_in_this_order() {
     let of = |inputs: &[&str], mode: i64| {
@@ -131,7 +132,8 @@ fn masks_may_be_truth_values_or_end_early() {
     assert_eq!(longer(float_tensor("m", &[1, 1], &[0.0])), [4.0]);
 }
 
-/// Texts of a batch that are shorter than their cache: a query sees the keys that are there, by causality up to its own.
+/// Texts of a batch that are shorter than their cache: a query sees the keys that are there, by causality up
+/// to its own.
 #[test]
 fn keys_beyond_the_length_of_a_text_are_hidden() {
     let run = |attention: NodeProto| {

@@ -1,5 +1,6 @@
-//! TensorFlow's blocks around a convolution (SpaceToBatchND, BatchToSpaceND): what is one dilated convolution becomes
-//! one, what only looks like it keeps its values. They are judged by the same nodes, each imported by itself.
+//! TensorFlow's blocks around a convolution (SpaceToBatchND, BatchToSpaceND): what is one dilated convolution
+//! becomes one, what only looks like it keeps its values. They are judged by the same nodes, each imported by
+//! itself.
 
 use npukit_graph::{Op, evaluate};
 use npukit_import::tensorflow::proto::NodeDef;
@@ -16,7 +17,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// Cut into blocks along the first axes after the batch, with as much padding before them, and more behind.
+    /// Cut into blocks along the first axes after the batch, with as much padding before them, and more
+    /// behind.
     fn cut(sizes: &[i64], block: &[i32], pads: &[i32]) -> Self {
         let axes = block.len() as i64;
         let constants = Graph::default().integers("block", &[axes], block).integers("pads", &[axes, 2], pads);

@@ -1,5 +1,5 @@
-//! What attributes mean when they are stated and when they are not: the standard's defaults, by results that differ
-//! when a default does. Everything is worked out from the operators' definitions.
+//! What attributes mean when they are stated and when they are not: the standard's defaults, by results that
+//! differ when a default does. Everything is worked out from the operators' definitions.
 
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};

@@ -1,5 +1,5 @@
-//! Functions of one element, of two, and of all elements of an axis, by every name that a format has for them,
-//! against their definitions in double precision.
+//! Functions of one element, of two, and of all elements of an axis, by every name that a format has for
+//! them, against their definitions in double precision.
 
 use npukit_graph::evaluate;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};

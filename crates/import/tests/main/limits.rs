@@ -17,7 +17,8 @@ fn imported(model: &Model) -> Graph {
     model.import().unwrap()
 }
 
-/// A node that makes as many elements as there is room for in its file, and `more`; `operands` end with their number.
+/// A node that makes as many elements as there is room for in its file, and `more`; `operands` end with their
+/// number.
 fn at_the_limit(op: &str, operands: &[&str], more: usize) -> Graph {
     let of = |count: usize| {
         let model = Model::new(13).ints("s", &[count as i64]).floats("c", &[1], &[1.0]);

@@ -1,5 +1,5 @@
-//! What users read: where a damaged file stops making sense, what can be done about it, lists that are cut off, and
-//! what is remarked of a model that was read.
+//! What users read: where a damaged file stops making sense, what can be done about it, lists that are cut
+//! off, and what is remarked of a model that was read.
 
 use miette::Diagnostic;
 use npukit_import::onnx::{Imported, Reason, Remark};

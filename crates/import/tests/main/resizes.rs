@@ -99,7 +99,8 @@ fn growing_and_shrinking_at_once_needs_no_nearest_element_before_opset_11() {
     assert_eq!(message, format!("operand \"scales\" is [1.0, 1.0, 2.0, 0.5]; legal: {legal}"));
 }
 
-/// Where the results lie in a row of 4 elements, by each rule: `x` is the place of a result, the scale 2/4 or 6/4.
+/// Where the results lie in a row of 4 elements, by each rule: `x` is the place of a result, the scale 2/4 or
+/// 6/4.
 #[test]
 fn every_rule_of_coordinates_by_its_formula() {
     let (shrink, grow) = (0.5f32, 1.5f32);

@@ -1,5 +1,6 @@
-//! QuantizeLinear, DequantizeLinear and the operators between integers: scales by tensor, axis and block, zero points,
-//! and what is taken where nothing is stated. Worked out by hand: `integer = round(x / scale) + zero point`.
+//! QuantizeLinear, DequantizeLinear and the operators between integers: scales by tensor, axis and block,
+//! zero points, and what is taken where nothing is stated. Worked out by hand: `integer = round(x / scale) +
+//! zero point`.
 
 use npukit_graph::{Graph, evaluate};
 use npukit_import::Reason;

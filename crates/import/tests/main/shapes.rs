@@ -136,7 +136,8 @@ fn pad_in_all_forms() {
     assert!(matches!(reason, Reason::AttributeValue { name: "pads", .. }), "{reason}");
 }
 
-/// The last opset whose operators have an attribute, and the next, whose operators have an operand in its place.
+/// The last opset whose operators have an attribute, and the next, whose operators have an operand in its
+/// place.
 #[test]
 fn operands_take_the_place_of_attributes_at_their_opset() {
     let of = |op: &str| node(op, &["x"], &["y"]);

@@ -1,5 +1,5 @@
-//! TensorFlow's operators of layers and whole tensors, worked out by hand from their documentation, with the defaults
-//! of their attributes.
+//! TensorFlow's operators of layers and whole tensors, worked out by hand from their documentation, with the
+//! defaults of their attributes.
 
 use npukit_graph::Op;
 use npukit_import::Reason;

@@ -1,5 +1,5 @@
-//! TensorFlow's operators that take parts and put parts together. Expected values are what NumPy's notation in front of
-//! each case means.
+//! TensorFlow's operators that take parts and put parts together. Expected values are what NumPy's notation
+//! in front of each case means.
 
 use npukit_import::tensorflow::proto::NodeDef;
 use npukit_import::{ImportError, Reason};

@@ -1,5 +1,5 @@
-//! Operators over other axes than rows and columns: pools of volumes, signals, and resizing of any axis. Expected
-//! values are worked out element by element.
+//! Operators over other axes than rows and columns: pools of volumes, signals, and resizing of any axis.
+//! Expected values are worked out element by element.
 
 use npukit_graph::Op;
 use npukit_import::onnx::proto::NodeProto;
