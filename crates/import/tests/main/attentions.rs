@@ -182,8 +182,12 @@ fn attentions_of_half_floats_are_computed_as_floats() {
         };
         let mut model = Model::new(23).node(node("Attention", &["q", "k", "v"], &["y"])).output("y");
         model.graph().initializer = vec![half("q", vec![0]), half("k", vec![0; 2]), half("v", bits.to_vec())];
-        let found = npukit_graph::evaluate(&model.import().unwrap(), &[]).unwrap().remove(0);
+        let graph = model.import().unwrap();
+        let found = npukit_graph::evaluate(&graph, &[]).unwrap().remove(0);
         assert_eq!((found.element(), found.as_f32()), (element, Some(&[2.0][..])));
+        let products = graph.nodes.iter().filter(|node| matches!(node.op, Op::MatMul(_)));
+        let mut elements = products.map(|node| graph.value(node.outputs[0]).info.element);
+        assert!(elements.all(|element| element == ElementType::F32), "{graph}");
     }
     let graph = attention(node("Attention", &["q", "k", "v"], &["y"]), |m| m).import().unwrap();
     assert!(!graph.nodes.iter().any(|node| matches!(node.op, Op::Cast(_))), "{graph}");

@@ -216,6 +216,7 @@ fn values_are_repeated_broadcast_and_cut_in_triangles() {
     assert_eq!(row(tile(), &[2, 2]), (vec![4, 2], vec![0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0]));
     assert_eq!(row(tile(), &[0, 1]), (vec![0, 1], vec![]));
     assert_eq!(row(expand(), &[2, 2]), (vec![2, 2], vec![0.0, 0.0, 1.0, 1.0]));
+    assert_eq!(of(expand(), &[2, 1], &[2, 2]).import().unwrap().nodes.len(), 1);
     // A size of 1 keeps the operand's, as do axes that are not named.
     assert_eq!(row(expand(), &[1, 1]), (vec![2, 1], vec![0.0, 1.0]));
     assert_eq!(row(expand(), &[3]), (vec![2, 3], vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0]));

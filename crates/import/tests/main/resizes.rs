@@ -129,6 +129,22 @@ fn every_rule_of_coordinates_by_its_formula() {
     }
 }
 
+/// A scale counts although it changes no size, and each of two options by itself is fine.
+#[test]
+fn scales_that_change_no_size_move_the_results() {
+    let resize = || node("Resize", &["x", "", "s"], &["y"]).string("mode", "linear");
+    let scaled = |dims: &[i64], scales: &[f32], node| {
+        unary(18, dims, node, vec![float_tensor("s", &[scales.len() as i64], scales)])
+    };
+    let expected = (0..4).map(|x| ((x as f32 + 0.5) / 1.2 - 0.5).clamp(0.0, 3.0)).collect::<Vec<_>>();
+    let (_, found) = scaled(&[4], &[1.2], resize()).run(&[floats(&[4], &[0.0, 1.0, 2.0, 3.0])]);
+    assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}, not {expected:?}");
+    for option in ["antialias", "exclude_outside"] {
+        let (_, grown) = scaled(&[2], &[2.0], resize().int(option, 1)).run(&[floats(&[2], &[0.0, 8.0])]);
+        assert_eq!(grown, [0.0, 2.0, 6.0, 8.0], "{option}");
+    }
+}
+
 /// Results halfway between two elements: each way to choose one.
 #[test]
 fn every_rule_of_the_nearest_element() {

@@ -91,7 +91,9 @@ fn attributes_of_training_are_accepted_as_long_as_they_are_off() {
         let norm = node("BatchNormalization", &["x", "s", "b", "m", "v"], &["y"]).int(name, value);
         unary(opset, &[2, 1], norm.float("epsilon", 0.0), one())
     };
-    for model in [norm(15, "training_mode", 0), norm(7, "spatial", 1)] {
+    let unstated = node("BatchNormalization", &["x", "s", "b", "m", "v"], &["y"]).float("epsilon", 0.0);
+    let unstated = unary(7, &[2, 1], unstated, one());
+    for model in [norm(15, "training_mode", 0), norm(7, "spatial", 1), unstated] {
         assert_eq!(model.run(&[floats(&[2, 1], &[3.0, 5.0])]).1, [3.0, 5.0]);
     }
     let message = norm(15, "training_mode", 1).reason().to_string();
