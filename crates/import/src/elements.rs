@@ -56,10 +56,11 @@ fn small(format: SmallFloat, word: u64) -> f32 {
 
 /// `count` numbers of `bits` bits, from the lowest bit of the first byte on.
 pub(crate) fn packed(bytes: &[u8], bits: usize, count: usize) -> impl Iterator<Item = u64> {
-    let byte = |index: usize| bytes.get(index).map_or(0, |&byte| u64::from(byte));
+    let byte = |index: usize| bytes.get(index).copied().unwrap_or(0);
     (0..count).map(move |index| {
         let (first, shift) = (index * bits / 8, index * bits % 8);
-        (byte(first) | byte(first + 1) << 8) >> shift & ((1 << bits) - 1)
+        let pair = u16::from_le_bytes([byte(first), byte(first + 1)]);
+        u64::from(pair >> shift & ((1 << bits) - 1))
     })
 }
 

@@ -6,16 +6,22 @@
 mod attentions;
 #[path = "main/bad.rs"]
 mod bad;
+#[path = "main/blocks.rs"]
+mod blocks;
 #[path = "main/branches.rs"]
 mod branches;
 #[path = "main/decoders.rs"]
 mod decoders;
+#[path = "main/defaults.rs"]
+mod defaults;
 #[path = "main/einsums.rs"]
 mod einsums;
 #[path = "main/errors.rs"]
 mod errors;
 #[path = "main/filetest_models.rs"]
 mod filetest_models;
+#[path = "main/functions.rs"]
+mod functions;
 #[path = "main/generated.rs"]
 mod generated;
 #[path = "main/graph_def.rs"]
@@ -24,6 +30,10 @@ mod graph_def;
 mod graphs;
 #[path = "main/images.rs"]
 mod images;
+#[path = "main/limits.rs"]
+mod limits;
+#[path = "main/messages.rs"]
+mod messages;
 #[path = "main/model.rs"]
 mod model;
 #[path = "main/networks.rs"]
@@ -34,13 +44,27 @@ mod operators;
 mod quantized;
 #[path = "main/resizes.rs"]
 mod resizes;
+#[path = "main/same_names.rs"]
+mod same_names;
+#[path = "main/scales.rs"]
+mod scales;
 #[path = "main/shapes.rs"]
 mod shapes;
 #[path = "main/tensorflow.rs"]
 mod tensorflow;
 #[path = "main/tensorflow_bad.rs"]
 mod tensorflow_bad;
+#[path = "main/tensorflow_images.rs"]
+mod tensorflow_images;
+#[path = "main/tensorflow_operators.rs"]
+mod tensorflow_operators;
+#[path = "main/tensorflow_slices.rs"]
+mod tensorflow_slices;
+#[path = "main/tensorflow_tensors.rs"]
+mod tensorflow_tensors;
 #[path = "main/tensors.rs"]
 mod tensors;
 #[path = "main/values.rs"]
 mod values;
+#[path = "main/volumes.rs"]
+mod volumes;

@@ -237,7 +237,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         let binding = match self.initializers.get(name) {
             Some(proto) => match tensor::read(proto, self.file.external) {
                 Ok(tensor) => {
-                    if !proto.external_data.is_empty() {
+                    if tensor::is_external(proto) {
                         self.builder.allow(tensor.data().len());
                     }
                     Binding::Value(if self.is_branch {

@@ -168,7 +168,7 @@ pub struct TensorProto {
     /// Elements of UINT64 and UINT32 tensors.
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
-    /// Where external elements are; recognised and refused.
+    /// Where elements in another file are: `location`, `offset` and `length`.
     #[prost(message, repeated, tag = "13")]
     pub external_data: Vec<StringStringEntryProto>,
     /// 1 when the elements are in another file.

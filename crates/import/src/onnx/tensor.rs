@@ -50,6 +50,11 @@ pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     }
 }
 
+/// Whether the elements are in another file. Entries that say where count for nothing unless the tensor says so itself.
+pub(super) fn is_external(proto: &TensorProto) -> bool {
+    proto.data_location == 1
+}
+
 /// The tensor that a file holds, or one beside it.
 pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tensor, Reason> {
     if proto.segment.is_some() {
@@ -57,7 +62,7 @@ pub(super) fn read(proto: &TensorProto, external: &External<'_>) -> Result<Tenso
     }
     let element = element_type(proto.data_type)?;
     let shape = shape(&proto.dims)?;
-    if proto.data_location == 1 || !proto.external_data.is_empty() {
+    if is_external(proto) {
         let expected = (shape.iter().product::<usize>() * element.bits()).div_ceil(8);
         let bytes = external.bytes(proto, &shape, expected)?;
         return from_raw(element, shape, &bytes);

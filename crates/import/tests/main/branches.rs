@@ -99,6 +99,82 @@ fn what_the_other_branch_needs_is_no_problem() {
     assert!(problems.iter().any(|problem| problem.op == "Riddle"), "{problems:?}");
 }
 
+/// What only the other branch would have used is not left in the graph.
+#[test]
+fn nodes_of_the_other_branch_are_gone() {
+    let keep = graph(vec![node("Relu", &["r"], &["u"])], &["u"]);
+    let other = graph(vec![node("Add", &["r", "n"], &["u"])], &["u"]);
+    for (known, expected) in [(true, vec!["r", "y"]), (false, vec!["r", "n", "y"])] {
+        let mut model = doubled_or_negated(known);
+        model.graph().node.pop();
+        let model = model.node(node("Neg", &["r"], &["n"])).node(choice("c", &["y"], &keep, &other));
+        let imported = model.import().unwrap();
+        let results = imported.nodes.iter().flat_map(|node| &node.outputs);
+        let names: Vec<&str> = results.map(|&id| imported.value(id).name.as_str()).collect();
+        assert_eq!(names, expected);
+    }
+}
+
+/// A branch may call its values as the model around it does, and both branches alike.
+#[test]
+fn names_within_a_branch_are_its_own() {
+    let double = graph(vec![node("Add", &["r", "r"], &["t"]), node("Relu", &["t"], &["u"])], &["u"]);
+    let mut model = doubled_or_negated(true);
+    model.graph().node.pop();
+    let model = model
+        .node(choice("c", &["y"], &double, &double))
+        .node(choice("c", &["z"], &double, &double))
+        .node(node("Add", &["y", "z"], &["t"]))
+        .output("z")
+        .output("t");
+    let imported = model.import().unwrap();
+    let mut names: Vec<&str> = imported.values.iter().map(|value| value.name.as_str()).collect();
+    let outputs: Vec<&str> = imported.outputs.iter().map(|&id| imported.value(id).name.as_str()).collect();
+    assert_eq!(outputs, ["y", "z", "t"]);
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+    let found = npukit_graph::evaluate(&imported, &[floats(&[2], &[1.0, -2.0])]).unwrap();
+    assert_eq!(found[2], floats(&[2], &[4.0, 8.0]));
+}
+
+/// Problems that the other branch would have met are forgotten, those from before it are not.
+#[test]
+fn problems_outside_of_branches_stay() {
+    let keep = graph(vec![node("Relu", &["r"], &["u"])], &["u"]);
+    let other = graph(vec![node("Relu", &["m"], &["u"])], &["u"]);
+    let mut model = doubled_or_negated(true);
+    model.graph().node.pop();
+    let mut model = model.node(node("Riddle", &["x"], &["m"])).node(choice("c", &["y"], &keep, &other));
+    model.graph().sparse_initializer.push(Default::default());
+    assert_eq!(model.reason(), Reason::TensorKind { kind: "sparse" });
+    // And so does one that the rest of the model meets.
+    let model = model.node(node("Mystery", &["y"], &["z"])).output("z");
+    let problems = model.problems();
+    let ops: Vec<&str> = problems.iter().map(|problem| problem.op.as_str()).collect();
+    assert_eq!(ops, ["initializer", "Mystery"]);
+}
+
+#[test]
+fn a_condition_is_one_truth_value() {
+    let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);
+    let mut model = Model::new(13).input("x", &[2]).node(choice("c", &["y"], &keep, &keep)).output("y");
+    let truths = |values: &[i32]| npukit_import::onnx::proto::TensorProto {
+        name: "c".to_owned(),
+        dims: vec![values.len() as i64],
+        data_type: data_type::BOOL,
+        int32_data: values.to_vec(),
+        ..Default::default()
+    };
+    model.graph().initializer = vec![truths(&[1])];
+    assert_eq!(model.run(&[floats(&[2], &[1.0, -2.0])]).1, [1.0, 0.0]);
+    for wrong in [&[][..], &[1, 1]] {
+        model.graph().initializer = vec![truths(wrong)];
+        let found = format!("Bool [{}]", wrong.len());
+        let legal = "one truth value".to_owned();
+        assert_eq!(model.reason(), Reason::OperandValue { operand: "cond", found, legal });
+    }
+}
+
 #[test]
 fn what_cannot_be_chosen_is_refused() {
     let keep = graph(vec![node("Relu", &["x"], &["u"])], &["u"]);

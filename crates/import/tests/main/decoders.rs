@@ -83,9 +83,13 @@ fn a_description_is_read() {
     assert_eq!(config.attention_scale, 1.0 / 2f32.sqrt());
     assert_eq!(config.activation, Activation::Gelu(GeluForm::Tanh));
     assert_eq!(config.positions, Positions::Rotary { theta: 10_000.0, pairs: Pairs::Halves });
-    let text = decoder.text.unwrap();
+    let text = decoder.text.clone().unwrap();
     assert_eq!((text.encode("0"), text.stop()), (Ok(vec![2, 0]), Some(1)));
     assert_eq!(decoder.model.layers()[0].up.values(), [1.0; 12]);
+    // It may say what follows from the rest.
+    let stated = "layers = 1\nvocabulary = 3\nkv_heads = 2\nhead = 2";
+    let stated = DESCRIPTION.replacen("layers = 1", stated, 1);
+    assert_eq!(read(stated.as_bytes(), &|_| Ok(file(&tensors()))), Ok(decoder));
 }
 
 #[test]
@@ -121,6 +125,11 @@ fn wrong_descriptions_are_refused_with_their_place() {
             "heads = 2",
             "heads = 3",
             "`head` of the description is not given; legal is a number, as `hidden`, 4,",
+        ),
+        (
+            "hidden = 4\nheads = 2",
+            "hidden = 0\nheads = 0",
+            "`head` of the description is not given; legal is a number, as `hidden`, 0, is no multiple of `heads`, 0",
         ),
         ("gelu-tanh", "mish", "line 9, column 14 of the description: unknown variant `mish`, "),
         ("pairs = \"halves\"", "", "line 16, column 1 of the description: missing field `pairs`"),

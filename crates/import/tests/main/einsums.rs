@@ -45,6 +45,9 @@ fn products() {
     // Attention scores: heads in the middle.
     let (shape, scores) = run("bqhd,bkhd->bhqk", &[&[1, 2, 2, 2], &[1, 2, 2, 2]]);
     assert_eq!((shape, scores), (vec![1, 2, 2, 2], vec![1.0, 5.0, 5.0, 41.0, 13.0, 33.0, 33.0, 85.0]));
+    // A number for each row.
+    assert_eq!(run("ij,i->ij", &[&[2, 3], &[2]]), (vec![2, 3], vec![0.0, 0.0, 0.0, 3.0, 4.0, 5.0]));
+    assert_eq!(run("i,ij->ij", &[&[2], &[2, 3]]), (vec![2, 3], vec![0.0, 0.0, 0.0, 3.0, 4.0, 5.0]));
     // A label of one operand alone is summed before the product.
     assert_eq!(run("ij,k->k", &[&[2, 2], &[2]]), (vec![2], vec![0.0, 6.0]));
     assert_eq!(run("i,ij,j->", &[&[2], &[2, 2], &[2]]), (vec![], vec![3.0]));

@@ -1,14 +1,18 @@
 //! [`Graph`]: frozen TensorFlow graphs in the making, for tests.
 
-use npukit_graph::Graph as Imported;
+use npukit_graph::{Graph as Imported, evaluate};
 use npukit_import::tensorflow::proto::{
     Attr, AttrValue, Dim, GraphDef, ListValue, NodeDef, TensorProto, TensorShapeProto,
 };
-use npukit_import::{ImportError, NodeProblem, Options, tensorflow};
+use npukit_import::{ImportError, NodeProblem, Options, Reason, tensorflow};
+use npukit_numeric::Tensor;
 use prost::Message;
+
+use crate::model::shape_and_numbers;
 
 pub const FLOAT: i32 = 1;
 const INT32: i32 = 3;
+const INT64: i32 = 9;
 
 /// A node with operands.
 pub fn node(op: &str, name: &str, inputs: &[&str]) -> NodeDef {
@@ -82,6 +86,13 @@ impl Graph {
         self.constant(name, TensorProto { dtype: INT32, tensor_shape, int_val, ..TensorProto::default() })
     }
 
+    /// Adds a constant of 64-bit integers.
+    pub fn wide_integers(self, name: &str, sizes: &[i64], values: &[i64]) -> Self {
+        let tensor_shape = Some(shape(sizes));
+        let int64_val = values.to_vec();
+        self.constant(name, TensorProto { dtype: INT64, tensor_shape, int64_val, ..TensorProto::default() })
+    }
+
     /// Adds a constant.
     pub fn constant(self, name: &str, tensor: TensorProto) -> Self {
         let dtype = Attr::Type(tensor.dtype);
@@ -104,6 +115,18 @@ impl Graph {
         let graph = tensorflow::read(&self.bytes(), "test", &self.options)?.graph;
         graph.validate().unwrap();
         Ok(graph)
+    }
+
+    /// Imports and evaluates the graph: shape and elements of its first output.
+    pub fn run(&self, inputs: &[Tensor]) -> (Vec<usize>, Vec<f32>) {
+        shape_and_numbers(&evaluate(&self.import().unwrap(), inputs).unwrap()[0])
+    }
+
+    /// The reason of the only problem.
+    pub fn reason(&self) -> Reason {
+        let mut problems = self.problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        problems.remove(0).reason
     }
 
     /// What is wrong with the nodes.

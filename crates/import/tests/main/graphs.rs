@@ -100,8 +100,19 @@ fn identities_do_not_cost_names() {
         .output("z");
     let graph = model.import().unwrap();
     assert_eq!(names(&graph).1, ["y", "z"]);
+    let nodes: Vec<&str> = graph.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(nodes, ["r", "z"], "the second output is a copy");
     let outputs = npukit_graph::evaluate(&graph, &[floats(&[1], &[3.0])]).unwrap();
     assert_eq!(outputs, [floats(&[1], &[3.0]), floats(&[1], &[3.0])]);
+}
+
+#[test]
+fn results_that_nobody_named_have_a_name() {
+    let split = node("Split", &["x"], &["", "y"]).int("axis", 0).ints("split", &[1, 2]);
+    let graph = unary(11, &[3], split, vec![]).import().unwrap();
+    let values: Vec<&str> = graph.values.iter().map(|value| value.name.as_str()).collect();
+    assert!(values.iter().all(|name| !name.is_empty()), "{values:?}");
+    assert_eq!(names(&graph).1, ["y"]);
 }
 
 #[test]

@@ -91,7 +91,8 @@ fn convolutions_that_make_no_sense_are_refused() {
     assert!(matches!(refused(&[1, 3, 4, 4], &[2, 2, 3, 3], base()), Reason::Shape(_)));
     assert!(matches!(refused(&[1, 2, 2, 2], &[2, 2, 3, 3], base()), Reason::Shape(_)));
     let reason = refused(&[1, 2, 4], &[2, 2, 3, 3], base());
-    assert!(matches!(reason, Reason::OperandValue { operand: "W", .. }), "{reason}");
+    let expected = "operand \"W\" is [2, 2, 3, 3]; legal: 3 axes, the last 1 of 1 or more";
+    assert_eq!(reason.to_string(), expected);
     for dims in [&[1, 2][..], &[1, 2, 4, 4, 4]] {
         let reason = refused(dims, &[&[2, 2], &dims[2..]].concat(), base());
         assert!(matches!(reason, Reason::OperandValue { operand: "X", .. }), "{reason}");
@@ -124,14 +125,19 @@ fn ceil_mode_counts_unless_the_padding_states_the_size() {
 
 #[test]
 fn positions_of_maxima_are_the_second_result() {
-    let pool = |order: i64| {
+    let pool = |order: Option<i64>| {
         let pool = node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 2]);
-        let mut model = unary(10, &[1, 1, 2, 3], pool.int("storage_order", order), vec![]).output("where");
+        let pool = match order {
+            Some(order) => pool.int("storage_order", order),
+            None => pool,
+        };
+        let mut model = unary(10, &[1, 1, 2, 3], pool, vec![]).output("where");
         model.graph().output.remove(0);
         model.run(&[floats(&[1, 1, 2, 3], &[1.0, 2.0, 0.0, 7.0, 8.0, 9.0])]).1
     };
-    assert_eq!(pool(0), [1.0, 1.0, 4.0, 5.0]);
-    assert_eq!(pool(1), [2.0, 2.0, 3.0, 5.0]);
+    assert_eq!(pool(None), [1.0, 1.0, 4.0, 5.0]);
+    assert_eq!(pool(Some(0)), [1.0, 1.0, 4.0, 5.0]);
+    assert_eq!(pool(Some(1)), [2.0, 2.0, 3.0, 5.0]);
     // Three axes are pooled one after the other, which loses the positions.
     let pool = node("MaxPool", &["x"], &["y", "where"]).ints("kernel_shape", &[1, 1, 1]);
     let model = unary(10, &[1, 1, 1, 1, 1], pool, vec![]);
@@ -175,6 +181,59 @@ fn transposed_convolutions_pad_by_size_or_rule() {
     );
     assert_eq!(run(node().ints("output_shape", &[4])), [1.0, 11.0, 10.0, 10.0]);
     assert_eq!(run(node().ints("output_shape", &[2])), [11.0, 10.0]);
+}
+
+/// Rows alone, columns alone: each crop belongs to its axis.
+#[test]
+fn negative_pads_crop_rows_or_columns() {
+    let run = |pads: &[i64]| {
+        let model = conv(&[1, 1, 2, 3], &[1, 1, 1, 1], node("Conv", &["x", "w"], &["y"]).ints("pads", pads));
+        model.run(&[counting(&[1, 1, 2, 3])])
+    };
+    assert_eq!(run(&[-1, 0, 0, 0]), (vec![1, 1, 1, 3], vec![3.0, 4.0, 5.0]));
+    assert_eq!(run(&[0, 0, -1, 0]), (vec![1, 1, 1, 3], vec![0.0, 1.0, 2.0]));
+    assert_eq!(run(&[0, -1, 0, 0]), (vec![1, 1, 2, 2], vec![1.0, 2.0, 4.0, 5.0]));
+    assert_eq!(run(&[0, 0, 0, -1]), (vec![1, 1, 2, 2], vec![0.0, 1.0, 3.0, 4.0]));
+    assert_eq!(run(&[-1, -1, 0, 1]), (vec![1, 1, 1, 3], vec![4.0, 5.0, 0.0]));
+}
+
+/// Nobody pays for what nobody asked for: a crop of nothing, and positions of maxima that have no name.
+#[test]
+fn a_window_is_one_node_between_transpositions() {
+    let ops = |model: Model| -> Vec<&'static str> {
+        let name = |op: &Op| match op {
+            Op::Transpose(_) => "Transpose",
+            Op::Conv(_) => "Conv",
+            Op::MaxPool(_) => "MaxPool",
+            Op::AveragePool(_) => "AveragePool",
+            _ => "other",
+        };
+        model.import().unwrap().nodes.iter().map(|node| name(&node.op)).collect()
+    };
+    let plain = conv(&[1, 1, 2, 3], &[1, 1, 1, 1], node("Conv", &["x", "w"], &["y"]));
+    assert_eq!(ops(plain), ["Transpose", "Conv", "Transpose"]);
+    for outputs in [&["y"][..], &["y", ""]] {
+        let pool = node("MaxPool", &["x"], outputs).ints("kernel_shape", &[1, 1]);
+        assert_eq!(ops(unary(12, &[1, 1, 2, 3], pool, vec![])), ["Transpose", "MaxPool", "Transpose"]);
+    }
+    let global = unary(7, &[1, 2, 2, 2], node("GlobalAveragePool", &["x"], &["y"]), vec![]);
+    assert_eq!(ops(global), ["Transpose", "AveragePool", "Transpose"]);
+}
+
+/// Signals, images, volumes and what is beyond: every axis after the channels goes.
+#[test]
+fn global_pools_are_over_all_axes_after_the_channels() {
+    for image in [&[4][..], &[2, 2], &[2, 1, 2], &[1, 2, 1, 2]] {
+        let shape = [&[1, 2], image].concat();
+        let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+        let pooled = [vec![1, 2], vec![1; image.len()]].concat();
+        for (op, expected) in [("GlobalAveragePool", [1.5, 5.5]), ("GlobalMaxPool", [3.0, 7.0])] {
+            let model = unary(7, &dims, node(op, &["x"], &["y"]), vec![]);
+            assert_eq!(model.run(&[counting(&shape)]), (pooled.clone(), expected.to_vec()), "{op} {shape:?}");
+        }
+    }
+    let flat = unary(7, &[1, 2], node("GlobalMaxPool", &["x"], &["y"]), vec![]).reason().to_string();
+    assert_eq!(flat, "operand \"X\" is [1, 2]; legal: [n, c, ..] with an image axis");
 }
 
 #[test]

@@ -85,15 +85,19 @@ impl Model {
     /// Imports and evaluates the model: shape and elements of its only output.
     pub fn run(&self, inputs: &[Tensor]) -> (Vec<usize>, Vec<f32>) {
         let graph = self.import().unwrap();
-        let output = evaluate(&graph, inputs).unwrap().remove(0);
-        let values = match output.data() {
-            TensorData::F32(values) => values.clone(),
-            TensorData::I64(values) => values.iter().map(|&value| value as f32).collect(),
-            TensorData::I32(values) => values.iter().map(|&value| value as f32).collect(),
-            TensorData::Bool(values) => values.iter().map(|&value| f32::from(u8::from(value))).collect(),
-        };
-        (output.shape().to_vec(), values)
+        shape_and_numbers(&evaluate(&graph, inputs).unwrap()[0])
     }
+}
+
+/// Shape and elements of a tensor of any type.
+pub fn shape_and_numbers(tensor: &Tensor) -> (Vec<usize>, Vec<f32>) {
+    let values = match tensor.data() {
+        TensorData::F32(values) => values.clone(),
+        TensorData::I64(values) => values.iter().map(|&value| value as f32).collect(),
+        TensorData::I32(values) => values.iter().map(|&value| value as f32).collect(),
+        TensorData::Bool(values) => values.iter().map(|&value| f32::from(u8::from(value))).collect(),
+    };
+    (tensor.shape().to_vec(), values)
 }
 
 /// A model of one node from `x` (of `dims`) to `y`; its other operands are `constants`.

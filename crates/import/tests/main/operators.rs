@@ -1,10 +1,14 @@
 //! The forms that operators take over the opsets, and what is refused of them by name. Results are
 //! worked out by hand from the operators' definitions.
 
+use npukit_graph::op::Cast;
+use npukit_graph::{Op, Operator, evaluate};
 use npukit_import::Reason;
 use npukit_import::onnx::proto::{NodeProto, TensorProto, data_type};
 
-use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary};
+use crate::model::{
+    Model, With, float_tensor, floats, int_tensor, node, shape_and_numbers, unary, value_info,
+};
 
 /// The values of the node's only output for `x` of shape `[2, 2]`.
 fn run(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> (Vec<usize>, Vec<f32>) {
@@ -40,7 +44,13 @@ fn any_number_of_operands() {
     assert_eq!(run(13, of("Min"), row()).1, [0.0, -2.0, 0.0, 4.0]);
     let mean = node("Mean", &["x", "r"], &["y"]);
     assert_eq!(run(13, mean, row()).1, [0.5, 2.0, 1.5, 5.0]);
-    assert_eq!(run(13, node("Mean", &["x"], &["y"]), vec![]).1, [1.0, -2.0, 3.0, 4.0]);
+    for op in ["Max", "Mean", "Min", "Sum"] {
+        let single = || node(op, &["x"], &["y"]);
+        assert_eq!(run(13, single(), vec![]).1, [1.0, -2.0, 3.0, 4.0], "{op}");
+        let graph = unary(13, &[2, 2], single(), vec![]).import().unwrap();
+        assert!(!graph.nodes.iter().any(|node| matches!(node.op, Op::Binary(_))), "{op}: {graph}");
+        assert_eq!(refused(13, node(op, &[], &["y"]), vec![]), Reason::OperandMissing { operand: "data_0" });
+    }
 }
 
 #[test]
@@ -62,6 +72,41 @@ fn bounds_of_clip_may_be_computed() {
     let graph = graph.import().unwrap();
     let clipped = graph.constant(graph.outputs[0]).unwrap();
     assert_eq!(clipped.as_i64(), Some(&[(1i64 << 40) - 1, 3][..]));
+}
+
+/// Bounds that are known and fit make one node; what is no single number is none.
+#[test]
+fn bounds_of_clip_are_numbers_of_any_type() {
+    for (code, element) in [
+        (data_type::FLOAT, "F32"),
+        (data_type::INT64, "I64"),
+        (data_type::INT32, "I32"),
+        (data_type::UINT8, "U8"),
+    ] {
+        let bound = |name: &str, values: &[i32]| TensorProto {
+            name: name.to_owned(),
+            dims: if values.len() == 1 { vec![] } else { vec![values.len() as i64] },
+            data_type: code,
+            float_data: values.iter().map(|&value| value as f32).collect(),
+            int64_data: values.iter().map(|&value| value.into()).collect(),
+            int32_data: values.to_vec(),
+            ..TensorProto::default()
+        };
+        let clip = |low: &[i32]| {
+            let mut model = Model::new(13).node(node("Clip", &["x", "low", "high"], &["y"])).output("y");
+            model.graph().input.push(value_info("x", code, &[3]));
+            model.graph().initializer = vec![bound("low", low), bound("high", &[5])];
+            model
+        };
+        let graph = clip(&[2]).import().unwrap();
+        assert!(matches!(&graph.nodes[..], [node] if matches!(node.op, Op::Clip(_))), "{element}: {graph}");
+        let kind = graph.value(graph.inputs[0]).info.element;
+        let x = Cast::new(kind).eval(&[&floats(&[3], &[1.0, 3.0, 9.0])]).unwrap().remove(0);
+        let found = evaluate(&graph, &[x.with_element(kind).unwrap()]).unwrap().remove(0);
+        assert_eq!(shape_and_numbers(&found).1, [2.0, 3.0, 5.0], "{element}");
+        let message = clip(&[2, 3]).reason().to_string();
+        assert_eq!(message, "operand \"min\" is [2]; legal: one number", "{element}");
+    }
 }
 
 #[test]
@@ -95,17 +140,22 @@ fn softmax_flattens_before_opset_13() {
 
 #[test]
 fn group_normalisation_has_parameters_by_group_before_opset_21() {
-    let normalise = |opset, count: usize| {
-        let constants = vec![
-            float_tensor("s", &[count as i64], &vec![2.0; count]),
-            float_tensor("b", &[count as i64], &vec![1.0; count]),
-        ];
+    let normalise = |opset, scales: &[f32], biases: &[f32]| {
+        let count = scales.len() as i64;
+        let constants = vec![float_tensor("s", &[count], scales), float_tensor("b", &[count], biases)];
         let node =
             node("GroupNormalization", &["x", "s", "b"], &["y"]).int("num_groups", 2).float("epsilon", 0.0);
         unary(opset, &[1, 4, 1], node, constants).run(&[floats(&[1, 4, 1], &[0.0, 2.0, 5.0, 7.0])]).1
     };
-    assert_eq!(normalise(18, 2), [-1.0, 3.0, -1.0, 3.0]);
-    assert_eq!(normalise(21, 4), [-1.0, 3.0, -1.0, 3.0]);
+    assert_eq!(normalise(18, &[2.0, 3.0], &[1.0, 5.0]), [-1.0, 3.0, 2.0, 8.0]);
+    assert_eq!(normalise(21, &[2.0, 4.0, 3.0, 1.0], &[1.0, 0.0, 5.0, 6.0]), [-1.0, 4.0, 2.0, 7.0]);
+    let model = |groups: i64| {
+        let node = node("GroupNormalization", &["x", "x", "x"], &["y"]).int("num_groups", groups);
+        unary(21, &[1, 4, 1], node, vec![]).reason().to_string()
+    };
+    for groups in [0, 3, -1] {
+        assert_eq!(model(groups), format!("attribute \"num_groups\" is {groups}; legal: a divisor of 4"));
+    }
 }
 
 #[test]
@@ -133,7 +183,8 @@ fn training_is_refused_by_name() {
     let ratio = |value| float_tensor("r", &[], &[value]);
     let dropout = || node("Dropout", &["x", "r", "t"], &["y"]);
     let reason = refused(13, dropout(), vec![ratio(0.5), truth("t")]);
-    assert!(matches!(reason, Reason::OperandValue { operand: "training_mode", .. }), "{reason}");
+    let expected = "operand \"training_mode\" is Bool []; legal: false, unless the ratio is 0";
+    assert_eq!(reason.to_string(), expected);
     assert_eq!(run(13, dropout(), vec![ratio(0.0), truth("t")]).1, [1.0, -2.0, 3.0, 4.0]);
     let mask = Model::new(13).input("x", &[2]).node(node("Dropout", &["x"], &["y", "m"])).output("m");
     assert_eq!(mask.run(&[floats(&[2], &[0.0, 5.0])]), (vec![2], vec![1.0, 1.0]));
@@ -151,4 +202,30 @@ fn attributes_out_of_range() {
         vec![int_tensor("s", &[], &[0]), int_tensor("l", &[], &[i64::MAX]), int_tensor("d", &[], &[1])];
     let reason = refused(13, node("Range", &["s", "l", "d"], &["y"]), constants);
     assert!(matches!(reason, Reason::OperandValue { .. }), "{reason}");
+}
+
+/// Of numbers before opset 10, of truth values from there on.
+#[test]
+fn the_mask_of_a_dropout_is_one_everywhere() {
+    for (opset, element) in [(9, npukit_numeric::ElementType::F32), (10, npukit_numeric::ElementType::Bool)] {
+        let model = Model::new(opset).input("x", &[2]).node(node("Dropout", &["x"], &["y", "m"])).output("m");
+        let found = evaluate(&model.import().unwrap(), &[floats(&[2], &[3.0, 4.0])]).unwrap().remove(0);
+        assert_eq!((found.element(), shape_and_numbers(&found)), (element, (vec![2], vec![1.0, 1.0])));
+    }
+}
+
+#[test]
+fn a_transform_is_undone_by_its_inverse() {
+    let dft = |opset: i64, inverse: i64, x: &[f32]| {
+        let dft = node("DFT", &["x"], &["y"]).int("inverse", inverse);
+        unary(opset, &[1, 2, 2], dft, vec![]).run(&[floats(&[1, 2, 2], x)]).1
+    };
+    for opset in [17, 20] {
+        let forward = dft(opset, 0, &[1.0, 0.0, 3.0, 0.0]);
+        let back = dft(opset, 1, &forward);
+        let close =
+            |found: &[f32], expected: &[f32]| found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5);
+        assert!(close(&forward, &[4.0, 0.0, -2.0, 0.0]), "{forward:?}");
+        assert!(close(&back, &[1.0, 0.0, 3.0, 0.0]), "{back:?}");
+    }
 }

@@ -80,6 +80,136 @@ fn sizes_and_axes() {
     assert_eq!(run(&model, &Options::default()), [0.0, 0.0, 8.0, 8.0]);
 }
 
+/// Which element is the nearest differs between growing and shrinking: both at once is nothing that is known.
+#[test]
+fn growing_and_shrinking_at_once_needs_no_nearest_element_before_opset_11() {
+    let resize = |mode: &str, scales: [f32; 2]| {
+        let scales = vec![float_tensor("s", &[4], &[1.0, 1.0, scales[0], scales[1]])];
+        unary(10, &[1, 1, 2, 2], node("Resize", &["x", "s"], &["y"]).string("mode", mode), scales)
+    };
+    let shape = |model: Model| {
+        let graph = model.import().unwrap();
+        graph.shape(graph.outputs[0]).to_vec()
+    };
+    assert_eq!(shape(resize("linear", [2.0, 0.5])), [1, 1, 4, 1]);
+    assert_eq!(shape(resize("nearest", [2.0, 1.0])), [1, 1, 4, 2]);
+    assert_eq!(shape(resize("nearest", [1.0, 0.5])), [1, 1, 2, 1]);
+    let message = resize("nearest", [2.0, 0.5]).reason().to_string();
+    let legal = "all at least 1 or all at most 1 with mode nearest";
+    assert_eq!(message, format!("operand \"scales\" is [1.0, 1.0, 2.0, 0.5]; legal: {legal}"));
+}
+
+/// Where the results lie in a row of 4 elements, by each rule: `x` is the place of a result, the scale 2/4 or
+/// 6/4.
+#[test]
+fn every_rule_of_coordinates_by_its_formula() {
+    let (shrink, grow) = (0.5f32, 1.5f32);
+    type Rule = fn(f32, f32, f32) -> f32;
+    let rules: [(&str, Rule); 5] = [
+        ("half_pixel", |x, scale, _| (x + 0.5) / scale - 0.5),
+        ("pytorch_half_pixel", |x, scale, to| if to > 1.0 { (x + 0.5) / scale - 0.5 } else { 0.0 }),
+        ("align_corners", |x, _, to| if to > 1.0 { x * 3.0 / (to - 1.0) } else { 0.0 }),
+        ("asymmetric", |x, scale, _| x / scale),
+        ("half_pixel_symmetric", |x, scale, _| (x + 0.5) / scale - 0.5),
+    ];
+    for scale in [0.25, shrink, grow] {
+        for (name, rule) in rules {
+            let resize = node("Resize", &["x", "", "s"], &["y"]).string("mode", "linear");
+            let resize = resize.string("coordinate_transformation_mode", name);
+            let scales = float_tensor("s", &[4], &[1.0, 1.0, 1.0, scale]);
+            let model = unary(19, &[1, 1, 1, 4], resize, vec![scales]);
+            let (_, found) = model.run(&[floats(&[1, 1, 1, 4], &[0.0, 10.0, 20.0, 30.0])]);
+            let to = 4.0 * scale;
+            // A line: its value is the place, as far as there are elements.
+            let expected: Vec<f32> =
+                (0..to as usize).map(|x| 10.0 * rule(x as f32, scale, to).clamp(0.0, 3.0)).collect();
+            let close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4);
+            assert!(found.len() == expected.len() && close, "{name} by {scale}: {found:?}, not {expected:?}");
+        }
+    }
+}
+
+/// A scale counts although it changes no size, and each of two options by itself is fine.
+#[test]
+fn scales_that_change_no_size_move_the_results() {
+    let resize = || node("Resize", &["x", "", "s"], &["y"]).string("mode", "linear");
+    let scaled = |dims: &[i64], scales: &[f32], node| {
+        unary(18, dims, node, vec![float_tensor("s", &[scales.len() as i64], scales)])
+    };
+    let expected = (0..4).map(|x| ((x as f32 + 0.5) / 1.2 - 0.5).clamp(0.0, 3.0)).collect::<Vec<_>>();
+    let (_, found) = scaled(&[4], &[1.2], resize()).run(&[floats(&[4], &[0.0, 1.0, 2.0, 3.0])]);
+    assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}, not {expected:?}");
+    for option in ["antialias", "exclude_outside"] {
+        let (_, grown) = scaled(&[2], &[2.0], resize().int(option, 1)).run(&[floats(&[2], &[0.0, 8.0])]);
+        assert_eq!(grown, [0.0, 2.0, 6.0, 8.0], "{option}");
+    }
+}
+
+/// Results halfway between two elements: each way to choose one.
+#[test]
+fn every_rule_of_the_nearest_element() {
+    // Asymmetric at half the scale: places 0, 0.5, .. of four elements.
+    for (name, expected) in [
+        ("round_prefer_floor", [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]),
+        ("round_prefer_ceil", [0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0]),
+        ("floor", [0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]),
+        ("ceil", [0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0]),
+    ] {
+        let resize = |scale: f32| {
+            let resize = node("Resize", &["x", "", "s"], &["y"]).string("nearest_mode", name);
+            let resize = resize.string("coordinate_transformation_mode", "asymmetric");
+            let scales = float_tensor("s", &[4], &[1.0, 1.0, 1.0, scale]);
+            unary(13, &[1, 1, 1, 4], resize, vec![scales])
+                .run(&[floats(&[1, 1, 1, 4], &[0.0, 1.0, 2.0, 3.0])])
+                .1
+        };
+        assert_eq!(resize(2.0), expected, "{name}");
+        // A quarter of the way is a matter of floor and ceil alone.
+        let quarter = resize(4.0)[1];
+        assert_eq!(quarter, if name == "ceil" { 1.0 } else { 0.0 }, "{name}");
+        let three_quarters = resize(4.0)[3];
+        assert_eq!(three_quarters, if name == "floor" { 0.0 } else { 1.0 }, "{name}");
+    }
+}
+
+/// Sizes that keep the aspect ratio: one scale for all axes that are named.
+#[test]
+fn aspect_ratios_are_kept_within_or_around_the_sizes() {
+    let shape = |policy: &str, sizes: [i64; 2], dims: &[i64]| {
+        let resize = node("Resize", &["x", "", "", "n"], &["y"]).ints("axes", &[2, 3]);
+        let resize = resize.string("keep_aspect_ratio_policy", policy);
+        let model = unary(18, dims, resize, vec![int_tensor("n", &[2], &sizes)]);
+        let graph = model.import().unwrap();
+        graph.shape(graph.outputs[0]).to_vec()
+    };
+    assert_eq!(shape("stretch", [4, 3], &[1, 1, 2, 3]), [1, 1, 4, 3]);
+    assert_eq!(shape("not_larger", [4, 3], &[1, 1, 2, 3]), [1, 1, 2, 3]);
+    assert_eq!(shape("not_smaller", [4, 3], &[1, 1, 2, 3]), [1, 1, 4, 6]);
+    assert_eq!(shape("not_larger", [7, 8], &[1, 1, 4, 2]), [1, 1, 7, 4], "3.5 is rounded up");
+}
+
+/// Part of the image, in fractions of it; what lies beyond is a value of its own.
+#[test]
+fn parts_of_images_are_cropped_and_resized() {
+    let crop = |roi: [f32; 2], beyond: Option<f32>| {
+        let resize = node("Resize", &["x", "roi", "", "n"], &["y"]).string("mode", "linear");
+        let resize = resize.string("coordinate_transformation_mode", "tf_crop_and_resize");
+        let resize = match beyond {
+            Some(value) => resize.float("extrapolation_value", value),
+            None => resize,
+        };
+        let all = [0.0, 0.0, 0.0, roi[0], 1.0, 1.0, 1.0, roi[1]];
+        let constants = vec![float_tensor("roi", &[8], &all), int_tensor("n", &[4], &[1, 1, 1, 3])];
+        unary(13, &[1, 1, 1, 5], resize, constants)
+            .run(&[floats(&[1, 1, 1, 5], &[0.0, 1.0, 2.0, 3.0, 4.0])])
+            .1
+    };
+    assert_eq!(crop([0.0, 1.0], None), [0.0, 2.0, 4.0]);
+    assert_eq!(crop([0.25, 0.75], None), [1.0, 2.0, 3.0]);
+    assert_eq!(crop([0.5, 1.5], None), [2.0, 4.0, 0.0]);
+    assert_eq!(crop([0.5, 1.5], Some(9.0)), [2.0, 4.0, 9.0]);
+}
+
 #[test]
 fn resizes_that_make_no_sense_are_refused() {
     let base = || node("Resize", &["x", "", "s"], &["y"]);
@@ -110,6 +240,11 @@ fn resizes_that_make_no_sense_are_refused() {
     let sizes = node("Resize", &["x", "", "", "n"], &["y"]).string("keep_aspect_ratio_policy", "square");
     let reason = row(18, sizes, vec![int_tensor("n", &[4], &[1, 1, 1, 4])]).reason();
     assert!(matches!(reason, Reason::AttributeValue { .. }), "{reason}");
+    for wrong in [&[1, 1, 4][..], &[1, 1, 1, 0], &[1, 1, 1, -4], &[1, 1, 1, (1 << 28) + 1]] {
+        let sizes = node("Resize", &["x", "", "", "n"], &["y"]);
+        let reason = row(18, sizes, vec![int_tensor("n", &[wrong.len() as i64], wrong)]).reason();
+        assert!(matches!(reason, Reason::OperandValue { operand: "sizes", .. }), "{wrong:?}: {reason}");
+    }
     // 2 * 1.25 is no whole size: the standard and ONNX Runtime part ways.
     let corners = base().string("mode", "linear").string("coordinate_transformation_mode", "align_corners");
     let reason = row(13, corners, scales(&[1.0, 1.0, 1.0, 1.25])).reason();

@@ -3,7 +3,7 @@
 use npukit_import::onnx::Reason;
 use npukit_import::onnx::proto::NodeProto;
 
-use crate::model::{Model, With, counting, int_tensor, node, unary};
+use crate::model::{Model, With, counting, float_tensor, int_tensor, node, unary};
 
 /// Runs a node over 0, 1, 2, .. of `shape`, with integer operands `constants`.
 fn run(opset: i64, shape: &[i64], node: NodeProto, constants: &[(&str, &[i64])]) -> (Vec<usize>, Vec<f32>) {
@@ -81,6 +81,7 @@ fn split_by_sizes_or_count() {
     assert_eq!(run(7, &[4], split(&["x"]), &[]).1, [2.0, 3.0]);
     assert_eq!(run(7, &[4], split(&["x"]).ints("split", &[1, 3]), &[]).1, [1.0, 2.0, 3.0]);
     assert_eq!(run(13, &[4], split(&["x", "s"]), &[("s", &[3, 1])]).1, [3.0]);
+    assert_eq!(run(13, &[4], split(&["x", "s"]), &[("s", &[0, 4])]).1, [0.0, 1.0, 2.0, 3.0]);
     assert_eq!(run(18, &[5], split(&["x"]).int("num_outputs", 2), &[]).1, [3.0, 4.0]);
     for (opset, wrong) in [
         (13, split(&["x"])),
@@ -104,6 +105,9 @@ fn slice_follows_numpy() {
     assert_eq!(slice(0, 5, 2), [0.0, 2.0, 4.0]);
     assert_eq!(slice(-1, i64::MIN, -1), [4.0, 3.0, 2.0, 1.0, 0.0]);
     assert_eq!(slice(3, -9, -2), [3.0, 1.0]);
+    assert_eq!(slice(9, i64::MIN, -1), [4.0, 3.0, 2.0, 1.0, 0.0]);
+    assert_eq!(slice(5, 2, -1), [4.0, 3.0]);
+    assert_eq!(slice(2, 2, -1), [0.0; 0]);
     assert_eq!(slice(-2, 9, 1), [3.0, 4.0]);
     assert_eq!(slice(4, 1, 1), [0.0; 0]);
     assert_eq!(slice(9, 12, i64::MAX), [0.0; 0]);
@@ -132,6 +136,80 @@ fn pad_in_all_forms() {
     assert!(matches!(reason, Reason::AttributeValue { name: "pads", .. }), "{reason}");
 }
 
+/// The last opset whose operators have an attribute, and the next, whose operators have an operand in its
+/// place.
+#[test]
+fn operands_take_the_place_of_attributes_at_their_opset() {
+    let of = |op: &str| node(op, &["x"], &["y"]);
+    let with = |op: &str, operands: &[&str]| node(op, &[&["x"], operands].concat(), &["y"]);
+    type Case<'a> = (i64, &'a [i64], NodeProto, NodeProto, &'a [(&'a str, &'a [i64])]);
+    let cases: [Case<'_>; 8] = [
+        (
+            10,
+            &[4],
+            of("Slice").ints("starts", &[1]).ints("ends", &[3]),
+            with("Slice", &["a", "b"]),
+            &[("a", &[1]), ("b", &[3])],
+        ),
+        (11, &[2], of("Pad").ints("pads", &[1, 2]), with("Pad", &["a"]), &[("a", &[1, 2])]),
+        (13, &[1, 2], of("Squeeze").ints("axes", &[0]), with("Squeeze", &["a"]), &[("a", &[0])]),
+        (13, &[2], of("Unsqueeze").ints("axes", &[0]), with("Unsqueeze", &["a"]), &[("a", &[0])]),
+        (13, &[2, 2], of("Split").ints("split", &[2]), with("Split", &["a"]), &[("a", &[2])]),
+        (13, &[2, 2], of("ReduceSum").ints("axes", &[0]), with("ReduceSum", &["a"]), &[("a", &[0])]),
+        (18, &[2, 2], of("ReduceMax").ints("axes", &[0]), with("ReduceMax", &["a"]), &[("a", &[0])]),
+        (18, &[2, 2], of("ReduceMean").ints("axes", &[0]), with("ReduceMean", &["a"]), &[("a", &[0])]),
+    ];
+    for (since, shape, before, after, constants) in cases {
+        let name = before.op_type.clone();
+        assert_eq!(
+            run(since - 1, shape, before.clone(), &[]),
+            run(since, shape, after.clone(), constants),
+            "{name}"
+        );
+        model(since, shape, before, &[]).problems();
+        model(since - 1, shape, after, constants).problems();
+    }
+    // Of floats.
+    let bounds = || vec![float_tensor("a", &[], &[1.0]), float_tensor("b", &[], &[2.0])];
+    let clipped = |opset, node, constants| unary(opset, &[4], node, constants).run(&[counting(&[4])]).1;
+    assert_eq!(clipped(10, of("Clip").float("min", 1.0).float("max", 2.0), vec![]), [1.0, 1.0, 2.0, 2.0]);
+    assert_eq!(clipped(11, with("Clip", &["a", "b"]), bounds()), [1.0, 1.0, 2.0, 2.0]);
+    unary(11, &[4], of("Clip").float("min", 1.0), vec![]).problems();
+    unary(10, &[4], with("Clip", &["a", "b"]), bounds()).problems();
+    let scales = || vec![float_tensor("a", &[4], &[1.0, 1.0, 1.0, 2.0])];
+    let up = |opset, node, constants| {
+        unary(opset, &[1, 1, 1, 2], node, constants).run(&[counting(&[1, 1, 1, 2])]).1
+    };
+    let stated = || of("Upsample").floats("scales", &[1.0, 1.0, 1.0, 2.0]);
+    assert_eq!(up(8, stated(), vec![]), [0.0, 0.0, 1.0, 1.0]);
+    assert_eq!(up(9, with("Upsample", &["a"]), scales()), [0.0, 0.0, 1.0, 1.0]);
+    unary(9, &[1, 1, 1, 2], stated(), vec![]).problems();
+    unary(8, &[1, 1, 1, 2], with("Upsample", &["a"]), scales()).problems();
+}
+
+/// The defaults and meanings that changed with an opset: on either side of the change.
+#[test]
+fn meanings_change_at_their_opset() {
+    let of = |opset, op: &str| {
+        let node = node(op, &["x"], &["y"]);
+        unary(opset, &[1, 2, 2], node, vec![]).run(&[counting(&[1, 2, 2])]).1
+    };
+    // Over the trailing axes together, or over the last alone.
+    let exp = |x: f32| x.exp();
+    let all: f32 = (0..4).map(|x| exp(x as f32)).sum();
+    assert!((of(12, "Softmax")[3] - exp(3.0) / all).abs() < 1e-6);
+    assert!((of(13, "Softmax")[3] - exp(3.0) / (exp(2.0) + exp(3.0))).abs() < 1e-6);
+    // A transform is along axis 1 of an attribute, or axis -2 of an operand.
+    let dft = |opset: i64| unary(opset, &[1, 3, 2, 1], node("DFT", &["x"], &["y"]), vec![]);
+    let sums = |opset| dft(opset).run(&[counting(&[1, 3, 2, 1])]).1[0];
+    assert_eq!(sums(19), 6.0);
+    assert_eq!(sums(20), 1.0);
+    // The last part of a split may be smaller.
+    let split = |opset| unary(opset, &[3], node("Split", &["x"], &["y", "z"]), vec![]);
+    assert_eq!(split(18).run(&[counting(&[3])]).1, [0.0, 1.0]);
+    assert!(matches!(split(17).reason(), Reason::OperandValue { operand: "input", .. }));
+}
+
 #[test]
 fn shape_arithmetic_folds() {
     // What PyTorch writes for x.view(x.shape[0], -1).
@@ -157,4 +235,49 @@ fn shape_takes_a_part_since_opset_15() {
     assert_eq!(shape(node("Shape", &["x"], &["y"]).int("start", 1)), [3.0, 4.0]);
     assert_eq!(shape(node("Shape", &["x"], &["y"]).int("end", -1)), [2.0, 3.0]);
     assert_eq!(shape(node("Shape", &["x"], &["y"]).int("start", 2).int("end", 1)), [0.0; 0]);
+}
+
+#[test]
+fn lists_of_axes_are_refused_with_what_is_legal() {
+    let of = |opset: i64, node: NodeProto, constants: &[(&str, &[i64])]| {
+        let tensor = |(name, values): &(&str, &[i64])| int_tensor(name, &[values.len() as i64], values);
+        unary(opset, &[2, 3], node, constants.iter().map(tensor).collect()).reason().to_string()
+    };
+    let slice = || node("Slice", &["x", "s", "e", "a"], &["y"]);
+    let ones: (&str, &[i64]) = ("s", &[0, 0]);
+    let message = of(13, slice(), &[ones, ("e", &[1, 1]), ("a", &[1, -1])]);
+    assert_eq!(message, "attribute \"axes\" is [1, -1]; legal: each axis once");
+    let message = of(13, slice(), &[ones, ("e", &[1]), ("a", &[0, 1])]);
+    assert_eq!(
+        message,
+        "attribute \"starts, ends, axes, steps\" is [2, 1, 2, 2]; legal: one of each per axis"
+    );
+    let message = of(13, slice(), &[ones, ("e", &[1, 1]), ("a", &[0, 2])]);
+    assert_eq!(message, "attribute \"axes\" is 2; legal: -2 to 1");
+    let message = of(7, node("Unsqueeze", &["x"], &["y"]).ints("axes", &[0, -4]), &[]);
+    assert_eq!(message, "attribute \"axes\" is [0, -4]; legal: each axis once");
+    assert_eq!(of(7, node("Unsqueeze", &["x"], &["y"]), &[]), "attribute \"axes\" is missing");
+    let message = of(13, node("Transpose", &["x"], &["y"]).ints("perm", &[0]), &[]);
+    assert_eq!(message, "attribute \"perm\" is 1; legal: the 2 axes of the operand");
+    let message = of(13, node("Squeeze", &["x", "a"], &["y"]), &[("a", &[1])]);
+    assert_eq!(message, "operand \"data\" is [2, 3]; legal: size 1 at axis 1");
+    let message = of(11, node("Split", &["x"], &["y", "z"]).int("axis", 1).ints("split", &[2, 2]), &[]);
+    assert_eq!(message, "attribute \"split\" is [2, 2]; legal: 2 sizes with the sum 3");
+    let message = of(11, node("Split", &["x"], &["y", "z"]).int("axis", 1), &[]);
+    assert_eq!(message, "operand \"input\" is an axis of 3; legal: a multiple of 2");
+    let message = of(18, node("Split", &["x"], &["y", "z"]).int("num_outputs", 3), &[]);
+    assert_eq!(message, "attribute \"num_outputs\" is 3; legal: 2, as results are named");
+    let message = of(18, node("Pad", &["x", "p", "", "a"], &["y"]), &[("p", &[1; 4]), ("a", &[1, -1])]);
+    assert_eq!(message, "attribute \"axes\" is [1, 1]; legal: each axis once");
+    let message = of(18, node("Pad", &["x", "p"], &["y"]), &[("p", &[1])]);
+    assert_eq!(message, "attribute \"pads\" is [1]; legal: 4 numbers from -268435456 to 268435456");
+    let message = of(18, node("Trilu", &["x", "k"], &["y"]), &[("k", &[1, 2])]);
+    assert_eq!(message, "operand \"k\" is [1, 2]; legal: one integer");
+    let message = of(13, node("Reshape", &["x", "s"], &["y"]), &[("s", &[-1, -1])]);
+    assert_eq!(
+        message,
+        "operand \"shape\" is [-1, -1] for an operand of shape [2, 3]; legal: -1 at most once"
+    );
+    let message = of(13, node("Reshape", &["x", "s"], &["y"]), &[("s", &[4, -1])]);
+    assert_eq!(message, "operand \"shape\" is [4, -1] for an operand of shape [2, 3]; legal: a divisor");
 }

@@ -48,6 +48,54 @@ fn outputs_are_what_nobody_consumes() {
     assert_eq!(names(&cut, &cut.outputs), ["b:0", "a"]);
 }
 
+/// Names of all values and whether what computes them has their name.
+#[test]
+fn values_are_called_as_their_nodes() {
+    let graph = small()
+        .node(node("Identity", "same", &["x"]))
+        .node(node("Mul", "product", &["same", "two"]))
+        .node(node("IdentityN", "both", &["product", "product"]))
+        .node(node("Neg", "y", &["both:1"]))
+        .node(node("Square", "z", &["both"]));
+    let imported = graph.import().unwrap();
+    assert_eq!(names(&imported, &imported.inputs), ["x"]);
+    assert_eq!(names(&imported, &imported.outputs), ["y", "z"]);
+    let results: Vec<_> = imported.nodes.iter().flat_map(|node| names(&imported, &node.outputs)).collect();
+    assert_eq!(results, ["product", "y", "z"]);
+}
+
+/// Inputs and constants keep their names, and a value that is an output already has one.
+#[test]
+fn outputs_under_another_name_are_copies() {
+    let graph = small()
+        .node(node("Relu", "r", &["x"]))
+        .node(node("Identity", "input", &["x"]))
+        .node(node("Identity", "constant", &["two"]))
+        .node(node("Identity", "first", &["r"]))
+        .node(node("Identity", "second", &["r"]));
+    let all = ["input", "constant", "first", "second"];
+    let imported = graph.clone().outputs(&all).import().unwrap();
+    assert_eq!(names(&imported, &imported.inputs), ["x"]);
+    assert_eq!(names(&imported, &imported.outputs), all);
+    let nodes: Vec<&str> = imported.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(nodes, ["r", "input", "second"], "the first has taken the result's place");
+    let x = Tensor::from_f32(vec![1, 2], vec![-1.0, 3.0]).unwrap();
+    let found = evaluate(&imported, &[x]).unwrap();
+    let values: Vec<&[f32]> = found.iter().map(|value| value.as_f32().unwrap()).collect();
+    assert_eq!(values, [&[-1.0, 3.0][..], &[2.0], &[0.0, 3.0], &[0.0, 3.0]]);
+    // The name that is taken is one of those asked for.
+    let kept = graph.outputs(&["first", "r"]).import().unwrap();
+    assert_eq!(names(&kept, &kept.outputs), ["first", "r"]);
+}
+
+#[test]
+fn results_that_a_node_has_not_are_no_outputs() {
+    let problems = small().node(node("Relu", "y", &["x"])).outputs(&["y:3"]).problems();
+    assert_eq!((problems[0].node.as_str(), problems[0].op.as_str()), ("y:3", "output"));
+    assert_eq!(problems[0].reason, Reason::Output { index: 3, name: "y:3".to_owned() });
+    assert_eq!(problems.len(), 1);
+}
+
 #[test]
 fn a_graph_without_an_end_says_so() {
     let nothing = small().import().unwrap_err();

@@ -178,6 +178,15 @@ fn nobody_is_asked_for_files_elsewhere() {
     }
 }
 
+/// What tools leave behind when they bring elements back into a model.
+#[test]
+fn elements_in_the_model_count_wherever_others_were() {
+    let own = float_tensor("w", &[2], &[7.0, 8.0]).raw_data;
+    let entries = external(&[("location", "data/w.bin"), ("length", "8")]);
+    let (values, asked) = read_beside(&of(TensorProto { raw_data: own, data_location: 0, ..entries }));
+    assert_eq!((values, asked), (Ok(vec![7.0, 8.0]), vec![]));
+}
+
 #[test]
 fn a_file_does_not_unfold() {
     let part = [("location", "data/w.bin"), ("length", "8")];

@@ -1,6 +1,7 @@
 //! Operators on values: arithmetic, activations, matrix products, constants. Results are worked
 //! out by hand from the operators' definitions.
 
+use npukit_import::Reason;
 use npukit_import::onnx::proto::{TensorProto, data_type};
 
 use crate::model::{Model, With, counting, float_tensor, floats, int_tensor, node, unary};
@@ -139,6 +140,151 @@ fn constant_of_shape_repeats_one_value() {
 fn cast_converts() {
     let cast = node("Cast", &["x"], &["y"]).int("to", data_type::INT64.into());
     assert_eq!(unary(9, &[2], cast, vec![]).run(&[floats(&[2], &[1.75, -1.75])]).1, [1.0, -1.0]);
+}
+
+/// A Range over constants of one element each.
+fn range(operands: [TensorProto; 3]) -> Model {
+    let mut model = Model::new(11).node(node("Range", &["s", "l", "d"], &["y"])).output("y");
+    for (name, tensor) in ["s", "l", "d"].iter().zip(operands) {
+        model.graph().initializer.push(TensorProto { name: (*name).to_owned(), ..tensor });
+    }
+    model
+}
+
+/// The first three are the standard's own examples.
+#[test]
+fn ranges_of_every_type() {
+    for ([start, limit, delta], expected) in [
+        ([1.0, 5.0, 2.0], &[1.0, 3.0][..]),
+        ([3.0, 9.0, 3.0], &[3.0, 6.0]),
+        ([10.0, 4.0, -2.0], &[10.0, 8.0, 6.0]),
+        ([0.5, 1.5, 0.25], &[0.5, 0.75, 1.0, 1.25]),
+        ([0.5, 1.75, 0.5], &[0.5, 1.0, 1.5]),
+        ([2.0, 1.0, 0.5], &[]),
+    ] {
+        let float = |value: f32| float_tensor("", &[], &[value]);
+        let expected = (vec![expected.len()], expected.to_vec());
+        assert_eq!(range([start, limit, delta].map(float)).run(&[]), expected, "{start} {limit} {delta}");
+        if [start, limit, delta].iter().all(|value| value.fract() == 0.0) {
+            let narrow = |value: f32| TensorProto {
+                data_type: data_type::INT32,
+                int32_data: vec![value as i32],
+                ..TensorProto::default()
+            };
+            let graph = range([start, limit, delta].map(narrow)).import().unwrap();
+            let element = graph.value(graph.outputs[0]).info.element;
+            assert_eq!(element, npukit_numeric::ElementType::I32);
+            assert_eq!(
+                range([start, limit, delta].map(narrow)).run(&[]),
+                expected,
+                "{start} {limit} {delta}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ranges_that_have_no_end_or_no_room_are_refused() {
+    let wide = |values: [i64; 3]| range(values.map(|value| int_tensor("", &[], &[value]))).reason();
+    let message = |found: &str| {
+        let legal = "a step that is not 0, and at most 268435456 elements";
+        format!("operand \"start, limit, delta\" is {found}; legal: {legal}")
+    };
+    assert_eq!(wide([1, 5, 0]).to_string(), message("1 to 5 by 0"));
+    assert_eq!(wide([5, 5, 0]).to_string(), message("5 to 5 by 0"));
+    let floats = range([1.0, 5.0, 0.0].map(|value| float_tensor("", &[], &[value])));
+    assert_eq!(floats.reason().to_string(), message("1 to 5 by 0"));
+    // As many as a value may have are too many for a file of this size, one more is too many for any.
+    assert!(matches!(wide([0, 1 << 28, 1]), Reason::TooLarge { .. }));
+    assert_eq!(wide([0, (1 << 28) + 1, 1]).to_string(), message("0 to 268435457 by 1"));
+    let mixed = range([float_tensor("", &[], &[1.0]), int_tensor("", &[], &[5]), int_tensor("", &[], &[1])]);
+    let found = "F32 [], I64 [], I64 []; legal: numbers of one type";
+    assert_eq!(mixed.reason().to_string(), format!("operand \"start, limit, delta\" is {found}"));
+    let two = range([int_tensor("", &[2], &[1, 2]), int_tensor("", &[], &[5]), int_tensor("", &[], &[1])]);
+    assert_eq!(two.reason().to_string(), "operand \"start\" is I64 [2]; legal: one number");
+}
+
+/// Of every storage: floats, both widths of integers, and truth values.
+#[test]
+fn one_element_is_repeated_whatever_its_type() {
+    for (code, values) in [
+        (data_type::FLOAT, [0.5f32, 0.0]),
+        (data_type::INT64, [-3.0, 0.0]),
+        (data_type::INT32, [-3.0, 0.0]),
+        (data_type::BOOL, [1.0, 0.0]),
+    ] {
+        let element = |count: usize| {
+            let mut tensor =
+                TensorProto { data_type: code, dims: vec![count as i64], ..TensorProto::default() };
+            let values = &values[..count];
+            match code {
+                data_type::FLOAT => tensor.float_data = values.to_vec(),
+                data_type::INT64 => tensor.int64_data = values.iter().map(|&value| value as i64).collect(),
+                _ => tensor.int32_data = values.iter().map(|&value| value as i32).collect(),
+            }
+            let filled = node("ConstantOfShape", &["s"], &["y"]).tensor("value", tensor);
+            Model::new(9).ints("s", &[3]).output("y").node(filled)
+        };
+        assert_eq!(element(1).run(&[]), (vec![3], vec![values[0]; 3]), "type {code}");
+        for wrong in [0, 2] {
+            let message = element(wrong).reason().to_string();
+            let legal = format!("[{wrong}]; legal: a tensor of one element");
+            assert!(message.starts_with("attribute \"value\" is ") && message.ends_with(&legal), "{message}");
+        }
+    }
+}
+
+/// The standard's `constant_value` has the type of the data.
+#[test]
+fn pads_hold_a_number_of_any_type() {
+    let tensor = |name: &str, code: i32, values: &[f32]| {
+        let (name, dims) = (name.to_owned(), vec![values.len() as i64]);
+        let mut tensor = TensorProto { name, data_type: code, dims, ..TensorProto::default() };
+        match code {
+            data_type::FLOAT => tensor.float_data = values.to_vec(),
+            data_type::INT64 => tensor.int64_data = values.iter().map(|&value| value as i64).collect(),
+            _ => tensor.int32_data = values.iter().map(|&value| value as i32).collect(),
+        }
+        tensor
+    };
+    for (code, name) in [(data_type::FLOAT, "F32"), (data_type::INT64, "I64"), (data_type::INT32, "I32")] {
+        // The number is an operand since opset 11.
+        let padded = |value: &[f32]| {
+            let mut model = Model::new(11).ints("p", &[1, 2]).output("y");
+            let data = [tensor("x", code, &[4.0, 5.0]), tensor("v", code, value)];
+            model.graph().initializer.extend(data);
+            model.node(node("Pad", &["x", "p", "v"], &["y"]))
+        };
+        assert_eq!(padded(&[-7.0]).run(&[]).1, [-7.0, 4.0, 5.0, -7.0, -7.0], "{name}");
+        for wrong in [&[][..], &[1.0, 2.0]] {
+            let message = padded(wrong).reason().to_string();
+            let found = format!("{name} [{}]", wrong.len());
+            assert_eq!(message, format!("operand \"constant_value\" is {found}; legal: one number"));
+        }
+    }
+}
+
+/// The graph keeps the number as a float, which holds these integers exactly.
+#[test]
+fn integers_are_padded_with_integers_below_2_to_the_24() {
+    let padded = |value: TensorProto| {
+        let mut model = Model::new(13).ints("x", &[4]).ints("p", &[1, 0]).output("y");
+        model.graph().initializer.push(TensorProto { name: "v".to_owned(), ..value });
+        model.node(node("Pad", &["x", "p", "v"], &["y"]))
+    };
+    let limit = (1i64 << 24) - 1;
+    for value in [limit, -limit] {
+        assert_eq!(padded(int_tensor("", &[], &[value])).run(&[]).1, [value as f32, 4.0]);
+    }
+    let legal = "legal: an integer between -16777216 and 16777216 for a tensor of integers";
+    for (value, shown) in [
+        (int_tensor("", &[], &[limit + 1]), "16777216"),
+        (int_tensor("", &[], &[-limit - 1]), "-16777216"),
+        (float_tensor("", &[], &[0.5]), "0.5"),
+    ] {
+        let message = padded(value).reason().to_string();
+        assert_eq!(message, format!("operand \"constant_value\" is {shown}; {legal}"));
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         false => integer(context, 2, "axis")?.unwrap_or(-2),
     };
     let axis = Context::axis("axis", stated, shape.len())?;
-    let own = shape.get(axis).copied().unwrap_or(0);
+    let own = shape[axis];
     let length = match integer(context, 1, "dft_length")? {
         None => own,
         Some(length) => usize::try_from(length).ok().filter(|&length| length > 0).ok_or_else(|| {

@@ -45,7 +45,10 @@ pub(super) fn cut(context: &mut Context<'_>, x: ValueId, ends: &'static str) -> 
     let rank = context.shape(x).len();
     match sizes {
         Some(block) if block.len() == ends.len() && block.len() < rank => Ok(Cut { block, ends }),
-        _ => Err(unsupported("block_shape", block, format!("a positive size for each of 1 to {rank} axes"))),
+        _ => {
+            let legal = format!("a positive size for each pair of ends, at most {} axes", rank.saturating_sub(1));
+            Err(unsupported("block_shape", block, legal))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::error::Reason;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    let (x, mut bias) = (context.input(0, "value")?, context.input(1, "bias")?);
+    let (x, bias) = (context.input(0, "value")?, context.input(1, "bias")?);
     let (shape, channels) = (context.shape(x).to_vec(), context.shape(bias).to_vec());
     let (rank, &[count]) = (shape.len(), &channels[..]) else {
         return Err(wrong_bias(&channels, "a vector"));
@@ -22,11 +22,9 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let Some(axis) = axis.filter(|&axis| shape.get(axis) == Some(&count)) else {
         return Err(wrong_bias(&channels, &format!("a number for each channel of {shape:?}")));
     };
-    if axis + 1 < rank {
-        let mut spread = vec![1; rank - axis];
-        spread[0] = count;
-        bias = context.reshaped("bias", bias, spread)?;
-    }
+    let mut spread = vec![1; rank - axis];
+    spread[0] = count;
+    let bias = context.reshaped("bias", bias, spread)?;
     Ok(vec![context.emit(Binary { kind: BinaryKind::Add }, vec![x, bias])?])
 }
 

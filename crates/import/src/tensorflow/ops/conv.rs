@@ -15,8 +15,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     require_rank_4(context, weights, "filter")?;
     let x = layout.to_nhwc(context, x, "input")?;
     let (image, kernel) = (context.shape(x).to_vec(), context.shape(weights).to_vec());
-    let group = match kernel[2] {
-        channels if channels > 0 && image[3].is_multiple_of(channels) => (image[3] / channels).max(1),
+    let group = match image[3].checked_rem(kernel[2]) {
+        Some(0) => (image[3] / kernel[2]).max(1),
         _ => 1, // The graph says what does not fit.
     };
     let window = window(context, layout, [kernel[0], kernel[1]], [image[1], image[2]])?;

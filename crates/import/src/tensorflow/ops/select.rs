@@ -11,9 +11,9 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let mut condition = context.input(0, "condition")?;
     let (yes, no) = (context.input(1, "t")?, context.input(2, "e")?);
     let rank = context.shape(yes).len();
-    if let (true, &[rows]) = (context.op() == "Select" && rank > 1, context.shape(condition)) {
-        let mut shape = vec![1; rank];
-        shape[0] = rows;
+    let mut shape = vec![1; rank];
+    if let ("Select", &[rows], Some(first)) = (context.op(), context.shape(condition), shape.first_mut()) {
+        *first = rows;
         condition = context.reshaped("condition", condition, shape)?;
     }
     Ok(vec![context.emit(Where, vec![condition, yes, no])?])

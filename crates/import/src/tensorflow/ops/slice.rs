@@ -21,13 +21,13 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     Ok(vec![context.emit(Slice { ranges }, vec![x])?])
 }
 
-/// The part of an axis of `size` elements.
-fn range(axis: usize, size: usize, begin: i64, length: i64) -> Result<SliceRange, Reason> {
+/// The part of an axis of `size` elements: `stated` of them from `begin` on, or all that are left for -1.
+fn range(axis: usize, size: usize, begin: i64, stated: i64) -> Result<SliceRange, Reason> {
     let start = usize::try_from(begin).ok().filter(|&start| start <= size);
     let rest = start.map_or(0, |start| size - start);
-    let length = if length == -1 { Some(rest) } else { usize::try_from(length).ok().filter(|&l| l <= rest) };
+    let length = if stated == -1 { Some(rest) } else { usize::try_from(stated).ok().filter(|&l| l <= rest) };
     match (start, length) {
         (Some(start), Some(length)) => Ok(SliceRange { axis, start, length, step: 1 }),
-        _ => Err(unsupported("begin, size", [begin, size as i64], format!("a part of axis {axis}, 0 to {size}"))),
+        _ => Err(unsupported("begin, size", [begin, stated], format!("a part of axis {axis}, 0 to {size}"))),
     }
 }

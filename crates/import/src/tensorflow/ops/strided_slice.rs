@@ -111,7 +111,7 @@ impl Spec {
         let (begin, step) = (self.begin[index], self.strides[index]);
         if Self::has(self.shrink_axis_mask, index) {
             let position = if begin < 0 { begin.saturating_add(size as i64) } else { begin };
-            let position = usize::try_from(position).ok().filter(|&position| position < size && step > 0);
+            let position = usize::try_from(position).ok().filter(|&position| position < size && step.is_positive());
             let start = position.ok_or_else(|| {
                 let legal = format!("an element of axis {axis}, {} to {}", -(size as i64), size as i64 - 1);
                 Reason::OperandValue { operand: "begin", found: begin.to_string(), legal }
@@ -119,7 +119,7 @@ impl Spec {
             part.ranges.push(SliceRange { axis, start, length: 1, step: 1 });
             return Ok(());
         }
-        let (first, last) = if step > 0 { (0, i64::MAX) } else { (i64::MAX, i64::MIN) };
+        let (first, last) = if step.is_positive() { (0, i64::MAX) } else { (i64::MAX, i64::MIN) };
         let begin = if Self::has(self.begin_mask, index) { first } else { begin };
         let end = if Self::has(self.end_mask, index) { last } else { self.end[index] };
         let range = range(axis, size, begin, end, step)?;
