@@ -305,14 +305,9 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
         };
         weights().map(squared).sum()
     };
-    let (mut best, mut least) = (first, error(first));
-    for fraction in first + 1..=first + FINER {
-        let found = error(fraction);
-        if found < least {
-            (best, least) = (fraction, found);
-        }
-    }
-    best
+    let tried = (first..=first + FINER).map(|fraction| (error(fraction), fraction));
+    // Of two that are as good the first.
+    tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(first, |(_, fraction)| fraction)
 }
 
 #[cfg(test)]

@@ -329,13 +329,13 @@ mod tests {
         lengths.iter().map(tile).collect()
     }
 
-    fn costs_of(layer: &Layer, planes: &Planes, rows: &[Tile], outside: bool, costs: Costs) -> usize {
+    fn costs_of(layer: &Layer, planes: &Planes, tiles: [&[Tile]; 2], outside: bool, costs: Costs) -> usize {
         let block = |columns: Range<usize>| Block {
             filters: filters(columns.len()),
             loads: loads(&layer.product, &columns),
         };
         let blocks: Vec<Block> = blocks(layer.product.channels).map(block).collect();
-        cost(&blocks, planes, [rows, &cuts(&[5])], outside, layer, costs)
+        cost(&blocks, planes, tiles, outside, layer, costs)
     }
 
     /// Blocks of 64 channels and of 6, held as 16. All sums are made by hand.
@@ -344,7 +344,7 @@ mod tests {
         let mut planes = Planes::default();
         let mut layer = layer(&mut planes, [1, 1], &ROW);
         let cost = |layer: &Layer, rows: &[usize], outside, costs| {
-            costs_of(layer, &planes, &cuts(rows), outside, costs)
+            costs_of(layer, &planes, [&cuts(rows), &cuts(&[5])], outside, costs)
         };
         let longer = |compute: usize, load: usize| compute.max(load);
         // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a store of 20.
@@ -367,6 +367,11 @@ mod tests {
         assert_eq!(cost(&layer, &[4], false, bursts), burst);
         let slow = Costs { row_latency: 30, burst: 8, ..COSTS };
         assert_eq!(cost(&layer, &[4], false, slow), (4 * (1 + 30) + 6 + 5) + 60 + 2 * 27);
+        let outside = 2 * (4 * (1 + 30) + 27) + 2 * (3 * (1 + 30) + 22);
+        assert_eq!(cost(&layer, &[4, 3], true, slow), outside);
+        // Two tiles side by side, of 7 x 3 and 7 x 2.
+        let beside = 2 * (longer(63, 7 * (5 + 3)) + 28) + 2 * (longer(42, 7 * (4 + 3)) + 21);
+        assert_eq!(costs_of(&layer, &planes, [&cuts(&[7]), &cuts(&[3, 2])], true, COSTS), beside);
         // Copies are stores; what is added is loaded as well.
         layer.copies = [2, 3];
         assert_eq!(cost(&layer, &[4], false, COSTS), first + 2 * 5 * 27);
