@@ -117,6 +117,7 @@ fn operands_that_no_instruction_takes_are_named() {
     };
     for (size, mode) in [
         ([6, 6], ResizeMode::Linear),
+        ([2, 1], ResizeMode::Nearest(NearestMode::Floor)),
         ([5, 6], ResizeMode::Nearest(NearestMode::Floor)),
         ([6, 5], ResizeMode::Nearest(NearestMode::Floor)),
     ] {

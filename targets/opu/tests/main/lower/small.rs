@@ -212,6 +212,9 @@ fn convolutions_read_their_own_pixels() {
         ([5, 6], [3, 2], dilated([1, 1], [2, 3], [2, 1, 0, 2])),
         ([7, 5], [2, 3], dilated([3, 2], [1, 1], [0, 1, 1, 0])),
         ([6, 7], [3, 3], dilated([2, 1], [1, 2], [1, 0, 3, 4])),
+        // Beyond the last row lies something else.
+        ([3, 4], [3, 1], plain([1, 1], [0, 0, 2, 0])),
+        ([4, 3], [2, 1], dilated([1, 1], [3, 1], [0, 0, 3, 0])),
         // More slices than the buffer has, and an offset that has no field.
         ([7, 8], [7, 7], plain([1, 1], [3; 4])),
         ([3, 18], [1, 17], plain([1, 1], [0, 0, 0, 2])),
