@@ -175,7 +175,7 @@ fn candidates(windows: Windows, layer: &Layer, planes: &Planes, axis: usize) -> 
     // Repeated columns are stored one by one; rows too, where those between them are too far apart to skip.
     let pitch = layer.output.pieces.first().map_or(0, |piece| planes.get(piece.plane).slots()[1]);
     let apart = [pitch * layer.copies[0] > MAP, layer.copies[1] > 1];
-    let single = strided || (layer.copies[axis] > 1 && apart[axis]);
+    let single = strided || apart[axis];
     let mut all: Vec<Vec<Tile>> = Vec::new();
     let mut last = usize::MAX;
     for count in 1..=windows.count {
@@ -463,13 +463,20 @@ mod tests {
         // Repeated columns are stored one by one.
         layer.copies = [1, 2];
         assert_eq!(ways(&layer, &planes), [all.clone(), vec![1]]);
-        // So are rows where two of them are more than 1 023 slots.
-        for (columns, rows) in [(511, all.clone()), (512, vec![1])] {
+        // So are rows where as many of them are more than 1 023 slots.
+        let rows_of = [
+            (1, 1023, all.clone()),
+            (2, 511, all.clone()),
+            (2, 512, vec![1]),
+            (3, 341, all.clone()),
+            (3, 342, vec![1]),
+        ];
+        for (copies, columns, rows) in rows_of {
             let name = String::new();
             let plane = planes.add(Plane { name, size: [14, columns], channels: 16, border: 0, fraction: 0 });
             layer.output.pieces[0].plane = plane;
-            layer.copies = [2, 1];
-            assert_eq!(ways(&layer, &planes), [rows, all.clone()], "{columns}");
+            layer.copies = [copies, 1];
+            assert_eq!(ways(&layer, &planes), [rows, all.clone()], "{copies} x {columns}");
         }
     }
 
