@@ -116,3 +116,17 @@ fn costs(timing: &Timing) -> Costs {
         store_windows: timing.store_reads == StoreReads::Windows,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_judged_by_the_costs_of_the_instance() {
+        for (store_reads, store_windows) in [(StoreReads::Windows, true), (StoreReads::Results, false)] {
+            let timing = Timing { burst_words: 8, store_latency: 3, store_reads, ..Timing::default() };
+            let costs = costs(&timing);
+            assert_eq!((costs.burst, costs.store_latency, costs.store_windows), (8, 3, store_windows));
+        }
+    }
+}

@@ -8,6 +8,8 @@ mod artifact;
 mod bars;
 #[path = "main/conform.rs"]
 mod conform;
+#[path = "main/exec.rs"]
+mod exec;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/lint.rs"]

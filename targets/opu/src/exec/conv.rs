@@ -86,7 +86,9 @@ pub(super) fn conv(
         addend: tap_addend,
         types,
     };
-    let mut sums = results(state.ofm.take(), types, shape);
+    // What the buffer holds has the right size: another shape makes it invalid.
+    let old = state.ofm.take().map(|array| array.elements);
+    let mut sums = old.unwrap_or_else(|| Elements::zeros(types.otype, shape.elements()));
     compute(&tap, arithmetic, &mut sums);
     state.ofm.fill(Array { data_type: types.otype, shape: dims, elements: sums });
     Ok(())
@@ -103,14 +105,6 @@ fn in_bounds(registers: &Registers, [h, w]: [u32; 2], stride: Pair, shape: Shape
         }
     }
     Ok(())
-}
-
-/// The buffer's old content, or one of the right size.
-fn results(old: Option<Array>, types: &Types, shape: Shape) -> Elements {
-    match old {
-        Some(array) if array.elements.len() == shape.elements() => array.elements,
-        _ => Elements::zeros(types.otype, shape.elements()),
-    }
 }
 
 fn compute(tap: &Tap<'_>, arithmetic: Arithmetic, sums: &mut Elements) {

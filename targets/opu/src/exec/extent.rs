@@ -16,13 +16,6 @@ pub struct Extent {
     pub end: u64,
 }
 
-impl Extent {
-    /// Whether a byte may be in both.
-    pub const fn meets(self, other: Self) -> bool {
-        self.first < other.end && other.first < self.end
-    }
-}
-
 /// The bytes of memory that `op` reads (a load) or writes (`store`, `pad`) with these registers; none for other
 /// instructions, and when a register it needs is undefined.
 pub fn extent(op: &Op, registers: &Registers, types: &Types) -> Option<Extent> {
@@ -74,7 +67,7 @@ pub fn runs(op: &Op, registers: &Registers, types: &Types) -> Vec<(u64, u64)> {
             .zip(registers.pool)
             .zip(registers.ofm_mem)
             .map(|((shape, pool), at)| tile(at.addr, addr, pool.result(shape), at.w)),
-        Op::Pad { addr, p } if p > 0 => registers
+        Op::Pad { addr, p } => registers
             .ofm_mem
             .map(|at| border_runs(byte_address(at.addr, addr), [at.h, at.w, p], size).collect()),
         _ => extent(op, registers, types).map(|Extent { first, end }| vec![(first, end - first)]),

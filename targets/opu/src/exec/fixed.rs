@@ -31,6 +31,16 @@ impl Scales {
         };
         Some(Self { itype, ktype, otype, products, addend })
     }
+
+    /// Whether 64 bits hold all sums of products, and 128 what [`rounded`] makes of them.
+    fn are_small(&self) -> bool {
+        // 64 products leave 63 bits - 6 for the two widths. Both exponents and that of the result are brought to the
+        // largest of them: 64 bits may be shifted by 60.
+        let exponents = [self.products, self.addend, 0];
+        let apart =
+            exponents.iter().max().zip(exponents.iter().min()).map_or(0, |(most, least)| most - least);
+        self.itype.width() + self.ktype.width() <= 57 && apart <= 60
+    }
 }
 
 /// Bytes times bytes to 16 bits, in vector code. Gives whether it could.
@@ -85,14 +95,7 @@ fn narrow_addends(tap: &Tap<'_>, scales: &Scales) -> Option<(Vec<i32>, Vec<i32>)
 
 /// Types of up to 28 bits, in 64 bits for the products and 128 for the sum. Gives whether it could.
 pub(super) fn wide(tap: &Tap<'_>, sums: &mut Elements) -> bool {
-    let Some(scales) = Scales::of(tap) else { return false };
-    // 64 products leave 63 bits - 6 for the two widths, and 64 bits may be shifted by 60.
-    let fits = scales.itype.width() + scales.ktype.width() <= 57
-        && (-60..=60).contains(&scales.products)
-        && (-60..=60).contains(&scales.addend);
-    if !fits {
-        return false;
-    }
+    let Some(scales) = Scales::of(tap).filter(Scales::are_small) else { return false };
     let mut index = 0;
     for y in 0..tap.shape.h as usize {
         for x in 0..tap.shape.w as usize {

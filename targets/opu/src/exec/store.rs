@@ -97,7 +97,8 @@ impl Work<'_> {
     fn result(&self, (types, arithmetic): (&Types, Arithmetic)) -> (Elements, u64) {
         let rules = match (arithmetic, types.itype, types.otype) {
             (Arithmetic::Fast, DataType::Fixed(itype), DataType::Fixed(otype)) => {
-                let shift = itype.fraction() - otype.fraction() + types.store_shift();
+                // Full scale stays full scale, so that fractions do not count.
+                let shift = itype.width() as i32 - otype.width() as i32;
                 Rules::Fixed { shift, min: itype.min(), max: itype.max() }
             }
             _ => Rules::Exact { itype: types.itype, otype: types.otype, shift: types.store_shift() },
@@ -136,23 +137,25 @@ impl Work<'_> {
     }
 }
 
-/// How many partial sums are at an end of OTYPE or, when it is fixed-point, beyond what ITYPE can hold.
+/// How many partial sums are at an end of OTYPE or, both types being fixed-point, beyond what ITYPE can hold.
 fn saturated(types: &Types, ofm: &Elements) -> u64 {
-    let (low, high) = match (types.itype, types.otype) {
+    // As the buffer has it: floats of 16 bits are extended there as integers are.
+    let end = |value: f64| {
+        let mut end = Elements::zeros(types.otype, 1);
+        end.set(0, types.otype.from_f64(value));
+        end.get(0)
+    };
+    let ends = [f64::NEG_INFINITY, f64::INFINITY].map(end);
+    let most = match (types.itype, types.otype) {
         (DataType::Fixed(itype), DataType::Fixed(otype)) => {
-            // Both types have the same full scale after the cast: what is cast beyond an end is within
+            // Both types have the same full scale after the cast: what is cast beyond the upper end is within
             // half a step of it.
             let steps = otype.width().saturating_sub(itype.width());
-            let half = (1i64 << steps) >> 1;
-            (i64::from(otype.min()), i64::from(otype.max()) - half.max(1))
+            i64::from(otype.max()) - ((1i64 << steps) >> 1)
         }
-        (_, otype) => (otype.from_f64(f64::NEG_INFINITY).into(), otype.from_f64(f64::INFINITY).into()),
+        _ => i64::MAX,
     };
-    let fixed = types.otype.fixed().is_some();
-    let is_saturated = |raw: i32| {
-        let raw = i64::from(raw);
-        if fixed { raw <= low || raw > high } else { raw == low || raw == high }
-    };
+    let is_saturated = |raw: i32| ends.contains(&raw) || i64::from(raw) > most;
     (0..ofm.len()).filter(|&index| is_saturated(ofm.get(index))).count() as u64
 }
 
@@ -179,10 +182,10 @@ impl Rules {
             Self::Exact { itype, otype, shift } => {
                 (0..ofm.len()).map(|index| itype.convert(otype, ofm.get(index), shift)).collect()
             }
-            Self::Fixed { shift, min, max } => match ofm {
-                Elements::I8(values) => values.iter().map(|&v| scaled(v.into(), shift, min, max)).collect(),
-                Elements::I16(values) => values.iter().map(|&v| scaled(v.into(), shift, min, max)).collect(),
-                Elements::I32(values) => values.iter().map(|&v| scaled(v.into(), shift, min, max)).collect(),
+            Self::Fixed { shift, max, .. } => match ofm {
+                Elements::I8(values) => values.iter().map(|&v| scaled(v.into(), shift, max)).collect(),
+                Elements::I16(values) => values.iter().map(|&v| scaled(v.into(), shift, max)).collect(),
+                Elements::I32(values) => values.iter().map(|&v| scaled(v.into(), shift, max)).collect(),
             },
         }
     }
@@ -194,10 +197,8 @@ impl Rules {
                 raw.iter_mut().for_each(|value| *value = (*value).max(0))
             }
             (Activation::Leaky, Self::Fixed { .. }) => raw.iter_mut().for_each(|value| {
-                if *value < 0 {
-                    // An i64, because -2^31 + 4 is fine but 2^31 is not: the type may have 32 bits.
-                    *value = ((i64::from(*value) + 4) >> 3) as i32;
-                }
+                // An i64, because the type may have 32 bits: then 4 more than the largest are too many.
+                *value = (*value).max(((i64::from(*value) + 4) >> 3) as i32);
             }),
             (_, Self::Exact { itype, .. }) => {
                 let scale = if act == Activation::Relu { None } else { Some(-3) };
@@ -254,22 +255,11 @@ impl Rules {
     }
 }
 
-/// `value * 2^shift`, rounded half up and clamped.
-const fn scaled(value: i64, shift: i32, min: i32, max: i32) -> i32 {
-    let scaled = if shift >= 0 {
-        // 32 bits shifted by more than 31 are beyond all types' range, but for 0.
-        value << if shift > 31 { 31 } else { shift }
-    } else {
-        let right = if shift < -62 { 62 } else { -shift };
-        (value + (1 << (right - 1))) >> right
-    };
-    if scaled < min as i64 {
-        min
-    } else if scaled > max as i64 {
-        max
-    } else {
-        scaled as i32
-    }
+/// `value * 2^shift`, rounded half up; `shift` takes one full scale to another, so that nothing but rounding leaves
+/// the range, at the upper end.
+fn scaled(value: i64, shift: i32, max: i32) -> i32 {
+    let scaled = if shift < 0 { (value + (1 << (-shift - 1))) >> -shift } else { value << shift };
+    scaled.min(max.into()) as i32
 }
 
 /// kappa of the value, or of it scaled by two to `exponent` (0 when none) when that is greater.

@@ -313,7 +313,7 @@ impl<'g> Builder<'g> {
             ));
         }
         let view = if reach > 0 && !self.planes.covers(&view) { self.copied(&view, name) } else { view };
-        for piece in view.pieces.iter().filter(|_| reach > 0) {
+        for piece in &view.pieces {
             let plane = self.planes.get_mut(piece.plane);
             plane.border = plane.border.max(reach);
         }

@@ -102,7 +102,9 @@ impl Constants {
         let (bias, bias_shift) = match &product.bias {
             Some(bias) => {
                 let values: Vec<f32> = columns.clone().map(|k| bias.get(k).copied().unwrap_or(0.0)).collect();
-                let fraction = bias_fraction(&values, types.btype, sum_fraction);
+                // The last place of the partial sums.
+                let most = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
+                let fraction = bias_fraction(&values, types.btype, most);
                 (Some(self.bias(&values, filters, types.btype, fraction)), shift(sum_fraction - fraction)?)
             }
             None => (None, 0),
@@ -229,7 +231,7 @@ impl Constants {
     ) -> i32 {
         let value = f64::from(product.weight(part, row, k));
         match &part.weights {
-            Weights::Diagonal { factors, taps: 2.. } if value != 0.0 && ktype.fixed().is_some() => {
+            Weights::Diagonal { factors, taps: 2.. } if ktype.fixed().is_some() => {
                 let tap = (row / factors.len()) as f64;
                 let up_to =
                     |taps: f64| quantise(DataType::INT32, value * taps, fraction_of_raw(ktype, fraction)).0;
@@ -273,7 +275,7 @@ fn fitting(data_type: DataType, largest: f64) -> i32 {
     fits.log2().floor().clamp(-100.0, 100.0) as i32 - fixed.fraction()
 }
 
-/// The fraction length of biases; partial sums have no more than `most`.
+/// The fraction length of biases; more than `most` would be rounded off in the partial sums.
 fn bias_fraction(values: &[f32], btype: DataType, most: i32) -> i32 {
     if btype.fixed().is_none() {
         return 0;
@@ -303,21 +305,72 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
         };
         weights().map(squared).sum()
     };
-    let (mut best, mut least) = (first, error(first));
-    for fraction in first + 1..=first + FINER {
-        let found = error(fraction);
-        if found < least {
-            (best, least) = (fraction, found);
-        }
-    }
-    best
+    let tried = (first..=first + FINER).map(|fraction| (error(fraction), fraction));
+    // Of two that are as good the first.
+    tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(first, |(_, fraction)| fraction)
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use proptest::prelude::*;
 
+    use super::super::map::PlaneId;
+    use super::super::product::Term;
     use super::*;
+
+    #[test]
+    fn the_largest_fraction_length_that_fits() {
+        let fx8_5: DataType = "fx8_5".parse().unwrap();
+        for (data_type, largest, expected) in [
+            (DataType::INT8, 127.0, 0),
+            (DataType::INT8, 127.4, 0),
+            // Rounded to 128.
+            (DataType::INT8, 127.5, -1),
+            (DataType::INT8, 1.0, 6),
+            (DataType::INT8, 127.0 / 128.0, 7),
+            (DataType::INT16, 1.0, 14),
+            (fx8_5, 127.0 / 32.0, 0),
+            (fx8_5, 4.0, -1),
+            (DataType::INT8, 0.0, 0),
+            (DataType::INT8, f64::INFINITY, 0),
+            (DataType::Fp16, 3.0, 0),
+        ] {
+            assert_eq!(fitting(data_type, largest), expected, "{data_type} {largest}");
+        }
+    }
+
+    #[test]
+    fn weights_have_the_fraction_length_of_the_least_error() {
+        let fraction = |factors: &[f32], taps| {
+            let term = |tap| Term {
+                plane: PlaneId(0),
+                lane: 0,
+                channels: factors.len(),
+                at: [0, tap as isize],
+                row: tap * factors.len(),
+            };
+            let terms = (0..taps).map(term).collect();
+            let part = Part {
+                weights: Weights::Diagonal { factors: factors.to_vec(), taps },
+                strides: [1, 1],
+                terms,
+            };
+            let (channels, columns) = (factors.len(), 0..factors.len());
+            let product = Product { size: [1, 1], channels, parts: vec![part], factors: None, bias: None };
+            weight_fraction(&product, &product.parts[0], &columns, DataType::INT8)
+        };
+        // 1 at 2^-7 is 127 of 128: an error of a step, where 3 / 128 gains half a step of 2^-6 each.
+        assert_eq!(fraction(&[1.0, 1.0 / 64.0, 1.0 / 64.0], 1), 6);
+        assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 1), 7);
+        // The same from where nothing but 2^0 fits.
+        assert_eq!(fraction(&[64.0, 1.5, 1.5], 1), 1);
+        // Nothing is gained that is not lost: 127.5 / 128.
+        assert_eq!(fraction(&[127.5 / 128.0], 1), 6);
+        // Weights of taps that are exact together do not saturate.
+        assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 2), 6);
+        assert_eq!(fraction(&[0.0, 0.0], 1), 0);
+    }
 
     proptest! {
         #[test]

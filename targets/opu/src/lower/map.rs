@@ -3,7 +3,7 @@
 //! A tensor is a view: rows, columns, and pieces of planes whose channels follow each other. Slices,
 //! splits, concatenations and flattenings are views of planes that are there already.
 
-use super::limits::{LANES, lanes};
+use super::limits::LANES;
 
 /// Names a plane of a [`Planes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,13 +99,6 @@ pub struct Piece {
     pub origin: [usize; 2],
 }
 
-impl Piece {
-    /// Channels that are loaded to have these.
-    pub fn loaded_lanes(&self) -> usize {
-        lanes(self.lane + self.channels)
-    }
-}
-
 /// A tensor as it lies in planes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
@@ -149,5 +142,22 @@ impl View {
         let pixels = (0..rows).flat_map(|row| (0..columns).map(move |column| [row, column]));
         let pieces = pixels.flat_map(|at| self.window(at, [1, 1]).pieces).collect();
         Self { size: [1, 1], pieces }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_channels_has_no_empty_pieces() {
+        let view = Planes::default().new_map("x", [2, 3], 130, 0);
+        let pieces = |first, count| {
+            let range = view.channel_range(first, count);
+            range.pieces.iter().map(|piece| (piece.plane.0, piece.lane, piece.channels)).collect::<Vec<_>>()
+        };
+        assert_eq!(pieces(0, 64), [(0, 0, 64)]);
+        assert_eq!(pieces(64, 64), [(1, 0, 64)]);
+        assert_eq!(pieces(60, 69), [(0, 60, 4), (1, 0, 64), (2, 0, 1)]);
     }
 }

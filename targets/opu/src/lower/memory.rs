@@ -75,3 +75,34 @@ fn lifetimes(model: &Model) -> Vec<[usize; 2]> {
     // Planes that nothing needs take no room that matters, but have a place.
     lifetimes.into_iter().map(|[first, last]| [first.min(last), last]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::builder::Model;
+    use super::super::map::Plane;
+    use super::*;
+
+    /// A model of one map of so many slots, which nothing needs, and constants of so many bytes.
+    fn planned(slots: [usize; 2], biases: u64, weights: u64, element: u64) -> Result<Plan, LowerError> {
+        let mut model = Model::default();
+        model.planes.add(Plane { name: String::new(), size: slots, channels: 1, border: 0, fraction: 0 });
+        let mut constants = Constants::default();
+        // Zeros that nobody touches take no memory.
+        (constants.biases, constants.weights) = (vec![0; biases as usize], vec![0; weights as usize]);
+        plan(&model, &constants, element)
+    }
+
+    #[test]
+    fn constants_follow_in_banks_of_their_own_up_to_the_program() {
+        let banks = |slots, biases, weights, element| {
+            planned(slots, biases, weights, element).map(|plan| [plan.features, plan.biases, plan.weights])
+        };
+        assert_eq!(banks([3, 5], 0, 0, 2), Ok([15 * 128, BANK, 2 * BANK]));
+        assert_eq!(banks([3, 5], 64, 64, 1), Ok([15 * 64, BANK, 2 * BANK]));
+        assert_eq!(banks([3, 5], BANK + 1, 64, 1), Ok([15 * 64, BANK, 3 * BANK]));
+        // 2^22 slots of bytes are a bank: 13 of them, and one for each of the constants, reach the program.
+        assert_eq!(banks([13, 1 << 22], 0, BANK, 1), Ok([13 * BANK, 13 * BANK, 14 * BANK]));
+        let error = planned([13, 1 << 22], 0, BANK + 1, 1);
+        assert_eq!(error, Err(LowerError::Memory { needed: 15 * BANK + 1, available: 15 * BANK }));
+    }
+}

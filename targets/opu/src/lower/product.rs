@@ -172,3 +172,41 @@ impl Product {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    /// Terms whose weights are all zero are not loaded: a matrix connects what has an element that may not be.
+    #[test]
+    fn channels_are_connected_by_the_elements_of_the_matrix() {
+        let ones = |shape: [usize; 2]| {
+            Arc::new(Tensor::from_f32(shape.to_vec(), vec![1.0; shape[0] * shape[1]]).unwrap())
+        };
+        for (weights, rows, columns) in [
+            (Weights::Rows { matrix: ones([6, 4]), columns: 4 }, 6, 4),
+            (Weights::Columns { matrix: ones([4, 6]), rows: 6 }, 6, 4),
+            // Two groups of 3 to 2 channels, and three of 2 to 2.
+            (Weights::Grouped { matrix: ones([3, 4]), group: [3, 2], channels: [6, 4] }, 6, 4),
+            (Weights::Grouped { matrix: ones([2, 6]), group: [2, 2], channels: [6, 6] }, 6, 6),
+            (Weights::Diagonal { factors: vec![1.0; 5], taps: 1 }, 5, 5),
+        ] {
+            for (first, end) in (0..rows).flat_map(|first| (first + 1..=rows).map(move |end| (first, end))) {
+                for (from, to) in (0..columns).flat_map(|from| (from + 1..=columns).map(move |to| (from, to)))
+                {
+                    let any = (first..end).any(|row| (from..to).any(|column| weights.at(row, column) != 0.0));
+                    assert_eq!(weights.connects(&(first..end), &(from..to)), any, "{weights:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_rows_of_the_other_matrix() {
+        let matrix = Arc::new(Tensor::from_f32(vec![2, 3], vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]).unwrap());
+        let columns = Weights::Columns { matrix: Arc::clone(&matrix), rows: 3 };
+        let rows = Weights::Rows { matrix, columns: 3 };
+        assert_eq!((columns.at(2, 1), rows.at(1, 2), rows.at(0, 1)), (5.0, 5.0, 1.0));
+    }
+}

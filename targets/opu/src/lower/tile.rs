@@ -175,7 +175,7 @@ fn candidates(windows: Windows, layer: &Layer, planes: &Planes, axis: usize) -> 
     // Repeated columns are stored one by one; rows too, where those between them are too far apart to skip.
     let pitch = layer.output.pieces.first().map_or(0, |piece| planes.get(piece.plane).slots()[1]);
     let apart = [pitch * layer.copies[0] > MAP, layer.copies[1] > 1];
-    let single = strided || (layer.copies[axis] > 1 && apart[axis]);
+    let single = strided || apart[axis];
     let mut all: Vec<Vec<Tile>> = Vec::new();
     let mut last = usize::MAX;
     for count in 1..=windows.count {
@@ -272,4 +272,233 @@ fn kinds<'a>(rows: &'a [Tile], columns: &'a [Tile]) -> Vec<(usize, [&'a Tile; 2]
 fn alike(a: &Tile, b: &Tile) -> bool {
     let sizes = |tile: &Tile| tile.stores.iter().map(|store| [store.window, store.count]).collect::<Vec<_>>();
     a.length == b.length && sizes(a) == sizes(b)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::sync::Arc;
+
+    use npukit_numeric::Tensor;
+
+    use super::super::layer::{Post, Step};
+    use super::super::map::{Plane, View};
+    use super::super::product::{Part, Term, Weights};
+    use super::*;
+
+    const COSTS: Costs = Costs {
+        burst: 1,
+        row_latency: 3,
+        ker_latency: 5,
+        conv_pipe: 0,
+        store_latency: 7,
+        store_windows: false,
+    };
+
+    /// A layer of windows of 1 x 3 over 16 channels of 7 x 7 pixels, with 70 channels of 7 x 5 as results.
+    fn layer(planes: &mut Planes, strides: [usize; 2], ats: &[[isize; 2]]) -> Layer {
+        let plane = planes.new_map("x", [7, 7], 16, 0).pieces[0].plane;
+        let term =
+            |(tap, &at): (usize, &[isize; 2])| Term { plane, lane: 0, channels: 16, at, row: tap * 16 };
+        let weights =
+            Weights::Rows { matrix: Arc::new(Tensor::from_f32(vec![0], vec![]).unwrap()), columns: 70 };
+        let part = Part { weights, strides, terms: ats.iter().enumerate().map(term).collect() };
+        let product = Product { size: [7, 5], channels: 70, parts: vec![part], factors: None, bias: None };
+        let output = planes.new_map("y", [7, 5], 70, 0);
+        Layer {
+            name: String::new(),
+            macs: 0,
+            product,
+            post: Post::default(),
+            copies: [1, 1],
+            output,
+            result: None,
+        }
+    }
+
+    const ROW: [[isize; 2]; 3] = [[0, 0], [0, 1], [0, 2]];
+
+    fn cuts(lengths: &[usize]) -> Vec<Tile> {
+        let mut start = 0;
+        let tile = |&length: &usize| {
+            let stores = vec![windows::Stored { window: 1, first: start, count: length }];
+            let tile = Tile { start, length, stores };
+            start += length;
+            tile
+        };
+        lengths.iter().map(tile).collect()
+    }
+
+    fn costs_of(layer: &Layer, planes: &Planes, tiles: [&[Tile]; 2], outside: bool, costs: Costs) -> usize {
+        let block = |columns: Range<usize>| Block {
+            filters: filters(columns.len()),
+            loads: loads(&layer.product, &columns),
+        };
+        let blocks: Vec<Block> = blocks(layer.product.channels).map(block).collect();
+        cost(&blocks, planes, tiles, outside, layer, costs)
+    }
+
+    /// Blocks of 64 channels and of 6, held as 16. All sums are made by hand.
+    #[test]
+    fn tiles_cost_the_longer_of_loads_and_convolutions_and_their_stores() {
+        let mut planes = Planes::default();
+        let mut layer = layer(&mut planes, [1, 1], &ROW);
+        let cost = |layer: &Layer, rows: &[usize], outside, costs| {
+            costs_of(layer, &planes, [&cuts(rows), &cuts(&[5])], outside, costs)
+        };
+        let longer = |compute: usize, load: usize| compute.max(load);
+        // A tile of 4 x 5: 3 taps of 20 pixels, 4 rows of 7 words, 3 slices of 16 words, or of 4; a store of 20.
+        let first = longer(60, 4 * (7 + 3) + 48 + 5) + longer(60, 12 + 5) + 2 * (20 + 7);
+        // One of 3 x 5.
+        let second = longer(45, 3 * (7 + 3) + 48 + 5) + longer(45, 12 + 5) + 2 * (15 + 7);
+        assert_eq!((first, second), (207, 172));
+        assert_eq!(cost(&layer, &[4, 3], false, COSTS), first + second);
+        // As many as there are of each.
+        assert_eq!(cost(&layer, &[4, 4, 3, 4, 3], false, COSTS), 3 * first + 2 * second);
+        // A block over all tiles keeps its weights, and loads features for each block.
+        let outside = 2 * (longer(60, 4 * (7 + 3)) + 27) + 2 * (longer(45, 3 * (7 + 3)) + 22);
+        assert_eq!(cost(&layer, &[4, 3], true, COSTS), outside);
+        // With one tile there is nothing to keep weights for.
+        let whole = longer(105, 7 * (7 + 3) + 48 + 5) + longer(105, 7 * (7 + 3) + 12 + 5) + 2 * (35 + 7);
+        assert_eq!(cost(&layer, &[7], true, COSTS), whole);
+        let bursts = Costs { burst: 8, conv_pipe: 9, ..COSTS };
+        // 3 x (20 + 9); rows of one burst, slices of 6 and of 2 bursts.
+        let burst = longer(87, 4 * (1 + 3) + 6 + 5) + longer(87, 2 + 5) + 2 * (20 + 7);
+        assert_eq!(cost(&layer, &[4], false, bursts), burst);
+        let slow = Costs { row_latency: 30, burst: 8, ..COSTS };
+        assert_eq!(cost(&layer, &[4], false, slow), (4 * (1 + 30) + 6 + 5) + 60 + 2 * 27);
+        let outside = 2 * (4 * (1 + 30) + 27) + 2 * (3 * (1 + 30) + 22);
+        assert_eq!(cost(&layer, &[4, 3], true, slow), outside);
+        // Two tiles side by side, of 7 x 3 and 7 x 2.
+        let beside = 2 * (longer(63, 7 * (5 + 3)) + 28) + 2 * (longer(42, 7 * (4 + 3)) + 21);
+        assert_eq!(costs_of(&layer, &planes, [&cuts(&[7]), &cuts(&[3, 2])], true, COSTS), beside);
+        // Copies are stores; what is added is loaded as well.
+        layer.copies = [2, 3];
+        assert_eq!(cost(&layer, &[4], false, COSTS), first + 2 * 5 * 27);
+        layer.copies = [1, 1];
+        let residual = Step::Residual(View { size: [7, 5], pieces: layer.output.pieces.clone() });
+        layer.post = layer.post.with(residual).unwrap();
+        assert_eq!(cost(&layer, &[4], false, COSTS), first + 2 * 20);
+    }
+
+    #[test]
+    fn stores_cost_their_windows_where_these_are_read_one_by_one() {
+        let mut rows = cuts(&[4]);
+        rows[0].stores = vec![
+            windows::Stored { window: 2, first: 0, count: 3 },
+            windows::Stored { window: 3, first: 1, count: 2 },
+        ];
+        let columns = cuts(&[5]);
+        let stored = |residual, store_windows| {
+            stores(&rows[0], &columns[0], residual, Costs { store_windows, ..COSTS })
+        };
+        assert_eq!(stored(false, false), (15 + 7) + (10 + 7));
+        assert_eq!(stored(false, true), (15 * 2 + 7) + (10 * 3 + 7));
+        assert_eq!(stored(true, false), (15 + 7 + 15) + (10 + 7 + 10));
+        // Tiles of one length whose stores differ do not cost the same.
+        let mut two = cuts(&[4, 4]);
+        two[1].stores = rows[0].stores.clone();
+        assert_eq!(kinds(&two, &columns).len(), 2);
+    }
+
+    #[test]
+    fn taps_share_a_load_as_far_as_offsets_reach() {
+        for (ats, expected) in [
+            (&[0, 15][..], &[(0, 15, &[0, 15][..])][..]),
+            (&[0, 16], &[(0, 0, &[0]), (16, 0, &[0])]),
+            (&[3, -2, 0], &[(-2, 5, &[5, 0, 2])]),
+            (&[3, -2, 0, 5], &[(-2, 7, &[5, 0, 2, 7])]),
+            (&[-3, 4], &[(-3, 7, &[0, 7])]),
+        ] {
+            for axis in [0, 1] {
+                let mut places = vec![[0, 0]; ats.len()];
+                places.iter_mut().zip(ats).for_each(|(place, &at)| place[axis] = at);
+                let layer = layer(&mut Planes::default(), [1, 1], &places);
+                let found = loads(&layer.product, &(0..64));
+                let found: Vec<_> = found
+                    .iter()
+                    .map(|load| {
+                        let offsets: Vec<usize> = load.taps.iter().map(|tap| tap.offset[axis]).collect();
+                        (load.at[axis], load.span[axis], offsets)
+                    })
+                    .collect();
+                let expected: Vec<_> =
+                    expected.iter().map(|&(at, span, offsets)| (at, span, offsets.to_vec())).collect();
+                assert_eq!(found, expected, "{ats:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_in_between_are_left_out_where_taps_are_in_one_row() {
+        let step = |strides, ats: &[[isize; 2]], pitch| {
+            let layer = layer(&mut Planes::default(), strides, ats);
+            let load = &loads(&layer.product, &(0..64))[0];
+            let step = load.row_step(pitch);
+            (step, load.buffer([4, 5], step))
+        };
+        assert_eq!(step([3, 2], &ROW, 341), (3, [4, 11]));
+        // 3 x 342 slots are more than a row has.
+        assert_eq!(step([3, 2], &ROW, 342), (1, [10, 11]));
+        assert_eq!(step([3, 2], &[[0, 0], [1, 0]], 20), (1, [11, 9]));
+        assert_eq!(step([1, 1], &ROW, 20), (1, [4, 7]));
+    }
+
+    #[test]
+    fn axes_are_cut_in_all_ways_that_differ_unless_pixels_stand_alone() {
+        let mut planes = Planes::default();
+        let mut layer = layer(&mut planes, [7, 7], &ROW);
+        let ways = |layer: &Layer, planes: &Planes| {
+            [0, 1].map(|axis| {
+                let cuts = candidates(Windows::plain(7), layer, planes, axis);
+                cuts.iter().map(|cut| longest(cut)).collect::<Vec<_>>()
+            })
+        };
+        let all = vec![7, 4, 3, 2, 1];
+        assert_eq!(ways(&layer, &planes), [all.clone(), all.clone()]);
+        layer.product.parts[0].strides = [8, 7];
+        assert_eq!(ways(&layer, &planes), [vec![1], all.clone()]);
+        layer.product.parts[0].strides = [7, 8];
+        assert_eq!(ways(&layer, &planes), [all.clone(), vec![1]]);
+        layer.product.parts[0].strides = [1, 1];
+        // Repeated columns are stored one by one.
+        layer.copies = [1, 2];
+        assert_eq!(ways(&layer, &planes), [all.clone(), vec![1]]);
+        // So are rows where as many of them are more than 1 023 slots.
+        let rows_of = [
+            (1, 1023, all.clone()),
+            (2, 511, all.clone()),
+            (2, 512, vec![1]),
+            (3, 341, all.clone()),
+            (3, 342, vec![1]),
+        ];
+        for (copies, columns, rows) in rows_of {
+            let name = String::new();
+            let plane = planes.add(Plane { name, size: [14, columns], channels: 16, border: 0, fraction: 0 });
+            layer.output.pieces[0].plane = plane;
+            layer.copies = [copies, 1];
+            assert_eq!(ways(&layer, &planes), [rows, all.clone()], "{copies} x {columns}");
+        }
+    }
+
+    #[test]
+    fn tiles_fit_the_buffers_with_what_their_windows_reach() {
+        let mut planes = Planes::default();
+        let layer = layer(&mut planes, [1, 1], &[[0, 0], [2, 0], [0, 2]]);
+        let reaching = [Block { filters: 64, loads: loads(&layer.product, &(0..64)) }];
+        for (size, alone, with_windows) in [
+            ([127, 16], true, false),
+            ([125, 14], true, true),
+            ([128, 1], false, false),
+            ([1, 128], false, false),
+            ([1, 126], true, false),
+            ([64, 32], true, false),
+            ([64, 33], false, false),
+            ([62, 30], true, true),
+            ([62, 31], true, false),
+        ] {
+            assert_eq!(fits(&[], &planes, size), alone, "{size:?}");
+            assert_eq!(fits(&reaching, &planes, size), with_windows, "{size:?}");
+        }
+    }
 }

@@ -140,6 +140,28 @@ mod tests {
         assert_eq!(tiles(stem, 56).iter().map(|tile| tile.length).collect::<Vec<_>>(), [2, 111]);
     }
 
+    #[test]
+    fn small_windows_get_their_own_maxima_in_all_tiles() {
+        let ranges = |size| (1..=size).flat_map(|window| (1..=3).map(move |stride| (window, stride)));
+        for (size, window, stride) in (1..7).flat_map(|size| ranges(size).map(move |(w, s)| (size, w, s))) {
+            for (before, after, most) in (0..window).flat_map(|before| {
+                (0..window).flat_map(move |after| [1, 2, 3, 9].map(|most| (before, after, most)))
+            }) {
+                let count = (size + before + after - window) / stride + 1;
+                if (count - 1) * stride < size + before {
+                    check(Windows { size, window, stride, before, count }, most).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_without_an_element_is_never_stored() {
+        let beyond = Windows { size: 2, window: 1, stride: 2, before: 0, count: 2 };
+        let stored: Vec<usize> = tiles(beyond, 2).iter().map(|tile| tile.stores.len()).collect();
+        assert_eq!(stored, [1, 0]);
+    }
+
     proptest! {
         #[test]
         fn every_window_gets_its_own_maximum(

@@ -71,6 +71,31 @@ fn what_would_fault_is_refused_and_has_a_raw_form() {
     assert_eq!(assemble(&isa(), "opu.s", &listing).unwrap().bytes, bytes);
 }
 
+#[test]
+fn reserved_bits_are_those_that_no_field_has() {
+    // By opcode, the highest and the lowest bit of the fields together, as the table of section 2.1 has them.
+    let fields = |opcode| match opcode {
+        1..=3 | 7 => Some((27, 6)),
+        4..=6 => Some((19, 6)),
+        8 => Some((31, 6)),
+        16 | 17 => Some((26, 6)),
+        18 => Some((11, 6)),
+        19 => Some((19, 6)),
+        20 | 21 => Some((9, 6)),
+        22 => Some((29, 6)),
+        23 => Some((11, 6)),
+        24 => Some((21, 6)),
+        25 => Some((10, 6)),
+        26 => Some((19, 6)),
+        _ => None,
+    };
+    for opcode in 0..64 {
+        let operands = fields(opcode).map_or(0, |(high, low)| u32::MAX >> (31 - high) & u32::MAX << low);
+        assert_eq!(reserved_bits(!0x3F | opcode), !0x3F & !operands, "{opcode}");
+        assert_eq!(reserved_bits(operands | opcode), 0, "{opcode}");
+    }
+}
+
 /// Words whose opcode has a meaning, half of the time.
 fn word() -> impl Strategy<Value = u32> {
     let opcode = prop_oneof![0..=8u32, 16..=26u32];

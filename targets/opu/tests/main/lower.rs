@@ -9,7 +9,11 @@ mod judge;
 mod networks;
 #[path = "lower/random.rs"]
 mod random;
+#[path = "lower/refused.rs"]
+mod refused;
 #[path = "lower/runner.rs"]
 mod runner;
+#[path = "lower/small.rs"]
+mod small;
 
 use runner::{check, graph, image, quantised};

@@ -268,7 +268,7 @@ fn signed_fields_and_numbers_of_channels_keep_to_their_bits() {
 fn waits(ops: &[Op], last: usize, first: usize) -> bool {
     let mut config = Config::preset("reference").unwrap();
     config.timing.port = Port::Split;
-    config.types = types(["int16"; 4]);
+    config.types = types(["int32"; 4]);
     let mut slices = Vec::new();
     let mut watch = |slice: Slice| slices.extend((slice.engine != Engine::FrontEnd).then_some(slice));
     let mut clock = Clock::new(&config);
@@ -290,11 +290,11 @@ fn memory_keeps_the_order_of_the_program() {
         Op::MemBias { bank: 0 },
         Op::MemOfm { bank: 0, h: 1, w: 1 },
     ];
-    // Bytes that each load reads, of elements of two bytes; addresses count 64 bytes.
+    // Bytes that each load reads, of elements of four bytes; addresses count 64 bytes.
     for (load, bytes) in [
-        (Op::LoadIfm { addr: 0 }, 30 * 30 * 128),
-        (Op::LoadKer { addr: 0 }, 9 * 64 * 64 * 2),
-        (Op::LoadBias { addr: 0 }, 64 * 2),
+        (Op::LoadIfm { addr: 0 }, 30 * 30 * 256),
+        (Op::LoadKer { addr: 0 }, 9 * 64 * 64 * 4),
+        (Op::LoadBias { addr: 0 }, 64 * 4),
     ] {
         let behind = bytes / 64;
         for (addr, expected) in [(0, true), (behind - 1, true), (behind, false), (1 << 16, false)] {
@@ -310,6 +310,35 @@ fn memory_keeps_the_order_of_the_program() {
             let plane = [Op::MemOfm { bank: 0, h: 30, w: 30 }, Op::Pad { addr, p: 15 }, load];
             assert_eq!(waits(&[&setup[..], &plane].concat(), 9, 8), expected, "{}", load.mnemonic());
         }
+    }
+    // A border ends with its plane, here of 7 rows of 5 slots.
+    for (addr, expected) in [(7 * 5 * 4 - 1, true), (7 * 5 * 4, false)] {
+        let plane = [Op::MemOfm { bank: 0, h: 7, w: 5 }, Op::Pad { addr: 0, p: 2 }, Op::LoadBias { addr }];
+        assert_eq!(waits(&[&setup[..], &plane].concat(), 9, 8), expected, "{addr}");
+    }
+}
+
+/// Engines say what they waited for, the longest first, and nothing that they did not wait for.
+#[test]
+fn waits_are_those_that_took_cycles() {
+    let mut clock = Clock::new(&Config::preset("reference").unwrap());
+    let setup = [
+        Op::ShapeIfm(Shape { h: 8, w: 8, c: 16 }),
+        Op::ShapeOfm(Shape { h: 8, w: 8, c: 16 }),
+        Op::ShapeKer { n: 1 },
+        Op::MemIfm { bank: 0, w: 8 },
+        Op::MemKer { bank: 1 },
+        Op::LoadIfm { addr: 0 },
+        Op::LoadKer { addr: 0 },
+        Op::Conv { addend: Addend::Zero, h: 0, w: 0, n: 0 },
+    ];
+    setup.iter().for_each(|op| clock.push(op, &mut |_| ()).unwrap());
+    let totals = clock.finish(&mut |_| ());
+    assert!(!totals.waits(Engine::Multiply).is_empty());
+    for engine in Engine::ALL {
+        let cycles: Vec<u64> = totals.waits(engine).iter().map(|&(_, cycles)| cycles).collect();
+        assert!(cycles.iter().all(|&cycles| cycles > 0), "{cycles:?}");
+        assert!(cycles.is_sorted_by(|a, b| a >= b), "{cycles:?}");
     }
 }
 

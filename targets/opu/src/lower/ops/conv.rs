@@ -80,7 +80,7 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered
         before: [conv.pads[0], conv.pads[1]],
         size: [height, width],
     };
-    let pointwise = Taps { kernel: [1, 1], strides: [1, 1], dilations: [1, 1], before: [0, 0], ..taps };
+    let pointwise = Taps { kernel: [1, 1], strides: [1, 1], before: [0, 0], ..taps };
     let taps = if packed { pointwise } else { taps };
     let weights = if conv.group == 1 {
         Weights::Rows { matrix, columns: channels }

@@ -79,7 +79,8 @@ pub fn arithmetic(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
 
 /// Two sums of products as one; with one in memory, that one is added on the way there.
 fn combined(builder: &mut Builder, i: usize, left: ValueId, right: ValueId) -> Option<Chain> {
-    if !is_sum(&builder.node(i).op) || left == right {
+    // A value added to itself has two readers, and was not held back.
+    if !is_sum(&builder.node(i).op) {
         return None;
     }
     for (held, other) in [(left, right), (right, left)] {
@@ -98,7 +99,8 @@ fn combined(builder: &mut Builder, i: usize, left: ValueId, right: ValueId) -> O
 pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
     let node = builder.node(i);
     if let Some(affine) = Affine::of(builder.graph, node) {
-        let folds = chain.post.is_empty() && affine.operand == chain.value;
+        // Its only operand that is no constant is what it follows.
+        let folds = chain.post.is_empty();
         if folds {
             chain.product.then(&affine.factors);
         }
@@ -133,13 +135,7 @@ fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, i: usize) -> b
     }
     // Other fraction lengths meet in the partial sums, which have bits to spare.
     let part = identity(&view, 1.0);
-    plain
-        && chain.product.add(Product {
-            parts: vec![part],
-            factors: None,
-            bias: None,
-            ..chain.product.clone()
-        })
+    plain && chain.product.add(Product { parts: vec![part], bias: None, ..chain.product.clone() })
 }
 
 fn alike(builder: &Builder, left: ValueId, right: ValueId) -> Result<(), Reject> {

@@ -94,7 +94,7 @@ fn packing(builder: &Builder, input: ValueId) -> Option<Packed> {
     };
     let [height, width, _] = builder.extent(*node.outputs.first()?).ok()?;
     let all = rows * columns * channels;
-    if rows * columns == 1 || channels >= LANES || op.dilations != [1, 1] {
+    if channels >= LANES || op.dilations != [1, 1] {
         return None;
     }
     if cycles(all, outputs) >= rows * columns * cycles(channels, outputs) {
@@ -113,4 +113,40 @@ fn cycles(channels: usize, outputs: usize) -> usize {
         parts(outputs).map(|output| pixel_cycles(lanes(input), filters(output))).sum::<usize>()
     };
     parts(channels).map(block).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_of_length_1_may_move() {
+        for (from, to, expected) in [
+            (&[1, 1, 1, 3][..], &[1, 3, 1, 1][..], Some(vec![0, 3, 1, 2])),
+            (&[1, 4, 3], &[4, 1, 3], Some(vec![1, 0, 2])),
+            (&[1, 4, 3], &[1, 3, 4], None),
+            (&[1, 4, 3], &[4, 3], None),
+            (&[1, 4, 3], &[1, 1, 12], None),
+            (&[4, 3], &[1, 4, 3], None),
+            (&[2, 3], &[3, 2], None),
+        ] {
+            assert_eq!(moved_ones(from, to), expected, "{from:?} to {to:?}");
+        }
+    }
+
+    /// 1 024 multipliers, 64 channels at a time.
+    #[test]
+    fn cycles_of_a_pixel_are_those_of_its_blocks() {
+        for (channels, outputs, expected) in [
+            (3, 16, 1),
+            (64, 64, 4),
+            (32, 64, 2),
+            (70, 64, 5),
+            (64, 70, 5),
+            (70, 70, 4 + 1 + 1 + 1),
+            (192, 64, 12),
+        ] {
+            assert_eq!(cycles(channels, outputs), expected, "{channels} to {outputs}");
+        }
+    }
 }

@@ -131,7 +131,7 @@ pub fn slice(builder: &mut Builder, i: usize, op: &op::Slice) -> Result<Lowered,
         if range.step != 1 && range.length > 1 {
             let axis = [1, 2].iter().position(|&axis| rank == 4 && axis == range.axis);
             match (axis, usize::try_from(range.step)) {
-                (Some(axis), Ok(step)) if step > 0 => strides[axis] = step,
+                (Some(axis), Ok(step)) => strides[axis] = step,
                 _ => {
                     let reason = format!("it takes axis {} by steps of {}", range.axis, range.step);
                     return Err(Reject::new(reason, "slice rows and columns forwards, channels one by one"));

@@ -14,19 +14,19 @@ use npukit_target::{CompileOptions, Target};
 use super::runner::{check_quantised, conv};
 use super::{check, graph, image, quantised};
 
-fn plain(strides: [usize; 2], pads: [usize; 4]) -> Conv {
+pub fn plain(strides: [usize; 2], pads: [usize; 4]) -> Conv {
     Conv { strides, dilations: [1, 1], pads, group: 1 }
 }
 
-fn pool(kernel: [usize; 2], strides: [usize; 2], pads: [usize; 4]) -> MaxPool {
+pub fn pool(kernel: [usize; 2], strides: [usize; 2], pads: [usize; 4]) -> MaxPool {
     MaxPool { window: Window { pads, ..Window::plain(kernel, strides) } }
 }
 
-fn node(graph: &mut Graph, op: impl Into<Operator>, inputs: &[ValueId], name: &str) -> ValueId {
+pub fn node(graph: &mut Graph, op: impl Into<Operator>, inputs: &[ValueId], name: &str) -> ValueId {
     graph.add_node(name, op.into(), inputs.to_vec(), &[name]).unwrap()[0]
 }
 
-fn add(graph: &mut Graph, a: ValueId, b: ValueId, name: &str) -> ValueId {
+pub fn add(graph: &mut Graph, a: ValueId, b: ValueId, name: &str) -> ValueId {
     node(graph, Binary { kind: BinaryKind::Add }, &[a, b], name)
 }
 

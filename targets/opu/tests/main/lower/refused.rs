@@ -1,0 +1,225 @@
+//! What is refused at which size, and what is warned of.
+
+use npukit_graph::op::{
+    Binary, BinaryKind, Coordinates, Gemm, LeakyRelu, MaxPool, NearestMode, Pad, PadMode, Reduce, ReduceKind,
+    Relu, Reshape, Resize, ResizeMode, Slice, SliceRange, Transpose, Window,
+};
+use npukit_graph::quantise::Kind;
+use npukit_graph::{Graph, ValueId};
+use npukit_numeric::Tensor;
+use npukit_opu::Config;
+use npukit_opu::lower::{Options, backend, builder, compile};
+
+use super::cases::{node, plain, pool};
+use super::runner::conv;
+use super::{graph, image, quantised};
+
+/// Why the nodes of a graph are refused.
+fn reasons(graph: &Graph) -> Vec<String> {
+    let config = Config::preset("reference").unwrap();
+    let problems = npukit_opu::lower::check(graph, &config, Options::default());
+    problems.into_iter().map(|problem| problem.reason).collect()
+}
+
+#[test]
+fn sizes_of_images_end_where_registers_do() {
+    for (shape, expected) in [
+        (&[][..], Some([1, 1, 1])),
+        (&[5], Some([1, 1, 5])),
+        (&[7, 5], Some([1, 7, 5])),
+        (&[2, 3, 4], Some([1, 6, 4])),
+        (&[1, 1023, 1023, 9], Some([1023, 1023, 9])),
+        (&[2, 3, 3, 1], None),
+        (&[1, 1024, 1, 1], None),
+        (&[1, 1, 1024, 1], None),
+        (&[1, 0, 2, 2], None),
+        (&[1, 2, 0, 2], None),
+        (&[1, 2, 2, 0], None),
+    ] {
+        assert_eq!(builder::extent(shape).ok(), expected, "{shape:?}");
+    }
+    assert_eq!(builder::extent(&[2, 3, 3, 1]).unwrap_err().reason, "it works on 2 images at once");
+}
+
+#[test]
+fn borders_and_windows_end_where_fields_do() {
+    let padded = |size: usize, by: isize| {
+        let pads = vec![[0, 0], [0, 0], [by, 0], [0, 0]];
+        graph(&[1, 2, size, 1], |g, x| vec![node(g, Pad { pads, mode: PadMode::Constant(0.0) }, &[x], "y")])
+    };
+    assert_eq!(reasons(&padded(4, 15)), [""; 0]);
+    assert_eq!(reasons(&padded(4, 16)), ["it reads 16 pixels beyond the image, at most 15 are possible"]);
+    let around = |size| {
+        graph(&[1, 1, size, 1], |g, x| {
+            let x = node(g, Relu, &[x], "relu");
+            vec![conv(g, x, "y", [1, 3, 1, 1], plain([1, 1], [0, 1, 0, 1]))]
+        })
+    };
+    assert_eq!(reasons(&around(1021)), [""; 0]);
+    assert_eq!(
+        reasons(&around(1022)),
+        ["its operand has 1022 pixels along an axis, with a border of 1 more than 1023"]
+    );
+    // Windows of at most 15, steps of at most 7; a window larger than its image is cut.
+    let pooled = |size, kernel, strides| {
+        reasons(&graph(&[1, size, size, 1], |g, x| vec![node(g, pool(kernel, strides, [0; 4]), &[x], "y")]))
+    };
+    assert!(pooled(40, [15, 1], [7, 1]).is_empty() && pooled(40, [1, 15], [1, 7]).is_empty());
+    for (kernel, strides) in [([16, 1], [1, 1]), ([1, 16], [1, 1]), ([1, 1], [8, 1]), ([1, 1], [1, 8])] {
+        assert_eq!(pooled(40, kernel, strides).len(), 1, "{kernel:?} {strides:?}");
+    }
+    let dilated = Window { dilations: [2, 1], ..Window::plain([2, 2], [1, 1]) };
+    let dilated = graph(&[1, 5, 5, 1], |g, x| vec![node(g, MaxPool { window: dilated }, &[x], "y")]);
+    assert_eq!(reasons(&dilated), ["windows of [2, 2] by [1, 1], dilated by [2, 1]"]);
+}
+
+#[test]
+fn operands_that_no_instruction_takes_are_named() {
+    let broadcast = graph(&[1, 2, 2, 3], |g, x| {
+        let mean = Reduce { kind: ReduceKind::Mean, axes: vec![1, 2], keep_dims: true };
+        let mean = node(g, mean, &[x], "mean");
+        vec![node(g, Binary { kind: BinaryKind::Add }, &[x, mean], "sum")]
+    });
+    assert_eq!(
+        reasons(&broadcast),
+        ["operands of shapes [1, 2, 2, 3] and [1, 1, 1, 3] are repeated to one shape"]
+    );
+    for (kind, axes) in
+        [(ReduceKind::Max, vec![1, 2]), (ReduceKind::Mean, vec![1]), (ReduceKind::Sum, vec![3])]
+    {
+        let op = Reduce { kind, axes, keep_dims: true };
+        let reduced = graph(&[1, 2, 2, 3], |g, x| vec![node(g, op.clone(), &[x], "y")]);
+        let expected = format!("the machine has no {:?} over axes {:?} of [1, 2, 2, 3]", op.kind, op.axes);
+        assert_eq!(reasons(&reduced), [expected]);
+    }
+    let addend = graph(&[2, 3], |g, x| {
+        let (w, c) = (g.add_constant("w", image(&[3, 4], 1)), g.add_constant("c", image(&[2, 4], 1)));
+        vec![node(g, Gemm::PLAIN, &[x, w, c], "y")]
+    });
+    assert_eq!(reasons(&addend), ["its addend has shape [2, 4], not one element for each column"]);
+    for (axis, step) in [(3, 2), (1, -1)] {
+        let start = if step < 0 { 3 } else { 0 };
+        let ranges = vec![SliceRange { axis, start, length: 2, step }];
+        let stepped = graph(&[1, 4, 4, 4], |g, x| vec![node(g, Slice { ranges }, &[x], "y")]);
+        assert_eq!(reasons(&stepped), [format!("it takes axis {axis} by steps of {step}")]);
+    }
+    let stack = graph(&[2, 3, 4], |g, x| {
+        let x = node(g, Relu, &[x], "relu");
+        let ranges = vec![SliceRange { axis: 0, start: 1, length: 1, step: 1 }];
+        vec![node(g, Slice { ranges }, &[x], "y")]
+    });
+    assert_eq!(reasons(&stack), ["it cuts axis 0 of 3"]);
+    let resize = |size: [usize; 2], mode| Resize {
+        size,
+        scales: size.map(|size| size as f32 / 3.0),
+        mode,
+        coordinates: Coordinates::Asymmetric,
+    };
+    for (size, mode) in [
+        ([6, 6], ResizeMode::Linear),
+        ([2, 1], ResizeMode::Nearest(NearestMode::Floor)),
+        ([5, 6], ResizeMode::Nearest(NearestMode::Floor)),
+        ([6, 5], ResizeMode::Nearest(NearestMode::Floor)),
+    ] {
+        let resized = graph(&[1, 3, 3, 2], |g, x| vec![node(g, resize(size, mode), &[x], "y")]);
+        assert!(reasons(&resized)[0].starts_with("it resamples [3, 3] pixels to"), "{:?}", reasons(&resized));
+    }
+    // Too many pixels are what is wrong where channels stay, and else that they do not.
+    let shaped = |to: &[usize]| {
+        graph(&[1, 40, 40, 3], |g, x| {
+            let x = node(g, Relu, &[x], "relu");
+            let y = node(g, Reshape { shape: to.to_vec() }, &[x], "y");
+            vec![node(g, Relu, &[y], "z")]
+        })
+    };
+    assert_eq!(
+        reasons(&shaped(&[1600, 3])),
+        ["a feature map of 1 x 1600 pixels, 3 channels is not of 1 to 1023 a side"]
+    );
+    for to in [&[1, 40, 40, 1, 3][..], &[40, 1, 1, 120], &[1200, 4]] {
+        let expected = format!("it regroups pixels and channels, [1, 40, 40, 3] to {to:?}");
+        assert_eq!(reasons(&shaped(to)), [expected]);
+    }
+    // Pixels and channels change places.
+    for (from, to) in [
+        (&[1, 2, 3, 4][..], &[1, 3, 2, 4][..]),
+        (&[1, 2, 3, 4], &[1, 2, 2, 6]),
+        (&[1, 4, 1, 3], &[1, 1, 3, 4]),
+        (&[1, 1, 4, 3], &[1, 4, 1, 3]),
+        (&[1, 2, 2, 3], &[1, 1, 4, 3]),
+    ] {
+        let shaped = graph(from, |g, x| {
+            let x = node(g, Relu, &[x], "relu");
+            let y = node(g, Reshape { shape: to.to_vec() }, &[x], "y");
+            vec![node(g, Relu, &[y], "z")]
+        });
+        let expected = format!("it regroups pixels and channels, {from:?} to {to:?}");
+        assert_eq!(reasons(&shaped), [expected]);
+    }
+}
+
+/// The host lays out an input in one way; what else is wanted of it, it cannot have.
+#[test]
+fn hints_tell_inputs_from_what_is_computed() {
+    let hints = |first: bool| {
+        let turned = graph(&[1, 2, 3, 4], |g, x| {
+            let y = if first { x } else { node(g, Relu, &[x], "relu") };
+            let turned = node(g, Transpose { perm: vec![0, 3, 1, 2] }, &[y], "turned");
+            vec![node(g, Relu, &[turned], "z"), node(g, Relu, &[x], "w")]
+        });
+        let config = Config::preset("reference").unwrap();
+        let problems = npukit_opu::lower::check(&turned, &config, Options::default());
+        problems.into_iter().map(|problem| problem.hint).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        hints(true),
+        ["give the input as it is wanted here, or leave out the output that has it otherwise"]
+    );
+    assert_eq!(
+        hints(false),
+        [
+            "keep images in one order of axes, or end the model before it; the host transposes inputs and outputs"
+        ]
+    );
+}
+
+#[test]
+fn a_refusal_is_told_with_its_hint() {
+    let leaky = graph(&[1, 2, 2, 3], |g, x| vec![node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky")]);
+    let quantisation = quantised(&leaky, &[image(&[1, 2, 2, 3], 1)]);
+    let options = Options { quantisation: Some(&quantisation), ..Options::default() };
+    let error = compile(&leaky, &Config::preset("reference").unwrap(), options).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "1 of the model's nodes cannot be lowered:\n  leaky (LeakyRelu): a slope of 0.1 where the machine has 1/8; \
+         train with a slope of 0.125, or accept that one with the option leaky=nearest"
+    );
+}
+
+#[test]
+fn warnings_say_what_saturates_and_what_is_done_otherwise() {
+    let warnings = |small: f32| {
+        let graph = graph(&[1, 2, 2, 16], |g, x| {
+            // One weight is large; the others are finer than it leaves bits for, or not.
+            let weights = (0..256).map(|index| if index == 0 { 1.0 } else { small }).collect();
+            let w = g.add_constant("w", Tensor::from_f32(vec![1, 1, 16, 16], weights).unwrap());
+            let y = node(g, plain([1, 1], [0; 4]), &[x, w], "a");
+            let y = node(g, LeakyRelu { alpha: 0.1 }, &[y], "leaky");
+            let y = node(g, Relu, &[y], "relu");
+            vec![node(g, LeakyRelu { alpha: 0.1 }, &[y], "again")]
+        });
+        let mut quantisation = quantised(&graph, &[]);
+        for id in (0..graph.values.len() as u32).map(ValueId) {
+            if quantisation.fraction(id).is_some() {
+                quantisation.set(id, Kind::Activation, 4);
+            }
+        }
+        let config = Config::preset("reference").unwrap();
+        let options = Options { quantisation: Some(&quantisation), approximate: true };
+        let lowered = compile(&graph, &config, options).unwrap();
+        backend::program(&lowered, "test".into(), "reference".into(), &config).warnings
+    };
+    let leaky = "leaky rectification of slope 0.1 is done with slope 1/8";
+    assert_eq!(warnings(1.0 / 64.0), [leaky]);
+    assert_eq!(warnings(3.0 / 128.0), ["1 weights or biases saturate; quantise them wider", leaky]);
+}
