@@ -1,11 +1,54 @@
-//! Operators. One file each; adding one is its file and a line in the list below.
+//! Operators. One file each; adding one is its file, its `mod` and a line in the list below.
 
+mod arg_max;
+mod average_pool;
+mod batch_normalization;
+mod binary;
 mod broadcasting;
+mod cast;
+mod clip;
+mod compare;
+mod concat;
+mod conv;
+mod conv_transpose;
+mod dequantize_linear;
+mod dft;
 mod error;
+mod gather;
+mod gemm;
+mod group_normalization;
+mod instance_normalization;
+mod layer_normalization;
+mod leaky_relu;
+mod log_softmax;
+mod logic;
+mod lp_normalization;
+mod lrn;
+mod matmul;
+mod max_pool;
+mod max_pool_indices;
 mod normalization;
 mod operands;
+mod pad;
 mod pooling;
+mod pow;
+mod prelu;
 pub(crate) mod quantization;
+mod quantize_linear;
+mod reduce;
+mod relu;
+mod reshape;
+mod resize;
+mod rms_normalization;
+mod rotary_embedding;
+mod slice;
+mod softmax;
+mod split;
+mod tile;
+mod transpose;
+mod trilu;
+mod unary;
+mod where_op;
 mod window;
 
 use npukit_numeric::Tensor;
@@ -54,7 +97,6 @@ pub trait Operator: std::fmt::Debug {
 
 macro_rules! operators {
     ($($module:ident :: $name:ident),* $(,)?) => {
-        $(mod $module;)*
         $(pub use $module::*;)*
 
         /// An operator with its attributes.

@@ -1,12 +1,34 @@
-//! Passes: rewritings that keep what a graph computes. One file each; adding one is its file and
-//! a line in the list below. [`simplify`] runs them until none finds anything to do.
+//! Passes: rewritings that keep what a graph computes. One file each; adding one is its file, its
+//! `mod` and a line in the list below. [`simplify`] runs them until none finds anything to do.
 //!
 //! Inputs and outputs of the graph keep their names, order and shapes. Values and nodes may be
 //! numbered anew.
 
+mod activation_forms;
 mod affine;
+mod affine_merging;
+mod batch_norm_folding;
+mod constant_folding;
+mod dead_nodes;
+mod duplicates;
 mod edit;
+mod flatten_weights;
+mod gemm_form;
+mod identities;
 mod matching;
+mod normalization_forms;
+mod pad_merging;
+mod reduce_crossing;
+mod reshape_sinking;
+mod rotary_forms;
+mod shared_heads;
+mod single_precision;
+mod softmax_forms;
+mod softmax_last;
+mod transpose_crossing;
+mod transpose_fusion;
+mod transpose_sinking;
+mod trivial_transposes;
 
 pub use affine::Affine;
 
@@ -53,8 +75,6 @@ pub struct Pass {
 
 macro_rules! passes {
     ($($module:ident),* $(,)?) => {
-        $(mod $module;)*
-
         /// All passes, in the order in which [`simplify`] tries them.
         pub fn passes() -> &'static [Pass] {
             &[$($module::PASS),*]

@@ -1,7 +1,7 @@
 //! Where the largest or smallest elements are.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::reduce::reduced;
@@ -41,7 +41,12 @@ impl Operator for ArgMax {
         operands.axis(0, self.axis)?;
         let shape = operands.shape(0);
         if shape[self.axis] == 0 {
-            return Err(OpError::Size { op: self.name(), what: "size of the axis, if not more,", expected: 1, found: 0 });
+            return Err(OpError::Size {
+                op: self.name(),
+                what: "size of the axis, if not more,",
+                expected: 1,
+                found: 0,
+            });
         }
         result(reduced(shape, &[self.axis], self.keep_dims), ElementType::I64)
     }
@@ -69,10 +74,15 @@ impl ArgMax {
     fn positions<T: Copy + PartialOrd>(&self, values: &[T], shape: &[usize]) -> Vec<i64> {
         let (count, inner) = (shape[self.axis], shape[self.axis + 1..].iter().product::<usize>());
         let position = |block: &[T], first: usize| {
-            let better = |best: usize, i: usize| self.is_better(block[first + i * inner], block[first + best * inner]);
+            let better =
+                |best: usize, i: usize| self.is_better(block[first + i * inner], block[first + best * inner]);
             (1..count).fold(0, |best, i| if better(best, i) { i } else { best }) as i64
         };
-        values.chunks_exact((count * inner).max(1)).flat_map(|block| (0..inner).map(move |i| (block, i))).map(|(block, i)| position(block, i)).collect()
+        values
+            .chunks_exact((count * inner).max(1))
+            .flat_map(|block| (0..inner).map(move |i| (block, i)))
+            .map(|(block, i)| position(block, i))
+            .collect()
     }
 
     /// Whether `new`, which comes later, takes the place of `best`.

@@ -1,7 +1,7 @@
 //! Average pooling over windows of an NHWC tensor.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{build_floats, floats, infer_tensors, tensor};
 use super::pooling::{infer_pool, pool};

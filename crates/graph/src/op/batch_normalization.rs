@@ -1,7 +1,7 @@
 //! Batch normalisation in inference form.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};

@@ -1,7 +1,7 @@
 //! Conversion of the element type.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Rounding, Storage, Tensor, TensorData, encode_power_of_two};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};

@@ -1,7 +1,7 @@
 //! Comparison of two operands, with NumPy broadcasting.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::broadcasting::{common_shape, spread, zip};
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};

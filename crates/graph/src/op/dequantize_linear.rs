@@ -1,7 +1,7 @@
 //! Quantised numbers to real ones.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};
 use super::quantization::{Granularity, QUANTIZED, scale_types};

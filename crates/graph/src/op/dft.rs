@@ -76,7 +76,11 @@ impl Operator for Dft {
             return refused("length", self.length.to_string(), "at least 1");
         }
         if self.onesided && (self.inverse || shape[last] == 2) {
-            return refused("onesided", self.onesided.to_string(), "false for complex operands and the inverse");
+            return refused(
+                "onesided",
+                self.onesided.to_string(),
+                "false for complex operands and the inverse",
+            );
         }
         (shape[self.axis], shape[last]) = (self.results(), 2);
         result(shape, operands.info(0).element)
@@ -92,7 +96,8 @@ impl Operator for Dft {
         let mut out = vec![0.0_f32; outer * self.results() * inner * 2];
         for (start, place) in (0..outer).flat_map(|i| (0..inner).map(move |j| (i, j))) {
             let at = |n: usize| ((start * count + n) * inner + place) * parts;
-            let part = |n: usize, part: usize| if part < parts { f64::from(values[at(n) + part]) } else { 0.0 };
+            let part =
+                |n: usize, part: usize| if part < parts { f64::from(values[at(n) + part]) } else { 0.0 };
             let points: Vec<[f64; 2]> =
                 (0..count.min(self.length)).map(|n| [part(n, 0), part(n, 1)]).collect();
             for (k, point) in self.transform(&points, &roots).into_iter().enumerate() {
@@ -165,7 +170,10 @@ mod tests {
         assert!(matches!(infer(&FORWARD, &x(&[4, 3])), Err(OpError::Size { .. })));
         assert!(matches!(infer(&Dft { axis: 1, ..FORWARD }, &x(&[4, 2])), Err(OpError::Axis { .. })));
         assert!(matches!(infer(&Dft { length: 0, ..FORWARD }, &x(&[4, 2])), Err(OpError::Attribute { .. })));
-        assert!(matches!(infer(&Dft { onesided: true, ..FORWARD }, &x(&[4, 2])), Err(OpError::Attribute { .. })));
+        assert!(matches!(
+            infer(&Dft { onesided: true, ..FORWARD }, &x(&[4, 2])),
+            Err(OpError::Attribute { .. })
+        ));
         let info = infer(&FORWARD, &x(&[4, 1])).unwrap().remove(0);
         assert_eq!((info.shape, info.element), (vec![4, 2], ElementType::F32));
     }

@@ -1,7 +1,7 @@
 //! Picking slices by index.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
 use super::{OpError, Operator};

@@ -1,7 +1,7 @@
 //! Normalisation of groups of channels of each image.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::normalization::{eval_images, infer_images};
 use super::{OpError, Operator};
@@ -27,7 +27,12 @@ impl Operator for GroupNormalization {
         infer_images(self, inputs, |channels| {
             if self.groups == 0 || channels == 0 || !channels.is_multiple_of(self.groups) {
                 let what = "number of channels";
-                return Err(OpError::Multiple { op: self.name(), what, found: channels, divisor: self.groups });
+                return Err(OpError::Multiple {
+                    op: self.name(),
+                    what,
+                    found: channels,
+                    divisor: self.groups,
+                });
             }
             Ok(())
         })

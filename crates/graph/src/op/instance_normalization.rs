@@ -1,7 +1,7 @@
 //! Normalisation of each channel of each image.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::normalization::{eval_images, infer_images};
 use super::{OpError, Operator};

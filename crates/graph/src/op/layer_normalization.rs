@@ -1,7 +1,7 @@
 //! Normalisation over the trailing axes.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::broadcasting::spread;
 use super::normalization::moments;

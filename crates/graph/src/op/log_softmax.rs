@@ -1,7 +1,7 @@
 //! Logarithm of Softmax.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::softmax::{eval_over, infer_over, maximum, permuted_axes};
 use super::{Op, OpError, Operator};

@@ -1,7 +1,7 @@
 //! Division by a norm along one axis.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::softmax::{eval_over, infer_over};
 use super::{Op, OpError, Operator};

@@ -1,9 +1,9 @@
 //! Maximum pooling over windows of an NHWC tensor.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
-use super::operands::{floats, infer_tensors, tensor, build_floats};
+use super::operands::{build_floats, floats, infer_tensors, tensor};
 use super::pooling::{infer_pool, pool};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};

@@ -1,7 +1,7 @@
 //! Where the maxima of windows lie.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{build, floats, infer_tensors, tensor};
 use super::pooling::infer_pool;

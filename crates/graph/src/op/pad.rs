@@ -1,7 +1,7 @@
 //! Padding.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
@@ -73,8 +73,7 @@ impl Operator for Pad {
 impl Pad {
     /// Size of an axis after padding. Checks that there is something to crop and to mirror.
     fn padded_size(&self, axis: usize, size: usize, [before, after]: [isize; 2]) -> Result<usize, OpError> {
-        let refuse =
-            |reason| Err(OpError::Padding { op: self.name(), axis, size, before, after, reason });
+        let refuse = |reason| Err(OpError::Padding { op: self.name(), axis, size, before, after, reason });
         let Some(kept) = size.checked_sub(crop(before).saturating_add(crop(after))) else {
             return refuse("that crops more than there is");
         };

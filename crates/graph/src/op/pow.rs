@@ -1,7 +1,7 @@
 //! Powers, with NumPy broadcasting.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::broadcasting::{common_shape, spread};
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};

@@ -1,7 +1,7 @@
 //! Rectification with a slope per element.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::broadcasting::spread;
 use super::operands::{Operands, build_floats, floats, infer_tensors, tensor};

@@ -1,7 +1,7 @@
 //! Real numbers to quantised ones.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Storage, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::cast::{Cast, round};
 use super::operands::{FLOATS, Operands, build, infer_tensors, tensor};

@@ -1,7 +1,7 @@
 //! Reduction of axes to one element each.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
@@ -77,7 +77,12 @@ impl Operator for Reduce {
         self.axes.iter().try_for_each(|&axis| operands.axis(0, axis))?;
         if !self.axes.is_sorted_by(|left, right| left < right) {
             let (op, found) = (self.name(), format!("{:?}", self.axes));
-            return Err(OpError::Attribute { op, attribute: "axes", found, legal: "each once, in ascending order" });
+            return Err(OpError::Attribute {
+                op,
+                attribute: "axes",
+                found,
+                legal: "each once, in ascending order",
+            });
         }
         let extreme = matches!(self.kind, ReduceKind::Max | ReduceKind::Min);
         let integer = element.is_integer();
@@ -112,8 +117,11 @@ impl Operator for Reduce {
     }
 
     fn permuted(&self, perm: &[usize]) -> Option<Op> {
-        let mut axes: Vec<usize> =
-            self.axes.iter().map(|&axis| perm.iter().position(|&from| from == axis)).collect::<Option<_>>()?;
+        let mut axes: Vec<usize> = self
+            .axes
+            .iter()
+            .map(|&axis| perm.iter().position(|&from| from == axis))
+            .collect::<Option<_>>()?;
         axes.sort_unstable();
         self.keep_dims.then(|| Self { kind: self.kind, axes, keep_dims: true }.into())
     }

@@ -1,7 +1,7 @@
 //! Rectification.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};

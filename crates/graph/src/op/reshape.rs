@@ -1,7 +1,7 @@
 //! A new shape over the same elements; also Flatten, Squeeze and Unsqueeze.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{OpError, Operator};

@@ -1,7 +1,7 @@
 //! Division by the root of the mean square over the trailing axes.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::layer_normalization::{infer_trailing, keeps_trailing, parameter};
 use super::operands::{Operands, build_floats, floats, infer_tensors, tensor};

@@ -1,7 +1,7 @@
 //! Rotation of pairs of features by the position in a sequence.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build_floats, floats, infer_tensors};
 use super::{OpError, Operator};

@@ -1,7 +1,7 @@
 //! Taking a strided part.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
 use super::{Op, OpError, Operator};
@@ -40,7 +40,12 @@ impl Operator for Slice {
             operands.axis(0, range.axis)?;
             if self.ranges[..i].iter().any(|other| other.axis == range.axis) {
                 let found = format!("{} twice", range.axis);
-                return Err(OpError::Attribute { op: self.name(), attribute: "axes", found, legal: "each once" });
+                return Err(OpError::Attribute {
+                    op: self.name(),
+                    attribute: "axes",
+                    found,
+                    legal: "each once",
+                });
             }
             range.check(self.name(), shape[range.axis])?;
             shape[range.axis] = range.length;

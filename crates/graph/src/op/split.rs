@@ -1,7 +1,7 @@
 //! Division into parts.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, map_data, tensor};
 use super::{Op, OpError, Operator};

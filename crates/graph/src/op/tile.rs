@@ -1,7 +1,7 @@
 //! Repetition along axes.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
 use super::{Op, OpError, Operator};
@@ -46,7 +46,12 @@ fn tile<T: Copy>(values: &[T], shape: &[usize], repeats: &[usize]) -> Vec<T> {
     for (&size, &count) in shape.iter().zip(repeats).rev() {
         run *= size;
         if count != 1 {
-            out = out.chunks(run).flat_map(|block| std::iter::repeat_n(block, count)).flatten().copied().collect();
+            out = out
+                .chunks(run)
+                .flat_map(|block| std::iter::repeat_n(block, count))
+                .flatten()
+                .copied()
+                .collect();
         }
         run *= count;
     }

@@ -1,13 +1,13 @@
 //! Permutation of the axes.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
-use crate::shape::strides;
 use crate::shape::gather_strided;
+use crate::shape::strides;
 
 /// Permutes the axes: axis `i` of the result is axis `perm[i]` of the operand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

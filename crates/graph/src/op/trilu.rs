@@ -1,7 +1,7 @@
 //! A triangle of each matrix.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};

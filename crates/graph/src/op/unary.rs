@@ -1,7 +1,7 @@
 //! Functions of one element: arithmetic, activations, rounding, logic.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
@@ -231,7 +231,9 @@ impl Operator for Unary {
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError> {
         let operands = Operands::new(self, inputs, 1, 1)?;
         match self.kind {
-            UnaryKind::Neg | UnaryKind::Abs | UnaryKind::Sign => operands.element(0, "operand", NUMBERS).map(drop)?,
+            UnaryKind::Neg | UnaryKind::Abs | UnaryKind::Sign => {
+                operands.element(0, "operand", NUMBERS).map(drop)?
+            }
             UnaryKind::Not => operands.element(0, "operand", &[ElementType::Bool]).map(drop)?,
             _ => operands.floats(0, "operand", 0, usize::MAX).map(drop)?,
         }

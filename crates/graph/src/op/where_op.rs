@@ -1,7 +1,7 @@
 //! Choice between two operands, element by element.
 
-use serde::{Deserialize, Serialize};
 use npukit_numeric::{ElementType, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
 
 use super::broadcasting::{common_shape, spread};
 use super::operands::{Operands, build, infer_tensors, result, tensor};
@@ -29,7 +29,9 @@ impl Operator for Where {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let infos = infer_tensors(self, inputs)?;
         let shape = &infos[0].shape;
-        let TensorData::Bool(condition) = spread(tensor(self, inputs, 0)?, shape) else { return Ok(Vec::new()) };
+        let TensorData::Bool(condition) = spread(tensor(self, inputs, 0)?, shape) else {
+            return Ok(Vec::new());
+        };
         let (yes, no) = (spread(tensor(self, inputs, 1)?, shape), spread(tensor(self, inputs, 2)?, shape));
         let data = match (yes, no) {
             (TensorData::F32(yes), TensorData::F32(no)) => TensorData::F32(choose(&condition, yes, &no)),

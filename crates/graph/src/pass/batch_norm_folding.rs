@@ -52,7 +52,13 @@ fn foldable(graph: &Graph, links: &Links, index: usize) -> Option<(NodeId, Affin
 
 impl Links {
     /// Folds the factors and addends of the node at `index` into its producer.
-    fn fold(&mut self, graph: &mut Graph, index: usize, producer: NodeId, affine: &Affine) -> Result<(), PassError> {
+    fn fold(
+        &mut self,
+        graph: &mut Graph,
+        index: usize,
+        producer: NodeId,
+        affine: &Affine,
+    ) -> Result<(), PassError> {
         let Affine { operand, factors } = affine;
         let is_matmul = matches!(graph.node(producer).op, Op::MatMul(_));
         self.scale_weights(graph, producer, factors)?;
@@ -75,7 +81,12 @@ impl Links {
     }
 
     /// Multiplies the weights by the factors of their channels.
-    fn scale_weights(&self, graph: &mut Graph, producer: NodeId, factors: &[[f64; 2]]) -> Result<(), PassError> {
+    fn scale_weights(
+        &self,
+        graph: &mut Graph,
+        producer: NodeId,
+        factors: &[[f64; 2]],
+    ) -> Result<(), PassError> {
         let weights = graph.node(producer).inputs[1];
         let Some(values) = floats(graph, weights) else { return Ok(()) };
         let scale = |(weight, [factor, _]): (&f32, &[f64; 2])| (f64::from(*weight) * factor) as f32;
@@ -84,7 +95,12 @@ impl Links {
     }
 
     /// Normalises the addend and adds the rest to it.
-    fn add_offsets(&self, graph: &mut Graph, producer: NodeId, factors: &[[f64; 2]]) -> Result<(), PassError> {
+    fn add_offsets(
+        &self,
+        graph: &mut Graph,
+        producer: NodeId,
+        factors: &[[f64; 2]],
+    ) -> Result<(), PassError> {
         let bias = graph.node(producer).inputs.get(2).copied();
         let offsets = offsets(bias.and_then(|id| floats(graph, id)), factors);
         if bias.is_some() {
@@ -98,7 +114,13 @@ impl Links {
 
     /// Gives a node another constant in the place of one. One that was made here is its own, and goes at once: a
     /// node takes in many others in memory for one.
-    fn replace(&self, graph: &mut Graph, node: NodeId, place: usize, data: Vec<f32>) -> Result<(), PassError> {
+    fn replace(
+        &self,
+        graph: &mut Graph,
+        node: NodeId,
+        place: usize,
+        data: Vec<f32>,
+    ) -> Result<(), PassError> {
         let old = graph.node(node).inputs[place];
         let (shape, base) = (graph.shape(old).to_vec(), graph.value(old).name.clone());
         if old.0 as usize >= self.values {
@@ -118,7 +140,9 @@ fn takes_factors(graph: &Graph, node: NodeId) -> bool {
     let by_channel = |id: &ValueId| constant(id) && graph.shape(*id).len() == 1;
     let weights = node.inputs.get(1);
     match &node.op {
-        Op::Conv(_) | Op::ConvTranspose(_) => weights.is_some_and(constant) && node.inputs.get(2).is_none_or(by_channel),
+        Op::Conv(_) | Op::ConvTranspose(_) => {
+            weights.is_some_and(constant) && node.inputs.get(2).is_none_or(by_channel)
+        }
         Op::Gemm(gemm) => {
             *gemm == Gemm::PLAIN
                 && weights.is_some_and(constant)

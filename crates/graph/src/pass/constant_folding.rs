@@ -26,7 +26,8 @@ const OPERATIONS: u64 = 1 << 33;
 fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let held = graph.values.iter().filter_map(|value| value.constant.as_ref());
     let held: usize = held.map(|constant| constant.data().len()).sum();
-    let (before, mut room) = (graph.nodes.len(), Room { elements: ROOM.saturating_sub(held), operations: OPERATIONS });
+    let (before, mut room) =
+        (graph.nodes.len(), Room { elements: ROOM.saturating_sub(held), operations: OPERATIONS });
     for node in std::mem::take(&mut graph.nodes) {
         match fold(graph, &node, &mut room) {
             Some(results) => {

@@ -84,11 +84,7 @@ pub(super) fn is_absorbed(
 /// The products that take the rows of the result of the flattening `reshape`, all of them by
 /// constant weights of their own; point-wise operators may stand between. `None` when something
 /// else uses it.
-fn products_behind(
-    graph: &Graph,
-    consumers: &[Vec<NodeId>],
-    reshape: NodeId,
-) -> Option<Vec<NodeId>> {
+fn products_behind(graph: &Graph, consumers: &[Vec<NodeId>], reshape: NodeId) -> Option<Vec<NodeId>> {
     let node = graph.node(reshape);
     let flattens = matches!(node.op, Op::Reshape(_)) && graph.shape(node.outputs[0]).len() == 2;
     let mut products = Vec::new();
@@ -135,10 +131,7 @@ fn multiplies_by_constant(graph: &Graph, node: &Node, rows: ValueId) -> bool {
     };
     let operands = (node.inputs.first() == Some(&rows), node.inputs.get(1), node.inputs.get(2));
     let (true, Some(&weights), addend) = operands else { return false };
-    plain
-        && addend != Some(&rows)
-        && graph.shape(weights).len() == 2
-        && floats(graph, weights).is_some()
+    plain && addend != Some(&rows) && graph.shape(weights).len() == 2 && floats(graph, weights).is_some()
 }
 
 /// Gives the product weights whose inner axis is in the new order.

@@ -37,7 +37,8 @@ struct Padding {
 impl Padding {
     fn of(graph: &Graph, node: &Node) -> Option<Self> {
         let Op::Pad(pad) = &node.op else { return None };
-        let (PadMode::Constant(fill), &[[0, 0], rows, columns, [0, 0]]) = (pad.mode, pad.pads.as_slice()) else {
+        let (PadMode::Constant(fill), &[[0, 0], rows, columns, [0, 0]]) = (pad.mode, pad.pads.as_slice())
+        else {
             return None;
         };
         let grow = |pad: isize| usize::try_from(pad).ok();
@@ -66,7 +67,9 @@ fn merged(graph: &Graph, producers: &[Option<NodeId>], node: &Node, padding: &Pa
         }
         // Rows of zeros add nothing: a row less of padding is a stride more of what is cut off.
         Op::ConvTranspose(conv) if padding.fill == 0.0 && !padding.image(graph).contains(&0) => {
-            let less = |side: usize| conv.pads[side].checked_sub(padding.pads[side].checked_mul(conv.strides[side % 2])?);
+            let less = |side: usize| {
+                conv.pads[side].checked_sub(padding.pads[side].checked_mul(conv.strides[side % 2])?)
+            };
             let pads = [less(0)?, less(1)?, less(2)?, less(3)?];
             Some(ConvTranspose { pads, ..conv.clone() }.into())
         }
@@ -94,12 +97,7 @@ fn widened(graph: &Graph, node: &Node, window: &Window, padding: &Padding) -> Op
 
 /// Whether the maximum never is the element of the padding: minus infinity is no larger than
 /// anything; 0 is no larger than an element that cannot be negative, if each window sees one.
-fn fill_never_wins(
-    graph: &Graph,
-    producers: &[Option<NodeId>],
-    window: &Window,
-    padding: &Padding,
-) -> bool {
+fn fill_never_wins(graph: &Graph, producers: &[Option<NodeId>], window: &Window, padding: &Padding) -> bool {
     if padding.fill == f32::NEG_INFINITY {
         return true;
     }

@@ -18,7 +18,9 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     for id in graph.node_ids() {
         let Some(&operand) = graph.node(id).inputs.first() else { continue };
         let Some(producer) = producers[operand.0 as usize].map(|node| graph.node(node)) else { continue };
-        let (Op::Transpose(transpose), &[from]) = (&producer.op, producer.inputs.as_slice()) else { continue };
+        let (Op::Transpose(transpose), &[from]) = (&producer.op, producer.inputs.as_slice()) else {
+            continue;
+        };
         let Some(axes) = crossed(graph, id, &transpose.perm) else { continue };
         let node = &mut graph.nodes[id.0 as usize];
         if let Op::Reduce(reduce) = &mut node.op {
@@ -43,7 +45,8 @@ fn crossed(graph: &Graph, id: NodeId, perm: &[usize]) -> Option<Vec<usize>> {
     if reduce.keep_dims || reduce.axes.is_empty() || !is_sorted {
         return None;
     }
-    let mut axes: Vec<usize> = reduce.axes.iter().map(|&axis| perm.get(axis).copied()).collect::<Option<_>>()?;
+    let mut axes: Vec<usize> =
+        reduce.axes.iter().map(|&axis| perm.get(axis).copied()).collect::<Option<_>>()?;
     axes.sort_unstable();
     Some(axes)
 }

@@ -48,8 +48,11 @@ fn operands_before(
     }
     let to = graph.shape(output);
     let source = |&id: &ValueId| {
-        let Node { op: Op::Reshape(_), inputs, .. } = graph.node(producers[id.0 as usize]?) else { return None };
-        let own = consumers[id.0 as usize].iter().all(|user| user.0 as usize == index) && !graph.is_output(id);
+        let Node { op: Op::Reshape(_), inputs, .. } = graph.node(producers[id.0 as usize]?) else {
+            return None;
+        };
+        let own =
+            consumers[id.0 as usize].iter().all(|user| user.0 as usize == index) && !graph.is_output(id);
         (own && graph.shape(id) == to && changes_ones_only(graph.shape(inputs[0]), to)).then_some(inputs[0])
     };
     let from = graph.shape(node.inputs.iter().find_map(source)?);
@@ -85,8 +88,12 @@ fn sink(graph: &mut Graph, index: usize, inputs: Vec<ValueId>) -> Result<Node, P
     let node = graph.nodes[index].clone();
     let shape = graph.shape(node.outputs[0]).to_vec();
     let new = make_node(graph, &node.name, node.op, inputs)?;
-    let reshaped =
-        Node { name: node.name, op: Reshape { shape }.into(), inputs: new.outputs.clone(), outputs: node.outputs };
+    let reshaped = Node {
+        name: node.name,
+        op: Reshape { shape }.into(),
+        inputs: new.outputs.clone(),
+        outputs: node.outputs,
+    };
     graph.nodes[index] = reshaped;
     Ok(new)
 }

@@ -163,7 +163,8 @@ fn is_by_pair(pattern: &Pattern<'_>, table: ValueId, interleaved: bool) -> bool 
             gather.axis + 1 < pattern.graph.shape(operand).len() && is_by_pair(pattern, operand, interleaved)
         }),
         Op::Reshape(_) => operand.is_some_and(|operand| {
-            pattern.graph.shape(operand).last() == Some(&features) && is_by_pair(pattern, operand, interleaved)
+            pattern.graph.shape(operand).last() == Some(&features)
+                && is_by_pair(pattern, operand, interleaved)
         }),
         Op::Binary(_) => pattern.with_scalar(table, BinaryKind::Mul).is_some_and(|(operand, _)| {
             pattern.graph.shape(operand) == shape && is_by_pair(pattern, operand, interleaved)
@@ -201,7 +202,9 @@ impl Layout {
             return None;
         }
         match [second, third] {
-            [1, positions] if positions == shape[2] => Some(Self { shape, by_token: false, batch, positions }),
+            [1, positions] if positions == shape[2] => {
+                Some(Self { shape, by_token: false, batch, positions })
+            }
             [positions, 1] if positions == shape[1] => Some(Self { shape, by_token: true, batch, positions }),
             _ => None,
         }

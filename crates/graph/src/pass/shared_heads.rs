@@ -41,7 +41,9 @@ struct Product {
 fn product(pattern: &Pattern<'_>, node: &Node) -> Option<Product> {
     let (Op::MatMul(_), &[left, right]) = (&node.op, node.inputs.as_slice()) else { return None };
     let (repeated, transposed) = match pattern.producer(right) {
-        Some(Node { op: Op::Transpose(op), inputs, .. }) if op.perm == [0, 1, 3, 2] => (*inputs.first()?, true),
+        Some(Node { op: Op::Transpose(op), inputs, .. }) if op.perm == [0, 1, 3, 2] => {
+            (*inputs.first()?, true)
+        }
         _ => (right, false),
     };
     let (shared, group) = before_repetition(pattern, repeated)?;
@@ -69,7 +71,8 @@ fn before_repetition(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, 
 /// Makes the node at `index` a reshape of the product; gives the nodes to be placed before it.
 fn put(graph: &mut Graph, index: usize, product: &Product) -> Result<Vec<Node>, PassError> {
     let name = graph.nodes[index].name.clone();
-    let shape: Vec<usize> = graph.nodes[index].outputs.iter().flat_map(|&id| graph.shape(id).to_vec()).collect();
+    let shape: Vec<usize> =
+        graph.nodes[index].outputs.iter().flat_map(|&id| graph.shape(id).to_vec()).collect();
     let mut new = Vec::new();
     let mut emit = |graph: &mut Graph, op: Op, inputs: Vec<ValueId>| -> Result<ValueId, PassError> {
         let node = make_node(graph, &name, op, inputs)?;

@@ -31,7 +31,8 @@ fn quotient(pattern: &Pattern<'_>, value: ValueId) -> Option<(ValueId, ValueId)>
         return Some((powers, sum));
     }
     let [left, right] = pattern.binary(value, BinaryKind::Mul)?;
-    let divisor = |value| pattern.unary(value).filter(|(kind, _)| *kind == UnaryKind::Reciprocal).map(|(_, sum)| sum);
+    let divisor =
+        |value| pattern.unary(value).filter(|(kind, _)| *kind == UnaryKind::Reciprocal).map(|(_, sum)| sum);
     divisor(right).map(|sum| (left, sum)).or_else(|| Some((right, divisor(left)?)))
 }
 

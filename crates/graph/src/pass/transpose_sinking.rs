@@ -140,9 +140,8 @@ impl Survey {
 
     /// The nodes other than transpositions that use the value and fix the order of its axes.
     fn fixed_users(&self, graph: &Graph, value: ValueId) -> impl Iterator<Item = NodeId> {
-        let fixes = |user: &NodeId| {
-            !self.is_flexible(*user) && !matches!(graph.node(*user).op, Op::Transpose(_))
-        };
+        let fixes =
+            |user: &NodeId| !self.is_flexible(*user) && !matches!(graph.node(*user).op, Op::Transpose(_));
         self.consumers[value.0 as usize].iter().copied().filter(fixes)
     }
 
@@ -162,11 +161,11 @@ impl Survey {
         }
         orders.sort();
         orders.dedup();
-        let possible = |perm: &Vec<usize>| {
-            region.nodes.iter().all(|&node| graph.node(node).op.permuted(perm).is_some())
-        };
+        let possible =
+            |perm: &Vec<usize>| region.nodes.iter().all(|&node| graph.node(node).op.permuted(perm).is_some());
         let present: u64 = region.values.iter().map(|&value| self.present_cost(graph, region, value)).sum();
-        let cost = |perm: &[usize]| region.values.iter().map(|&value| self.cost(graph, region, value, perm)).sum();
+        let cost =
+            |perm: &[usize]| region.values.iter().map(|&value| self.cost(graph, region, value, perm)).sum();
         let costs = orders.into_iter().filter(possible).map(|perm| (cost(&perm), perm));
         costs.min().filter(|(cost, _): &(u64, _)| *cost < present).map(|(_, perm)| perm)
     }

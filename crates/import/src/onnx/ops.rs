@@ -1,7 +1,72 @@
-//! The operators: one file each, and its line in the list below.
+//! The operators: one file each, its `mod` and its line in the list below.
 //!
 //! A handler reads its node through [`Context`], adds to the graph and gives the node's results
 //! in order. Attributes and operands that it leaves unread are reported as unsupported.
+
+mod arg_max;
+mod attention;
+mod average_pool;
+mod batch_normalization;
+mod binary;
+mod cast;
+mod clip;
+mod compare;
+mod concat;
+mod constant;
+mod constant_of_shape;
+mod conv;
+mod conv_transpose;
+mod depth_to_space;
+mod dequantize_linear;
+mod dft;
+mod dropout;
+mod dynamic_quantize_linear;
+mod einsum;
+mod flatten;
+mod gather;
+mod gemm;
+mod global_average_pool;
+mod global_max_pool;
+mod group_normalization;
+mod identity;
+mod instance_normalization;
+mod layer_normalization;
+mod leaky_relu;
+mod logic;
+mod lp_normalization;
+mod lrn;
+mod matmul;
+mod max_pool;
+mod pad;
+mod pow;
+mod prelu;
+mod qlinear_concat;
+mod qlinear_conv;
+mod qlinear_matmul;
+mod qlinear_pointwise;
+mod qlinear_pool;
+mod quantize_linear;
+mod range;
+mod reduce;
+mod relu;
+mod reshape;
+mod resize;
+mod rms_normalization;
+mod rotary_embedding;
+mod shape;
+mod size;
+mod slice;
+mod softmax;
+mod split;
+mod squeeze;
+mod tile;
+mod transpose;
+mod trilu;
+mod unary;
+mod unsqueeze;
+mod upsample;
+mod variadic;
+mod where_op;
 
 use std::borrow::Cow;
 
@@ -16,8 +81,6 @@ pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
 
 macro_rules! operators {
     ($($module:ident: $($name:literal),+;)*) => {
-        $(mod $module;)*
-
         /// Handlers by operator name.
         const HANDLERS: &[(&str, Handler)] = &[$($(($name, $module::translate)),+),*];
     };

@@ -1,7 +1,62 @@
-//! The operators: one file each, and its line in the list below.
+//! The operators: one file each, its `mod` and its line in the list below.
 //!
 //! A handler reads its node through [`Context`], adds to the graph and gives the node's results
 //! in order, as many as we compute. Attributes and operands that it leaves unread are reported.
+
+mod add_n;
+mod arg_max;
+mod batch_matmul;
+mod batch_normalization;
+mod batch_to_space;
+mod bias_add;
+mod binary;
+mod broadcast_to;
+mod cast;
+mod clip;
+mod compare;
+mod composed;
+mod concat;
+mod constant;
+mod conv;
+mod conv_transpose;
+mod depth_to_space;
+mod depthwise_conv;
+mod div_no_nan;
+mod einsum;
+mod expand_dims;
+mod fill;
+mod floor_div;
+mod gather;
+mod identity;
+mod leaky_relu;
+mod logic;
+mod lrn;
+mod matmul;
+mod max_pool_v2;
+mod no_op;
+mod pack;
+mod pad;
+mod placeholder;
+mod pool;
+mod pow;
+mod range;
+mod reduce;
+mod relu;
+mod reshape;
+mod resize;
+mod select;
+mod shape;
+mod slice;
+mod softmax;
+mod space_to_batch;
+mod split;
+mod squared_difference;
+mod squeeze;
+mod strided_slice;
+mod tile;
+mod transpose;
+mod unary;
+mod unpack;
 
 use npukit_graph::ValueId;
 
@@ -14,8 +69,6 @@ pub(super) type Handler = fn(&mut Context<'_>) -> Result<Vec<ValueId>, Reason>;
 
 macro_rules! operators {
     ($($module:ident: $($name:literal),+;)*) => {
-        $(mod $module;)*
-
         /// Handlers by operator name.
         const HANDLERS: &[(&str, Handler)] = &[$($(($name, $module::translate)),+),*];
     };

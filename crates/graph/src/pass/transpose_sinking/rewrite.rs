@@ -127,7 +127,8 @@ impl Rewrite<'_> {
         }
         let name = graph.value(id).name.clone();
         let shape = tensor.shape();
-        let full: Vec<usize> = std::iter::repeat_n(1, rank - shape.len()).chain(shape.iter().copied()).collect();
+        let full: Vec<usize> =
+            std::iter::repeat_n(1, rank - shape.len()).chain(shape.iter().copied()).collect();
         let tensor = compute(&Reshape { shape: full }.into(), &name, &[&tensor])?;
         let tensor = compute(&Transpose { perm: self.perm.to_vec() }.into(), &name, &[&tensor])?;
         let tensor = if broadcast { without_leading_ones(&name, tensor)? } else { tensor };

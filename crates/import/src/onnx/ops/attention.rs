@@ -3,7 +3,9 @@
 mod mask;
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Binary, BinaryKind, Cast, Concat, MatMul, Reshape, Softmax, Transpose, Unary, UnaryKind};
+use npukit_graph::op::{
+    Binary, BinaryKind, Cast, Concat, MatMul, Reshape, Softmax, Transpose, Unary, UnaryKind,
+};
 use npukit_numeric::{ElementType, TensorData};
 
 use super::super::attributes::unsupported;
@@ -39,7 +41,12 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 }
 
 /// The value in `to` where it is in `from`; operands of other types are left to be refused.
-fn cast(context: &mut Context<'_>, x: ValueId, from: ElementType, to: ElementType) -> Result<ValueId, Reason> {
+fn cast(
+    context: &mut Context<'_>,
+    x: ValueId,
+    from: ElementType,
+    to: ElementType,
+) -> Result<ValueId, Reason> {
     if from == to || context.element(x) != from {
         return Ok(x);
     }
@@ -58,8 +65,10 @@ fn by_head(
     match *context.shape(x) {
         [_, _, _, _] => Ok(x),
         [batch, sequence, hidden] => {
-            let count = usize::try_from(heads).ok().filter(|&count| count > 0 && hidden.is_multiple_of(count));
-            let legal = || unsupported(attribute, heads, format!("a divisor of the {hidden} features of a token"));
+            let count =
+                usize::try_from(heads).ok().filter(|&count| count > 0 && hidden.is_multiple_of(count));
+            let legal =
+                || unsupported(attribute, heads, format!("a divisor of the {hidden} features of a token"));
             let count = count.ok_or_else(legal)?;
             let shape = vec![batch, sequence, count, hidden / count];
             let split = context.helper(&format!("{name}_split"), Reshape { shape }, vec![x])?;
@@ -95,7 +104,8 @@ impl Attention {
                 Ok(Self { batch, heads, kv_heads, queries, keys, head, before, element })
             }
             (query, keys) => {
-                let (found, legal) = (format!("shape {keys:?}"), format!("heads that divide those of Q, {query:?}"));
+                let (found, legal) =
+                    (format!("shape {keys:?}"), format!("heads that divide those of Q, {query:?}"));
                 Err(Reason::OperandValue { operand: "K", found, legal })
             }
         }

@@ -29,11 +29,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 }
 
 /// A constant operand of one integer; none when it is left out.
-fn integer(
-    context: &mut Context<'_>,
-    index: usize,
-    operand: &'static str,
-) -> Result<Option<i64>, Reason> {
+fn integer(context: &mut Context<'_>, index: usize, operand: &'static str) -> Result<Option<i64>, Reason> {
     match context.integers(index, operand)?.as_deref() {
         None => Ok(None),
         Some(&[integer]) => Ok(Some(integer)),

@@ -1,7 +1,9 @@
 //! DynamicQuantizeLinear: unsigned bytes with a scale by the extremes of the operand, as the standard defines it.
 
 use npukit_graph::ValueId;
-use npukit_graph::op::{Binary, BinaryKind, Cast, Clip, QuantizeLinear, Reduce, ReduceKind, Unary, UnaryKind};
+use npukit_graph::op::{
+    Binary, BinaryKind, Cast, Clip, QuantizeLinear, Reduce, ReduceKind, Unary, UnaryKind,
+};
 use npukit_numeric::ElementType;
 
 use super::super::context::Context;

@@ -46,7 +46,8 @@ pub(super) fn cut(context: &mut Context<'_>, x: ValueId, ends: &'static str) -> 
     match sizes {
         Some(block) if block.len() == ends.len() && block.len() < rank => Ok(Cut { block, ends }),
         _ => {
-            let legal = format!("a positive size for each pair of ends, at most {} axes", rank.saturating_sub(1));
+            let legal =
+                format!("a positive size for each pair of ends, at most {} axes", rank.saturating_sub(1));
             Err(unsupported("block_shape", block, legal))
         }
     }
@@ -94,7 +95,8 @@ fn literal(
     crops: &[[usize; 2]],
 ) -> Result<ValueId, Reason> {
     let shape = context.shape(x).to_vec();
-    let (count, blocks) = (block.len(), block.iter().fold(1usize, |product, &size| product.saturating_mul(size)));
+    let (count, blocks) =
+        (block.len(), block.iter().fold(1usize, |product, &size| product.saturating_mul(size)));
     if !shape[0].is_multiple_of(blocks) {
         let (found, legal) = (format!("{shape:?}"), format!("a multiple of {blocks} batches"));
         return Err(Reason::OperandValue { operand: "input", found, legal });
@@ -119,6 +121,8 @@ fn literal(
 fn cropped(axis: usize, size: usize, [before, after]: [usize; 2]) -> Result<SliceRange, Reason> {
     match size.checked_sub(before.saturating_add(after)) {
         Some(length) => Ok(SliceRange { axis, start: before, length, step: 1 }),
-        None => Err(unsupported("crops", [before, after], format!("at most the {size} elements of axis {axis}"))),
+        None => {
+            Err(unsupported("crops", [before, after], format!("at most the {size} elements of axis {axis}")))
+        }
     }
 }

@@ -16,7 +16,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let shape = context.shape(x).to_vec();
     let stated = context.attributes.int("block_size")?.unwrap_or_default();
     let largest = shape.iter().copied().max().unwrap_or_default();
-    let Some(block) = usize::try_from(stated).ok().filter(|&block| (1..=largest.max(1)).contains(&block)) else {
+    let Some(block) = usize::try_from(stated).ok().filter(|&block| (1..=largest.max(1)).contains(&block))
+    else {
         return Err(unsupported("block_size", stated, format!("1 to {largest}, as in {shape:?}")));
     };
     let to_space = context.op() == "DepthToSpace";

@@ -33,14 +33,16 @@ fn literal(
     let mut apart = vec![shape[0]];
     for (&size, &block) in shape[1..].iter().zip(block) {
         if !size.is_multiple_of(block) {
-            let (found, legal) = (format!("{shape:?} with padding"), format!("multiples of the blocks {block:?}"));
+            let (found, legal) =
+                (format!("{shape:?} with padding"), format!("multiples of the blocks {block:?}"));
             return Err(Reason::OperandValue { operand: "input", found, legal });
         }
         apart.extend([size / block, block]);
     }
     apart.extend(&shape[count + 1..]);
     let rest = 2 * count + 1..apart.len();
-    let blocks_first = (0..count).map(|axis| 2 * axis + 2).chain([0]).chain((0..count).map(|axis| 2 * axis + 1));
+    let blocks_first =
+        (0..count).map(|axis| 2 * axis + 2).chain([0]).chain((0..count).map(|axis| 2 * axis + 1));
     let perm: Vec<usize> = blocks_first.chain(rest).collect();
     let x = context.helper("apart", Reshape { shape: apart }, vec![x])?;
     let x = context.helper("blocks", Transpose { perm }, vec![x])?;

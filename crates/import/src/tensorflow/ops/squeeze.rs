@@ -20,7 +20,11 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     };
     if let Some(&axis) = axes.iter().find(|&&axis| shape[axis] != 1) {
         let found = format!("{shape:?}");
-        return Err(Reason::OperandValue { operand: "input", found, legal: format!("size 1 at axis {axis}") });
+        return Err(Reason::OperandValue {
+            operand: "input",
+            found,
+            legal: format!("size 1 at axis {axis}"),
+        });
     }
     let kept = (0..shape.len()).filter(|axis| !axes.contains(axis)).map(|axis| shape[axis]).collect();
     let y = context.emit(Reshape { shape: kept }, vec![x])?;

@@ -111,7 +111,8 @@ impl Spec {
         let (begin, step) = (self.begin[index], self.strides[index]);
         if Self::has(self.shrink_axis_mask, index) {
             let position = if begin < 0 { begin.saturating_add(size as i64) } else { begin };
-            let position = usize::try_from(position).ok().filter(|&position| position < size && step.is_positive());
+            let position =
+                usize::try_from(position).ok().filter(|&position| position < size && step.is_positive());
             let start = position.ok_or_else(|| {
                 let legal = format!("an element of axis {axis}, {} to {}", -(size as i64), size as i64 - 1);
                 Reason::OperandValue { operand: "begin", found: begin.to_string(), legal }

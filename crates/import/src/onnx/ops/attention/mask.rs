@@ -2,7 +2,8 @@
 
 use npukit_graph::ValueId;
 use npukit_graph::op::{
-    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Logic, LogicKind, Reduce, ReduceKind, Reshape, Where,
+    Binary, BinaryKind, Cast, Compare, CompareKind, Concat, Logic, LogicKind, Reduce, ReduceKind, Reshape,
+    Where,
 };
 use npukit_numeric::{ElementType, TensorData};
 
@@ -61,7 +62,9 @@ impl Attention {
             let length = context.helper("length", Binary { kind: BinaryKind::Add }, vec![own, beyond])?;
             bounds.push(context.helper("filled", Compare { kind: CompareKind::Less }, vec![keys, length])?);
         }
-        for (size, kind, sign) in [(right, CompareKind::LessOrEqual, 1), (left, CompareKind::GreaterOrEqual, -1)] {
+        for (size, kind, sign) in
+            [(right, CompareKind::LessOrEqual, 1), (left, CompareKind::GreaterOrEqual, -1)]
+        {
             let Some(size) = size else { continue };
             let size = self.integers(context, Vec::new(), |_| size.saturating_mul(sign))?;
             let bound = context.helper("bound", Binary { kind: BinaryKind::Add }, vec![own, size])?;
@@ -72,7 +75,9 @@ impl Attention {
 
     /// How many keys are before that of the first query: a number, or one for each text of the batch.
     fn keys_of(&self, context: &mut Context<'_>, lengths: Option<ValueId>) -> Result<ValueId, Reason> {
-        let Some(lengths) = lengths else { return self.integers(context, Vec::new(), |_| self.before as i64) };
+        let Some(lengths) = lengths else {
+            return self.integers(context, Vec::new(), |_| self.before as i64);
+        };
         let shape = vec![self.batch, 1, 1, 1];
         let lengths = context.helper("lengths", Reshape { shape }, vec![lengths])?;
         let queries = self.integers(context, Vec::new(), |_| self.queries as i64)?;
@@ -94,7 +99,8 @@ impl Attention {
     /// A mask for all keys: those behind the last that it speaks of are hidden.
     fn widened(&self, context: &mut Context<'_>, mask: ValueId) -> Result<ValueId, Reason> {
         let mut shape = context.shape(mask).to_vec();
-        let missing = shape.last().map_or(0, |&last| if last == 1 { 0 } else { self.keys.saturating_sub(last) });
+        let missing =
+            shape.last().map_or(0, |&last| if last == 1 { 0 } else { self.keys.saturating_sub(last) });
         let Some(last) = shape.last_mut().filter(|_| missing > 0) else { return Ok(mask) };
         *last = missing;
         context.reserve(&shape)?;
@@ -109,7 +115,12 @@ impl Attention {
     }
 
     /// The softmax with 0 for a query that sees no key at all, whose softmax is no number.
-    pub(super) fn guarded(&self, context: &mut Context<'_>, scores: ValueId, softmax: ValueId) -> Result<ValueId, Reason> {
+    pub(super) fn guarded(
+        &self,
+        context: &mut Context<'_>,
+        scores: ValueId,
+        softmax: ValueId,
+    ) -> Result<ValueId, Reason> {
         let largest = Reduce { kind: ReduceKind::Max, axes: vec![3], keep_dims: true };
         let largest = context.helper("largest", largest, vec![scores])?;
         let (hidden, zero) = (self.number(context, f32::NEG_INFINITY)?, self.number(context, 0.0)?);
