@@ -29,6 +29,8 @@ mod gemma3n;
 mod gemma3n_parts;
 #[path = "main/growth.rs"]
 mod growth;
+#[path = "main/laws.rs"]
+mod laws;
 #[path = "main/lifting.rs"]
 mod lifting;
 #[path = "main/losses.rs"]

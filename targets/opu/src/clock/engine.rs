@@ -114,4 +114,11 @@ mod tests {
             assert_eq!(engine as usize, place);
         }
     }
+
+    #[test]
+    fn reports_tell_causes_apart() {
+        let names: std::collections::BTreeSet<&str> = Cause::ALL.into_iter().map(Cause::name).collect();
+        assert_eq!(names.len(), Cause::ALL.len());
+        assert!(!names.contains(""));
+    }
 }
