@@ -338,12 +338,14 @@ mod tests {
         let place = (proptest::sample::select(vec![0_u8, 1, 2, 14, 15]), 0_u8..4);
         // A switch box has two ports.
         let place = place.prop_map(|(slot, port)| (slot, if slot == 0 { port % 2 } else { port }));
-        let start = (place, 0_u64..60, 0_i64..64, levels).prop_map(|(place, start, base, levels)| {
-            let mut pattern = Pattern::default();
-            pattern.open(base).unwrap();
-            levels.into_iter().for_each(|level| pattern.rep(level, WIDTHS, false).unwrap());
-            (place, start, pattern)
-        });
+        let start = (place, 0_u64..60, prop_oneof![0_i64..4, 0_i64..64], levels).prop_map(
+            |(place, start, base, levels)| {
+                let mut pattern = Pattern::default();
+                pattern.open(base).unwrap();
+                levels.into_iter().for_each(|level| pattern.rep(level, WIDTHS, false).unwrap());
+                (place, start, pattern)
+            },
+        );
         proptest::collection::vec(start, 1..6)
     }
 
@@ -375,6 +377,34 @@ mod tests {
                     if ended {
                         *place = Some((cycle + 1, pattern.clone()));
                     }
+                }
+            }
+        }
+    }
+
+    /// Any two ports of a cell, from the first to the last, which stay at an address for six cycles.
+    #[test]
+    fn any_two_ports_run_at_once() {
+        let idle = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Seed);
+        let all: Vec<(u8, u8)> = (0..64_u8).map(|number| (number / 4, number % 4)).collect();
+        let exist = all.into_iter().filter(|(slot, port)| idle.exist & bit(*slot, *port) != 0);
+        let exist: Vec<_> = exist.collect();
+        assert_eq!(exist.len(), 62);
+        for (index, &(slot, port)) in exist.iter().enumerate() {
+            for &(other, of_other) in &exist[..index] {
+                let mut ports = idle.clone();
+                for (at, base) in [(number(slot, port), 1), (number(other, of_other), 2)] {
+                    ports.patterns[at].open(base).unwrap();
+                    ports.patterns[at].rep(Level { iter: 6, step: 0, delay: 0 }, WIDTHS, false).unwrap();
+                }
+                ports.activate(0, bit(slot, port) | bit(other, of_other)).unwrap();
+                for cycle in 1..8 {
+                    ports.emit(cycle);
+                    let is_under_way = cycle <= 6;
+                    let found = (ports.address(slot, port), ports.address(other, of_other));
+                    let expected = (is_under_way.then_some(1), is_under_way.then_some(2));
+                    assert_eq!(found, expected, "{slot}, {port} and {other}, {of_other} in cycle {cycle}");
+                    assert_eq!(ports.emitted.count_ones(), if is_under_way { 2 } else { 0 });
                 }
             }
         }
