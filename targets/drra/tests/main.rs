@@ -26,6 +26,8 @@ mod networks;
 mod operators;
 #[path = "main/pasm.rs"]
 mod pasm;
+#[path = "main/plan.rs"]
+mod plan;
 #[path = "main/program.rs"]
 mod program;
 #[path = "main/released.rs"]

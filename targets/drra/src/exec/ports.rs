@@ -317,46 +317,204 @@ mod tests {
 
     const WIDTHS: Widths = Widths { iter: 8, step: 7, delay: 7 };
 
-    /// A slot of 64 words, a port, when it starts, and what it is configured with.
-    fn starts() -> impl Strategy<Value = Vec<(u8, u64, Pattern)>> {
+    fn ports(parts: &str, revision: Revision) -> Ports {
+        let fabric = from_short(&format!("1x1: [{parts}]")).unwrap();
+        CellState::new(&fabric.cells[0], revision, Vec::new()).ports
+    }
+
+    /// Addresses from `base` on.
+    fn row_of(base: i64, iter: u32) -> Pattern {
+        let mut pattern = Pattern::default();
+        pattern.open(base).unwrap();
+        pattern.rep(Level { iter, step: 1, delay: 0 }, WIDTHS, false).unwrap();
+        pattern
+    }
+
+    /// A slot and port of a switch box and 15 files, when it starts, and what it is configured with.
+    fn starts() -> impl Strategy<Value = Vec<((u8, u8), u64, Pattern)>> {
         let level =
             (1_u32..9, -3_i32..4, 0_u32..3).prop_map(|(iter, step, delay)| Level { iter, step, delay });
         let levels = proptest::collection::vec(level, 0..4);
-        let start = (1_u8..4, 0_u64..60, 0_i64..64, levels).prop_map(|(slot, start, base, levels)| {
-            let mut pattern = Pattern::default();
-            pattern.open(base).unwrap();
-            levels.into_iter().for_each(|level| pattern.rep(level, WIDTHS, false).unwrap());
-            (slot, start, pattern)
-        });
-        proptest::collection::vec(start, 1..4)
+        let place = (proptest::sample::select(vec![0_u8, 1, 2, 14, 15]), 0_u8..4);
+        // A switch box has two ports.
+        let place = place.prop_map(|(slot, port)| (slot, if slot == 0 { port % 2 } else { port }));
+        let start = (place, 0_u64..60, prop_oneof![0_i64..4, 0_i64..64], levels).prop_map(
+            |(place, start, base, levels)| {
+                let mut pattern = Pattern::default();
+                pattern.open(base).unwrap();
+                levels.into_iter().for_each(|level| pattern.rep(level, WIDTHS, false).unwrap());
+                (place, start, pattern)
+            },
+        );
+        proptest::collection::vec(start, 1..6)
     }
 
     proptest! {
         /// Streaks give what the definition says, whenever other ports start.
         #[test]
         fn addresses_are_those_of_the_patterns(starts in starts()) {
-            let fabric = from_short("1x1: [swb,rf,rf,rf]").unwrap();
-            let mut ports = CellState::new(&fabric.cells[0], Revision::Seed, Vec::new()).ports;
-            let mut running: Vec<Option<(u64, Pattern)>> = vec![None; 4];
+            let mut ports = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Seed);
+            let mut running: Vec<Option<(u64, Pattern)>> = vec![None; 64];
             for cycle in 0..300 {
                 ports.emit(cycle);
-                for slot in 1..4_u8 {
-                    let expected = running[usize::from(slot)].as_ref().and_then(|(start, pattern)| {
-                        Some(pattern.at(cycle.checked_sub(*start)?)?.rem_euclid(64) as usize)
+                for (number, place) in running.iter().enumerate() {
+                    let (slot, port) = (number as u8 / 4, number as u8 % 4);
+                    // Words of a file; rows, or options.
+                    let size = if slot > 0 && port < 2 { 64 } else { 4 };
+                    let expected = place.as_ref().and_then(|(start, pattern)| {
+                        Some(pattern.at(cycle.checked_sub(*start)?)?.rem_euclid(size) as usize)
                     });
-                    prop_assert_eq!(ports.address(slot, 1), expected, "cycle {}, slot {}", cycle, slot);
+                    let found = ports.address(slot, port);
+                    prop_assert_eq!(found, expected, "cycle {}, slot {}, port {}", cycle, slot, port);
                 }
-                for (slot, _, pattern) in starts.iter().filter(|(_, start, _)| *start == cycle) {
-                    let place = &mut running[usize::from(*slot)];
+                for ((slot, port), _, pattern) in starts.iter().filter(|(_, start, _)| *start == cycle) {
+                    let number = number(*slot, *port);
+                    let place = &mut running[number];
                     let ended = place.as_ref().is_none_or(|(start, pattern)| cycle + 1 >= start + pattern.span());
-                    ports.patterns[number(*slot, 1)] = if ended { pattern.clone() } else { Pattern::default() };
-                    ports.activate(cycle, bit(*slot, 1)).unwrap();
-                    ports.patterns[number(*slot, 1)] = Pattern::default();
+                    ports.patterns[number] = if ended { pattern.clone() } else { Pattern::default() };
+                    ports.activate(cycle, bit(*slot, *port)).unwrap();
+                    ports.patterns[number] = Pattern::default();
                     if ended {
                         *place = Some((cycle + 1, pattern.clone()));
                     }
                 }
             }
+        }
+    }
+
+    /// Any two ports of a cell, from the first to the last, which stay at an address for six cycles.
+    #[test]
+    fn any_two_ports_run_at_once() {
+        let idle = ports(&["swb", &["rf"; 15].join(",")].join(","), Revision::Seed);
+        let all: Vec<(u8, u8)> = (0..64_u8).map(|number| (number / 4, number % 4)).collect();
+        let exist = all.into_iter().filter(|(slot, port)| idle.exist & bit(*slot, *port) != 0);
+        let exist: Vec<_> = exist.collect();
+        assert_eq!(exist.len(), 62);
+        for (index, &(slot, port)) in exist.iter().enumerate() {
+            for &(other, of_other) in &exist[..index] {
+                let mut ports = idle.clone();
+                for (at, base) in [(number(slot, port), 1), (number(other, of_other), 2)] {
+                    ports.patterns[at].open(base).unwrap();
+                    ports.patterns[at].rep(Level { iter: 6, step: 0, delay: 0 }, WIDTHS, false).unwrap();
+                }
+                ports.activate(0, bit(slot, port) | bit(other, of_other)).unwrap();
+                for cycle in 1..8 {
+                    ports.emit(cycle);
+                    let is_under_way = cycle <= 6;
+                    let found = (ports.address(slot, port), ports.address(other, of_other));
+                    let expected = (is_under_way.then_some(1), is_under_way.then_some(2));
+                    assert_eq!(found, expected, "{slot}, {port} and {other}, {of_other} in cycle {cycle}");
+                    assert_eq!(ports.emitted.count_ones(), if is_under_way { 2 } else { 0 });
+                }
+            }
+        }
+    }
+
+    /// Of several in a cycle one is told of, and the next one in the cycle after.
+    #[test]
+    fn every_port_that_wraps_is_told_of_once() {
+        let mut ports = ports("swb,rf,rf", Revision::Seed);
+        ports.patterns[number(1, 1)] = row_of(64, 5);
+        ports.patterns[number(2, 1)] = row_of(70, 5);
+        ports.activate(0, bit(1, 1) | bit(2, 1)).unwrap();
+        let of_cycle = |cycle| {
+            let told = ports.emit(cycle).map(|wrapped| (wrapped.number, wrapped.address));
+            (told, ports.address(1, 1), ports.address(2, 1))
+        };
+        let found: Vec<_> = (1..6).map(of_cycle).collect();
+        let expected = [
+            (Some((number(1, 1), 64)), Some(0), Some(6)),
+            (Some((number(2, 1), 71)), Some(1), Some(7)),
+            (None, Some(2), Some(8)),
+            (None, Some(3), Some(9)),
+            (None, Some(4), Some(10)),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn ports_retire_with_their_last_address() {
+        let mut ports = ports("swb,rf,rf,rf", Revision::Seed);
+        let all = [(1, 3), (2, 5), (3, 9)];
+        for (slot, iter) in all {
+            ports.patterns[number(slot, 1)] = row_of(0, iter);
+        }
+        ports.activate(0, all.iter().map(|(slot, _)| bit(*slot, 1)).sum()).unwrap();
+        // The first of the addresses is in cycle 1.
+        for cycle in 0..12 {
+            ports.retire(cycle);
+            let running = all.iter().filter(|(_, iter)| u64::from(*iter) > cycle);
+            assert_eq!(ports.active, running.map(|(slot, _)| bit(*slot, 1)).sum::<u64>(), "cycle {cycle}");
+        }
+    }
+
+    /// With the last address in cycle L, a port with lanes is erased in L+1 and L+2, that of a memory with an output at
+    /// the end of L; configured and activated again without harm a cycle later, and another one.
+    #[test]
+    fn configurations_are_erased_after_the_last_address() {
+        let last = 10;
+        for (memory, of_memory) in [("iosram_top", 2), ("iosram_btm", 1), ("iosram_both", 1)] {
+            let parts = format!("swb,{memory},rf,dpu");
+            let fabric = from_short(&format!("1x1: [{parts}]")).unwrap();
+            for part in &fabric.cells[0].resources {
+                let from = last + if part.component.is_iosram() { of_memory } else { 2 };
+                for (slot, port, _) in part.ports() {
+                    let (number, mut ports) = (number(slot, port), ports(&parts, Revision::Seed));
+                    assert_eq!(ports.erasing(number), 0..0);
+                    assert_eq!(ports.configurable(0, number), Ok(None));
+                    ports.activate(last - 1, bit(slot, port)).unwrap();
+                    ports.emit(last);
+                    let edges = if from == last + 1 { last..last + 1 } else { last + 1..last + 3 };
+                    assert_eq!(ports.erasing(number), edges, "{memory}, slot {slot}, port {port}");
+                    let busy = Err(FaultKind::Busy { slot, port, until: last });
+                    assert_eq!(ports.configurable(last, number), busy);
+                    for cycle in last + 1..last + 5 {
+                        let early = |what, from| {
+                            (cycle < from).then_some(FaultKind::Early { slot, port, what, last, from })
+                        };
+                        assert_eq!(ports.configurable(cycle, number), Ok(early("configured", from)));
+                        let activated = ports.clone().activate(cycle, bit(slot, port));
+                        assert_eq!(activated, Ok(early("activated", from + 1)), "cycle {cycle}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// `rep`, `repx` and `trans` for a memory or a dpu are for the port that its last `dsu` or `evt` opened, of whichever
+    /// slot; after reset that is its first. For register files and switch boxes they are for the port they name.
+    #[test]
+    fn memories_and_dpus_go_by_the_port_that_was_opened_last() {
+        let released = ports("swb,iosram_both,rf,dpu,dpu", Revision::Released).released;
+        let (mut released, opens) = (released.unwrap(), true);
+        let slots = |component| {
+            let fabric = from_short("1x1: [swb,iosram_both,rf,dpu,dpu]").unwrap();
+            let parts = fabric.cells[0].resources.clone().into_iter();
+            parts.filter(|part| part.component == component).map(|part| part.slot).collect::<Vec<_>>()
+        };
+        let (memory, file) = (slots(Component::IosramBoth)[0], slots(Component::Rf)[0]);
+        let &[dpu, other] = &slots(Component::Dpu)[..] else { panic!() };
+        for (is_open, asked, expected) in [
+            (!opens, (memory, 2), (memory, 0)),
+            (!opens, (memory + 1, 3), (memory, 0)),
+            (!opens, (other, 1), (other, 0)),
+            (opens, (memory + 1, 3), (memory + 1, 3)),
+            (!opens, (memory, 2), (memory + 1, 3)),
+            (opens, (dpu, 1), (dpu, 1)),
+            (!opens, (other, 1), (other, 0)),
+            (!opens, (dpu, 0), (dpu, 1)),
+            (opens, (other, 1), (other, 1)),
+            (opens, (dpu, 0), (dpu, 0)),
+            (!opens, (other, 0), (other, 1)),
+            (!opens, (dpu, 1), (dpu, 0)),
+            (opens, (file, 1), (file, 1)),
+            (!opens, (file, 0), (file, 0)),
+            (opens, (0, 1), (0, 1)),
+            (!opens, (0, 0), (0, 0)),
+            (!opens, (memory, 2), (memory + 1, 3)),
+        ] {
+            let found = released.target(number(asked.0, asked.1), is_open);
+            assert_eq!(found, number(expected.0, expected.1), "{asked:?}");
         }
     }
 }

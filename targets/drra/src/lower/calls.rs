@@ -106,7 +106,7 @@ const fn streams(operands: &[Gather]) -> Operands {
 fn results_of_call(most: usize, period: usize, work: Work, revision: Revision) -> usize {
     let most = if is_reset_alone(period, work, revision) { most.min(MOST_RESETS) } else { most };
     let most = if period > MOST_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
-    if most > ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
+    if most >= ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
 }
 
 /// Whether each result has a reset of its own.
@@ -244,8 +244,134 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use crate::config::preset;
+    use crate::lower::column::columns;
+    use crate::lower::plan::{Place, Source};
     use crate::op::DpuMode;
+
+    const MAC: Work = Work::plain(DpuMode::Mac);
+
+    fn rows_of(length: usize, count: usize) -> Gather {
+        Gather::rows(Source::Value(0), count, length)
+    }
+
+    /// The calls of a task, whose loads fit the input buffer and whose kernels are for the columns there are; each of
+    /// `all` results comes once.
+    fn calls_of(fabric: &Fabric, task: &Task, all: usize) -> Vec<Call> {
+        let columns = columns(fabric).unwrap();
+        let calls = task.calls(fabric, &columns);
+        let mut seen = vec![0; all];
+        for call in &calls {
+            assert!(call.loads.iter().map(Load::all_rows).sum::<usize>() <= fabric.input_depth, "{call:?}");
+            assert!(call.results.len() <= columns.len(), "{call:?}");
+            assert_eq!(call.kernel.bases.len(), call.results.len());
+            for results in &call.results {
+                seen[results.first..results.first + results.count].iter_mut().for_each(|times| *times += 1);
+            }
+        }
+        assert!(seen.iter().all(|times| *times == 1), "{seen:?}");
+        calls
+    }
+
+    /// The first result and the number of results of each column, call by call.
+    fn results_of(calls: &[Call]) -> Vec<Vec<(usize, usize)>> {
+        let of = |call: &Call| call.results.iter().map(|results| (results.first, results.count)).collect();
+        calls.iter().map(of).collect()
+    }
+
+    fn vectors(operands: usize, length: usize, count: usize, work: Work) -> Task {
+        let operands = vec![rows_of(length, count); operands];
+        Task::Vectors { work, operands, to: Place::all(count) }
+    }
+
+    /// `kept` vectors that stay and `count` that stream.
+    fn dots(length: usize, kept: usize, count: usize) -> Task {
+        let (stationary, stream) = (rows_of(length, kept), rows_of(length, count));
+        Task::Dots { work: MAC, stationary, stream, to: Place::all(kept * count) }
+    }
+
+    /// An input buffer has 1,024 rows of 16 words, of which 4 stay free for each stream.
+    #[test]
+    fn vectors_are_shared_by_columns_as_far_as_they_fit() {
+        let seed = |name: &str| preset(name).unwrap().of_revision(Revision::Seed);
+        // 25 each, in whole rows.
+        let calls = calls_of(&seed("3x4"), &vectors(1, 3, 100, MAC), 100);
+        assert_eq!(results_of(&calls), [vec![(0, 32), (32, 32), (64, 32)], vec![(96, 4)]]);
+        // 508 rows of each operand are 81 vectors of 100.
+        let calls = calls_of(&seed("3x1"), &vectors(2, 100, 200, MAC), 200);
+        assert_eq!(results_of(&calls), [[(0, 80)], [(80, 80)], [(160, 32)], [(192, 8)]]);
+        // 252 rows of each column are 40 of them.
+        let calls = calls_of(&seed("3x4"), &vectors(1, 100, 2000, MAC), 2000);
+        assert_eq!((calls.len(), &results_of(&calls)[0]), (17, &vec![(0, 32), (32, 32), (64, 32), (96, 32)]));
+        // 400 rows of each operand leave room for one column.
+        let calls = calls_of(&seed("3x4"), &vectors(2, 6400, 3, MAC), 3);
+        assert_eq!(results_of(&calls), [[(0, 1)], [(1, 1)], [(2, 1)]]);
+    }
+
+    /// On the released circuit each of several results of more than 64 words has a zero behind it, in which it is reset.
+    #[test]
+    fn results_that_are_reset_alone_have_a_spare_word() {
+        let fabric = preset("3x1").unwrap();
+        let streams = |task: &Task, all| -> Vec<(usize, usize, usize)> {
+            let calls = calls_of(&fabric, task, all);
+            let of = |call: &Call| {
+                let Kind::Stream(stream) = call.kernel.kind else { panic!() };
+                assert!(call.loads.iter().all(|load| load.spare == stream.spare));
+                (stream.words, stream.period, stream.spare)
+            };
+            calls.iter().map(of).collect()
+        };
+        assert_eq!(streams(&vectors(2, 64, 3, MAC), 3), [(192, 64, 0)]);
+        assert_eq!(streams(&vectors(2, 65, 3, MAC), 3), [(198, 66, 1)]);
+        assert_eq!(streams(&vectors(2, 65, 1, MAC), 1), [(65, 65, 0)], "a single result");
+        assert_eq!(streams(&vectors(2, 65, 3, Work::plain(DpuMode::Mult)), 3), [(195, 65, 0)], "no sums");
+        // 508 rows are 8,128 words: eight vectors of 1,016, but seven of 1,017.
+        let (seven, six) = ((7 * 1017, 1017, 1), (6 * 1017, 1017, 1));
+        assert_eq!(streams(&vectors(2, 1016, 20, MAC), 20), [seven, seven, six]);
+    }
+
+    /// Rows of 16 vectors that stay take 4 for each column.
+    #[test]
+    fn columns_keep_vectors_and_share_what_streams() {
+        let fabric = preset("3x4").unwrap();
+        let whole = |vectors: std::ops::Range<usize>, first, size, count: usize| -> Vec<(usize, usize)> {
+            vectors.map(|vector| (vector * count + first, size)).collect()
+        };
+        // Four columns at a time, for all that streams.
+        let calls = calls_of(&fabric, &dots(10, 8, 100), 800);
+        let expected = [(0..4, 0, 96), (4..8, 0, 96), (0..4, 96, 4), (4..8, 96, 4)];
+        assert_eq!(
+            results_of(&calls),
+            expected.map(|(vectors, first, size)| whole(vectors, first, size, 100))
+        );
+        assert!(calls.iter().all(|call| call.loads.len() == 5), "one stream");
+        // Fewer vectors than columns: each stays in two columns, which have halves of the stream.
+        let calls = calls_of(&fabric, &dots(10, 2, 128), 256);
+        assert_eq!(results_of(&calls), [[(0, 64), (128, 64), (64, 64), (192, 64)]]);
+        assert_eq!(calls[0].loads.len(), 4);
+        // 1,004 rows are 15 times 63 rows of 16 results, not 16 times.
+        let calls = calls_of(&fabric, &dots(63, 5, 480), 2400);
+        let expected = [(0..4, 0), (4..5, 0), (0..4, 240), (4..5, 240)];
+        assert_eq!(results_of(&calls), expected.map(|(vectors, first)| whole(vectors, first, 240, 480)));
+        // 248 rows for each of four streams are 62 vectors of 64.
+        let calls = calls_of(&fabric, &dots(64, 2, 1000), 2000);
+        assert_eq!(results_of(&calls)[0], [(0, 48), (1000, 48), (48, 48), (1048, 48)]);
+    }
+
+    /// A single result's operands are to fit the input buffer of 1,024 rows; two operands come in pairs of rows.
+    #[test]
+    fn what_is_longer_than_the_input_buffer_is_told() {
+        let fabric = preset("3x4").unwrap().of_revision(Revision::Seed);
+        let told = |operands, words| vectors(operands, words, 2, MAC).too_long(&fabric);
+        let long = |words, operands, rows| Some(TooLong { words, operands, rows, depth: 1024 });
+        assert_eq!((told(1, 16_384), told(2, 8_192)), (None, None));
+        assert_eq!(told(1, 16_385), long(16_385, 1, 1025));
+        assert_eq!(told(2, 8_193), long(8_193, 2, 1028));
+        assert_eq!(told(1, 32_768), long(32_768, 1, 2048));
+        assert_eq!(dots(10, 2, 3).too_long(&fabric), None);
+    }
 
     #[test]
     fn whole_rows_come_first() {
@@ -255,6 +381,7 @@ mod tests {
         let of = |most, period, revision| results_of_call(most, period, Work::plain(DpuMode::Mac), revision);
         let seed = Revision::Seed;
         assert_eq!((of(100, 3, seed), of(100, 2000, seed), of(0, 1, seed)), (96, 16, 1));
+        assert_eq!((of(100, 1024, seed), of(100, 1025, seed)), (96, 16));
         let released = Revision::Released;
         assert_eq!((of(100, 64, released), of(100, 65, released), of(100, 65, seed)), (96, 8, 96));
     }

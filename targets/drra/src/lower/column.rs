@@ -63,3 +63,24 @@ fn column(fabric: &Fabric, col: usize) -> Option<Column> {
 fn slots(cell: &Cell, is: fn(&Resource) -> bool) -> Vec<u8> {
     cell.resources.iter().filter(|part| is(part)).map(|part| part.slot).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::config::preset;
+
+    /// Products lose the same bits in all columns that work together.
+    #[test]
+    fn columns_with_another_dpu_are_left_out() {
+        let mut fabric = preset("3x4").unwrap();
+        assert_eq!(columns(&fabric).unwrap().len(), 4);
+        let places: Vec<Place> = fabric.places().collect();
+        for (place, cell) in places.iter().zip(&mut fabric.cells) {
+            let other = if place.col == 2 { 11 } else { 0 };
+            cell.resources.iter_mut().for_each(|part| part.fraction_bits = other);
+        }
+        let cols: Vec<usize> = columns(&fabric).unwrap().iter().map(|column| column.mid.col).collect();
+        assert_eq!(cols, [0, 1, 3]);
+    }
+}

@@ -285,3 +285,32 @@ fn put(result: &mut [i16], to: &Place, first: usize, words: impl Iterator<Item =
 fn shifted(word: i16, places: i32) -> i16 {
     integer(word.into(), -places)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::config::preset;
+    use crate::lower::Plan;
+    use crate::lower::plan::Value;
+
+    #[test]
+    fn zeros_stand_behind_each_vector() {
+        assert_eq!(spaced(vec![1, 2, 3, 4], 2, 1), [1, 2, 0, 3, 4, 0]);
+        assert_eq!(spaced(vec![1, 2, 3, 4], 4, 2), [1, 2, 3, 4, 0, 0]);
+        assert_eq!(spaced(vec![1, 2, 3, 4], 2, 0), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_value_has_at_most_so_many_elements() {
+        let value = |shape| Value { name: "x".to_owned(), shape, fraction: 0 };
+        let values =
+            vec![value(vec![1 << 20, 1 << 8]), value(vec![(1 << 28) + 1]), value(vec![usize::MAX, 2])];
+        let plan = Plan { values, ..Plan::default() };
+        let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
+        assert_eq!(executable.empty(0).unwrap().len(), 1 << 28);
+        let told = executable.empty(1).unwrap_err().to_string();
+        assert_eq!(told, "`x` has 268435457 elements; at most 268435456 are kept");
+        assert!(executable.empty(2).is_err());
+    }
+}

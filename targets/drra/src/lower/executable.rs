@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::calls::{Call, Load};
 use super::column::{Column, columns};
 use super::fit::unfit;
-use super::kernels::{Kernel, Operands};
+use super::kernels::Kernel;
 use super::plan::Plan;
 use crate::check::findings;
 use crate::fabric::{Fabric, ROW_WORDS};
@@ -241,9 +241,56 @@ impl Kernel {
     pub fn limit(&self) -> u64 {
         2 * self.work() + 100_000
     }
+}
 
-    /// Whether two operands stream.
-    pub const fn is_pair(&self) -> bool {
-        matches!(&self.kind, Kind::Stream(stream) if matches!(stream.operands, Operands::Pair))
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::op::{Binary, BinaryKind, MatMul};
+    use npukit_graph::{Graph, ValueInfo};
+    use npukit_numeric::ElementType;
+
+    use super::*;
+    use crate::config::preset;
+    use crate::lower::kernels::{Nest, Operands, Stream, Work};
+    use crate::lower::{lower, prepare};
+    use crate::op::DpuMode;
+
+    /// A kernel that does nothing leaves words that nobody wrote, whichever it is.
+    #[test]
+    fn every_kernel_is_proven() {
+        let mut graph = Graph::default();
+        let inputs = ["x", "w", "b"]
+            .map(|name| graph.add_input(name, ValueInfo { shape: vec![20, 20], element: ElementType::F32 }));
+        let product = graph.add_node("product", MatMul.into(), inputs[..2].to_vec(), &["p"]).unwrap()[0];
+        let add = Binary { kind: BinaryKind::Add };
+        graph.outputs = graph.add_node("sum", add.into(), vec![product, inputs[2]], &["y"]).unwrap();
+        let fabric = preset("3x1").unwrap();
+        let executable =
+            Executable::new(&fabric, lower(&fabric, &prepare(&graph).unwrap(), None).unwrap()).unwrap();
+        for (step, calls) in executable.plan.steps.iter().zip(&executable.calls) {
+            for (_, number) in calls.iter().flatten() {
+                let mut idle = executable.clone();
+                idle.kernels[*number].compiled.program = crate::Program::default();
+                match idle.prove() {
+                    Err(ExecuteError::Fault { step: told, fault }) => {
+                        assert_eq!((&told, *fault), (&step.name, Fault::Output { row: 0 }));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+
+    /// Whole rows of results are worked on; a call may take twice as long, and 100,000 cycles.
+    #[test]
+    fn a_call_is_given_up_long_after_its_work() {
+        let work = Work::plain(DpuMode::Mac);
+        let stream = Stream { work, operands: Operands::One, words: 60, period: 20, spare: 0 };
+        let nest = Nest { work, words: [12, 16], levels: [vec![], vec![]], results: 12, period: 4 };
+        for (kind, words) in [(Kind::Stream(stream), 320), (Kind::Nest(nest), 64)] {
+            let kernel = Kernel { kind, bases: Vec::new() };
+            assert_eq!((kernel.work(), kernel.limit()), (words, 100_000 + 2 * words));
+        }
     }
 }

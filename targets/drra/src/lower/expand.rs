@@ -122,3 +122,60 @@ fn binary(kind: BinaryKind) -> Op {
 fn is_finite(tensor: &Tensor) -> bool {
     tensor.as_f32().is_some_and(|values| values.iter().all(|x| x.is_finite()))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::op::{Pow, Relu};
+    use npukit_graph::{ValueInfo, evaluate};
+    use npukit_numeric::ElementType;
+
+    use super::*;
+
+    fn tensor(shape: &[usize], values: &[f32]) -> Tensor {
+        Tensor::from_f32(shape.to_vec(), values.to_vec()).unwrap()
+    }
+
+    /// What the operator is made of, which computes the same.
+    fn parts(op: Op, shape: &[usize], constant: Option<Tensor>) -> Vec<&'static str> {
+        let mut graph = Graph::default();
+        let info = ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
+        let x = graph.add_input("x", info);
+        let constant = constant.map(|values| graph.add_constant("c", values));
+        let operands = [x].into_iter().chain(constant).collect();
+        graph.outputs = graph.add_node("node", op, operands, &["y"]).unwrap();
+        let mut expanded = graph.clone();
+        expand(&mut expanded).unwrap();
+        let values: Vec<f32> =
+            (0..shape.iter().product()).map(|index: usize| index as f32 * 0.75 - 4.0).collect();
+        let inputs = [tensor(shape, &values)];
+        let [whole, of_parts] = [&graph, &expanded].map(|graph| evaluate(graph, &inputs).unwrap().remove(0));
+        assert_eq!(whole.shape(), of_parts.shape());
+        for (a, b) in whole.as_f32().unwrap().iter().zip(of_parts.as_f32().unwrap()) {
+            assert!((a - b).abs() < 1e-5 || a == b, "{a} {b}");
+        }
+        expanded.nodes.iter().map(|node| node.op.name()).collect()
+    }
+
+    #[test]
+    fn operators_are_made_of_what_the_dpu_has() {
+        let unary = |kind| Op::from(Unary { kind });
+        let (pow, div) = (|| Op::from(Pow), || binary(BinaryKind::Div));
+        let number = |x| Some(tensor(&[], &[x]));
+        let of_12 = |op, constant| parts(op, &[3, 4], constant);
+        assert_eq!(of_12(unary(UnaryKind::Swish { alpha: 1.0 }), None), ["Sigmoid", "Mul"]);
+        assert_eq!(of_12(unary(UnaryKind::Swish { alpha: 1.7 }), None), ["Mul", "Sigmoid", "Mul"]);
+        let hard_sigmoid = UnaryKind::HardSigmoid { alpha: 0.2, beta: 0.5 };
+        assert_eq!(of_12(unary(hard_sigmoid), None), ["Mul", "Add", "Clip"]);
+        assert_eq!(of_12(unary(UnaryKind::HardSwish), None), ["Mul", "Add", "Clip", "Mul"]);
+        assert_eq!(of_12(Relu.into(), None), ["Relu"]);
+        // Squares, where the result is of the same shape.
+        assert_eq!(of_12(pow(), number(2.0)), ["Mul"]);
+        assert_eq!(of_12(pow(), Some(tensor(&[1], &[2.0]))), ["Mul"]);
+        assert_eq!(of_12(pow(), number(3.0)), ["Pow"]);
+        assert_eq!(parts(pow(), &[4], Some(tensor(&[1, 1], &[2.0]))), ["Pow"]);
+        // What has a finite inverse.
+        assert_eq!(of_12(div(), Some(tensor(&[4], &[0.5, -2.0, 3.0, 8.0]))), ["Mul"]);
+        assert_eq!(of_12(div(), Some(tensor(&[4], &[0.5, -2.0, 3.0, 1e-39]))), ["Div"]);
+    }
+}

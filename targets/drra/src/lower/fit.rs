@@ -64,3 +64,76 @@ fn of_port(
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::asm::assemble;
+    use crate::config::preset;
+    use crate::revision::Revision;
+
+    /// Of a program for the cell that computes.
+    fn told(fabric: &Fabric, text: &str) -> Vec<String> {
+        unfit(fabric, &assemble(fabric, "test", &format!("cell (row=1, col=0)\n{text}")).unwrap().program)
+    }
+
+    #[test]
+    fn what_no_run_has_shown_is_named() {
+        let fabric = preset("3x1").unwrap();
+        let rep = |port: &str| format!("rep(slot=1, port={port}, iter=2) ");
+        let open = |port: &str| format!("dsu(slot=1, port={port}) ");
+        let four = |port: &str| format!("{}{}", open(port), rep(port).repeat(4));
+        for (text, expected) in [
+            ("brn(reg=1)".to_owned(), vec!["instruction 0 (brn)"]),
+            ("wait(cycle=1) calc(mode=add, operand2=1, result=1)".to_owned(), vec!["instruction 1 (calc)"]),
+            ("act(mode=map, param=1)".to_owned(), vec!["instruction 0 (act)"]),
+            ("act(ports=2, param=1)".to_owned(), vec![]),
+            (
+                format!("{}{}repx(slot=1, port=word_read, iter=1)", open("word_read"), rep("word_read")),
+                vec!["instruction 2 (repx)"],
+            ),
+            (
+                format!("{}trans(slot=1, port=word_read, delay=1)", open("word_read")),
+                vec!["instruction 1 (trans)"],
+            ),
+            // The circuit's register files begin at 0.
+            ("dsu(slot=1, port=word_read, init_addr=4)".to_owned(), vec!["instruction 0 (dsu)"]),
+            ("dsu(slot=1, port=word_read, init_addr=0)".to_owned(), vec![]),
+            // Four levels of each port, and again after it is opened.
+            (four("word_read"), vec![]),
+            (format!("{}{}", four("word_read"), four("word_write")), vec![]),
+            (format!("{}{}", four("word_read"), four("word_read")), vec![]),
+            (format!("{}{}", four("word_read"), rep("word_read")), vec!["instruction 5 (rep)"]),
+            (
+                format!("{}{}", four("word_read"), rep("word_read").repeat(2)),
+                vec!["instruction 5 (rep)", "instruction 6 (rep)"],
+            ),
+            (format!("{}{}", four("word_read"), rep("word_write")), vec![]),
+        ] {
+            let expected: Vec<String> = expected
+                .iter()
+                .map(|what| format!("cell (1, 0): {what} has not been seen to work"))
+                .collect();
+            assert_eq!(told(&fabric, &text), expected, "{text}");
+            assert_eq!(told(&fabric.clone().of_revision(Revision::Seed), &text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn memories_begin_anywhere() {
+        let fabric = preset("3x1").unwrap();
+        let text = "cell (row=0, col=0) dsu(slot=1, port=input_buffer, init_addr=4)";
+        assert_eq!(unfit(&fabric, &assemble(&fabric, "test", text).unwrap().program), [""; 0]);
+    }
+
+    #[test]
+    fn a_cell_has_64_words() {
+        let fabric = preset("3x1").unwrap();
+        assert_eq!(told(&fabric, &"wait(cycle=1) ".repeat(64)), [""; 0]);
+        for words in [65, 66] {
+            let expected = format!("cell (1, 0): {words} words; it can be loaded with 64");
+            assert_eq!(told(&fabric, &"wait(cycle=1) ".repeat(words)), [expected]);
+        }
+    }
+}

@@ -188,6 +188,10 @@ mod tests {
         assert_eq!(bias(&[1.5, -2.0], 8, 0), (vec![384, -512], 1));
         // 2 with 20 fraction bits does not fit: the other factor takes 6 of them.
         assert_eq!(bias(&[1.5, -2.0], 8, 12), (vec![12288, -16384], 1 << 7));
+        assert_eq!(bias(&[1.0], 12, 12), (vec![1 << 14], 1 << 10));
+        // The other factor is 2^14 at most.
+        assert_eq!(bias(&[1.0], 14, 14), (vec![1 << 14], 1 << 14));
+        assert_eq!(bias(&[1.0], 14, 17), (vec![i16::MAX], 1 << 14));
     }
 
     #[test]
@@ -197,6 +201,7 @@ mod tests {
             [of(&[1.0, -0.5]), of(&[2.0]), of(&[0.0]), of(&[1.0 / 64.0]), of(&[1e9])],
             [14, 13, 30, 20, -15]
         );
+        assert_eq!(of(&[1e30]), -30, "none fits");
     }
 
     #[test]
@@ -218,6 +223,157 @@ mod tests {
         assert_eq!(format(false, 11).products([10, 11], weights, 11).unwrap().result, 10);
         assert_eq!(format(false, 11).scaling(-4), Some((Work::plain(DpuMode::Mult), Some(1 << 7))));
         assert_eq!(format(false, 0).scaling(-4), None);
+    }
+
+    /// Expected are the bits that the operands give up, those that the product loses, and the result's.
+    #[test]
+    fn bits_are_given_up_by_what_has_them() {
+        let format =
+            Format { fraction_bits: 11, extensions: false, quantisation: None, changed: BTreeMap::new() };
+        let (none, first, second) = ([false, false], [true, false], [false, true]);
+        for (operands, constant, y, expected) in [
+            ([14, 14], second, 17, ([14, 14], 17)),
+            ([14, 14], second, 10, ([14, 7], 10)),
+            ([14, 14], first, 10, ([7, 14], 10)),
+            // A constant gives up 7 bits alone; of more both give up half.
+            ([14, 14], second, 9, ([10, 10], 9)),
+            ([14, 14], first, 9, ([10, 10], 9)),
+            ([14, 15], second, 9, ([10, 10], 9)),
+            ([14, 14], none, 15, ([13, 13], 15)),
+            ([14, 14], none, 14, ([13, 12], 14)),
+            ([14, 14], none, 20, ([14, 14], 17)),
+        ] {
+            let found = format.products(operands, constant, y).unwrap();
+            assert_eq!(
+                (found.operands, found.result, found.shift),
+                (expected.0, expected.1, 11),
+                "{operands:?} {y}"
+            );
+        }
+    }
+
+    /// An operand of 16 bits keeps 4 at least, where fraction lengths are those of samples.
+    #[test]
+    fn operands_keep_four_bits() {
+        let fabric = crate::config::preset("3x1").unwrap();
+        let quantisation = Quantisation::new(scheme(&fabric));
+        let format = Format {
+            fraction_bits: 0,
+            extensions: false,
+            quantisation: Some(&quantisation),
+            changed: BTreeMap::new(),
+        };
+        let of = |y| format.products([14, 14], [false, true], y).map(|found| found.operands);
+        assert_eq!(of(4), Ok([2, 2]), "12 bits each");
+        let told = of(3).unwrap_err().reason;
+        assert!(told.contains("leave 4 and 3 of 16 bits"), "{told}");
+        assert!(format.products([14, 14], [false, false], 2).is_err());
+    }
+
+    #[test]
+    fn sums_of_mac_leave_a_bit_free() {
+        let mut fabric = crate::config::preset("3x1").unwrap();
+        let plain = scheme(&fabric);
+        assert_eq!([plain.activations, plain.weights, plain.biases, plain.partial_sums], [15, 16, 16, 15]);
+        fabric.options.extensions = true;
+        let extended = scheme(&fabric);
+        assert_eq!([extended.activations, extended.partial_sums], [16, 16]);
+        assert_eq!(extended.shifts, -31..=31);
+    }
+
+    /// A factor is a power of two that a word holds.
+    #[test]
+    fn words_are_scaled_by_what_fits() {
+        let format = |extensions, fraction_bits| Format {
+            fraction_bits,
+            extensions,
+            quantisation: None,
+            changed: BTreeMap::new(),
+        };
+        let by = |factor| Some((Work::plain(DpuMode::Mult), Some(factor)));
+        for (bits, up, expected) in [
+            (0, 0, by(1)),
+            (0, 14, by(1 << 14)),
+            (0, 15, None),
+            (0, -1, None),
+            (11, 3, by(1 << 14)),
+            (11, 4, None),
+            (11, -11, by(1)),
+            (11, -12, None),
+        ] {
+            assert_eq!(format(false, bits).scaling(up), expected, "{bits} {up}");
+        }
+        let shift = |mode, immediate| Some((Work { mode, immediate }, None));
+        for (up, expected) in [
+            (1, shift(DpuMode::ScaleUp, 1)),
+            (40, shift(DpuMode::ScaleUp, 31)),
+            (-1, shift(DpuMode::ScaleDw, 1)),
+            (-40, shift(DpuMode::ScaleDw, 31)),
+        ] {
+            assert_eq!(format(true, 0).scaling(up), expected, "{up}");
+        }
+    }
+
+    /// A product of two values, and what becomes of the fraction lengths of its operands and result.
+    #[test]
+    fn products_of_inputs_are_balanced() {
+        use npukit_graph::op::{MatMul, Relu};
+        use npukit_graph::{Graph, ValueInfo};
+        use npukit_numeric::ElementType;
+
+        #[derive(Clone, Copy, Default)]
+        struct Case {
+            /// The second operand is the first.
+            is_square: bool,
+            /// Another node reads the first operand.
+            is_shared: bool,
+            /// The second operand is a constant.
+            is_constant: bool,
+            /// The result is read by a node.
+            is_read: bool,
+            extensions: bool,
+            is_sum: bool,
+        }
+        let of = |case: Case, fractions: [i32; 3]| {
+            let mut graph = Graph::default();
+            let info = || ValueInfo { shape: vec![4, 4], element: ElementType::F32 };
+            let a = graph.add_input("a", info());
+            let b = match (case.is_square, case.is_constant) {
+                (true, _) => a,
+                (_, true) => graph
+                    .add_constant("b", npukit_numeric::Tensor::from_f32(vec![4, 4], vec![1.0; 16]).unwrap()),
+                _ => graph.add_input("b", info()),
+            };
+            let op = if case.is_sum { Op::from(Binary { kind: BinaryKind::Add }) } else { MatMul.into() };
+            let y = graph.add_node("product", op, vec![a, b], &["y"]).unwrap()[0];
+            graph.outputs = vec![y];
+            for (is_there, of) in [(case.is_shared, a), (case.is_read, y)] {
+                if is_there {
+                    let more = graph.add_node("other", Relu.into(), vec![of], &["more"]).unwrap();
+                    graph.outputs.extend(more);
+                }
+            }
+            let changed = [a, b, y].into_iter().zip(fractions).collect();
+            let mut format =
+                Format { fraction_bits: 11, extensions: case.extensions, quantisation: None, changed };
+            format.balance(&graph);
+            [a, b, y].map(|id| format.fraction(id))
+        };
+        let plain = Case::default();
+        // 14 + 14 - 11 is 17: three more than the result has, of which the first operand gives up one.
+        assert_eq!(of(plain, [14, 14, 14]), [13, 12, 14]);
+        assert_eq!(of(plain, [14, 14, 16]), [14, 13, 16]);
+        assert_eq!(of(plain, [14, 14, 17]), [14, 14, 17]);
+        // A result that has more than products give gets what there is.
+        assert_eq!(of(plain, [14, 14, 20]), [14, 14, 17]);
+        assert_eq!(of(plain, [3, 4, 9]), [3, 4, -4]);
+        assert_eq!(of(Case { is_read: true, ..plain }, [14, 14, 20]), [14, 14, 20]);
+        // Who else reads an operand is to get what it was.
+        assert_eq!(of(Case { is_shared: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
+        assert_eq!(of(Case { is_square: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
+        assert_eq!(of(Case { is_constant: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
+        assert_eq!(of(Case { extensions: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
+        assert_eq!(of(Case { is_sum: true, ..plain }, [14, 14, 14]), [14, 14, 14]);
     }
 
     #[test]

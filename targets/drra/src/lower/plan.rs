@@ -169,3 +169,27 @@ impl Task {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::DpuMode;
+
+    #[test]
+    fn the_work_of_a_task_is_its_products() {
+        let work = Work::plain(DpuMode::Mac);
+        let rows = |count, length| Gather::rows(Source::Value(0), count, length);
+        let to = || Place::all(1);
+        let nest = Nest { work, words: [12, 16], levels: [vec![], vec![]], results: 12, period: 4 };
+        let (stationary, stream) = (rows(4, 10), rows(6, 10));
+        for (task, expected) in [
+            (Task::Vectors { work, operands: vec![rows(5, 3), rows(5, 3)], to: to() }, 15),
+            (Task::Dots { work, stationary, stream, to: to() }, 240),
+            (Task::Nest { nest, operands: [rows(3, 4), rows(4, 4)], to: to() }, 48),
+            (Task::Move { from: rows(5, 3), to: to(), shift: 0 }, 0),
+            (Task::Fill(3), 0),
+        ] {
+            assert_eq!(task.work(), expected, "{task:?}");
+        }
+    }
+}

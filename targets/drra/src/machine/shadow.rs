@@ -133,9 +133,6 @@ impl Machine {
                 let left = place.words & !words;
                 let origin = if unwritten.words & words == 0 { place.origin } else { unwritten.origin };
                 *place = Unwritten { words: left | unwritten.words & words, origin };
-                if place.words == left && left == 0 {
-                    place.origin = None;
-                }
             });
         }
         Ok(())

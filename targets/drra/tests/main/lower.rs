@@ -66,6 +66,25 @@ fn an_elementwise_product_of_32() {
     assert!(cycles <= 62, "{cycles}");
 }
 
+/// Sums by hand: of 20, beyond a row, two are at the ends of the range, where sums saturate.
+#[test]
+fn a_run_gives_results_and_counts_those_at_the_ends() {
+    let fabric = fabric("3x1", false);
+    let (graph, _) = graph(Binary { kind: BinaryKind::Add }, &[&[20], &[20]], false);
+    let executable = Executable::new(&fabric, lower(&fabric, &graph, None).unwrap()).unwrap();
+    let (mut a, b): (Vec<i16>, Vec<i16>) = ((0..20).collect(), (0..20).map(|index| 100 * index).collect());
+    let mut expected: Vec<i16> = (0..20).map(|index| 101 * index).collect();
+    (a[3], a[7], a[19]) = (i16::MAX, i16::MIN, i16::MAX - 1900);
+    (expected[3], expected[7], expected[19]) = (i16::MAX, i16::MIN + 700, i16::MAX);
+    let ran = executable.run(&[a.clone(), b.clone()]).unwrap();
+    assert_eq!((&ran.values[2], &ran.extremes), (&expected, &vec![2]));
+    assert_eq!(ran.cycles, executable.cycles());
+    // Where they are meant they are not counted.
+    let mut meant = executable;
+    meant.plan.steps[0].saturates = true;
+    assert_eq!(meant.run(&[a, b]).unwrap().extremes, [0]);
+}
+
 #[test]
 fn elementwise_operators_of_any_size_and_broadcast() {
     for name in ["3x1", "3x4"] {

@@ -146,6 +146,107 @@ fn what_was_never_written_is_known_word_by_word() {
     }
 }
 
+/// What a word is that no part of the cell sends: not written, whether a link leads to it or none.
+#[test]
+fn a_word_that_nothing_sends_is_not_written() {
+    let fabric = single();
+    for (link, is_written) in [
+        ("", false),
+        ("swb(slot=0, channel=5, source=6, target=5)", false),
+        ("swb(slot=0, channel=5, source=8, target=5)", true),
+    ] {
+        let text = format!(
+            "{link} dsu(slot=5, port=word_write, init_addr=3) dsu(slot=5, port=word_read, init_addr=3)
+            act(ports=1, param=5) wait(cycle=2) act(ports=2, param=5) wait(cycle=2) halt()"
+        );
+        let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
+        machine.unset(Unset::Poison);
+        match machine.run(100, &mut ()) {
+            Ok(_) => assert!(is_written, "{link}"),
+            Err(Fault::Access { kind, .. }) => {
+                assert_eq!((kind, is_written), (FaultKind::Unwritten { register: 3 }, false), "{link}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+/// A row of the memory that nobody wrote goes to a file, where a dpu writes one word of it, back to another row, and out:
+/// whoever takes it is told of where it began.
+#[test]
+fn words_that_were_passed_on_are_told_with_their_origin() {
+    let fabric = single();
+    let text = |words: &str| {
+        format!(
+            "route(slot=0, sr=send, source=2, target=16) route(slot=0, sr=receive, source=4, target=32)
+            dsu(slot=2, port=sram_read, init_addr=3) rep(slot=2, port=sram_read, iter=8, step=0)
+            dsu(slot=5, port=bulk_write) act(ports=8, param=2) act(ports=4, param=5) wait(cycle=8)
+            swb(slot=0, channel=5, source=8, target=5) {words} act(ports=1, param=5) wait(cycle=18)
+            route(slot=0, sr=send, source=2, target=0) route(slot=0, sr=send, source=5, target=16)
+            route(slot=0, sr=receive, source=4, target=4)
+            dsu(slot=5, port=bulk_read) rep(slot=5, port=bulk_read, iter=8, step=0)
+            dsu(slot=2, port=sram_write, init_addr=5) act(ports=8, param=5) act(ports=4, param=2) wait(cycle=8)
+            dsu(slot=1, port=sram_read, init_addr=5) dsu(slot=1, port=output_buffer, init_addr=2)
+            act(ports=10, param=1) wait(cycle=2) halt()"
+        )
+    };
+    let taken = |words: &str, count: usize| {
+        let mut machine = Machine::new(&fabric, &program(&fabric, &text(words))).unwrap();
+        machine.unset(Unset::Poison);
+        machine.run(1000, &mut ()).unwrap();
+        machine.unwritten(2, count)
+    };
+    let one = "dsu(slot=5, port=word_write)";
+    assert_eq!(taken(one, 1), None, "the word that was written");
+    for count in [2, 16] {
+        match taken(one, count) {
+            Some(Fault::Access { slot: 2, port: 3, kind, .. }) => {
+                assert_eq!(kind, FaultKind::UnwrittenRow { row: 3, word: 0 });
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let all = "dsu(slot=5, port=word_write) rep(slot=5, port=word_write, iter=16, step=1)";
+    assert_eq!(taken(all, 16), None);
+}
+
+/// Rows of the input buffer that nobody filled.
+#[test]
+fn unwritten_rows_of_the_input_are_told() {
+    let fabric = single();
+    let taken = |row: u32| {
+        let text = format!(
+            "dsu(slot=1, port=input_buffer, init_addr={row}) dsu(slot=1, port=sram_write) act(ports=5, param=1)
+            wait(cycle=2) dsu(slot=1, port=sram_read) dsu(slot=1, port=output_buffer, init_addr=7)
+            act(ports=10, param=1) wait(cycle=2) halt()"
+        );
+        let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
+        machine.unset(Unset::Poison);
+        machine.set_input(&[(4, [1; 16])].into()).unwrap();
+        machine.run(1000, &mut ()).unwrap();
+        machine.unwritten(7, 1)
+    };
+    assert_eq!(taken(4), None);
+    match taken(5) {
+        Some(Fault::Access { slot: 1, port: 0, kind, .. }) => {
+            assert_eq!(kind, FaultKind::UnwrittenInput { row: 5 });
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn twenty_refusals_are_listed() {
+    let fabric = single();
+    for (count, listed, more) in [(20, 20, ""), (21, 20, "\n  and 1 others"), (23, 20, "\n  and 3 others")] {
+        let told = refused(&fabric, &"wait(mode=events, cycle=1) ".repeat(count));
+        assert!(told.starts_with(&format!("the fabric refuses {count} of the program's instructions:")));
+        assert_eq!(told.matches("`wait` for events").count(), listed);
+        let end = told.find("\n  and ").map_or("", |at| &told[at..]);
+        assert_eq!(end, more);
+    }
+}
+
 /// Both cells write row 7 in one cycle.
 #[test]
 fn of_columns_that_write_a_row_the_highest_counts() {

@@ -14,7 +14,7 @@ use npukit_target::{Config, Target};
 use crate::artifact::reloaded;
 use crate::run::checked;
 
-fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
+pub fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
     let mut fabric = preset(name).unwrap();
     fabric.options.strict = true;
     fabric.options.extensions = extensions;
@@ -24,7 +24,7 @@ fn fabric(name: &str, fraction_bits: u32, extensions: bool) -> Fabric {
 }
 
 /// Numbers between -`size` and `size`, from a seed.
-fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
+pub fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut number = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -34,7 +34,7 @@ fn numbers(shape: &[usize], size: f32, seed: u64) -> Tensor {
 }
 
 /// A graph of one node: so many of its operands are inputs, the others constants.
-fn graph(op: Op, shapes: &[&[usize]], inputs: usize) -> Graph {
+pub fn graph(op: Op, shapes: &[&[usize]], inputs: usize) -> Graph {
     let mut graph = Graph::default();
     let operand = |(index, shape): (usize, &&[usize])| match index < inputs {
         true => graph

@@ -30,7 +30,7 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
     let addends: Vec<f32> = factors.iter().map(|factor| factor[1] as f32).collect();
     let (addends, one) = bias(&addends, products.result, products.shift);
     let (count, channels) = (lowering.graph.shape(y).iter().product::<usize>(), factors.len().max(1));
-    let one_by_one = Gather { elements: vec![(1, 0)], ..singles(lowering.read(node, x, from)?, count) };
+    let one_by_one = singles(lowering.read(node, x, from)?, count);
     let factors = Gather {
         source: Source::Constant(words),
         vectors: vec![(count / channels, 0), (channels, 1)],

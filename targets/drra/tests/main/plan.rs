@@ -1,0 +1,292 @@
+//! Plans without kernels: each task computed word by word, beside what the graph computes.
+
+use npukit_drra::lower::gather::{Gather, offset};
+use npukit_drra::lower::kernels::{Nest, Work};
+use npukit_drra::lower::plan::{Place, Source};
+use npukit_drra::lower::{Plan, Task, check, integer, lower, prepare, scheme};
+use npukit_drra::op::DpuMode;
+use npukit_graph::op::*;
+use npukit_graph::quantise::{Distributions, Method, quantise};
+use npukit_graph::{Graph, evaluate};
+use npukit_numeric::Tensor;
+
+use crate::operators::{fabric, graph, numbers};
+
+/// Fraction bits of functions and quotients of the extension, Q4.11.
+const FUNCTION: i32 = 11;
+
+/// A result of a vector of words, or of two, on a dpu with extensions and without fraction bits.
+fn computed(work: Work, a: &[i16], b: &[i16]) -> i16 {
+    let (places, first) = (i32::from(work.immediate), f64::from(a[0]));
+    let sum: i64 = a.iter().zip(b).map(|(&a, &b)| i64::from(a) * i64::from(b)).sum();
+    match work.mode {
+        DpuMode::MacInter => integer(sum as f64, -places),
+        DpuMode::Mult => integer(sum as f64, 0),
+        DpuMode::ScaleUp => integer(first, places),
+        DpuMode::ScaleDw => integer(first, -places),
+        DpuMode::MaxMinAcc => *a.iter().max().unwrap(),
+        DpuMode::Subt => integer(first - f64::from(b[0]), 0),
+        DpuMode::Expon => integer((first * 2f64.powi(-FUNCTION)).exp(), FUNCTION),
+        DpuMode::Div => integer(first / f64::from(b[0]), FUNCTION),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The words that levels of a loop read, the innermost level first.
+fn looped(words: &[i16], levels: &[(usize, i64)]) -> Vec<i16> {
+    let places = levels.iter().fold(vec![0_i64], |inner, &(times, step)| {
+        (0..times as i64).flat_map(|time| inner.iter().map(move |place| place + time * step)).collect()
+    });
+    places.into_iter().map(|place| words[place as usize]).collect()
+}
+
+/// The integers of every value.
+fn literal(plan: &Plan, inputs: &[Vec<i16>]) -> Vec<Vec<i16>> {
+    let sizes = plan.values.iter().map(|value| value.shape.iter().product());
+    let mut values: Vec<Vec<i16>> = sizes.map(|size| vec![0; size]).collect();
+    for (&number, words) in plan.inputs.iter().zip(inputs) {
+        values[number].clone_from(words);
+    }
+    for step in &plan.steps {
+        let mut result = values[step.result].clone();
+        let vectors = |gather: &Gather| -> Vec<Vec<i16>> {
+            let source = match &gather.source {
+                Source::Value(number) => &values[*number][..],
+                Source::Constant(words) => words,
+            };
+            (0..gather.count()).map(|vector| gather.words(source, std::iter::once(vector))).collect()
+        };
+        let mut put = |to: &Place, number, word| result[to.offset + offset(&to.axes, number)] = word;
+        for task in &step.tasks {
+            match task {
+                Task::Fill(word) => values[step.result].iter().enumerate().for_each(|(at, _)| {
+                    put(&Place::all(usize::MAX), at, *word);
+                }),
+                Task::Move { from, to, shift } => {
+                    let words = vectors(from).concat();
+                    for (number, word) in words.into_iter().enumerate() {
+                        put(to, number, integer(word.into(), -shift));
+                    }
+                }
+                Task::Vectors { work, operands, to } => {
+                    let all: Vec<_> = operands.iter().map(vectors).collect();
+                    for (number, first) in all[0].iter().enumerate() {
+                        let second = all.get(1).map_or(&[][..], |second| &second[number]);
+                        put(to, number, computed(*work, first, second));
+                    }
+                }
+                Task::Dots { work, stationary, stream, to } => {
+                    let (kept, streaming) = (vectors(stationary), vectors(stream));
+                    let pairs = kept.iter().flat_map(|a| streaming.iter().map(move |b| (a, b)));
+                    for (number, (a, b)) in pairs.enumerate() {
+                        put(to, number, computed(*work, a, b));
+                    }
+                }
+                Task::Nest { nest: Nest { work, levels, period, .. }, operands, to } => {
+                    let [a, b] = [0, 1].map(|at| looped(&vectors(&operands[at]).concat(), &levels[at]));
+                    for (number, (a, b)) in a.chunks(*period).zip(b.chunks(*period)).enumerate() {
+                        put(to, number, computed(*work, a, b));
+                    }
+                }
+            }
+        }
+        values[step.result] = result;
+    }
+    values
+}
+
+/// The plan of a graph on a fabric with extensions, quantised by samples, and the largest error as a share of the largest
+/// result.
+fn planned(graph: &Graph) -> (Plan, f64) {
+    let (fabric, prepared) = (fabric("3x1", 0, true), prepare(graph).unwrap());
+    let sample = |seed: u64| -> Vec<Tensor> {
+        let inputs = prepared.inputs.iter().enumerate();
+        inputs.map(|(index, &id)| numbers(prepared.shape(id), 3.0, 10 * seed + index as u64)).collect()
+    };
+    let mut seen = Distributions::new(&prepared);
+    (0..8).for_each(|seed| seen.observe(&prepared, &sample(seed)).unwrap());
+    let quantisation = quantise(&prepared, &seen, &scheme(&fabric), Method::MinMax, &Default::default());
+    let plan = lower(&fabric, &prepared, Some(&quantisation)).unwrap();
+    let words = |(&number, values): (&usize, Tensor)| -> Vec<i16> {
+        let fraction = plan.values[number].fraction;
+        values.as_f32().unwrap().iter().map(|&x| integer(x.into(), fraction)).collect()
+    };
+    let given: Vec<_> = plan.inputs.iter().zip(sample(3)).map(words).collect();
+    let values = literal(&plan, &given);
+    let (mut error, mut largest) = (0_f64, 1e-9_f64);
+    for (&number, expected) in plan.outputs.iter().zip(evaluate(graph, &sample(3)).unwrap()) {
+        let scale = 2f64.powi(-plan.values[number].fraction);
+        assert_eq!(expected.as_f32().unwrap().len(), values[number].len());
+        for (&word, &expected) in values[number].iter().zip(expected.as_f32().unwrap()) {
+            largest = largest.max(f64::from(expected).abs());
+            error = error.max((f64::from(word) * scale - f64::from(expected)).abs());
+        }
+    }
+    (plan, error / largest)
+}
+
+#[test]
+fn plans_compute_what_graphs_do() {
+    let dft = |axis, length| Dft { axis, length, inverse: false, onesided: false };
+    let softmax = |axis| Softmax { axis, axis_end: axis + 1 };
+    let batch = BatchNormalization { epsilon: 2.0 };
+    let (exact, near) = (0.0005, 0.005);
+    let cases: Vec<(Op, Vec<&[usize]>, usize, f64)> = vec![
+        (MatMul.into(), vec![&[2, 3], &[3, 5]], 2, exact),
+        (MatMul.into(), vec![&[9, 20], &[20, 4]], 2, exact),
+        (MatMul.into(), vec![&[4, 20], &[20, 9]], 1, exact),
+        (MatMul.into(), vec![&[3, 70], &[70, 2]], 2, exact),
+        (MatMul.into(), vec![&[2, 3, 5, 16], &[3, 16, 4]], 2, exact),
+        (MatMul.into(), vec![&[2, 1, 2, 3], &[3, 3, 2]], 2, exact),
+        (MatMul.into(), vec![&[2, 3, 16], &[16, 9]], 1, exact),
+        (Gemm::PLAIN.into(), vec![&[5, 16], &[16, 9], &[9]], 1, exact),
+        (Gemm::PLAIN.into(), vec![&[9, 16], &[16, 5], &[1]], 1, exact),
+        (Gemm::PLAIN.into(), vec![&[5, 80], &[80, 3], &[3]], 1, exact),
+        (batch.into(), vec![&[1, 5, 5, 6], &[6], &[6], &[6], &[6]], 1, exact),
+        (softmax(1).into(), vec![&[3, 10]], 1, near),
+        (softmax(1).into(), vec![&[2, 5, 3]], 1, near),
+        (softmax(1).into(), vec![&[2, 40]], 1, near),
+        (softmax(1).into(), vec![&[2, 600]], 1, 0.1),
+        (dft(0, 8).into(), vec![&[8, 1]], 1, exact),
+        (dft(0, 8).into(), vec![&[8, 2]], 1, exact),
+        (dft(0, 64).into(), vec![&[64, 2]], 1, exact),
+        (Dft { onesided: true, ..dft(0, 32) }.into(), vec![&[32, 1]], 1, exact),
+        (Dft { onesided: true, ..dft(1, 8) }.into(), vec![&[3, 8, 2, 1]], 1, exact),
+        (Dft { inverse: true, ..dft(0, 32) }.into(), vec![&[32, 2]], 1, exact),
+        (dft(1, 16).into(), vec![&[2, 16, 3, 2]], 1, exact),
+        (dft(1, 16).into(), vec![&[2, 13, 3, 1]], 1, exact),
+        (dft(1, 8).into(), vec![&[2, 13, 3, 2]], 1, exact),
+        (dft(1, 2).into(), vec![&[2, 2, 3, 2]], 1, exact),
+        (dft(1, 15).into(), vec![&[2, 15, 3, 2]], 1, exact),
+        (dft(1, 12).into(), vec![&[2, 15, 3, 1]], 1, exact),
+        (Dft { onesided: true, ..dft(0, 20) }.into(), vec![&[20, 1]], 1, exact),
+        (Dft { inverse: true, ..dft(0, 20) }.into(), vec![&[20, 2]], 1, exact),
+    ];
+    for (op, shapes, inputs, bar) in cases {
+        let told = format!("{op:?} {shapes:?}");
+        let (_, error) = planned(&graph(op, &shapes, inputs));
+        assert!(error <= bar, "{told}: {error}");
+    }
+}
+
+/// Files hold 64 words: both matrices at once, the vectors of one, or none. Of vectors that fit the fewer stay.
+#[test]
+fn products_stay_in_register_files_as_far_as_they_fit() {
+    let of = |m: usize, k: usize, n: usize| {
+        let (plan, _) = planned(&graph(MatMul.into(), &[&[m, k], &[k, n]], 2));
+        match &plan.steps[0].tasks[..] {
+            [Task::Nest { .. }] => "nest".to_owned(),
+            [Task::Dots { stationary, stream, .. }] => {
+                format!("{} by {}", stationary.count(), stream.count())
+            }
+            [Task::Vectors { .. }] => "vectors".to_owned(),
+            other => panic!("{other:?}"),
+        }
+    };
+    for (size, expected) in [
+        ([8, 8, 8], "nest"),
+        ([2, 2, 2], "nest"),
+        ([9, 8, 8], "8 by 9"),
+        ([8, 8, 9], "8 by 9"),
+        ([1, 8, 8], "1 by 8"),
+        ([8, 8, 1], "1 by 8"),
+        ([2, 64, 3], "2 by 3"),
+        ([3, 64, 3], "3 by 3"),
+        ([2, 65, 3], "vectors"),
+    ] {
+        let [m, k, n] = size;
+        assert_eq!(of(m, k, n), expected, "{size:?}");
+    }
+}
+
+/// Powers of two from 4 on take a stage for each doubling, other lengths a product with a matrix.
+#[test]
+fn transforms_take_stages_where_they_can() {
+    let stages = |points: usize| {
+        let dft = Dft { axis: 0, length: points, inverse: false, onesided: false };
+        let (plan, _) = planned(&graph(dft.into(), &[&[points, 2]], 1));
+        let tasks = plan.steps.iter().filter(|step| step.op != "Scale").flat_map(|step| &step.tasks);
+        let is_stage = |task: &Task| matches!(task, Task::Vectors { .. });
+        tasks.map(is_stage).collect::<Vec<_>>()
+    };
+    assert_eq!(stages(2), [false]);
+    assert_eq!(stages(3), [false]);
+    assert_eq!(stages(4), [true; 2]);
+    assert_eq!(stages(8), [true; 3]);
+}
+
+/// What softmax makes saturate, differences and their powers, is meant; its sums are not.
+#[test]
+fn softmax_lets_saturate_what_may() {
+    let (plan, _) = planned(&graph(Softmax { axis: 1, axis_end: 2 }.into(), &[&[3, 10]], 1));
+    for step in &plan.steps {
+        let modes = step.tasks.iter().filter_map(|task| match task {
+            Task::Vectors { work, .. } => Some(work.mode),
+            _ => None,
+        });
+        for mode in modes {
+            match mode {
+                DpuMode::Subt | DpuMode::Div => assert!(step.saturates, "{mode:?}"),
+                DpuMode::MaxMinAcc | DpuMode::Expon | DpuMode::MacInter => {
+                    assert!(!step.saturates, "{mode:?}")
+                }
+                _ => {}
+            }
+        }
+    }
+    let modes = plan.steps.iter().filter(|step| step.saturates).count();
+    assert!(modes >= 2, "{modes}");
+}
+
+#[test]
+fn what_cannot_be_lowered_is_told_with_a_way_out() {
+    let plain = fabric("3x1", 0, false).of_revision(npukit_drra::Revision::Seed);
+    let mut extended = plain.clone();
+    extended.options.extensions = true;
+    let resize = |mode, coordinates| Resize { size: [8, 8], scales: [2.0, 2.0], mode, coordinates };
+    let nearest = || ResizeMode::Nearest(NearestMode::Floor);
+    let crop = Coordinates::TfCropAndResize(Crop { roi: [[0.0, 1.0]; 2], extrapolation: 0.0 });
+    let most = Reduce { kind: ReduceKind::Max, axes: vec![0], keep_dims: true };
+    let dft = |length| Dft { axis: 0, length, inverse: false, onesided: false };
+    let (image, product): (&[usize], Op) = (&[1, 4, 4, 1], MatMul.into());
+    let matrices = |terms: usize| graph(product.clone(), &[&[1, terms], &[terms, 1]], 2);
+    for (graph, reason, hint) in [
+        (
+            matrices(8_193),
+            "a result of 8193 pairs of words takes 1028 rows of the input buffer, which has 1024",
+            "sum at most about 8192 at a time, and then the sums",
+        ),
+        (matrices(16_000), "a result of 16000 pairs", "about 8192"),
+        (matrices(16_001), "sums of 16001 products", "at most 16000 are summed"),
+        (
+            graph(most.clone().into(), &[&[16_385, 2]], 1),
+            "a result of 16385 words takes 1025 rows of the input buffer, which has 1024",
+            "sum at most about 16384 at a time, and then the sums",
+        ),
+        (
+            graph(dft(1025).into(), &[&[1025, 2]], 1),
+            "1025 points to 1025, which is no power",
+            "pad the signal",
+        ),
+        (
+            graph(resize(ResizeMode::Linear, Coordinates::Asymmetric).into(), &[image], 1),
+            "between",
+            "nearest",
+        ),
+        (graph(resize(nearest(), crop).into(), &[image], 1), "between", "nearest"),
+    ] {
+        let problems = check(&extended, &graph);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].node == "node" && problems[0].reason.contains(reason), "{problems:?}");
+        assert!(problems[0].hint.contains(hint), "{problems:?}");
+    }
+    for graph in [
+        matrices(8_192),
+        graph(most.into(), &[&[16_384, 2]], 1),
+        graph(dft(15).into(), &[&[15, 2]], 1),
+        graph(resize(nearest(), Coordinates::Asymmetric).into(), &[image], 1),
+    ] {
+        assert_eq!(check(&extended, &graph), []);
+    }
+    assert_eq!(check(&plain, &graph(Unary { kind: UnaryKind::Exp }.into(), &[&[4]], 1)).len(), 1);
+}
