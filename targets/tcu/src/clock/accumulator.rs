@@ -4,7 +4,7 @@
 //! with two ports, to the ALUs and to the selectors of their data. A command occupies the stage
 //! until all of these have taken their part.
 
-use super::alu::{Alu, needs_input};
+use super::alu::needs_input;
 use super::lock::{Lock, Write};
 use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
 use super::stall::{Stall, Stalls};
@@ -49,11 +49,10 @@ pub(super) struct Accumulator {
     staged: Cycle,
     /// Whether an addition since the last question read before the write before it.
     reads_early: bool,
-    /// The last datum given.
-    given: Cycle,
     /// The last read by port A.
     read: Cycle,
-    alu: Alu,
+    /// When the ALUs started the last operation.
+    started: Cycle,
     /// Vectors read, written and computed.
     pub(super) accesses: u64,
     pub(super) operations: u64,
@@ -79,9 +78,8 @@ impl Accumulator {
             lock: Lock::default(),
             staged: 0,
             reads_early: false,
-            given: 0,
             read: 0,
-            alu: Alu::default(),
+            started: 0,
             accesses: 0,
             operations: 0,
             stalls: Stalls::default(),
@@ -112,7 +110,7 @@ impl Accumulator {
     pub(super) fn worked(&self, flags: Flags) -> ((Cycle, Cycle), Cycle) {
         let last = self.port_a.last();
         let first = if flags.read { self.read } else { last };
-        ((first, last), self.alu.last_start())
+        ((first, last), self.started)
     }
 
     /// Whether an addition since the last question read its vector before the write before it: that write is lost.
@@ -175,14 +173,13 @@ impl Accumulator {
         let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);
         self.finish(control.max(select));
-        (expanded, read.max(select).max(self.given + 1))
+        (expanded, read.max(select))
     }
 
     /// The datum of the last command to give goes.
     pub(super) fn gave(&mut self, at: Cycle) {
         self.output_select.leave(at);
         self.port_a.leave(at);
-        self.given = at;
     }
 
     /// Reads a vector: when the control is taken, and from when on the vector is there.
@@ -229,12 +226,12 @@ impl Accumulator {
     /// The ALUs start, with a datum read if they need one: when; their input, if it was read, leaves.
     fn compute(&mut self, stage: Cycle, input: Option<Cycle>, sub: SimdSub) -> Cycle {
         let needed = needs_input(sub);
-        let offered = match (needed, input) {
+        let started = match (needed, input) {
             (true, Some(read)) => stage.max(read),
             (true, None) => NEVER,
             (false, _) => stage,
         };
-        let started = self.alu.start(offered);
+        self.started = started;
         if input.is_some() {
             let taken = if needed { started } else { NEVER };
             self.output_select.leave(taken);
@@ -256,7 +253,6 @@ impl Accumulator {
     fn drop_result(&mut self, started: Cycle, sink: Cycle) {
         let left = (started + 2).max(sink);
         self.alu_select.leave(left);
-        self.alu.record(started, left);
     }
 
     fn compute_only(&mut self, stage: Cycle, write: Option<Write>, sub: SimdSub) -> Cycle {
@@ -279,17 +275,19 @@ impl Accumulator {
         self.stalls.add(Stall::AccumulatorForAlu, ready, written);
         self.alu_select.leave(written);
         self.write(written, write);
-        if started < NEVER {
-            self.alu.record(started, written);
-        }
         control.max(source).max(select)
+    }
+
+    /// The read half is left out, and with it the computation.
+    fn write_uncomputed(&mut self, stage: Cycle, write: Write) -> Cycle {
+        self.started = NEVER;
+        self.write_result(stage + 1, NEVER, write)
     }
 
     /// First the read half, then, one cycle later, the write half.
     fn read_and_write(&mut self, stage: Cycle, write: Write, sub: SimdSub) -> Cycle {
         if sub.left != 0 && sub.right != 0 {
-            // The read half is left out, and with it the computation.
-            return self.write_result(stage + 1, NEVER, write);
+            return self.write_uncomputed(stage, write);
         }
         let (control, read) = self.fetch(stage);
         let select = self.output_select.enter(stage);

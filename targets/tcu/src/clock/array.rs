@@ -93,10 +93,7 @@ impl Array {
         let at = offered.max(self.windows.front().map_or(taken, |&(start, _)| start));
         self.stalls.add(Stall::ArrayForAccumulators, offered, at);
         let result = taken.max(at + self.latency);
-        match self.windows.back_mut() {
-            Some((_, end)) if taken <= *end + 1 => *end = result,
-            _ => self.windows.push_back((taken, result)),
-        }
+        self.windows.push_back((taken, result));
         self.rows.leave(at);
         self.last = at;
         self.drained = at + self.latency + 1;

@@ -51,7 +51,7 @@ impl Host {
 
     /// From when on the vector read last can pass.
     pub(super) fn datum(&self) -> Cycle {
-        self.port_b.datum().max(self.routed + 1)
+        self.port_b.datum()
     }
 
     /// The vector read last passes.

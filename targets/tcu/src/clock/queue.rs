@@ -10,18 +10,17 @@ pub(super) type Cycle = u64;
 pub(super) const NEVER: Cycle = 1 << 60;
 
 /// A queue that hands on in the cycle of entry when it is empty, and takes in the cycle in which
-/// it gives when it is full.
+/// it gives when it is full. Each thing is offered after the one before it entered.
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
     /// When the last things that left did so; as many as fit into the queue.
     left: Box<[Cycle]>,
     oldest: usize,
-    entered: Cycle,
 }
 
 impl Pass {
     pub(super) fn new(depth: usize) -> Self {
-        Self { left: vec![0; depth.max(1)].into(), oldest: 0, entered: 0 }
+        Self { left: vec![0; depth.max(1)].into(), oldest: 0 }
     }
 
     /// From when on there is room for the next thing.
@@ -30,9 +29,8 @@ impl Pass {
     }
 
     /// When a thing offered from `offered` on enters; it may leave in the same cycle.
-    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
-        self.entered = offered.max(self.room()).max(self.entered + 1);
-        self.entered
+    pub(super) fn enter(&self, offered: Cycle) -> Cycle {
+        offered.max(self.room())
     }
 
     /// The thing that entered last leaves.
@@ -48,14 +46,12 @@ impl Pass {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
     left: Cycle,
-    entered: Cycle,
 }
 
 impl Slot {
     /// When a thing offered from `offered` on enters; it may leave in the same cycle.
-    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
-        self.entered = offered.max(self.left).max(self.entered + 1);
-        self.entered
+    pub(super) fn enter(&self, offered: Cycle) -> Cycle {
+        offered.max(self.left)
     }
 
     /// The thing in it leaves.
@@ -68,14 +64,12 @@ impl Slot {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pair {
     left: [Cycle; 2],
-    entered: Cycle,
 }
 
 impl Pair {
     /// When a thing offered from `offered` on enters; it may leave in the same cycle.
-    pub(super) fn enter(&mut self, offered: Cycle) -> Cycle {
-        self.entered = offered.max(self.left[0]).max(self.entered + 1);
-        self.entered
+    pub(super) fn enter(&self, offered: Cycle) -> Cycle {
+        offered.max(self.left[0])
     }
 
     /// The thing that entered last leaves.
@@ -164,5 +158,77 @@ impl ReadPort {
     /// A write happens.
     pub(super) const fn write(&mut self, at: Cycle) {
         self.accessed = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Cycle, Pair, Pass, Queue, ReadPort, Slot};
+
+    #[test]
+    fn a_queue_has_room_when_what_is_as_far_before_as_it_is_long_has_left() {
+        let (mut pass, mut slot, mut pair) = (Pass::new(3), Slot::default(), Pair::default());
+        let mut queue = Queue::default();
+        let mut entered = Vec::new();
+        for (offered, left) in [(5, 20), (6, 30), (7, 40), (8, 50)] {
+            entered.push([
+                pass.enter(offered),
+                slot.enter(offered),
+                pair.enter(offered),
+                queue.enter(offered),
+            ]);
+            pass.leave(left);
+            slot.leave(left);
+            pair.leave(left);
+            queue.leave(left);
+        }
+        assert_eq!(entered, [[5, 5, 5, 5], [6, 20, 6, 6], [7, 30, 20, 21], [20, 40, 30, 31]]);
+        assert_eq!((pass.room(), queue.room()), (30, 41));
+    }
+
+    #[test]
+    fn one_thing_a_cycle_enters_a_queue() {
+        let mut queue = Queue::default();
+        let entered = [9, 9, 9].map(|offered| {
+            let entered = queue.enter(offered);
+            queue.leave(entered + 1);
+            entered
+        });
+        assert_eq!(entered, [9, 10, 11]);
+    }
+
+    proptest! {
+        /// The port cycle by cycle: a read happens when the queue shows less than two data, of those read two
+        /// cycles before or earlier that had not left before this cycle.
+        #[test]
+        fn reads_wait_until_the_queue_shows_less_than_two(
+            steps in prop::collection::vec((0_u64..6, 0_u64..12), 1..40)
+        ) {
+            let mut port = ReadPort::default();
+            let mut reads: Vec<(Cycle, Cycle)> = Vec::new();
+            for (later, held) in steps {
+                let asked = reads.last().map_or(1, |(read, _)| *read) + later;
+                let shown = |at: Cycle| reads.iter().filter(|(read, left)| read + 2 <= at && *left >= at).count();
+                let first = asked.max(reads.last().map_or(1, |(read, _)| read + 1));
+                let expected = (first..).find(|at| shown(*at) < 2).unwrap_or_default();
+                prop_assert_eq!(port.read(asked), expected);
+                let datum = reads.last().map_or(0, |(_, left)| left + 1).max(expected + 1);
+                prop_assert_eq!(port.datum(), datum);
+                port.leave(datum + held);
+                reads.push((expected, datum + held));
+            }
+            let (last, _) = reads[reads.len() - 1];
+            prop_assert_eq!((port.last(), port.free()), (last, last + 1));
+        }
+    }
+
+    #[test]
+    fn the_port_says_when_a_read_could_happen_and_stays_as_it_is() {
+        let mut port = ReadPort::default();
+        port.write(7);
+        assert_eq!((port.room(), port.room()), (8, 8));
+        assert_eq!(port.read(0), 8);
     }
 }

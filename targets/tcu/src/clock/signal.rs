@@ -38,3 +38,22 @@ impl Signal {
         self.first.get_or_insert((instruction, from));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Signal;
+
+    #[test]
+    fn a_flag_that_stays_high_over_several_instructions_rises_once() {
+        let mut signal = Signal::default();
+        let seen = |signal: &Signal| (signal.times, signal.cycles, signal.first, signal.last);
+        signal.high(0, 0, 2);
+        assert_eq!(seen(&signal), (1, 3, Some((0, 0)), 0));
+        signal.high(1, 3, 3);
+        assert_eq!(seen(&signal), (1, 4, Some((0, 0)), 0));
+        signal.high(4, 10, 12);
+        assert_eq!(seen(&signal), (2, 7, Some((0, 0)), 10));
+        signal.for_ever(6, 20);
+        assert_eq!(seen(&signal), (3, 7, Some((0, 0)), 20));
+    }
+}

@@ -102,3 +102,34 @@ impl Stalls {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Stall, Stalls};
+    use crate::clock::queue::NEVER;
+    use crate::clock::unit::Unit;
+
+    #[test]
+    fn only_waits_that_end_count() {
+        let mut stalls = Stalls::default();
+        for (from, to) in [(5, 8), (8, 5), (5, NEVER), (NEVER, NEVER + 3), (7, 7)] {
+            stalls.add(Stall::Latency, from, to);
+        }
+        assert_eq!(stalls.of(Stall::Latency), 3);
+    }
+
+    #[test]
+    fn of_a_bank_only_a_write_waits_for_writes_under_way() {
+        let mut stalls = Stalls::default();
+        stalls.add(Stall::WritesUnderWay, 0, 2);
+        stalls.add(Stall::ReadsUnderWay, 0, 3);
+        let listed: Vec<_> = stalls.list_of_bank(Unit::Dram1Read, Unit::Dram1Write).collect();
+        let expected = [
+            (Unit::Dram1Read, "memory to answer", 0),
+            (Unit::Dram1Read, "responses to writes", 0),
+            (Unit::Dram1Read, "bursts under way", 3),
+            (Unit::Dram1Write, "bursts under way", 2),
+        ];
+        assert_eq!(listed, expected);
+    }
+}

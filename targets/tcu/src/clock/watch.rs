@@ -49,3 +49,26 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Watch;
+
+    #[test]
+    fn a_handshake_is_valid_from_its_offer_and_ready_as_it_is_taken() {
+        let mut watch = Watch::default();
+        watch.switch_on();
+        watch.saw(5, 7, 4);
+        watch.saw(8, 8, 8);
+        let seen: Vec<_> = (0..11).map(|at| watch.at(at, 10)).collect();
+        let (idle, full, offered, taken) = ((false, true), (false, false), (true, false), (true, true));
+        assert_eq!(seen, [full, full, full, full, idle, offered, offered, taken, taken, full, idle]);
+    }
+
+    #[test]
+    fn nothing_is_remembered_while_it_is_off() {
+        let mut watch = Watch::default();
+        watch.saw(5, 7, 4);
+        assert_eq!([0, 1, 5, 7].map(|at| watch.at(at, 1)), [(false, true); 4]);
+    }
+}

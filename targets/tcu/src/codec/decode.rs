@@ -119,7 +119,8 @@ impl Codec {
                 table: word.get(self.fields.table),
                 size: size(word, self.fields.size2),
             },
-            opcode::CONFIGURE if !self.has_threads() => Op::Configure {
+            // The 3 bits of an opcode that are left with two threads hold none as large.
+            opcode::CONFIGURE => Op::Configure {
                 register: word.get(self.fields.register) as u8,
                 value: word.get(self.fields.value) as u32,
             },

@@ -94,3 +94,50 @@ fn may_stand(ops: &[Op], from: usize, to: usize) -> bool {
     let known = |op: &Op| matches!(op, Op::MatMul { .. } | Op::LoadWeights { .. } | Op::DataMove { .. });
     (moves || product) && passed.iter().all(|op| known(op) && !conflict(&ops[from], op))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Op, Pending, drop_read, separate};
+    use crate::op::DataMoveKind::{Dram0ToLocal, LocalToAccumulatorAccumulate};
+    use crate::op::{SimdOp, SimdSub, Strided};
+
+    const fn at(address: u64) -> Strided {
+        Strided { address, stride_log2: 0 }
+    }
+
+    const fn add(address: u64) -> Op {
+        Op::DataMove { kind: LocalToAccumulatorAccumulate, local: at(0), other: at(address), size: 1 }
+    }
+
+    const fn product(address: u64) -> Op {
+        Op::MatMul { accumulate: true, zeroes: false, local: at(0), accumulator: at(address), size: 1 }
+    }
+
+    /// By the notes: any other command of the accumulators between two additions makes both count. None may pass
+    /// the weights it needs, nor a SIMD, and what is moved costs no instruction.
+    #[test]
+    fn additions_to_one_accumulator_get_a_command_between() {
+        let load = Op::LoadWeights { zeroes: false, local: at(4), size: 1 };
+        let sub = SimdSub { op: SimdOp::Zero, left: 0, right: 0, destination: 1 };
+        let simd =
+            Op::Simd { read: false, write: false, accumulate: false, write_address: 0, read_address: 0, sub };
+        let transfer = Op::DataMove { kind: Dram0ToLocal, local: at(9), other: at(0), size: 1 };
+        let read = drop_read(3);
+        for (ops, expected) in [
+            (vec![add(3), add(5)], vec![add(3), add(5)]),
+            (vec![add(3), add(3)], vec![add(3), read, add(3)]),
+            (vec![add(3), add(3), add(3)], vec![add(3), read, add(3), read, add(3)]),
+            (vec![add(3), add(3), add(5)], vec![add(3), add(5), add(3)]),
+            (vec![transfer, add(3), add(3), add(5)], vec![transfer, add(3), add(5), add(3)]),
+            (vec![product(3), product(3), product(5)], vec![product(3), product(5), product(3)]),
+            (
+                vec![product(3), product(3), load, product(5)],
+                vec![product(3), read, product(3), load, product(5)],
+            ),
+            (vec![product(3), product(3), load, add(5)], vec![product(3), add(5), product(3), load]),
+            (vec![add(3), add(3), simd, add(5)], vec![add(3), read, add(3), simd, add(5)]),
+        ] {
+            assert_eq!(separate(ops.clone(), &Pending::default(), None), expected, "{ops:?}");
+        }
+    }
+}

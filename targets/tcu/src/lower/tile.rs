@@ -438,3 +438,41 @@ impl Tile<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arena, Limits, Lir, State};
+    use crate::config::Config;
+
+    /// What tiles need, where they may begin, and where they do, of 100 accumulators.
+    #[test]
+    fn every_other_tile_has_its_accumulators_behind_those_of_the_tile_before() {
+        let config = Config::preset("speech_robot").expect("a preset");
+        let arena = Arena::new(0..10);
+        let mut state = State { lir: Lir::new(&config), arena, limits: Limits::default(), accumulators: 0 };
+        for (tile, (needed, first, begins)) in [
+            // The second behind the first, the third not behind the second.
+            (Some(30), 10, 10),
+            (Some(30), 10, 40),
+            (Some(30), 10, 10),
+            // 40 to 101 are not there, 71 to 100 are.
+            (Some(61), 10, 10),
+            (Some(29), 10, 71),
+            // Nobody knows what it needs: neither it nor the next one is behind another.
+            (None, 10, 10),
+            (Some(40), 10, 10),
+            (None, 10, 10),
+            // More than there are.
+            (Some(91), 10, 10),
+            (Some(10), 10, 10),
+            // What begins where the one before ends is not behind it by chance: the next one is behind it.
+            (Some(10), 20, 20),
+            (Some(10), 20, 30),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(state.accumulators_for(needed, first, 100), begins, "tile {tile}");
+        }
+    }
+}

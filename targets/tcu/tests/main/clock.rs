@@ -197,6 +197,101 @@ fn bursts(from: u64, beats: u64, bytes: u64, beats_per_vector: u64) -> u64 {
     count
 }
 
+/// What a hang leaves: the flag rises when the decoder has held the instruction for as long as the register says,
+/// and no event is counted that never comes.
+#[test]
+fn a_hang_ends_with_what_happened_before_it() {
+    use SimdOp::{Max, Move, NoOp};
+    let before = [moves(DataMoveKind::Dram0ToLocal, 0, 4), mat_mul(4)];
+    let alone = clock("speech_robot", 18).run(&before);
+    let timeout = 300;
+    for stuck in [simd(false, true, NoOp, 0, 0), simd(true, false, NoOp, 0, 0), simd(true, true, Move, 1, 1)]
+    {
+        let set = Op::Configure { register: 0x8, value: timeout };
+        let behind = vec![moves(DataMoveKind::AccumulatorToLocal, 0, 1); 40];
+        let ops = [&before[..], &[set, stuck], &behind, &[simd(true, true, Max, 0, 1)]].concat();
+        let timeline = clock("speech_robot", 18).run(&ops);
+        assert!(timeline.hang.is_some(), "{stuck:?}");
+        let from = timeline.accept[timeline.accept.len() - 1] + 1;
+        assert_eq!(timeline.timeout.last, from + u64::from(timeout), "{stuck:?}");
+        assert_eq!(timeline.last, alone.last, "{stuck:?}");
+    }
+}
+
+#[test]
+fn a_meter_counts_what_a_run_of_the_same_instructions_takes() {
+    let ops = [
+        moves(DataMoveKind::Dram0ToLocal, 0, 5),
+        mat_mul(4),
+        Op::NoOp,
+        simd(true, true, SimdOp::Max, 0, 1),
+        moves(DataMoveKind::LocalToDram1, 0, 2),
+    ];
+    let clock = clock("speech_robot", 18);
+    let mut meter = clock.meter();
+    for count in 1..=ops.len() {
+        meter.push(&ops[count - 1]);
+        assert_eq!(meter.cycles(), clock.run(&ops[..count]).total, "{count} instructions");
+    }
+}
+
+/// The memory of the accumulators and the ALUs work only on those that concern them.
+#[test]
+fn slices_of_simd_instructions() {
+    use SimdOp::{Max, NoOp, Zero};
+    let (accumulator, alu) = (Unit::Accumulator, Unit::Alu);
+    for (op, units) in [
+        (simd(false, false, NoOp, 0, 0), vec![]),
+        (simd(false, false, Zero, 0, 0), vec![alu]),
+        (simd(false, true, Zero, 0, 0), vec![accumulator, alu]),
+        (simd(true, false, Max, 0, 1), vec![accumulator, alu]),
+        (simd(true, true, Max, 0, 1), vec![accumulator, alu]),
+    ] {
+        let (_, slices) = slices(&clock("speech_robot", 1), &[op]);
+        let found: Vec<_> =
+            slices.iter().map(|slice| slice.unit).filter(|unit| *unit != Unit::Decoder).collect();
+        assert_eq!(found, units, "{op:?}");
+    }
+}
+
+/// Sampled every cycle, a handshake is seen valid and ready as often as something passed it.
+#[test]
+fn samples_of_every_cycle_count_what_passed() {
+    let ops = [
+        moves(DataMoveKind::Dram0ToLocal, 0, 5),
+        moves(DataMoveKind::Dram1ToLocal, 1, 3),
+        Op::LoadWeights { zeroes: false, local: AT, size: 3 },
+        mat_mul(20),
+        simd(true, true, SimdOp::Max, 0, 1),
+        moves(DataMoveKind::AccumulatorToLocal, 0, 2),
+        moves(DataMoveKind::LocalToDram0, 0, 2),
+        Op::NoOp,
+    ];
+    let mut samples = Vec::new();
+    let timeline = clock("speech_robot", 18).run_sampled(&ops, 1, 1, &mut |sample| samples.push(sample));
+    let passed =
+        |port| samples.iter().filter(|sample| sample.valid(port) && sample.ready(port)).count() as u64;
+    assert_eq!(passed(Port::LocalB), timeline.busy.dram_vectors);
+    assert_eq!(passed(Port::LocalA), timeline.busy.local_a_accesses);
+    assert_eq!((passed(Port::Array), passed(Port::Accumulator)), (3 + 20, 20 + 1 + 2));
+    // Requests: one of a contiguous transfer, one a vector of a strided one.
+    assert_eq!((passed(Port::Dram0), passed(Port::Dram1)), (2, 3));
+    assert_eq!((passed(Port::Instruction), passed(Port::Dataflow)), (8, 3));
+}
+
+/// What routes nothing finds the router ready, though rows of a MatMul before it still leave local memory.
+#[test]
+fn the_router_is_ready_for_what_routes_nothing() {
+    let mut ops = vec![simd(true, true, SimdOp::Max, 0, 1); 8];
+    ops.extend([mat_mul(2), moves(DataMoveKind::Dram0ToLocal, 0, 1)]);
+    let mut samples = Vec::new();
+    let timeline = clock("speech_robot", 1).run_sampled(&ops, 1, 1, &mut |sample| samples.push(sample));
+    let [.., before, last] = timeline.accept[..] else { panic!("ten instructions") };
+    for at in before + 1..=last {
+        assert!(samples[at as usize].ready(Port::Dataflow), "cycle {at}");
+    }
+}
+
 #[test]
 fn what_needs_no_accumulators_passes_a_stuck_form() {
     let mut ops = vec![simd(false, true, SimdOp::Move, 1, 0); 18];
@@ -344,6 +439,8 @@ fn an_offset_moves_writes_that_are_queued() {
         vec![write(1, 3), read, offset(1)],
         vec![write(1, 3), offset(0)],
         vec![write(1, 3), Op::Configure { register: 0x4, value: 1 }],
+        // The address of a single write is made while the next instruction is at the decoder.
+        vec![write(0, 1), offset(1)],
     ] {
         assert_eq!(moved(&ops), (0, vec![]), "{ops:?}");
     }

@@ -303,6 +303,34 @@ fn words_without_meaning() {
     assert_eq!(encode_program(&config, &ops).unwrap(), bytes, "the whole word is kept");
     let meant = Op::Unassigned { header: 0x10, operands: Word::ZERO };
     assert!(encode_program(&config, &[meant]).is_err(), "that is a MatMul");
+    // The header takes the upper 8 of 64 bits.
+    let wide = |bit| Op::Unassigned { header: 0x50, operands: Word::ZERO.with(BitRange::new(bit, 1), 1) };
+    assert!(encode_program(&config, &[wide(55)]).is_ok());
+    assert!(encode_program(&config, &[wide(56)]).is_err(), "there is no room for this operand");
+}
+
+#[test]
+fn a_thread_that_is_not_there_is_refused_by_the_name_of_its_instruction() {
+    let codec = Codec::new(&Config::preset("pynqz1").unwrap());
+    let at = Strided { address: 0, stride_log2: 0 };
+    let sub = SimdSub { op: SimdOp::Move, left: 1, right: 0, destination: 1 };
+    let simd =
+        Op::Simd { read: false, write: false, accumulate: false, write_address: 0, read_address: 0, sub };
+    let kind = DataMoveKind::Dram0ToLocal;
+    for (op, name) in [
+        (Op::NoOp, "NoOp"),
+        (Op::Wait { thread: 0 }, "Wait"),
+        (Op::MatMul { accumulate: false, zeroes: false, local: at, accumulator: at, size: 1 }, "MatMul"),
+        (Op::DataMove { kind, local: at, other: at, size: 1 }, "DataMove"),
+        (Op::LoadWeights { zeroes: false, local: at, size: 1 }, "LoadWeights"),
+        (simd, "SIMD"),
+        (Op::LoadLut { local: at, table: 0, size: 1 }, "LoadLUT"),
+        (Op::Configure { register: 0, value: 0 }, "Configure"),
+        (Op::Unassigned { header: 0x50, operands: Word::ZERO }, "Unassigned"),
+    ] {
+        let error = codec.encode_on(1, &op).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("thread"), "{name}: {error}");
+    }
 }
 
 #[test]

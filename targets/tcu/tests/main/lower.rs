@@ -485,6 +485,26 @@ fn a_memory_that_is_too_small_is_named_with_numbers() {
     assert!(matches!(error, LowerError::Insufficient { needed: 6.., available: 5, .. }), "{error}");
 }
 
+/// Each limit by itself, with numbers just beyond it.
+#[test]
+fn sizes_out_of_proportion_are_refused_with_the_limit() {
+    let problem = |shape: &[usize], kernel: usize, array_size| {
+        let mut net = Net::new();
+        let x = net.input(shape);
+        let y = if kernel > 0 { net.conv(x, [kernel; 2], 1, dense(kernel)) } else { net.node(Relu, &[x]) };
+        net.graph.outputs = vec![y];
+        let problems = lower::check(&net.graph, &config(array_size, 128, 64));
+        problems.first().map(|problem| problem.reason.clone()).unwrap_or_default()
+    };
+    let larger = "is larger than 16777216 vectors or 268435456 elements";
+    let vectors = problem(&[1, 4097, 4096, 1], 0, 8);
+    assert!(vectors.contains(larger), "{vectors}");
+    let elements = problem(&[1, 1024, 1024, 260], 0, 32);
+    assert!(elements.contains(larger), "{elements}");
+    let uses = problem(&[1, 1024, 1024, 1], 9, 8);
+    assert!(uses.contains("counting each use; programs end at 67108864"), "{uses}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -382,6 +382,19 @@ fn equal_weights_are_stored_once() {
 }
 
 #[test]
+fn what_combines_two_vectors_needs_a_simd_register() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 4, 4, 6]);
+    let largest = net.node(Reduce { kind: ReduceKind::Max, axes: vec![1, 2], keep_dims: true }, &[x]);
+    net.graph.outputs = vec![largest];
+    let without = Config { simd_registers_depth: 0, ..config(4, 128, 64) };
+    let problems = lower::check(&net.graph, &without);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].reason.contains("the instance has no SIMD register"), "{problems:?}");
+    assert_eq!(lower::check(&net.graph, &config(4, 128, 64)), []);
+}
+
+#[test]
 fn every_node_without_a_form_is_named_with_the_extension_that_helps() {
     let mut net = Net::new();
     let x = net.input(&[1, 4, 4, 6]);
