@@ -119,6 +119,7 @@ impl Word {
     }
 
     /// A word with the bits of `range` set.
+    #[inline]
     pub fn mask(range: BitRange) -> Self {
         Self::ZERO.with(range, u64::MAX)
     }
@@ -127,6 +128,12 @@ impl Word {
     #[inline]
     pub fn is_zero(self) -> bool {
         self == Self::ZERO
+    }
+
+    /// The lowest 64 bits.
+    #[inline]
+    pub const fn low_u64(self) -> u64 {
+        self.0[0]
     }
 
     /// The set bits as ranges, lowest first.
@@ -151,6 +158,20 @@ impl Word {
         if let Some(limb) = self.0.get_mut(index) {
             *limb = *limb & !mask | value;
         }
+    }
+}
+
+impl From<u64> for Word {
+    #[inline]
+    fn from(value: u64) -> Self {
+        Self([value, 0, 0, 0])
+    }
+}
+
+impl From<u32> for Word {
+    #[inline]
+    fn from(value: u32) -> Self {
+        u64::from(value).into()
     }
 }
 

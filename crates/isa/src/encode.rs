@@ -155,30 +155,24 @@ impl Field {
 
     /// [`Field::allows`], with the reason why not.
     pub fn check(&self, instruction: &str, value: u64) -> Result<(), FieldError> {
-        if self.allows(value) {
-            return Ok(());
-        }
-        let (instruction, field) = (instruction.to_owned(), self.name.clone());
-        if self.needs_name() {
-            return Err(FieldError::NoName { instruction, field, value, legal: self.legal() });
-        }
-        let legal = self.legal();
+        if self.allows(value) { Ok(()) } else { Err(self.error(instruction, value)) }
+    }
+
+    /// Why the field may not hold `value`, which it does not allow.
+    pub fn error(&self, instruction: &str, value: u64) -> FieldError {
+        let (instruction, field, legal) = (instruction.to_owned(), self.name.clone(), self.legal());
         match self.kind {
+            _ if self.needs_name() => FieldError::NoName { instruction, field, value, legal },
             FieldKind::Signed { .. } => {
-                return Err(FieldError::Illegal {
-                    instruction,
-                    field,
-                    value: value.cast_signed().into(),
-                    legal,
-                });
+                let value = value.cast_signed().into();
+                FieldError::Illegal { instruction, field, value, legal }
             }
-            FieldKind::Power { .. } => {
-                return Err(FieldError::Illegal { instruction, field, value: value.into(), legal });
+            FieldKind::Power { .. } => FieldError::Illegal { instruction, field, value: value.into(), legal },
+            _ => {
+                let (min, max) = (self.kind.default_value(), self.max());
+                FieldError::Range { instruction, field, value, min, max }
             }
-            _ => {}
         }
-        let (min, max) = (self.kind.default_value(), self.max());
-        Err(FieldError::Range { instruction, field, value, min, max })
     }
 
     const fn needs_name(&self) -> bool {

@@ -5,8 +5,10 @@
 //! tests call it.
 
 mod check;
+pub mod coding;
 mod decode;
 mod encode;
+mod instructions;
 pub mod program;
 mod reference;
 mod spec;
@@ -16,5 +18,7 @@ pub mod token;
 pub use check::SpecError;
 pub use decode::{DecodeError, Decoded, Mode, Problem};
 pub use encode::FieldError;
+pub use instructions::NoInstruction;
+pub use npukit_base::Word;
 pub use reference::Reference;
 pub use spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, Limit, Pattern, Radix, When};

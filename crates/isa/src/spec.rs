@@ -259,6 +259,13 @@ impl InstructionSpec {
         self
     }
 
+    /// Adds several ways to write it.
+    #[must_use]
+    pub fn with_forms(mut self, forms: impl IntoIterator<Item = Form>) -> Self {
+        self.forms.extend(forms);
+        self
+    }
+
     /// Lets text set reserved bits by this operand.
     #[must_use]
     pub fn with_reserved_operand(mut self, name: &str) -> Self {

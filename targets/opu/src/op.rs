@@ -1,137 +1,16 @@
-//! Typed instructions: [`Op`]. [`crate::codec`] turns one into a word and back; [`crate::isa()`]
-//! describes the same for people.
+//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
+//! Source: specification, 2.1.
 
-use std::fmt;
+mod operands;
 
+use npukit_base::BitRange;
+use npukit_isa::coding::{Number, Power, Signed};
+use npukit_isa::{Form, Radix, When, instructions};
+
+pub use operands::{Activation, Addend, Order, Pool, Post, Shape};
+
+use crate::codec::WORD_BYTES;
 use crate::fault::FaultKind;
-
-/// Rows, columns and channels of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Shape {
-    /// Rows.
-    pub h: u32,
-    /// Columns.
-    pub w: u32,
-    /// Channels.
-    pub c: u32,
-}
-
-impl Shape {
-    /// The largest product of rows and columns.
-    pub const MAX_PIXELS: u32 = 2048;
-
-    /// Rows times columns.
-    pub const fn pixels(self) -> usize {
-        self.h as usize * self.w as usize
-    }
-
-    /// Elements.
-    pub const fn elements(self) -> usize {
-        self.pixels() * self.c as usize
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{},{},{}]", self.h, self.w, self.c)
-    }
-}
-
-/// What the products of a convolution are added to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Addend {
-    /// Nothing: `conv`.
-    Zero,
-    /// The bias of the channel: `conv.bias`.
-    Bias,
-    /// The partial sum: `conv.acc`.
-    Ofm,
-}
-
-/// The function of `store`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Activation {
-    /// The value itself.
-    #[default]
-    None,
-    /// The value, or 0 when it is negative.
-    Relu,
-    /// The value, or an eighth of it when it is negative.
-    Leaky,
-}
-
-/// In which order `store` works.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// Activation, residual, pooling.
-    #[default]
-    ActResPool,
-    /// Residual, activation, pooling.
-    ResActPool,
-    /// Activation, pooling, residual.
-    ActPoolRes,
-}
-
-/// What `store` does between the cast and the memory: one of the eleven forms of table 2.4.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Post {
-    /// The function.
-    pub act: Activation,
-    /// The order.
-    pub order: Order,
-    /// Whether the ifm buffer is added.
-    pub res: bool,
-}
-
-impl Post {
-    /// The eleven legal forms.
-    #[rustfmt::skip] // A table: one form a line, in the order of the specification.
-    pub const ALL: [Self; 11] = [
-        Self { order: Order::ActResPool, act: Activation::None,  res: false },
-        Self { order: Order::ActResPool, act: Activation::None,  res: true  },
-        Self { order: Order::ActResPool, act: Activation::Relu,  res: false },
-        Self { order: Order::ActResPool, act: Activation::Relu,  res: true  },
-        Self { order: Order::ActResPool, act: Activation::Leaky, res: false },
-        Self { order: Order::ActResPool, act: Activation::Leaky, res: true  },
-        Self { order: Order::ResActPool, act: Activation::Relu,  res: true  },
-        Self { order: Order::ResActPool, act: Activation::Leaky, res: true  },
-        Self { order: Order::ActPoolRes, act: Activation::None,  res: true  },
-        Self { order: Order::ActPoolRes, act: Activation::Relu,  res: true  },
-        Self { order: Order::ActPoolRes, act: Activation::Leaky, res: true  },
-    ];
-
-    /// Whether the form is one of [`Post::ALL`].
-    pub fn is_legal(self) -> bool {
-        Self::ALL.contains(&self)
-    }
-}
-
-/// The window of max pooling and its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Pool {
-    /// Rows of the window.
-    pub h: u32,
-    /// Columns of the window.
-    pub w: u32,
-    /// Rows from window to window.
-    pub stride_h: u32,
-    /// Columns from window to window.
-    pub stride_w: u32,
-}
-
-impl Pool {
-    /// No pooling.
-    pub const NONE: Self = Self { h: 1, w: 1, stride_h: 1, stride_w: 1 };
-
-    /// Shape of the result for partial sums of shape `ofm`, which are at least as large as the window.
-    pub const fn result(self, ofm: Shape) -> Shape {
-        Shape {
-            h: ofm.h.saturating_sub(self.h) / self.stride_h + 1,
-            w: ofm.w.saturating_sub(self.w) / self.stride_w + 1,
-            c: ofm.c,
-        }
-    }
-}
 
 /// An instruction. Addresses `addr` count 64 bytes from the start of a bank, banks 2^28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -231,7 +110,151 @@ pub enum Op {
     Pool(Pool),
 }
 
-/// What of the machine an instruction occupies.
+const OPCODE: BitRange = BitRange::new(0, 6);
+/// In units of 64 bytes.
+const ADDR: BitRange = BitRange::new(6, 22);
+const BANK: BitRange = BitRange::new(6, 4);
+/// Operands of `conv*`.
+const CONV: [BitRange; 3] = [BitRange::new(6, 4), BitRange::new(10, 4), BitRange::new(14, 6)];
+/// Operands of `@shape.ifm` and `@shape.ofm`.
+const SHAPE: [BitRange; 3] = [BitRange::new(6, 7), BitRange::new(13, 7), BitRange::new(20, 7)];
+
+instructions! {
+    for Op, words of WORD_BYTES, opcode in OPCODE;
+
+    0 "end" { Self::End } "Stops." {
+    } .with_form("end", Vec::new());
+
+    1 "ld.ifm" { Self::LoadIfm { addr } } "Loads the ifm buffer: ifm_h rows of ifm_w slots, ifm_mem_w slots apart." {
+        addr: ADDR => all(ADDR), ADDRESS;
+    } .with_form("ld.ifm {addr}", Vec::new());
+
+    2 "ld.ker" { Self::LoadKer { addr } } "Loads the ker buffer: ker_n slices of ofm_c x ifm_c, densely packed." {
+        addr: ADDR => all(ADDR), ADDRESS;
+    } .with_form("ld.ker {addr}", Vec::new());
+
+    3 "ld.bias" { Self::LoadBias { addr } } "Loads the bias buffer: ofm_c values." {
+        addr: ADDR => all(ADDR), ADDRESS;
+    } .with_form("ld.bias {addr}", Vec::new());
+
+    4 "conv" { Self::Conv { addend: Addend::Zero, h, w, n } } "Multiplies the ifm by a slice of the kernel: new partial sums." {
+        h: CONV[0] => all(CONV[0]), ROW;
+        w: CONV[1] => all(CONV[1]), COLUMN;
+        n: CONV[2] => all(CONV[2]), SLICE;
+    } .with_form("conv ifm:[{h},{w}], ker:{n}", Vec::new());
+
+    5 "conv.bias" { Self::Conv { addend: Addend::Bias, h, w, n } } "Multiplies the ifm by a slice of the kernel and adds the bias: new partial sums." {
+        h: CONV[0] => all(CONV[0]), ROW;
+        w: CONV[1] => all(CONV[1]), COLUMN;
+        n: CONV[2] => all(CONV[2]), SLICE;
+    } .with_form("conv.bias ifm:[{h},{w}], ker:{n}", Vec::new());
+
+    6 "conv.acc" { Self::Conv { addend: Addend::Ofm, h, w, n } } "Multiplies the ifm by a slice of the kernel and adds to the partial sums." {
+        h: CONV[0] => all(CONV[0]), ROW;
+        w: CONV[1] => all(CONV[1]), COLUMN;
+        n: CONV[2] => all(CONV[2]), SLICE;
+    } .with_form("conv.acc ifm:[{h},{w}], ker:{n}", Vec::new());
+
+    7 "store" { Self::Store { addr } } "Casts the partial sums, post-processes them and writes them." {
+        addr: ADDR => all(ADDR), ADDRESS;
+    } .with_form("store {addr}", Vec::new());
+
+    8 "pad" { Self::Pad { addr, p } } "Clears the border of a plane of ofm_mem_h rows of ofm_mem_w slots." {
+        addr: ADDR => all(ADDR), ADDRESS;
+        p: BitRange::new(28, 4) => Number::between(0, 15), "slots on each side";
+    } .with_form("pad {addr}, {p}", Vec::new());
+
+    16 "@shape.ifm" { Self::ShapeIfm(Shape { h, w, c }) } "Sets the shape of the ifm buffer; ifm and ker become invalid." {
+        h: SHAPE[0] => Number::between(1, 127), "rows";
+        w: SHAPE[1] => Number::between(1, 127), "columns";
+        c: SHAPE[2] => Power::between(4, 6), "channels";
+    } .with_doc(MOST_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ifm [{h},{w},{c}]", Vec::new());
+
+    17 "@shape.ofm" { Self::ShapeOfm(Shape { h, w, c }) } "Sets the shape of the partial sums; ofm and ker become invalid, bias when the channels change." {
+        h: SHAPE[0] => Number::between(1, 127), "rows";
+        w: SHAPE[1] => Number::between(1, 127), "columns";
+        c: SHAPE[2] => Power::between(1, 6), "channels";
+    } .with_doc(MOST_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ofm [{h},{w},{c}]", Vec::new());
+
+    18 "@shape.ker" { Self::ShapeKer { n } } "Sets the number of slices of the ker buffer, which becomes invalid." {
+        n: BitRange::new(6, 6) => Number::between(1, 36), "slices";
+    } .with_form("@shape.ker {n}", Vec::new());
+
+    19 "@mem.ifm" { Self::MemIfm { bank: addr, w } } "Sets where ifm tiles come from." {
+        addr: BANK => all(BANK), BANK_OF;
+        w: BitRange::new(10, 10) => Number::between(1, 1023), "slots from row to row";
+    } .with_form("@mem.ifm {addr}, {w}", Vec::new());
+
+    20 "@mem.ker" { Self::MemKer { bank: addr } } "Sets where kernels come from." {
+        addr: BANK => all(BANK), BANK_OF;
+    } .with_form("@mem.ker {addr}", Vec::new());
+
+    21 "@mem.bias" { Self::MemBias { bank: addr } } "Sets where biases come from." {
+        addr: BANK => all(BANK), BANK_OF;
+    } .with_form("@mem.bias {addr}", Vec::new());
+
+    22 "@mem.ofm" { Self::MemOfm { bank: addr, h, w } } "Sets where results go to." {
+        addr: BANK => all(BANK), BANK_OF;
+        h: BitRange::new(10, 10) => Number::between(1, 1023), "rows of a plane";
+        w: BitRange::new(20, 10) => Number::between(1, 1023), "slots from row to row";
+    } .with_form("@mem.ofm {addr}, [{h},{w}]", Vec::new());
+
+    23 "@stride" { Self::Stride { h, w } } "Sets the steps of convolutions." {
+        h: BitRange::new(6, 3) => Number::between(1, 7), "rows";
+        w: BitRange::new(9, 3) => Number::between(1, 7), "columns";
+    } .with_form("@stride [{h},{w}]", Vec::new());
+
+    24 "@shift" { Self::Shift { ifm: f, bias: b } } "Sets the powers of two that sums of products and biases are multiplied by." {
+        f: BitRange::new(6, 8) => Signed::all(BitRange::new(6, 8)), "exponent for sums of products";
+        b: BitRange::new(14, 8) => Signed::all(BitRange::new(14, 8)), "exponent for the bias";
+    } .with_form("@shift {f}, {b}", Vec::new());
+
+    25 "@post" { Self::Post(Post { act, order, res }) } "Sets what `store` does, in order; windows come from `@pool`." {
+        act: BitRange::new(6, 2) => Number::between(0, 2), "activation: none, ReLU, leaky ReLU with slope 1/8";
+        order: BitRange::new(8, 2) => Number::between(0, 2), "act-res-pool, res-act-pool, act-pool-res";
+        res: BitRange::new(10, 1) => Number::between(0, 1), "whether the ifm buffer is added";
+    } .with_forms(Post::ALL.map(form));
+
+    26 "@pool" { Self::Pool(Pool { h, w, stride_h: i, stride_w: j }) } "Sets the window of max pooling and its steps." {
+        h: BitRange::new(6, 4) => Number::between(1, 15), "rows of the window";
+        w: BitRange::new(10, 4) => Number::between(1, 15), "columns of the window";
+        i: BitRange::new(14, 3) => Number::between(1, 7), "rows from window to window";
+        j: BitRange::new(17, 3) => Number::between(1, 7), "columns from window to window";
+    } .with_form("@pool [{h},{w}], [{i},{j}]", Vec::new());
+}
+
+const ADDRESS: &str = "address in units of 64 bytes";
+const BANK_OF: &str = "bank of 2^28 bytes";
+const ROW: &str = "first row of the ifm";
+const COLUMN: &str = "first column of the ifm";
+const SLICE: &str = "slice of the kernel, below ker_n";
+const MOST_PIXELS: &str = "At most 2048 pixels: h * w <= 2048.";
+
+/// Every number that the bits hold.
+const fn all(bits: BitRange) -> Number {
+    Number::all(bits, Radix::Decimal)
+}
+
+/// How one of the eleven forms of `@post` is written.
+fn form(post: Post) -> Form {
+    let act = match post.act {
+        Activation::None => None,
+        Activation::Relu => Some("act.relu"),
+        Activation::Leaky => Some("act.leaky"),
+    };
+    let res = post.res.then_some("res");
+    let steps = match post.order {
+        Order::ActResPool => [act, res, Some("pool")],
+        Order::ResActPool => [res, act, Some("pool")],
+        Order::ActPoolRes => [act, Some("pool"), res],
+    };
+    let steps: Vec<&str> = steps.into_iter().flatten().collect();
+    let is = |field: &str, value| When::Is(field.to_owned(), value);
+    let when = vec![is("act", post.act as u64), is("order", post.order as u64), is("res", post.res.into())];
+    Form { syntax: format!("@post {}", steps.join(", ")), when }
+}
+
+/// The functional unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// `end`.
@@ -247,57 +270,7 @@ pub enum Class {
 }
 
 impl Op {
-    /// Every mnemonic, in the order of opcodes.
-    pub const MNEMONICS: [&str; 20] = [
-        "end",
-        "ld.ifm",
-        "ld.ker",
-        "ld.bias",
-        "conv",
-        "conv.bias",
-        "conv.acc",
-        "store",
-        "pad",
-        "@shape.ifm",
-        "@shape.ofm",
-        "@shape.ker",
-        "@mem.ifm",
-        "@mem.ker",
-        "@mem.bias",
-        "@mem.ofm",
-        "@stride",
-        "@shift",
-        "@post",
-        "@pool",
-    ];
-
-    /// The instruction's name.
-    pub const fn mnemonic(&self) -> &'static str {
-        match self {
-            Self::End => "end",
-            Self::LoadIfm { .. } => "ld.ifm",
-            Self::LoadKer { .. } => "ld.ker",
-            Self::LoadBias { .. } => "ld.bias",
-            Self::Conv { addend: Addend::Zero, .. } => "conv",
-            Self::Conv { addend: Addend::Bias, .. } => "conv.bias",
-            Self::Conv { addend: Addend::Ofm, .. } => "conv.acc",
-            Self::Store { .. } => "store",
-            Self::Pad { .. } => "pad",
-            Self::ShapeIfm(_) => "@shape.ifm",
-            Self::ShapeOfm(_) => "@shape.ofm",
-            Self::ShapeKer { .. } => "@shape.ker",
-            Self::MemIfm { .. } => "@mem.ifm",
-            Self::MemKer { .. } => "@mem.ker",
-            Self::MemBias { .. } => "@mem.bias",
-            Self::MemOfm { .. } => "@mem.ofm",
-            Self::Stride { .. } => "@stride",
-            Self::Shift { .. } => "@shift",
-            Self::Post(_) => "@post",
-            Self::Pool(_) => "@pool",
-        }
-    }
-
-    /// What it occupies.
+    /// The functional unit that executes it.
     pub const fn class(&self) -> Class {
         match self {
             Self::End => Class::Control,

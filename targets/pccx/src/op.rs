@@ -1,226 +1,18 @@
-//! Typed instructions: [`Op`]. Addresses count L2 words of 128 bits; lengths count BF16 values.
-//!
-//! [`crate::codec`] turns an [`Op`] into a word and back; [`crate::isa()`] describes the same for people.
-//! Names are those of the encoding page (specification 2.2).
+//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`]. Addresses
+//! count L2 words of 128 bits; lengths count BF16 values. Source: specification 2.1 to 2.4.
 
-/// An end of a MEMCPY; the discriminant is the code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Device {
-    /// L2.
-    #[default]
-    Npu = 0,
-    /// A host window.
-    Host = 1,
-}
+pub(crate) mod fields;
+mod operands;
 
-/// A constant bank; the discriminant is the code of MEMSET's `dest_cache`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Cache {
-    /// Shapes of activations and transfers.
-    #[default]
-    FmapShape = 0,
-    /// Shapes of weights.
-    WeightShape = 1,
-}
+use npukit_base::BitRange;
+use npukit_isa::coding::{Choice, Coding, Flag, Number, Set};
+use npukit_isa::{FieldKind, Radix, instructions};
 
-impl Cache {
-    /// The bank's name in the document.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FmapShape => "FMAP_SHAPE",
-            Self::WeightShape => "WEIGHT_SHAPE",
-        }
-    }
-}
+pub use operands::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Shape};
 
-/// An entry of a constant bank: X, Y and Z, MEMSET's `a_value`, `b_value` and `c_value`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Shape {
-    /// `a_value`: M of an activation, T of weights.
-    pub x: u16,
-    /// `b_value`: 1 of an activation, N of weights.
-    pub y: u16,
-    /// `c_value`: K.
-    pub z: u16,
-}
-
-impl Shape {
-    /// X, Y and Z.
-    pub const fn new(x: u16, y: u16, z: u16) -> Self {
-        Self { x, y, z }
-    }
-
-    /// X * Y * Z.
-    pub const fn product(self) -> u64 {
-        self.x as u64 * self.y as u64 * self.z as u64
-    }
-}
-
-/// A function of CVO; the discriminant is the code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "the names are the instruction set's own; `exec::cvo` documents each")]
-pub enum CvoFunc {
-    #[default]
-    Exp = 0,
-    Sqrt,
-    Gelu,
-    Sin,
-    Cos,
-    ReduceSum,
-    Scale,
-    Recip,
-    /// Extension: the product with the old destination.
-    Mul,
-    /// Extension: the larger of the value and 0.
-    Relu,
-    /// Extension: the hyperbolic tangent.
-    Tanh,
-}
-
-impl CvoFunc {
-    /// Every function, by code; those from 8 on are extensions.
-    pub const ALL: [Self; 11] = [
-        Self::Exp,
-        Self::Sqrt,
-        Self::Gelu,
-        Self::Sin,
-        Self::Cos,
-        Self::ReduceSum,
-        Self::Scale,
-        Self::Recip,
-        Self::Mul,
-        Self::Relu,
-        Self::Tanh,
-    ];
-
-    /// The `cvo_func` field.
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The function of that code.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
-    }
-
-    /// Whether only instances with extensions have it.
-    pub const fn is_extension(self) -> bool {
-        self.code() >= Self::Mul.code()
-    }
-
-    /// The name in assembly text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exp => "exp",
-            Self::Sqrt => "sqrt",
-            Self::Gelu => "gelu",
-            Self::Sin => "sin",
-            Self::Cos => "cos",
-            Self::ReduceSum => "reduce_sum",
-            Self::Scale => "scale",
-            Self::Recip => "recip",
-            Self::Mul => "mul",
-            Self::Relu => "relu",
-            Self::Tanh => "tanh",
-        }
-    }
-}
-
-/// Flags of GEMV and GEMM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MacFlags {
-    /// Puts the largest result into the e_max register.
-    pub findemax: bool,
-    /// Adds to the destination instead of overwriting.
-    pub accm: bool,
-    /// Multiplies each row by its weight scale.
-    pub w_scale: bool,
-}
-
-/// Operands of GEMV and GEMM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mac {
-    /// Where the result goes.
-    pub dest_reg: u32,
-    /// Where the activation is.
-    pub src_addr: u32,
-    /// What is done beside the product.
-    pub flags: MacFlags,
-    /// Entry of the weights' bank: (T, N, K).
-    pub size_ptr_addr: u8,
-    /// Entry of the activations' bank: (M, 1, K).
-    pub shape_ptr_addr: u8,
-    /// Lanes used, 0 for all; time only.
-    pub parallel_lane: u8,
-}
-
-/// Operands of MEMCPY.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Memcpy {
-    /// Where from.
-    pub from_device: Device,
-    /// Where to.
-    pub to_device: Device,
-    /// Destination in L2; from L2 to the host the number of the window.
-    pub dest_addr: u32,
-    /// Source in L2; from the host to L2 the number of the window.
-    pub src_addr: u32,
-    /// Place in the host window, in units of 16 bytes.
-    pub aux_addr: u32,
-    /// Entry of the activations' bank: what is moved.
-    pub shape_ptr_addr: u8,
-    /// Whether the next instruction may start before it is done; time only.
-    pub is_async: bool,
-}
-
-/// Operands of MEMSET.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Memset {
-    /// The bank.
-    pub dest_cache: Cache,
-    /// The entry.
-    pub dest_addr: u8,
-    /// What it becomes.
-    pub shape: Shape,
-}
-
-/// Flags of CVO.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CvoFlags {
-    /// Takes e_max off every input.
-    pub sub_emax: bool,
-    /// SCALE multiplies by the reciprocal of its scalar.
-    pub recip_scale: bool,
-    /// Adds to the destination instead of overwriting.
-    pub accm: bool,
-}
-
-impl CvoFlags {
-    /// None of them.
-    pub const PLAIN: Self = Self { sub_emax: false, recip_scale: false, accm: false };
-    /// Adds to the destination.
-    pub const ADD: Self = Self { accm: true, ..Self::PLAIN };
-}
-
-/// Operands of CVO.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Cvo {
-    /// What is computed.
-    pub cvo_func: CvoFunc,
-    /// Source; of SCALE the scalar's word, which the vector follows.
-    pub src_addr: u32,
-    /// Destination.
-    pub dst_addr: u32,
-    /// Elements of the vector.
-    pub length: u16,
-    /// What is done beside.
-    pub flags: CvoFlags,
-    /// Whether the next instruction may start before it is done; time only.
-    pub is_async: bool,
-}
+use crate::check::CVO_HARDWARE_LENGTH;
+use crate::codec::INSTRUCTION_BYTES;
+use fields::{OPCODE, cvo, mac, memcpy, memset};
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -242,17 +34,132 @@ pub enum Op {
     Dropped(u64),
 }
 
-impl Op {
-    /// The mnemonic.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Gemv(_) => "GEMV",
-            Self::Gemm(_) => "GEMM",
-            Self::Memcpy(_) => "MEMCPY",
-            Self::Memset(_) => "MEMSET",
-            Self::Cvo(_) => "CVO",
-            Self::Kick => "KICK",
-            Self::Dropped(_) => "dropped",
-        }
+instructions! {
+    for Op on extensions: bool, words of INSTRUCTION_BYTES, opcode in OPCODE;
+
+    0 "GEMV" {
+        Self::Gemv(Mac { dest_reg, src_addr, flags, size_ptr_addr, shape_ptr_addr, parallel_lane })
+    } "Multiplies the next bound matrix of weights by a vector." {
+        dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "where the result goes";
+        src_addr: mac::SRC_ADDR => hexadecimal(mac::SRC_ADDR), "where the activation is";
+        flags: mac::FLAGS => MAC_FLAGS, "what is done beside the product";
+        size_ptr_addr: mac::SIZE_PTR_ADDR => decimal(mac::SIZE_PTR_ADDR), "weight entry (T, N, K)";
+        shape_ptr_addr: mac::SHAPE_PTR_ADDR => decimal(mac::SHAPE_PTR_ADDR), "fmap entry (M, 1, K)";
+        parallel_lane: mac::PARALLEL_LANE => decimal(mac::PARALLEL_LANE), "lanes used, 0 for all; time only";
+    }
+    .with_form(&format!("gemv {MAC}"), Vec::new())
+    .with_doc(MAC_DOC)
+    .with_reserved_operand("rsv");
+
+    1 "GEMM" {
+        Self::Gemm(Mac { dest_reg, src_addr, flags, size_ptr_addr, shape_ptr_addr, parallel_lane })
+    } "Multiplies the next bound matrix of weights by M vectors." {
+        dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "where the result goes";
+        src_addr: mac::SRC_ADDR => hexadecimal(mac::SRC_ADDR), "where the activation is";
+        flags: mac::FLAGS => MAC_FLAGS, "what is done beside the product";
+        size_ptr_addr: mac::SIZE_PTR_ADDR => decimal(mac::SIZE_PTR_ADDR), "weight entry (T, N, K)";
+        shape_ptr_addr: mac::SHAPE_PTR_ADDR => decimal(mac::SHAPE_PTR_ADDR), "fmap entry (M, 1, K)";
+        parallel_lane: mac::PARALLEL_LANE => decimal(mac::PARALLEL_LANE), "lanes used, 0 for all; time only";
+    }
+    .with_form(&format!("gemm {MAC}"), Vec::new())
+    .with_doc(MAC_DOC)
+    .with_reserved_operand("rsv");
+
+    2 "MEMCPY" {
+        Self::Memcpy(Memcpy { from_device, to_device, dest_addr, src_addr, aux_addr, shape_ptr_addr, is_async: r#async })
+    } "Moves words between L2 and the host, or within L2." {
+        from_device: memcpy::FROM_DEVICE => Choice(&["l2", "host"]), "where from";
+        to_device: memcpy::TO_DEVICE => Choice(&["l2", "host"]), "where to; host to host is an error of the machine";
+        dest_addr: memcpy::DEST_ADDR => hexadecimal(memcpy::DEST_ADDR), "in L2; towards the host its window";
+        src_addr: memcpy::SRC_ADDR => hexadecimal(memcpy::SRC_ADDR), "in L2; from the host its window";
+        aux_addr: memcpy::AUX_ADDR => hexadecimal(memcpy::AUX_ADDR), "place in the window, units of 16 bytes";
+        shape_ptr_addr: memcpy::SHAPE_PTR_ADDR => decimal(memcpy::SHAPE_PTR_ADDR), "fmap entry: X*Y*Z values";
+        r#async: memcpy::ASYNC => Flag("async"), "the next instruction need not wait";
+    }
+    .with_form(
+        "memcpy {from_device}->{to_device}, (*dst={dest_addr}?; src={src_addr}?; aux={aux_addr}?; \
+         shape={shape_ptr_addr}; {async}?*)",
+        Vec::new(),
+    )
+    .with_reserved_operand("rsv");
+
+    3 "MEMSET" {
+        Self::Memset(Memset { dest_cache, dest_addr, shape: Shape { x: a_value, y: b_value, z: c_value } })
+    } "Writes an entry of a constant bank." {
+        dest_cache: memset::DEST_CACHE => Choice(&["fmap", "weight"]), "bank";
+        dest_addr: memset::DEST_ADDR => decimal(memset::DEST_ADDR), "entry";
+        a_value: memset::A_VALUE => decimal(memset::A_VALUE), "X: M, or T";
+        b_value: memset::B_VALUE => decimal(memset::B_VALUE), "Y: 1, or N";
+        c_value: memset::C_VALUE => decimal(memset::C_VALUE), "Z: K";
+    }
+    .with_form("memset (*cache={dest_cache}; idx={dest_addr}; a={a_value}; b={b_value}; c={c_value}*)", Vec::new())
+    .with_label_field("dest_addr")
+    .with_doc("A label before it stands for its entry.")
+    .with_reserved_operand("rsv");
+
+    4 "CVO" {
+        Self::Cvo(Cvo { cvo_func, src_addr, dst_addr, length, flags, is_async: r#async })
+    } "Computes a special function of a vector." {
+        cvo_func: cvo::CVO_FUNC => Functions { extensions }, "function";
+        src_addr: cvo::SRC_ADDR => hexadecimal(cvo::SRC_ADDR), "source; of scale the scalar, the vector follows";
+        dst_addr: cvo::DST_ADDR => hexadecimal(cvo::DST_ADDR), "destination";
+        length: cvo::LENGTH => decimal(cvo::LENGTH), "elements";
+        flags: cvo::FLAGS => Set(&["accm", "recip_scale", "sub_emax"]), "what is done beside";
+        r#async: cvo::ASYNC => Flag("async"), "the next instruction need not wait";
+    }
+    .with_form("cvo {cvo_func}, (*src={src_addr}; dst={dst_addr}; len={length}; flags={flags}?; {async}?*)", Vec::new())
+    .with_doc(&cvo_doc())
+    .with_reserved_operand("rsv");
+
+    8 "KICK" { Self::Kick } "The host's marker: does nothing." {
+    }
+    .with_pattern("rest", BitRange::new(0, OPCODE.lo), 0)
+    .with_form("kick", Vec::new());
+
+    outside {
+        Self::Dropped(word) => "dropped", word.into();
+    }
+}
+
+const MAC: &str = "(*dst={dest_reg}; src={src_addr}; size={size_ptr_addr}; shape={shape_ptr_addr}; \
+                   lanes={parallel_lane}?; flags={flags}?*)";
+const MAC_DOC: &str = "findemax puts the largest result into e_max, accm adds to the destination, w_scale multiplies \
+                       each row by its scale.";
+const MAC_FLAGS: Set<'_> = Set(&["w_scale", "accm", "findemax"]);
+
+fn cvo_doc() -> String {
+    format!(
+        "sub_emax takes e_max off the input, recip_scale makes scale divide, accm adds to the destination. \
+         Hardware takes {CVO_HARDWARE_LENGTH} elements at most."
+    )
+}
+
+const fn decimal(bits: BitRange) -> Number {
+    Number::all(bits, Radix::Decimal)
+}
+
+const fn hexadecimal(bits: BitRange) -> Number {
+    Number::all(bits, Radix::Hexadecimal)
+}
+
+/// The functions of CVO that an instance has.
+struct Functions {
+    extensions: bool,
+}
+
+impl Coding for Functions {
+    #[inline]
+    fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
+        (value <= CvoFunc::last(self.extensions).code().into()).then_some(value)
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        stored
+    }
+
+    fn kind(&self) -> FieldKind {
+        let last = usize::from(CvoFunc::last(self.extensions).code());
+        FieldKind::choice(CvoFunc::ALL[..=last].iter().map(|function| function.name()))
     }
 }

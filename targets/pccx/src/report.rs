@@ -232,7 +232,7 @@ pub fn chrome_trace(
             "load": span.cost.load, "compute": span.cost.compute, "weights": span.cost.weights,
             "store": span.cost.store, "macs": span.cost.macs,
         });
-        trace.slice(*track, &Slice { name: op.name(), start: span.start, end: span.end - 1, details })?;
+        trace.slice(*track, &Slice { name: op.mnemonic(), start: span.start, end: span.end - 1, details })?;
     }
     trace.finish()
 }
@@ -263,7 +263,7 @@ fn lab_trace(ops: &[Op], timeline: &Timeline) -> Trace {
             Op::Memcpy(_) => EventType::DmaRead,
             Op::Memset(_) | Op::Kick | Op::Dropped(_) => EventType::ApiCall,
         };
-        let api = (event == EventType::ApiCall).then(|| op.name().to_lowercase());
+        let api = (event == EventType::ApiCall).then(|| op.mnemonic().to_lowercase());
         Event { core: 0, start: span.start, duration: span.end - span.start, event, api }
     };
     Trace { total_cycles: timeline.cycles, events: ops.iter().zip(&timeline.spans).map(event).collect() }

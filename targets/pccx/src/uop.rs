@@ -3,8 +3,7 @@
 
 use npukit_base::BitRange;
 
-use crate::codec::fields::{self, OPCODE};
-use crate::codec::opcode;
+use crate::op::fields::{self, OPCODE};
 
 /// The scheduler's registers. They keep their value until the next instruction that writes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,23 +62,23 @@ impl MicroOps {
     pub fn step(&mut self, word: u64) -> Option<Valid> {
         self.rd_start = false;
         match get(word, OPCODE) {
-            opcode::GEMV => {
+            0 => {
                 self.gemv = self.mac(word, route::L2_TO_GEMV, route::GEMV_TO_L2);
                 Some(Valid::Gemv)
             }
-            opcode::GEMM => {
+            1 => {
                 self.gemm = self.mac(word, route::L2_TO_GEMM, route::GEMM_TO_L2);
                 Some(Valid::Gemm)
             }
-            opcode::MEMCPY => {
+            2 => {
                 self.memcpy(word);
                 Some(Valid::Memcpy)
             }
-            opcode::MEMSET => {
+            3 => {
                 self.memset = word >> 4 & BitRange::new(0, 56).max();
                 Some(Valid::Memset)
             }
-            opcode::CVO => {
+            4 => {
                 self.cvo(word);
                 Some(Valid::Cvo)
             }

@@ -82,7 +82,7 @@ fn encode(case: &Encoding) -> Result<u64, String> {
     }
     if let Ok(op) = typed {
         let again = CODEC.encode(&op).map_err(|error| error.to_string())?;
-        if again != case.word.0 || op.name() != case.name {
+        if again != case.word.0 || op.mnemonic() != case.name {
             return Err(format!("{op:?} encodes to {again:#018x}"));
         }
     }

@@ -165,7 +165,7 @@ proptest! {
         if let Ok(op) = typed {
             prop_assert_eq!(codec.encode(&op).unwrap(), word);
             let name = isa(&config).instructions[table.unwrap().instruction].name.clone();
-            prop_assert_eq!(op.name(), name);
+            prop_assert_eq!(op.mnemonic(), name);
         }
         let lenient = codec.decode_lenient(word);
         if let Op::Dropped(dropped) = lenient {

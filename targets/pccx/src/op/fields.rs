@@ -51,9 +51,6 @@ pub mod cvo {
     pub const ASYNC: BitRange = bits(0, 0);
 }
 
-/// Bits that must be 0, by opcode from 0.
-pub const RESERVED: [u64; 5] = [0x0070_0007, 0x0070_0007, 0, 0xF, 0b110];
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,234 @@
+//! [`Coding`]: how the values of one kind of field stand in its bits, known when the code is compiled.
+//!
+//! [`instructions!`](crate::instructions) makes the typed codec of a target and the rows of its table from these.
+
+use npukit_base::BitRange;
+
+use crate::spec::{FieldKind, Radix};
+
+/// The values of a field and the bits that stand for them.
+pub trait Coding {
+    /// What `bits` of the word hold for `value`; `None` where the field may not hold it.
+    fn store(&self, value: u64, bits: BitRange) -> Option<u64>;
+
+    /// The value that `stored`, the content of `bits`, stands for.
+    fn value(&self, stored: u64, bits: BitRange) -> u64;
+
+    /// The same for people.
+    fn kind(&self) -> FieldKind;
+}
+
+/// A number from `min` to `max`, stored as `value - bias`.
+#[derive(Clone, Copy, Debug)]
+pub struct Number {
+    min: u64,
+    max: u64,
+    bias: u64,
+    radix: Radix,
+}
+
+/// A number in two's complement from `min` to `max`; a value is the `u64` of the same bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Signed {
+    min: i64,
+    max: i64,
+}
+
+/// A power of two from `2^min` to `2^max`, stored as its exponent.
+#[derive(Clone, Copy, Debug)]
+pub struct Power {
+    min: u32,
+    max: u32,
+}
+
+/// Values with the names 0, 1, 2, ...
+#[derive(Clone, Copy, Debug)]
+pub struct Choice<'a>(pub &'a [&'a str]);
+
+/// A bit, written as this text when set.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag<'a>(pub &'a str);
+
+/// Bits with names, the lowest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'a>(pub &'a [&'a str]);
+
+impl Number {
+    /// A number from `min` to `max`, printed as a decimal.
+    pub const fn between(min: u64, max: u64) -> Self {
+        Self { min, max, bias: 0, radix: Radix::Decimal }
+    }
+
+    /// Every number that `bits` hold, printed as `radix` says.
+    pub const fn all(bits: BitRange, radix: Radix) -> Self {
+        Self { min: 0, max: bits.max(), bias: 0, radix }
+    }
+}
+
+impl Signed {
+    /// Every number that `bits` hold, at least one.
+    pub const fn all(bits: BitRange) -> Self {
+        let half = 1 << (bits.width - 1);
+        Self { min: -half, max: half - 1 }
+    }
+}
+
+impl Power {
+    /// Exponents from `min` to `max`, at most 63.
+    pub const fn between(min: u32, max: u32) -> Self {
+        Self { min, max }
+    }
+}
+
+impl Coding for Number {
+    #[inline]
+    fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
+        (self.min..=self.max).contains(&value).then(|| value - self.bias)
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        stored.saturating_add(self.bias)
+    }
+
+    fn kind(&self) -> FieldKind {
+        FieldKind::Number { min: self.min, max: self.max, bias: self.bias, radix: self.radix }
+    }
+}
+
+impl Coding for Signed {
+    #[inline]
+    fn store(&self, value: u64, bits: BitRange) -> Option<u64> {
+        (self.min..=self.max).contains(&value.cast_signed()).then(|| value & bits.max())
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, bits: BitRange) -> u64 {
+        let above = u64::BITS - bits.width.clamp(1, u64::BITS);
+        ((stored << above).cast_signed() >> above).cast_unsigned()
+    }
+
+    fn kind(&self) -> FieldKind {
+        FieldKind::Signed { min: self.min, max: self.max }
+    }
+}
+
+impl Coding for Power {
+    #[inline]
+    fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
+        let exponent = value.trailing_zeros();
+        (value.is_power_of_two() && (self.min..=self.max).contains(&exponent)).then(|| exponent.into())
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        u32::try_from(stored).ok().and_then(|exponent| 1_u64.checked_shl(exponent)).unwrap_or(u64::MAX)
+    }
+
+    fn kind(&self) -> FieldKind {
+        FieldKind::Power { min: self.min, max: self.max }
+    }
+}
+
+impl Coding for Choice<'_> {
+    #[inline]
+    fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
+        (value < self.0.len() as u64).then_some(value)
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        stored
+    }
+
+    fn kind(&self) -> FieldKind {
+        FieldKind::choice(self.0.iter().copied())
+    }
+}
+
+impl Coding for Flag<'_> {
+    #[inline]
+    fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
+        (value <= 1).then_some(value)
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        stored
+    }
+
+    fn kind(&self) -> FieldKind {
+        FieldKind::flag(self.0)
+    }
+}
+
+impl Coding for Set<'_> {
+    #[inline]
+    fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
+        (value >> self.0.len() == 0).then_some(value)
+    }
+
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        stored
+    }
+
+    fn kind(&self) -> FieldKind {
+        FieldKind::set((0..).zip(self.0.iter().copied()))
+    }
+}
+
+/// A type whose values a field holds.
+pub trait Operand: Copy {
+    /// The value of the field.
+    fn into_value(self) -> u64;
+
+    /// What a value of the field means; `None` where it means nothing.
+    fn from_value(value: u64) -> Option<Self>;
+}
+
+macro_rules! unsigned {
+    ($($number:ty)*) => {$(
+        impl Operand for $number {
+            #[inline]
+            fn into_value(self) -> u64 {
+                self.into()
+            }
+
+            #[inline]
+            fn from_value(value: u64) -> Option<Self> {
+                value.try_into().ok()
+            }
+        }
+    )*};
+}
+
+unsigned!(u8 u16 u32 u64);
+
+impl Operand for i32 {
+    #[inline]
+    fn into_value(self) -> u64 {
+        i64::from(self).cast_unsigned()
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        value.cast_signed().try_into().ok()
+    }
+}
+
+impl Operand for bool {
+    #[inline]
+    fn into_value(self) -> u64 {
+        self.into()
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        match value {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+}

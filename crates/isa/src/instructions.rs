@@ -1,0 +1,146 @@
+//! [`instructions!`](crate::instructions): an instruction is one row.
+
+use thiserror::Error;
+
+/// Why a word is no instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NoInstruction {
+    /// No row has this opcode.
+    #[error("opcode {opcode:#x} has no meaning")]
+    Opcode {
+        /// The opcode.
+        opcode: u64,
+    },
+    /// An operand has no meaning.
+    #[error("`{field}` of {instruction} is {value}, which has no meaning")]
+    Operand {
+        /// The instruction.
+        instruction: &'static str,
+        /// The field.
+        field: &'static str,
+        /// Its value, as written.
+        value: u64,
+        /// The values of all of its fields, in their order, as written.
+        values: Vec<u64>,
+    },
+}
+
+/// The rows of an instruction set: from each come the mnemonic, the word, the way back, the reserved bits and the
+/// [`InstructionSpec`](crate::InstructionSpec) that the assembler, the disassembler and the reference page read.
+///
+/// A row is
+///
+/// ```text
+/// CODE "MNEMONIC" { INSTRUCTION } "MEANING" {
+///     FIELD: BITS => CODING, "MEANING";
+/// } .with_form(..) .with_..(..);
+/// ```
+///
+/// and stands after `for TYPE, words of BYTES, opcode in BITS;`, or `for TYPE on NAME: CONTEXT, ..` where bits or
+/// codings depend on an instance. `outside { PATTERN => "NAME", WORD; }` after the rows is for what no row says.
+///
+/// `INSTRUCTION` is at once the pattern that takes an instruction apart and the expression that builds it. Its
+/// variables are the fields, whose types are [`Operand`](crate::coding::Operand)s; `CODING` is a
+/// [`Coding`](crate::coding::Coding).
+#[macro_export]
+macro_rules! instructions {
+    (
+        for $Op:ident $( on $context:ident : $Context:ty )?, words of $size:expr, opcode in $opcode:expr;
+        $(
+            $code:literal $mnemonic:literal { $($op:tt)+ } $meaning:literal {
+                $( $field:ident : $bits:expr => $coding:expr, $about:expr; )*
+            } $( . $with:ident ( $($argument:tt)* ) )* ;
+        )+
+        $( outside { $( $outside:pat => $outside_name:literal, $outside_word:expr; )+ } )?
+    ) => {
+        impl $Op {
+            /// The instruction's name.
+            #[allow(unused_variables, reason = "each pattern names all operands")]
+            pub const fn mnemonic(&self) -> &'static str {
+                match *self {
+                    $( $($op)+ => $mnemonic, )+
+                    $($( $outside => $outside_name, )+)?
+                }
+            }
+
+            /// The word of the instruction.
+            ///
+            /// # Errors
+            ///
+            /// The first operand that its field cannot hold.
+            pub fn to_word(&self $(, $context: $Context)?) -> Result<$crate::Word, $crate::FieldError> {
+                #[allow(unused_imports, reason = "some sets have no fields")]
+                use $crate::coding::{Coding, Operand};
+                match *self {
+                    $(
+                        $($op)+ => {
+                            #[allow(unused_mut, reason = "some rows have no fields")]
+                            let mut word = $crate::Word::ZERO.with($opcode, $code);
+                            $(
+                                let value = Operand::into_value($field);
+                                match Coding::store(&$coding, value, $bits) {
+                                    Some(stored) => word.set($bits, stored),
+                                    None => return Err($crate::Field {
+                                        name: stringify!($field).trim_start_matches("r#").to_owned(),
+                                        meaning: $about.to_owned(),
+                                        bits: $bits,
+                                        kind: Coding::kind(&$coding),
+                                    }
+                                    .error($mnemonic, value)),
+                                }
+                            )*
+                            Ok(word)
+                        }
+                    )+
+                    $($( $outside => Ok($outside_word), )+)?
+                }
+            }
+
+            /// The instruction of a word, whatever its reserved bits. Values beyond what a field may hold decode.
+            ///
+            /// # Errors
+            ///
+            /// An opcode or an operand without meaning.
+            pub fn from_word(word: $crate::Word $(, $context: $Context)?) -> Result<Self, $crate::NoInstruction> {
+                use $crate::coding::{Coding, Operand};
+                match word.get($opcode) {
+                    $(
+                        $code => {
+                            let instruction = $mnemonic;
+                            let values = || -> Vec<u64> { vec![$( Coding::value(&$coding, word.get($bits), $bits) ),*] };
+                            $(
+                                let value = Coding::value(&$coding, word.get($bits), $bits);
+                                let Some($field) = Operand::from_value(value) else {
+                                    let (field, values) = (stringify!($field).trim_start_matches("r#"), values());
+                                    return Err($crate::NoInstruction::Operand { instruction, field, value, values });
+                                };
+                            )*
+                            Ok($($op)+)
+                        }
+                    )+
+                    opcode => Err($crate::NoInstruction::Opcode { opcode }),
+                }
+            }
+
+            /// The set bits of a word that neither the opcode nor a field has.
+            pub fn reserved_bits(word: $crate::Word $(, $context: $Context)?) -> $crate::Word {
+                let known = match word.get($opcode) {
+                    $( $code => $crate::Word::ZERO $( | $crate::Word::mask($bits) )*, )+
+                    _ => $crate::Word::ZERO,
+                };
+                word & !(known | $crate::Word::mask($opcode))
+            }
+
+            /// The rows of the table, in their order.
+            pub fn rows($($context: $Context)?) -> Vec<$crate::InstructionSpec> {
+                use $crate::coding::Coding;
+                vec![$(
+                    $crate::InstructionSpec::new($mnemonic, $size, $meaning)
+                        .with_pattern("opcode", $opcode, $code)
+                        $( .with_field(stringify!($field).trim_start_matches("r#"), $bits, Coding::kind(&$coding), $about) )*
+                        $( . $with ( $($argument)* ) )*
+                ),+]
+            }
+        }
+    };
+}

@@ -1,0 +1,292 @@
+//! Types of operands. Names are those of the encoding page (specification 2.2).
+
+use npukit_isa::coding::Operand;
+
+/// An end of a MEMCPY; the discriminant is the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Device {
+    /// L2.
+    #[default]
+    Npu = 0,
+    /// A host window.
+    Host = 1,
+}
+
+impl Operand for Device {
+    #[inline]
+    fn into_value(self) -> u64 {
+        self as u64
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        match value {
+            0 => Some(Self::Npu),
+            1 => Some(Self::Host),
+            _ => None,
+        }
+    }
+}
+
+/// A constant bank; the discriminant is the code of MEMSET's `dest_cache`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cache {
+    /// Shapes of activations and transfers.
+    #[default]
+    FmapShape = 0,
+    /// Shapes of weights.
+    WeightShape = 1,
+}
+
+impl Operand for Cache {
+    #[inline]
+    fn into_value(self) -> u64 {
+        self as u64
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        match value {
+            0 => Some(Self::FmapShape),
+            1 => Some(Self::WeightShape),
+            _ => None,
+        }
+    }
+}
+
+impl Cache {
+    /// The bank's name in the document.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FmapShape => "FMAP_SHAPE",
+            Self::WeightShape => "WEIGHT_SHAPE",
+        }
+    }
+}
+
+/// An entry of a constant bank: X, Y and Z, MEMSET's `a_value`, `b_value` and `c_value`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// `a_value`: M of an activation, T of weights.
+    pub x: u16,
+    /// `b_value`: 1 of an activation, N of weights.
+    pub y: u16,
+    /// `c_value`: K.
+    pub z: u16,
+}
+
+impl Shape {
+    /// X, Y and Z.
+    pub const fn new(x: u16, y: u16, z: u16) -> Self {
+        Self { x, y, z }
+    }
+
+    /// X * Y * Z.
+    pub const fn product(self) -> u64 {
+        self.x as u64 * self.y as u64 * self.z as u64
+    }
+}
+
+/// A function of CVO; the discriminant is the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are the instruction set's own; `exec::cvo` documents each")]
+pub enum CvoFunc {
+    #[default]
+    Exp = 0,
+    Sqrt,
+    Gelu,
+    Sin,
+    Cos,
+    ReduceSum,
+    Scale,
+    Recip,
+    /// Extension: the product with the old destination.
+    Mul,
+    /// Extension: the larger of the value and 0.
+    Relu,
+    /// Extension: the hyperbolic tangent.
+    Tanh,
+}
+
+impl Operand for CvoFunc {
+    #[inline]
+    fn into_value(self) -> u64 {
+        self as u64
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(value).ok()?).copied()
+    }
+}
+
+impl CvoFunc {
+    /// Every function, by code; those from 8 on are extensions.
+    pub const ALL: [Self; 11] = [
+        Self::Exp,
+        Self::Sqrt,
+        Self::Gelu,
+        Self::Sin,
+        Self::Cos,
+        Self::ReduceSum,
+        Self::Scale,
+        Self::Recip,
+        Self::Mul,
+        Self::Relu,
+        Self::Tanh,
+    ];
+
+    /// The `cvo_func` field.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The function of the largest code that an instance has.
+    pub const fn last(extensions: bool) -> Self {
+        if extensions { Self::Tanh } else { Self::Recip }
+    }
+
+    /// Whether only instances with extensions have it.
+    pub const fn is_extension(self) -> bool {
+        self.code() >= Self::Mul.code()
+    }
+
+    /// The name in assembly text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exp => "exp",
+            Self::Sqrt => "sqrt",
+            Self::Gelu => "gelu",
+            Self::Sin => "sin",
+            Self::Cos => "cos",
+            Self::ReduceSum => "reduce_sum",
+            Self::Scale => "scale",
+            Self::Recip => "recip",
+            Self::Mul => "mul",
+            Self::Relu => "relu",
+            Self::Tanh => "tanh",
+        }
+    }
+}
+
+/// Flags of GEMV and GEMM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MacFlags {
+    /// Puts the largest result into the e_max register.
+    pub findemax: bool,
+    /// Adds to the destination instead of overwriting.
+    pub accm: bool,
+    /// Multiplies each row by its weight scale.
+    pub w_scale: bool,
+}
+
+impl Operand for MacFlags {
+    #[inline]
+    fn into_value(self) -> u64 {
+        u64::from(self.w_scale) | u64::from(self.accm) << 1 | u64::from(self.findemax) << 2
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        let bit = |bit: u32| value >> bit & 1 == 1;
+        Some(Self { w_scale: bit(0), accm: bit(1), findemax: bit(2) })
+    }
+}
+
+/// Operands of GEMV and GEMM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mac {
+    /// Where the result goes.
+    pub dest_reg: u32,
+    /// Where the activation is.
+    pub src_addr: u32,
+    /// What is done beside the product.
+    pub flags: MacFlags,
+    /// Entry of the weights' bank: (T, N, K).
+    pub size_ptr_addr: u8,
+    /// Entry of the activations' bank: (M, 1, K).
+    pub shape_ptr_addr: u8,
+    /// Lanes used, 0 for all; time only.
+    pub parallel_lane: u8,
+}
+
+/// Operands of MEMCPY.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Memcpy {
+    /// Where from.
+    pub from_device: Device,
+    /// Where to.
+    pub to_device: Device,
+    /// Destination in L2; from L2 to the host the number of the window.
+    pub dest_addr: u32,
+    /// Source in L2; from the host to L2 the number of the window.
+    pub src_addr: u32,
+    /// Place in the host window, in units of 16 bytes.
+    pub aux_addr: u32,
+    /// Entry of the activations' bank: what is moved.
+    pub shape_ptr_addr: u8,
+    /// Whether the next instruction may start before it is done; time only.
+    pub is_async: bool,
+}
+
+/// Operands of MEMSET.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Memset {
+    /// The bank.
+    pub dest_cache: Cache,
+    /// The entry.
+    pub dest_addr: u8,
+    /// What it becomes.
+    pub shape: Shape,
+}
+
+/// Flags of CVO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CvoFlags {
+    /// Takes e_max off every input.
+    pub sub_emax: bool,
+    /// SCALE multiplies by the reciprocal of its scalar.
+    pub recip_scale: bool,
+    /// Adds to the destination instead of overwriting.
+    pub accm: bool,
+}
+
+impl Operand for CvoFlags {
+    #[inline]
+    fn into_value(self) -> u64 {
+        u64::from(self.accm) | u64::from(self.recip_scale) << 1 | u64::from(self.sub_emax) << 2
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        let bit = |bit: u32| value >> bit & 1 == 1;
+        Some(Self { accm: bit(0), recip_scale: bit(1), sub_emax: bit(2) })
+    }
+}
+
+impl CvoFlags {
+    /// None of them.
+    pub const PLAIN: Self = Self { sub_emax: false, recip_scale: false, accm: false };
+    /// Adds to the destination.
+    pub const ADD: Self = Self { accm: true, ..Self::PLAIN };
+}
+
+/// Operands of CVO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cvo {
+    /// What is computed.
+    pub cvo_func: CvoFunc,
+    /// Source; of SCALE the scalar's word, which the vector follows.
+    pub src_addr: u32,
+    /// Destination.
+    pub dst_addr: u32,
+    /// Elements of the vector.
+    pub length: u16,
+    /// What is done beside.
+    pub flags: CvoFlags,
+    /// Whether the next instruction may start before it is done; time only.
+    pub is_async: bool,
+}
