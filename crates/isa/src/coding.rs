@@ -59,9 +59,19 @@ impl Number {
         Self { min, max, bias: 0, radix: Radix::Decimal }
     }
 
+    /// A number from 0 to `max`, printed as `radix` says.
+    pub const fn up_to(max: u64, radix: Radix) -> Self {
+        Self { min: 0, max, bias: 0, radix }
+    }
+
+    /// A size of 1 to `max`, stored as one less.
+    pub const fn size(max: u64) -> Self {
+        Self { min: 1, max, bias: 1, radix: Radix::Decimal }
+    }
+
     /// Every number that `bits` hold, printed as `radix` says.
     pub const fn all(bits: BitRange, radix: Radix) -> Self {
-        Self { min: 0, max: bits.max(), bias: 0, radix }
+        Self::up_to(bits.max(), radix)
     }
 }
 

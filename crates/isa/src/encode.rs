@@ -60,6 +60,12 @@ pub enum FieldError {
         /// Where that holds, in words; empty when everywhere.
         when: String,
     },
+    /// An instruction that only other instances have.
+    #[error("this instance has no {instruction}")]
+    Absent {
+        /// The instruction.
+        instruction: String,
+    },
     /// Not one value for each field.
     #[error("{instruction} has {wanted} fields, not {given}")]
     Count {

@@ -31,12 +31,13 @@ pub enum NoInstruction {
 /// A row is
 ///
 /// ```text
-/// CODE "MNEMONIC" { INSTRUCTION } "MEANING" {
+/// CODE => "MNEMONIC" { INSTRUCTION } "MEANING" {
 ///     FIELD: BITS => CODING, "MEANING";
 /// } .with_form(..) .with_..(..);
 /// ```
 ///
-/// and stands after `for TYPE, words of BYTES, opcode in BITS;`, or `for TYPE on NAME: CONTEXT, ..` where bits or
+/// with `CODE, KIND in BITS` where more bits than the opcode tell it from others, and `CODE, if CONDITION` where only
+/// some instances have it. The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or `for TYPE on NAME: CONTEXT, ..` where bits or
 /// codings depend on an instance. `outside { PATTERN => "NAME", WORD; }` after the rows is for what no row says.
 ///
 /// `INSTRUCTION` is at once the pattern that takes an instruction apart and the expression that builds it. Its
@@ -47,7 +48,8 @@ macro_rules! instructions {
     (
         for $Op:ident $( on $context:ident : $Context:ty )?, words of $size:expr, opcode in $opcode:expr;
         $(
-            $code:literal $mnemonic:literal { $($op:tt)+ } $meaning:literal {
+            $code:literal $(, $kind:literal in $kind_bits:expr)? $(, if $condition:expr)? =>
+            $mnemonic:literal { $($op:tt)+ } $meaning:literal {
                 $( $field:ident : $bits:expr => $coding:expr, $about:expr; )*
             } $( . $with:ident ( $($argument:tt)* ) )* ;
         )+
@@ -74,8 +76,11 @@ macro_rules! instructions {
                 match *self {
                     $(
                         $($op)+ => {
+                            $( if !$condition {
+                                return Err($crate::FieldError::Absent { instruction: $mnemonic.to_owned() });
+                            } )?
                             #[allow(unused_mut, reason = "some rows have no fields")]
-                            let mut word = $crate::Word::ZERO.with($opcode, $code);
+                            let mut word = $crate::Word::ZERO.with($opcode, $code) $( .with($kind_bits, $kind) )?;
                             $(
                                 let value = Operand::into_value($field);
                                 match Coding::store(&$coding, value, $bits) {
@@ -105,7 +110,7 @@ macro_rules! instructions {
                 use $crate::coding::{Coding, Operand};
                 match word.get($opcode) {
                     $(
-                        $code => {
+                        $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
                             let instruction = $mnemonic;
                             let values = || -> Vec<u64> { vec![$( Coding::value(&$coding, word.get($bits), $bits) ),*] };
                             $(
@@ -125,7 +130,11 @@ macro_rules! instructions {
             /// The set bits of a word that neither the opcode nor a field has.
             pub fn reserved_bits(word: $crate::Word $(, $context: $Context)?) -> $crate::Word {
                 let known = match word.get($opcode) {
-                    $( $code => $crate::Word::ZERO $( | $crate::Word::mask($bits) )*, )+
+                    $(
+                        $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
+                            $crate::Word::ZERO $( | $crate::Word::mask($kind_bits) )? $( | $crate::Word::mask($bits) )*
+                        }
+                    )+
                     _ => $crate::Word::ZERO,
                 };
                 word & !(known | $crate::Word::mask($opcode))
@@ -134,12 +143,24 @@ macro_rules! instructions {
             /// The rows of the table, in their order.
             pub fn rows($($context: $Context)?) -> Vec<$crate::InstructionSpec> {
                 use $crate::coding::Coding;
-                vec![$(
-                    $crate::InstructionSpec::new($mnemonic, $size, $meaning)
-                        .with_pattern("opcode", $opcode, $code)
-                        $( .with_field(stringify!($field).trim_start_matches("r#"), $bits, Coding::kind(&$coding), $about) )*
-                        $( . $with ( $($argument)* ) )*
-                ),+]
+                let mut rows = Vec::new();
+                $(
+                    if true $( && $condition )? {
+                        rows.push(
+                            $crate::InstructionSpec::new($mnemonic, $size, $meaning)
+                                .with_pattern("opcode", $opcode, $code)
+                                $( .with_pattern("kind", $kind_bits, $kind) )?
+                                $( .with_field(
+                                    stringify!($field).trim_start_matches("r#"),
+                                    $bits,
+                                    Coding::kind(&$coding),
+                                    $about,
+                                ) )*
+                                $( . $with ( $($argument)* ) )*,
+                        );
+                    }
+                )+
+                rows
             }
         }
     };

@@ -259,6 +259,13 @@ impl InstructionSpec {
         self
     }
 
+    /// Adds several limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = Limit>) -> Self {
+        self.limits.extend(limits);
+        self
+    }
+
     /// Adds several ways to write it.
     #[must_use]
     pub fn with_forms(mut self, forms: impl IntoIterator<Item = Form>) -> Self {

@@ -152,10 +152,9 @@ impl Codec {
         if self.strict { self.decode(word) } else { Ok(self.decode_lenient(word)) }
     }
 
-    /// The instruction of `word`, whatever its reserved bits. The marker is the whole word.
+    /// The instruction of `word`, whatever its reserved bits.
     pub(crate) fn assigned(&self, word: u64) -> Result<Op, DecodeError> {
         match Op::from_word(word.into(), self.extensions).map_err(|error| self.refusal(error))? {
-            Op::Kick if word != KICK_MARKER => Err(DecodeError::ReservedOpcode { opcode: 8 }),
             Op::Cvo(Cvo { cvo_func, .. }) if self.lacks(cvo_func) => {
                 Err(self.no_function(cvo_func.code().into()))
             }

@@ -37,7 +37,7 @@ pub enum Op {
 instructions! {
     for Op on extensions: bool, words of INSTRUCTION_BYTES, opcode in OPCODE;
 
-    0 "GEMV" {
+    0 => "GEMV" {
         Self::Gemv(Mac { dest_reg, src_addr, flags, size_ptr_addr, shape_ptr_addr, parallel_lane })
     } "Multiplies the next bound matrix of weights by a vector." {
         dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "where the result goes";
@@ -51,7 +51,7 @@ instructions! {
     .with_doc(MAC_DOC)
     .with_reserved_operand("rsv");
 
-    1 "GEMM" {
+    1 => "GEMM" {
         Self::Gemm(Mac { dest_reg, src_addr, flags, size_ptr_addr, shape_ptr_addr, parallel_lane })
     } "Multiplies the next bound matrix of weights by M vectors." {
         dest_reg: mac::DEST_REG => hexadecimal(mac::DEST_REG), "where the result goes";
@@ -65,7 +65,7 @@ instructions! {
     .with_doc(MAC_DOC)
     .with_reserved_operand("rsv");
 
-    2 "MEMCPY" {
+    2 => "MEMCPY" {
         Self::Memcpy(Memcpy { from_device, to_device, dest_addr, src_addr, aux_addr, shape_ptr_addr, is_async: r#async })
     } "Moves words between L2 and the host, or within L2." {
         from_device: memcpy::FROM_DEVICE => Choice(&["l2", "host"]), "where from";
@@ -83,7 +83,7 @@ instructions! {
     )
     .with_reserved_operand("rsv");
 
-    3 "MEMSET" {
+    3 => "MEMSET" {
         Self::Memset(Memset { dest_cache, dest_addr, shape: Shape { x: a_value, y: b_value, z: c_value } })
     } "Writes an entry of a constant bank." {
         dest_cache: memset::DEST_CACHE => Choice(&["fmap", "weight"]), "bank";
@@ -97,7 +97,7 @@ instructions! {
     .with_doc("A label before it stands for its entry.")
     .with_reserved_operand("rsv");
 
-    4 "CVO" {
+    4 => "CVO" {
         Self::Cvo(Cvo { cvo_func, src_addr, dst_addr, length, flags, is_async: r#async })
     } "Computes a special function of a vector." {
         cvo_func: cvo::CVO_FUNC => Functions { extensions }, "function";
@@ -111,9 +111,8 @@ instructions! {
     .with_doc(&cvo_doc())
     .with_reserved_operand("rsv");
 
-    8 "KICK" { Self::Kick } "The host's marker: does nothing." {
+    8, 0 in BitRange::new(0, OPCODE.lo) => "KICK" { Self::Kick } "The host's marker: does nothing." {
     }
-    .with_pattern("rest", BitRange::new(0, OPCODE.lo), 0)
     .with_form("kick", Vec::new());
 
     outside {

@@ -41,6 +41,20 @@ impl Register {
         Self::SampleInterval,
     ];
 
+    /// Its name in the text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dram0Offset => "dram0_offset",
+            Self::Dram0Cache => "dram0_cache",
+            Self::Dram1Offset => "dram1_offset",
+            Self::Dram1Cache => "dram1_cache",
+            Self::Timeout => "timeout",
+            Self::Tracepoint => "tracepoint",
+            Self::ProgramCounter => "program_counter",
+            Self::SampleInterval => "sample_interval",
+        }
+    }
+
     /// The register of that number, if there is one.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|register| *register as u8 == code)

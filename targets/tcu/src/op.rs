@@ -1,180 +1,19 @@
-//! Typed instructions. Sizes count vectors (the field in the word holds one less);
-//! addresses count vectors; strides are exponents of two.
-//!
-//! [`crate::codec`] turns an [`Op`] into a word and back; [`crate::isa()`] describes the same for people.
+//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`]. Sizes count
+//! vectors (the field in the word holds one less); addresses count vectors; strides are exponents of two.
+//! Source: specification 3.1 to 3.3, 3.6 and 9.8.
+
+mod format;
+mod operands;
 
 use npukit_base::Word;
+use npukit_isa::coding::{Choice, Flag, Number};
+use npukit_isa::{Limit, Radix, When, instructions};
 
-/// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Strided {
-    /// First vector.
-    pub address: u64,
-    /// Distance of elements, as an exponent of two.
-    pub stride_log2: u32,
-}
+pub use format::Format;
+pub use operands::{DataMoveKind, SimdOp, SimdSub, Strided};
 
-/// What a DataMove connects; the codes are the flags field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DataMoveKind {
-    /// 0x0
-    Dram0ToLocal,
-    /// 0x1
-    LocalToDram0,
-    /// 0x2
-    Dram1ToLocal,
-    /// 0x3
-    LocalToDram1,
-    /// 0xC
-    AccumulatorToLocal,
-    /// 0xD
-    LocalToAccumulator,
-    /// 0xF
-    LocalToAccumulatorAccumulate,
-}
-
-impl DataMoveKind {
-    /// Every kind with a meaning, by code.
-    pub const ALL: [Self; 7] = [
-        Self::Dram0ToLocal,
-        Self::LocalToDram0,
-        Self::Dram1ToLocal,
-        Self::LocalToDram1,
-        Self::AccumulatorToLocal,
-        Self::LocalToAccumulator,
-        Self::LocalToAccumulatorAccumulate,
-    ];
-
-    /// The flags field.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Dram0ToLocal => 0x0,
-            Self::LocalToDram0 => 0x1,
-            Self::Dram1ToLocal => 0x2,
-            Self::LocalToDram1 => 0x3,
-            Self::AccumulatorToLocal => 0xC,
-            Self::LocalToAccumulator => 0xD,
-            Self::LocalToAccumulatorAccumulate => 0xF,
-        }
-    }
-
-    /// The kind of that code; `None` for 4 to 0xB and 0xE, which have no meaning.
-    pub const fn from_code(code: u8) -> Option<Self> {
-        Some(match code {
-            0x0 => Self::Dram0ToLocal,
-            0x1 => Self::LocalToDram0,
-            0x2 => Self::Dram1ToLocal,
-            0x3 => Self::LocalToDram1,
-            0xC => Self::AccumulatorToLocal,
-            0xD => Self::LocalToAccumulator,
-            0xF => Self::LocalToAccumulatorAccumulate,
-            _ => return None,
-        })
-    }
-}
-
-/// SIMD operations; the discriminant is the code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "the names are the instruction set's own; `exec` documents each")]
-pub enum SimdOp {
-    NoOp = 0,
-    Zero,
-    Move,
-    Not,
-    And,
-    Or,
-    Increment,
-    Decrement,
-    Add,
-    Subtract,
-    Multiply,
-    Abs,
-    GreaterThan,
-    GreaterThanEqual,
-    Min,
-    Max,
-    /// Extension, only with lookup tables.
-    Lookup,
-}
-
-impl SimdOp {
-    /// Every operation, by code; the last one is the extension's.
-    pub const ALL: [Self; 17] = [
-        Self::NoOp,
-        Self::Zero,
-        Self::Move,
-        Self::Not,
-        Self::And,
-        Self::Or,
-        Self::Increment,
-        Self::Decrement,
-        Self::Add,
-        Self::Subtract,
-        Self::Multiply,
-        Self::Abs,
-        Self::GreaterThan,
-        Self::GreaterThanEqual,
-        Self::Min,
-        Self::Max,
-        Self::Lookup,
-    ];
-
-    /// The operation field.
-    pub const fn code(self) -> u8 {
-        self as u8
-    }
-
-    /// The operation of that code.
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
-    }
-
-    /// The instruction set's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoOp => "NoOp",
-            Self::Zero => "Zero",
-            Self::Move => "Move",
-            Self::Not => "Not",
-            Self::And => "And",
-            Self::Or => "Or",
-            Self::Increment => "Increment",
-            Self::Decrement => "Decrement",
-            Self::Add => "Add",
-            Self::Subtract => "Subtract",
-            Self::Multiply => "Multiply",
-            Self::Abs => "Abs",
-            Self::GreaterThan => "GreaterThan",
-            Self::GreaterThanEqual => "GreaterThanEqual",
-            Self::Min => "Min",
-            Self::Max => "Max",
-            Self::Lookup => "Lookup",
-        }
-    }
-
-    /// How many sources the result depends on: 0 (NoOp, Zero), 1 (`left`) or 2.
-    pub const fn arity(self) -> usize {
-        match self {
-            Self::NoOp | Self::Zero => 0,
-            Self::Move | Self::Not | Self::Increment | Self::Decrement | Self::Abs | Self::Lookup => 1,
-            _ => 2,
-        }
-    }
-}
-
-/// The SIMD sub-instruction: `destination = op(left, right)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SimdSub {
-    /// Operation.
-    pub op: SimdOp,
-    /// 0 is the input, `k` is register `k`.
-    pub left: u8,
-    /// As `left`; ignored by unary operations.
-    pub right: u8,
-    /// 0 is the output only, `k` is register `k` and the output.
-    pub destination: u8,
-}
+use crate::configuration::Register;
+use format::{Operations, RegisterNumbers, Registers};
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -258,4 +97,246 @@ pub enum Op {
         /// The bits below the header.
         operands: Word,
     },
+}
+
+instructions! {
+    for Op on format: &Format, words of format.instruction_bytes, opcode in format.opcode;
+
+    0, if !format.has_threads() => "NoOp" { Self::NoOp } "Does nothing." {
+    }
+    .with_form("noop", Vec::new());
+
+    0, if format.has_threads() => "Wait" { Self::Wait { thread: waits_for } } "Waits for the other thread." {
+        waits_for: format.wait => format.threads(), "the thread waited for";
+    }
+    .with_form(&format.syntax("wait", " {waits_for}"), Vec::new());
+
+    1 => "MatMul" {
+        Self::MatMul {
+            accumulate,
+            zeroes,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            accumulator: Strided { address: accumulator_address, stride_log2: accumulator_stride },
+            size,
+        }
+    } "Multiplies vectors by the loaded weights, into the accumulators." {
+        local_address: format.address0 => below(format.config.local_depth), "input";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        accumulator_address: format.address1 => below(format.config.accumulator_depth), "output";
+        accumulator_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
+        accumulate: format.flag(0) => Flag(".acc"), "adds to the output instead of overwriting it";
+        zeroes: format.flag(1) => Flag(".zeroes"), "the input is zeros, not local memory";
+    }
+    .with_form(
+        &format.syntax("matmul", &format!("{{accumulate}}{{zeroes}} {ACCUMULATOR}, {{size}}")),
+        without_local(),
+    )
+    .with_form(
+        &format.syntax("matmul", &format!("{{accumulate}}{{zeroes}} {LOCAL}, {ACCUMULATOR}, {{size}}")),
+        Vec::new(),
+    );
+
+    2, 0x0 in format.flags => "DataMove DRAM0->Local" {
+        Self::DataMove {
+            kind: DataMoveKind::Dram0ToLocal,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Copies vectors." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.dram0_depth), "in dram0";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.dram0_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", " local[{local_address}(? @2^{local_stride}?)] <- dram0[{other_address}(? @2^{other_stride}?)], {size}"), Vec::new());
+
+    2, 0x1 in format.flags => "DataMove Local->DRAM0" {
+        Self::DataMove {
+            kind: DataMoveKind::LocalToDram0,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Copies vectors." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.dram0_depth), "in dram0";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.dram0_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", " dram0[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+
+    2, 0x2 in format.flags => "DataMove DRAM1->Local" {
+        Self::DataMove {
+            kind: DataMoveKind::Dram1ToLocal,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Copies vectors." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.dram1_depth), "in dram1";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.dram1_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", " local[{local_address}(? @2^{local_stride}?)] <- dram1[{other_address}(? @2^{other_stride}?)], {size}"), Vec::new());
+
+    2, 0x3 in format.flags => "DataMove Local->DRAM1" {
+        Self::DataMove {
+            kind: DataMoveKind::LocalToDram1,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Copies vectors." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.dram1_depth), "in dram1";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.dram1_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", " dram1[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+
+    2, 0xC in format.flags => "DataMove Acc->Local" {
+        Self::DataMove {
+            kind: DataMoveKind::AccumulatorToLocal,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Copies vectors." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.accumulator_depth), "in acc";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", " local[{local_address}(? @2^{local_stride}?)] <- acc[{other_address}(? @2^{other_stride}?)], {size}"), Vec::new());
+
+    2, 0xD in format.flags => "DataMove Local->Acc" {
+        Self::DataMove {
+            kind: DataMoveKind::LocalToAccumulator,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Copies vectors." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.accumulator_depth), "in acc";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", " acc[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+
+    2, 0xF in format.flags => "DataMove Local->Acc accumulate" {
+        Self::DataMove {
+            kind: DataMoveKind::LocalToAccumulatorAccumulate,
+            local: Strided { address: local_address, stride_log2: local_stride },
+            other: Strided { address: other_address, stride_log2: other_stride },
+            size,
+        }
+    } "Adds vectors, with saturation." {
+        local_address: format.address0 => below(format.config.local_depth), "in local memory";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        other_address: format.address1 => below(format.config.accumulator_depth), "in acc";
+        other_stride: format.stride1 => format.strides1(), STRIDE;
+        size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
+    }
+    .with_form(&format.syntax("datamove", ".acc acc[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+
+    3 => "LoadWeights" {
+        Self::LoadWeights { zeroes, local: Strided { address: local_address, stride_log2: local_stride }, size }
+    } "Shifts rows into the array, the highest address first." {
+        local_address: format.address0 => below(format.config.local_depth), "rows: the bias, then the weights of input lanes 0, 1, ...";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        size: format.size1 => Number::size(format.config.local_depth), "rows";
+        zeroes: format.flag(0) => Flag(".zeroes"), "shifts in zeros, not local memory";
+    }
+    .with_form(&format.syntax("loadweights", "{zeroes} {size}"), without_local())
+    .with_form(&format.syntax("loadweights", &format!("{{zeroes}} {LOCAL}, {{size}}")), Vec::new());
+
+    4 => "SIMD" {
+        Self::Simd { read, write, accumulate, write_address, read_address, sub: SimdSub { op, left, right, destination } }
+    } "Takes one vector through the ALUs: destination = op(left, right)." {
+        write_address: format.write_address => below(format.config.accumulator_depth), "where the output is written";
+        read_address: format.read_address => below(format.config.accumulator_depth), "where the input is read";
+        destination: format.destination => Registers { none: "out", format }, "`out`, or a register beside it";
+        right: format.right => Registers { none: "in", format }, "second source; ignored by unary operations";
+        left: format.left => Registers { none: "in", format }, "first source";
+        op: format.simd_op => Operations { format }, "operation";
+        read: format.flag(0) => Choice(&["noread", "read"]), "reads the input from the accumulators";
+        write: format.flag(1) => Choice(&["nowrite", "write"]), "writes the output to the accumulators";
+        accumulate: format.flag(2) => Flag(".acc"), "adds instead of overwriting";
+    }
+    .with_doc("A source `in` needs a `read`, and a `read` needs a source `in`: hardware hangs otherwise, also for the \
+               ignored right source of a unary operation. `move(r1)` sets both sources to r1.")
+    .with_form(&simd(format, ""), vec![of_arity(0), zero("left"), zero("right")])
+    .with_form(&simd(format, "({left})"), vec![of_arity(1), When::Same("right".to_owned(), "left".to_owned())])
+    .with_form(&simd(format, "({left}, {right})"), Vec::new());
+
+    5, if format.config.has_lookup() => "LoadLUT" {
+        Self::LoadLut { local: Strided { address: local_address, stride_log2: local_stride }, table, size }
+    } "Loads a lookup table from local memory." {
+        local_address: format.address0 => below(format.config.local_depth), "entries";
+        local_stride: format.stride0 => format.strides0(), STRIDE;
+        table: format.table => decimal(format.config.lookup_tables as u64), "0 is the index, k the values of table k";
+        size: format.size2 => format.lut_sizes(), "vectors";
+    }
+    .with_form(&format.syntax("loadlut", &format!(" {LOCAL}, table {{table}}, {{size}}")), Vec::new());
+
+    0xF, if !format.has_threads() => "Configure" { Self::Configure { register, value } } "Writes a configuration register." {
+        register: format.register => RegisterNumbers, "register; others are ignored";
+        value: format.value => decimal(format.value.max()), "value; of DRAM offsets, in units of 64 KiB";
+    }
+    .with_form("configure {register}, {value}", Vec::new())
+    .with_limits(Register::ALL.map(limit));
+
+    outside {
+        Self::Unassigned { header, operands } => "Unassigned", format.unassigned(header, operands);
+    }
+}
+
+const STRIDE: &str = "distance of vectors, as an exponent of two";
+const LOCAL: &str = "local[{local_address}(? @2^{local_stride}?)]";
+const ACCUMULATOR: &str = "acc[{accumulator_address}(? @2^{accumulator_stride}?)]";
+
+/// Addresses of a memory of `depth` vectors.
+const fn below(depth: u64) -> Number {
+    Number::up_to(depth.saturating_sub(1), Radix::Hexadecimal)
+}
+
+const fn decimal(max: u64) -> Number {
+    Number::up_to(max, Radix::Decimal)
+}
+
+/// The conditions of a form that says `.zeroes` and no local address.
+fn without_local() -> Vec<When> {
+    vec![When::OneOf("zeroes".to_owned(), vec![1]), zero("local_address"), zero("local_stride")]
+}
+
+fn zero(field: &str) -> When {
+    When::Is(field.to_owned(), 0)
+}
+
+/// SIMD operations that depend on so many sources.
+fn of_arity(arity: usize) -> When {
+    let codes = SimdOp::ALL.iter().filter(|op| op.arity() == arity).map(|op| op.code().into());
+    When::OneOf("op".to_owned(), codes.collect())
+}
+
+/// The form of a SIMD that says these sources; the one with two can say everything.
+fn simd(format: &Format, sources: &str) -> String {
+    let accesses = "(?, {read} acc[{read_address}]?)(?, {write}{accumulate} acc[{write_address}]?)";
+    format.syntax("simd", &format!(" {{destination}} = {{op}}{sources}{accesses}"))
+}
+
+/// The largest value that a Configure may give a register.
+fn limit(register: Register) -> Limit {
+    let here = When::Is("register".to_owned(), register as u64);
+    Limit { fields: vec!["value".to_owned()], max: register.largest().into(), when: vec![here] }
 }

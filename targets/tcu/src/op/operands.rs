@@ -1,0 +1,181 @@
+//! Types of operands: strided addresses, kinds of DataMove, the SIMD sub-instruction.
+
+use npukit_isa::coding::Operand;
+
+/// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Strided {
+    /// First vector.
+    pub address: u64,
+    /// Distance of elements, as an exponent of two.
+    pub stride_log2: u32,
+}
+
+/// What a DataMove connects; the codes are the flags field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataMoveKind {
+    /// 0x0
+    Dram0ToLocal,
+    /// 0x1
+    LocalToDram0,
+    /// 0x2
+    Dram1ToLocal,
+    /// 0x3
+    LocalToDram1,
+    /// 0xC
+    AccumulatorToLocal,
+    /// 0xD
+    LocalToAccumulator,
+    /// 0xF
+    LocalToAccumulatorAccumulate,
+}
+
+impl DataMoveKind {
+    /// Every kind with a meaning, by code.
+    pub const ALL: [Self; 7] = [
+        Self::Dram0ToLocal,
+        Self::LocalToDram0,
+        Self::Dram1ToLocal,
+        Self::LocalToDram1,
+        Self::AccumulatorToLocal,
+        Self::LocalToAccumulator,
+        Self::LocalToAccumulatorAccumulate,
+    ];
+
+    /// The flags field.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Dram0ToLocal => 0x0,
+            Self::LocalToDram0 => 0x1,
+            Self::Dram1ToLocal => 0x2,
+            Self::LocalToDram1 => 0x3,
+            Self::AccumulatorToLocal => 0xC,
+            Self::LocalToAccumulator => 0xD,
+            Self::LocalToAccumulatorAccumulate => 0xF,
+        }
+    }
+
+    /// The kind of that code; `None` for 4 to 0xB and 0xE, which have no meaning.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        Some(match code {
+            0x0 => Self::Dram0ToLocal,
+            0x1 => Self::LocalToDram0,
+            0x2 => Self::Dram1ToLocal,
+            0x3 => Self::LocalToDram1,
+            0xC => Self::AccumulatorToLocal,
+            0xD => Self::LocalToAccumulator,
+            0xF => Self::LocalToAccumulatorAccumulate,
+            _ => return None,
+        })
+    }
+}
+
+/// SIMD operations; the discriminant is the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are the instruction set's own; `exec` documents each")]
+pub enum SimdOp {
+    NoOp = 0,
+    Zero,
+    Move,
+    Not,
+    And,
+    Or,
+    Increment,
+    Decrement,
+    Add,
+    Subtract,
+    Multiply,
+    Abs,
+    GreaterThan,
+    GreaterThanEqual,
+    Min,
+    Max,
+    /// Extension, only with lookup tables.
+    Lookup,
+}
+
+impl SimdOp {
+    /// Every operation, by code; the last one is the extension's.
+    pub const ALL: [Self; 17] = [
+        Self::NoOp,
+        Self::Zero,
+        Self::Move,
+        Self::Not,
+        Self::And,
+        Self::Or,
+        Self::Increment,
+        Self::Decrement,
+        Self::Add,
+        Self::Subtract,
+        Self::Multiply,
+        Self::Abs,
+        Self::GreaterThan,
+        Self::GreaterThanEqual,
+        Self::Min,
+        Self::Max,
+        Self::Lookup,
+    ];
+
+    /// The operation field.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The instruction set's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoOp => "NoOp",
+            Self::Zero => "Zero",
+            Self::Move => "Move",
+            Self::Not => "Not",
+            Self::And => "And",
+            Self::Or => "Or",
+            Self::Increment => "Increment",
+            Self::Decrement => "Decrement",
+            Self::Add => "Add",
+            Self::Subtract => "Subtract",
+            Self::Multiply => "Multiply",
+            Self::Abs => "Abs",
+            Self::GreaterThan => "GreaterThan",
+            Self::GreaterThanEqual => "GreaterThanEqual",
+            Self::Min => "Min",
+            Self::Max => "Max",
+            Self::Lookup => "Lookup",
+        }
+    }
+
+    /// How many sources the result depends on: 0 (NoOp, Zero), 1 (`left`) or 2.
+    pub const fn arity(self) -> usize {
+        match self {
+            Self::NoOp | Self::Zero => 0,
+            Self::Move | Self::Not | Self::Increment | Self::Decrement | Self::Abs | Self::Lookup => 1,
+            _ => 2,
+        }
+    }
+}
+
+impl Operand for SimdOp {
+    #[inline]
+    fn into_value(self) -> u64 {
+        self.code().into()
+    }
+
+    #[inline]
+    fn from_value(value: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(value).ok()?).copied()
+    }
+}
+
+/// The SIMD sub-instruction: `destination = op(left, right)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SimdSub {
+    /// Operation.
+    pub op: SimdOp,
+    /// 0 is the input, `k` is register `k`.
+    pub left: u8,
+    /// As `left`; ignored by unary operations.
+    pub right: u8,
+    /// 0 is the output only, `k` is register `k` and the output.
+    pub destination: u8,
+}
