@@ -49,7 +49,7 @@ pub struct Choice<'a>(pub &'a [&'a str]);
 #[derive(Clone, Copy, Debug)]
 pub struct Flag<'a>(pub &'a str);
 
-/// Bits with names, the lowest first.
+/// Bits with names, the highest first, as hardware documents write them.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<'a>(pub &'a [&'a str]);
 
@@ -184,7 +184,7 @@ impl Coding for Set<'_> {
     }
 
     fn kind(&self) -> FieldKind {
-        FieldKind::set((0..).zip(self.0.iter().copied()))
+        FieldKind::set((0..self.0.len() as u32).rev().zip(self.0.iter().copied()))
     }
 }
 

@@ -37,12 +37,47 @@ pub enum NoInstruction {
 /// ```
 ///
 /// with `CODE, KIND in BITS` where more bits than the opcode tell it from others, and `CODE, if CONDITION` where only
-/// some instances have it. The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or `for TYPE on NAME: CONTEXT, ..` where bits or
-/// codings depend on an instance. `outside { PATTERN => "NAME", WORD; }` after the rows is for what no row says.
+/// some instances have it. The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or after
+/// `for TYPE on NAME: CONTEXT, ..` where bits or codings depend on an instance. `outside { PATTERN => "NAME", WORD; }`
+/// after the rows is for what no row says.
 ///
 /// `INSTRUCTION` is at once the pattern that takes an instruction apart and the expression that builds it. Its
 /// variables are the fields, whose types are [`Operand`](crate::coding::Operand)s; `CODING` is a
 /// [`Coding`](crate::coding::Coding).
+///
+/// ```
+/// use npukit_isa::coding::{Flag, Number};
+/// use npukit_isa::{BitRange, Word, instructions};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// enum Op {
+///     Stop,
+///     Move { size: u8, add: bool },
+/// }
+///
+/// const OPCODE: BitRange = BitRange::new(12, 4);
+///
+/// instructions! {
+///     for Op, words of 2, opcode in OPCODE;
+///
+///     0 => "STOP" { Self::Stop } "Stops." {
+///     } .with_form("stop", Vec::new());
+///
+///     1 => "MOVE" { Self::Move { size, add } } "Copies vectors." {
+///         size: BitRange::new(0, 4) => Number::size(16), "vectors";
+///         add: BitRange::new(4, 1) => Flag(".add"), "adds instead of overwriting";
+///     } .with_form("move{add} {size}", Vec::new());
+/// }
+///
+/// let word = Op::Move { size: 3, add: true }.to_word().unwrap();
+/// assert_eq!(word, Word::from(0x1012_u64));
+/// assert_eq!(Op::from_word(word), Ok(Op::Move { size: 3, add: true }));
+/// assert_eq!(Op::reserved_bits(Word::from(0x1020_u64)), Word::from(0x20_u64));
+/// assert!(Op::from_word(Word::from(0x2000_u64)).is_err());
+/// let error = Op::Move { size: 17, add: false }.to_word().unwrap_err();
+/// assert_eq!(error.to_string(), "`size` of MOVE is 17: legal are 1 to 16");
+/// assert_eq!(Op::Stop.mnemonic(), Op::rows()[0].name);
+/// ```
 #[macro_export]
 macro_rules! instructions {
     (

@@ -3,6 +3,8 @@
 //! A target makes one from its configuration. The assembler, the disassembler, the reference page
 //! and the conformance runner read nothing else. [`IsaSpec::check`] judges a table; every target's
 //! tests call it.
+//!
+//! [`instructions!`] makes the rows of a target together with its typed instructions and their words.
 
 mod check;
 pub mod coding;
@@ -19,6 +21,6 @@ pub use check::SpecError;
 pub use decode::{DecodeError, Decoded, Mode, Problem};
 pub use encode::FieldError;
 pub use instructions::NoInstruction;
-pub use npukit_base::Word;
+pub use npukit_base::{BitRange, Word};
 pub use reference::Reference;
 pub use spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, Limit, Pattern, Radix, When};

@@ -104,7 +104,7 @@ instructions! {
         src_addr: cvo::SRC_ADDR => hexadecimal(cvo::SRC_ADDR), "source; of scale the scalar, the vector follows";
         dst_addr: cvo::DST_ADDR => hexadecimal(cvo::DST_ADDR), "destination";
         length: cvo::LENGTH => decimal(cvo::LENGTH), "elements";
-        flags: cvo::FLAGS => Set(&["accm", "recip_scale", "sub_emax"]), "what is done beside";
+        flags: cvo::FLAGS => Set(&["sub_emax", "recip_scale", "accm"]), "what is done beside";
         r#async: cvo::ASYNC => Flag("async"), "the next instruction need not wait";
     }
     .with_form("cvo {cvo_func}, (*src={src_addr}; dst={dst_addr}; len={length}; flags={flags}?; {async}?*)", Vec::new())
@@ -124,7 +124,7 @@ const MAC: &str = "(*dst={dest_reg}; src={src_addr}; size={size_ptr_addr}; shape
                    lanes={parallel_lane}?; flags={flags}?*)";
 const MAC_DOC: &str = "findemax puts the largest result into e_max, accm adds to the destination, w_scale multiplies \
                        each row by its scale.";
-const MAC_FLAGS: Set<'_> = Set(&["w_scale", "accm", "findemax"]);
+const MAC_FLAGS: Set<'_> = Set(&["findemax", "accm", "w_scale"]);
 
 fn cvo_doc() -> String {
     format!(

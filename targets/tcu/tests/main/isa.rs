@@ -364,11 +364,11 @@ fn encoding_checks_are_the_compilers() {
     let errors = encode_program(&config, &wrong).unwrap_err();
     assert_eq!(
         errors.to_string(),
-        "instruction 0 (byte 0x0): local address of LoadWeights is 20480: legal are 0 to 20479\n\
-         instruction 1 (byte 0x9): local stride of LoadWeights is 8: legal are 0 to 7\n\
-         instruction 2 (byte 0x12): size of LoadWeights is 0: legal are 1 to 20480\n\
-         instruction 3 (byte 0x1b): size of LoadWeights is 20481: legal are 1 to 20480\n\
-         instruction 4 (byte 0x24): size of MatMul is 4097: legal are 1 to 4096"
+        "instruction 0 (byte 0x0): `local_address` of LoadWeights is 20480: legal are 0 to 20479\n\
+         instruction 1 (byte 0x9): `local_stride` of LoadWeights is 8: legal are 0 to 7\n\
+         instruction 2 (byte 0x12): `size` of LoadWeights is 0: legal are 1 to 20480\n\
+         instruction 3 (byte 0x1b): `size` of LoadWeights is 20481: legal are 1 to 20480\n\
+         instruction 4 (byte 0x24): `size` of MatMul is 4097: legal are 1 to 4096"
     );
     assert!(encode_program(&config, &[load(20479, 7, 20480), mat_mul(4096)]).is_ok());
 }
