@@ -10,7 +10,7 @@ use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 
-use crate::verbs::check;
+use crate::refusal;
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -100,7 +100,7 @@ pub enum Error {
     #[error("the model is not supported: {} of {}", counted(report.problems.len(), "problem"), counted(report.groups.len(), "kind"))]
     Refused {
         /// What `npu check` says.
-        report: Box<check::Report>,
+        report: Box<refusal::Report>,
     },
     /// Sizes that neither the model nor the options nor inputs say.
     #[error("`{path}` leaves sizes of its inputs open: {}", open_dimensions(inputs))]

@@ -6,19 +6,24 @@
 //!
 //! [`targets`] is the list; a new accelerator is a line in it.
 
+mod batch;
 mod budget;
 mod classes;
 mod comparison;
 mod convert;
 mod error;
 mod finite;
+mod groups;
 mod inputs;
 mod max_error;
 mod model;
+mod origin;
 mod quantise;
+mod refusal;
 mod remarks;
 mod rescale;
 mod samples;
+mod source;
 mod targets;
 mod truth;
 mod underflow;

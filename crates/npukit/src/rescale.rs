@@ -21,13 +21,13 @@ use npukit_target::{CompileOptions, Compiled, Instance, Saturations};
 use serde::Serialize;
 
 use crate::Progress;
+use crate::batch::{float, machine};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
 use crate::inputs::{InputFile, Sample};
 use crate::model::Model;
 use crate::quantise::observe;
 use crate::samples::Stack;
-use crate::verbs::run::{float, machine};
 pub use remaining::Remaining;
 
 /// Whether to rescale.

@@ -28,12 +28,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::Context;
+use crate::batch::tensors;
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::inputs::Sample;
+use crate::origin::Origin;
 use crate::samples::{DumpedTensor, Stack};
-use crate::verbs::Origin;
-use crate::verbs::run::tensors;
 use keep::Kept;
 pub use part::Figures;
 use part::Part;

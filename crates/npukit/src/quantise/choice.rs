@@ -4,26 +4,15 @@ use npukit_graph::quantise::{Method, Quantisation, Simulation};
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
 use rayon::prelude::*;
-use serde::Serialize;
 
-use super::method_name;
+use super::{Candidate, method_name};
+use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::Sample;
-use crate::verbs::run::tensors;
 
 /// The methods that are tried when nobody names one. The first lets nothing saturate on the samples: of equals it
 /// is taken.
 pub(super) const METHODS: [Method; 2] = [Method::MinMax, Method::LeastSquares];
-
-/// A method that was tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Candidate {
-    /// As on the command line.
-    pub method: String,
-    /// Root of the mean squared error of the outputs by that of their mean squared elements, over the samples;
-    /// the mean of the squares of all outputs. The network is simulated with its tensors rounded.
-    pub output_error: f64,
-}
 
 /// A method and what it gives.
 pub(super) struct Choice {

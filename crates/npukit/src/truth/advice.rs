@@ -4,10 +4,10 @@ use npukit_target::{Compiled, Instance};
 
 use super::Run;
 use crate::Context;
+use crate::batch::{float, machine};
 use crate::comparison::compare;
 use crate::error::Error;
 use crate::rescale::{self, Mode, Trial};
-use crate::verbs::run::{float, machine};
 
 /// An input that does not fit the number format.
 pub(super) struct SaturatedInput {

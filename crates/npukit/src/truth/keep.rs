@@ -8,7 +8,7 @@ use npukit_target::{CompileOptions, Compiled, Instance};
 
 use super::Run;
 use crate::error::Error;
-use crate::verbs::Origin;
+use crate::origin::Origin;
 
 /// One program or, when the memories do not hold all results at once, several.
 pub(super) struct Kept {

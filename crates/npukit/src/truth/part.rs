@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::comparison::{self, difference};
 use crate::error::Error;
-use crate::verbs::Origin;
+use crate::origin::Origin;
 
 /// Errors and ranges of a layer over all samples, in the model's scale.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -9,9 +9,9 @@ use npukit_graph::Graph;
 use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
 use serde::Serialize;
 
-use super::{Source, check};
 use crate::error::Error;
 use crate::remarks::Remarks;
+use crate::source::Source;
 use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
 
@@ -114,5 +114,5 @@ pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String
     if stage == "graph" {
         return Ok(graph.to_string());
     }
-    origin.instance.emit(graph, &origin.options, stage).map_err(|error| check::explained(&origin, error))
+    origin.instance.emit(graph, &origin.options, stage).map_err(|error| origin.explained(error))
 }

@@ -8,12 +8,13 @@ use npukit_numeric::npy::read_npy;
 use npukit_target::{CompileOptions, Instance, LayerTime, PortError, Saturation, TargetError, TimeOptions};
 use serde::Serialize;
 
-use super::run::{float, machine};
-use super::{Origin, generate};
+use super::generate;
+use crate::batch::{float, machine};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
+use crate::origin::Origin;
 use crate::samples::{Stack, argmax};
 use crate::targets::{default_target, resolve};
 use crate::{Context, quantise};

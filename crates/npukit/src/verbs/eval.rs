@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::run::float;
 use crate::Context;
+use crate::batch::float;
 use crate::budget;
 use crate::error::Error;
 use crate::finite::{self, NonFinite};

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use npukit_target::{Compiled, InstructionTime, Meaning, ProgramReport, TimeOptions, TimeReport};
 use serde::Serialize;
 
-use super::{Origin, Program, Source};
 use crate::Context;
 use crate::error::Error;
+use crate::origin::Origin;
 use crate::remarks::Remarks;
+use crate::source::{Program, Source};
 
 /// What to time, and how.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -18,8 +18,8 @@ use crate::Context;
 use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, ModelOptions};
+use crate::origin::Origin;
 use crate::targets;
-use crate::verbs::Origin;
 use crate::verbs::zoo::network;
 
 /// The rows of a benchmark that are asked for.

@@ -4,16 +4,18 @@ use npukit_graph::{Graph, Observations, evaluate_with};
 use npukit_target::{Compiled, Saturations};
 use rayon::prelude::*;
 
-use super::{Request, float, float_stacks, tensors};
+use super::Request;
+use crate::batch::{float, float_stacks, tensors};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
 use crate::finite::{self, NonFinite};
 use crate::inputs::{InputFile, Sample};
 use crate::max_error::{MaxError, NO_INFORMATION};
+use crate::origin::Origin;
 use crate::samples::Stack;
+use crate::source::Source;
 use crate::truth;
 use crate::underflow::{self, Usage, Watch};
-use crate::verbs::{Origin, Source};
 
 /// What float says beside a run.
 #[derive(Default)]

@@ -30,7 +30,7 @@ pub struct Group {
 
 /// The problems by operator, reason and hint, in their order. Those at places of `causes` are consequences of the
 /// problems at the places given there.
-pub(super) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> Vec<Group> {
+pub(crate) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> Vec<Group> {
     let mut places = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for problem in
@@ -61,7 +61,7 @@ pub(super) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> V
 /// alone is asked for again: it is a cause as well, or has gone with them. What is said of a cause is not asked for
 /// again elsewhere. Nodes behind those asked for stay, since a target may take at a model's ends what it refuses
 /// between them.
-pub(super) fn causes(
+pub(crate) fn causes(
     graph: &Graph,
     problems: &[Problem],
     check: impl Fn(&Graph) -> Option<Vec<Problem>>,

@@ -1,0 +1,111 @@
+//! All samples of a run: on the machine ([`machine`]) or in float ([`float`]), over the host's cores.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use npukit_graph::{Graph, evaluate};
+use npukit_numeric::Tensor;
+use npukit_target::{Compiled, PortError, RunOptions, RunResult, Saturations};
+use rayon::prelude::*;
+
+use crate::Progress;
+use crate::convert::to_element;
+use crate::error::Error;
+use crate::inputs::Sample;
+use crate::samples::Stack;
+
+/// All samples on the machine, over the host's cores.
+pub(crate) fn machine(
+    compiled: &dyn Compiled,
+    samples: &[Sample],
+    progress: &Progress<'_>,
+) -> Result<(Vec<Stack>, Saturations), Error> {
+    machine_with(compiled, samples, |_| RunOptions::default(), progress)
+}
+
+/// The same, the sample at a place with the options for it.
+pub(crate) fn machine_with(
+    compiled: &dyn Compiled,
+    samples: &[Sample],
+    options: impl Fn(usize) -> RunOptions + Sync,
+    progress: &Progress<'_>,
+) -> Result<(Vec<Stack>, Saturations), Error> {
+    let done = AtomicUsize::new(0);
+    progress(0, samples.len());
+    let one = |(place, sample): (usize, &Sample)| {
+        let result = compiled.run_with(sample, &options(place));
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
+        result
+    };
+    let results: Vec<RunResult> = samples.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
+    let mut saturations = Saturations::default();
+    results.iter().for_each(|result| saturations.add(&result.saturations));
+    Ok((stacks(compiled, results), saturations))
+}
+
+fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
+    let empty = |port: npukit_target::Port| Stack {
+        name: port.name,
+        shape: port.shape,
+        samples: Vec::new(),
+        raw: Vec::new(),
+    };
+    let mut stacks: Vec<Stack> = compiled.outputs().into_iter().map(empty).collect();
+    for result in results {
+        for (stack, output) in stacks.iter_mut().zip(result.outputs) {
+            stack.samples.push(output.values);
+            stack.raw.push(output.raw);
+        }
+    }
+    stacks
+}
+
+/// Samples that may be rows of vectors, in the model's shapes.
+pub(crate) fn in_model_shape(compiled: &dyn Compiled, samples: &[Sample]) -> Vec<Sample> {
+    let tensor = |(name, tensor): &(String, Tensor)| {
+        (name.clone(), compiled.to_model(name, tensor).unwrap_or_else(|| tensor.clone()))
+    };
+    samples.iter().map(|sample| sample.iter().map(tensor).collect()).collect()
+}
+
+/// The tensors of a sample in the order of the graph's inputs, with elements of their types.
+///
+/// Errors: [`to_element`]'s.
+pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, PortError> {
+    // The first of a name counts.
+    let tensors: HashMap<&str, &Tensor> =
+        sample.iter().rev().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    let by_name = |&id| {
+        let value = graph.value(id);
+        let tensor = tensors.get(value.name.as_str())?;
+        Some(to_element(&value.name, tensor, value.info.element))
+    };
+    graph.inputs.iter().filter_map(by_name).collect()
+}
+
+/// All samples through the float evaluator, over the host's cores.
+pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) -> Result<Vec<Stack>, Error> {
+    let done = AtomicUsize::new(0);
+    progress(0, samples.len());
+    let one = |sample: &Sample| {
+        let outputs = evaluate(graph, &tensors(graph, sample)?);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
+        Ok(outputs?)
+    };
+    let results = samples.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;
+    Ok(float_stacks(graph, &results))
+}
+
+/// The outputs of all samples, an output after the other.
+pub(crate) fn float_stacks(graph: &Graph, results: &[Vec<Tensor>]) -> Vec<Stack> {
+    let stack = |(i, &id): (usize, &npukit_graph::ValueId)| {
+        let value = graph.value(id);
+        Stack {
+            name: value.name.clone(),
+            shape: value.info.shape.clone(),
+            samples: results.iter().filter_map(|outputs| outputs.get(i).cloned()).collect(),
+            raw: Vec::new(),
+        }
+    };
+    graph.outputs.iter().enumerate().map(stack).collect()
+}

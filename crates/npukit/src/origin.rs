@@ -1,0 +1,104 @@
+//! [`Origin`]: a model and the instance it is compiled for.
+
+use std::collections::BTreeMap;
+
+use npukit_graph::Graph;
+use npukit_graph::quantise::Method;
+use npukit_target::{CompileOptions, Compiled, Instance, TargetError};
+
+use crate::Progress;
+use crate::error::Error;
+use crate::groups::causes;
+use crate::inputs::Sample;
+use crate::model::Model;
+use crate::quantise::{self, Job};
+use crate::refusal::Report;
+use crate::remarks::Remarks;
+use crate::rescale::{self, Exponents};
+
+/// What a program was made from.
+pub(crate) struct Origin {
+    pub instance: Box<dyn Instance>,
+    /// Its `simplified` graph is the one compiled, rescaled where that was chosen.
+    pub model: Model,
+    pub options: CompileOptions,
+    /// Of the compiled graph's values.
+    pub exponents: Exponents,
+    /// What came of the calibration, if there was one.
+    pub rescaling: Option<rescale::Report>,
+    /// What came of the quantisation, for a target that asks for one.
+    pub quantisation: Option<quantise::Report>,
+}
+
+impl Origin {
+    /// The model for its instance: as it is, or between real numbers where it passes through integers and the
+    /// instance chooses those.
+    pub(crate) fn new(
+        instance: Box<dyn Instance>,
+        mut model: Model,
+        options: BTreeMap<String, String>,
+    ) -> Result<Self, Error> {
+        if instance.quantisation().is_some() {
+            model.lift()?;
+        }
+        let model_name = model.file_name.clone();
+        let options = CompileOptions { model_name, options, ..CompileOptions::default() };
+        let exponents = Exponents::new();
+        Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None })
+    }
+
+    /// What there is to say of the model and of the instance.
+    pub(crate) fn remarks(&self) -> Remarks {
+        self.model.remarks.clone().with_instance(&*self.instance)
+    }
+
+    /// The program.
+    pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
+        let compiled = self.instance.compile(&self.model.simplified, &self.options);
+        compiled.map_err(|error| self.explained(error))
+    }
+
+    /// Refuses a model with nodes that the instance does not take.
+    pub(crate) fn admit(&self) -> Result<(), Error> {
+        match self.instance.check(&self.model.simplified, &self.options)? {
+            problems if problems.is_empty() => Ok(()),
+            problems => Err(self.explained(TargetError::Refused(problems))),
+        }
+    }
+
+    /// The graph that the instance lowers.
+    pub(crate) fn prepared(&self) -> Result<Graph, Error> {
+        let graph = &self.model.simplified;
+        if self.options.prepared {
+            return Ok(graph.clone());
+        }
+        self.instance.prepare(graph, &self.options).map_err(|error| self.explained(error))
+    }
+
+    /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
+    /// Without a method it is the one that is nearest to float on the samples.
+    pub(crate) fn quantise(
+        &mut self,
+        method: Option<Method>,
+        samples: &[Sample],
+        progress: &Progress<'_>,
+    ) -> Result<(), Error> {
+        let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
+        self.model.simplified = self.prepared()?;
+        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples, progress };
+        let (quantisation, report) = job.run()?;
+        (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
+        self.quantisation = Some(report);
+        Ok(())
+    }
+
+    /// A target's error, with consequences under their cause where it refuses nodes.
+    pub(crate) fn explained(&self, error: TargetError) -> Error {
+        let TargetError::Refused(problems) = error else { return error.into() };
+        let Remarks { notes, warnings } = self.remarks();
+        let causes =
+            causes(&self.model.simplified, &problems, |graph| self.instance.check(graph, &self.options).ok());
+        let report = Report { notes, warnings, ..Report::refused(problems, &causes) };
+        Error::Refused { report: Box::new(report) }
+    }
+}

@@ -1,0 +1,60 @@
+//! [`Report`]: what came of a quantisation.
+
+use serde::Serialize;
+
+/// How a tensor is held, and what it loses by that over the samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuantisedTensor {
+    /// The value of the compiled graph.
+    pub name: String,
+    /// `activation`, `weights` or `bias`.
+    pub kind: &'static str,
+    /// Bits of its integers.
+    pub bits: u32,
+    /// Integers stand for `integer * 2^-fraction`.
+    pub fraction: i32,
+    /// Smallest element.
+    pub minimum: f32,
+    /// Largest element.
+    pub maximum: f32,
+    /// Share of elements beyond the integers, 0 to 1.
+    pub saturated: f64,
+    /// Share of elements that are not 0, but whose integer is, 0 to 1.
+    pub underflowed: f64,
+    /// Bits that its integers take, the sign's with it.
+    pub bits_used: u32,
+    /// Root of the mean squared error by that of the mean squared element.
+    pub relative_rms_error: f64,
+    /// The same as a signal-to-noise ratio; none without errors.
+    pub signal_to_noise_db: Option<f64>,
+}
+
+/// What came of a quantisation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// How fraction lengths were chosen, as on the command line.
+    pub method: String,
+    /// Why that method.
+    pub reason: String,
+    /// The methods that were tried, when nobody named one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<Candidate>,
+    /// Samples looked at.
+    pub samples: usize,
+    /// Whether the samples were made up, because none were given.
+    pub made_up: bool,
+    /// Tensors in the order of the graph, each where it is read or made first.
+    pub tensors: Vec<QuantisedTensor>,
+    /// What its user should know of.
+    pub warnings: Vec<String>,
+}
+
+/// A method that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// As on the command line.
+    pub method: String,
+    /// Root of the mean squared error of the outputs by that of their mean squared elements, over the samples;
+    /// the mean of the squares of all outputs. The network is simulated with its tensors rounded.
+    pub output_error: f64,
+}

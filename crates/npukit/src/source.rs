@@ -1,0 +1,192 @@
+//! [`Source`]: what to compile, run or time, and how it becomes a program.
+
+use std::collections::BTreeMap;
+
+use npukit_import::onnx::{ImportError, NodeProblem};
+use npukit_target::{Compiled, Instance, Problem};
+
+use crate::Context;
+use crate::error::Error;
+use crate::inputs::{self, InputFile, Sample};
+use crate::model::{self, Model, ModelOptions};
+use crate::origin::Origin;
+use crate::refusal::Report;
+use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
+use crate::targets::{artifact_target, resolve};
+
+/// What to compile, run or time: a model for a target, or an artifact.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Source {
+    /// The `.onnx` or `.pb` file, or the artifact's manifest.
+    pub path: String,
+    /// For a model, as `tcu:pynqz1`.
+    pub target: Option<String>,
+    /// For a model: the target's own options, by name.
+    pub options: BTreeMap<String, String>,
+    /// For a model: how it is read.
+    pub model: ModelOptions,
+    /// For a model: samples by which its numeric range is chosen.
+    pub calibration: Calibration,
+}
+
+/// A program, and what it was made from.
+pub(crate) struct Program {
+    pub compiled: Box<dyn Compiled>,
+    pub origin: Option<Origin>,
+}
+
+impl Source {
+    /// The program: compiled, or loaded.
+    ///
+    /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
+    /// holds for everything here.
+    pub(crate) fn program(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
+        let Some(target) = artifact_target(&self.path) else {
+            let (origin, compiled) = self.compile(inputs, context)?;
+            return Ok(Program { compiled, origin: Some(origin) });
+        };
+        if self.target.is_some() {
+            return Err(Error::NeedlessTarget { path: self.path.clone() });
+        }
+        let needless = |option| Err(Error::NeedlessOption { path: self.path.clone(), option });
+        if !self.options.is_empty() {
+            return needless("`--strategy`, `--order` or `--minimise`");
+        }
+        if self.model != ModelOptions::default() {
+            return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");
+        }
+        if self.calibration != Calibration::default() {
+            return needless("`--calibrate`, `--rescale` or `--quantise`");
+        }
+        Ok(Program { compiled: target.load(&self.path, context.reader)?, origin: None })
+    }
+
+    /// The program made from the model, rescaled when the calibration says so, and what it is made from.
+    pub(crate) fn compile(
+        &self,
+        inputs: &[InputFile],
+        context: Context<'_>,
+    ) -> Result<(Origin, Box<dyn Compiled>), Error> {
+        let mut origin = self.load(inputs, context)?;
+        let compiled = origin.compile()?;
+        if origin.quantisation.is_some() {
+            return Ok((origin, compiled));
+        }
+        let chosen = self.calibrate(&mut origin, &*compiled, context)?;
+        let Some(Chosen { graph, exponents, compiled }) = chosen else { return Ok((origin, compiled)) };
+        (origin.model.simplified, origin.exponents) = (graph, exponents);
+        Ok((origin, compiled))
+    }
+
+    /// The model for its instance, as it enters the target.
+    pub(crate) fn origin(&self, context: Context<'_>) -> Result<Origin, Error> {
+        if self.calibration == Calibration::default() {
+            return self.load(&[], context);
+        }
+        Ok(self.compile(&[], context)?.0)
+    }
+
+    /// The model for its instance: not rescaled, but quantised where the instance asks for it.
+    pub(crate) fn load(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
+        let origin = self.read(inputs, context)?;
+        if origin.instance.quantisation().is_some() {
+            // Before samples are evaluated for nothing.
+            origin.admit()?;
+        }
+        self.quantised(origin, context)
+    }
+
+    /// The model and its instance.
+    pub(crate) fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
+        let instance = self.instance(context.reader)?;
+        let model = self.model(inputs, context).map_err(|error| of_import(&*instance, error))?;
+        Origin::new(instance, model, self.options.clone())
+    }
+
+    /// The model.
+    pub(crate) fn model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
+        let samples = if inputs.is_empty() { &self.calibration.inputs } else { inputs };
+        model::load(&self.path, &self.model, samples, context.reader)
+    }
+
+    /// The model with its tensors as integers, where the instance asks for it.
+    pub(crate) fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
+        self.check_calibration(&*origin.instance)?;
+        let samples = if origin.instance.quantisation().is_some() {
+            self.samples(&origin.model, context)?
+        } else {
+            Vec::new()
+        };
+        origin.quantise(self.calibration.method, &samples, context.progress)?;
+        Ok(origin)
+    }
+
+    /// Refuses what the instance has no use for.
+    fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
+        let Calibration { mode, method, .. } = &self.calibration;
+        let unfit = |option| Err(Error::UnfitOption { option, target: instance.name() });
+        match instance.quantisation() {
+            Some(_) if *mode != Mode::Auto => unfit("--rescale"),
+            None if method.is_some() => unfit("--quantise"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The samples to calibrate by.
+    pub(crate) fn samples(&self, model: &Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
+        let files = &self.calibration.inputs;
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        inputs::samples(files, &model::ports(&model.graph), context.reader, None)
+    }
+
+    /// The rescaled program, when there are samples and they ask for one.
+    fn calibrate(
+        &self,
+        origin: &mut Origin,
+        plain: &dyn Compiled,
+        context: Context<'_>,
+    ) -> Result<Option<Chosen>, Error> {
+        let Calibration { inputs, mode, .. } = &self.calibration;
+        match (inputs.is_empty(), mode) {
+            (true, Mode::Always) => return Err(Error::NoCalibration),
+            (true, _) | (_, Mode::Never) => return Ok(None),
+            _ => {}
+        }
+        let samples = self.samples(&origin.model, context)?;
+        let Origin { instance, model, options, .. } = &*origin;
+        let (samples, progress) = (&samples[..], context.progress);
+        let trial = Trial { instance: &**instance, model, options, samples, progress };
+        let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
+        origin.rescaling = Some(report);
+        Ok(chosen)
+    }
+
+    pub(crate) fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {
+        resolve(self.target.as_deref().ok_or(Error::NoTarget)?, reader)
+    }
+}
+
+/// An error of a model's import: one for its nodes' sake is a refusal.
+fn of_import(instance: &dyn Instance, error: Error) -> Error {
+    let Error::Import { source, path } = error else { return error };
+    match *source {
+        ImportError::Problems { problems } => {
+            let problems = problems.iter().map(import_problem).collect();
+            let report =
+                Report { warnings: instance.warnings(), ..Report::refused(problems, &BTreeMap::new()) };
+            Error::Refused { report: Box::new(report) }
+        }
+        other => Error::Import { path, source: other.into() },
+    }
+}
+
+fn import_problem(problem: &NodeProblem) -> Problem {
+    Problem {
+        node: problem.node.clone(),
+        op: problem.op.clone(),
+        reason: problem.reason.to_string(),
+        hint: problem.hint.clone(),
+    }
+}
