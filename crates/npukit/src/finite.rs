@@ -1,12 +1,10 @@
 //! [`NonFinite`]: NaN and infinity, which no comparison and no number format survives.
 
-use npukit_graph::{Graph, Node, Op};
 use npukit_numeric::Tensor;
 use serde::Serialize;
 
 use crate::inputs::Sample;
 use crate::samples::Stack;
-use crate::weights::Weight;
 
 /// How many numbers are NaN or infinite.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -61,53 +59,4 @@ fn of_outputs(stacks: &[Stack]) -> u64 {
 
 fn count(tensor: &Tensor) -> u64 {
     tensor.as_f32().unwrap_or_default().iter().filter(|x| !x.is_finite()).count() as u64
-}
-
-/// Constants that no result survives: how many elements, and a sentence for each constant.
-pub(crate) fn constants(graph: &Graph) -> (u64, Vec<String>) {
-    let found = bad_constants(graph);
-    let told = |Weight { node, tensor, non_finite, .. }: &Weight| {
-        let numbers = if *non_finite == 1 { "number that is" } else { "numbers that are" };
-        format!("constant `{tensor}` of node `{node}` holds {non_finite} {numbers} NaN or infinite")
-    };
-    (found.iter().map(|weight| weight.non_finite).sum(), found.iter().map(told).collect())
-}
-
-/// Constants that no result survives.
-pub(crate) fn bad_constants(graph: &Graph) -> Vec<Weight> {
-    let mut seen = vec![false; graph.values.len()];
-    let mut found = Vec::new();
-    for node in &graph.nodes {
-        for (place, &id) in node.inputs.iter().enumerate() {
-            let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { continue };
-            let infinity_counts = is_factor(node, place);
-            let is_bad = |x: &&f32| x.is_nan() || (infinity_counts && x.is_infinite());
-            let non_finite = values.iter().filter(is_bad).count() as u64;
-            if non_finite > 0 && !std::mem::replace(&mut seen[id.0 as usize], true) {
-                let (node, tensor) = (node.name.clone(), graph.value(id).name.clone());
-                let (elements, bits_used) = (values.len() as u64, None);
-                let (saturated, underflows, is_poor) = (0, 0, false);
-                found.push(Weight {
-                    node,
-                    tensor,
-                    elements,
-                    non_finite,
-                    saturated,
-                    underflows,
-                    bits_used,
-                    is_poor,
-                });
-            }
-        }
-    }
-    found
-}
-
-/// Whether the node multiplies by the operand.
-pub(crate) fn is_factor(node: &Node, place: usize) -> bool {
-    match &node.op {
-        Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::BatchNormalization(_) => place > 0,
-        Op::MatMul(_) => true,
-        _ => false,
-    }
 }

@@ -4,7 +4,7 @@
 //! instance lowers. Without samples it makes up some, and says so.
 
 mod choice;
-mod report;
+pub(crate) mod report;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -6,7 +6,7 @@ use npukit_target::{HostStepReport, Problem};
 use serde::Serialize;
 
 use crate::groups::{Group, groups};
-use crate::quantise;
+use crate::quantise::report::Report as QuantisationReport;
 
 /// Whether a model can be compiled, and what stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct Report {
     pub host_steps: Vec<HostStepReport>,
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quantisation: Option<quantise::Report>,
+    pub quantisation: Option<QuantisationReport>,
     /// What was taken for granted.
     pub notes: Vec<String>,
     /// What its user should know of.

@@ -9,7 +9,6 @@ use npukit_graph::{Graph, Node, Op, Value, ValueId};
 use npukit_numeric::NumberFormat;
 use serde::Serialize;
 
-use crate::finite;
 use crate::quantise::{self, QuantisedTensor};
 use crate::underflow::Usage;
 
@@ -36,7 +35,7 @@ pub struct Weight {
 
 /// Those that are not as the model says: NaN and infinity of `model`; what numbers of `format` make of `compiled`.
 pub(crate) fn altered(model: &Graph, compiled: &Graph, format: Option<NumberFormat>) -> Vec<Weight> {
-    let mut all = finite::bad_constants(model);
+    let mut all = bad_constants(model);
     let format = format.and_then(|format| Some((format.largest(), format.step()?)));
     let Some((largest, step)) = format else { return all };
     let mut seen = vec![false; compiled.values.len()];
@@ -53,7 +52,7 @@ pub(crate) fn altered(model: &Graph, compiled: &Graph, format: Option<NumberForm
 /// What a format makes of an operand that is a constant of floats.
 fn rounded(graph: &Graph, node: &Node, place: usize, id: ValueId, largest: f64, step: f64) -> Option<Weight> {
     let values = graph.constant(id)?.as_f32()?;
-    let is_factor = finite::is_factor(node, place);
+    let is_factor = is_factor(node, place);
     // What is far below everything masks.
     let saturates =
         |x: &&f32| x.is_finite() && f64::from(x.abs()) > largest + step / 2.0 && (is_factor || **x > 0.0);
@@ -139,6 +138,55 @@ fn sentence(weights: &[Weight], count: impl Fn(&Weight) -> u64, what: &str) -> O
     let more = found.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and more in {more} other tensors") } else { String::new() };
     (!found.is_empty()).then(|| format!("weights {what}: {}{more}", names.join(", ")))
+}
+
+/// Constants that no result survives: how many elements, and a sentence for each constant.
+pub(crate) fn non_finite_constants(graph: &Graph) -> (u64, Vec<String>) {
+    let found = bad_constants(graph);
+    let told = |Weight { node, tensor, non_finite, .. }: &Weight| {
+        let numbers = if *non_finite == 1 { "number that is" } else { "numbers that are" };
+        format!("constant `{tensor}` of node `{node}` holds {non_finite} {numbers} NaN or infinite")
+    };
+    (found.iter().map(|weight| weight.non_finite).sum(), found.iter().map(told).collect())
+}
+
+/// Constants that no result survives.
+fn bad_constants(graph: &Graph) -> Vec<Weight> {
+    let mut seen = vec![false; graph.values.len()];
+    let mut found = Vec::new();
+    for node in &graph.nodes {
+        for (place, &id) in node.inputs.iter().enumerate() {
+            let Some(values) = graph.constant(id).and_then(|constant| constant.as_f32()) else { continue };
+            let infinity_counts = is_factor(node, place);
+            let is_bad = |x: &&f32| x.is_nan() || (infinity_counts && x.is_infinite());
+            let non_finite = values.iter().filter(is_bad).count() as u64;
+            if non_finite > 0 && !std::mem::replace(&mut seen[id.0 as usize], true) {
+                let (node, tensor) = (node.name.clone(), graph.value(id).name.clone());
+                let (elements, bits_used) = (values.len() as u64, None);
+                let (saturated, underflows, is_poor) = (0, 0, false);
+                found.push(Weight {
+                    node,
+                    tensor,
+                    elements,
+                    non_finite,
+                    saturated,
+                    underflows,
+                    bits_used,
+                    is_poor,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Whether the node multiplies by the operand.
+fn is_factor(node: &Node, place: usize) -> bool {
+    match &node.op {
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::BatchNormalization(_) => place > 0,
+        Op::MatMul(_) => true,
+        _ => false,
+    }
 }
 
 #[cfg(test)]

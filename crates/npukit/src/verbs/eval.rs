@@ -8,10 +8,11 @@ use crate::Context;
 use crate::batch::float;
 use crate::budget;
 use crate::error::Error;
-use crate::finite::{self, NonFinite};
+use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile};
 use crate::model::{self, ModelOptions};
 use crate::samples::{OutputReport, npz, reports};
+use crate::weights;
 
 /// What to evaluate, on what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;
     let mut non_finite = NonFinite::of(&samples, &stacks);
-    let (constants, told) = finite::constants(&model.graph);
+    let (constants, told) = weights::non_finite_constants(&model.graph);
     non_finite.constants = constants;
     let found = non_finite.warnings().into_iter().chain(told);
     let warnings = model.remarks.warnings.iter().cloned().chain(found).collect();

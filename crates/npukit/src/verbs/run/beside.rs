@@ -8,7 +8,7 @@ use super::Request;
 use crate::batch::{float, float_stacks, tensors};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
-use crate::finite::{self, NonFinite};
+use crate::finite::NonFinite;
 use crate::inputs::{InputFile, Sample};
 use crate::max_error::{MaxError, NO_INFORMATION};
 use crate::origin::Origin;
@@ -16,6 +16,7 @@ use crate::samples::Stack;
 use crate::source::Source;
 use crate::truth;
 use crate::underflow::{self, Usage, Watch};
+use crate::weights;
 
 /// What float says beside a run.
 #[derive(Default)]
@@ -49,7 +50,7 @@ impl Beside {
         let order: Vec<String> = compiled.outputs().into_iter().map(|port| port.name).collect();
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
         self.non_finite = std::mem::take(&mut self.non_finite).beside(&reference);
-        (self.non_finite.constants, self.bad_constants) = finite::constants(graph);
+        (self.non_finite.constants, self.bad_constants) = weights::non_finite_constants(graph);
         let report = |watch: &Watch, seen| watch.report(seen, &origin.model.simplified);
         self.underflow = watch.as_ref().zip(seen.as_ref()).map(|(watch, seen)| report(watch, seen));
         let found = compare(stacks, &reference);
