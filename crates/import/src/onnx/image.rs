@@ -89,11 +89,8 @@ impl Windows {
         lowest_pad: i64,
     ) -> Result<Self, Reason> {
         let mut windows = Self::without_pads(context, sizes.len(), kernel)?;
-        let pads = signed(context, "pads", 2 * sizes.len(), lowest_pad)?;
         let rule = auto_pad(context)?;
-        if rule != "NOTSET" && pads.as_ref().is_some_and(|pads| pads.iter().any(|&pad| pad != 0)) {
-            return Err(unsupported("pads", pads, format!("zeros beside auto_pad {rule}")));
-        }
+        let pads = stated_pads(context, sizes.len(), lowest_pad, &rule)?;
         for (axis, window) in windows.axes.iter_mut().enumerate() {
             if rule != "NOTSET" {
                 window.pads = auto_pads(&rule, sizes[axis], window)?;
@@ -177,6 +174,20 @@ pub(super) fn auto_pad(context: &mut Context<'_>) -> Result<String, Reason> {
     match rule.as_str() {
         "NOTSET" | "SAME_UPPER" | "SAME_LOWER" | "VALID" => Ok(rule),
         _ => Err(unsupported("auto_pad", rule, "NOTSET, SAME_UPPER, SAME_LOWER or VALID")),
+    }
+}
+
+/// Attribute `pads` of `axes` axes, when present; beside a rule of `auto_pad` it must not say anything else.
+pub(super) fn stated_pads(
+    context: &mut Context<'_>,
+    axes: usize,
+    lowest: i64,
+    rule: &str,
+) -> Result<Option<Vec<i64>>, Reason> {
+    let pads = signed(context, "pads", 2 * axes, lowest)?;
+    match pads.as_ref().filter(|pads| rule != "NOTSET" && pads.iter().any(|&pad| pad != 0)) {
+        Some(pads) => Err(unsupported("pads", pads, format!("zeros beside auto_pad {rule}"))),
+        None => Ok(pads),
     }
 }
 

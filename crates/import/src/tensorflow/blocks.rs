@@ -39,11 +39,11 @@ impl Blocks {
         self.known.insert(id, blocked);
     }
 
-    /// `y` is `x` with an axis of size 1 at `axis`.
+    /// `y` is `x` with an axis of size 1 at `axis`. In front of the batches it makes rows of them,
+    /// which are no blocks.
     pub(super) fn inserted(&mut self, x: ValueId, y: ValueId, axis: usize) {
-        if let Some(blocked) =
-            self.known.get(&x).filter(|known| known.inserted.is_none() && known.conv.is_none())
-        {
+        let first = |known: &&Blocked| known.inserted.is_none() && known.conv.is_none();
+        if let Some(blocked) = self.known.get(&x).filter(|known| axis > 0 && first(known)) {
             self.set(y, Blocked { inserted: Some(axis), ..blocked.clone() });
         }
     }

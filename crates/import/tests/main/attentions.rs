@@ -130,6 +130,14 @@ fn masks_may_be_truth_values_or_end_early() {
     assert_eq!(longer(truths(&[0, 1])), [3.0]);
     assert_eq!(longer(float_tensor("m", &[1, 2], &[0.0, 0.0])), [2.0]);
     assert_eq!(longer(float_tensor("m", &[1, 1], &[0.0])), [4.0]);
+    // Nothing is put behind a mask that speaks of every key, or of all at once.
+    for values in [&[0.0, 0.0][..], &[0.0]] {
+        let masked = attention(node("Attention", &["q", "k", "v", "m"], &["y"]), |model| {
+            model.input("m", &[1, values.len() as i64])
+        });
+        let graph = masked.import().unwrap();
+        assert!(!graph.nodes.iter().any(|node| matches!(node.op, Op::Concat(_))), "{graph}");
+    }
 }
 
 /// Texts of a batch that are shorter than their cache: a query sees the keys that are there, by causality up
@@ -220,6 +228,10 @@ fn operands_by_token_are_split_into_heads() {
     let unstated = Model::new(23).input("x", &[1, 2, 6]).node(node("Attention", &["x", "x", "x"], &["y"]));
     let message = unstated.output("y").reason().to_string();
     assert_eq!(message, "attribute \"q_num_heads\" is 0; legal: a divisor of the 6 features of a token");
+    let empty = Model::new(23).input("x", &[1, 2, 0]).node(node("Attention", &["x", "x", "x"], &["y"]));
+    let problems = empty.output("y").problems();
+    let expected = "attribute \"q_num_heads\" is 0; legal: a divisor of the 0 features of a token";
+    assert!(problems.iter().all(|problem| problem.reason.to_string() == expected), "{problems:?}");
     for wrong in [0, 3, -1] {
         let reason = by_token(wrong).reason();
         assert!(matches!(reason, Reason::AttributeValue { name: "q_num_heads", .. }), "{reason}");

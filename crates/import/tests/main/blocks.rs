@@ -149,3 +149,21 @@ fn other_axes_between_the_blocks_change_nothing() {
     let none = Chain::cut(&[1, 7, 7, 2], &[2, 2], &[0, 1, 0, 1]);
     none.joined("cut", &[1, 1, 0, 2]).check("no convolution");
 }
+
+/// The blocks are put together with the axis, or of the axis, that a convolution needed.
+#[test]
+fn an_axis_that_nobody_takes_away_is_in_the_result() {
+    for (axis, kernel) in [(1, [1, 3]), (2, [3, 1])] {
+        let chain = Chain::cut(&[1, 9, 2], &[2], &[2, 3]).expanded("wide", "cut", axis);
+        let chain = chain.convolved("conv", "wide", &[kernel[0], kernel[1], 2, 1]);
+        chain.joined("conv", &[0, 1]).check("an axis that stays");
+    }
+}
+
+/// An axis in front of the batches makes them rows, which a convolution adds up.
+#[test]
+fn batches_that_are_rows_are_not_blocks() {
+    let chain = Chain::cut(&[3, 6, 2], &[2], &[0, 0]).expanded("wide", "cut", 0);
+    let chain = chain.convolved("conv", "wide", &[3, 1, 2, 1]).squeezed("narrow", "conv", 0);
+    chain.joined("narrow", &[0, 0]).check("batches as rows");
+}

@@ -188,6 +188,7 @@ fn depth_and_space_are_exchanged_in_either_order() {
         ("SpaceToDepth", [1, 1, 2, 2], 0),
         ("DepthToSpace", [1, 0, 1, 1], 0),
         ("SpaceToDepth", [1, 1, 0, 0], 0),
+        ("SpaceToDepth", [1, 1, 0, 0], 1 << 24),
     ] {
         let message = refused(op, &dims, of(block));
         assert!(
@@ -337,4 +338,57 @@ fn features_are_turned_by_their_position() {
     let legal = "at least 1 for an operand of 3 axes";
     assert_eq!(wrong(of("p")), format!("attribute \"num_heads\" is 0; legal: {legal}"));
     assert_eq!(wrong(of("p").int("num_heads", -1)), "attribute \"num_heads\" is -1; legal: 0 or more");
+}
+
+/// Of three axes it is the last one that is normalised over when none is stated.
+#[test]
+fn normalisations_are_over_the_last_axis() {
+    let of = |op: &str, operands: &[&str]| node(op, &[&["x"], operands].concat(), &["y"]);
+    let parameters = || vec![float_tensor("one", &[2], &[1.0; 2]), float_tensor("zero", &[2], &[0.0; 2])];
+    let root = 12.5f64.sqrt();
+    for (node, x, expected) in [
+        (of("LpNormalization", &[]), [3.0, 4.0, 0.0, -4.0], [0.6, 0.8, 0.0, -1.0]),
+        (
+            of("LayerNormalization", &["one", "zero"]).float("epsilon", 0.0),
+            [1.0, 3.0, 10.0, 30.0],
+            [-1.0, 1.0, -1.0, 1.0],
+        ),
+        (
+            of("RMSNormalization", &["one"]).float("epsilon", 0.0),
+            [3.0, 4.0, 5.0, -5.0],
+            [3.0 / root, 4.0 / root, 1.0, -1.0],
+        ),
+    ] {
+        let name = node.op_type.clone();
+        assert_close(&name, &run(23, &[1, 2, 2], &x, node, parameters()), &expected);
+    }
+}
+
+/// Blocks of three by three with two channels each: `CRD` has a channel's pixels together, `DCR` a pixel's
+/// channels.
+#[test]
+fn blocks_of_three_have_two_channels() {
+    let x: Vec<f32> = (0..18).map(|value| value as f32).collect();
+    let moved = |op: &str, mode: &str, shape: &[usize]| {
+        run(13, shape, &x, node(op, &["x"], &["y"]).int("blocksize", 3).string("mode", mode), vec![])
+    };
+    let alternating: Vec<f32> = (0..18).map(|place| (place % 9 * 2 + place / 9) as f32).collect();
+    assert_eq!(moved("DepthToSpace", "DCR", &[1, 18, 1, 1]), alternating);
+    assert_eq!(moved("DepthToSpace", "CRD", &[1, 18, 1, 1]), x);
+    let pairs: Vec<f32> = (0..18).map(|place| (place % 2 * 9 + place / 2) as f32).collect();
+    assert_eq!(moved("SpaceToDepth", "DCR", &[1, 2, 3, 3]), pairs);
+    assert_eq!(moved("SpaceToDepth", "CRD", &[1, 2, 3, 3]), x);
+}
+
+/// Heads side by side, each of which is turned as a whole unless a part is stated.
+#[test]
+fn heads_of_a_token_are_turned_one_by_one() {
+    let turned = |node: NodeProto| {
+        let model = Model::new(23).input("x", &[1, 1, 4]).floats("cos", &[1, 1, 1], &[0.0]);
+        let model = model.floats("sin", &[1, 1, 1], &[1.0]).node(node.int("num_heads", 2)).output("y");
+        model.run(&[floats(&[1, 1, 4], &[1.0, 2.0, 3.0, 4.0])]).1
+    };
+    let of = || node("RotaryEmbedding", &["x", "cos", "sin"], &["y"]);
+    assert_eq!(turned(of()), [-2.0, 1.0, -4.0, 3.0]);
+    assert_eq!(turned(of().int("rotary_embedding_dim", 2)), [-2.0, 1.0, -4.0, 3.0]);
 }

@@ -241,3 +241,31 @@ fn global_average_is_one_window() {
     let model = unary(7, &[1, 2, 2, 2], node("GlobalAveragePool", &["x"], &["y"]), vec![]);
     assert_eq!(model.run(&[counting(&[1, 2, 2, 2])]), (vec![1, 2, 1, 1], vec![1.5, 5.5]));
 }
+
+/// Elements 1, 10 and 100 in steps of 2 spread 1, 2, 3: 1, 2, 13, 20, 130, 200, 300, of which the rule or the
+/// stated shape takes a part.
+#[test]
+fn transposed_convolutions_are_cut_from_the_whole() {
+    let of = |node: NodeProto| {
+        let weights = float_tensor("w", &[1, 1, 3], &[1.0, 2.0, 3.0]);
+        unary(10, &[1, 1, 3], node.ints("strides", &[2]), vec![weights])
+    };
+    let run = |node: NodeProto| of(node).run(&[floats(&[1, 1, 3], &[1.0, 10.0, 100.0])]).1;
+    let node = || node("ConvTranspose", &["x", "w"], &["y"]);
+    let rule = |rule: &str| node().string("auto_pad", rule);
+    let whole = [1.0, 2.0, 13.0, 20.0, 130.0, 200.0, 300.0];
+    assert_eq!(run(rule("VALID")), whole);
+    assert_eq!(run(rule("SAME_UPPER")), whole[..6]);
+    assert_eq!(run(rule("SAME_LOWER")), whole[1..]);
+    let shaped = |size: i64| node().ints("output_shape", &[size]);
+    assert_eq!(run(shaped(5)), whole[1..6]);
+    // One more behind the whole, of which one is taken from either end.
+    assert_eq!(run(shaped(6).ints("output_padding", &[1])), whole[1..]);
+    // A shape that is stated says all; a rule does not go with pads.
+    assert_eq!(run(shaped(5).string("auto_pad", "VALID").ints("pads", &[2, 0])), whole[1..6]);
+    for name in ["VALID", "SAME_UPPER", "SAME_LOWER"] {
+        assert_eq!(run(rule(name).ints("pads", &[0, 0])), run(rule(name)), "{name}");
+        let message = of(rule(name).ints("pads", &[0, 1])).reason().to_string();
+        assert_eq!(message, format!("attribute \"pads\" is [0, 1]; legal: zeros beside auto_pad {name}"));
+    }
+}

@@ -63,6 +63,14 @@ fn bounds_of_clip_may_be_computed() {
         .output("y");
     let inputs = [floats(&[3], &[-5.0, 0.5, 9.0]), floats(&[1], &[-1.0])];
     assert_eq!(model.run(&inputs), (vec![3], vec![-1.0, 0.5, 2.0]));
+    // A bound without axes is taken as it is, any other loses them: a number without axes stays one.
+    for (dims, nodes) in [(&[][..], 1), (&[1], 2), (&[1, 1], 2)] {
+        let clip = node("Clip", &["x", "low"], &["y"]);
+        let model = Model::new(13).input("x", &[]).input("low", dims).node(clip).output("y");
+        let low: Vec<usize> = vec![1; dims.len()];
+        assert_eq!(model.run(&[floats(&[], &[-5.0]), floats(&low, &[-1.0])]), (vec![], vec![-1.0]));
+        assert_eq!(model.import().unwrap().nodes.len(), nodes, "{dims:?}");
+    }
     // Too wide for a bound in single precision, so exact all the same.
     let wide = vec![int_tensor("i", &[2], &[1 << 40, 3]), int_tensor("high", &[], &[(1 << 40) - 1])];
     let clip = node("Clip", &["i", "", "high"], &["y"]);
@@ -153,6 +161,9 @@ fn group_normalisation_has_parameters_by_group_before_opset_21() {
         let node = node("GroupNormalization", &["x", "x", "x"], &["y"]).int("num_groups", groups);
         unary(21, &[1, 4, 1], node, vec![]).reason().to_string()
     };
+    let none = node("GroupNormalization", &["x", "x", "x"], &["y"]).int("num_groups", 0);
+    let message = unary(18, &[1, 0, 1], none, vec![]).reason().to_string();
+    assert_eq!(message, "attribute \"num_groups\" is 0; legal: a divisor of 0");
     for groups in [0, 3, -1] {
         assert_eq!(model(groups), format!("attribute \"num_groups\" is {groups}; legal: a divisor of 4"));
     }

@@ -1,10 +1,10 @@
 //! Resize and Upsample in the forms of opsets 7, 9, 10, 11, 13 and 18.
 
-use npukit_graph::evaluate;
+use npukit_graph::{Op, evaluate};
 use npukit_import::onnx::proto::{NodeProto, TensorProto};
 use npukit_import::onnx::{Options, Reason, Remark, read};
 
-use crate::model::{Model, With, float_tensor, floats, int_tensor, node, unary};
+use crate::model::{Model, With, counting, float_tensor, floats, int_tensor, node, unary};
 
 /// A row of an image of 2 columns with the values 0 and 8.
 fn row(opset: i64, node: NodeProto, constants: Vec<TensorProto>) -> Model {
@@ -218,6 +218,7 @@ fn resizes_that_make_no_sense_are_refused() {
         &[1.0, 1.0][..],
         &[1.0, 1.0, 0.0, 1.0],
         &[1.0, 1.0, 1.0, f32::NAN],
+        &[1.0, 1.0, 1.0, f32::INFINITY],
         &[1.0, 1.0, 1.0, -1.0],
         &[1.0, 1.0, 1.0, 1e30],
         &[1.0, 1.0, 1.0, 0.1],
@@ -267,4 +268,60 @@ fn reading_coordinates_that_no_file_states_is_told() {
     let upsample = row(9, node("Upsample", &["x", "s"], &["y"]), vec![doubled()]);
     let remarks = upsample.read(&Options::default()).unwrap().remarks;
     assert!(matches!(&remarks[..], [Remark::Coordinates { op: "Upsample", opset: 9, .. }]), "{remarks:?}");
+}
+
+/// Batches and channels may grow as well: the element at `i / scale` of each axis, counted out.
+#[test]
+fn any_axes_of_signals_and_images_are_resized() {
+    for (rank, changed) in [3, 4].into_iter().flat_map(|rank| (0..1 << rank).map(move |bits| (rank, bits))) {
+        let shape = &[2, 3, 4, 5][..rank];
+        let scales: Vec<usize> = (0..rank).map(|axis| 1 + (changed >> axis & 1)).collect();
+        let dims: Vec<i64> = shape.iter().map(|&size| size as i64).collect();
+        let stated: Vec<f32> = scales.iter().map(|&scale| scale as f32).collect();
+        let resize = node("Resize", &["x", "", "s"], &["y"]).string("nearest_mode", "floor");
+        let resize = resize.string("coordinate_transformation_mode", "asymmetric");
+        let model = unary(13, &dims, resize, vec![float_tensor("s", &[rank as i64], &stated)]);
+        let to: Vec<usize> = shape.iter().zip(&scales).map(|(size, scale)| size * scale).collect();
+        let source = |index: usize| {
+            let axes = (0..rank).rev().fold((index, 0, 1), |(rest, place, step), axis| {
+                (rest / to[axis], place + rest % to[axis] / scales[axis] * step, step * shape[axis])
+            });
+            axes.1 as f32
+        };
+        let expected: Vec<f32> = (0..to.iter().product()).map(source).collect();
+        assert_eq!(model.run(&[counting(shape)]), (to, expected), "{scales:?}");
+    }
+}
+
+/// A signal keeps its channels side by side: it is an image of one row.
+#[test]
+fn signals_are_resized_as_images_of_one_row() {
+    let resize = node("Resize", &["x", "", "s"], &["y"]);
+    let model = unary(13, &[2, 3, 4], resize, vec![float_tensor("s", &[3], &[1.0, 1.0, 2.0])]);
+    let graph = model.import().unwrap();
+    let resized: Vec<_> = graph.nodes.iter().filter(|node| matches!(node.op, Op::Resize(_))).collect();
+    assert_eq!(resized.iter().map(|node| graph.shape(node.inputs[0])).collect::<Vec<_>>(), [[2, 1, 4, 3]]);
+}
+
+#[test]
+fn all_axes_may_be_named_in_any_order() {
+    let resize = node("Resize", &["x", "", "", "n"], &["y"]).ints("axes", &[3, -2, 1, 0]);
+    let graph = row(18, resize, vec![int_tensor("n", &[4], &[8, 3, 1, 1])]).import().unwrap();
+    assert_eq!(graph.shape(graph.outputs[0]), [1, 1, 3, 8]);
+}
+
+/// The first and the last coordinate of each axis, no more, no fewer, and all of them numbers.
+#[test]
+fn regions_that_are_none_are_refused() {
+    for (region, shown) in [
+        (&[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0][..], "[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0]"),
+        (&[0.0, 0.0, 0.0, f32::NAN, 1.0, 1.0, 1.0, 1.0], "[0.0, 0.0, 0.0, NaN, 1.0, 1.0, 1.0, 1.0]"),
+    ] {
+        let resize = node("Resize", &["x", "roi", "s"], &["y"]).string("mode", "linear");
+        let resize = resize.string("coordinate_transformation_mode", "tf_crop_and_resize");
+        let constants = vec![float_tensor("roi", &[region.len() as i64], region), doubled()];
+        let message = row(13, resize, constants).reason().to_string();
+        let legal = "8 numbers, first and last coordinate of each axis";
+        assert_eq!(message, format!("operand \"roi\" is {shown}; legal: {legal}"));
+    }
 }

@@ -221,3 +221,20 @@ fn nothing_but_zeros_is_quantised_to_zeros() {
     model.graph().initializer = vec![x];
     assert_eq!(model.output("y").run(&[]).1, [0.0; 3]);
 }
+
+/// Half floats have no odd numbers beyond 2048.
+#[test]
+fn quotients_are_rounded_to_the_precision() {
+    for (precision, expected) in
+        [(None, 2049.0), (Some(data_type::FLOAT), 2049.0), (Some(data_type::FLOAT16), 2048.0)]
+    {
+        let quantize = node("QuantizeLinear", &["x", "s", "z"], &["y"]);
+        let quantize = match precision {
+            Some(code) => quantize.int("precision", code.into()),
+            None => quantize,
+        };
+        let zero = integers("z", &[], data_type::INT16, &[0]);
+        let constants = vec![float_tensor("x", &[1], &[2049.0]), float_tensor("s", &[], &[1.0]), zero];
+        assert_eq!(values(&of(23, quantize, constants)), [expected], "{precision:?}");
+    }
+}

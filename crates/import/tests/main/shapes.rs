@@ -281,3 +281,36 @@ fn lists_of_axes_are_refused_with_what_is_legal() {
     let message = of(13, node("Reshape", &["x", "s"], &["y"]), &[("s", &[4, -1])]);
     assert_eq!(message, "operand \"shape\" is [4, -1] for an operand of shape [2, 3]; legal: a divisor");
 }
+
+/// A split into a number of parts rounds their size up, and the last takes what is left, which may be nothing
+/// but not less.
+#[test]
+fn the_last_of_equal_parts_takes_what_is_left() {
+    let names = ["a", "b", "c", "d"];
+    let split = |size: i64, parts: usize| {
+        let split = node("Split", &["x"], &names[..parts]).int("num_outputs", parts as i64);
+        let model = Model::new(18).input("x", &[size]).node(split);
+        names[..parts].iter().fold(model, |model, name| model.output(name))
+    };
+    let sizes = |size: i64, parts: usize| {
+        let graph = split(size, parts).import().unwrap();
+        graph.outputs.iter().map(|&id| graph.shape(id)[0]).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(5, 3), [2, 2, 1]);
+    assert_eq!(sizes(4, 3), [2, 2, 0]);
+    assert_eq!(sizes(8, 4), [2, 2, 2, 2]);
+    assert_eq!(sizes(6, 4), [2, 2, 2, 0]);
+    let message = split(5, 4).reason().to_string();
+    assert_eq!(message, "operand \"input\" is an axis of 5; legal: a multiple of 4");
+}
+
+/// Steps are an operand from opset 10 on.
+#[test]
+fn slices_have_steps_since_opset_10() {
+    let constants: [(&str, &[i64]); 4] = [("s", &[4]), ("e", &[0]), ("a", &[0]), ("t", &[-3])];
+    let slice = || node("Slice", &["x", "s", "e", "a", "t"], &["y"]);
+    for opset in [10, 11, 13] {
+        assert_eq!(run(opset, &[5], slice(), &constants).1, [4.0, 1.0], "opset {opset}");
+    }
+    model(9, &[5], slice(), &constants).problems();
+}

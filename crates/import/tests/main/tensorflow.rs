@@ -304,3 +304,11 @@ fn other_protobufs_are_refused() {
     assert!(refused(&[]).contains("empty"));
     assert!(refused(&[34, 0]).contains("no nodes"));
 }
+
+/// An order among nodes is nothing that one could compute with.
+#[test]
+fn what_has_no_outcome_is_no_operand() {
+    let graph = small().node(node("NoOp", "wait", &["^x"])).node(node("Relu", "y", &["wait"]));
+    let message = graph.outputs(&["y"]).reason().to_string();
+    assert_eq!(message, "result 0 (\"wait\") is used but not supported");
+}

@@ -217,3 +217,20 @@ fn transposed_convolutions_have_the_size_they_state() {
         assert_eq!(run(order, [2, 3], "SAME", [1, 2]), (shaped(2, 3), odd.to_vec()), "{order:?}");
     }
 }
+
+/// Elements 1 and 10 spread 1, 2, 3 to every other column.
+#[test]
+fn transposed_convolutions_may_be_dilated() {
+    let run = |size: i32, stride: i64| {
+        let conv = node("Conv2DBackpropInput", "y", &["size", "w", "x"]).string("padding", "VALID");
+        let graph = Graph::default()
+            .input("x", &[1, 1, 2, 1])
+            .integers("size", &[4], &[1, 1, size, 1])
+            .floats("w", &[1, 3, 1, 1], &[1.0, 2.0, 3.0])
+            .node(conv.ints("strides", &[1, 1, stride, 1]).ints("dilations", &[1, 1, 2, 1]));
+        graph.run(&[floats(&[1, 1, 2, 1], &[1.0, 10.0])]).1
+    };
+    assert_eq!(run(6, 1), [1.0, 10.0, 2.0, 20.0, 3.0, 30.0]);
+    assert_eq!(run(7, 2), [1.0, 0.0, 12.0, 0.0, 23.0, 0.0, 30.0]);
+    assert_eq!(run(8, 2), [1.0, 0.0, 12.0, 0.0, 23.0, 0.0, 30.0, 0.0]);
+}

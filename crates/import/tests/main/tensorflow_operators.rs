@@ -301,7 +301,14 @@ fn depth_and_space_are_exchanged_in_blocks() {
         let found = run(Graph::default(), node(op, "y", &["x"]).int("block_size", 3), &from, &nine);
         assert_eq!(found, (to, nine), "{op}");
     }
-    // Two features of each pixel stay together.
+    // Two features of each pixel stay together, in blocks of any size.
+    let pairs: Vec<f32> = (0..18).map(|value| value as f32).collect();
+    for (op, from, to) in
+        [("DepthToSpace", [1, 1, 1, 18], vec![1, 3, 3, 2]), ("SpaceToDepth", [1, 3, 3, 2], vec![1, 1, 1, 18])]
+    {
+        let found = run(Graph::default(), node(op, "y", &["x"]).int("block_size", 3), &from, &pairs);
+        assert_eq!(found, (to, pairs.clone()), "{op}");
+    }
     let features = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
     assert_eq!(moved("SpaceToDepth", "NHWC", &[1, 2, 2, 2]), (vec![1, 1, 1, 8], features.to_vec()));
     assert_eq!(moved("DepthToSpace", "NHWC", &[1, 1, 1, 8]), (vec![1, 2, 2, 2], features.to_vec()));

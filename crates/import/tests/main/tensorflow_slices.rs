@@ -1,6 +1,7 @@
 //! TensorFlow's operators that take parts and put parts together. Expected values are what NumPy's notation
 //! in front of each case means.
 
+use npukit_graph::Op;
 use npukit_import::tensorflow::proto::NodeDef;
 use npukit_import::{ImportError, Reason};
 
@@ -308,4 +309,25 @@ fn shapes_are_constants_of_the_type_asked_for() {
     assert_eq!(element(typed(9).import()), npukit_numeric::ElementType::I64);
     assert_eq!(element(of("Shape").import()), npukit_numeric::ElementType::I32);
     assert!(typed(1).reason().to_string().ends_with("legal: int32 or int64"));
+}
+
+/// What only takes a part is one node; axes that come or go are one more, and the only one when nothing is cut.
+#[test]
+fn strided_slices_are_no_more_nodes_than_they_need() {
+    const NONE: [i64; 5] = [0; 5];
+    for (index, expected) in [
+        (index(&[0, 1], &[2, 3], &[1, 1], NONE), &["slice"][..]),
+        (index(&[1], &[2], &[1], [0, 0, 0, 0, 1]), &["slice", "reshape"]),
+        (index(&[0], &[0], &[1], [0, 0, 0, 1, 0]), &["reshape"]),
+        (index(&[0], &[2], &[1], NONE), &["reshape"]),
+    ] {
+        let name = |op: &Op| match op {
+            Op::Slice(_) => "slice",
+            Op::Reshape(_) => "reshape",
+            _ => "other",
+        };
+        let graph = strided(&index).import().unwrap();
+        let found: Vec<&str> = graph.nodes.iter().map(|node| name(&node.op)).collect();
+        assert_eq!(found, expected);
+    }
 }

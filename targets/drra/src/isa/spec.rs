@@ -88,6 +88,8 @@ fn meaning(field: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::isa::Encoding;
 
@@ -95,6 +97,25 @@ mod tests {
     fn the_table_has_no_fault() {
         for encoding in [Encoding::Released, Encoding::Later] {
             assert_eq!(Isa::of(encoding).spec("drra").check(), []);
+        }
+    }
+
+    /// Only scalar registers go by several names.
+    #[test]
+    fn fields_of_other_names_mean_something_else() {
+        let spec = Isa::get().spec("drra");
+        let fields = spec.instructions.iter().flat_map(|row| &row.fields);
+        let all: BTreeSet<(&str, String)> =
+            fields.map(|field| (field.name.as_ref(), field.meaning.to_string())).collect();
+        let registers = ["operand1", "reg", "result"];
+        for (name, meaning) in &all {
+            let of_others = all.iter().filter(|(other, said)| other != name && said == meaning);
+            let others = of_others.map(|(other, _)| *other).collect::<Vec<_>>();
+            let expected: Vec<&str> = match meaning.as_str() {
+                "scalar register" => registers.into_iter().filter(|other| other != name).collect(),
+                _ => Vec::new(),
+            };
+            assert_eq!(others, expected, "{name}");
         }
     }
 

@@ -301,6 +301,21 @@ mod tests {
         assert_eq!(spaced(vec![1, 2, 3, 4], 2, 0), [1, 2, 3, 4]);
     }
 
+    /// Rows hold 16 words; of the last one only those that are results are taken.
+    #[test]
+    fn as_many_words_are_taken_as_there_are_results() {
+        let fabric = preset("3x1").unwrap();
+        let mut machine = Machine::new(&fabric, &crate::Program::default()).unwrap();
+        for row in 0..4 {
+            machine.output.write(row, std::array::from_fn(|word| (16 * row + word) as i16)).unwrap();
+        }
+        let bases = Bases { output: 1, ..Bases::default() };
+        for count in [1, 15, 16, 17, 20, 32, 33, 48] {
+            let words = taken(&machine, &Results { first: 0, count }, &bases).unwrap();
+            assert_eq!(words, (16..16 + count as i16).collect::<Vec<_>>());
+        }
+    }
+
     #[test]
     fn a_value_has_at_most_so_many_elements() {
         let value = |shape| Value { name: "x".to_owned(), shape, fraction: 0 };

@@ -165,6 +165,30 @@ fn the_later_encoding_is_as_described() {
     assert_eq!(later("rep(slot=1, iter=200)").unwrap_err(), told);
 }
 
+/// A step that is left out is 1; `rep` has a signed one, `repx` the bits above it, in both encodings.
+#[test]
+fn steps_have_a_default_and_a_sign() {
+    use Component::{Dpu, IosramBoth, Rf, Swb};
+    for (encoding, component, bits) in [
+        (Encoding::Released, Rf, 7),
+        (Encoding::Released, IosramBoth, 7),
+        (Encoding::Released, Dpu, 7),
+        (Encoding::Released, Swb, 7),
+        (Encoding::Later, Rf, 7),
+        (Encoding::Later, IosramBoth, 7),
+        (Encoding::Later, Dpu, 7),
+        (Encoding::Later, Swb, 6),
+    ] {
+        let (half, all) = (1 << (bits - 1), 1 << bits);
+        for (name, range) in [("rep", (-half, half - 1)), ("repx", (0, all - 1))] {
+            let rows = Isa::of(encoding).rows(component);
+            let row = rows.iter().find(|row| row.name == name).unwrap();
+            let step = &row.fields[row.field("step").unwrap()];
+            assert_eq!((step.default, step.range()), (1, range), "{name} of {component:?} in {encoding:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 

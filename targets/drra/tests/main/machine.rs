@@ -210,6 +210,30 @@ fn words_that_were_passed_on_are_told_with_their_origin() {
     assert_eq!(taken(all, 16), None);
 }
 
+/// A row that arrives at a file takes the place of a word that is written to it in the same cycle, of no other's.
+#[test]
+fn a_row_comes_before_a_word_of_the_same_cycle() {
+    let fabric = single();
+    for (row, is_written) in [(0, true), (1, false), (2, true)] {
+        let text = format!(
+            "route(slot=0, sr=send, source=2, target=16) route(slot=0, sr=receive, source=4, target=32)
+            dsu(slot=2, port=sram_read, init_addr=3) rep(slot=2, port=sram_read, iter=8, step=0)
+            swb(slot=0, channel=5, source=8, target=5) dsu(slot=5, port=bulk_write, init_addr={row})
+            dsu(slot=5, port=word_write, init_addr=18) dsu(slot=5, port=word_read, init_addr=18)
+            act(ports=8, param=2) act(ports=5, param=5) wait(cycle=8) act(ports=2, param=5) wait(cycle=2) halt()"
+        );
+        let mut machine = Machine::new(&fabric, &program(&fabric, &text)).unwrap();
+        machine.unset(Unset::Poison);
+        match machine.run(1000, &mut ()) {
+            Ok(_) => assert!(is_written, "row {row}"),
+            Err(Fault::Access { kind, .. }) => {
+                assert_eq!((kind, is_written), (FaultKind::Unwritten { register: 18 }, false), "row {row}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
 /// Rows of the input buffer that nobody filled.
 #[test]
 fn unwritten_rows_of_the_input_are_told() {

@@ -6,7 +6,7 @@ use npukit_drra::config::preset;
 use npukit_drra::fabric::Fabric;
 use npukit_drra::lower::{Executable, integer, lower, prepare, scheme};
 use npukit_graph::op::*;
-use npukit_graph::quantise::{Distributions, Method, quantise};
+use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, quantise};
 use npukit_graph::{Graph, ValueInfo, evaluate};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{Config, Target};
@@ -343,4 +343,25 @@ fn results_may_have_more_fraction_bits_than_products() {
     graph.outputs = graph.add_node("other", product, vec![between[0], second], &["y"]).unwrap();
     let (error, _) = error(&fabric("3x1", 11, false), &graph, 3.0).unwrap();
     assert!(error < 0.01, "{error}");
+}
+
+/// The last stage of a transform may leave its results fewer fraction bits than they are to have: they are scaled. All
+/// numbers on the way are exact.
+#[test]
+fn transforms_may_end_with_fewer_fraction_bits_than_their_results_have() {
+    let fabric = fabric("3x1", 11, false);
+    let dft = Dft { axis: 0, length: 4, inverse: true, onesided: false };
+    let graph = prepare(&graph(dft.into(), &[&[4, 2]], 1)).unwrap();
+    let mut quantisation = Quantisation::new(scheme(&fabric));
+    quantisation.set(graph.inputs[0], Kind::Activation, 0);
+    quantisation.set(graph.outputs[0], Kind::Activation, 10);
+    let plan = lower(&fabric, &graph, Some(&quantisation)).unwrap();
+    assert_eq!(plan.steps.iter().map(|step| &step.op[..]).collect::<Vec<_>>(), ["DFT", "DFT", "Scale"]);
+    let executable = Executable::new(&fabric, plan).unwrap();
+    let x = [3, -7, 11, 5, -20, 9, 2, 1];
+    let ran = checked(&executable, &[x.to_vec()]);
+    let expected = evaluate(&graph, &[Tensor::from_f32(vec![4, 2], x.map(f32::from).to_vec()).unwrap()]);
+    let expected: Vec<i16> =
+        expected.unwrap()[0].as_f32().unwrap().iter().map(|x| (x * 1024.0).round() as i16).collect();
+    assert_eq!(ran.values[executable.plan.outputs[0]], expected);
 }

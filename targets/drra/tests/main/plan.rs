@@ -98,10 +98,15 @@ fn literal(plan: &Plan, inputs: &[Vec<i16>]) -> Vec<Vec<i16>> {
 /// The plan of a graph on a fabric with extensions, quantised by samples, and the largest error as a share of the largest
 /// result.
 fn planned(graph: &Graph) -> (Plan, f64) {
+    planned_for(graph, |index, shape, seed| numbers(shape, 3.0, 10 * seed + index as u64))
+}
+
+/// The same for samples that are made of the number of an input, its shape and a seed.
+fn planned_for(graph: &Graph, sample: impl Fn(usize, &[usize], u64) -> Tensor) -> (Plan, f64) {
     let (fabric, prepared) = (fabric("3x1", 0, true), prepare(graph).unwrap());
     let sample = |seed: u64| -> Vec<Tensor> {
         let inputs = prepared.inputs.iter().enumerate();
-        inputs.map(|(index, &id)| numbers(prepared.shape(id), 3.0, 10 * seed + index as u64)).collect()
+        inputs.map(|(index, &id)| sample(index, prepared.shape(id), seed)).collect()
     };
     let mut seen = Distributions::new(&prepared);
     (0..8).for_each(|seed| seen.observe(&prepared, &sample(seed)).unwrap());
@@ -113,6 +118,9 @@ fn planned(graph: &Graph) -> (Plan, f64) {
     };
     let given: Vec<_> = plan.inputs.iter().zip(sample(3)).map(words).collect();
     let values = literal(&plan, &given);
+    let mut results: Vec<usize> = plan.steps.iter().map(|step| step.result).collect();
+    results.sort_unstable();
+    assert!(results.is_sorted_by(|a, b| a < b), "a value is made by one step: {results:?}");
     let (mut error, mut largest) = (0_f64, 1e-9_f64);
     for (&number, expected) in plan.outputs.iter().zip(evaluate(graph, &sample(3)).unwrap()) {
         let scale = 2f64.powi(-plan.values[number].fraction);
@@ -130,6 +138,10 @@ fn plans_compute_what_graphs_do() {
     let dft = |axis, length| Dft { axis, length, inverse: false, onesided: false };
     let softmax = |axis| Softmax { axis, axis_end: axis + 1 };
     let batch = BatchNormalization { epsilon: 2.0 };
+    let mean = |kernel, pads, count_include_pad| {
+        let window = Window { pads, ..Window::plain(kernel, [2, 1]) };
+        AveragePool { window, count_include_pad }
+    };
     let (exact, near) = (0.0005, 0.005);
     let cases: Vec<(Op, Vec<&[usize]>, usize, f64)> = vec![
         (MatMul.into(), vec![&[2, 3], &[3, 5]], 2, exact),
@@ -161,6 +173,8 @@ fn plans_compute_what_graphs_do() {
         (dft(1, 12).into(), vec![&[2, 15, 3, 1]], 1, exact),
         (Dft { onesided: true, ..dft(0, 20) }.into(), vec![&[20, 1]], 1, exact),
         (Dft { inverse: true, ..dft(0, 20) }.into(), vec![&[20, 2]], 1, exact),
+        (mean([3, 2], [0; 4], false).into(), vec![&[2, 7, 6, 3]], 1, exact),
+        (mean([1, 4], [0, 1, 0, 3], true).into(), vec![&[1, 3, 5, 2]], 1, exact),
     ];
     for (op, shapes, inputs, bar) in cases {
         let told = format!("{op:?} {shapes:?}");
@@ -248,6 +262,9 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
     let crop = Coordinates::TfCropAndResize(Crop { roi: [[0.0, 1.0]; 2], extrapolation: 0.0 });
     let most = Reduce { kind: ReduceKind::Max, axes: vec![0], keep_dims: true };
     let dft = |length| Dft { axis: 0, length, inverse: false, onesided: false };
+    let half = |length| Dft { onesided: true, ..dft(length) };
+    let window = Window { pads: [0, 0, 1, 0], ..Window::plain([2, 2], [1, 1]) };
+    let mean = AveragePool { window, count_include_pad: false };
     let (image, product): (&[usize], Op) = (&[1, 4, 4, 1], MatMul.into());
     let matrices = |terms: usize| graph(product.clone(), &[&[1, terms], &[terms, 1]], 2);
     for (graph, reason, hint) in [
@@ -262,6 +279,16 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
             graph(most.clone().into(), &[&[16_385, 2]], 1),
             "a result of 16385 words takes 1025 rows of the input buffer, which has 1024",
             "sum at most about 16384 at a time, and then the sums",
+        ),
+        (
+            graph(half(4094).into(), &[&[1025, 1]], 1),
+            "1025 points to 2048, which is no power",
+            "pad the signal",
+        ),
+        (
+            graph(mean.clone().into(), &[image], 1),
+            "means that leave padding out",
+            "pad before, or count the padding",
         ),
         (
             graph(dft(1025).into(), &[&[1025, 2]], 1),
@@ -284,9 +311,94 @@ fn what_cannot_be_lowered_is_told_with_a_way_out() {
         matrices(8_192),
         graph(most.into(), &[&[16_384, 2]], 1),
         graph(dft(15).into(), &[&[15, 2]], 1),
+        // 2^22 factors.
+        graph(half(4094).into(), &[&[1024, 1]], 1),
+        graph(AveragePool { count_include_pad: true, ..mean }.into(), &[image], 1),
         graph(resize(nearest(), Coordinates::Asymmetric).into(), &[image], 1),
     ] {
         assert_eq!(check(&extended, &graph), []);
     }
     assert_eq!(check(&plain, &graph(Unary { kind: UnaryKind::Exp }.into(), &[&[4]], 1)).len(), 1);
+}
+
+/// One filter over an image of one channel of at most 64 words, its padding included, is a nest of four loops at most.
+#[test]
+fn small_images_stay_in_register_files() {
+    let plain = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
+    let padded = Conv { pads: [1; 4], ..plain.clone() };
+    let spread = Conv { strides: [2, 1], dilations: [1, 3], ..plain.clone() };
+    let cases: [(&Conv, &[&[usize]], bool); 13] = [
+        (&plain, &[&[1, 8, 8, 1], &[3, 3, 1, 1]], true),
+        (&plain, &[&[1, 8, 8, 1], &[8, 8, 1, 1]], true),
+        (&plain, &[&[1, 8, 8, 1], &[1, 1, 1, 1]], true),
+        (&plain, &[&[1, 1, 64, 1], &[1, 5, 1, 1]], true),
+        (&padded, &[&[1, 6, 6, 1], &[3, 2, 1, 1]], true),
+        (&spread, &[&[1, 7, 9, 1], &[2, 3, 1, 1]], true),
+        (&plain, &[&[1, 5, 13, 1], &[3, 3, 1, 1]], false),
+        (&padded, &[&[1, 6, 7, 1], &[3, 3, 1, 1]], false),
+        (&plain, &[&[2, 4, 4, 1], &[2, 2, 1, 1]], false),
+        (&plain, &[&[1, 4, 4, 2], &[2, 2, 2, 1]], false),
+        (&plain, &[&[1, 4, 4, 1], &[2, 2, 1, 2]], false),
+        (&plain, &[&[1, 4, 4, 1], &[2, 2, 1, 1], &[1]], false),
+        (&padded, &[&[2, 3, 4, 3], &[2, 3, 3, 2], &[2]], false),
+    ];
+    for (conv, shapes, expected) in cases {
+        let (plan, error) = planned(&graph(conv.clone().into(), shapes, 1));
+        let nests: Vec<&Nest> = plan
+            .steps
+            .iter()
+            .flat_map(|step| &step.tasks)
+            .filter_map(|task| if let Task::Nest { nest, .. } = task { Some(nest) } else { None })
+            .collect();
+        assert_eq!(nests.len(), usize::from(expected), "{conv:?} {shapes:?}");
+        assert!(nests.iter().all(|nest| nest.levels.iter().all(|levels| levels.len() <= 4)), "{nests:?}");
+        assert!(error <= 0.0005, "{conv:?} {shapes:?}: {error}");
+    }
+}
+
+/// Points at the corners of a square whose sums grow as fast as any, in a stage before the last: by a factor of
+/// `1 + sqrt(2)` instead of 2.
+#[test]
+fn no_stage_of_a_transform_saturates() {
+    for (points, inverse, bin, turn) in [8, 16, 32, 64].into_iter().flat_map(|points| {
+        [false, true].into_iter().flat_map(move |inverse| {
+            (0..points).flat_map(move |bin| (0..4).map(move |turn| (points, inverse, bin, turn)))
+        })
+    }) {
+        let dft = Dft { axis: 0, length: points, inverse, onesided: false };
+        let signal = |_, shape: &[usize], _| {
+            let corner = |n: usize| {
+                let angle =
+                    std::f64::consts::TAU * (n * bin) as f64 / points as f64 + f64::from(turn) * 0.4 + 0.05;
+                [angle.cos(), angle.sin()].map(|part| 1.99 * part.signum() as f32)
+            };
+            Tensor::from_f32(shape.to_vec(), (0..points).flat_map(corner).collect()).unwrap()
+        };
+        let (_, error) = planned_for(&graph(dft.into(), &[&[points, 2]], 1), signal);
+        assert!(error <= 0.001, "{points} {inverse} {bin} {turn}: {error}");
+    }
+}
+
+/// Rows of large numbers, of which one counts alone, and long rows of which one does.
+#[test]
+fn softmax_takes_numbers_of_any_size() {
+    let softmax = |shape: &[usize]| graph(Softmax { axis: 1, axis_end: 2 }.into(), &[shape], 1);
+    for size in [7.0, 15.0, 31.0, 60.0, 500.0] {
+        let (_, error) = planned_for(&softmax(&[4, 10]), |_, shape, seed| numbers(shape, size, seed));
+        assert!(error <= 0.001, "{size}: {error}");
+    }
+    // Powers keep 9 bits, which is a 500th of each.
+    let (_, error) = planned(&softmax(&[2, 600]));
+    assert!(error <= 0.005, "{error}");
+    let peak = |_, shape: &[usize], seed| {
+        let mut values = numbers(shape, 1.0, seed).as_f32().unwrap().to_vec();
+        values[17] = 20.0;
+        Tensor::from_f32(shape.to_vec(), values).unwrap()
+    };
+    let (plan, error) = planned_for(&softmax(&[1, 600]), peak);
+    assert!(error <= 0.001, "{error}");
+    // Sums of 600 powers of at most 1 take 10 bits before the point.
+    let is_sum = |task: &Task| matches!(task, Task::Vectors { work, .. } if work.mode == DpuMode::MacInter);
+    let sum = plan.steps.iter().find(|step| step.tasks.iter().any(is_sum)).unwrap();
+    assert_eq!(plan.values[sum.result].fraction, 5);
 }

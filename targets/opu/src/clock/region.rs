@@ -30,10 +30,6 @@ impl Region {
         if second.base >= first.end() {
             return false;
         }
-        // A single row has no gap; and rows in one place are a single one.
-        if first.rows == 1 || first.pitch == 0 {
-            return true;
-        }
         let is_regular = second.rows == 1 || second.pitch == first.pitch;
         !is_regular || rows_meet(first, second, first.pitch)
     }
@@ -45,7 +41,7 @@ impl Region {
 const fn rows_meet(first: &Region, second: &Region, pitch: u64) -> bool {
     let distance = second.base - first.base;
     // The smallest difference that fulfils the one, which the first region has; negative ones are not needed when 0
-    // does.
+    // does, as it does for a single row and for rows in one place: what begins before their end is in them.
     let smallest = if distance < first.row { 0 } else { (distance - first.row) / pitch + 1 };
     smallest * pitch < distance + second.row
 }

@@ -210,3 +210,60 @@ pub fn units(at: u64) -> u32 {
 fn shape([h, w]: [usize; 2], c: usize) -> Shape {
     Shape { h: h as u32, w: w as u32, c: c as u32 }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::config::Types;
+    use crate::fault::Buffer;
+    use crate::machine::Machine;
+
+    const SET: [Op; 7] = [
+        Op::ShapeIfm(Shape { h: 2, w: 2, c: 16 }),
+        Op::ShapeOfm(Shape { h: 2, w: 2, c: 16 }),
+        Op::ShapeKer { n: 1 },
+        Op::MemIfm { bank: 0, w: 2 },
+        Op::MemKer { bank: 0 },
+        Op::MemBias { bank: 0 },
+        Op::Stride { h: 1, w: 1 },
+    ];
+    const LOADS: [Op; 3] = [Op::LoadIfm { addr: 0 }, Op::LoadKer { addr: 0 }, Op::LoadBias { addr: 0 }];
+
+    /// What a buffer holds is loaded again where the machine forgot it (section 3.3 of the specification, and the
+    /// machine itself), and only there.
+    #[test]
+    fn buffers_are_forgotten_when_the_machine_forgets_them() {
+        let planes = Planes::default();
+        let plan = Plan { planes: Vec::new(), slot: 64, features: 0, aggregate: 0, biases: 0, weights: 0 };
+        let mut emitter = Emitter::new(&planes, &plan);
+        let mut machine = Machine::new(Types::REFERENCE);
+        for op in SET {
+            emitter.set(op);
+            machine.step(&op).unwrap();
+        }
+        for (buffer, op) in LOADS.into_iter().enumerate() {
+            emitter.load(buffer, 0, op);
+            machine.step(&op).unwrap();
+        }
+        let shape = |h, w, c| Shape { h, w, c };
+        for (op, kept) in [
+            (Op::ShapeIfm(shape(2, 1, 16)), [false, false, true]),
+            (Op::ShapeIfm(shape(2, 2, 32)), [false, false, true]),
+            (Op::ShapeOfm(shape(1, 2, 16)), [true, false, true]),
+            (Op::ShapeOfm(shape(2, 2, 32)), [true, false, false]),
+            (Op::ShapeKer { n: 2 }, [true, false, true]),
+            (Op::Stride { h: 2, w: 1 }, [true; 3]),
+            // As it was set before.
+            (SET[1], [true; 3]),
+        ] {
+            let (mut emitter, mut machine) = (emitter.clone(), machine.clone());
+            emitter.set(op);
+            if op != SET[1] {
+                machine.step(&op).unwrap();
+            }
+            let held = [Buffer::Ifm, Buffer::Ker, Buffer::Bias].map(|buffer| machine.buffer(buffer).is_ok());
+            assert_eq!((emitter.loaded.map(|at| at.is_some()), held), (kept, kept), "{op:?}");
+        }
+    }
+}

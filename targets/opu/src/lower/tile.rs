@@ -268,10 +268,10 @@ fn kinds<'a>(rows: &'a [Tile], columns: &'a [Tile]) -> Vec<(usize, [&'a Tile; 2]
     rows.iter().flat_map(|&(n, row)| columns.iter().map(move |&(m, column)| (n * m, [row, column]))).collect()
 }
 
-/// Whether two tiles cost the same.
+/// Whether two tiles cost the same: stores of one kind are of as many pixels.
 fn alike(a: &Tile, b: &Tile) -> bool {
     let sizes = |tile: &Tile| tile.stores.iter().map(|store| [store.window, store.count]).collect::<Vec<_>>();
-    a.length == b.length && sizes(a) == sizes(b)
+    sizes(a) == sizes(b)
 }
 
 #[cfg(test)]
@@ -372,6 +372,16 @@ mod tests {
         // Two tiles side by side, of 7 x 3 and 7 x 2.
         let beside = 2 * (longer(63, 7 * (5 + 3)) + 28) + 2 * (longer(42, 7 * (4 + 3)) + 21);
         assert_eq!(costs_of(&layer, &planes, [&cuts(&[7]), &cuts(&[3, 2])], true, COSTS), beside);
+        // Two of a kind in both directions are four.
+        let single = costs_of(&layer, &planes, [&cuts(&[3]), &cuts(&[2])], false, COSTS);
+        assert_eq!(single, longer(18, 3 * (4 + 3) + 48 + 5) + longer(18, 12 + 5) + 2 * (6 + 7));
+        let four = costs_of(&layer, &planes, [&cuts(&[3, 3]), &cuts(&[2, 2])], false, COSTS);
+        assert_eq!(four, 4 * single);
+        // Twice the channels take a tap twice as long, for 64 results: 2 048 products of a pixel.
+        let mut wide = layer.clone();
+        wide.product.parts[0].terms.iter_mut().for_each(|term| term.channels = 32);
+        let fast = Costs { burst: 8, ..COSTS };
+        assert_eq!(cost(&wide, &[4], false, fast), 120 + 60 + 2 * (20 + 7));
         // Copies are stores; what is added is loaded as well.
         layer.copies = [2, 3];
         assert_eq!(cost(&layer, &[4], false, COSTS), first + 2 * 5 * 27);
@@ -399,6 +409,11 @@ mod tests {
         let mut two = cuts(&[4, 4]);
         two[1].stores = rows[0].stores.clone();
         assert_eq!(kinds(&two, &columns).len(), 2);
+        let counts = |rows: &[usize], columns: &[usize]| {
+            let (rows, columns) = (cuts(rows), cuts(columns));
+            kinds(&rows, &columns).into_iter().map(|(count, _)| count).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&[4, 4, 3], &[5, 5]), [4, 2]);
     }
 
     #[test]

@@ -72,11 +72,13 @@ pub fn tiles(windows: Windows, most: usize) -> Vec<Tile> {
     tiles
 }
 
-/// Windows `first .. first + count` as one tile, when its stores can give them all.
+/// Windows `first .. first + count` as one tile, when its stores can give them all: when each begins a whole number of
+/// strides behind the first. A store then gives no window beyond the last, nor one that is of another length, unless
+/// the store of that length follows.
 fn tile(windows: Windows, first: usize, count: usize) -> Option<Tile> {
     let (start, last) = (windows.start(first), first + count - 1);
     let length = windows.end(last).checked_sub(start)?;
-    let mut stores: Vec<(Stored, Vec<usize>)> = Vec::new();
+    let mut stores: Vec<Stored> = Vec::new();
     for index in first..=last {
         let from = windows.start(index) - start;
         let window = windows.end(index).checked_sub(windows.start(index)).filter(|&window| window > 0)?;
@@ -86,21 +88,12 @@ fn tile(windows: Windows, first: usize, count: usize) -> Option<Tile> {
             .flatten()?;
         let stored =
             Stored { window, first: place, count: (length.checked_sub(window)?) / windows.stride + 1 };
-        match stores.iter_mut().find(|(other, _)| *other == stored) {
-            Some((_, owned)) => owned.push(index),
-            None => stores.push((stored, vec![index])),
+        if !stores.contains(&stored) {
+            stores.push(stored);
         }
     }
-    stores.sort_by_key(|(stored, _)| stored.window);
-    let spoils = |later: &Stored, owned: &[usize]| {
-        owned.iter().any(|index| (later.first..later.first + later.count).contains(index))
-    };
-    let inside = |stored: &Stored| stored.first >= first && stored.first + stored.count <= last + 1;
-    let right = stores.iter().enumerate().all(|(i, (stored, owned))| {
-        inside(stored) && stores[i + 1..].iter().all(|(later, _)| !spoils(later, owned))
-    });
-    let stores = stores.into_iter().map(|(stored, _)| stored).collect();
-    right.then_some(Tile { start, length, stores })
+    stores.sort_by_key(|stored| stored.window);
+    Some(Tile { start, length, stores })
 }
 
 #[cfg(test)]

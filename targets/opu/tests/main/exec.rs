@@ -448,3 +448,44 @@ fn the_kernel_buffer_holds_as_many_slices_as_the_table_says() {
         assert_eq!(limits::slices(ifm_c as usize, ofm_c as usize), largest as usize);
     }
 }
+
+/// Slots that are full lie behind each other: a row of them is one run.
+#[test]
+fn full_slots_of_a_row_are_one_run() {
+    let machine = SETUPS[0].machine();
+    let load = Op::LoadIfm { addr: 0 };
+    let first = 1 << 28;
+    assert_eq!(runs(&load, machine.registers(), machine.types()), [(first, 128), (first + 3 * 64, 128)]);
+}
+
+/// Of a slot the first channels are read, whatever lies behind them: somebody has to have written each of their bytes,
+/// and no other.
+#[test]
+fn features_are_read_as_far_as_their_channels_reach() {
+    for (name, channels) in
+        [("int8", 16), ("int16", 64), ("int16", 32), ("int16", 16), ("int32", 16), ("int32", 32)]
+    {
+        let size = u64::from(name.parse::<DataType>().unwrap().size_bytes());
+        let (slot, used) = (64 * size, u64::from(channels) * size);
+        let loaded = |missing: Option<u64>| {
+            let mut machine = Machine::with_memory(types([name; 4]), Unset::Poison);
+            for op in [Op::ShapeIfm(shape([2, 2, channels])), Op::MemIfm { bank: 1, w: 3 }] {
+                machine.step(&op).unwrap();
+            }
+            let first = 1 << 28;
+            for pixel in [0, 1, 3, 4] {
+                let bytes = first + pixel * slot..first + pixel * slot + used;
+                bytes
+                    .filter(|&byte| Some(byte) != missing)
+                    .for_each(|byte| machine.write(byte, &[1]).unwrap());
+            }
+            machine.step(&Op::LoadIfm { addr: 0 })
+        };
+        assert_eq!(loaded(None), Ok(()), "{name} x {channels}");
+        for byte in [0, used - 1, slot, 4 * slot + used / 2, 4 * slot + used - 1].map(|byte| (1 << 28) + byte)
+        {
+            let fault = FaultKind::Unwritten { buffer: Buffer::Ifm, address: byte };
+            assert_eq!(loaded(Some(byte)), Err(fault), "{name} x {channels}");
+        }
+    }
+}

@@ -221,9 +221,9 @@ fn about_to_load(names: [&str; 4]) -> Machine {
 #[test]
 fn what_is_no_finite_number_is_named_with_its_place() {
     let start = (1u64 << 28) + 4 * 64;
-    // The pixel of row 2 and column 1, three slots of 64 elements apart from row to row, channel 5.
+    // The pixel of row 2 and column 1, three slots of 64 elements apart from row to row, channel 6.
     for (op, buffer, element, address) in [
-        (Op::LoadIfm { addr: 4 }, Buffer::Ifm, (2 * 2 + 1) * 16 + 5, start + ((2 * 3 + 1) * 64 + 5) * 2),
+        (Op::LoadIfm { addr: 4 }, Buffer::Ifm, (2 * 2 + 1) * 16 + 6, start + ((2 * 3 + 1) * 64 + 6) * 2),
         (Op::LoadKer { addr: 4 }, Buffer::Ker, 300, start + 300 * 2),
         (Op::LoadBias { addr: 4 }, Buffer::Bias, 7, start + 7 * 2),
     ] {

@@ -6,7 +6,9 @@ use npukit_graph::op::{ConvTranspose, Reshape, Transpose};
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::image::{Image, WindowAxis, Windows, auto_pad, image_sizes, same_pads, signed};
+use super::super::image::{
+    Image, WindowAxis, Windows, auto_pad, image_sizes, same_pads, signed, stated_pads,
+};
 use super::conv::{group, kernel};
 
 /// Translates one node.
@@ -40,10 +42,12 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 /// `auto_pad`.
 fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) -> Result<Vec<usize>, Reason> {
     let axes = sizes.len();
-    let pads = signed(context, "pads", 2 * axes, 0)?.unwrap_or_else(|| vec![0; 2 * axes]);
     let extra = signed(context, "output_padding", axes, 0)?.unwrap_or_else(|| vec![0; axes]);
     let stated = output_shape(context, axes)?;
     let rule = auto_pad(context)?;
+    // A shape that is stated has the last word in any case.
+    let pads = stated_pads(context, axes, 0, if stated.is_none() { &rule } else { "NOTSET" })?;
+    let pads = pads.unwrap_or_else(|| vec![0; 2 * axes]);
     let mut output_padding = Vec::with_capacity(axes);
     for (axis, window) in windows.axes.iter_mut().enumerate() {
         let all = full_size(sizes[axis], window) + extra[axis];
@@ -55,7 +59,6 @@ fn resolve(context: &mut Context<'_>, sizes: &[usize], windows: &mut Windows) ->
         let (pads, missing) = match wanted {
             // What the result has beyond the last kernel holds the bias alone.
             Some(wanted) => (halves(&rule, (all - wanted).max(0)), (wanted - all).max(0)),
-            None if rule == "VALID" => ([0; 2], 0),
             None => ([pads[axis], pads[axis + axes]], 0),
         };
         window.pads = pads;

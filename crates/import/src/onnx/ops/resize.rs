@@ -63,8 +63,9 @@ pub(super) fn without_coordinates(
         (Coordinates::Asymmetric, NearestMode::Ceil)
     };
     let mode = mode(context, nearest)?;
-    let mixed = scales.iter().any(|&scale| scale > 1.0) && scales.iter().any(|&scale| scale < 1.0);
-    if mixed && mode == ResizeMode::Nearest(NearestMode::Ceil) {
+    // The element above is the nearest one where an axis shrinks.
+    let grows = scales.iter().any(|&scale| scale > 1.0);
+    if grows && mode == ResizeMode::Nearest(NearestMode::Ceil) {
         let legal = "all at least 1 or all at most 1 with mode nearest".to_owned();
         return Err(Reason::OperandValue { operand: "scales", found: format!("{scales:?}"), legal });
     }
@@ -169,12 +170,10 @@ fn scaled(shape: &[usize], axes: &[usize], scales: &[f32]) -> Result<Vec<Samplin
     if scales.len() != axes.len() {
         return Err(wrong("one per axis".to_owned()));
     }
-    if !scales.iter().all(|scale| scale.is_finite() && *scale > 0.0) {
-        return Err(wrong("positive numbers".to_owned()));
-    }
     let mut samplings: Vec<Sampling> = shape.iter().map(|&size| Sampling::none(size)).collect();
     for (&axis, &scale) in axes.iter().zip(scales) {
         let to = (shape[axis] as f32 * scale).floor();
+        // A scale that is no positive number gives no such size either.
         if !(1.0..=MAX_ELEMENTS as f32).contains(&to) && scale != 1.0 {
             return Err(wrong(format!("sizes of the result from 1 to {MAX_ELEMENTS}")));
         }
@@ -217,7 +216,7 @@ fn sized(
             // The cast saturates; the graph refuses absurd sizes.
             Some(scale) => ((from as f32 * scale + 0.5).floor() as usize, scale),
         };
-        samplings[axis] = Sampling { from, to, scale, ..samplings[axis] };
+        samplings[axis] = Sampling { to, scale, ..samplings[axis] };
     }
     Ok(samplings)
 }

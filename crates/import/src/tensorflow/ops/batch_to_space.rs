@@ -14,7 +14,10 @@ use crate::shape::MAX_ELEMENTS;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let Cut { block, ends } = cut(context, x, "crops")?;
-    let blocked = context.blocks.get(x).filter(|blocked| blocked.block == block).cloned();
+    // An axis that was put in for the convolution has to be gone.
+    let rank = context.shape(x).len();
+    let whole = |blocked: &&Blocked| blocked.block == block && context.shape(blocked.source).len() == rank;
+    let blocked = context.blocks.get(x).filter(whole).cloned();
     if let Some(blocked) = blocked
         && let Some(y) = dilated(context, blocked, &ends)?
     {
@@ -83,7 +86,7 @@ fn dilated(
     let Some(axis) = inserted else { return Ok(Some(context.emit(op, vec![x, weights])?)) };
     let y = context.helper("dilated", op, vec![x, weights])?;
     let mut shape = context.shape(y).to_vec();
-    shape.remove(axis.min(shape.len() - 1));
+    shape.remove(axis);
     Ok(Some(context.emit(Reshape { shape }, vec![y])?))
 }
 

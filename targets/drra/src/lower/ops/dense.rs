@@ -87,7 +87,7 @@ pub(super) fn tails(
     shift: i32,
 ) -> Result<(Tail, Tail), Reject> {
     let values = lowering.graph.constant(id).and_then(|constant| Some(constant.as_f32()?.to_vec()));
-    let Some(values) = values.filter(|values| values.len() == count || values.len() == 1) else {
+    let Some(values) = values.filter(|values| values.len() == count) else {
         return Err(Reject::new(
             "its bias is no constant with an element for each result",
             "add it in an Add",

@@ -140,9 +140,9 @@ impl Butterflies<'_> {
     /// are real meet in the first stage, in which `w` is 1.
     fn factors(&self) -> Vec<f64> {
         let factor = if self.dft.inverse { 0.5 } else { 1.0 };
-        let signs = [1.0, -1.0].into_iter().flat_map(|sign| (0..self.done).map(move |k| (sign, k)));
-        let all = signs.flat_map(|(sign, k)| {
-            let [re, im] = self.dft.root(k * self.half()).map(|part| part * sign);
+        let results = [true, false].into_iter().flat_map(|adds| (0..self.done).map(move |k| (adds, k)));
+        let all = results.flat_map(|(adds, k)| {
+            let [re, im] = self.dft.root(k * self.half()).map(|part| if adds { part } else { -part });
             match self.signals.parts {
                 1 => vec![1.0, re],
                 _ => vec![1.0, 0.0, re, -im, 0.0, 1.0, im, re],
@@ -201,7 +201,7 @@ fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals
     let factors: Vec<f64> = columns
         .flat_map(|(k, part)| (0..kept).map(move |n| (k, part, n)))
         .flat_map(|(k, part, n)| {
-            let [re, im] = dft.root(k * n % dft.length);
+            let [re, im] = dft.root(k * n);
             let own = if part == 0 { [re, -im] } else { [im, re] };
             own.into_iter().take(parts).map(|value| value * factor)
         })

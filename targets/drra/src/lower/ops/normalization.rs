@@ -58,8 +58,8 @@ pub fn softmax(lowering: &mut Lowering<'_>, node: &Node, softmax: &Softmax) -> R
     // Sums of words that are 1 at most fit; quotients get back what sums give up, as far as they fit.
     let given = (length.next_power_of_two().ilog2() as i32 - 4).max(0);
     let kept = given.min(BITS_OF_QUOTIENTS - FUNCTION_BITS);
-    // Differences are twice as large as what they are of; powers of those below -16 are 0.
-    let from = FUNCTION_BITS.min(lowering.format.fraction(x) - 1);
+    // Differences may saturate at -16 or below: powers of those are 0.
+    let from = FUNCTION_BITS.min(lowering.format.fraction(x));
     let of = |source: &Source| Gather { source: source.clone(), ..rows.clone() };
     let repeated_rows = |value: usize| Gather { source: Source::Value(value), ..repeats.clone() };
     let x = lowering.read(node, x, from)?;

@@ -146,6 +146,41 @@ fn sums_are_made_where_their_operands_are() {
     }
 }
 
+/// A residual is added slot by slot: channels that lie in other places of their slots meet in the partial sums.
+#[test]
+fn residuals_lie_in_their_slots_as_the_sum_does() {
+    type Build = fn(&mut Graph, ValueId) -> ValueId;
+    let others: [(&str, Build); 3] = [
+        ("the last channels of a slot", |g, x| {
+            let wide = conv(g, x, "wide", [1, 1, 6, 12], plain([1, 1], [0; 4]));
+            slice(g, wide, &[range(3, 6, 6)], "last")
+        }),
+        ("channels of two slots", |g, x| {
+            let a = conv(g, x, "a", [1, 1, 6, 3], plain([1, 1], [0; 4]));
+            let b = conv(g, x, "bb", [1, 1, 6, 3], plain([1, 1], [0; 4]));
+            node(g, Concat { axis: 3 }, &[a, b], "both")
+        }),
+        ("both of that", |g, x| {
+            let wide = conv(g, x, "wide", [1, 1, 6, 12], plain([1, 1], [0; 4]));
+            let last = slice(g, wide, &[range(3, 9, 3)], "last");
+            let first = slice(g, wide, &[range(3, 0, 3)], "first");
+            node(g, Concat { axis: 3 }, &[last, first], "both")
+        }),
+    ];
+    for (what, build) in others {
+        let small = graph(&[1, 2, 3, 6], |g, x| {
+            let x = node(g, Relu, &[x], "relu");
+            let other = node(g, Relu, &[x], "other");
+            let other = build(g, other);
+            let y = same(g, x, "conv");
+            vec![add(g, y, other, "sum")]
+        });
+        let lowered = even(&small, 4.0);
+        let residuals = lowered.model.layers.iter().filter(|layer| layer.post.residual().is_some()).count();
+        assert_eq!(residuals, 0, "{what}");
+    }
+}
+
 /// Pixels are repeated on the way to memory: nothing can be added there.
 #[test]
 fn enlarged_maps_are_added_from_memory() {
@@ -215,6 +250,7 @@ fn convolutions_read_their_own_pixels() {
         // Beyond the last row lies something else.
         ([3, 4], [3, 1], plain([1, 1], [0, 0, 2, 0])),
         ([4, 3], [2, 1], dilated([1, 1], [3, 1], [0, 0, 3, 0])),
+        ([4, 3], [3, 1], plain([2, 1], [0, 0, 3, 0])),
         // More slices than the buffer has, and an offset that has no field.
         ([7, 8], [7, 7], plain([1, 1], [3; 4])),
         ([3, 18], [1, 17], plain([1, 1], [0, 0, 0, 2])),
@@ -458,7 +494,7 @@ fn windows_are_laid_out_where_that_takes_fewer_cycles() {
 fn the_host_does_what_comes_last() {
     type Build = fn(&mut Graph, ValueId) -> ValueId;
     let unary = |g: &mut Graph, y, kind, name: &str| node(g, Unary { kind }, &[y], name);
-    let cases: [(Build, &[usize], &[&str]); 7] = [
+    let cases: [(Build, &[usize], &[&str]); 8] = [
         (|g, y| node(g, Transpose { perm: vec![0, 3, 1, 2] }, &[y], "nchw"), &[0, 2, 3, 1], &[]),
         (|g, y| node(g, Softmax { axis: 3, axis_end: 4 }, &[y], "soft"), &[0, 1, 2, 3], &["Softmax"]),
         (|g, y| node(g, LogSoftmax { axis: 3, axis_end: 4 }, &[y], "soft"), &[0, 1, 2, 3], &["LogSoftmax"]),
@@ -474,6 +510,15 @@ fn the_host_does_what_comes_last() {
             &["Tanh", "Sigmoid"],
         ),
         (|g, y| node(g, Reshape { shape: vec![6, 5] }, &[y], "matrix"), &[0, 1], &[]),
+        (
+            |g, y| {
+                let y = node(g, Softmax { axis: 3, axis_end: 4 }, &[y], "soft");
+                let y = node(g, Reshape { shape: vec![6, 5] }, &[y], "matrix");
+                node(g, Reshape { shape: vec![1, 1, 6, 5] }, &[y], "again")
+            },
+            &[0, 1, 2, 3],
+            &["Softmax"],
+        ),
     ];
     let compiled = |graph: &Graph| {
         let quantisation = quantised(graph, &[]);
@@ -498,7 +543,7 @@ fn the_host_does_what_comes_last() {
     });
     assert_eq!(check(&flat, 3.0).model.layers.len(), 2);
     // Functions come last, and their operand is nobody else's.
-    let refused: [fn(&mut Graph, ValueId) -> Vec<ValueId>; 5] = [
+    let refused: [fn(&mut Graph, ValueId) -> Vec<ValueId>; 6] = [
         |g, y| {
             let y = node(g, Unary { kind: UnaryKind::Exp }, &[y], "exp");
             vec![node(g, Transpose { perm: vec![0, 3, 1, 2] }, &[y], "nchw")]
@@ -510,6 +555,10 @@ fn the_host_does_what_comes_last() {
         |g, y| {
             let y = node(g, Transpose { perm: vec![0, 3, 1, 2] }, &[y], "nchw");
             vec![node(g, Transpose { perm: vec![0, 2, 1, 3] }, &[y], "again")]
+        },
+        |g, y| {
+            let y = node(g, Transpose { perm: vec![0, 1, 3, 2] }, &[y], "turned");
+            vec![node(g, Reshape { shape: vec![5, 6] }, &[y], "matrix")]
         },
         |g, y| {
             let exp = node(g, Unary { kind: UnaryKind::Exp }, &[y], "exp");
