@@ -37,6 +37,8 @@ mod lifting;
 mod losses;
 #[path = "main/movement.rs"]
 mod movement;
+#[path = "main/near_misses.rs"]
+mod near_misses;
 #[path = "main/normalizations.rs"]
 mod normalizations;
 #[path = "main/passes.rs"]
