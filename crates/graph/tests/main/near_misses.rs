@@ -2,8 +2,8 @@
 
 use npukit_graph::op::{
     Binary, BinaryKind, Cast, Clip, Concat, Conv, ConvTranspose, Coordinates, Crop, DequantizeLinear, Gemm,
-    MatMul, MaxPool, NearestMode, Pad, PadMode, QuantizeLinear, Relu, Reshape, Resize,
-    ResizeMode, Slice, SliceRange, Softmax, Split, Tile, Transpose, Window,
+    MatMul, MaxPool, NearestMode, Pad, PadMode, QuantizeLinear, Relu, Reshape, Resize, ResizeMode, Slice,
+    SliceRange, Softmax, Split, Tile, Transpose, Window,
 };
 use npukit_graph::pass::passes;
 use npukit_graph::{Graph, Op, Operator, ValueId, evaluate};
