@@ -15,6 +15,8 @@ mod conv_transpose;
 mod decoder;
 #[path = "main/decoder_limits.rs"]
 mod decoder_limits;
+#[path = "main/details.rs"]
+mod details;
 #[path = "main/elementwise.rs"]
 mod elementwise;
 #[path = "main/equalise.rs"]

@@ -40,15 +40,17 @@ fn last(pass: &str, shape: &[usize], build: impl FnOnce(&mut Net, ValueId) -> Va
     (graph.nodes.last().unwrap().op.to_string(), graph.nodes.len())
 }
 
+/// Builds an activation of a value from its numbers.
+type Build = fn(&mut Net, ValueId, [f32; 3]) -> ValueId;
+
 #[test]
 fn gates_have_their_own_numbers() {
-    let activation =
-        |build: fn(&mut Net, ValueId, [f32; 3]) -> ValueId, numbers: [f32; 3]| -> (String, usize) {
-            last("activation-forms", &[4, 5], |net, x| {
-                let x = net.with(Mul, x, 8.0);
-                build(net, x, numbers)
-            })
-        };
+    let activation = |build: Build, numbers: [f32; 3]| -> (String, usize) {
+        last("activation-forms", &[4, 5], |net, x| {
+            let x = net.with(Mul, x, 8.0);
+            build(net, x, numbers)
+        })
+    };
     let hard_swish = |net: &mut Net, x, [alpha, beta, _]: [f32; 3]| {
         let gate = net.unary(UnaryKind::HardSigmoid { alpha, beta }, x);
         net.binary(Mul, gate, x)
@@ -79,7 +81,7 @@ fn gates_have_their_own_numbers() {
     };
     let sixth = 1.0 / 6.0;
     let root = std::f32::consts::FRAC_2_PI.sqrt();
-    let table: [(fn(&mut Net, ValueId, [f32; 3]) -> ValueId, [f32; 3], &str); 16] = [
+    let table: [(Build, [f32; 3], &str); 16] = [
         (hard_swish, [sixth, 0.5, 0.0], "HardSwish"),
         (hard_swish, [0.2, 0.5, 0.0], "Mul"),
         (hard_swish, [sixth, 0.25, 0.0], "Mul"),
