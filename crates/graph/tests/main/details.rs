@@ -326,3 +326,45 @@ fn triangles_of_any_matrix() {
         assert_eq!(Op::from(Trilu { upper: true, offset: 1 }).permuted(perm), expected, "{perm:?}");
     }
 }
+
+/// Quotients towards zero, and the two remainders, of integers of either sign and either way of holding them.
+#[test]
+fn integers_are_divided_towards_zero() {
+    let pairs: Vec<(i64, i64)> =
+        (-9..=9).flat_map(|l| (-4..=4).filter(|&r| r != 0).map(move |r| (l, r))).collect();
+    let sides = |element| {
+        [0, 1].map(|side| {
+            let values: Vec<i64> = pairs.iter().map(|&(l, r)| [l, r][side]).collect();
+            run(Cast::new(element), &[&i64s(&[values.len()], &values)])
+        })
+    };
+    let by_hand: [(BinaryKind, fn(f64, f64) -> f64); 3] = [
+        (BinaryKind::Div, |l, r| (l / r).trunc()),
+        (BinaryKind::Mod, |l, r| l - r * (l / r).floor()),
+        (BinaryKind::Fmod, |l, r| l - r * (l / r).trunc()),
+    ];
+    for element in [ElementType::I64, ElementType::I32] {
+        let [left, right] = sides(element);
+        for (kind, function) in by_hand {
+            let found = run(Binary { kind }, &[&left, &right]);
+            let expected: Vec<i64> =
+                pairs.iter().map(|&(l, r)| function(l as f64, r as f64) as i64).collect();
+            let expected = run(Cast::new(element), &[&i64s(&[expected.len()], &expected)]);
+            assert_eq!(found, expected, "{kind:?}");
+            let refused =
+                refuse(Binary { kind }, &[&left, &run(Binary { kind: BinaryKind::Sub }, &[&right, &right])]);
+            assert!(matches!(refused, OpError::DivisionByZero { position: 0, .. }));
+        }
+    }
+    // The least number over -1 is itself again, as NumPy wraps it, and leaves nothing.
+    for element in [ElementType::I64, ElementType::I32] {
+        let least = if element == ElementType::I64 { i64::MIN } else { i32::MIN.into() };
+        let [least, minus] = [least, -1].map(|x| run(Cast::new(element), &[&i64s(&[1], &[x])]));
+        let none = run(Cast::new(element), &[&i64s(&[1], &[0])]);
+        for (kind, expected) in
+            [(BinaryKind::Div, &least), (BinaryKind::Mod, &none), (BinaryKind::Fmod, &none)]
+        {
+            assert_eq!(&run(Binary { kind }, &[&least, &minus]), expected);
+        }
+    }
+}
