@@ -201,3 +201,25 @@ fn values_keep_their_names_in_another_order() {
     let relu = graph.nodes.iter().find(|node| node.op == Relu.into()).unwrap();
     assert_eq!((graph.value(relu.outputs[0]).name.clone(), graph.nodes.len()), (name, 3));
 }
+
+/// Values may be numbered in any order, also from the last one to the first.
+#[test]
+fn the_numbering_of_values_does_not_matter() {
+    let mut net = Net::default();
+    let x = net.input(noise(&[2, 3, 4], 1));
+    let y = transposed(&mut net, x, &[0, 2, 1]);
+    let y = net.node(Relu, &[y]);
+    let y = transposed(&mut net, y, &[0, 2, 1]);
+    let y = net.unary(UnaryKind::Tanh, y);
+    let y = transposed(&mut net, y, &[0, 2, 1]);
+    let y = product(&mut net, y);
+    let mut net = net.giving(y);
+    let graph = &mut net.graph;
+    let turned = |id: ValueId| ValueId(graph.values.len() as u32 - 1 - id.0);
+    let nodes = graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
+    nodes.chain(&mut graph.inputs).chain(&mut graph.outputs).for_each(|id| *id = turned(*id));
+    graph.values.reverse();
+    after("transpose-sinking", &net);
+    simplify(&mut net.graph).unwrap();
+    assert_eq!(names(&net.graph), ["Transpose", "Relu", "Tanh", "MatMul"]);
+}
