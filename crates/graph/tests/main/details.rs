@@ -338,7 +338,8 @@ fn integers_are_divided_towards_zero() {
             run(Cast::new(element), &[&i64s(&[values.len()], &values)])
         })
     };
-    let by_hand: [(BinaryKind, fn(f64, f64) -> f64); 3] = [
+    type Function = fn(f64, f64) -> f64;
+    let by_hand: [(BinaryKind, Function); 3] = [
         (BinaryKind::Div, |l, r| (l / r).trunc()),
         (BinaryKind::Mod, |l, r| l - r * (l / r).floor()),
         (BinaryKind::Fmod, |l, r| l - r * (l / r).trunc()),
