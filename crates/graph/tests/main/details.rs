@@ -229,7 +229,12 @@ fn no_filters_and_no_images_give_nothing() {
         [([1, 2, 2, 3], [2, 2, 3, 0], [1, 3, 3, 0]), ([0, 2, 2, 3], [2, 2, 3, 4], [0, 3, 3, 4])]
     {
         assert_eq!(run(conv.clone(), &[&iota(&x), &iota(&weights)]).shape(), shape);
+        assert_eq!(conv.eval(&[&iota(&x), &iota(&weights)]).unwrap()[0].shape(), shape);
     }
+    // No channels leave the bias alone.
+    let (x, weights) = (f32s(&[1, 2, 2, 0], &[]), f32s(&[2, 2, 0, 2], &[]));
+    let y = run(conv, &[&x, &weights, &f32s(&[2], &[3.0, 4.0])]);
+    assert_eq!((y.shape(), floats(&y)), (&[1, 3, 3, 2][..], &[3.0, 4.0].repeat(9)[..]));
 }
 
 #[test]
