@@ -200,7 +200,7 @@ fn a_rectification_needs_no_constant() {
 #[test]
 fn moves_of_whole_vectors_take_no_layer() {
     type Moves = fn(&mut Net, ValueId) -> ValueId;
-    let moves: [(&str, Moves); 5] = [
+    let moves: [(&str, Moves); 4] = [
         ("Split", |net, x| net.nodes(Split { axis: 3, sizes: vec![4, 4] }, &[x], 2)[1]),
         ("Concat", |net, x| net.node(Concat { axis: 3 }, &[x, x])),
         ("Transpose", |net, x| net.node(Transpose { perm: vec![0, 2, 1, 3] }, &[x])),
@@ -208,10 +208,6 @@ fn moves_of_whole_vectors_take_no_layer() {
             let mode = ResizeMode::Nearest(NearestMode::Floor);
             let coordinates = Coordinates::Asymmetric;
             net.node(Resize { size: [6, 4], scales: [2.0, 2.0], mode, coordinates }, &[x])
-        }),
-        ("Pad", |net, x| {
-            let pads = vec![[0, 0], [1, 0], [0, 1], [0, 0]];
-            net.node(Pad { pads, mode: PadMode::Constant(0.0) }, &[x])
         }),
     ];
     for (name, op) in moves {
@@ -229,6 +225,18 @@ fn moves_of_whole_vectors_take_no_layer() {
         net.conv(y, [1, 1], 4, dense(1))
     });
     assert_eq!(turned.layers.len(), 1, "the host turns an input that is only read so");
+    let padded = program(|net| {
+        let x = net.input(&[1, 3, 2, 8]);
+        let pads = vec![[0, 0], [1, 0], [0, 1], [0, 0]];
+        let y = net.node(Pad { pads, mode: PadMode::Constant(0.0) }, &[x]);
+        let weights = net.constant(&[1, 1, 8, 4]);
+        net.node(dense(1), &[y, weights])
+    });
+    assert_eq!(
+        (padded.layers.len(), rows(&padded)),
+        (1, 4 * 3 + 3 * 2),
+        "the first block of channels writes each pixel, the second adds to those of the image"
+    );
 }
 
 #[test]
