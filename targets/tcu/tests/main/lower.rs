@@ -9,6 +9,10 @@ mod edges;
 mod lookups;
 #[path = "lower/operators.rs"]
 mod operators;
+#[path = "lower/prepared.rs"]
+mod prepared;
+#[path = "lower/quick.rs"]
+mod quick;
 #[path = "lower/rewrites.rs"]
 mod rewrites;
 
