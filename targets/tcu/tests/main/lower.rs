@@ -3,6 +3,8 @@
 
 #[path = "lower/additions.rs"]
 mod additions;
+#[path = "lower/choices.rs"]
+mod choices;
 #[path = "lower/edges.rs"]
 mod edges;
 #[path = "lower/lookups.rs"]
@@ -11,6 +13,8 @@ mod lookups;
 mod operators;
 #[path = "lower/rewrites.rs"]
 mod rewrites;
+#[path = "lower/sweep.rs"]
+mod sweep;
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Gemm,
