@@ -1,8 +1,9 @@
 //! What the compiler chooses and prints, by figures counted by hand: instructions, vectors, places.
 
-use super::sweep::residual;
+use super::edges::refused;
+use super::sweep::{residual, sum_of_convolutions};
 use super::*;
-use npukit_graph::op::{Unary, UnaryKind};
+use npukit_graph::op::{PRelu, Unary, UnaryKind};
 use npukit_tcu::lower::{Memory, Minimise, Stages};
 use npukit_tcu::op::DataMoveKind;
 use npukit_tcu::program::Usage;
@@ -305,4 +306,73 @@ fn results_of_a_layer_bear_the_names_of_the_graph() {
     let options = Options { prepared: true, ..Options::default() };
     let again = lower::compile(&prepared, &config(4, 1000, 400), &options).unwrap();
     assert_eq!(again.program.instructions, compiled.program.instructions);
+}
+
+#[test]
+fn two_convolutions_are_one_product_where_nothing_else_reads_them() {
+    for (case, expected) in [true, false, false, false, false, false].into_iter().enumerate() {
+        let mut net = Net::new();
+        net.graph.outputs = sum_of_convolutions(&mut net, case);
+        let hir = stages(&net, &config(4, 400, 200)).hir;
+        let joined = hir.lines().any(|line| line.contains("matmul") && line.contains("+constant"));
+        assert_eq!(joined, expected, "case {case}: {hir}");
+    }
+}
+
+/// The one whose weights nobody knows is named, not the one that it is added to.
+#[test]
+fn a_convolution_without_constant_weights_is_refused_by_itself() {
+    let mut net = Net::new();
+    let (x, weights) = (net.input(&[1, 3, 3, 4]), net.input(&[1, 1, 4, 4]));
+    let a = net.node(dense(1), &[x, weights]);
+    let b = net.conv(x, [1, 1], 4, dense(1));
+    let sum = net.node(Binary { kind: BinaryKind::Add }, &[a, b]);
+    assert_eq!(refused(net, &[sum], &config(4, 200, 64)), ["node0"]);
+}
+
+/// Six vectors: slopes on one side of one take three instructions each, on both sides four.
+#[test]
+fn slopes_on_one_side_of_one_are_a_multiplication_and_a_comparison() {
+    let count = |slopes: [f32; 4]| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 2, 3, 4]);
+        let slopes = net.constant_of(&[4], slopes.to_vec());
+        net.graph.outputs = vec![net.node(PRelu, &[x, slopes])];
+        simd(&program(&net, &config(4, 200, 64)))
+    };
+    assert_eq!([count([0.5; 4]), count([1.5; 4]), count([0.5, 1.5, 0.5, 1.5])], [18, 18, 24]);
+}
+
+#[test]
+fn zero_is_not_loaded_to_compare_with_it() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 2, 3, 4]);
+    net.graph.outputs = vec![net.node(Relu, &[x])];
+    let program = program(&net, &config(4, 200, 64));
+    assert_eq!((moved(&program, DataMoveKind::Dram1ToLocal), program.constants.len()), (0, 0));
+    assert_eq!(simd(&program), 1 + 6);
+}
+
+/// The SIMD unit sums only what has a channel in each lane, and only through a register.
+#[test]
+fn only_depthwise_convolutions_are_weighted_sums() {
+    let is_sum = |group: usize, channels: usize, filters: usize, registers| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 4, 4, channels]);
+        let weights = net.constant(&[3, 3, channels / group, filters]);
+        net.graph.outputs = vec![net.node(Conv { group, ..dense(3) }, &[x, weights])];
+        let config = Config { simd_registers_depth: registers, ..config(16, 900, 400) };
+        stages(&net, &config).hir.contains("weighted sum")
+    };
+    for (group, channels, filters, registers, expected) in [
+        (6, 6, 6, 1, true),
+        (6, 6, 6, 0, false),
+        (6, 6, 12, 1, false),
+        (3, 6, 6, 1, false),
+        (1, 6, 6, 1, false),
+        (1, 1, 1, 1, false),
+    ] {
+        let found = is_sum(group, channels, filters, registers);
+        assert_eq!(found, expected, "{group} groups of {channels} channels, {registers} registers");
+    }
 }

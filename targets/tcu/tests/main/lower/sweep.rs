@@ -92,6 +92,14 @@ fn depthwise_convolutions_after_something_else_and_alone() {
             vec![net.node(Relu, &[fused]), net.node(depthwise, &[x, weights])]
         });
     }
+    // What the host reads as well, at pixels that no window has.
+    sweep("read", &[config(16, 300, 90)], |net| {
+        let x = net.input(&[1, 3, 5, 6]);
+        let made = net.conv(x, [1, 1], 6, dense(1));
+        let some = net.conv(made, [1, 1], 6, Conv { strides: [2, 2], group: 6, ..dense(1) });
+        let pool = net.node(MaxPool { window: window(2, 1, [0; 4]) }, &[some]);
+        vec![made, net.conv(pool, [1, 2], 6, Conv { group: 6, ..dense(1) })]
+    });
 }
 
 #[test]
@@ -118,45 +126,47 @@ fn transposed_convolutions_with_odd_sizes() {
 }
 
 /// Two convolutions and their sum, with what stands in the way of one product for both.
+pub fn sum_of_convolutions(net: &mut Net, case: usize) -> Vec<ValueId> {
+    let (x, z) = (net.input(&[1, 4, 5, 6]), net.input(&[1, 4, 5, 3]));
+    let strided = Conv { strides: [1, 1], ..dense(3) };
+    let a = net.conv(x, [3, 3], 6, strided);
+    match case {
+        // One product.
+        0 => {
+            let b = net.conv(z, [1, 1], 6, dense(1));
+            vec![add(net, a, b)]
+        }
+        // Of groups.
+        1 => {
+            let b = net.conv(z, [1, 1], 6, Conv { group: 3, ..dense(1) });
+            vec![add(net, a, b)]
+        }
+        // Which something else reads.
+        2 => {
+            let b = net.conv(z, [1, 1], 6, dense(1));
+            let also = net.node(Relu, &[b]);
+            vec![add(net, b, a), also]
+        }
+        // Which is broadcast.
+        3 => {
+            let y = net.input(&[1, 1, 1, 6]);
+            let b = net.conv(y, [1, 1], 6, dense(1));
+            vec![add(net, a, b)]
+        }
+        // Multiplied, not added.
+        4 => {
+            let b = net.conv(z, [1, 1], 6, dense(1));
+            vec![net.node(Binary { kind: BinaryKind::Mul }, &[a, b])]
+        }
+        // Added to itself.
+        _ => vec![add(net, a, a)],
+    }
+}
+
 #[test]
 fn sums_of_convolutions() {
     for case in 0..6 {
-        sweep(&format!("case {case}"), &instances(), |net| {
-            let (x, z) = (net.input(&[1, 4, 5, 6]), net.input(&[1, 4, 5, 3]));
-            let strided = Conv { strides: [1, 1], ..dense(3) };
-            let a = net.conv(x, [3, 3], 6, strided);
-            match case {
-                // One product.
-                0 => {
-                    let b = net.conv(z, [1, 1], 6, dense(1));
-                    vec![add(net, a, b)]
-                }
-                // Of groups.
-                1 => {
-                    let b = net.conv(z, [1, 1], 6, Conv { group: 3, ..dense(1) });
-                    vec![add(net, a, b)]
-                }
-                // Which something else reads.
-                2 => {
-                    let b = net.conv(z, [1, 1], 6, dense(1));
-                    let also = net.node(Relu, &[b]);
-                    vec![add(net, b, a), also]
-                }
-                // Which is broadcast.
-                3 => {
-                    let y = net.input(&[1, 1, 1, 6]);
-                    let b = net.conv(y, [1, 1], 6, dense(1));
-                    vec![add(net, a, b)]
-                }
-                // Multiplied, not added.
-                4 => {
-                    let b = net.conv(z, [1, 1], 6, dense(1));
-                    vec![net.node(Binary { kind: BinaryKind::Mul }, &[a, b])]
-                }
-                // Added to itself.
-                _ => vec![add(net, a, a)],
-            }
-        });
+        sweep(&format!("case {case}"), &instances(), |net| sum_of_convolutions(net, case));
     }
 }
 
