@@ -348,6 +348,17 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_written_from_a_place_that_was_taken_back() {
+        let mut arena = Arena::new(0..10);
+        arena.ensure(&span(0, 0..2)).expect("fits");
+        arena.ensure(&span(1, 0..3)).expect("fits");
+        // Four go behind the five that are there, which leaves no six in a row.
+        arena.reserve(&[span(2, 0..4), span(2, 5..11)].concat(), true).expect("fits");
+        assert_eq!(arena.take_evicted(), []);
+        assert_eq!((find(&arena, 2, 0), find(&arena, 2, 5)), (Some(0), Some(4)));
+    }
+
+    #[test]
     fn new_vectors_leave_those_beside_them_where_they_are() {
         let mut arena = Arena::new(0..10);
         arena.reserve(&span(0, 0..4), true).expect("fits");

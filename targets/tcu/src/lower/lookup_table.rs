@@ -46,8 +46,8 @@ const FLOAT_POLE: f64 = 1.0 / 16384.0;
 const FLOAT_TOLERANCE: f64 = 1.0 / 131_072.0;
 /// Points of an interval that are looked at, beside the powers of two in it.
 const SAMPLES: usize = 16;
-/// Narrower intervals of floats are not halved.
-const FLOAT_NARROWEST: f64 = 1.0 / 16_777_216.0;
+/// Narrower intervals are not halved; neighbouring numbers of the fixed formats are farther apart.
+const NARROWEST: f64 = 1.0 / 16_777_216.0;
 /// A table is not worth having beyond this tolerance.
 const COARSEST: f64 = 1.0;
 /// How much a tolerance grows when it asks for too many keys.
@@ -159,7 +159,7 @@ impl Fit {
             let cells = self.cells(&leaves);
             let halved = |i: usize| {
                 let wanted = cells[i].error > tolerance || self.is_wide(&leaves, i);
-                if wanted && self.is_divisible(leaves[i]) {
+                if wanted && Self::is_divisible(leaves[i]) {
                     self.halves(leaves[i]).to_vec()
                 } else {
                     vec![leaves[i]]
@@ -176,9 +176,9 @@ impl Fit {
         }
     }
 
-    fn is_divisible(&self, leaf: Leaf) -> bool {
+    fn is_divisible(leaf: Leaf) -> bool {
         let [low, high] = leaf.interval;
-        high - low > if self.step > 0.0 { 0.0 } else { FLOAT_NARROWEST }
+        high - low > NARROWEST
     }
 
     /// Whether leaf `i` is much wider than a neighbour.
@@ -400,11 +400,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_halved_stays() {
-        let (fixed, floats) =
-            (fit(Function::Power(1.0), BYTE, 1, 9), fit(Function::Power(1.0), NumberFormat::Float32, 1, 9));
-        assert!(!fixed.is_divisible(leaf(1.0, 1.0)) && fixed.is_divisible(leaf(1.0, 1.0 + STEP)));
-        assert!(!floats.is_divisible(leaf(0.0, FLOAT_NARROWEST)));
-        assert!(floats.is_divisible(leaf(0.0, 2.0 * FLOAT_NARROWEST)));
+        let is_divisible = |width| Fit::is_divisible(leaf(1.0, 1.0 + width));
+        assert_eq!([0.0, STEP, NARROWEST, 2.0 * NARROWEST].map(is_divisible), [false, true, false, true]);
         // Four numbers, each of which rounds, are four keys.
         let fit = fit(Function::Unary(UnaryKind::Sigmoid), BYTE, 1, 4);
         let cells =

@@ -115,7 +115,7 @@ fn a_kept_sum_has_accumulators_of_its_own() {
     net.graph.outputs = residual(&mut net, 0);
     let usage = program(&net, &config(4, 1000, 400)).memory.accumulators;
     // 32 vectors that stay, 32 of what the first layer makes of them; the second resumes the first 32.
-    assert_eq!(usage.maximum, 64);
+    assert_eq!(usage, Usage { maximum: 64, aggregate: 32 });
 }
 
 /// What the host can read where it is, turned or reshaped or by steps of its own, is not copied.

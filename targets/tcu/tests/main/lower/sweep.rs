@@ -219,9 +219,9 @@ pub fn residual(net: &mut Net, case: usize) -> Vec<ValueId> {
             vec![add(net, relu, a)]
         }
         7 => {
-            let b = one(net, r);
             let ranges = vec![SliceRange { axis: 1, start: 3, length: 4, step: -1 }];
             let turned = net.node(Slice { ranges }, &[a]);
+            let b = one(net, r);
             vec![add(net, b, turned)]
         }
         // A block within a block.
