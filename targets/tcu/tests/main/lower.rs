@@ -3,6 +3,8 @@
 
 #[path = "lower/additions.rs"]
 mod additions;
+#[path = "lower/choices.rs"]
+mod choices;
 #[path = "lower/edges.rs"]
 mod edges;
 #[path = "lower/lookups.rs"]
@@ -15,6 +17,8 @@ mod prepared;
 mod quick;
 #[path = "lower/rewrites.rs"]
 mod rewrites;
+#[path = "lower/sweep.rs"]
+mod sweep;
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Gemm,
