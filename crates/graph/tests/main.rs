@@ -15,6 +15,8 @@ mod conv_transpose;
 mod decoder;
 #[path = "main/decoder_limits.rs"]
 mod decoder_limits;
+#[path = "main/details.rs"]
+mod details;
 #[path = "main/elementwise.rs"]
 mod elementwise;
 #[path = "main/equalise.rs"]
@@ -37,6 +39,12 @@ mod lifting;
 mod losses;
 #[path = "main/movement.rs"]
 mod movement;
+#[path = "main/near_forms.rs"]
+mod near_forms;
+#[path = "main/near_misses.rs"]
+mod near_misses;
+#[path = "main/near_rotations.rs"]
+mod near_rotations;
 #[path = "main/normalizations.rs"]
 mod normalizations;
 #[path = "main/passes.rs"]
@@ -67,6 +75,8 @@ mod rounding;
 mod rounding_moves;
 #[path = "main/shared_heads.rs"]
 mod shared_heads;
+#[path = "main/sinking.rs"]
+mod sinking;
 #[path = "main/stated.rs"]
 mod stated;
 #[path = "main/support.rs"]

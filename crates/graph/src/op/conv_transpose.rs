@@ -61,7 +61,7 @@ impl Operator for ConvTranspose {
         if let Some(bias) = inputs.get(2).and_then(|bias| bias.as_f32()) {
             out.chunks_mut(bias.len().max(1)).for_each(|pixel| pixel.copy_from_slice(bias));
         }
-        if !data.is_empty() && !weights.is_empty() {
+        if !data.is_empty() && !out.is_empty() {
             problem.spread(data, weights, &mut out);
         }
         build_floats(self, &infos, out)

@@ -187,7 +187,8 @@ impl Resize {
         // The cast rounds down, and for sizes beyond 2^24 `last` may lie above the last index.
         let low = (coordinate as usize).min(input - 1);
         let fraction = coordinate - low as f32;
-        if fraction > 0.0 && low + 1 < input {
+        // Fractions lie before the last index: beyond 2^23 there are none.
+        if fraction > 0.0 {
             return Sample { taps: vec![(low, 1.0 - fraction), (low + 1, fraction)] };
         }
         Sample { taps: vec![(low, 1.0)] }

@@ -86,7 +86,7 @@ impl SliceRange {
         let way = (length.saturating_sub(1) as i128) * (step as i128);
         let last = start as i128 + way;
         let inside = |position: i128| (0..size as i128).contains(&position);
-        if length == 0 && start <= size || length > 0 && inside(start as i128) && inside(last) {
+        if length == 0 && start <= size || inside(start as i128) && inside(last) {
             return Ok(());
         }
         Err(OpError::Range { op, axis, size, start, length, step })

@@ -38,10 +38,10 @@ fn absorb(
     let node = graph.node(reshape);
     let Some(producer) = producers[node.inputs[0].0 as usize] else { return Ok(false) };
     let Node { op: Op::Transpose(transpose), inputs, .. } = graph.node(producer) else { return Ok(false) };
+    let operand = inputs[0];
+    let order = row_order(graph.shape(operand), &transpose.perm, graph.shape(node.outputs[0]));
+    let Some(order) = order else { return Ok(false) };
     let Some(products) = products_behind(graph, consumers, reshape) else { return Ok(false) };
-    let (perm, operand) = (transpose.perm.clone(), inputs[0]);
-    let shape = graph.shape(operand).to_vec();
-    let Some(order) = row_order(&shape, &perm, graph.shape(node.outputs[0])) else { return Ok(false) };
     if !order.is_sorted() {
         products.into_iter().try_for_each(|product| permute_rows(graph, product, &order))?;
     }
@@ -77,8 +77,8 @@ pub(super) fn is_absorbed(
     shape: &[usize],
     perm: &[usize],
 ) -> bool {
-    products_behind(graph, consumers, reshape).is_some()
-        && row_axes(shape, perm, graph.shape(graph.node(reshape).outputs[0])).is_some()
+    row_axes(shape, perm, graph.shape(graph.node(reshape).outputs[0])).is_some()
+        && products_behind(graph, consumers, reshape).is_some()
 }
 
 /// The products that take the rows of the result of the flattening `reshape`, all of them by
@@ -86,9 +86,9 @@ pub(super) fn is_absorbed(
 /// else uses it.
 fn products_behind(graph: &Graph, consumers: &[Vec<NodeId>], reshape: NodeId) -> Option<Vec<NodeId>> {
     let node = graph.node(reshape);
-    let flattens = matches!(node.op, Op::Reshape(_)) && graph.shape(node.outputs[0]).len() == 2;
     let mut products = Vec::new();
-    let absorbed = flattens && find_products(graph, consumers, node.outputs[0], &mut products);
+    let absorbed =
+        matches!(node.op, Op::Reshape(_)) && find_products(graph, consumers, node.outputs[0], &mut products);
     (absorbed && !products.is_empty()).then_some(products)
 }
 

@@ -31,14 +31,12 @@ fn is_unchanged(graph: &Graph, node: &Node) -> bool {
         return false;
     }
     match &node.op {
-        Op::Reshape(_) | Op::Cast(_) => true,
+        // One result of the same shape: nothing is joined to it, or taken off it.
+        Op::Reshape(_) | Op::Cast(_) | Op::Tile(_) | Op::Concat(_) | Op::Split(_) => true,
         Op::Transpose(transpose) => is_identity(&transpose.perm),
         // Cropping at one end and growing at the other keeps the shape, not the elements.
         Op::Pad(pad) => pad.pads.iter().all(|pads| *pads == [0, 0]),
         Op::Clip(clip) => clip.min == f32::NEG_INFINITY && clip.max == f32::INFINITY,
-        Op::Tile(_) => true,
-        Op::Concat(_) => node.inputs.len() == 1,
-        Op::Split(split) => split.sizes.len() == 1,
         Op::Slice(slice) => slice.ranges.iter().all(|range| range.step == 1 || range.length == 1),
         Op::Resize(resize) => resize.scales == [1.0, 1.0] && keeps_indices(resize.coordinates),
         _ => false,

@@ -53,7 +53,7 @@ fn operands_before(
         };
         let own =
             consumers[id.0 as usize].iter().all(|user| user.0 as usize == index) && !graph.is_output(id);
-        (own && graph.shape(id) == to && changes_ones_only(graph.shape(inputs[0]), to)).then_some(inputs[0])
+        (own && changes_ones_only(graph.shape(inputs[0]), to)).then_some(inputs[0])
     };
     let from = graph.shape(node.inputs.iter().find_map(source)?);
     if matches!(node.op, Op::BatchNormalization(_)) && from.last() != to.last() {

@@ -166,9 +166,10 @@ fn is_by_pair(pattern: &Pattern<'_>, table: ValueId, interleaved: bool) -> bool 
             pattern.graph.shape(operand).last() == Some(&features)
                 && is_by_pair(pattern, operand, interleaved)
         }),
-        Op::Binary(_) => pattern.with_scalar(table, BinaryKind::Mul).is_some_and(|(operand, _)| {
-            pattern.graph.shape(operand) == shape && is_by_pair(pattern, operand, interleaved)
-        }),
+        // A number adds no axis but of size 1.
+        Op::Binary(_) => pattern
+            .with_scalar(table, BinaryKind::Mul)
+            .is_some_and(|(operand, _)| is_by_pair(pattern, operand, interleaved)),
         Op::Concat(concat) => {
             let twice = matches!(node.inputs.as_slice(), [first, second] if first == second);
             !interleaved && concat.axis + 1 == shape.len() && twice

@@ -131,8 +131,8 @@ fn groups(from: &[usize], to: &[usize]) -> Option<Vec<[Range<usize>; 2]>> {
         }
         groups.push([start_i..i, start_j..j]);
     }
-    let ones = |rest: &[usize]| rest.iter().all(|&size| size == 1);
-    if from.contains(&0) || !ones(&from[i..]) || !ones(&to[j..]) {
+    // What is left has size 1.
+    if from.contains(&0) {
         return None;
     }
     let last = groups.last_mut()?;
@@ -149,8 +149,9 @@ mod tests {
         assert_eq!(groups(&[2, 12, 5], &[2, 3, 4, 5]), Some(vec![[0..1, 0..1], [1..2, 1..3], [2..3, 3..4]]));
         assert_eq!(groups(&[6, 4], &[4, 6]), Some(vec![[0..2, 0..2]]));
         assert_eq!(groups(&[2, 1, 3], &[2, 3]), Some(vec![[0..1, 0..1], [1..3, 1..2]]));
-        assert_eq!(groups(&[2, 3], &[5]), None);
         assert_eq!(groups(&[2, 3, 1, 1], &[6]), Some(vec![[0..4, 0..1]]));
+        assert_eq!(groups(&[6], &[2, 3, 1, 1]), Some(vec![[0..1, 0..4]]));
+        assert_eq!(groups(&[5, 0], &[0, 5]), None);
         assert_eq!(groups(&[0, 3], &[3, 0]), None);
         assert_eq!(groups(&[], &[]), None);
     }

@@ -290,3 +290,17 @@ fn root(parents: &mut [usize], mut index: usize) -> usize {
     }
     index
 }
+
+#[cfg(test)]
+mod tests {
+    use super::price;
+
+    /// To move an element costs as much as a transposition that moves none; the border is a little cheaper.
+    #[test]
+    fn elements_that_move_are_what_costs() {
+        let (one, moved) = (price(&[1, 0], &[1, 15], false), price(&[1, 0], &[3, 5], false));
+        assert_eq!((moved, price(&[0, 1], &[3, 5], false)), (16 * one, 0));
+        assert!(price(&[1, 0], &[3, 5], true) < moved && price(&[1, 0], &[1, 15], true) < one);
+        assert!(price(&[1, 0], &[1, 15], true) > 0);
+    }
+}

@@ -1,7 +1,8 @@
 //! Constants beside values whose axes change places.
 
 use npukit_graph::op::{
-    Binary, BinaryKind, Compare, CompareKind, Concat, Conv, Gemm, MatMul, PRelu, Pow, Transpose, Where,
+    Binary, BinaryKind, Compare, CompareKind, Concat, Conv, Gemm, LayerNormalization, Logic, LogicKind,
+    MatMul, PRelu, Pow, RmsNormalization, Transpose, Where,
 };
 use npukit_graph::pass::{passes, simplify};
 use npukit_graph::{Op, Operator, Value, ValueInfo, evaluate};
@@ -17,17 +18,21 @@ fn operators_say_whether_they_repeat_operands() {
         info: ValueInfo { shape: shape.to_vec(), element },
         constant: None,
     };
-    let ops: [(Op, bool); 7] = [
+    let ops: [(Op, bool); 10] = [
         (Binary { kind: BinaryKind::Sub }.into(), true),
         (Compare { kind: CompareKind::Less }.into(), true),
         (Pow.into(), true),
         (PRelu.into(), true),
         (Where.into(), true),
+        (Logic { kind: LogicKind::Xor }.into(), true),
+        (LayerNormalization { axis: 1, epsilon: 0.5 }.into(), true),
+        (RmsNormalization { axis: 1, epsilon: 0.5 }.into(), true),
         (Concat { axis: 0 }.into(), false),
         (MatMul.into(), false),
     ];
     for (op, expected) in ops {
-        let (wide, one) = (value(&[2, 3], ElementType::F32), value(&[1], ElementType::F32));
+        let element = if matches!(op, Op::Logic(_)) { ElementType::Bool } else { ElementType::F32 };
+        let (wide, one) = (value(&[2, 3], element), value(&[1], element));
         let condition = value(&[2, 3], ElementType::Bool);
         let operands = if op == Where.into() { vec![&condition, &wide, &one] } else { vec![&wide, &one] };
         assert_eq!((op.infer(&operands).is_ok(), op.broadcasts()), (expected, expected), "{op}");

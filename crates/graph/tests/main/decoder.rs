@@ -227,6 +227,10 @@ fn replaced_products_leave_the_lookup_alone() {
     assert_eq!(changed.embedding(), model.embedding());
     assert_eq!(changed.head().values()[0], model.embedding().values()[0] / 2.0);
     assert_eq!((model.products().count(), changed.products().count()), (13, 13));
+    for (before, after) in model.products().zip(changed.products()) {
+        let halves: Vec<f32> = before.values().iter().map(|x| x / 2.0).collect();
+        assert_eq!((after.values(), after.shape()), (&halves[..], before.shape()), "{}", before.name);
+    }
     let lost = model.with_products(|_| Ok::<_, DecoderError>(Vec::new()));
     assert!(matches!(lost, Err(DecoderError::Shape { .. })), "{lost:?}");
 }

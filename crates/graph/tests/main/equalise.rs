@@ -38,7 +38,7 @@ fn literal(first: &mut [f64], second: &mut [f64], count: usize, takes: impl Fn(u
         let half = |channel: usize| {
             let (gives, takes) =
                 (most(first, channel, &|place| place % count), most(second, channel, &takes));
-            (gives > 0.0 && takes > 0.0).then(|| (gives / takes).log2() / 2.0)
+            (gives > 0.0 && takes > 0.0).then(|| (gives.log2() - takes.log2()) / 2.0)
         };
         let halves: Vec<Option<f64>> = (0..count).map(half).collect();
         let known: Vec<f64> = halves.iter().flatten().copied().collect();

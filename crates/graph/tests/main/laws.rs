@@ -3,10 +3,11 @@
 
 use npukit_graph::op::{
     ArgMax, AveragePool, BatchNormalization, Binary, BinaryKind, Cast, Clip, Compare, CompareKind, Concat,
-    Conv, ConvTranspose, Dft, Gather, Gemm, GroupNormalization, InstanceNormalization, LayerNormalization,
-    LeakyRelu, LogSoftmax, Logic, LogicKind, LpNormalization, Lrn, MatMul, MaxPool, MaxPoolIndices, Norm,
-    PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Relu, Reshape, RmsNormalization, RotaryEmbedding, Slice,
-    SliceRange, Softmax, Split, Tile, Transpose, Trilu, Unary, UnaryKind, Where, Window,
+    Conv, ConvTranspose, Coordinates, Dft, Gather, Gemm, GroupNormalization, InstanceNormalization,
+    LayerNormalization, LeakyRelu, LogSoftmax, Logic, LogicKind, LpNormalization, Lrn, MatMul, MaxPool,
+    MaxPoolIndices, Norm, PRelu, Pad, PadMode, Pow, Reduce, ReduceKind, Relu, Reshape, Resize, ResizeMode,
+    RmsNormalization, RotaryEmbedding, Slice, SliceRange, Softmax, Split, Tile, Transpose, Trilu, Unary,
+    UnaryKind, Where, Window,
 };
 use npukit_graph::{Op, Operator};
 use npukit_numeric::{ElementType, Tensor, TensorData};
@@ -128,7 +129,13 @@ fn names_are_the_standards() {
     let window = || Window::plain([2, 2], [1, 1]);
     let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [0; 4], group: 1 };
     let (strides, dilations, pads, output_padding) = ([1, 1], [1, 1], [0; 4], [0; 2]);
-    let named: [(Op, &str); 15] = [
+    let resize = Resize {
+        size: [2; 2],
+        scales: [1.0; 2],
+        mode: ResizeMode::Linear,
+        coordinates: Coordinates::Asymmetric,
+    };
+    let named: [(Op, &str); 16] = [
         (AveragePool { window: window(), count_include_pad: false }.into(), "AveragePool"),
         (BatchNormalization { epsilon: 0.0 }.into(), "BatchNormalization"),
         (conv.into(), "Conv"),
@@ -142,10 +149,25 @@ fn names_are_the_standards() {
         (MaxPool { window: window() }.into(), "MaxPool"),
         (MaxPoolIndices { window: window(), column_major: false }.into(), "MaxPoolIndices"),
         (Reshape { shape: vec![1] }.into(), "Reshape"),
+        (resize.into(), "Resize"),
         (RotaryEmbedding { heads: 1, size: 2, interleaved: false }.into(), "RotaryEmbedding"),
         (Transpose { perm: vec![0] }.into(), "Transpose"),
     ];
     for (op, name) in named {
         assert_eq!((op.name(), op.is_pointwise(), op.permuted(&[0, 1]).is_some()), (name, false, false));
+    }
+}
+
+/// Operators that are printed by the name of what they do.
+#[test]
+fn texts_begin_with_the_standards_name() {
+    let arg = |smallest| ArgMax { smallest, axis: 1, keep_dims: true, select_last: false };
+    for (op, text) in [
+        (arg(false).into(), "ArgMax { axis: 1, keep_dims: true, select_last: false }"),
+        (arg(true).into(), "ArgMin { axis: 1, keep_dims: true, select_last: false }"),
+        (Op::from(Compare { kind: CompareKind::LessOrEqual }), "LessOrEqual"),
+        (Logic { kind: LogicKind::Xor }.into(), "Xor"),
+    ] {
+        assert_eq!(op.to_string(), text);
     }
 }

@@ -1,8 +1,8 @@
 //! Networks that pass through integers, as the float networks they stand for.
 
 use npukit_graph::op::{
-    AveragePool, Binary, BinaryKind, Cast, Clip, Concat, DequantizeLinear, MaxPool, QuantizeLinear, Relu,
-    Reshape, Softmax, Tile, Transpose, Unary, UnaryKind, Window,
+    AveragePool, Binary, BinaryKind, Cast, Clip, Concat, DequantizeLinear, MatMul, MaxPool, QuantizeLinear,
+    Relu, Reshape, Softmax, Tile, Transpose, Unary, UnaryKind, Window,
 };
 use npukit_graph::quantise::lift;
 use npukit_graph::{Graph, Op, Operator, Stated, ValueId, evaluate};
@@ -130,6 +130,12 @@ fn a_relu_comes_back_where_signs_are_not_known() {
         assert!(!comes_back(&op, true) && comes_back(&op, false), "{op}");
     }
     assert_eq!(rectifiers(|net, x| unary(net, UnaryKind::Neg, x)), 1);
+    // A product with negative weights, of what is not negative.
+    let product = |net: &mut Net, x| {
+        let (x, weights) = (abs(net, x), net.constant(f32s(&[1, 1], &[-1.0])));
+        net.node(MatMul, &[x, weights])
+    };
+    assert_eq!(rectifiers(product), 1);
 }
 
 #[test]

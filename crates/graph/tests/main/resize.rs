@@ -1,6 +1,7 @@
 //! Resize by hand, following the formulas of the ONNX standard.
 
 use npukit_graph::op::{Coordinates, Crop, NearestMode, Resize, ResizeMode};
+use npukit_graph::{Op, Operator};
 
 use crate::support::{f32s, floats, iota, refuse, run};
 
@@ -15,6 +16,8 @@ fn linear_coordinates() {
     assert_eq!(linear(4, 2.0, Coordinates::HalfPixel), [0.0, 1.0, 3.0, 4.0]);
     assert_eq!(linear(4, 2.0, Coordinates::Asymmetric), [0.0, 2.0, 4.0, 4.0]);
     assert_eq!(linear(5, 2.5, Coordinates::AlignCorners), [0.0, 1.0, 2.0, 3.0, 4.0]);
+    let corners = row(7, 1.75, ResizeMode::Linear, Coordinates::AlignCorners, &[0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(corners, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]);
     assert_eq!(linear(1, 0.5, Coordinates::HalfPixel), [2.0]);
     assert_eq!(linear(1, 0.5, Coordinates::PytorchHalfPixel), [0.0]);
     assert_eq!(linear(1, 0.5, Coordinates::AlignCorners), [0.0]);
@@ -84,4 +87,64 @@ fn antialiasing_widens_the_samples_when_shrinking() {
     assert_eq!(growing.samples(1, 4), linear.samples(1, 4));
     let endless = Resize { scales: [1.0, 1e-30], ..resize };
     assert!(refuse(endless, &[&iota(&[1, 1, 4, 1])]).to_string().contains("scales"));
+}
+
+/// Each sample is the mean of all elements there would be, weighted by a triangle around its coordinate; elements
+/// without weight are not named.
+#[test]
+fn antialiased_samples_are_triangles() {
+    for (input, size, scale) in [(7, 3, 0.5), (9, 3, 0.375), (8, 2, 0.25), (5, 5, 1.0), (6, 4, 0.75)] {
+        for coordinates in [Coordinates::HalfPixel, Coordinates::Asymmetric, Coordinates::TfHalfPixelForNn] {
+            let mode = ResizeMode::LinearAntialiased;
+            let resize = Resize { size: [1, size], scales: [1.0, scale], mode, coordinates };
+            for (x, sample) in resize.samples(1, input).iter().enumerate() {
+                let at = match coordinates {
+                    Coordinates::HalfPixel => (x as f32 + 0.5) / scale - 0.5,
+                    Coordinates::TfHalfPixelForNn => (x as f32 + 0.5) / scale,
+                    _ => x as f32 / scale,
+                };
+                let mut weights = vec![0.0; input];
+                for place in -50i64..50 {
+                    let border = place.clamp(0, input as i64 - 1) as usize;
+                    weights[border] += (1.0 - (place as f32 - at).abs() * scale).max(0.0);
+                }
+                let sum: f32 = weights.iter().sum();
+                let expected = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+                let expected: Vec<(usize, f32)> = expected.map(|(i, weight)| (i, weight / sum)).collect();
+                assert_eq!(sample.taps.len(), expected.len(), "{resize:?} {x}: {sample:?} {expected:?}");
+                for (found, expected) in sample.taps.iter().zip(&expected) {
+                    assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-6, "{resize:?} {x}");
+                }
+            }
+        }
+    }
+}
+
+/// Of more elements than floats count the last coordinate may lie behind the last one.
+#[test]
+fn the_last_of_very_many_elements_is_the_last() {
+    let input = (1 << 24) + 4;
+    for mode in [ResizeMode::Linear, ResizeMode::Nearest(NearestMode::Ceil)] {
+        let resize =
+            Resize { size: [2, 1], scales: [1e-7, 1.0], mode, coordinates: Coordinates::AlignCorners };
+        let taps: Vec<_> = resize.samples(0, input).into_iter().map(|sample| sample.taps).collect();
+        assert_eq!(taps, [[(0, 1.0)], [(input - 1, 1.0)]]);
+    }
+}
+
+#[test]
+fn sizes_agree_with_what_they_are_made_of() {
+    let (mode, coordinates) = (ResizeMode::LinearAntialiased, Coordinates::HalfPixel);
+    let resize = |size, scale| Resize { size: [1, size], scales: [1.0, scale], mode, coordinates };
+    let none = |size| Resize { size, scales: [1.0; 2], mode: ResizeMode::Linear, coordinates };
+    let fits = |resize: Resize, shape: [usize; 4]| Op::from(resize).eval(&[&iota(&shape)]).is_ok();
+    // 1.25 columns are one or nearly two of them, 1.5 are.
+    for (size, scale, expected) in [(1, 0.25, true), (2, 0.25, false), (2, 0.3, true), (2, 0.5, true)] {
+        assert_eq!(fits(resize(size, scale), [1, 1, 5, 1]), expected, "{size} {scale}");
+    }
+    // Nothing becomes nothing.
+    for (size, expected) in [([0, 2], true), ([1, 2], false), ([0, 0], true)] {
+        assert_eq!(fits(none(size), [1, 0, 2, 1]), expected, "{size:?}");
+    }
+    assert!(fits(none([0, 1]), [1, 2, 2, 1]));
 }

@@ -5,7 +5,8 @@ use npukit_graph::pass::simplify;
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate};
 use npukit_numeric::ElementType;
 
-use crate::support::{distance, noise};
+use crate::near_misses::{after, names};
+use crate::support::{Net, distance, noise};
 
 fn input(graph: &mut Graph, name: &str, shape: &[usize]) -> ValueId {
     graph.add_input(name, ValueInfo { shape: shape.to_vec(), element: ElementType::F32 })
@@ -64,4 +65,38 @@ fn values_of_a_group_are_multiplied_once() {
 #[test]
 fn other_repetitions_stay() {
     assert!(repeats(&mut scores([2, 1, 2, 5, 4], [1, 3, 1, 1, 1])));
+}
+
+/// Queries, keys and how these are taken apart and joined, and the order of axes they are brought into.
+type Heads = ([usize; 4], [usize; 4], [usize; 5], [usize; 4], Option<[usize; 4]>);
+
+/// Groups of three heads in each of two batches, and what differs from them in one thing.
+#[test]
+fn only_groups_of_heads_of_one_batch_are_multiplied_once() {
+    let turn = Some([0, 1, 3, 2]);
+    let table: [(Heads, bool); 9] = [
+        (([2, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), true),
+        (([2, 6, 3, 5], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], None), true),
+        (([2, 6, 3, 4], [2, 2, 4, 4], [2, 2, 1, 4, 4], [2, 6, 4, 4], Some([0, 1, 2, 3])), false),
+        (([6, 6, 3, 4], [6, 2, 5, 4], [6, 2, 1, 5, 4], [6, 6, 5, 4], Some([1, 0, 3, 2])), false),
+        // Queries of one batch, or of one head, are for all.
+        (([1, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), false),
+        (([2, 1, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), false),
+        // What is repeated, or what is made of it, is no head.
+        (([2, 6, 3, 4], [2, 2, 5, 4], [2, 10, 1, 4, 1], [2, 6, 5, 4], turn), false),
+        (([2, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 4, 5], None), false),
+        (([6, 2, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [6, 2, 5, 4], turn), false),
+    ];
+    for (heads, goes) in table {
+        let (queries, keys, apart, joined, order) = heads;
+        let mut net = Net::default();
+        let (q, k) = (net.input(noise(&queries, 1)), net.input(noise(&keys, 2)));
+        let apart = net.node(Reshape { shape: apart.to_vec() }, &[k]);
+        let tiled = net.node(Tile { repeats: vec![1, 1, 3, 1, 1] }, &[apart]);
+        let joined = net.node(Reshape { shape: joined.to_vec() }, &[tiled]);
+        let shared = order.map_or(joined, |perm| net.node(Transpose { perm: perm.to_vec() }, &[joined]));
+        let product = net.node(MatMul, &[q, shared]);
+        let left = names(&after("shared-heads", &net.giving(product)));
+        assert_eq!(!left.contains(&"Tile"), goes, "{heads:?}");
+    }
 }

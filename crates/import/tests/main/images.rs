@@ -181,6 +181,9 @@ fn transposed_convolutions_pad_by_size_or_rule() {
     );
     assert_eq!(run(node().ints("output_shape", &[4])), [1.0, 11.0, 10.0, 10.0]);
     assert_eq!(run(node().ints("output_shape", &[2])), [11.0, 10.0]);
+    // 1 at 0, 2 and 4, 10 at 2, 4 and 6; one element less on either side.
+    let apart = node().ints("dilations", &[2]).ints("output_shape", &[5]);
+    assert_eq!(run(apart), [0.0, 11.0, 0.0, 11.0, 0.0]);
 }
 
 /// Rows alone, columns alone: each crop belongs to its axis.

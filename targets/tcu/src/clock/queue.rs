@@ -124,7 +124,8 @@ impl ReadPort {
         let asked = asked.max(self.accessed + 1);
         let next = self.read + 1;
         let fits_next = asked <= next && self.left[0] < next;
-        self.read = if fits_next { next } else { asked.max(next + 1).max(self.left[1] + 1) };
+        // A read that does not follow the last one at once comes later, by what it is asked for or by room.
+        self.read = if fits_next { next } else { asked.max(self.left[1] + 1) };
         // Only the very first read can come before any other.
         self.accessed = self.read;
         self.read

@@ -114,7 +114,7 @@ impl Timeline {
         let last = self.accept.len().saturating_sub(1);
         let mut before = 0;
         self.accept.iter().enumerate().map(move |(i, accept)| {
-            let end = if i == last { self.total.max(accept + 1) } else { accept + 1 };
+            let end = if i == last { self.total } else { accept + 1 };
             let cycles = end - before;
             before = end;
             cycles

@@ -220,7 +220,6 @@ impl Arena {
 
     /// Gives up all that was last asked for longest ago; `None` when that is now.
     fn evict_oldest(&mut self) -> Option<()> {
-        self.skip_outdated();
         let &(oldest, ..) = self.asked.front().filter(|&&(stamp, ..)| stamp < self.clock)?;
         while let Some((_, object, start)) = self.asked.pop_front_if(|&mut (stamp, ..)| stamp == oldest) {
             if self.is_current(oldest, object, start) {
@@ -228,14 +227,6 @@ impl Arena {
             }
         }
         Some(())
-    }
-
-    /// Drops mentions of entries that are gone or were asked for later again.
-    fn skip_outdated(&mut self) {
-        while self.asked.front().is_some_and(|&(stamp, object, start)| !self.is_current(stamp, object, start))
-        {
-            self.asked.pop_front();
-        }
     }
 
     /// Keeps the list of mentions about as long as that of entries.
@@ -268,7 +259,15 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
+
     use super::*;
+    use crate::config::Config;
+    use crate::lower::hir::Model;
+    use crate::lower::memory::Strategy;
+    use crate::lower::object::{ObjectKind, Objects};
 
     fn span(object: u32, range: Range<u32>) -> [Span; 1] {
         [Span { object: ObjectId(object), start: range.start, end: range.end }]
@@ -311,5 +310,211 @@ mod tests {
     #[test]
     fn too_much_at_once_is_refused() {
         assert_eq!(Arena::new(0..10).ensure(&span(0, 0..11)), Err(Full { needed: 11 }));
+    }
+
+    /// `start..end`, without the object.
+    fn placed(arena: &mut Arena, object: u32, range: Range<u32>) -> Vec<(Range<u32>, u64)> {
+        let placed = arena.ensure(&span(object, range)).expect("fits");
+        placed.into_iter().map(|Placed { span, local }| (span.start..span.end, local)).collect()
+    }
+
+    #[test]
+    fn only_the_gaps_of_a_span_are_loaded() {
+        let mut arena = Arena::new(0..20);
+        assert_eq!(placed(&mut arena, 0, 2..3), [(2..3, 0)]);
+        assert_eq!(placed(&mut arena, 0, 5..6), [(5..6, 1)]);
+        assert_eq!(placed(&mut arena, 0, 1..8), [(1..2, 2), (3..5, 3), (6..8, 5)]);
+        assert_eq!(placed(&mut arena, 0, 10..12), [(10..12, 7)], "what is before it is not of it");
+        assert_eq!(placed(&mut arena, 0, 9..10), [(9..10, 9)], "nor is what is behind it");
+        assert_eq!((arena.aggregate, arena.highest), (10, 10));
+    }
+
+    #[test]
+    fn all_of_it_can_be_filled_at_once() {
+        let mut arena = Arena::new(3..10);
+        assert_eq!(placed(&mut arena, 0, 0..7), [(0..7, 3)]);
+        assert_eq!(arena.reserve(&span(1, 0..7), false), Ok(()));
+        assert_eq!(arena.reserve(&span(2, 0..8), false), Err(Full { needed: 8 }));
+        assert_eq!((arena.aggregate, arena.highest), (14, 10));
+    }
+
+    #[test]
+    fn the_oldest_makes_room_for_new_vectors() {
+        let mut arena = Arena::new(0..10);
+        for object in 0..3 {
+            arena.reserve(&span(object, 0..4), true).expect("fits");
+        }
+        assert_eq!(arena.take_evicted(), [Placed { span: span(0, 0..4)[0], local: 0 }], "object 1 stayed");
+    }
+
+    #[test]
+    fn nothing_is_written_from_a_place_that_was_taken_back() {
+        let mut arena = Arena::new(0..10);
+        arena.ensure(&span(0, 0..2)).expect("fits");
+        arena.ensure(&span(1, 0..3)).expect("fits");
+        // Four go behind the five that are there, which leaves no six in a row.
+        arena.reserve(&[span(2, 0..4), span(2, 5..11)].concat(), true).expect("fits");
+        assert_eq!(arena.take_evicted(), []);
+        assert_eq!((find(&arena, 2, 0), find(&arena, 2, 5)), (Some(0), Some(4)));
+    }
+
+    #[test]
+    fn new_vectors_leave_those_beside_them_where_they_are() {
+        let mut arena = Arena::new(0..10);
+        arena.reserve(&span(0, 0..4), true).expect("fits");
+        arena.reserve(&span(0, 4..8), true).expect("fits");
+        assert_eq!(arena.take_evicted(), []);
+        arena.reserve(&span(0, 3..5), true).expect("fits");
+        assert_eq!(arena.take_evicted().len(), 2, "now both are overwritten");
+    }
+
+    #[test]
+    fn a_vector_is_found_where_it_is_and_nowhere_else() {
+        let config = Config::preset("speech_robot").expect("a preset");
+        let mut objects = Objects::new(config.data_type.format(), config.array_size);
+        let object = objects.add("object".to_owned(), ObjectKind::Variable, 20);
+        let (layers, inputs, outputs, host_steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let model = Model { objects, layers, inputs, outputs, host_steps };
+        let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
+        let mut arena = Arena::new(10..30);
+        arena.ensure(&[span(0, 2..5), span(0, 7..9)].concat()).expect("fits");
+        let at = |index| arena.locate(VecRef { object, index }, &plan);
+        let [first, second] =
+            [(2..5, 10), (7..9, 13)].map(|(range, local)| Placed { span: span(0, range)[0], local });
+        assert_eq!([1, 2, 4, 5].map(at), [None, Some(first), Some(first), None]);
+        assert_eq!([6, 7, 8, 9].map(at), [None, Some(second), Some(second), None]);
+    }
+
+    /// Mentions of what is asked for again and again are dropped when they outnumber what is there.
+    #[test]
+    fn the_list_of_mentions_stays_short() {
+        for (objects, longest) in [(2, 64 + 2 * 2), (7, 64 + 2 * 7 - 1)] {
+            let mut arena = Arena::new(0..10);
+            let spans: Vec<Span> = (0..objects).flat_map(|object| span(object, 0..1)).collect();
+            let lengths = (0..200).map(|_| {
+                arena.ensure(&spans).expect("fits");
+                arena.asked.len()
+            });
+            assert_eq!(lengths.max(), Some(longest), "{objects} objects");
+        }
+    }
+
+    /// What local memory and DRAM hold, vector by vector: which version of it.
+    #[derive(Default)]
+    struct Memories {
+        local: HashMap<u64, (u32, u32, u32)>,
+        dram: HashMap<(u32, u32), u32>,
+        newest: HashMap<(u32, u32), u32>,
+    }
+
+    impl Memories {
+        fn each(span: Span) -> impl Iterator<Item = (u32, u32)> {
+            (span.start..span.end).map(move |index| (span.object.0, index))
+        }
+
+        fn write_evicted(&mut self, arena: &mut Arena) {
+            for Placed { span, local } in arena.take_evicted() {
+                for ((object, index), at) in Self::each(span).zip(local..) {
+                    let (of, place, version) = self.local[&at];
+                    assert_eq!((of, place), (object, index), "what is written out is what is there");
+                    self.dram.insert((object, index), version);
+                }
+            }
+        }
+
+        fn load(&mut self, placed: &[Placed]) {
+            for &Placed { span, local } in placed {
+                for ((object, index), at) in Self::each(span).zip(local..) {
+                    let version = self.dram.get(&(object, index)).copied().unwrap_or(0);
+                    self.local.insert(at, (object, index, version));
+                }
+            }
+        }
+    }
+
+    /// Where a vector is, by the entries alone.
+    fn find(arena: &Arena, object: u32, index: u32) -> Option<u64> {
+        let mut holding = arena
+            .entries
+            .iter()
+            .filter(|(key, entry)| key.0.0 == object && (key.1..entry.end).contains(&index));
+        let found = holding.next().map(|(key, entry)| entry.local + u64::from(index - key.1));
+        assert!(holding.next().is_none(), "a vector is in one place");
+        found
+    }
+
+    /// Entries and free ranges cover the arena, each address once, and free ranges do not touch.
+    fn check_ranges(arena: &Arena) {
+        let entry = |((_, start), entry): (&(ObjectId, u32), &Entry)| {
+            entry.local..entry.local + u64::from(entry.end - start)
+        };
+        let mut all: Vec<Range<u64>> =
+            arena.entries.iter().map(entry).chain(arena.free.iter().cloned()).collect();
+        all.sort_by_key(|range| range.start);
+        let ends = all.iter().fold(arena.range.start, |end, range| {
+            assert_eq!(range.start, end, "{arena:?}");
+            range.end
+        });
+        assert_eq!(ends, arena.range.end);
+        assert!(arena.free.windows(2).all(|pair| pair[0].end < pair[1].start), "{:?}", arena.free);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Local memory and DRAM, simulated: what is asked for is there in its newest version.
+        #[test]
+        fn what_is_needed_is_there(
+            steps in prop::collection::vec((0..8_u32, 0..3_u32, 0..12_u32, 1..7_u32, 0..4_u32), 1..60)
+        ) {
+            let mut arena = Arena::new(5..18);
+            let mut memories = Memories::default();
+            let mut retired = Vec::new();
+            for (what, object, start, length, gap) in steps {
+                if retired.contains(&object) {
+                    continue;
+                }
+                let [first] = span(object, start..start + length);
+                let second = Span { start: first.end + 1 + gap, end: first.end + 2 + 2 * gap, ..first };
+                let spans = [first, second];
+                let needed: u64 = spans.iter().map(Span::length).sum();
+                match what {
+                    0..5 => {
+                        let missing = arena.ensure(&spans);
+                        memories.write_evicted(&mut arena);
+                        prop_assert_eq!(missing.is_err(), needed > 13);
+                        memories.load(&missing.unwrap_or_default());
+                    }
+                    5..7 => {
+                        let reserved = arena.reserve(&spans, true);
+                        memories.write_evicted(&mut arena);
+                        prop_assert_eq!(reserved.is_err(), needed > 13);
+                        if reserved.is_ok() {
+                            for (object, index) in spans.into_iter().flat_map(Memories::each) {
+                                let version = memories.newest.entry((object, index)).or_default();
+                                *version += 1;
+                                let at = find(&arena, object, index);
+                                prop_assert!(at.is_some());
+                                memories.local.insert(at.unwrap_or(0), (object, index, *version));
+                            }
+                        }
+                    }
+                    _ => {
+                        arena.retire(&[ObjectId(object)]);
+                        prop_assert!(arena.entries.keys().all(|key| key.0 != ObjectId(object)));
+                        prop_assert_eq!(arena.take_evicted(), []);
+                        retired.push(object);
+                    }
+                }
+                check_ranges(&arena);
+                if what < 7 && needed <= 13 {
+                    for (object, index) in spans.into_iter().flat_map(Memories::each) {
+                        let version = memories.newest.get(&(object, index)).copied().unwrap_or(0);
+                        let at = find(&arena, object, index).expect("there");
+                        prop_assert_eq!(memories.local.get(&at), Some(&(object, index, version)));
+                    }
+                }
+            }
+        }
     }
 }

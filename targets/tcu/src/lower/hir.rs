@@ -439,3 +439,20 @@ impl Model {
         self.objects.iter().filter(move |(_, object)| object.kind == kind).map(|(id, _)| id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Windows;
+
+    #[test]
+    fn windows_are_what_was_pushed() {
+        let mut windows = Windows::default();
+        assert_eq!((windows.is_empty(), windows.len(), windows.longest()), (true, 0, 0));
+        windows.push([4, 5, 8]);
+        windows.push([]);
+        windows.push([7]);
+        assert_eq!((windows.is_empty(), windows.len(), windows.longest()), (false, 3, 3));
+        assert_eq!([0, 1, 2].map(|i| windows.get(i)), [&[4, 5, 8][..], &[], &[7]]);
+        assert_eq!(windows.range(2), 3..4);
+    }
+}

@@ -17,10 +17,9 @@ pub fn keep_sums(model: &mut Model, config: &Config) {
         let Some((at, object)) = candidate(model, from) else { continue };
         let size = (model.layers[from].pixels * model.layers[from].blocks) as u64;
         let Some(to) = resumes(model, from, object) else { continue };
-        // The first of these layers may end with a sum of its own that it resumed.
+        // The first of these layers may end with a sum of its own that it resumed, which is as large.
         let free = model.layers[from + 1..=to].iter().all(|layer| layer.kept == 0);
-        let same = [0, size].contains(&model.layers[from].kept);
-        if !free || !same || size.saturating_mul(SHARE) > config.accumulator_depth {
+        if !free || size.saturating_mul(SHARE) > config.accumulator_depth {
             continue;
         }
         model.layers[from].steps[at] = Step::Keep { object };

@@ -107,13 +107,12 @@ impl Lir {
         self.ops.split_off(checkpoint.length)
     }
 
-    /// Puts back instructions that [`Lir::rewind`] took, and the state after them; some may have been added, which
-    /// cost what SIMD does.
+    /// Puts back instructions that [`Lir::rewind`] took, and the state after them; some SIMD may have been added,
+    /// which cost a cycle each.
     pub fn replay(&mut self, ops: Vec<Op>, after: &Checkpoint) {
         self.ops.extend(ops);
         self.restore(after);
-        let added = self.ops.len().saturating_sub(after.length) as u64;
-        self.cycles += added * self.estimator.clone().cost(&drop_read(0)).cycles;
+        self.cycles += self.ops.len().saturating_sub(after.length) as u64;
     }
 
     fn restore(&mut self, state: &Checkpoint) {
@@ -241,4 +240,65 @@ pub const fn horner(next: usize, last: usize) -> [SimdSub; 2] {
         SimdSub { op: SimdOp::Multiply, left: 0, right: last, destination: last },
         SimdSub { op: SimdOp::Add, left: next, right: last, destination },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        let config = Config::preset("speech_robot").expect("a preset");
+        Config { array_size: 8, stride0_depth: 3, stride1_depth: 2, ..config }
+    }
+
+    /// Local strides are 1, 2 and 4, the others 1 and 2.
+    #[test]
+    fn pairs_that_step_alike_are_one_run() {
+        let run = |local: (u64, u32), other: (u64, u32), size| {
+            let strided = |(address, stride_log2)| Strided { address, stride_log2 };
+            Run { local: strided(local), other: strided(other), size }
+        };
+        for (pairs, runs) in [
+            (vec![], vec![]),
+            (vec![(3, 7)], vec![run((3, 0), (7, 0), 1)]),
+            (vec![(3, 7), (4, 8), (5, 9)], vec![run((3, 0), (7, 0), 3)]),
+            (vec![(3, 7), (7, 9), (11, 11), (15, 13)], vec![run((3, 2), (7, 1), 4)]),
+            (vec![(3, 7), (5, 8), (7, 9), (8, 10)], vec![run((3, 1), (7, 0), 3), run((8, 0), (10, 0), 1)]),
+            // Steps of 8 and of 4 have no code, nor have 3, 0 and those back.
+            (vec![(0, 0), (8, 1)], vec![run((0, 0), (0, 0), 1), run((8, 0), (1, 0), 1)]),
+            (vec![(0, 0), (1, 4)], vec![run((0, 0), (0, 0), 1), run((1, 0), (4, 0), 1)]),
+            (vec![(0, 0), (3, 1)], vec![run((0, 0), (0, 0), 1), run((3, 0), (1, 0), 1)]),
+            (vec![(0, 0), (0, 1)], vec![run((0, 0), (0, 0), 1), run((0, 0), (1, 0), 1)]),
+            (vec![(1, 0), (0, 1)], vec![run((1, 0), (0, 0), 1), run((0, 0), (1, 0), 1)]),
+            // The third goes on in one memory only.
+            (vec![(0, 0), (1, 1), (2, 3)], vec![run((0, 0), (0, 0), 2), run((2, 0), (3, 0), 1)]),
+            (vec![(0, 0), (1, 1), (3, 2)], vec![run((0, 0), (0, 0), 2), run((3, 0), (2, 0), 1)]),
+        ] {
+            assert_eq!(roll(pairs.clone(), &config()), runs, "{pairs:?}");
+        }
+    }
+
+    /// By the estimator: a cycle a row, as many more as the array has rows behind weights, one a SIMD.
+    #[test]
+    fn the_cost_is_known_after_taking_back_and_putting_back() {
+        let mut lir = Lir::new(&config());
+        lir.load_zero_bias();
+        let before = lir.checkpoint();
+        lir.load_rows([20, 21], 6);
+        lir.push(Op::MatMul {
+            accumulate: false,
+            zeroes: false,
+            local: strided(0),
+            accumulator: strided(0),
+            size: 5,
+        });
+        lir.simd(THROUGH, Some(0), Some((0, false)));
+        let after = lir.checkpoint();
+        assert_eq!(lir.cycles, 1 + (6 + 2 + 1) + (8 + 5) + 1);
+        let mut ops = lir.rewind(&before);
+        assert_eq!((lir.cycles, lir.ops.len(), ops.len()), (1, 1, 5));
+        ops.extend([drop_read(0), drop_read(1)]);
+        lir.replay(ops, &after);
+        assert_eq!((lir.cycles, lir.ops.len()), (24 + 2, 8));
+    }
 }

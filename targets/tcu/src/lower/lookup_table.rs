@@ -46,8 +46,8 @@ const FLOAT_POLE: f64 = 1.0 / 16384.0;
 const FLOAT_TOLERANCE: f64 = 1.0 / 131_072.0;
 /// Points of an interval that are looked at, beside the powers of two in it.
 const SAMPLES: usize = 16;
-/// Narrower intervals of floats are not halved.
-const FLOAT_NARROWEST: f64 = 1.0 / 16_777_216.0;
+/// Narrower intervals are not halved; neighbouring numbers of the fixed formats are farther apart.
+const NARROWEST: f64 = 1.0 / 16_777_216.0;
 /// A table is not worth having beyond this tolerance.
 const COARSEST: f64 = 1.0;
 /// How much a tolerance grows when it asks for too many keys.
@@ -159,7 +159,7 @@ impl Fit {
             let cells = self.cells(&leaves);
             let halved = |i: usize| {
                 let wanted = cells[i].error > tolerance || self.is_wide(&leaves, i);
-                if wanted && self.is_divisible(leaves[i]) {
+                if wanted && Self::is_divisible(leaves[i]) {
                     self.halves(leaves[i]).to_vec()
                 } else {
                     vec![leaves[i]]
@@ -176,9 +176,9 @@ impl Fit {
         }
     }
 
-    fn is_divisible(&self, leaf: Leaf) -> bool {
+    fn is_divisible(leaf: Leaf) -> bool {
         let [low, high] = leaf.interval;
-        high - low > if self.step > 0.0 { 0.0 } else { FLOAT_NARROWEST }
+        high - low > NARROWEST
     }
 
     /// Whether leaf `i` is much wider than a neighbour.
@@ -217,7 +217,7 @@ impl Fit {
         self.rounded(self.below((low + high) / 2.0)).clamp(low, high)
     }
 
-    /// The number of a fixed format at or below `x`.
+    /// The number of a fixed format at or below `x`; of floats `x`.
     fn below(&self, x: f64) -> f64 {
         if self.step > 0.0 { (x / self.step).floor() * self.step } else { x }
     }
@@ -243,7 +243,7 @@ impl Fit {
         let mut points: Vec<f64> = (0..n)
             .map(|k| (std::f64::consts::PI * (2 * k + 1) as f64 / (2 * n) as f64).cos())
             .map(|cosine| (low + high) / 2.0 - (high - low) / 2.0 * cosine)
-            .map(|x| if self.step > 0.0 { self.below(x + self.step / 2.0).clamp(low, high) } else { x })
+            .map(|x| self.below(x + self.step / 2.0).clamp(low, high))
             .collect();
         points.dedup();
         let points: Vec<(f64, f64)> = points.into_iter().map(|x| (x - key, self.value(x))).collect();
@@ -258,7 +258,7 @@ impl Fit {
         let probes = self.probes.iter().copied().filter(|&x| low < x && x < high);
         let points = even.chain(probes);
         let error = |x: f64| {
-            let x = if self.step > 0.0 { self.below(x) } else { x };
+            let x = self.below(x);
             let polynomial = coefficients.iter().rev().fold(0.0, |sum, c| sum * (x - key) + c);
             let value = self.value(x);
             (self.limited(polynomial) - value).abs() / (1.0 + value.abs())
@@ -309,5 +309,173 @@ mod tests {
         let points: Vec<(f64, f64)> = [-1.0, 0.5, 4.0].into_iter().map(|x| (x, parabola(x))).collect();
         let found = interpolate(&points);
         assert!(found.iter().zip([2.0, -3.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-12), "{found:?}");
+    }
+
+    /// Eight bits, four of them fraction: -8 to 7.9375.
+    const BYTE: NumberFormat = NumberFormat::Fixed(npukit_numeric::FixedFormat { width: 8, binary_point: 4 });
+    const STEP: f64 = 1.0 / 16.0;
+
+    fn fit(function: Function, format: NumberFormat, coefficients: usize, keys: usize) -> Fit {
+        Fit::new(function, &Room { format, coefficients, keys })
+    }
+
+    fn leaf(low: f64, high: f64) -> Leaf {
+        Leaf { interval: [low, high], piece: [low, high] }
+    }
+
+    #[test]
+    fn functions_are_tabulated_where_they_are_defined() {
+        use UnaryKind::{Acos, Acosh, Asin, Atanh, Log, Reciprocal, Sigmoid, Sqrt};
+        let unary = Function::Unary;
+        for (format, low, high, below, above) in [
+            (BYTE, -8.0, 7.9375, -0.0625, 0.0),
+            (NumberFormat::Float32, -65536.0, 65536.0, -1.0 / 16384.0, 1.0 / 16384.0),
+        ] {
+            let (all, poles, positive) =
+                (vec![[low, high]], vec![[low, below], [above, high]], vec![[0.0, high]]);
+            for (function, pieces) in [
+                (unary(Sigmoid), &all),
+                (unary(Reciprocal), &poles),
+                (unary(Log), &vec![[above, high]]),
+                (unary(Sqrt), &positive),
+                (unary(Asin), &vec![[-1.0, 1.0]]),
+                (unary(Acos), &vec![[-1.0, 1.0]]),
+                (unary(Atanh), &vec![[-1.0, 1.0]]),
+                (unary(Acosh), &vec![[1.0, high]]),
+                (Function::Power(-2.0), &poles),
+                (Function::Power(-0.5), &vec![[above, high]]),
+                (Function::Power(0.0), &all),
+                (Function::Power(0.5), &positive),
+                (Function::Power(1.5), &positive),
+                (Function::Power(3.0), &all),
+            ] {
+                assert_eq!(function.domain(format), *pieces, "{function:?}");
+            }
+        }
+    }
+
+    /// `(m + d)^2` and `(m + d)^3` on `d` within `h`: at the Chebyshev points of two `d^2` is `h^2 / 2`, at those
+    /// of three `d^3` is `3 h^2 d / 4`.
+    #[test]
+    fn polynomials_go_through_the_chebyshev_points() {
+        for (low, high) in [(1.0, 3.0), (-2.0, 6.0), (0.5, 1.0)] {
+            let (m, h): (f64, f64) = ((low + high) / 2.0, (high - low) / 2.0);
+            for (exponent, expected) in [
+                (2.0, vec![m * m]),
+                (2.0, vec![m * m + h * h / 2.0, 2.0 * m]),
+                (2.0, vec![m * m, 2.0 * m, 1.0]),
+                (3.0, vec![m.powi(3), 3.0 * m * m + 0.75 * h * h, 3.0 * m]),
+            ] {
+                let fit = fit(Function::Power(exponent), NumberFormat::Float32, expected.len(), 1);
+                let found = fit.polynomial([low, high], m);
+                let close = found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4);
+                assert!(
+                    close && found.len() == expected.len(),
+                    "{low} to {high}: {found:?}, not {expected:?}"
+                );
+            }
+        }
+    }
+
+    /// Of a fixed format the points are its numbers, the closest ones.
+    #[test]
+    fn points_and_keys_are_numbers_of_the_format() {
+        let fit = fit(Function::Power(1.0), BYTE, 1, 9);
+        for (last, point, key) in [(4.0, 2.0, 2.0), (5.0, 3.0, 2.0), (0.0, 0.0, 0.0), (1.0, 1.0, 0.0)] {
+            let interval = [STEP, STEP * (1.0 + last)];
+            assert_eq!(fit.polynomial(interval, 0.0), [STEP * (1.0 + point)], "0 to {last}");
+            assert_eq!(fit.middle(interval), STEP * (1.0 + key), "0 to {last}");
+        }
+        assert_eq!([fit.below(0.49), fit.below(-0.01)], [7.0 * STEP, -STEP]);
+        assert_eq!([fit.limited(-100.0), fit.limited(100.0)], [-8.0, 7.9375]);
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_worst_point_over_one_plus_its_value() {
+        let fit = fit(Function::Power(2.0), NumberFormat::Float32, 2, 1);
+        assert_eq!(fit.error([0.0, 4.0], 0.0, &[0.0, 0.0]), 16.0 / 17.0);
+        // The chord, which is worst at 3/4: 3 for 9/16.
+        assert_eq!(fit.error([0.0, 4.0], 0.0, &[0.0, 4.0]), (3.0 - 9.0 / 16.0) / (1.0 + 9.0 / 16.0));
+    }
+
+    #[test]
+    fn what_cannot_be_halved_stays() {
+        let is_divisible = |width| Fit::is_divisible(leaf(1.0, 1.0 + width));
+        assert_eq!([0.0, STEP, NARROWEST, 2.0 * NARROWEST].map(is_divisible), [false, true, false, true]);
+        // Four numbers, each of which rounds, are four keys.
+        let fit = fit(Function::Unary(UnaryKind::Sigmoid), BYTE, 1, 4);
+        let cells =
+            fit.refined([leaf(STEP, 4.0 * STEP)].into_iter(), 0.0).expect("as many keys as there may be");
+        let keys: Vec<f64> = cells.iter().map(|cell| cell.key / STEP).collect();
+        assert_eq!(keys, [1.0, 2.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn a_tolerance_that_is_just_met_is_met() {
+        // Of 1 and 1 + 1/16 the latter is taken, and is off by 1/16 over 1 + 1.
+        let fit = fit(Function::Power(1.0), BYTE, 1, 9);
+        let cells =
+            |tolerance| fit.refined([leaf(1.0, 1.0 + STEP)].into_iter(), tolerance).map(|cells| cells.len());
+        assert_eq!([cells(STEP / 2.0), cells(STEP / 2.1)], [Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn no_interval_is_more_than_twice_as_wide_as_its_neighbours() {
+        let fit = fit(Function::Power(1.0), BYTE, 1, 9);
+        // Numbers of each interval, and which is too wide.
+        for (widths, wide) in [
+            (vec![4, 2, 1], [false, false, false]),
+            (vec![5, 2, 1], [true, false, false]),
+            (vec![1, 2, 5], [false, false, true]),
+            (vec![2, 5, 3], [false, true, false]),
+            (vec![3, 5, 2], [false, true, false]),
+        ] {
+            let mut next = 1.0;
+            let mut leaves = Vec::new();
+            for &width in &widths {
+                let end = next + f64::from(width) * STEP;
+                leaves.push(leaf(next, end - STEP));
+                next = end;
+            }
+            assert_eq!([0, 1, 2].map(|i| fit.is_wide(&leaves, i)), wide, "{widths:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_takes_the_keys_there_are_and_no_more() {
+        let reciprocal = Function::Unary(UnaryKind::Reciprocal);
+        let sigmoid = Function::Unary(UnaryKind::Sigmoid);
+        let keys = |function, coefficients, keys| {
+            build(function, &Room { format: BYTE, coefficients, keys }).map(|table| table.keys.len())
+        };
+        assert_eq!(keys(reciprocal, 1, 1), None, "it has two pieces");
+        assert_eq!(keys(reciprocal, 1, 2), Some(2));
+        assert_eq!(keys(sigmoid, 1, 1), Some(1));
+        assert_eq!(keys(sigmoid, 0, 64), None, "nothing can be said of it");
+    }
+
+    /// Every number of the format through the closest key, the first of two: half a step over `1 + |value|` is what
+    /// tables with room enough are made for.
+    #[test]
+    fn every_number_of_a_small_format_is_close() {
+        for kind in [UnaryKind::Sigmoid, UnaryKind::Tanh, UnaryKind::Sqrt, UnaryKind::Softplus] {
+            for coefficients in 1..=3 {
+                let room = Room { format: BYTE, coefficients, keys: 256 };
+                let table = build(Function::Unary(kind), &room).expect("there is room");
+                assert!(table.error <= STEP / 2.0, "{kind:?}: {}", table.error);
+                assert!(table.keys.windows(2).all(|pair| pair[0] < pair[1]));
+                let first = if kind == UnaryKind::Sqrt { 0 } else { -128 };
+                for x in (first..128).map(|raw| raw as f32 / 16.0) {
+                    let distance = |i: &usize| (table.keys[*i] - x).abs();
+                    let closest = (0..table.keys.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+                    let i = closest.expect("there are keys");
+                    let sum =
+                        table.coefficients[i].iter().rev().fold(0.0, |sum, c| sum * (x - table.keys[i]) + c);
+                    let (sum, value) = (sum.clamp(-8.0, 7.9375), kind.apply(x).clamp(-8.0, 7.9375));
+                    let error = f64::from((sum - value).abs() / (1.0 + value.abs()));
+                    assert!(error <= STEP / 2.0 + 1e-6, "{kind:?} of {x}: {sum}, not {value}");
+                }
+            }
+        }
     }
 }

@@ -204,17 +204,52 @@ impl Objects {
         self.format.raw_from_f32(value)
     }
 
-    /// The raw value of `-v` for a raw `v`, saturated.
-    pub fn negate(&self, raw: i32) -> i32 {
-        match self.format {
-            NumberFormat::Fixed(format) => format.saturate(-i64::from(raw)) as i32,
-            NumberFormat::Float32 => (-f32::from_bits(raw as u32)).to_bits() as i32,
-        }
-    }
-
     fn push(&mut self, object: Object) -> ObjectId {
         let id = ObjectId(self.list.len() as u32);
         self.list.push(object);
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use npukit_numeric::FixedFormat;
+
+    use super::*;
+
+    #[test]
+    fn constants_that_leave_the_range_are_counted() {
+        let format = NumberFormat::Fixed(FixedFormat { width: 8, binary_point: 4 });
+        // -8 to 127/16, and what rounds to them.
+        for (value, raw, saturates) in [
+            (7.9375, 127, 0),
+            (7.96, 127, 0),
+            (7.97, 127, 1),
+            (100.0, 127, 1),
+            (0.5, 8, 0),
+            (-8.0, -128, 0),
+            (-8.03, -128, 0),
+            (-8.04, -128, 1),
+            (-100.0, -128, 1),
+        ] {
+            let mut objects = Objects::new(format, 4);
+            assert_eq!((objects.raw(value), objects.saturated_constants()), (raw, saturates), "{value}");
+        }
+        let mut floats = Objects::new(NumberFormat::Float32, 4);
+        assert_eq!((floats.raw(1e30), floats.saturated_constants()), (1e30_f32.to_bits() as i32, 0));
+    }
+
+    #[test]
+    fn constants_of_the_same_data_are_one_object() {
+        let mut objects = Objects::new(NumberFormat::Float32, 2);
+        assert!(objects.is_empty());
+        let first = objects.add_constant("first".to_owned(), vec![1, 2, 3, 4]);
+        let second = objects.add_constant("second".to_owned(), vec![1, 2, 3, 4, 5, 6]);
+        assert_eq!(objects.add_constant("again".to_owned(), vec![1, 2, 3, 4]), first);
+        let splat = objects.splat(0.0);
+        assert_eq!(objects.splat(0.0), splat);
+        objects.add("variable".to_owned(), ObjectKind::Variable, 7);
+        assert_ne!(first, second);
+        assert_eq!((objects.len(), objects.is_empty(), objects.constant_vectors()), (4, false, 2 + 3 + 1));
     }
 }

@@ -339,4 +339,121 @@ mod tests {
             "the first result is there when the second weights are loaded"
         );
     }
+
+    fn at(address: u64) -> Strided {
+        Strided { address, stride_log2: 0 }
+    }
+
+    fn weights() -> Op {
+        Op::LoadWeights { zeroes: false, local: at(0), size: 9 }
+    }
+
+    fn product(address: u64, size: u64) -> Op {
+        Op::MatMul { accumulate: false, zeroes: false, local: at(0), accumulator: at(address), size }
+    }
+
+    fn transfer(kind: DataMoveKind, local: u64, other: u64, size: u64) -> Op {
+        Op::DataMove { kind, local: at(local), other: at(other), size }
+    }
+
+    fn simd(read: bool, write: bool, address: u64) -> Op {
+        let sub = SimdSub { op: SimdOp::Max, left: 0, right: 1, destination: u8::from(!write) };
+        Op::Simd { read, write, accumulate: false, read_address: address, write_address: address, sub }
+    }
+
+    /// Weights wait for the results of eight rows to leave: nine cycles. By the specification, 9.2, a SIMD that reads
+    /// and writes keeps the accumulators for four, one that reads for two, one that writes for one and a half, a move
+    /// for two and one a vector. What does not fit waits for the next gap; two loads of weights have one gap.
+    #[test]
+    fn as_many_as_fit_are_done_in_a_gap() {
+        let save = |size| move |i: u64| transfer(DataMoveKind::AccumulatorToLocal, 20 + size * i, i, size);
+        let kinds: [(&dyn Fn(u64) -> Op, usize); 6] = [
+            (&|i| simd(true, true, i), 2),
+            (&|i| simd(true, false, i), 4),
+            (&|i| simd(false, true, i), 6),
+            (&save(1), 3),
+            (&save(2), 2),
+            (&save(5), 1),
+        ];
+        for (kind, fit) in kinds {
+            let working: Vec<Op> = (0..7).map(kind).collect();
+            let (first, rest) = working.split_at(fit);
+            let (second, rest) = rest.split_at(fit.min(rest.len()));
+            let [feed, more] = [[weights(), product(0, 12)], [weights(), product(30, 1)]];
+            // So that there is a SIMD at all.
+            let end = [simd(true, true, 30)];
+            let ops = [&feed[..], &working, &[weights()], &more, &more, &end].concat();
+            let expected = [&feed[..], first, &[weights()], &more, second, &more, rest, &end].concat();
+            assert_eq!(overlap(ops, &config()), expected, "{:?}", working[0]);
+        }
+    }
+
+    /// What loads an operand, and what takes it to the accumulators, both in front of the product.
+    #[test]
+    fn operands_are_brought_before_the_product() {
+        let load = transfer(DataMoveKind::Dram0ToLocal, 20, 3, 1);
+        let bring = transfer(DataMoveKind::LocalToAccumulator, 20, 9, 1);
+        let (first, second) = (simd(true, false, 9), simd(true, true, 0));
+        let feed = [weights(), product(0, 1)];
+        let ops = [&feed[..], &[load, bring, first, second]].concat();
+        assert_eq!(overlap(ops, &config()), [&[load, bring], &feed[..], &[first, second]].concat());
+        // It must not overwrite what the product reads.
+        let load = transfer(DataMoveKind::Dram1ToLocal, 5, 3, 1);
+        let ops = [&feed[..], &[load, first, second]].concat();
+        assert_eq!(overlap(ops.clone(), &config()), ops);
+    }
+
+    #[test]
+    fn an_address_of_dram_is_none_of_the_accumulators() {
+        let load = transfer(DataMoveKind::Dram0ToLocal, 20, 0, 1);
+        let relu = simd(true, true, 0);
+        let ops = vec![weights(), product(0, 1), weights(), load, product(1, 1), relu];
+        let expected = [weights(), product(0, 1), relu, weights(), load, product(1, 1)];
+        assert_eq!(overlap(ops, &config()), expected);
+    }
+
+    #[test]
+    fn what_has_no_product_no_simd_or_something_else_stays_as_it_is() {
+        let (load, relu) = (transfer(DataMoveKind::Dram0ToLocal, 20, 0, 1), simd(true, true, 0));
+        let save = transfer(DataMoveKind::AccumulatorToLocal, 20, 0, 1);
+        for ops in [
+            vec![relu, load],
+            vec![product(0, 1), save, weights()],
+            vec![product(0, 1), relu, Op::NoOp, load],
+        ] {
+            assert_eq!(overlap(ops.clone(), &config()), ops);
+        }
+    }
+
+    #[test]
+    fn instructions_conflict_when_one_writes_what_the_other_touches() {
+        use DataMoveKind::{
+            AccumulatorToLocal, Dram0ToLocal, Dram1ToLocal, LocalToAccumulator, LocalToDram0, LocalToDram1,
+        };
+        let zeroes = Op::LoadWeights { zeroes: true, local: at(0), size: 9 };
+        let strided = Op::DataMove {
+            kind: Dram0ToLocal,
+            local: Strided { address: 0, stride_log2: 2 },
+            other: at(0),
+            size: 3,
+        };
+        for (one, other, expected) in [
+            (transfer(Dram0ToLocal, 20, 5, 1), product(5, 1), false),
+            (transfer(Dram1ToLocal, 20, 5, 1), product(5, 1), false),
+            (transfer(Dram0ToLocal, 20, 5, 1), transfer(LocalToDram0, 30, 5, 1), true),
+            (transfer(Dram0ToLocal, 20, 5, 1), transfer(LocalToDram1, 30, 5, 1), false),
+            (transfer(Dram1ToLocal, 20, 5, 1), transfer(LocalToDram1, 30, 5, 1), true),
+            (transfer(LocalToAccumulator, 20, 5, 1), product(5, 1), true),
+            (transfer(AccumulatorToLocal, 20, 5, 1), product(5, 1), true),
+            (transfer(AccumulatorToLocal, 20, 5, 1), transfer(AccumulatorToLocal, 21, 5, 1), false),
+            (transfer(Dram0ToLocal, 8, 5, 1), weights(), true),
+            (transfer(Dram0ToLocal, 9, 5, 1), weights(), false),
+            (transfer(Dram0ToLocal, 8, 5, 1), zeroes, false),
+            (strided, transfer(LocalToAccumulator, 8, 5, 1), true),
+            (strided, transfer(LocalToAccumulator, 9, 5, 1), false),
+            (weights(), product(0, 9), false),
+        ] {
+            assert_eq!([conflict(&one, &other), conflict(&other, &one)], [expected; 2], "{one:?} {other:?}");
+        }
+    }
 }

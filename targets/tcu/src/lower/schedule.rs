@@ -357,3 +357,98 @@ impl Scheduled {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use npukit_graph::op::{Conv, Relu};
+    use npukit_graph::{Graph, ValueInfo};
+    use npukit_numeric::{ElementType, Tensor};
+
+    use super::*;
+    use crate::lower::{Options, hir};
+
+    /// Arrays of four; few accumulators and little local memory.
+    fn config() -> Config {
+        Config {
+            array_size: 4,
+            local_depth: 90,
+            accumulator_depth: 24,
+            dram0_depth: 1 << 10,
+            dram1_depth: 1 << 10,
+            ..Config::preset("speech_robot").expect("a preset")
+        }
+    }
+
+    /// A convolution of 5 x 5 pixels from three blocks to two.
+    fn model(config: &Config) -> Model {
+        let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
+        let info = ValueInfo { shape: vec![1, 5, 5, 10], element: ElementType::F32 };
+        let x = graph.add_input("x".to_owned(), info);
+        let weights = Tensor::from_f32(vec![3, 3, 10, 8], vec![0.5; 720]).expect("as many as the shape says");
+        let weights = graph.add_constant("weights".to_owned(), weights);
+        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 1 };
+        let y = graph
+            .add_node("conv".to_owned(), conv.into(), vec![x, weights], &["y"])
+            .expect("a convolution")[0];
+        let z = graph.add_node("relu".to_owned(), Relu.into(), vec![y], &["z"]).expect("a relu")[0];
+        graph.outputs = vec![z];
+        hir::build(&graph, config, &Options::default()).expect("it can be lowered")
+    }
+
+    #[test]
+    fn sizes_fall_by_two_steps_an_octave() {
+        for (n, sizes) in [
+            (1, vec![1]),
+            (2, vec![2, 1]),
+            (3, vec![3, 2, 1]),
+            (7, vec![7, 4, 3, 2, 1]),
+            (12, vec![12, 6, 4, 3, 2, 1]),
+            (24, vec![24, 12, 8, 6, 4, 3, 2, 1]),
+            (100, vec![100, 50, 34, 25, 17, 13, 9, 7, 5, 4, 3, 2, 1]),
+        ] {
+            assert_eq!(halvings(n), sizes, "{n}");
+        }
+    }
+
+    /// All blocks at once have no order; fewer have two.
+    #[test]
+    fn tilings_are_of_fewer_and_fewer_blocks_and_pixels() {
+        let (nodes, steps) = (Vec::new(), Vec::new());
+        let layer = Layer { nodes, macs: 0, pixels: 3, blocks: 2, steps, kept: 0 };
+        let list = |blocks, blocks_outer| -> Vec<Tiling> {
+            [3, 2, 1].map(|pixels| Tiling { pixels, blocks, blocks_outer }).to_vec()
+        };
+        assert_eq!(tilings(&layer), [list(2, true), list(1, true), list(1, false)]);
+    }
+
+    /// Each tiling written out by itself, and of each list the first two that fit: the cheapest of them are kept,
+    /// cheapest first, whether one is asked for or six.
+    #[test]
+    fn the_cheapest_of_the_tilings_tried_are_kept() {
+        let config = config();
+        let model = model(&config);
+        let plan = Plan::new(&model, &config, Strategy::LocalIsolated).expect("fits");
+        let context = Context { model: &model, plan: &plan, config: &config };
+        let layer = &model.layers[0];
+        let arena = Arena::new(plan.arena.clone());
+        let mut state = State { lir: Lir::new(&config), arena, limits: Limits::default(), accumulators: 0 };
+        let mut cycles = Vec::new();
+        for list in tilings(layer) {
+            let fitting = list.into_iter().filter_map(|tiling| {
+                // Where accumulators begin goes on from tile to tile.
+                attempt(&mut state, context, layer, tiling, u64::MAX, false).ok()
+            });
+            cycles.extend(fitting.take(TILINGS_TRIED).map(|attempt| attempt.after.cycles));
+        }
+        cycles.sort_unstable();
+        assert!(cycles.len() > 4 && cycles[0] < cycles[1], "{cycles:?}");
+        for count in [1, 2, 3, 6] {
+            let kept = attempts(&mut state, context, layer, count, u64::MAX).expect("some fit");
+            let kept: Vec<u64> = kept.iter().map(|attempt| attempt.after.cycles).collect();
+            assert_eq!(kept, cycles[..count.min(cycles.len())], "{count}");
+        }
+        let least = cycles[0];
+        assert_eq!(attempts(&mut state, context, layer, 1, least + 1).map(|kept| kept.len()), Ok(1));
+        assert!(attempts(&mut state, context, layer, 1, least).is_err(), "the budget is to be undercut");
+    }
+}

@@ -127,6 +127,8 @@ mod tests {
             (vec![add(3), add(5)], vec![add(3), add(5)]),
             (vec![add(3), add(3)], vec![add(3), read, add(3)]),
             (vec![add(3), add(3), add(3)], vec![add(3), read, add(3), read, add(3)]),
+            // Where it stands makes no difference but to the clock: right behind the first.
+            (vec![add(3), transfer, add(3)], vec![add(3), read, transfer, add(3)]),
             (vec![add(3), add(3), add(5)], vec![add(3), add(5), add(3)]),
             (vec![transfer, add(3), add(3), add(5)], vec![transfer, add(3), add(5), add(3)]),
             (vec![product(3), product(3), product(5)], vec![product(3), product(5), product(3)]),

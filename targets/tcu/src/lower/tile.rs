@@ -441,8 +441,11 @@ impl Tile<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arena, Limits, Lir, State};
+    use super::{
+        Arena, ChannelOperand, Layer, Limits, Lir, ObjectId, Operand, SimdOp, State, Step, VecRef, needed,
+    };
     use crate::config::Config;
+    use crate::lower::hir::{Formula, Operation, Windows};
 
     /// What tiles need, where they may begin, and where they do, of 100 accumulators.
     #[test]
@@ -473,6 +476,39 @@ mod tests {
         .enumerate()
         {
             assert_eq!(state.accumulators_for(needed, first, 100), begins, "tile {tile}");
+        }
+    }
+
+    /// Three pixels of two of five blocks: six accumulators, and what has to be beside them at once.
+    #[test]
+    fn what_a_tile_needs_is_its_grid_and_the_most_any_step_puts_beside_it() {
+        let vector = VecRef { object: ObjectId(0), index: 0 };
+        let blocks = |count| ChannelOperand::Blocks(vec![vector; count]);
+        let by_channel = |operand| Step::ChannelWise { op: SimdOp::Max, operand, swapped: false };
+        let binary = || Step::Binary { op: SimdOp::Max, vectors: vec![vector; 50], swapped: false };
+        let operation = |operand| Operation { op: SimdOp::Max, operand, swapped: false };
+        let formula = Step::Formula(Formula {
+            first: Operand::Grid,
+            operations: vec![
+                operation(Operand::Blocks(vec![vector; 5])),
+                operation(Operand::Vectors(vec![vector; 50])),
+            ],
+        });
+        let load = || Step::Load(vec![vector; 50]);
+        let reduce = Step::Reduce { op: SimdOp::Max, windows: Windows::default() };
+        for (steps, expected) in [
+            (vec![load()], Some(6)),
+            (vec![load(), by_channel(ChannelOperand::Zero)], Some(6)),
+            (vec![load(), by_channel(blocks(1))], Some(6 + 1)),
+            (vec![load(), by_channel(blocks(5))], Some(6 + 2)),
+            (vec![load(), binary(), by_channel(blocks(5))], Some(6 + 6)),
+            (vec![load(), Step::Keep { object: ObjectId(0) }], Some(6 + 6)),
+            (vec![load(), formula], Some(6 + 2 + 6)),
+            (vec![load(), binary(), reduce], None),
+        ] {
+            let nodes = Vec::new();
+            let layer = Layer { nodes, macs: 0, pixels: 10, blocks: 5, steps, kept: 0 };
+            assert_eq!(needed(&layer, 6, &(1..3)), expected, "{:?}", layer.steps);
         }
     }
 }

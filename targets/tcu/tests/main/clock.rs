@@ -474,3 +474,99 @@ fn values_that_a_register_cannot_hold_are_refused() {
         assert_eq!(validate(&config, &[op(largest + 1)])[0].code, "fault");
     }
 }
+
+/// A write's first beat follows four cycles after the decoder offers it, then one a cycle, also behind a burst of
+/// 256. A response comes as long after the last beat as memory takes.
+#[test]
+fn writes_are_on_the_bus_when_the_notes_say() {
+    for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {
+        for latency in [1, 18, 28] {
+            for n in [1, 2, 5, 255, 256, 257, 513] {
+                let write = moves(DataMoveKind::LocalToDram0, 0, n);
+                let timeline = clock(preset, latency).run(&[Op::NoOp, write]);
+                let last = timeline.accept[0] + 1 + 4 + n * beats - 1;
+                let found = (timeline.last.axi_write, timeline.last.write_response);
+                assert_eq!(found, (last, last + latency), "{preset}, {n} vectors, latency {latency}");
+            }
+        }
+    }
+}
+
+/// Buffers absorb six vectors of four beats.
+#[test]
+fn a_write_of_four_beats_a_vector_holds_the_decoder_as_measured() {
+    for n in [7, 8, 9, 20, 31] {
+        let write = moves(DataMoveKind::LocalToDram0, 0, n);
+        let cycles = if n % 2 == 0 { 4 * n - 18 } else { 4 * n - 15 };
+        assert_eq!(held(&clock("zcu104", 1).run(&[Op::NoOp, write])), cycles, "{n} vectors");
+    }
+}
+
+/// Their responses let the next ones go.
+#[test]
+fn a_strided_write_has_three_bursts_under_way() {
+    for (preset, beats) in [("speech_robot", 1), ("zcu104", 4)] {
+        for latency in [1, 8, 20, 28] {
+            let last = |n| {
+                let write = moves(DataMoveKind::LocalToDram0, 1, n);
+                clock(preset, latency).run(&[Op::NoOp, write]).last.axi_write
+            };
+            for n in [30, 31, 32] {
+                let period = (3 * beats).max(latency + beats);
+                assert_eq!(last(n + 3) - last(n), period, "{preset}, {n}, {latency}");
+            }
+        }
+    }
+}
+
+/// At a latency of one cycle, five cycles for four of them.
+#[test]
+fn single_vectors_are_written_in_a_row() {
+    let last = |n| {
+        let ops = vec![moves(DataMoveKind::LocalToDram0, 0, 1); n];
+        clock("speech_robot", 1).run(&ops).last.axi_write
+    };
+    assert_eq!(last(180) - last(80), 125);
+}
+
+/// A read comes as far behind the response to the write before it as the notes say, and waits for nothing else but
+/// memory.
+#[test]
+fn a_read_waits_for_the_response_to_the_write_before_it() {
+    for (preset, beats, extra) in [("speech_robot", 1, 0), ("zcu104", 4, 1)] {
+        for (n, latency) in [(1, 1), (3, 18), (8, 28), (16, 28)] {
+            let pair = [moves(DataMoveKind::LocalToDram0, 0, n), moves(DataMoveKind::Dram0ToLocal, 0, n)];
+            let timeline = clock(preset, latency).run(&[pair, pair, pair].concat());
+            let period = timeline.accept[5] - timeline.accept[3];
+            assert_eq!(period, 2 * n * beats + 2 * latency + 9 + extra, "{preset}, {n}, {latency}");
+            let waits = [Stall::Latency, Stall::Responses, Stall::ReadsUnderWay, Stall::WritesUnderWay];
+            let waits = waits.map(|stall| timeline.dram_stalls[0].of(stall));
+            assert_eq!(waits, [3 * latency, 3 * (latency + 3), 0, 0], "{preset}, {n}, {latency}");
+        }
+    }
+}
+
+/// From the first address on, until the last beat of a write, or until a read is in local memory.
+#[test]
+fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
+    use DataMoveKind::{Dram0ToLocal, LocalToDram0};
+    for (kind, stride) in
+        [Dram0ToLocal, LocalToDram0].into_iter().flat_map(|kind| [(kind, 0), (kind, 1), (kind, 2)])
+    {
+        for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {
+            for (latency, n) in
+                [1, 4, 18, 40].into_iter().flat_map(|l| [1, 2, 3, 4, 7, 20, 130].map(|n| (l, n)))
+            {
+                let timeline = clock(preset, latency).run(&[Op::NoOp, moves(kind, stride, n)]);
+                let waits = [Stall::Latency, Stall::ReadsUnderWay, Stall::WritesUnderWay];
+                let waits: u64 = waits.map(|stall| timeline.dram_stalls[0].of(stall)).iter().sum();
+                let (end, around) = match kind {
+                    LocalToDram0 => (timeline.last.axi_write, 4),
+                    _ => (timeline.accept[1], if beats == 1 { 4 } else { 5 }),
+                };
+                let all = end - timeline.accept[0];
+                assert_eq!(all, around + n * beats + waits, "{kind:?}, {preset}, {latency}, {n}");
+            }
+        }
+    }
+}

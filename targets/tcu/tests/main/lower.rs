@@ -3,14 +3,22 @@
 
 #[path = "lower/additions.rs"]
 mod additions;
+#[path = "lower/choices.rs"]
+mod choices;
 #[path = "lower/edges.rs"]
 mod edges;
 #[path = "lower/lookups.rs"]
 mod lookups;
 #[path = "lower/operators.rs"]
 mod operators;
+#[path = "lower/prepared.rs"]
+mod prepared;
+#[path = "lower/quick.rs"]
+mod quick;
 #[path = "lower/rewrites.rs"]
 mod rewrites;
+#[path = "lower/sweep.rs"]
+mod sweep;
 
 use npukit_graph::op::{
     AveragePool, BatchNormalization, Binary, BinaryKind, Clip, Concat, Conv, Coordinates, Crop, Gemm,

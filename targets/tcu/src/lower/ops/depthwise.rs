@@ -177,3 +177,88 @@ fn cycles_before(chain: &Chain) -> usize {
     };
     chain.steps.iter().map(cycles).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use npukit_graph::{Graph, ValueInfo};
+    use npukit_numeric::ElementType;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::lower::hir::{Formula, Operand, Operation, Term};
+    use crate::op::SimdOp;
+
+    /// Two images of 7 x 5 pixels and 20 channels under a kernel of 3 x 2, its rows two apart, in steps of two rows:
+    /// three rows of windows, five in each. Vectors of 16 lanes; a hundred pixels under all taps.
+    fn cycles(accumulator_depth: u64, steps: Vec<Step>) -> [u64; 2] {
+        let config =
+            Config { array_size: 16, accumulator_depth, ..Config::preset("speech_robot").expect("a preset") };
+        let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
+        let info = |shape: &[usize]| ValueInfo { shape: shape.to_vec(), element: ElementType::F32 };
+        let x = graph.add_input("x".to_owned(), info(&[2, 7, 5, 20]));
+        let weights = npukit_numeric::Tensor::from_f32(vec![3, 2, 1, 20], vec![1.0; 120]).expect("as many");
+        let weights = graph.add_constant("weights".to_owned(), weights);
+        let conv = op::Conv { strides: [2, 1], dilations: [2, 1], pads: [1, 1, 1, 0], group: 20 };
+        let y = graph
+            .add_node("conv".to_owned(), conv.clone().into(), vec![x, weights], &["y"])
+            .expect("valid")[0];
+        assert_eq!(graph.shape(y), [2, 3, 5, 20]);
+        let builder = Builder::new(&graph, HashMap::new(), &config, Order::Default);
+        let shapes = Shapes::of(&builder, 0, &conv).expect("a depthwise convolution");
+        let chain = Chain { nodes: vec![], value: x, pixels: 70, channels: 20, macs: 0, steps, saved: false };
+        [shapes.array_cycles(&builder, &chain, 100), shapes.simd_cycles(&builder, &chain, 100)]
+    }
+
+    fn load() -> Step {
+        Step::Load(Vec::new())
+    }
+
+    /// Squares of 16 rows for six taps: to local memory once, into the array with a bias for each tile, which then
+    /// fills; two blocks.
+    #[test]
+    fn an_array_takes_squares_of_weights_for_each_tile() {
+        for (depth, tiles) in [(30, 1), (29, 2), (20, 2), (14, 3)] {
+            assert_eq!(cycles(depth, vec![load()])[0], 2 * (6 * 16 + tiles * 6 * (17 + 16) + 100), "{depth}");
+        }
+    }
+
+    /// Windows of one, two and three rows are above 5, 7 and 7 rows of the image, and six weights are beside them:
+    /// 36, 51 and 56 accumulators are not enough, one more is. Weights come once and go to a register, with a bias,
+    /// twice a tile.
+    #[test]
+    fn the_simd_unit_takes_all_rows_of_the_image_under_a_tile() {
+        for (depth, expected) in [
+            (36, u64::MAX),
+            (37, 2 * (6 + 6 * 2 * 7 + 2 * (30 + 100) + 6 * 25)),
+            (51, 2 * (6 + 6 * 2 * 7 + 2 * (30 + 100) + 6 * 25)),
+            (52, 2 * (6 + 4 * 2 * 7 + 2 * (30 + 100) + 4 * 35)),
+            (56, 2 * (6 + 4 * 2 * 7 + 2 * (30 + 100) + 4 * 35)),
+            (57, 2 * (6 + 2 * 2 * 7 + 2 * (30 + 100) + 2 * 35)),
+        ] {
+            assert_eq!(cycles(depth, vec![load()])[1], expected, "{depth}");
+        }
+    }
+
+    /// What the accumulators hold is stored and comes back for the array; what tiles share is made twice.
+    #[test]
+    fn what_was_made_counts_by_its_steps() {
+        let terms = || (0..4).map(|_| Term { inputs: Vec::new() }).collect();
+        let product = || Step::MatMul(MatMul { terms: terms(), sets: Vec::new() });
+        let binary = || Step::Binary { op: SimdOp::Max, vectors: Vec::new(), swapped: false };
+        let operation = || Operation { op: SimdOp::Max, operand: Operand::Grid, swapped: false };
+        let formula =
+            || Step::Formula(Formula { first: Operand::Grid, operations: vec![operation(), operation()] });
+        for (steps, each) in [
+            (vec![product()], 4),
+            (vec![load(), binary()], 1 + 3),
+            (vec![load(), formula()], 1 + 3),
+            (vec![product(), load()], 4 + 1),
+        ] {
+            let [array, simd] = cycles(57, steps.clone());
+            assert_eq!(array, 2 * (6 * 16 + 6 * (17 + 16) + 100 + 70 * (each + 3)), "{steps:?}");
+            assert_eq!(simd, 2 * (6 + 2 * 2 * 7 + 2 * (30 + 100) + 2 * 35 * each), "{steps:?}");
+        }
+    }
+}

@@ -55,7 +55,7 @@ impl Sum {
             _ => return None,
         };
         let shape = graph.shape(graph.node(add).outputs[0]);
-        let alike = shape.len() == 4 && graph.shape(other) == shape && graph.constant(other).is_none();
+        let alike = graph.shape(other) == shape && graph.constant(other).is_none();
         let vectors = shape.iter().take(3).product::<usize>() * factors.len().div_ceil(array_size);
         let pays = vectors * PASSES_COST > factors.len() * LOAD_COST;
         (alike && pays).then_some(Self { conv, add, other, factors })

@@ -124,7 +124,7 @@ impl Role {
         match &node.op {
             _ if is_dense(graph, node) => Self::Product,
             Op::Binary(_) => Self::of_broadcast(graph, node),
-            Op::BatchNormalization(_) if node.inputs[1..].iter().all(|&id| per_channel(graph, id)) => {
+            Op::BatchNormalization(_) if node.inputs[1..].iter().all(|&id| floats(graph, id).is_some()) => {
                 Self::Pointwise(vec![node.inputs[0]])
             }
             op if op.is_pointwise() && node.inputs.len() == 1 && node.outputs.len() == 1 => {
@@ -145,18 +145,13 @@ impl Role {
         };
         let fits = |&id: &ValueId| match floats(graph, id) {
             Some(_) => by_channel(id),
-            None => graph.constant(id).is_none() && graph.shape(id) == shape,
+            None => graph.shape(id) == shape,
         };
         if !node.inputs.iter().all(fits) {
             return Self::Other;
         }
         Self::Pointwise(activations(graph, &node.inputs).collect())
     }
-}
-
-/// Whether a value is a constant of several elements along one axis.
-fn per_channel(graph: &Graph, id: ValueId) -> bool {
-    floats(graph, id).is_some_and(|data| data.len() > 1) && graph.shape(id).len() == 1
 }
 
 /// Disjoint sets of values.
@@ -194,12 +189,11 @@ impl<'a> Search<'a> {
         Self { graph, products, classes, array_size, known: HashMap::new() }
     }
 
-    /// The sizes of all classes, when some group pays. First all classes of as many columns together, since a
+    /// The sizes of all classes, one where no group pays. First all classes of as many columns together, since a
     /// class rarely pays alone; then each.
     fn best(&mut self) -> Option<Vec<usize>> {
         let mut sizes = vec![1; self.classes.columns.len()];
-        let ungrouped = self.cost(&sizes)?;
-        let mut cost = ungrouped;
+        let mut cost = self.cost(&sizes)?;
         let mut widths: Vec<usize> =
             self.classes.columns.iter().copied().filter(|&columns| columns > 1).collect();
         widths.sort_unstable();
@@ -223,7 +217,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        (cost < ungrouped).then_some(sizes)
+        Some(sizes)
     }
 
     fn cost(&mut self, sizes: &[usize]) -> Option<u64> {
@@ -263,6 +257,11 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
             Role::Pointwise(_) => {
                 let size = classes.size(node.outputs[0], sizes);
                 for (operand, &id) in node.inputs.iter().enumerate() {
+                    // A number that meets all channels meets those of all pixels.
+                    let is_one = floats(graph, id).is_some_and(|data| data.len() == 1);
+                    if is_one && matches!(node.op, Op::Binary(_)) {
+                        continue;
+                    }
                     if let Some(repeated) = repeated(graph, id, size) {
                         graph.nodes[index].inputs[operand] = repeated;
                     }
@@ -274,7 +273,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
     // The shapes last: roles are read off them.
     for (value, class) in graph.values.iter_mut().zip(&classes.of_value) {
         let size = class.map_or(1, |class| sizes[class]);
-        if let ([_, _, columns, channels], true) = (value.info.shape.as_mut_slice(), size > 1) {
+        if let [_, _, columns, channels] = value.info.shape.as_mut_slice() {
             (*columns, *channels) = (*columns / size, *channels * size);
         }
     }
@@ -282,7 +281,7 @@ fn apply(graph: &mut Graph, classes: &Classes, sizes: &[usize]) {
 
 /// A constant of one element per channel, once per pixel of a group.
 fn repeated(graph: &mut Graph, id: ValueId, size: usize) -> Option<ValueId> {
-    let data = floats(graph, id).filter(|data| data.len() > 1 && size > 1)?.repeat(size);
+    let data = floats(graph, id).filter(|_| size > 1)?.repeat(size);
     let name = graph.value(id).name.clone();
     super::add_floats(graph, &name, vec![data.len()], data)
 }

@@ -90,9 +90,11 @@ impl Pair {
         let vectors = factors.chunks(lanes.max(1)).map(|vector| channels(vector, format));
         let channels = vectors.collect::<Option<Vec<_>>>()?.concat();
         let rectified = graph.node(relu).outputs[0];
-        let products = products(graph, &consumers[rectified.0 as usize], rectified)?;
-        let reader = |node| Reader::new(graph, node, &channels, format);
-        let readers = products.into_iter().map(reader).collect::<Option<_>>()?;
+        if graph.is_output(rectified) {
+            return None;
+        }
+        let reader = |&node: &NodeId| Reader::new(graph, node, &channels, format);
+        let readers = consumers[rectified.0 as usize].iter().map(reader).collect::<Option<_>>()?;
         Some(Self { norm, relu: relu.0 as usize, channels, readers })
     }
 
@@ -166,18 +168,9 @@ fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Opt
     })
 }
 
-/// The products that read `value`; `None` when something else does. A mean could be one of them, but its
-/// sums of values that are not cut off at zero would saturate.
-fn products(graph: &Graph, readers: &[NodeId], value: ValueId) -> Option<Vec<NodeId>> {
-    let multiplied = |reader: &NodeId| {
-        let inputs = &graph.node(*reader).inputs;
-        inputs[0] == value && !inputs[1..].contains(&value)
-    };
-    let only_products = !graph.is_output(value) && !readers.is_empty() && readers.iter().all(multiplied);
-    only_products.then(|| readers.to_vec())
-}
-
 impl Reader {
+    /// `None` when the node is no product with constants. A mean could be a reader too, but its sums of values
+    /// that are not cut off at zero would saturate.
     fn new(graph: &Graph, id: NodeId, channels: &[Channel], format: NumberFormat) -> Option<Self> {
         let node = graph.node(id);
         let (inputs, outputs) = Self::sizes(graph, node)?;
@@ -204,11 +197,12 @@ impl Reader {
         Some(Self { node: id, weights, bias })
     }
 
-    /// Input and output channels of a product whose weights are rows of input channels.
+    /// Input and output channels of a product whose weights are rows of input channels; those of one group
+    /// are not all that it reads.
     fn sizes(graph: &Graph, node: &Node) -> Option<(usize, usize)> {
         let weights = graph.shape(*node.inputs.get(1)?);
         match &node.op {
-            Op::Conv(conv) if conv.group == 1 && conv.pads == [0; 4] => Some((weights[2], weights[3])),
+            Op::Conv(conv) if conv.pads == [0; 4] => Some((weights[2], weights[3])),
             Op::Gemm(gemm) => (*gemm == Gemm::PLAIN).then(|| (weights[0], weights[1])),
             Op::MatMul(_) if weights.len() == 2 && graph.shape(node.inputs[0]).len() == 2 => {
                 Some((weights[0], weights[1]))

@@ -41,10 +41,10 @@ fn stages(graph: &Graph, node: &Node) -> Option<Vec<[[usize; 2]; 2]>> {
         // Stages of an axis need windows side by side; others take all of it at once.
         let whole = kernel[axis] == image[axis] || kernel[axis] == strides[axis];
         let parts = if whole { factors(kernel[axis]) } else { vec![kernel[axis]] };
-        for (i, &part) in parts.iter().enumerate() {
+        for part in parts {
             let (mut window, mut stride) = ([1; 2], [1; 2]);
             window[axis] = part;
-            stride[axis] = if whole || i > 0 { part } else { strides[axis] };
+            stride[axis] = if whole { part } else { strides[axis] };
             stages.push([window, stride]);
         }
     }
@@ -85,6 +85,7 @@ mod tests {
     #[test]
     fn sizes_fall_into_small_factors() {
         assert_eq!(factors(7), [7]);
+        assert_eq!(factors(8), [8]);
         assert_eq!(factors(56), [8, 7]);
         assert_eq!(factors(112), [8, 7, 2]);
         assert_eq!(factors(26), [2, 13]);

@@ -1,0 +1,378 @@
+//! What the compiler chooses and prints, by figures counted by hand: instructions, vectors, places.
+
+use super::edges::refused;
+use super::sweep::{residual, sum_of_convolutions};
+use super::*;
+use npukit_graph::op::{PRelu, Unary, UnaryKind};
+use npukit_tcu::lower::{Memory, Minimise, Stages};
+use npukit_tcu::op::DataMoveKind;
+use npukit_tcu::program::Usage;
+
+fn program(net: &Net, config: &Config) -> Program {
+    let (strategy, minimise) = (Some(Strategy::LocalIsolated), Some(Minimise::Estimator));
+    lower::compile(&net.graph, config, &Options { strategy, minimise, ..Options::default() }).unwrap().program
+}
+
+fn stages(net: &Net, config: &Config) -> Stages {
+    lower::stages(&net.graph, config, &Options::default()).unwrap()
+}
+
+/// Vectors moved by instructions of `kind`.
+fn moved(program: &Program, kind: DataMoveKind) -> u64 {
+    let size = |op: &npukit_tcu::Op| match op {
+        npukit_tcu::Op::DataMove { kind: of, size, .. } if *of == kind => *size,
+        _ => 0,
+    };
+    program.instructions.iter().map(size).sum()
+}
+
+fn simd(program: &Program) -> usize {
+    program.instructions.iter().filter(|op| matches!(op, npukit_tcu::Op::Simd { .. })).count()
+}
+
+/// Sums of 16 pixels in two blocks of four lanes: they are kept in half of the accumulators at most.
+#[test]
+fn sums_are_kept_where_nothing_stands_in_the_way() {
+    let kept = |case, depth| {
+        let mut net = Net::new();
+        net.graph.outputs = residual(&mut net, case);
+        let hir = stages(&net, &config(4, 1000, depth)).hir;
+        let count = |word| hir.lines().filter(|line| line.trim_start().starts_with(word)).count();
+        assert_eq!(count("keep "), count("resume"), "{hir}");
+        count("keep ")
+    };
+    for (case, expected) in [1, 2, 0, 0, 0, 0, 0, 0, 1].into_iter().enumerate() {
+        assert_eq!(kept(case, 200), expected, "case {case}");
+    }
+    assert_eq!([63, 64].map(|depth| kept(0, depth)), [0, 1]);
+}
+
+/// Blocks of four channels; a block's vector that changes nothing is passed over, with its register.
+#[test]
+fn factors_of_one_and_addends_of_zero_cost_nothing() {
+    for (kind, neutral) in [(BinaryKind::Mul, 1.0), (BinaryKind::Add, 0.0)] {
+        let count = |operand: [f32; 2]| {
+            let mut net = Net::new();
+            let x = net.input(&[1, 2, 3, 8]);
+            let operand = operand.into_iter().flat_map(|value| [value; 4]).collect();
+            let operand = net.constant_of(&[8], operand);
+            net.graph.outputs = vec![net.node(Binary { kind }, &[x, operand])];
+            simd(&program(&net, &config(4, 200, 64)))
+        };
+        let other = 0.5;
+        assert_eq!(count([other, other]), 2 * (6 + 1), "{kind:?}");
+        assert_eq!(count([neutral, other]), 6 + 1, "{kind:?}");
+        assert_eq!(count([other, neutral]), 6 + 1, "{kind:?}");
+        assert_eq!(count([neutral, neutral]), 0, "{kind:?}");
+    }
+}
+
+/// Of a kernel of nine taps a single pixel meets one.
+#[test]
+fn weights_that_meet_only_padding_are_not_loaded() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 1, 1, 4]);
+    let weights = net.constant(&[3, 3, 4, 4]);
+    net.graph.outputs = vec![net.node(dense(3), &[x, weights])];
+    let program = program(&net, &config(4, 200, 64));
+    assert_eq!(moved(&program, DataMoveKind::Dram1ToLocal), 4);
+}
+
+/// Pixels that no tap meets are zero, whatever the accumulators held.
+#[test]
+fn what_lies_in_the_padding_altogether_is_zero() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 4, 4, 4]);
+    let one = net.constant_of(&[4], vec![1.0; 4]);
+    let full = net.node(Binary { kind: BinaryKind::Max }, &[x, one]);
+    let weights = net.constant(&[1, 1, 4, 4]);
+    let wide = Conv { strides: [1, 1], dilations: [1, 1], pads: [2, 1, 1, 2], group: 1 };
+    let y = net.node(wide, &[full, weights]);
+    net.check(&[y], &config(4, 200, 64));
+}
+
+/// A 4 x 4 image of one block in tiles of accumulators: 16, and four of the pool's windows.
+#[test]
+fn the_use_of_memories_is_that_of_the_grids() {
+    let pool = |depth| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 4, 4, 4]);
+        net.graph.outputs = vec![net.node(MaxPool { window: window(2, 2, [0; 4]) }, &[x])];
+        program(&net, &config(4, 200, depth)).memory
+    };
+    let used = Usage { maximum: 20, aggregate: 20 };
+    assert_eq!(pool(64).accumulators, used);
+    assert_eq!(pool(20).accumulators, used, "it just fits");
+    assert!(pool(19).accumulators.maximum < 20, "tiles");
+    assert_eq!(pool(64).local, Usage { maximum: 16 + 4, aggregate: 16 + 4 });
+    assert_eq!(pool(64).dram0, Usage { maximum: 16 + 4, aggregate: 16 + 4 });
+}
+
+/// What a kept sum's layer takes: the sum at the start, its own grid behind it.
+#[test]
+fn a_kept_sum_has_accumulators_of_its_own() {
+    let mut net = Net::new();
+    net.graph.outputs = residual(&mut net, 0);
+    let usage = program(&net, &config(4, 1000, 400)).memory.accumulators;
+    // 32 vectors that stay, 32 of what the first layer makes of them; the second resumes the first 32.
+    assert_eq!(usage, Usage { maximum: 64, aggregate: 32 });
+}
+
+/// What the host can read where it is, turned or reshaped or by steps of its own, is not copied.
+#[test]
+fn outputs_are_read_where_they_are() {
+    for case in 0..6 {
+        let mut net = Net::new();
+        let x = net.input(&[1, 3, 4, 8]);
+        let y = net.conv(x, [1, 1], 8, dense(1));
+        let shape = vec![1, 12, 8];
+        let outputs = match case {
+            0 => vec![y],
+            1 => vec![net.node(Reshape { shape }, &[y])],
+            2 => vec![net.node(Transpose { perm: vec![0, 3, 1, 2] }, &[y])],
+            3 => {
+                let flat = net.node(Reshape { shape }, &[y]);
+                vec![net.node(Unary { kind: UnaryKind::Sigmoid }, &[flat])]
+            }
+            4 => {
+                let soft = net.node(Softmax { axis: 3, axis_end: 4 }, &[y]);
+                vec![net.node(Transpose { perm: vec![0, 3, 1, 2] }, &[soft])]
+            }
+            _ => {
+                let flat = net.node(Reshape { shape }, &[y]);
+                vec![flat, net.node(Relu, &[y])]
+            }
+        };
+        net.graph.outputs = outputs.clone();
+        let layers: Vec<String> =
+            program(&net, &config(4, 200, 64)).layers.into_iter().map(|layer| layer.name).collect();
+        assert_eq!(
+            layers.iter().filter(|name| name.starts_with("copy")).count(),
+            0,
+            "case {case}: {layers:?}"
+        );
+        net.check(&outputs, &config(4, 200, 64));
+    }
+}
+
+/// Only inputs and outputs: no strategy is better than another.
+#[test]
+fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 4, 4, 4]);
+    net.graph.outputs = vec![net.node(Relu, &[x])];
+    for minimise in [None, Some(Minimise::Estimator)] {
+        let options = Options { minimise, ..Options::default() };
+        let compiled = lower::compile(&net.graph, &config(4, 200, 64), &options).unwrap();
+        assert_eq!(compiled.strategy, Strategy::LocalIsolated);
+    }
+}
+
+/// The clock overlaps what the estimator adds up; what is cheapest by one is not dearer by it than the other's.
+#[test]
+fn each_meter_finds_its_program_the_cheapest() {
+    use npukit_tcu::clock::{Clock, ClockParams};
+    let params = ClockParams::with_latency(28);
+    let mut net = Net::new();
+    let x = net.input(&[1, 8, 8, 8]);
+    let y = net.conv(x, [3, 3], 16, dense(3));
+    let y = net.node(Relu, &[y]);
+    let y = net.conv(y, [3, 3], 8, dense(3));
+    net.graph.outputs = vec![net.node(Relu, &[y])];
+    let config = Config { data_type: DataType::Fp16Bp8, ..config(8, 300, 80) };
+    let programs = [Minimise::Clock(params), Minimise::Estimator].map(|minimise| {
+        let options = Options { minimise: Some(minimise), ..Options::default() };
+        lower::compile(&net.graph, &config, &options).unwrap().program.instructions
+    });
+    let [quick, plain] = programs.map(|ops| Clock::new(&config, params).unwrap().run(&ops).total);
+    assert!(quick < plain, "{quick} and {plain} cycles");
+}
+
+#[test]
+fn constants_may_fill_dram1_and_no_more() {
+    // Nine taps of one block each, in the SIMD unit's form: fewer cycles than nine squares of 16 rows.
+    let compiled = |depth| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 3, 3, 16]);
+        let weights = net.constant(&[3, 3, 1, 16]);
+        net.graph.outputs = vec![net.node(Conv { group: 16, ..dense(3) }, &[x, weights])];
+        let config = Config { dram1_depth: depth, ..config(16, 400, 200) };
+        lower::compile(&net.graph, &config, &Options::default())
+            .map(|compiled| compiled.program.constants.len())
+    };
+    assert_eq!(compiled(9), Ok(9 * 16));
+    let Err(LowerError::Insufficient { memory, available, .. }) = compiled(8) else { panic!("no room") };
+    assert_eq!((memory, available), (Memory::Dram1, 8));
+}
+
+#[test]
+fn multiply_accumulates_are_those_of_the_model() {
+    let macs = |conv: Conv, channels: usize, n: usize| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 3, 3, 6]);
+        net.graph.outputs = vec![net.conv(x, [3, 3], channels, conv)];
+        let program = program(&net, &config(n, 400, 200));
+        program.layers.iter().map(|layer| layer.macs).sum::<u64>()
+    };
+    // The corners meet four of nine taps, the edges six: 4 * 4 + 4 * 6 + 9.
+    for n in [4, 16] {
+        assert_eq!(macs(dense(3), 5, n), 49 * 6 * 5);
+        assert_eq!(macs(Conv { group: 6, ..dense(3) }, 6, n), 49 * 6);
+    }
+}
+
+#[test]
+fn strategies_have_names_and_homes() {
+    for (strategy, name, vars, consts) in [
+        (Strategy::LocalIsolated, "local-isolated", false, false),
+        (Strategy::LocalVars, "local-vars", true, false),
+        (Strategy::LocalConsts, "local-consts", false, true),
+        (Strategy::LocalVarsAndConsts, "local-vars-and-consts", true, true),
+    ] {
+        assert_eq!((strategy.name(), strategy.to_string().as_str()), (name, name));
+        assert_eq!(name.parse(), Ok(strategy));
+        assert_eq!((strategy.local_vars(), strategy.local_consts()), (vars, consts));
+        let mut net = Net::new();
+        let x = net.input(&[1, 2, 2, 4]);
+        let y = net.conv(x, [1, 1], 4, dense(1));
+        let z = net.node(MaxPool { window: window(2, 1, [0, 0, 1, 1]) }, &[y]);
+        let z = net.conv(z, [1, 1], 4, dense(1));
+        net.graph.outputs = vec![z];
+        let options = Options { strategy: Some(strategy), ..Options::default() };
+        let plan = lower::stages(&net.graph, &config(4, 100, 64), &options).unwrap().plan;
+        let of = |kind: &str| -> Vec<String> {
+            let lines = plan.lines().filter(|line| line.contains(&format!(" {kind} ")));
+            lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+        };
+        let (var, constant) = (if vars { "local" } else { "DRAM0" }, if consts { "local" } else { "DRAM1" });
+        assert!(of("Variable").iter().all(|home| home == var) && of("Variable").len() == 1, "{plan}");
+        assert!(of("Constant").iter().all(|home| home == constant) && of("Constant").len() == 2, "{plan}");
+    }
+    let unknown = "local".parse::<Strategy>().unwrap_err().to_string();
+    assert!(unknown.contains("unknown strategy `local`") && unknown.contains("local-vars"), "{unknown}");
+}
+
+#[test]
+fn every_stage_is_printed() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 2, 3, 4]);
+    let weights = net.constant(&[1, 1, 4, 4]);
+    let y = net.node(dense(1), &[x, weights]);
+    let relu = net.node(Relu, &[y]);
+    let swish = net.node(Unary { kind: UnaryKind::HardSwish }, &[relu]);
+    let soft = net.node(Softmax { axis: 3, axis_end: 4 }, &[swish]);
+    net.graph.outputs = vec![soft];
+    let Stages { layers, hir, plan, lir } = stages(&net, &config(4, 100, 64));
+    assert!(
+        layers.starts_with("layer 0 node0+node1+node2: 6 pixels x 1 blocks, 96 MACs\nhost node3: "),
+        "{layers}"
+    );
+    assert!(
+        hir.starts_with("layer 0 node0+node1+node2\n  matmul constant1: 1 terms, 1 weight sets\n"),
+        "{hir}"
+    );
+    let formula = "  formula splat(0.16666667) (1 vectors), Multiply grid, Add splat(0.5) (1 vectors), ";
+    assert!(hir.contains(formula), "{hir}");
+    assert!(plan.starts_with("strategy local-"), "{plan}");
+    assert!(plan.contains("DRAM0 0: 6 vectors, Input input0\n"), "{plan}");
+    assert!(
+        lir.starts_with("; node0+node1+node2: tiles of 6 of 6 pixels x 1 of 1 blocks, weights stay\n"),
+        "{lir}"
+    );
+    assert!(lir.lines().count() > 10, "{lir}");
+}
+
+#[test]
+fn problems_are_listed_with_reasons_and_hints() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 4, 4, 6]);
+    let root = net.node(Unary { kind: UnaryKind::Sqrt }, &[x]);
+    net.graph.outputs = vec![net.conv(root, [1, 1], 6, dense(1))];
+    let error = lower::compile(&net.graph, &config(4, 128, 64), &Options::default()).unwrap_err();
+    let problem = &lower::check(&net.graph, &config(4, 128, 64))[0];
+    let text = error.to_string();
+    assert!(text.contains(&format!("\n  node0 (Sqrt): {}; {}", problem.reason, problem.hint)), "{text}");
+}
+
+/// By layer, the graph's values that it saves or keeps.
+#[test]
+fn results_of_a_layer_bear_the_names_of_the_graph() {
+    let mut net = Net::new();
+    net.graph.outputs = residual(&mut net, 0);
+    let compiled = lower::compile(&net.graph, &config(4, 1000, 400), &Options::default()).unwrap();
+    // The sum, and what the next convolution reads; then the output.
+    assert_eq!(compiled.results, [vec!["value0_0", "value1_0"], vec!["value4_0"]]);
+    let prepared = lower::prepare(&net.graph, &config(4, 1000, 400), Order::Default);
+    let options = Options { prepared: true, ..Options::default() };
+    let again = lower::compile(&prepared, &config(4, 1000, 400), &options).unwrap();
+    assert_eq!(again.program.instructions, compiled.program.instructions);
+}
+
+#[test]
+fn two_convolutions_are_one_product_where_nothing_else_reads_them() {
+    for (case, expected) in [true, false, false, false, false, false].into_iter().enumerate() {
+        let mut net = Net::new();
+        net.graph.outputs = sum_of_convolutions(&mut net, case);
+        let hir = stages(&net, &config(4, 400, 200)).hir;
+        let joined = hir.lines().any(|line| line.contains("matmul") && line.contains("+constant"));
+        assert_eq!(joined, expected, "case {case}: {hir}");
+    }
+}
+
+/// The one whose weights nobody knows is named, not the one that it is added to.
+#[test]
+fn a_convolution_without_constant_weights_is_refused_by_itself() {
+    let mut net = Net::new();
+    let (x, weights) = (net.input(&[1, 3, 3, 4]), net.input(&[1, 1, 4, 4]));
+    let a = net.node(dense(1), &[x, weights]);
+    let b = net.conv(x, [1, 1], 4, dense(1));
+    let sum = net.node(Binary { kind: BinaryKind::Add }, &[a, b]);
+    assert_eq!(refused(net, &[sum], &config(4, 200, 64)), ["node0"]);
+}
+
+/// Six vectors: slopes on one side of one take three instructions each, on both sides four.
+#[test]
+fn slopes_on_one_side_of_one_are_a_multiplication_and_a_comparison() {
+    let count = |slopes: [f32; 4]| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 2, 3, 4]);
+        let slopes = net.constant_of(&[4], slopes.to_vec());
+        net.graph.outputs = vec![net.node(PRelu, &[x, slopes])];
+        simd(&program(&net, &config(4, 200, 64)))
+    };
+    assert_eq!([count([0.5; 4]), count([1.5; 4]), count([0.5, 1.5, 0.5, 1.5])], [18, 18, 24]);
+}
+
+#[test]
+fn zero_is_not_loaded_to_compare_with_it() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 2, 3, 4]);
+    net.graph.outputs = vec![net.node(Relu, &[x])];
+    let program = program(&net, &config(4, 200, 64));
+    assert_eq!((moved(&program, DataMoveKind::Dram1ToLocal), program.constants.len()), (0, 0));
+    assert_eq!(simd(&program), 1 + 6);
+}
+
+/// The SIMD unit sums only what has a channel in each lane, and only through a register.
+#[test]
+fn only_depthwise_convolutions_are_weighted_sums() {
+    let is_sum = |group: usize, channels: usize, filters: usize, registers| {
+        let mut net = Net::new();
+        let x = net.input(&[1, 4, 4, channels]);
+        let weights = net.constant(&[3, 3, channels / group, filters]);
+        net.graph.outputs = vec![net.node(Conv { group, ..dense(3) }, &[x, weights])];
+        let config = Config { simd_registers_depth: registers, ..config(16, 900, 400) };
+        stages(&net, &config).hir.contains("weighted sum")
+    };
+    for (group, channels, filters, registers, expected) in [
+        (6, 6, 6, 1, true),
+        (6, 6, 6, 0, false),
+        (6, 6, 12, 1, false),
+        (3, 6, 6, 1, false),
+        (1, 6, 6, 1, false),
+        (1, 1, 1, 1, false),
+    ] {
+        let found = is_sum(group, channels, filters, registers);
+        assert_eq!(found, expected, "{group} groups of {channels} channels, {registers} registers");
+    }
+}
