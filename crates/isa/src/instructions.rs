@@ -12,17 +12,30 @@ pub enum NoInstruction {
         opcode: u64,
     },
     /// An operand has no meaning.
-    #[error("`{field}` of {instruction} is {value}, which has no meaning")]
-    Operand {
-        /// The instruction.
-        instruction: &'static str,
-        /// The field.
-        field: &'static str,
-        /// Its value, as written.
-        value: u64,
-        /// The values of all of its fields, in their order, as written.
-        values: Vec<u64>,
-    },
+    #[error(transparent)]
+    Operand(Box<NoOperand>),
+}
+
+/// An operand without meaning.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{field}` of {instruction} is {value}, which has no meaning")]
+pub struct NoOperand {
+    /// The instruction.
+    pub instruction: &'static str,
+    /// The field.
+    pub field: &'static str,
+    /// Its value, as written.
+    pub value: u64,
+    /// The values of all fields of the instruction, in their order, as written.
+    pub values: Vec<u64>,
+}
+
+impl NoInstruction {
+    /// An operand without meaning.
+    #[cold]
+    pub fn operand(instruction: &'static str, field: &'static str, value: u64, values: Vec<u64>) -> Self {
+        Self::Operand(Box::new(NoOperand { instruction, field, value, values }))
+    }
 }
 
 /// The rows of an instruction set: from each come the mnemonic, the word, the way back, the reserved bits and the
@@ -105,14 +118,15 @@ macro_rules! instructions {
             /// # Errors
             ///
             /// The first operand that its field cannot hold.
-            pub fn to_word(&self $(, $context: $Context)?) -> Result<$crate::Word, $crate::FieldError> {
+            #[inline(always)]
+            pub fn to_word(&self $(, $context: $Context)?) -> Result<$crate::Word, Box<$crate::FieldError>> {
                 #[allow(unused_imports, reason = "some sets have no fields")]
                 use $crate::coding::{Coding, Operand};
                 match *self {
                     $(
                         $($op)+ => {
                             $( if !$condition {
-                                return Err($crate::FieldError::Absent { instruction: $mnemonic.to_owned() });
+                                return Err($crate::FieldError::Absent { instruction: $mnemonic.to_owned() }.into());
                             } )?
                             #[allow(unused_mut, reason = "some rows have no fields")]
                             let mut word = $crate::Word::ZERO.with($opcode, $code) $( .with($kind_bits, $kind) )?;
@@ -126,7 +140,8 @@ macro_rules! instructions {
                                         bits: $bits,
                                         kind: Coding::kind(&$coding),
                                     }
-                                    .error($mnemonic, value)),
+                                    .error($mnemonic, value)
+                                    .into()),
                                 }
                             )*
                             Ok(word)
@@ -141,24 +156,41 @@ macro_rules! instructions {
             /// # Errors
             ///
             /// An opcode or an operand without meaning.
+            #[inline(always)]
             pub fn from_word(word: $crate::Word $(, $context: $Context)?) -> Result<Self, $crate::NoInstruction> {
                 use $crate::coding::{Coding, Operand};
+                let (instruction, field, value) = 'no_operand: {
+                    match word.get($opcode) {
+                        $(
+                            $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
+                                $(
+                                    let value = Coding::value(&$coding, word.get($bits), $bits);
+                                    let Some($field) = Operand::from_value(value) else {
+                                        let field = stringify!($field).trim_start_matches("r#");
+                                        break 'no_operand ($mnemonic, field, value);
+                                    };
+                                )*
+                                return Ok($($op)+);
+                            }
+                        )+
+                        opcode => return Err($crate::NoInstruction::Opcode { opcode }),
+                    }
+                };
+                let values = Self::operands(word $(, $context)?);
+                Err($crate::NoInstruction::operand(instruction, field, value, values))
+            }
+
+            /// The values of all fields of a word, in their order, as written; none of a word without meaning.
+            #[cold]
+            fn operands(word: $crate::Word $(, $context: $Context)?) -> Vec<u64> {
+                use $crate::coding::Coding;
                 match word.get($opcode) {
                     $(
                         $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
-                            let instruction = $mnemonic;
-                            let values = || -> Vec<u64> { vec![$( Coding::value(&$coding, word.get($bits), $bits) ),*] };
-                            $(
-                                let value = Coding::value(&$coding, word.get($bits), $bits);
-                                let Some($field) = Operand::from_value(value) else {
-                                    let (field, values) = (stringify!($field).trim_start_matches("r#"), values());
-                                    return Err($crate::NoInstruction::Operand { instruction, field, value, values });
-                                };
-                            )*
-                            Ok($($op)+)
+                            vec![$( Coding::value(&$coding, word.get($bits), $bits) ),*]
                         }
                     )+
-                    opcode => Err($crate::NoInstruction::Opcode { opcode }),
+                    _ => Vec::new(),
                 }
             }
 

@@ -20,7 +20,7 @@ pub mod token;
 pub use check::SpecError;
 pub use decode::{DecodeError, Decoded, Mode, Problem};
 pub use encode::FieldError;
-pub use instructions::NoInstruction;
+pub use instructions::{NoInstruction, NoOperand};
 pub use npukit_base::{BitRange, Word};
 pub use reference::Reference;
 pub use spec::{ByteOrder, Field, FieldKind, Form, InstructionSpec, IsaSpec, Limit, Pattern, Radix, When};

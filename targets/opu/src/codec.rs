@@ -16,7 +16,7 @@ pub const WORD_BYTES: usize = 4;
 pub enum EncodeError {
     /// A value its field cannot hold.
     #[error(transparent)]
-    Field(#[from] FieldError),
+    Field(#[from] Box<FieldError>),
     /// An instruction that would be at fault whatever the machine's state.
     #[error("{mnemonic}: {kind}; {}", .kind.hint())]
     Fault {
@@ -57,20 +57,16 @@ pub fn reserved_bits(word: u32) -> u32 {
 /// The fault of the machine that reads a word without meaning.
 #[cold]
 fn fault(error: NoInstruction) -> FaultKind {
-    let operand = |values: &[u64], index: usize| values[index] as u32;
-    match error {
-        NoInstruction::Opcode { opcode } => FaultKind::ReservedOpcode { opcode: opcode as u32 },
-        NoInstruction::Operand { instruction: "@post", values, .. } => FaultKind::PostInvalid {
-            act: operand(&values, 0),
-            order: operand(&values, 1),
-            res: operand(&values, 2),
-        },
-        NoInstruction::Operand { instruction, values, .. } => {
-            let (buffer, least) = if instruction == "@shape.ifm" { ("ifm", 16) } else { ("ofm", 2) };
-            let (h, w) = (operand(&values, 0), operand(&values, 1));
-            FaultKind::ShapeInvalid { buffer, h, w, c: values[2].into(), least }
-        }
+    let error = match error {
+        NoInstruction::Opcode { opcode } => return FaultKind::ReservedOpcode { opcode: opcode as u32 },
+        NoInstruction::Operand(error) => error,
+    };
+    let operand = |index: usize| error.values[index] as u32;
+    if error.instruction == "@post" {
+        return FaultKind::PostInvalid { act: operand(0), order: operand(1), res: operand(2) };
     }
+    let (buffer, least) = if error.instruction == "@shape.ifm" { ("ifm", 16) } else { ("ofm", 2) };
+    FaultKind::ShapeInvalid { buffer, h: operand(0), w: operand(1), c: error.values[2].into(), least }
 }
 
 /// Why bytes are no program.

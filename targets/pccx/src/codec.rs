@@ -28,7 +28,7 @@ pub struct Codec {
 pub enum EncodeError {
     /// A value its field cannot hold.
     #[error(transparent)]
-    Field(#[from] FieldError),
+    Field(#[from] Box<FieldError>),
     /// A function that only instances with extensions have.
     #[error("CVO {function} is an extension: choose an instance with `extensions = true`, as pccx:extended")]
     Extension {
@@ -120,8 +120,8 @@ impl Codec {
     ///
     /// No meaning, or reserved bits that are not 0.
     pub fn decode(&self, word: u64) -> Result<Op, DecodeError> {
-        let op = self.assigned(word)?;
         let bits = Op::reserved_bits(word.into(), self.extensions);
+        let op = self.assigned(word)?;
         if bits.is_zero() {
             Ok(op)
         } else {
@@ -175,10 +175,10 @@ impl Codec {
     fn refusal(&self, error: NoInstruction) -> DecodeError {
         match error {
             NoInstruction::Opcode { opcode } => DecodeError::ReservedOpcode { opcode },
-            NoInstruction::Operand { field: "dest_cache", value, .. } => {
-                DecodeError::ReservedDestCache { code: value }
+            NoInstruction::Operand(error) if error.field == "dest_cache" => {
+                DecodeError::ReservedDestCache { code: error.value }
             }
-            NoInstruction::Operand { value, .. } => self.no_function(value),
+            NoInstruction::Operand(error) => self.no_function(error.value),
         }
     }
 }

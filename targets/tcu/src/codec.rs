@@ -18,7 +18,7 @@ pub use program::{DecodeErrors, EncodeErrors, decode_program, decode_program_len
 pub enum EncodeError {
     /// A field's value is outside its legal range.
     #[error(transparent)]
-    Field(#[from] FieldError),
+    Field(#[from] Box<FieldError>),
     /// The instruction needs `number_of_threads` of 2.
     #[error("{instruction} exists with `number_of_threads` 2 only")]
     NeedsThreads {
@@ -144,7 +144,7 @@ impl Codec {
         let max = (self.format.config.number_of_threads as u64).saturating_sub(1);
         if thread > max {
             let (instruction, field) = (op.mnemonic().to_owned(), "thread".to_owned());
-            return Err(FieldError::Range { instruction, field, value: thread, min: 0, max }.into());
+            return Err(Box::new(FieldError::Range { instruction, field, value: thread, min: 0, max }).into());
         }
         Ok(self.encode(op)?.with(self.format.tid, thread))
     }
@@ -166,7 +166,9 @@ impl Codec {
             Op::Simd { sub: SimdSub { op: SimdOp::Lookup, .. }, .. } if !has_lookup => {
                 Err(EncodeError::NeedsLookup { instruction: "SIMD Lookup" })
             }
-            Op::Configure { register, value } => fits_register(register, value).map_err(Into::into),
+            Op::Configure { register, value } => {
+                fits_register(register, value).map_err(|error| Box::new(error).into())
+            }
             Op::Unassigned { header, operands } => {
                 let word = self.format.unassigned(header, operands);
                 let is_it = self.decode_lenient(word).op == Op::Unassigned { header, operands };
@@ -211,10 +213,10 @@ impl Codec {
     /// Which field of a word has no meaning.
     #[cold]
     fn refusal(&self, error: &NoInstruction, word: Word) -> DecodeError {
-        let (what, code) = match *error {
-            NoInstruction::Operand { value, .. } => ("SIMD operation", value),
+        let (what, code) = match error {
+            NoInstruction::Operand(error) => ("SIMD operation", error.value),
             NoInstruction::Opcode { opcode: 2 } => ("DataMove kind", word.get(self.format.flags)),
-            NoInstruction::Opcode { opcode } => ("opcode", opcode),
+            NoInstruction::Opcode { opcode } => ("opcode", *opcode),
         };
         DecodeError::Unassigned { what, code }
     }
