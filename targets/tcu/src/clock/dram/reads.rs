@@ -47,7 +47,8 @@ impl Bank {
             let ready = (queued + 1).max(self.converter);
             self.stalls.add(Stall::Responses, ready, responded);
             let asked = self.reads.addresses.enter(ready.max(responded));
-            self.converter = asked + 1;
+            // The queue of addresses takes the next one a cycle later.
+            self.converter = asked;
             if burst.closes {
                 self.requests.leave(asked);
             }
@@ -98,7 +99,7 @@ impl Bank {
     ) {
         let reads = &mut self.reads;
         reads.beats += 1;
-        reads.beat = reads.data.enter(earliest.max(reads.beat + 1));
+        reads.beat = reads.data.enter(earliest);
         let moved = reads.words.enter(reads.beat + 1);
         reads.data.leave(moved);
         reads.first_beat = reads.first_beat.min(reads.beat);
