@@ -633,8 +633,10 @@ fn a_fourth_burst_waits_for_the_address_of_the_third() {
 fn a_read_that_waited_for_the_router_goes_on_at_a_beat_a_cycle() {
     for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {
         let accepted = |n| {
-            let ops = [moves(DataMoveKind::LocalToDram0, 1, 30), moves(DataMoveKind::Dram1ToLocal, 0, n)];
-            clock(preset, 28).run(&ops).accept[1]
+            let ops = [moves(DataMoveKind::LocalToDram0, 1, 18), moves(DataMoveKind::Dram1ToLocal, 0, n)];
+            let params = ClockParams { read_latency: 2, ..ClockParams::with_latency(16) };
+            let clock = Clock::new(&Config::preset(preset).unwrap(), params).unwrap();
+            clock.run(&ops).accept[1]
         };
         for n in 2..5 {
             assert_eq!(accepted(n) - accepted(1), beats * (n - 1), "{preset}, {n}");
@@ -644,11 +646,11 @@ fn a_read_that_waited_for_the_router_goes_on_at_a_beat_a_cycle() {
 
 #[test]
 fn the_router_hands_on_an_instruction_a_cycle() {
-    for size in 1..20 {
+    for size in 1..40 {
         let ops = [
-            moves(DataMoveKind::LocalToAccumulator, 0, size),
-            Op::LoadWeights { zeroes: false, local: AT, size: 1 },
-            moves(DataMoveKind::AccumulatorToLocal, 0, 8),
+            Op::MatMul { accumulate: true, zeroes: false, local: AT, accumulator: AT, size },
+            moves(DataMoveKind::LocalToAccumulator, 0, 1),
+            moves(DataMoveKind::AccumulatorToLocal, 0, 25),
         ];
         let mut samples = Vec::new();
         clock("speech_robot", 1).run_sampled(&ops, 1, 1, &mut |sample| samples.push(sample));

@@ -63,8 +63,8 @@ impl Bank {
     fn read_burst(&mut self, burst: Burst, asked: Cycle, local: (Cycle, Cycle), host: &mut Host) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
-        // The bus stands still from then on.
-        let idle = (asked + 1).max(self.reads.beat + 1);
+        // The bus stands still from then on, or from a cycle later: room comes with a beat before the last one.
+        let idle = (asked + 1).max(self.reads.beat);
         self.stalls.add(Stall::ReadsUnderWay, idle, known);
         let (mut done, mut left_in_vector) = (0, self.beats_per_vector);
         loop {
