@@ -121,6 +121,7 @@ fn what_is_wrong_is_said() {
         // No code of a name that nothing has, and no number for a field that takes names only.
         (".context alu\nalu 1(2)", "expected `nop`, `neg` or `add`, found `1`"),
         (".context alu\nalu sub(2, 3)", "expected `nop`, `neg` or `add`, found `sub`"),
+        (".equ one, 1\n.context alu\nalu one(2)", "expected `nop`, `neg` or `add`, found `one`"),
     ];
     for (text, message) in cases {
         let errors = assemble(&toy(), "toy.s", text).unwrap_err().errors;

@@ -3,7 +3,7 @@
 
 use npukit_tcu::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
 use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::samples::Port;
+use npukit_tcu::samples::{Port, Sample};
 use npukit_tcu::{Config, FaultKind, Machine, encode_program, validate};
 use proptest::prelude::*;
 
@@ -179,9 +179,26 @@ fn bursts_are_of_256_beats_and_within_4_kib() {
     }
 }
 
+#[test]
+fn a_burst_may_end_a_byte_behind_4_kib() {
+    // Vectors of six bytes, a byte a beat: those before vector 682 have 4092 bytes.
+    let config = Config { array_size: 3, ..Config::preset("speech_robot").unwrap() };
+    let params = ClockParams { axi_bits: 8, ..ClockParams::with_latency(18) };
+    let clock = Clock::new(&config, params).unwrap();
+    for kind in [DataMoveKind::Dram0ToLocal, DataMoveKind::LocalToDram0] {
+        for (address, size) in [(681, 1), (682, 1), (682, 2), (681, 2)] {
+            let op = Op::DataMove { kind, local: AT, other: Strided { address, stride_log2: 0 }, size };
+            let [traffic, _] = clock.run(&[op]).traffic;
+            let counted = traffic.read_bursts + traffic.write_bursts;
+            assert_eq!(counted, bursts(address * 6, size * 6, 1, 6), "{kind:?} {size} from {address}");
+            assert_eq!(counted, if address + size == 684 { 2 } else { 1 }, "{kind:?} {size} from {address}");
+        }
+    }
+}
+
 /// How many bursts `beats` beats of `bytes` bytes from byte `from` on are. The converter makes parts of at most 256
 /// beats, of whole vectors; of those the splitter leaves whole what it takes to end within 4 KiB, and a burst whose
-/// last beat begins just there.
+/// last beat begins just there, or a byte behind (specification, 9.1).
 fn bursts(from: u64, beats: u64, bytes: u64, beats_per_vector: u64) -> u64 {
     let longest = (256 / beats_per_vector).max(1) * beats_per_vector;
     let mut count = 0;
@@ -190,7 +207,7 @@ fn bursts(from: u64, beats: u64, bytes: u64, beats_per_vector: u64) -> u64 {
         let length = longest.min(beats - first);
         let start = from + first * bytes;
         let last = start % 4096 + (length - 1) * bytes;
-        let is_whole = last <= 4096;
+        let is_whole = last <= 4097;
         count += if is_whole { 1 } else { (start + length * bytes).div_ceil(4096) - start / 4096 };
         first += length;
     }
@@ -550,14 +567,18 @@ fn a_read_waits_for_the_response_to_the_write_before_it() {
 #[test]
 fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
     use DataMoveKind::{Dram0ToLocal, LocalToDram0};
-    for (kind, stride) in
-        [Dram0ToLocal, LocalToDram0].into_iter().flat_map(|kind| [(kind, 0), (kind, 1), (kind, 2)])
+    // Behind vector 255 of the smallest instance a burst goes on in the next 4 KiB.
+    for (kind, address, stride_log2) in [Dram0ToLocal, LocalToDram0]
+        .into_iter()
+        .flat_map(|kind| [(kind, 0, 0), (kind, 255, 0), (kind, 0, 1), (kind, 0, 2)])
     {
         for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {
             for (latency, n) in
-                [1, 4, 18, 40].into_iter().flat_map(|l| [1, 2, 3, 4, 7, 20, 130].map(|n| (l, n)))
+                [0, 1, 4, 18, 40].into_iter().flat_map(|l| [1, 2, 3, 4, 7, 20, 130].map(|n| (l, n)))
             {
-                let timeline = clock(preset, latency).run(&[Op::NoOp, moves(kind, stride, n)]);
+                let other = Strided { address, stride_log2 };
+                let transfer = Op::DataMove { kind, local: AT, other, size: n };
+                let timeline = clock(preset, latency).run(&[Op::NoOp, transfer]);
                 let waits = [Stall::Latency, Stall::ReadsUnderWay, Stall::WritesUnderWay];
                 let waits: u64 = waits.map(|stall| timeline.dram_stalls[0].of(stall)).iter().sum();
                 let (end, around) = match kind {
@@ -565,8 +586,75 @@ fn every_cycle_of_the_bus_is_a_beat_or_a_wait() {
                     _ => (timeline.accept[1], if beats == 1 { 4 } else { 5 }),
                 };
                 let all = end - timeline.accept[0];
-                assert_eq!(all, around + n * beats + waits, "{kind:?}, {preset}, {latency}, {n}");
+                assert_eq!(all, around + n * beats + waits, "{kind:?}, {preset}, {address}, {latency}, {n}");
             }
         }
+    }
+}
+
+/// The address of the second part follows a cycle after the splitter took note of the burst, which it does of a
+/// third one when the first has ended.
+#[test]
+fn the_second_part_of_a_read_follows_when_there_is_room_for_the_burst() {
+    // A vector is 64 beats of 128 bytes, two parts of 32 beats.
+    let config = Config { array_size: 4096, ..Config::preset("speech_robot").unwrap() };
+    for latency in [100, 300] {
+        let params = ClockParams { axi_bits: 1024, ..ClockParams::with_latency(latency) };
+        let clock = Clock::new(&config, params).unwrap();
+        let accepted = |n| held(&clock.run(&[Op::NoOp, moves(DataMoveKind::Dram0ToLocal, 1, n)]));
+        let first = 64 + latency + 5;
+        assert_eq!((accepted(1), accepted(2)), (first, first + 64), "{latency}");
+        // Its first part has passed meanwhile: address, latency, 32 beats.
+        assert_eq!(accepted(3), first + (1 + latency + 32 - 1).max(2 * 64), "{latency}");
+    }
+}
+
+/// Three strided writes from cycle 2 on have beats in 6, 7 and 8; the address of the third is taken with the response
+/// to the first, that of a fourth burst, there two cycles after the decoder offers it, a cycle later.
+#[test]
+fn a_fourth_burst_waits_for_the_address_of_the_third() {
+    for latency in [4, 20] {
+        for pause in 0..=latency + 2 {
+            let mut ops = vec![moves(DataMoveKind::LocalToDram0, 1, 3)];
+            ops.extend(vec![Op::NoOp; pause as usize]);
+            ops.push(moves(DataMoveKind::LocalToDram0, 0, 1));
+            let timeline = clock("speech_robot", latency).run(&ops);
+            let (offered, known) = (5 + pause, 6 + latency + 1);
+            assert_eq!(timeline.last.axi_write, known.max(offered + 4), "{latency}, {pause}");
+            let waits = timeline.dram_stalls[0].of(Stall::WritesUnderWay);
+            // The third beat is behind it.
+            assert_eq!(waits, known.saturating_sub((offered + 2).max(9)), "{latency}, {pause}");
+        }
+    }
+}
+
+/// What has come while the router was taken passes word by word.
+#[test]
+fn a_read_that_waited_for_the_router_goes_on_at_a_beat_a_cycle() {
+    for (preset, beats) in [("speech_robot", 1), ("ultra96v2", 2), ("zcu104", 4)] {
+        let accepted = |n| {
+            let ops = [moves(DataMoveKind::LocalToDram0, 1, 18), moves(DataMoveKind::Dram1ToLocal, 0, n)];
+            let params = ClockParams { read_latency: 2, ..ClockParams::with_latency(16) };
+            let clock = Clock::new(&Config::preset(preset).unwrap(), params).unwrap();
+            clock.run(&ops).accept[1]
+        };
+        for n in 2..5 {
+            assert_eq!(accepted(n) - accepted(1), beats * (n - 1), "{preset}, {n}");
+        }
+    }
+}
+
+#[test]
+fn the_router_hands_on_an_instruction_a_cycle() {
+    for size in 1..40 {
+        let ops = [
+            Op::MatMul { accumulate: true, zeroes: false, local: AT, accumulator: AT, size },
+            moves(DataMoveKind::LocalToAccumulator, 0, 1),
+            moves(DataMoveKind::AccumulatorToLocal, 0, 25),
+        ];
+        let mut samples = Vec::new();
+        clock("speech_robot", 1).run_sampled(&ops, 1, 1, &mut |sample| samples.push(sample));
+        let passed = |sample: &&Sample| sample.valid(Port::Dataflow) && sample.ready(Port::Dataflow);
+        assert_eq!(samples.iter().filter(passed).count(), 3, "{size}");
     }
 }

@@ -47,7 +47,8 @@ impl Bank {
             let ready = (queued + 1).max(self.converter);
             self.stalls.add(Stall::Responses, ready, responded);
             let asked = self.reads.addresses.enter(ready.max(responded));
-            self.converter = asked + 1;
+            // The queue of addresses takes the next one a cycle later.
+            self.converter = asked;
             if burst.closes {
                 self.requests.leave(asked);
             }
@@ -62,8 +63,8 @@ impl Bank {
     fn read_burst(&mut self, burst: Burst, asked: Cycle, local: (Cycle, Cycle), host: &mut Host) {
         let mut sent = (asked + 1).max(self.reads.splitter);
         let known = self.reads.bookkeeping.enter(sent);
-        // The bus stands still from then on.
-        let idle = (asked + 1).max(self.reads.beat + 1);
+        // The bus stands still from then on, or from a cycle later: room comes with a beat before the last one.
+        let idle = (asked + 1).max(self.reads.beat);
         self.stalls.add(Stall::ReadsUnderWay, idle, known);
         let (mut done, mut left_in_vector) = (0, self.beats_per_vector);
         loop {
@@ -98,7 +99,7 @@ impl Bank {
     ) {
         let reads = &mut self.reads;
         reads.beats += 1;
-        reads.beat = reads.data.enter(earliest.max(reads.beat + 1));
+        reads.beat = reads.data.enter(earliest);
         let moved = reads.words.enter(reads.beat + 1);
         reads.data.leave(moved);
         reads.first_beat = reads.first_beat.min(reads.beat);

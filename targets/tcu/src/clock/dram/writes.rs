@@ -70,12 +70,13 @@ impl Bank {
         (head, routed): (Cycle, Cycle),
         host: &mut Host,
     ) -> Cycle {
-        let mut address = (asked + 1).max(self.writes.splitter);
+        // It is there a cycle later, and so is the first word, for which all that follows waits.
+        let mut address = asked.max(self.writes.splitter);
         let (mut left_in_part, mut done, mut known, mut read) = (0, 0, 0, 0);
         let mut responds = 0;
         for _ in 0..burst.vectors {
             read = host.read(head);
-            let mut word = self.serialise(routed, host);
+            let word = self.serialise(routed, host);
             for _ in 0..self.beats_per_vector {
                 if left_in_part == 0 {
                     left_in_part = self.part(burst, done);
@@ -87,7 +88,7 @@ impl Bank {
                     address = address.max(known).max(responds) + 1;
                     self.writes.bursts += 1;
                 }
-                word = self.write_beat(word.max(at), known);
+                self.write_beat(word.max(at), known);
                 left_in_part -= 1;
                 done += 1;
                 if left_in_part == 0 {
@@ -109,16 +110,14 @@ impl Bank {
         taken + 1
     }
 
-    /// A word that is there from `word` on, in a part known to the splitter from `known` on: from when
-    /// on the next one can follow.
-    fn write_beat(&mut self, word: Cycle, known: Cycle) -> Cycle {
+    /// The next word of a vector that is there from `word` on, in a part known to the splitter from `known` on.
+    fn write_beat(&mut self, word: Cycle, known: Cycle) {
         let writes = &mut self.writes;
-        writes.word = writes.data.enter(word.max(writes.word + 1));
+        writes.word = writes.data.enter(word);
         writes.beat = (writes.word + 1).max(writes.beat + 1).max(known);
         writes.data.leave(writes.beat);
         writes.first_beat = writes.first_beat.min(writes.beat);
         writes.beats += 1;
-        writes.word + 1
     }
 
     /// The last beat of a part is on the bus.
@@ -126,7 +125,8 @@ impl Bank {
         let writes = &mut self.writes;
         writes.data_bookkeeping.leave(writes.beat);
         let offered = writes.beat + self.params.write_response_latency;
-        writes.response = offered.max(writes.response + 1).max(known);
+        // Beats and entries of the bookkeeping have a cycle each, and so have responses.
+        writes.response = offered.max(known);
         writes.response_bookkeeping.leave(writes.response);
     }
 }
