@@ -125,11 +125,13 @@ instructions! {
     0 => "end" { Self::End } "Stops." {
     } .with_form("end", Vec::new());
 
-    1 => "ld.ifm" { Self::LoadIfm { addr } } "Loads the ifm buffer: ifm_h rows of ifm_w slots, ifm_mem_w slots apart." {
+    1 => "ld.ifm" { Self::LoadIfm { addr } }
+    "Loads the ifm buffer: ifm_h rows of ifm_w slots, ifm_mem_w slots apart." {
         addr: ADDR => all(ADDR), ADDRESS;
     } .with_form("ld.ifm {addr}", Vec::new());
 
-    2 => "ld.ker" { Self::LoadKer { addr } } "Loads the ker buffer: ker_n slices of ofm_c x ifm_c, densely packed." {
+    2 => "ld.ker" { Self::LoadKer { addr } }
+    "Loads the ker buffer: ker_n slices of ofm_c x ifm_c, densely packed." {
         addr: ADDR => all(ADDR), ADDRESS;
     } .with_form("ld.ker {addr}", Vec::new());
 
@@ -137,19 +139,22 @@ instructions! {
         addr: ADDR => all(ADDR), ADDRESS;
     } .with_form("ld.bias {addr}", Vec::new());
 
-    4 => "conv" { Self::Conv { addend: Addend::Zero, h, w, n } } "Multiplies the ifm by a slice of the kernel: new partial sums." {
+    4 => "conv" { Self::Conv { addend: Addend::Zero, h, w, n } }
+    "Multiplies the ifm by a slice of the kernel: new partial sums." {
         h: CONV[0] => all(CONV[0]), ROW;
         w: CONV[1] => all(CONV[1]), COLUMN;
         n: CONV[2] => all(CONV[2]), SLICE;
     } .with_form("conv ifm:[{h},{w}], ker:{n}", Vec::new());
 
-    5 => "conv.bias" { Self::Conv { addend: Addend::Bias, h, w, n } } "Multiplies the ifm by a slice of the kernel and adds the bias: new partial sums." {
+    5 => "conv.bias" { Self::Conv { addend: Addend::Bias, h, w, n } }
+    "Multiplies the ifm by a slice of the kernel and adds the bias: new partial sums." {
         h: CONV[0] => all(CONV[0]), ROW;
         w: CONV[1] => all(CONV[1]), COLUMN;
         n: CONV[2] => all(CONV[2]), SLICE;
     } .with_form("conv.bias ifm:[{h},{w}], ker:{n}", Vec::new());
 
-    6 => "conv.acc" { Self::Conv { addend: Addend::Ofm, h, w, n } } "Multiplies the ifm by a slice of the kernel and adds to the partial sums." {
+    6 => "conv.acc" { Self::Conv { addend: Addend::Ofm, h, w, n } }
+    "Multiplies the ifm by a slice of the kernel and adds to the partial sums." {
         h: CONV[0] => all(CONV[0]), ROW;
         w: CONV[1] => all(CONV[1]), COLUMN;
         n: CONV[2] => all(CONV[2]), SLICE;
@@ -159,24 +164,28 @@ instructions! {
         addr: ADDR => all(ADDR), ADDRESS;
     } .with_form("store {addr}", Vec::new());
 
-    8 => "pad" { Self::Pad { addr, p } } "Clears the border of a plane of ofm_mem_h rows of ofm_mem_w slots." {
+    8 => "pad" { Self::Pad { addr, p } }
+    "Clears the border of a plane of ofm_mem_h rows of ofm_mem_w slots." {
         addr: ADDR => all(ADDR), ADDRESS;
         p: BitRange::new(28, 4) => Number::between(0, 15), "slots on each side";
     } .with_form("pad {addr}, {p}", Vec::new());
 
-    16 => "@shape.ifm" { Self::ShapeIfm(Shape { h, w, c }) } "Sets the shape of the ifm buffer; ifm and ker become invalid." {
+    16 => "@shape.ifm" { Self::ShapeIfm(Shape { h, w, c }) }
+    "Sets the shape of the ifm buffer; ifm and ker become invalid." {
         h: SHAPE[0] => Number::between(1, 127), "rows";
         w: SHAPE[1] => Number::between(1, 127), "columns";
         c: SHAPE[2] => Power::between(4, 6), "channels";
     } .with_doc(MOST_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ifm [{h},{w},{c}]", Vec::new());
 
-    17 => "@shape.ofm" { Self::ShapeOfm(Shape { h, w, c }) } "Sets the shape of the partial sums; ofm and ker become invalid, bias when the channels change." {
+    17 => "@shape.ofm" { Self::ShapeOfm(Shape { h, w, c }) }
+    "Sets the shape of the partial sums; ofm and ker become invalid, bias when the channels change." {
         h: SHAPE[0] => Number::between(1, 127), "rows";
         w: SHAPE[1] => Number::between(1, 127), "columns";
         c: SHAPE[2] => Power::between(1, 6), "channels";
     } .with_doc(MOST_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ofm [{h},{w},{c}]", Vec::new());
 
-    18 => "@shape.ker" { Self::ShapeKer { n } } "Sets the number of slices of the ker buffer, which becomes invalid." {
+    18 => "@shape.ker" { Self::ShapeKer { n } }
+    "Sets the number of slices of the ker buffer, which becomes invalid." {
         n: BitRange::new(6, 6) => Number::between(1, 36), "slices";
     } .with_form("@shape.ker {n}", Vec::new());
 
@@ -204,18 +213,21 @@ instructions! {
         w: BitRange::new(9, 3) => Number::between(1, 7), "columns";
     } .with_form("@stride [{h},{w}]", Vec::new());
 
-    24 => "@shift" { Self::Shift { ifm: f, bias: b } } "Sets the powers of two that sums of products and biases are multiplied by." {
+    24 => "@shift" { Self::Shift { ifm: f, bias: b } }
+    "Sets the powers of two that sums of products and biases are multiplied by." {
         f: BitRange::new(6, 8) => Signed::all(BitRange::new(6, 8)), "exponent for sums of products";
         b: BitRange::new(14, 8) => Signed::all(BitRange::new(14, 8)), "exponent for the bias";
     } .with_form("@shift {f}, {b}", Vec::new());
 
-    25 => "@post" { Self::Post(Post { act, order, res }) } "Sets what `store` does, in order; windows come from `@pool`." {
+    25 => "@post" { Self::Post(Post { act, order, res }) }
+    "Sets what `store` does, in order; windows come from `@pool`." {
         act: BitRange::new(6, 2) => Number::between(0, 2), "activation: none, ReLU, leaky ReLU with slope 1/8";
         order: BitRange::new(8, 2) => Number::between(0, 2), "act-res-pool, res-act-pool, act-pool-res";
         res: BitRange::new(10, 1) => Number::between(0, 1), "whether the ifm buffer is added";
     } .with_forms(Post::ALL.map(form));
 
-    26 => "@pool" { Self::Pool(Pool { h, w, stride_h: i, stride_w: j }) } "Sets the window of max pooling and its steps." {
+    26 => "@pool" { Self::Pool(Pool { h, w, stride_h: i, stride_w: j }) }
+    "Sets the window of max pooling and its steps." {
         h: BitRange::new(6, 4) => Number::between(1, 15), "rows of the window";
         w: BitRange::new(10, 4) => Number::between(1, 15), "columns of the window";
         i: BitRange::new(14, 3) => Number::between(1, 7), "rows from window to window";

@@ -1,5 +1,5 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`]. Addresses
-//! count L2 words of 128 bits; lengths count BF16 values. Source: specification 2.1 to 2.4.
+//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
+//! Addresses count L2 words of 128 bits; lengths count BF16 values. Source: specification 2.1 to 2.4.
 
 pub(crate) mod fields;
 mod operands;

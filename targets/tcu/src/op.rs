@@ -1,5 +1,6 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`]. Sizes count
-//! vectors (the field in the word holds one less); addresses count vectors; strides are exponents of two.
+//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
+//! Sizes count vectors (the field in the word holds one less); addresses count vectors; strides are
+//! exponents of two.
 //! Source: specification 3.1 to 3.3, 3.6 and 9.8.
 
 mod format;
@@ -151,7 +152,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.dram0_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", " local[{local_address}(? @2^{local_stride}?)] <- dram0[{other_address}(? @2^{other_stride}?)], {size}"), Vec::new());
+    .with_form(&to_local(format, "dram0"), Vec::new());
 
     2, 0x1 in format.flags => "DataMove Local->DRAM0" {
         Self::DataMove {
@@ -167,7 +168,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.dram0_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", " dram0[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+    .with_form(&from_local(format, "", "dram0"), Vec::new());
 
     2, 0x2 in format.flags => "DataMove DRAM1->Local" {
         Self::DataMove {
@@ -183,7 +184,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.dram1_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", " local[{local_address}(? @2^{local_stride}?)] <- dram1[{other_address}(? @2^{other_stride}?)], {size}"), Vec::new());
+    .with_form(&to_local(format, "dram1"), Vec::new());
 
     2, 0x3 in format.flags => "DataMove Local->DRAM1" {
         Self::DataMove {
@@ -199,7 +200,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.dram1_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", " dram1[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+    .with_form(&from_local(format, "", "dram1"), Vec::new());
 
     2, 0xC in format.flags => "DataMove Acc->Local" {
         Self::DataMove {
@@ -215,7 +216,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", " local[{local_address}(? @2^{local_stride}?)] <- acc[{other_address}(? @2^{other_stride}?)], {size}"), Vec::new());
+    .with_form(&to_local(format, "acc"), Vec::new());
 
     2, 0xD in format.flags => "DataMove Local->Acc" {
         Self::DataMove {
@@ -231,7 +232,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", " acc[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+    .with_form(&from_local(format, "", "acc"), Vec::new());
 
     2, 0xF in format.flags => "DataMove Local->Acc accumulate" {
         Self::DataMove {
@@ -247,7 +248,7 @@ instructions! {
         other_stride: format.stride1 => format.strides1(), STRIDE;
         size: format.size2 => format.sizes(format.config.accumulator_depth), "vectors";
     }
-    .with_form(&format.syntax("datamove", ".acc acc[{other_address}(? @2^{other_stride}?)] <- local[{local_address}(? @2^{local_stride}?)], {size}"), Vec::new());
+    .with_form(&from_local(format, ".acc", "acc"), Vec::new());
 
     3 => "LoadWeights" {
         Self::LoadWeights { zeroes, local: Strided { address: local_address, stride_log2: local_stride }, size }
@@ -303,7 +304,18 @@ instructions! {
 
 const STRIDE: &str = "distance of vectors, as an exponent of two";
 const LOCAL: &str = "local[{local_address}(? @2^{local_stride}?)]";
+const OTHER: &str = "[{other_address}(? @2^{other_stride}?)]";
 const ACCUMULATOR: &str = "acc[{accumulator_address}(? @2^{accumulator_stride}?)]";
+
+/// The form of a DataMove from `memory`.
+fn to_local(format: &Format, memory: &str) -> String {
+    format.syntax("datamove", &format!(" {LOCAL} <- {memory}{OTHER}, {{size}}"))
+}
+
+/// The form of a DataMove to `memory`.
+fn from_local(format: &Format, suffix: &str, memory: &str) -> String {
+    format.syntax("datamove", &format!("{suffix} {memory}{OTHER} <- {LOCAL}, {{size}}"))
+}
 
 /// Addresses of a memory of `depth` vectors.
 const fn below(depth: u64) -> Number {
