@@ -322,6 +322,9 @@ fn means_over_few_pixels_and_those_with_padding_stay() {
     for axes in [vec![1], vec![2], vec![1, 2, 3], vec![0, 1]] {
         assert_eq!(means([9, 9], Reduce { kind: ReduceKind::Mean, axes, keep_dims: true }), [[[0; 2]; 2]; 0]);
     }
+    // As many results as a mean over the image has, but others: of two images of two columns.
+    let over_images = Reduce { kind: ReduceKind::Mean, axes: vec![0, 1], keep_dims: false };
+    assert_eq!(means([20, 2], over_images), [[[0; 2]; 2]; 0]);
     assert_eq!(
         means([9, 9], Reduce { kind: ReduceKind::Sum, axes: vec![1, 2], keep_dims: true }),
         [[[0; 2]; 2]; 0]
