@@ -147,6 +147,24 @@ fn a_normalisation_that_is_an_output_itself_stays() {
     }
 }
 
+/// What must stay is left alone, and what stands beside it is rewritten all the same.
+#[test]
+fn a_pair_that_stays_does_not_keep_another_from_becoming_a_maximum() {
+    let one = |reader| ["BatchNormalization", "Relu", reader, "Max", "Conv"];
+    for (reads, shown, expected) in [
+        (Reads::Conv, Some(0), one("Conv")),
+        (Reads::Conv, Some(1), one("Conv")),
+        (Reads::Batched, None, one("MatMul")),
+    ] {
+        let mut net = Net::new();
+        let stays = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], reads);
+        let [_, _, y] = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], Reads::Conv);
+        let outputs: Vec<ValueId> = shown.map(|which| stays[which]).into_iter().chain([stays[2], y]).collect();
+        let graph = prepared(&mut net, &outputs, &config(4, 256, 64));
+        assert_eq!(ops(&graph), expected, "{reads:?} {shown:?}");
+    }
+}
+
 /// FP16BP8 ends at 128: a channel with 200 added is always above its threshold, one with -200 never.
 #[test]
 fn thresholds_beyond_the_format_make_channels_linear_or_constant() {
