@@ -159,7 +159,8 @@ fn a_pair_that_stays_does_not_keep_another_from_becoming_a_maximum() {
         let mut net = Net::new();
         let stays = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], reads);
         let [_, _, y] = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], Reads::Conv);
-        let outputs: Vec<ValueId> = shown.map(|which| stays[which]).into_iter().chain([stays[2], y]).collect();
+        let outputs: Vec<ValueId> =
+            shown.map(|which| stays[which]).into_iter().chain([stays[2], y]).collect();
         let graph = prepared(&mut net, &outputs, &config(4, 256, 64));
         assert_eq!(ops(&graph), expected, "{reads:?} {shown:?}");
     }

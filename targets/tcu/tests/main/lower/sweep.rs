@@ -52,6 +52,19 @@ fn add(net: &mut Net, x: ValueId, y: ValueId) -> ValueId {
     net.node(Binary { kind: BinaryKind::Add }, &[x, y])
 }
 
+/// What the accumulators hold has other channels than the image that a shape makes of it.
+#[test]
+fn depthwise_convolutions_of_what_has_another_shape() {
+    use npukit_graph::op::Reshape;
+    sweep("reshaped", &instances(), |net| {
+        let x = net.input(&[1, 4, 4, 3]);
+        let relu = net.node(Relu, &[x]);
+        let image = net.node(Reshape { shape: vec![1, 4, 2, 6] }, &[relu]);
+        let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 6 };
+        vec![net.conv(image, [3, 3], 6, conv)]
+    });
+}
+
 #[test]
 fn convolutions_with_odd_sizes() {
     let conv = |strides, dilations, pads, group| Conv { strides, dilations, pads, group };
