@@ -460,7 +460,12 @@ fn what_goes_element_by_element_works_on_grouped_pixels() {
         let (_, graph, values) = between(op);
         assert_eq!(values.map(|value| graph.shape(value)), [GROUPED; 3], "{name}");
     }
-    let apart: [(&str, Between); 6] = [
+    let apart: [(&str, Between); 7] = [
+        ("a normalisation with addends of an input", |net, x| {
+            let ([ones, zeros], addends) =
+                ([1.0, 0.0].map(|number| net.constant_of(&[4], vec![number; 4])), net.input(&[4]));
+            net.node(BatchNormalization { epsilon: 0.0 }, &[x, ones, addends, zeros, ones])
+        }),
         ("a number per column", |net, x| with(net, x, &[16, 1])),
         ("a number per column and channel", |net, x| with(net, x, &[16, 4])),
         ("an image of constants", |net, x| with(net, x, &[1, 16, 16, 4])),
