@@ -30,8 +30,9 @@ const SIMD_CYCLES: usize = 2;
 /// Convolves the grid on the SIMD unit; `false` when the array does it in fewer cycles, or nothing else can.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, conv: &op::Conv) -> Result<bool, Reject> {
     let node = &builder.graph.nodes[i];
+    // All but the first operand are constants: that one is the chain's.
     let Some(shapes) = Shapes::of(builder, i, conv) else { return Ok(false) };
-    if chain.value != node.inputs[0] || chain.channels != shapes.channels || !may_take_windows(chain) {
+    if chain.channels != shapes.channels || !may_take_windows(chain) {
         return Ok(false);
     }
     builder.require_uses([shapes.kernel[0], shapes.kernel[1], shapes.pixels(), shapes.blocks])?;
@@ -209,6 +210,24 @@ mod tests {
         let shapes = Shapes::of(&builder, 0, &conv).expect("a depthwise convolution");
         let chain = Chain { nodes: vec![], value: x, pixels: 70, channels: 20, macs: 0, steps, saved: false };
         [shapes.array_cycles(&builder, &chain, 100), shapes.simd_cycles(&builder, &chain, 100)]
+    }
+
+    /// A kernel of 3 rows that are 2 apart touches the first and the fifth.
+    #[test]
+    fn a_kernel_reaches_over_its_rows_and_what_is_between_them() {
+        let config = Config::preset("speech_robot").expect("a preset");
+        for (rows, dilation, reach) in [(1, 3, 1), (2, 3, 4), (3, 1, 3), (3, 2, 5), (4, 3, 10)] {
+            let mut graph = Graph { name: "net".to_owned(), ..Graph::default() };
+            let x = ValueInfo { shape: vec![1, 12, 5, 4], element: ElementType::F32 };
+            let x = graph.add_input("x".to_owned(), x);
+            let weights = npukit_numeric::Tensor::from_f32(vec![rows, 1, 1, 4], vec![1.0; 4 * rows]);
+            let weights = graph.add_constant("weights".to_owned(), weights.expect("as many"));
+            let conv = op::Conv { strides: [1, 1], dilations: [dilation, 1], pads: [0; 4], group: 4 };
+            graph.add_node("conv".to_owned(), conv.clone().into(), vec![x, weights], &["y"]).expect("valid");
+            let builder = Builder::new(&graph, HashMap::new(), &config, Order::Default);
+            let shapes = Shapes::of(&builder, 0, &conv).expect("a depthwise convolution");
+            assert_eq!(shapes.reach, reach, "{rows} {dilation}");
+        }
     }
 
     fn load() -> Step {

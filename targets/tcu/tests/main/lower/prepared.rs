@@ -147,6 +147,25 @@ fn a_normalisation_that_is_an_output_itself_stays() {
     }
 }
 
+/// What must stay is left alone, and what stands beside it is rewritten all the same.
+#[test]
+fn a_pair_that_stays_does_not_keep_another_from_becoming_a_maximum() {
+    let one = |reader| ["BatchNormalization", "Relu", reader, "Max", "Conv"];
+    for (reads, shown, expected) in [
+        (Reads::Conv, Some(0), one("Conv")),
+        (Reads::Conv, Some(1), one("Conv")),
+        (Reads::Batched, None, one("MatMul")),
+    ] {
+        let mut net = Net::new();
+        let stays = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], reads);
+        let [_, _, y] = rectified(&mut net, [1.0, 2.0, 0.75, 3.0], [0.5; 4], Reads::Conv);
+        let outputs: Vec<ValueId> =
+            shown.map(|which| stays[which]).into_iter().chain([stays[2], y]).collect();
+        let graph = prepared(&mut net, &outputs, &config(4, 256, 64));
+        assert_eq!(ops(&graph), expected, "{reads:?} {shown:?}");
+    }
+}
+
 /// FP16BP8 ends at 128: a channel with 200 added is always above its threshold, one with -200 never.
 #[test]
 fn thresholds_beyond_the_format_make_channels_linear_or_constant() {
@@ -441,7 +460,12 @@ fn what_goes_element_by_element_works_on_grouped_pixels() {
         let (_, graph, values) = between(op);
         assert_eq!(values.map(|value| graph.shape(value)), [GROUPED; 3], "{name}");
     }
-    let apart: [(&str, Between); 6] = [
+    let apart: [(&str, Between); 7] = [
+        ("a normalisation with addends of an input", |net, x| {
+            let ([ones, zeros], addends) =
+                ([1.0, 0.0].map(|number| net.constant_of(&[4], vec![number; 4])), net.input(&[4]));
+            net.node(BatchNormalization { epsilon: 0.0 }, &[x, ones, addends, zeros, ones])
+        }),
         ("a number per column", |net, x| with(net, x, &[16, 1])),
         ("a number per column and channel", |net, x| with(net, x, &[16, 4])),
         ("an image of constants", |net, x| with(net, x, &[1, 16, 16, 4])),

@@ -3,8 +3,8 @@
 
 use super::*;
 use npukit_graph::op::{
-    ConvTranspose, Gather, Gemm, LpNormalization, Norm, PRelu, Pow, Reduce, ReduceKind, Trilu, Unary,
-    UnaryKind,
+    ConvTranspose, Gather, Gemm, LpNormalization, Norm, PRelu, Pow, Reduce, ReduceKind, Reshape, Trilu,
+    Unary, UnaryKind,
 };
 use npukit_numeric::TensorData;
 use npukit_tcu::lower::Minimise;
@@ -50,6 +50,48 @@ fn sweep(what: &str, instances: &[Config], build: impl Fn(&mut Net) -> Vec<Value
 
 fn add(net: &mut Net, x: ValueId, y: ValueId) -> ValueId {
     net.node(Binary { kind: BinaryKind::Add }, &[x, y])
+}
+
+/// What the accumulators hold has other channels than the image that a shape makes of it.
+#[test]
+fn windows_of_an_image_of_another_shape() {
+    type Windows = fn(&mut Net, ValueId) -> ValueId;
+    let windows: [(&str, Windows); 4] = [
+        ("convolution", |net, x| {
+            let conv = Conv { strides: [1, 1], dilations: [1, 1], pads: [1; 4], group: 6 };
+            net.conv(x, [3, 3], 6, conv)
+        }),
+        ("largest", |net, x| net.node(MaxPool { window: window(2, 1, [0; 4]) }, &[x])),
+        ("mean", |net, x| {
+            net.node(AveragePool { window: window(2, 1, [0; 4]), count_include_pad: false }, &[x])
+        }),
+        ("larger", |net, x| {
+            let (mode, coordinates) = (ResizeMode::Linear, Coordinates::HalfPixel);
+            net.node(Resize { size: [8, 4], scales: [2.0; 2], mode, coordinates }, &[x])
+        }),
+    ];
+    for (name, op) in windows {
+        sweep(name, &instances(), |net| {
+            let x = net.input(&[1, 4, 4, 3]);
+            let relu = net.node(Relu, &[x]);
+            let image = net.node(Reshape { shape: vec![1, 4, 2, 6] }, &[relu]);
+            vec![op(net, image)]
+        });
+    }
+}
+
+#[test]
+fn pads_of_a_number_and_means_of_different_windows() {
+    sweep("pads", &instances(), |net| {
+        let x = net.input(&[1, 2, 3, 5]);
+        let pads = vec![[0, 0], [1, 2], [3, 0], [2, 1]];
+        vec![net.node(Pad { pads, mode: PadMode::Constant(0.5) }, &[x])]
+    });
+    sweep("means of two and of three", &instances(), |net| {
+        let x = net.input(&[1, 1, 4, 5]);
+        let window = Window { kernel: [1, 3], strides: [1, 2], pads: [0, 1, 0, 0], ..window(1, 1, [0; 4]) };
+        vec![net.node(AveragePool { window, count_include_pad: false }, &[x])]
+    });
 }
 
 #[test]
