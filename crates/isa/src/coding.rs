@@ -4,7 +4,7 @@
 
 use npukit_base::BitRange;
 
-use crate::spec::{FieldKind, Radix};
+use crate::spec::{FieldKind, Radix, power};
 
 /// The values of a field and the bits that stand for them.
 pub trait Coding {
@@ -12,7 +12,10 @@ pub trait Coding {
     fn store(&self, value: u64, bits: BitRange) -> Option<u64>;
 
     /// The value that `stored`, the content of `bits`, stands for.
-    fn value(&self, stored: u64, bits: BitRange) -> u64;
+    #[inline]
+    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
+        stored
+    }
 
     /// The same for people.
     fn kind(&self) -> FieldKind;
@@ -114,8 +117,7 @@ impl Coding for Signed {
 
     #[inline]
     fn value(&self, stored: u64, bits: BitRange) -> u64 {
-        let above = u64::BITS - bits.width.clamp(1, u64::BITS);
-        ((stored << above).cast_signed() >> above).cast_unsigned()
+        sign_extended(stored, bits)
     }
 
     fn kind(&self) -> FieldKind {
@@ -132,7 +134,7 @@ impl Coding for Power {
 
     #[inline]
     fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        u32::try_from(stored).ok().and_then(|exponent| 1_u64.checked_shl(exponent)).unwrap_or(u64::MAX)
+        power(stored)
     }
 
     fn kind(&self) -> FieldKind {
@@ -146,11 +148,6 @@ impl Coding for Choice<'_> {
         (value < self.0.len() as u64).then_some(value)
     }
 
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
-    }
-
     fn kind(&self) -> FieldKind {
         FieldKind::choice(self.0.iter().copied())
     }
@@ -160,11 +157,6 @@ impl Coding for Flag<'_> {
     #[inline]
     fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
         (value <= 1).then_some(value)
-    }
-
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
     }
 
     fn kind(&self) -> FieldKind {
@@ -178,14 +170,16 @@ impl Coding for Set<'_> {
         (value >> self.0.len() == 0).then_some(value)
     }
 
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
-    }
-
     fn kind(&self) -> FieldKind {
         FieldKind::set((0..self.0.len() as u32).rev().zip(self.0.iter().copied()))
     }
+}
+
+/// The number in two's complement that `stored`, the content of `bits`, stands for.
+#[inline]
+pub(crate) fn sign_extended(stored: u64, bits: BitRange) -> u64 {
+    let above = u64::BITS - bits.width.clamp(1, u64::BITS);
+    ((stored << above).cast_signed() >> above).cast_unsigned()
 }
 
 /// A type whose values a field holds.
@@ -241,4 +235,54 @@ impl Operand for bool {
             _ => None,
         }
     }
+}
+
+/// Makes an enum the [`Operand`] of a field: `codes!(TYPE, ALL)`, where the array `ALL` has the variant of each code in
+/// its place, and the variant the code as its discriminant.
+#[macro_export]
+macro_rules! codes {
+    ($Type:ty, $all:expr) => {
+        impl $crate::coding::Operand for $Type {
+            #[inline]
+            fn into_value(self) -> u64 {
+                self as u64
+            }
+
+            #[inline]
+            fn from_value(value: u64) -> Option<Self> {
+                const {
+                    let (all, mut code) = ($all, 0);
+                    while code < all.len() {
+                        assert!(all[code] as usize == code, "each variant in the place of its code");
+                        code += 1;
+                    }
+                }
+                $all.get(usize::try_from(value).ok()?).copied()
+            }
+        }
+    };
+}
+
+/// Makes a structure of flags the [`Operand`] of a field: `flags!(TYPE, [HIGHEST, .., LOWEST])`, in the order of
+/// [`Set`]'s names.
+#[macro_export]
+macro_rules! flags {
+    ($Type:ty, [$($flag:ident),+]) => {
+        impl $crate::coding::Operand for $Type {
+            #[inline]
+            fn into_value(self) -> u64 {
+                [$(self.$flag),+].into_iter().fold(0, |bits, flag| bits << 1 | u64::from(flag))
+            }
+
+            #[inline]
+            fn from_value(value: u64) -> Option<Self> {
+                let mut bit = [$(stringify!($flag)),+].len();
+                $(
+                    bit -= 1;
+                    let $flag = value >> bit & 1 == 1;
+                )+
+                Some(Self { $($flag),+ })
+            }
+        }
+    };
 }

@@ -3,6 +3,7 @@
 use npukit_base::Word;
 use thiserror::Error;
 
+use crate::coding::sign_extended;
 use crate::spec::{Field, FieldKind, InstructionSpec, Limit, When, power};
 
 /// Why a value does not go into a field.
@@ -113,10 +114,7 @@ impl Field {
     /// The value the bits `stored` stand for.
     pub fn value(&self, stored: u64) -> u64 {
         match &self.kind {
-            FieldKind::Signed { .. } if self.bits.width < u64::BITS => {
-                let sign = 1 << self.bits.width.saturating_sub(1);
-                (stored ^ sign).wrapping_sub(sign)
-            }
+            FieldKind::Signed { .. } => sign_extended(stored, self.bits),
             FieldKind::Power { .. } => power(stored),
             _ => stored.saturating_add(self.bias()),
         }

@@ -152,11 +152,6 @@ impl Coding for Functions {
         (value <= CvoFunc::last(self.extensions).code().into()).then_some(value)
     }
 
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
-    }
-
     fn kind(&self) -> FieldKind {
         let last = usize::from(CvoFunc::last(self.extensions).code());
         FieldKind::choice(CvoFunc::ALL[..=last].iter().map(|function| function.name()))

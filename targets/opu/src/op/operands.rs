@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use npukit_isa::coding::Operand;
+use npukit_isa::codes;
 
 /// Rows, columns and channels of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,22 +59,7 @@ pub enum Activation {
     Leaky,
 }
 
-impl Operand for Activation {
-    #[inline]
-    fn into_value(self) -> u64 {
-        self as u64
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        match value {
-            0 => Some(Self::None),
-            1 => Some(Self::Relu),
-            2 => Some(Self::Leaky),
-            _ => None,
-        }
-    }
-}
+codes!(Activation, [Self::None, Self::Relu, Self::Leaky]);
 
 /// In which order `store` works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -88,22 +73,7 @@ pub enum Order {
     ActPoolRes,
 }
 
-impl Operand for Order {
-    #[inline]
-    fn into_value(self) -> u64 {
-        self as u64
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        match value {
-            0 => Some(Self::ActResPool),
-            1 => Some(Self::ResActPool),
-            2 => Some(Self::ActPoolRes),
-            _ => None,
-        }
-    }
-}
+codes!(Order, [Self::ActResPool, Self::ResActPool, Self::ActPoolRes]);
 
 /// What `store` does between the cast and the memory: one of the eleven forms of table 2.4.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! Types of operands. Names are those of the encoding page (specification 2.2).
 
-use npukit_isa::coding::Operand;
+use npukit_isa::{codes, flags};
 
 /// An end of a MEMCPY; the discriminant is the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -13,21 +13,7 @@ pub enum Device {
     Host = 1,
 }
 
-impl Operand for Device {
-    #[inline]
-    fn into_value(self) -> u64 {
-        self as u64
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        match value {
-            0 => Some(Self::Npu),
-            1 => Some(Self::Host),
-            _ => None,
-        }
-    }
-}
+codes!(Device, [Self::Npu, Self::Host]);
 
 /// A constant bank; the discriminant is the code of MEMSET's `dest_cache`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,21 +26,7 @@ pub enum Cache {
     WeightShape = 1,
 }
 
-impl Operand for Cache {
-    #[inline]
-    fn into_value(self) -> u64 {
-        self as u64
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        match value {
-            0 => Some(Self::FmapShape),
-            1 => Some(Self::WeightShape),
-            _ => None,
-        }
-    }
-}
+codes!(Cache, [Self::FmapShape, Self::WeightShape]);
 
 impl Cache {
     /// The bank's name in the document.
@@ -111,17 +83,7 @@ pub enum CvoFunc {
     Tanh,
 }
 
-impl Operand for CvoFunc {
-    #[inline]
-    fn into_value(self) -> u64 {
-        self as u64
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        Self::ALL.get(usize::try_from(value).ok()?).copied()
-    }
-}
+codes!(CvoFunc, Self::ALL);
 
 impl CvoFunc {
     /// Every function, by code; those from 8 on are extensions.
@@ -183,18 +145,7 @@ pub struct MacFlags {
     pub w_scale: bool,
 }
 
-impl Operand for MacFlags {
-    #[inline]
-    fn into_value(self) -> u64 {
-        u64::from(self.w_scale) | u64::from(self.accm) << 1 | u64::from(self.findemax) << 2
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        let bit = |bit: u32| value >> bit & 1 == 1;
-        Some(Self { w_scale: bit(0), accm: bit(1), findemax: bit(2) })
-    }
-}
+flags!(MacFlags, [findemax, accm, w_scale]);
 
 /// Operands of GEMV and GEMM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -254,18 +205,7 @@ pub struct CvoFlags {
     pub accm: bool,
 }
 
-impl Operand for CvoFlags {
-    #[inline]
-    fn into_value(self) -> u64 {
-        u64::from(self.accm) | u64::from(self.recip_scale) << 1 | u64::from(self.sub_emax) << 2
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        let bit = |bit: u32| value >> bit & 1 == 1;
-        Some(Self { accm: bit(0), recip_scale: bit(1), sub_emax: bit(2) })
-    }
-}
+flags!(CvoFlags, [sub_emax, recip_scale, accm]);
 
 impl CvoFlags {
     /// None of them.

@@ -134,11 +134,6 @@ impl Coding for Registers<'_> {
         (value <= self.format.config.simd_registers_depth as u64).then_some(value)
     }
 
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
-    }
-
     fn kind(&self) -> FieldKind {
         let registers = (1..=self.format.config.simd_registers_depth).map(|register| format!("r{register}"));
         FieldKind::choice(std::iter::once(self.none.to_owned()).chain(registers))
@@ -162,11 +157,6 @@ impl Coding for Operations<'_> {
         (value < self.all().len() as u64).then_some(value)
     }
 
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
-    }
-
     fn kind(&self) -> FieldKind {
         FieldKind::choice(self.all().iter().map(|op| op.name().to_ascii_lowercase()))
     }
@@ -179,11 +169,6 @@ impl Coding for RegisterNumbers {
     #[inline]
     fn store(&self, value: u64, bits: BitRange) -> Option<u64> {
         (value <= bits.max()).then_some(value)
-    }
-
-    #[inline]
-    fn value(&self, stored: u64, _bits: BitRange) -> u64 {
-        stored
     }
 
     fn kind(&self) -> FieldKind {

@@ -1,6 +1,6 @@
 //! Types of operands: strided addresses, kinds of DataMove, the SIMD sub-instruction.
 
-use npukit_isa::coding::Operand;
+use npukit_isa::codes;
 
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -41,33 +41,6 @@ impl DataMoveKind {
         Self::LocalToAccumulator,
         Self::LocalToAccumulatorAccumulate,
     ];
-
-    /// The flags field.
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Dram0ToLocal => 0x0,
-            Self::LocalToDram0 => 0x1,
-            Self::Dram1ToLocal => 0x2,
-            Self::LocalToDram1 => 0x3,
-            Self::AccumulatorToLocal => 0xC,
-            Self::LocalToAccumulator => 0xD,
-            Self::LocalToAccumulatorAccumulate => 0xF,
-        }
-    }
-
-    /// The kind of that code; `None` for 4 to 0xB and 0xE, which have no meaning.
-    pub const fn from_code(code: u8) -> Option<Self> {
-        Some(match code {
-            0x0 => Self::Dram0ToLocal,
-            0x1 => Self::LocalToDram0,
-            0x2 => Self::Dram1ToLocal,
-            0x3 => Self::LocalToDram1,
-            0xC => Self::AccumulatorToLocal,
-            0xD => Self::LocalToAccumulator,
-            0xF => Self::LocalToAccumulatorAccumulate,
-            _ => return None,
-        })
-    }
 }
 
 /// SIMD operations; the discriminant is the code.
@@ -155,17 +128,7 @@ impl SimdOp {
     }
 }
 
-impl Operand for SimdOp {
-    #[inline]
-    fn into_value(self) -> u64 {
-        self.code().into()
-    }
-
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        Self::ALL.get(usize::try_from(value).ok()?).copied()
-    }
-}
+codes!(SimdOp, Self::ALL);
 
 /// The SIMD sub-instruction: `destination = op(left, right)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

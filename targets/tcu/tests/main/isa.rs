@@ -70,8 +70,16 @@ fn described(vector: &Value) -> Option<Op> {
             size: size(),
         },
         "DataMove" => {
-            let code = vector["flags"].as_u64().unwrap() as u8;
-            let kind = DataMoveKind::from_code(code).unwrap();
+            let kind = match vector["flags"].as_u64().unwrap() {
+                0x0 => DataMoveKind::Dram0ToLocal,
+                0x1 => DataMoveKind::LocalToDram0,
+                0x2 => DataMoveKind::Dram1ToLocal,
+                0x3 => DataMoveKind::LocalToDram1,
+                0xC => DataMoveKind::AccumulatorToLocal,
+                0xD => DataMoveKind::LocalToAccumulator,
+                0xF => DataMoveKind::LocalToAccumulatorAccumulate,
+                code => panic!("no kind of DataMove is {code:#x}"),
+            };
             Op::DataMove { kind, local: strided("local"), other: strided("other"), size: size() }
         }
         "LoadWeights" => Op::LoadWeights { zeroes: flag("zeroes"), local: strided("local"), size: size() },
