@@ -20,6 +20,8 @@ mod einsums;
 mod errors;
 #[path = "main/filetest_models.rs"]
 mod filetest_models;
+#[path = "main/filetest_networks.rs"]
+mod filetest_networks;
 #[path = "main/functions.rs"]
 mod functions;
 #[path = "main/generated.rs"]

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Commands run in an empty folder that holds the files; `%root` is the repository's. Standard
-//! output, standard error and an exit status other than 0 are compared. `NPUKIT_BLESS=1` writes
-//! what came out into the file instead.
+//! output, standard error and an exit status other than 0 are compared; seconds that a command took are written as
+//! `*`. `NPUKIT_BLESS=1` writes what came out into the file instead.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::print_stderr, reason = "a test says what differs")]
@@ -78,7 +78,22 @@ fn run_one(arguments: &str, folder: &Path) -> String {
         code => format!("; exit status {}\n", code.map_or("none: killed".to_owned(), |c| c.to_string())),
     };
     let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    (printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n")
+    without_seconds(&(printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n"))
+}
+
+/// The text with the seconds that the command took, in a report or in JSON, as `*`.
+fn without_seconds(text: &str) -> String {
+    let line = |line: &str| {
+        let number = line.rfind(|c: char| c == ' ').filter(|_| {
+            let line = line.trim_start();
+            line.starts_with("seconds ") || line.starts_with("\"seconds\": ")
+        });
+        match number {
+            Some(space) => format!("{} *{}\n", &line[..space], if line.ends_with(',') { "," } else { "" }),
+            None => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
 }
 
 /// The lines that differ, between those that are equal at both ends.
@@ -141,6 +156,12 @@ fn filetests() {
         }
     }
     assert_eq!(failed, 0, "of {} filetests; NPUKIT_BLESS=1 accepts what came out", paths.len());
+}
+
+#[test]
+fn seconds_are_not_compared() {
+    let text = "layers   1\nseconds  0.002\n  \"seconds\": 0.0013,\n12 seconds of audio\n";
+    assert_eq!(without_seconds(text), "layers   1\nseconds  *\n  \"seconds\": *,\n12 seconds of audio\n");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use npukit_import::onnx::proto::{ValueInfoProto, data_type};
 
+use crate::filetest_networks::networks;
 use crate::model::{Model, With, float_tensor, node, value_info};
 
 /// A float input whose open dimensions (-1) have names.
@@ -47,7 +48,7 @@ fn refused() -> Model {
 }
 
 /// Weights between -1/2 and 1/2.
-fn weights(count: usize) -> Vec<f32> {
+pub fn weights(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7) % 32) as f32 / 32.0 - 0.5).collect()
 }
 
@@ -121,7 +122,8 @@ fn the_models_of_the_filetests_are_these() {
         ("bad_weights.onnx", bad_weights().bytes()),
         ("nothing.onnx", Model::new(13).input("x", &[1, 4]).node(node("Relu", &["x"], &["y"])).bytes()),
     ];
-    for (name, bytes) in models {
+    let networks = networks().into_iter().map(|(name, network)| (name, network.bytes()));
+    for (name, bytes) in models.into_iter().chain(networks) {
         let path = folder.join(name);
         if std::env::var_os("NPUKIT_BLESS").is_some() {
             std::fs::create_dir_all(folder).unwrap();
