@@ -84,7 +84,7 @@ fn run_one(arguments: &str, folder: &Path) -> String {
 /// The text with the seconds that the command took, in a report or in JSON, as `*`.
 fn without_seconds(text: &str) -> String {
     let line = |line: &str| {
-        let number = line.rfind(|c: char| c == ' ').filter(|_| {
+        let number = line.rfind(' ').filter(|_| {
             let line = line.trim_start();
             line.starts_with("seconds ") || line.starts_with("\"seconds\": ")
         });
