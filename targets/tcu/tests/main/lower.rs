@@ -98,9 +98,15 @@ impl Net {
         self.graph.add_node(format!("node{i}"), op.into(), inputs.to_vec(), &names).unwrap()
     }
 
+    /// A convolution whose results are about as large as what it reads: a chain of them stays in the range that
+    /// [`float_bound`] is meant for.
     fn conv(&mut self, x: ValueId, kernel: [usize; 2], channels: usize, conv: Conv) -> ValueId {
         let group_in = self.graph.shape(x)[3] / conv.group;
-        let weights = self.constant(&[kernel[0], kernel[1], group_in, channels]);
+        let shape = [kernel[0], kernel[1], group_in, channels];
+        let smaller = 1.0 / ((kernel[0] * kernel[1] * group_in) as f32).sqrt();
+        let weights =
+            self.numbers(shape.iter().product()).into_iter().map(|weight| weight * smaller).collect();
+        let weights = self.constant_of(&shape, weights);
         let bias = self.constant(&[channels]);
         self.node(conv, &[x, weights, bias])
     }
@@ -156,7 +162,7 @@ impl Net {
     }
 }
 
-/// What another order of additions may change.
+/// What another order of additions may change in values of about 1.
 fn float_bound(expected: f32) -> f32 {
     1e-4 * (1.0 + expected.abs())
 }
