@@ -127,7 +127,9 @@ impl Graph {
     /// Checks that all references exist, names are unique, each value has one producer, each node
     /// follows its producers, and all shapes and types are those the operators infer.
     ///
-    /// Errors: the first thing wrong.
+    /// # Errors
+    ///
+    /// [`GraphError`] that names the first reference, name, order, shape or type that is wrong.
     pub fn validate(&self) -> Result<(), GraphError> {
         self.validate_references()?;
         self.validate_values()?;
@@ -203,7 +205,9 @@ impl Graph {
     /// Brings the nodes into an order in which each follows its producers; nodes that are free to
     /// come first keep their order.
     ///
-    /// Errors: [`GraphError::Cycle`]; the graph is unchanged then.
+    /// # Errors
+    ///
+    /// [`GraphError::Cycle`] when a node uses, by way of others, its own result; the graph is unchanged then.
     pub fn sort_nodes(&mut self) -> Result<(), GraphError> {
         let producers = self.producers();
         let mut waiting = vec![0usize; self.nodes.len()];

@@ -108,8 +108,10 @@ impl Graph {
 
     /// Adds a node whose outputs get the given names; their shapes are inferred.
     ///
-    /// Errors: what [`Operator::infer`] says of the operands; a number of names that is not that
-    /// of the results.
+    /// # Errors
+    ///
+    /// What [`Operator::infer`] says of the operands; [`OpError::ResultCount`] when there are not as many
+    /// names as results. The graph is unchanged then.
     pub fn add_node(
         &mut self,
         name: impl Into<String>,

@@ -73,7 +73,9 @@ pub struct Rescaled {
 /// Chooses exponents for the values of a valid graph and rewrites it. `None` when nothing needs one, or
 /// no exponents of a reasonable size do.
 ///
-/// Errors: [`PassError`], which would be a fault of ours.
+/// # Errors
+///
+/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
 pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option<Rescaled>, PassError> {
     match solve::exponents(graph, ranges, limits) {
         Some(exponents) if exponents.iter().any(|&exponent| exponent != 0) => {

@@ -20,7 +20,9 @@ use rules::{Operand, Own, Results};
 /// to the nearest multiple of `step`, and `inputs` are exact. Sums without a product are exact.
 /// `None` where an operator on the way has no rule: it may be an approximation.
 ///
-/// Errors: those of [`evaluate`](crate::evaluate).
+/// # Errors
+///
+/// Those of [`evaluate`](crate::evaluate).
 pub fn rounding_bounds(
     graph: &Graph,
     inputs: &[Tensor],

@@ -106,6 +106,11 @@ pub struct DecoderConfig {
 
 impl DecoderConfig {
     /// Checks every number on its own and those that depend on each other.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] with the first number that is out of its range or does not fit another: heads
+    /// that are not a multiple of those of keys, a head that cannot be rotated.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, most) in [
             ("vocabulary", self.vocabulary, MOST),
@@ -134,7 +139,10 @@ impl DecoderConfig {
 
     /// Whether tokens may follow `position` others in a text of at most `limit`.
     ///
-    /// Errors: more than there is room for, one that is not in the vocabulary. No token at all is none.
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] when there is no room for all of them; [`DecoderError::Token`] for one that
+    /// is not in the vocabulary. No token at all is not an error.
     pub fn check_tokens(&self, position: usize, limit: usize, tokens: &[usize]) -> Result<(), DecoderError> {
         let (found, vocabulary) = (tokens.len(), self.vocabulary);
         if position.saturating_add(found) > limit {

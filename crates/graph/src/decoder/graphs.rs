@@ -17,6 +17,10 @@ impl DecoderModel {
     ///
     /// Input: `tokens` of i64 `[length]`. Outputs: `logits [length, vocabulary]`, then for each layer
     /// `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what a cache holds of it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DecoderModel::extend`].
     pub fn prefill(&self, length: usize) -> Result<Graph, DecoderError> {
         self.extend(0, length)
     }
@@ -26,6 +30,11 @@ impl DecoderModel {
     /// Inputs: `tokens` of i64 `[length]`, then, unless `cache` is 0, for each layer `layers.I.cached_keys` and
     /// `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs: `logits [length, vocabulary]`, then for each
     /// layer `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what the cache is to hold of them.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`] for a `length` of 0; [`DecoderError::TooLong`] beyond 8192 or the model's
+    /// context; [`DecoderError::Op`] when weights do not fit together.
     pub fn extend(&self, cache: usize, length: usize) -> Result<Graph, DecoderError> {
         let config = self.config();
         self.check_length(cache, length, config.context)?;
@@ -69,6 +78,11 @@ impl DecoderModel {
     /// `layers.I.cached_values`, `[kv_heads, cache, head]`, of which positions below `position` count.
     /// Outputs: `logits [1, vocabulary]`, then for each layer `layers.I.keys` and `layers.I.values`,
     /// `[kv_heads, 1, head]`: what the cache is to hold at `position`.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] when a token after `cache` others is beyond the model's context;
+    /// [`DecoderError::Op`] when weights do not fit together.
     pub fn decode(&self, cache: usize) -> Result<Graph, DecoderError> {
         self.check_length(cache, 1, self.config().context)?;
         let config = self.config();

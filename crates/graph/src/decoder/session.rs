@@ -21,6 +21,11 @@ pub struct Session {
 
 impl Session {
     /// An empty text of at most `capacity` tokens, 1 to [`DecoderConfig::context`].
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`] for a capacity of 0; those of [`DecoderModel::decode`] for one beyond the
+    /// context.
     pub fn new(model: &DecoderModel, capacity: usize) -> Result<Self, DecoderError> {
         let config = model.config().clone();
         let cache = capacity.checked_sub(1).ok_or(DecoderError::NoTokens)?;
@@ -42,8 +47,10 @@ impl Session {
 
     /// Takes tokens, one after the other; gives the logits behind the last of them.
     ///
-    /// Errors: no token, one that is not in the vocabulary, or more than the capacity has room for;
-    /// then none is taken.
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`] for no token, [`DecoderError::Token`] for one that is not in the
+    /// vocabulary, [`DecoderError::TooLong`] for more than the capacity has room for; then none is taken.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Vec<f32>, DecoderError> {
         self.config.check_tokens(self.position, self.capacity, tokens)?;
         let mut logits = Err(DecoderError::NoTokens);

@@ -105,7 +105,10 @@ impl Matrix {
 impl DecoderModel {
     /// The decoder of `config`, whose tensors `get` gives by name and the shape they must have.
     ///
-    /// Errors: a configuration that makes no decoder; what `get` says; a tensor of another shape or without floats.
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] for a configuration that cannot be a decoder; what `get` says;
+    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
     pub fn new<E: From<DecoderError>>(
         config: DecoderConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Tensor, E>,
@@ -170,6 +173,11 @@ impl DecoderModel {
     /// tied model then stays what tokens are looked up in, and makes logits no longer.
     ///
     /// `replace` gives as many values as the matrix has; others are an error of the shape.
+    ///
+    /// # Errors
+    ///
+    /// What `replace` says; [`DecoderError::Shape`] when it gives another number of values than the matrix
+    /// has.
     pub fn with_products<E: From<DecoderError>>(
         &self,
         mut replace: impl FnMut(&Matrix) -> Result<Vec<f32>, E>,

@@ -109,6 +109,10 @@ impl Gemma3nConfig {
     }
 
     /// Checks every number on its own and those that depend on each other.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] with the first number that is out of its range or does not fit another.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, least) in [
             ("vocabulary", self.vocabulary, 1),

@@ -17,7 +17,9 @@ use crate::stated::{Stated, moves};
 /// superfluous: it comes back. Inputs of the graph get none: what they hold is the caller's affair. Pairs of
 /// different scales stay, as do those whose scales are not constant or differ along an axis.
 ///
-/// Errors: those of [`simplify`].
+/// # Errors
+///
+/// Those of [`simplify`].
 pub fn lift(graph: &mut Graph) -> Result<(), PassError> {
     simplify(graph)?;
     let nodes = std::mem::take(&mut graph.nodes);

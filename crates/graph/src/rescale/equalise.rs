@@ -24,7 +24,9 @@ const MOST: f64 = 12.0;
 /// same in real arithmetic, and has the same nodes; values between the two convolutions of a changed pair are
 /// called `NAME/equalised`. `None` when there is nothing to change.
 ///
-/// Errors: [`PassError`], which would be a fault of ours.
+/// # Errors
+///
+/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
 pub fn equalise(graph: &Graph) -> Result<Option<Graph>, PassError> {
     let pairs = pairs(graph);
     let (mut graph, mut changed) = (graph.clone(), vec![false; pairs.len()]);
