@@ -35,7 +35,9 @@ pub struct Line {
 
 /// Assembles `text`; `name` is the file's, for messages.
 ///
-/// Errors: every fault of the file, the first 100 of them with their places.
+/// # Errors
+///
+/// [`AsmErrors`] with every fault of the text and its place, the first 100 of them.
 pub fn assemble(spec: &IsaSpec, name: &str, text: &str) -> Result<Assembly, AsmErrors> {
     let mut assembler = Assembler::new(spec);
     let mut start = 0;

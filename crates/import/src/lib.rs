@@ -37,7 +37,9 @@ pub use remark::{Imported, Remark};
 /// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say); `files` gives what is
 /// beside the model, as for [`onnx::read_with_files`].
 ///
-/// Errors: those of [`onnx::read`] and [`tensorflow::read`].
+/// # Errors
+///
+/// Those of [`onnx::read`] and [`tensorflow::read`].
 pub fn read(
     bytes: &[u8],
     name: &str,

@@ -45,14 +45,22 @@ const OPSETS: (i64, i64) = (7, 28);
 /// Inputs and outputs keep the names, shapes and order of the model. Image operators are NHWC
 /// with HWIO weights, between Transpose nodes that graph passes cancel.
 ///
-/// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
-/// and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory stay in proportion to them.
+///
+/// # Errors
+///
+/// [`ImportError`]: bytes that are not a model, a version that is not read, options that name nothing, open
+/// sizes, and all problems of the nodes at once.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     read_with_files(bytes, name, options, &|_, _| Err("no files beside the model are given".to_owned()))
 }
 
 /// As [`read`], of a model some of whose elements are in files beside it, which `files` gives;
 /// memory then also stays in proportion to those.
+///
+/// # Errors
+///
+/// Those of [`read`]; a file that `files` does not give is a problem of the nodes that need it.
 pub fn read_with_files(
     bytes: &[u8],
     name: &str,

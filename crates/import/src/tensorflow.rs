@@ -33,8 +33,12 @@ use proto::GraphDef;
 /// Inputs are called as their placeholders, outputs as the options or else their nodes are
 /// (`node:1` for a second result). Names in the options may end in `:0`.
 ///
-/// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
-/// and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory stay in proportion to them.
+///
+/// # Errors
+///
+/// [`ImportError`]: bytes that are not a graph, options that name nothing (no size has a name here), open
+/// sizes, and all problems of the nodes at once.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         return Err(ImportError::UnknownName {

@@ -111,8 +111,11 @@ impl IsaSpec {
 
     /// Reads the instruction that starts at byte `offset` of `program`.
     ///
-    /// Errors: the program ends too early, no row fits in `context`, and in [`Mode::Strict`]
-    /// reserved bits and values out of range.
+    /// # Errors
+    ///
+    /// [`DecodeError::Truncated`] when the program ends too early, [`DecodeError::Unknown`] when no row fits
+    /// in `context`, and in [`Mode::Strict`] [`DecodeError::Invalid`] for reserved bits and values out of
+    /// range.
     pub fn decode(
         &self,
         program: &[u8],

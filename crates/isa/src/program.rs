@@ -28,7 +28,9 @@ pub struct ProgramErrors<E> {
 
 /// What the instructions give, of `instruction_bytes` each.
 ///
-/// Errors: the first 50, and the number of the others.
+/// # Errors
+///
+/// The first 50 errors with their places, and the number of the others.
 pub fn collect<T, E>(
     instruction_bytes: usize,
     results: impl Iterator<Item = Result<T, E>>,

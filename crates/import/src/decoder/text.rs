@@ -16,6 +16,11 @@ const MOST_WIDTH: usize = 64;
 impl Text {
     /// Tokens 0, 1, .. stand for the characters of `alphabet`; generation ends with `stop`; numbers of a prompt
     /// get spaces before them up to `number_width` characters.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderFileError::Key`] for an alphabet that is empty or has a character twice, a `number_width`
+    /// that is too large or has no space to fill with, or a `stop` that is not in the alphabet.
     pub fn new(alphabet: &str, stop: Option<char>, number_width: usize) -> Result<Self, DecoderFileError> {
         let key =
             |key, found: String, legal: &str| DecoderFileError::Key { key, found, legal: legal.to_owned() };
@@ -60,7 +65,9 @@ impl Text {
 
     /// The prompt's tokens, its numbers brought to their width.
     ///
-    /// Errors: a character that is no token.
+    /// # Errors
+    ///
+    /// [`DecoderFileError::Character`] for the first character that is not in the alphabet.
     pub fn encode(&self, prompt: &str) -> Result<Vec<usize>, DecoderFileError> {
         let unknown =
             |character| DecoderFileError::Character { character, alphabet: self.alphabet.iter().collect() };

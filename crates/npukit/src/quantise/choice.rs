@@ -31,7 +31,9 @@ impl Choice {
     /// The one of [`METHODS`], whose fraction lengths `by` gives, with the outputs nearest to float. `done` is
     /// called after each evaluation of a sample.
     ///
-    /// Errors: samples that the graph cannot be evaluated with.
+    /// # Errors
+    ///
+    /// [`Error::Eval`] for samples that the graph cannot be evaluated with.
     pub fn by_outputs(
         graph: &Graph,
         samples: &[Sample],

@@ -22,6 +22,10 @@ pub(super) struct Kept {
 impl Kept {
     /// Compiles the graph with its layers' results as outputs. A result that no program can keep
     /// even alone is left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Origin::prepared`].
     pub fn new(origin: &Origin, compiled: &dyn Compiled) -> Result<Self, Error> {
         let graph = origin.prepared()?;
         let mut plain = origin.options.clone();
@@ -83,7 +87,10 @@ impl Kept {
     /// What the machine holds for a sample: inputs as it rounds them, results of layers, outputs.
     /// Values are as stored, exponents and all.
     ///
-    /// Errors: [`Error::KeptDiffers`] when an output is not what the plain program gave.
+    /// # Errors
+    ///
+    /// [`Error::KeptDiffers`] when an output is not what the plain program gave; [`Error::Target`] when the
+    /// machine faults.
     pub fn run(&self, run: &Run<'_>, index: usize) -> Result<BTreeMap<String, Tensor>, Error> {
         let mut values = BTreeMap::new();
         for stack in run.stacks {

@@ -119,6 +119,10 @@ impl Part {
 
     /// How a sample does: `machine` and `chain` hold values as stored, by name. What the layer alone
     /// gives in float goes to `own`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Eval`] when the layer cannot be evaluated on the machine's operands.
     pub fn measure(
         &self,
         machine: &BTreeMap<String, Tensor>,

@@ -12,6 +12,11 @@ use crate::remarks::Remarks;
 use crate::source::Source;
 
 /// Checks a model. What stands in its way is a report, not an error.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile) but for [`Error::Refused`] and programs that do not fit the
+/// instance, which the report says.
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     match supported(source, context) {
         Err(Error::Refused { report }) => Ok(*report),

@@ -95,6 +95,11 @@ pub struct Language {
 const PROMPT: &str = "123+456=";
 
 /// Compiles the embedded network for `target` (the default when none) and runs all held-out images.
+///
+/// # Errors
+///
+/// Those of [`resolve`]; [`Error::Refused`] or [`Error::Target`] when the instance takes none of the embedded
+/// networks, or has no room for them.
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let target = target.unwrap_or(default_target().name());

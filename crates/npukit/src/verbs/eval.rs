@@ -47,6 +47,13 @@ pub struct Report {
 }
 
 /// Evaluates all samples; also gives the `.npz` of the outputs.
+///
+/// # Errors
+///
+/// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model;
+/// [`Error::Operations`] and [`Error::Memory`] when it takes more than fits its size;
+/// [`Error::UnknownInput`], [`Error::Array`] and [`Error::Port`] for inputs; [`Error::Eval`] when an operator
+/// fails.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;

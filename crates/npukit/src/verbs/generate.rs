@@ -96,6 +96,12 @@ struct Generated {
 
 /// Lets the model continue `prompt`; `show` is told the prompt as the model reads it, then each token as it comes.
 /// Also gives the files of the last step's program, where a machine ran one and they are wanted.
+///
+/// # Errors
+///
+/// [`Error::Read`] and [`Error::Description`] for the model; [`Error::NoText`] and [`Error::Prompt`] when it
+/// cannot encode the prompt; those of [`resolve`](crate::targets::resolve), and [`Error::Target`] when the
+/// target does not take decoders, lacks room or faults.
 pub fn generate(
     request: &Request,
     prompt: &str,
@@ -176,6 +182,11 @@ fn without_end(generated: &Generated) -> &[usize] {
 
 /// Asks the model about held-out texts, lines of a prompt, a tab and the answer: those of the file
 /// `held_out`, or those that the embedded model comes with.
+///
+/// # Errors
+///
+/// Those of [`generate`]; [`Error::NoHeldOut`], [`Error::HeldOut`] and [`Error::HeldOutPrompt`] for the
+/// held-out texts.
 pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
     let start = Instant::now();
     let language = Language::load(request.model.as_deref(), context.reader)?;

@@ -147,6 +147,13 @@ pub struct Files {
 }
 
 /// Runs all samples; also gives the files.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
+/// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
+/// [`Error::UnknownInput`], [`Error::Array`] and [`Error::Port`] for inputs; [`Error::Target`] when the
+/// machine faults; [`Error::Eval`] when the evaluator beside it does.
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
     request.check()?;

@@ -60,12 +60,23 @@ pub struct Report {
 }
 
 /// Times a program, on its board and by the hardware's cycles.
+///
+/// # Errors
+///
+/// Those of [`time_with`].
 pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let request = Request { source: source.clone(), ..Request::default() };
     time_with(&request, Sinks::default(), context)
 }
 
 /// Times a program as asked, and fills what is to be filled.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
+/// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
+/// [`Error::Target`] for options or sinks that the target does not have; [`Error::Write`] when a sink does
+/// not take what is written.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let Program { compiled, origin } = request.source.program(&[], context)?;
     let options = TimeOptions { options: request.options.clone(), meaning: request.meaning };

@@ -18,8 +18,10 @@ const UNPACKED_TIMES: u64 = 64;
 
 /// Reads all arrays, with their names (without `.npy`), in the order of the archive. `file` is for errors.
 ///
-/// Errors: [`NpyError`] at the first array that cannot be read; [`NpyErrorKind::Unpacked`] when
-/// all together unpack to more than 256 MiB and more than 64 times the archive's size.
+/// # Errors
+///
+/// [`NpyError`] at the first array that cannot be read; [`NpyErrorKind::Unpacked`] when all together unpack
+/// to more than 256 MiB and more than 64 times the archive's size.
 pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyError> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(file, &error))?;
     let limit = UNPACKED_BYTES.max(UNPACKED_TIMES.saturating_mul(bytes.len() as u64));
@@ -88,7 +90,9 @@ fn cut(text: &str, most: usize) -> &str {
 
 /// The bytes of an `.npz` of named arrays, stored without compression as NumPy's `savez` does.
 ///
-/// Errors: [`NpyErrorKind::Zip`] when a name appears twice or is too long for a zip.
+/// # Errors
+///
+/// [`NpyErrorKind::Zip`] when a name appears twice or is too long for a zip.
 pub fn write_npz(arrays: &[(&str, NpyArray<'_>)]) -> Result<Vec<u8>, NpyError> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for &(name, array) in arrays {

@@ -37,6 +37,10 @@ impl Beside {
     }
 
     /// Evaluates the model and looks at it beside the machine's outputs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Eval`] when the evaluator refuses the model or a sample.
     pub fn compare(
         &mut self,
         origin: &Origin,
