@@ -78,7 +78,10 @@ struct Place {
 
 /// The files of `program`, the manifest first.
 ///
-/// Errors: what [`read`] would refuse, and an instruction that does not fit its word.
+/// # Errors
+///
+/// [`ArtifactError::Program`] for an instruction that does not fit its word; [`ArtifactError::Invalid`] and
+/// [`ArtifactError::Memory`] for a program that [`read`] would refuse.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let (manifest_name, words_name, image_name) =
@@ -120,7 +123,11 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
 
 /// The program whose manifest, the file called `file`, has these bytes; other files come from `resolve`.
 ///
-/// Errors: [`ArtifactError`], with the file and the place in it.
+/// # Errors
+///
+/// [`ArtifactError`], with the file and the place in it: a file that cannot be read or is of another
+/// compilation, a manifest that is not one, words that cannot be executed, segments and bindings outside the
+/// files or memory.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = |message: String| ArtifactError::Manifest { file: file.to_owned(), message };
     let text = std::str::from_utf8(bytes)

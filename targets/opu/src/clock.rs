@@ -106,7 +106,11 @@ impl Clock {
         }
     }
 
-    /// Cycles of a whole program. Errors: as [`Self::push`].
+    /// Cycles of a whole program.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::push`], at the first instruction that has one.
     pub fn cycles<'a>(config: &Config, program: impl IntoIterator<Item = &'a Op>) -> Result<u64, FaultKind> {
         let mut clock = Self::new(config);
         program.into_iter().try_for_each(|op| clock.push(op, &mut |_| ()))?;
@@ -115,8 +119,10 @@ impl Clock {
 
     /// The next instruction. `watch` is told what starts meanwhile: on an engine slices come in order.
     ///
-    /// Errors: fields that are not legal; a register that it needs is undefined. What is in the buffers is
-    /// not checked.
+    /// # Errors
+    ///
+    /// [`FaultKind`] when fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`] when a
+    /// register that it needs was never set. What is in the buffers is not checked.
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         let action = self.registers.action(op, &self.costs)?;
         let instruction = self.instructions;

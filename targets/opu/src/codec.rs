@@ -102,7 +102,9 @@ pub enum ProgramError {
 
 /// The words of a program file: little-endian, without a header.
 ///
-/// Errors: [`ProgramError::Truncated`].
+/// # Errors
+///
+/// [`ProgramError::Truncated`] when the last word is cut short.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
     if !rest.is_empty() {
@@ -114,7 +116,10 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
 
 /// The instructions of a program file.
 ///
-/// Errors: the first word that is cut short or cannot be executed.
+/// # Errors
+///
+/// [`ProgramError::Truncated`] when the last word is cut short; [`ProgramError::Word`] for the first that
+/// cannot be executed.
 pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramError> {
     let decoded = words(bytes)?
         .into_iter()
@@ -125,7 +130,9 @@ pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramError> {
 
 /// The file of a program.
 ///
-/// Errors: the first instruction without a word.
+/// # Errors
+///
+/// [`ProgramError::Encode`] for the first instruction that does not fit its word.
 pub fn encode_program(ops: &[Op]) -> Result<Vec<u8>, ProgramError> {
     let mut bytes = Vec::with_capacity(ops.len() * WORD_BYTES);
     for (index, op) in ops.iter().enumerate() {

@@ -33,7 +33,10 @@ pub enum Arithmetic {
 
 /// Executes one instruction.
 ///
-/// Errors: [`FaultKind`]; nothing has changed then.
+/// # Errors
+///
+/// [`FaultKind`]: fields that are not legal ([`Op::check`]), a register or a buffer that is undefined or does
+/// not hold what the registers say (specification, sections 2.3 and 4). Nothing has changed then.
 pub fn step(
     state: &mut State,
     memory: &mut Memory,

@@ -145,7 +145,9 @@ impl Planes {
     /// A map of `[height, width, channels]` with its planes behind each other from byte `address` on:
     /// 64 channels in each, fewer in the last. `size` is the bytes of an element.
     ///
-    /// Errors: as [`Planes::check`].
+    /// # Errors
+    ///
+    /// Those of [`Planes::check`].
     pub fn contiguous(
         [height, width, channels]: [u32; 3],
         border: Border,
@@ -192,7 +194,12 @@ impl Planes {
         u128::from(self.rows()) * u128::from(self.pitch) * u128::from(SLOT * size)
     }
 
-    /// Errors: what contradicts itself or does not lie in memory, for elements of `size` bytes.
+    /// Whether it does not contradict itself and lies in memory, for elements of `size` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError`] for the first rule broken: no element, a pitch shorter than a row, a group with too
+    /// many channels or lanes, a plane that does not lie in memory.
     pub fn check(&self, size: u32) -> Result<(), LayoutError> {
         let (height, width, channels) = (self.height, self.width, self.channels());
         if height == 0 || width == 0 || channels == 0 {

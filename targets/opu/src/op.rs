@@ -294,6 +294,11 @@ impl Op {
     }
 
     /// What the instruction alone can be at fault for (specification, 2.3).
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind`] for the first field that is not legal, whatever the state: a shape, stride or pool of 0,
+    /// a kernel beyond 36 slots, a post-processing that does not exist.
     pub fn check(&self) -> Result<(), FaultKind> {
         match *self {
             Self::ShapeIfm(shape) => shape_fits("ifm", shape, 16),

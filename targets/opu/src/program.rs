@@ -171,7 +171,9 @@ impl HostOp {
 
     /// The step's result, as the graph's evaluator computes it.
     ///
-    /// Errors: axes the tensor does not have.
+    /// # Errors
+    ///
+    /// [`OpError`] for axes that the tensor does not have.
     pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
         let results = self.operator().eval(&[tensor])?;
         Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))

@@ -84,7 +84,13 @@ impl Binding {
         self.shape.iter().fold(1, |product: usize, &size| product.saturating_mul(size))
     }
 
-    /// Errors: [`BindingError`]; `is_input` allows patches.
+    /// Whether it is one that a program may have, with elements of type `itype`.
+    ///
+    /// # Errors
+    ///
+    /// [`BindingError`] for the first rule broken: axes that are not a permutation, a fraction beyond 256
+    /// bits, planes that [`Planes::check`] refuses, too many elements, a shape that does not fit the map;
+    /// patches anywhere but at an input (`is_input`).
     pub fn check(&self, itype: DataType, is_input: bool) -> Result<(), BindingError> {
         let mut axes = self.perm.clone();
         axes.sort_unstable();
@@ -203,7 +209,9 @@ impl Planes {
     /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes behind the channels
     /// of a group become 0.
     ///
-    /// Errors: [`AccessError`].
+    /// # Errors
+    ///
+    /// [`AccessError::Range`] when a plane does not lie in memory.
     pub fn write(&self, machine: &mut Machine, raw: &[i32]) -> Result<(), AccessError> {
         let size = size(machine.types());
         let mut rest = raw;
@@ -220,7 +228,9 @@ impl Planes {
 
     /// Reads a map's raw values, row-major. Bits that are no finite number are read as they are.
     ///
-    /// Errors: [`AccessError`].
+    /// # Errors
+    ///
+    /// [`AccessError::Range`] when a plane does not lie in memory.
     pub fn read(&self, machine: &Machine) -> Result<Vec<i32>, AccessError> {
         let (itype, size) = (machine.types().itype, size(machine.types()));
         let mut raw = Vec::new();

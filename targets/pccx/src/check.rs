@@ -40,7 +40,9 @@ pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding>
 
 /// The same of words, which may go on from others: what they use that nothing among them has written is a warning.
 ///
-/// Errors: an instruction cut short at the end.
+/// # Errors
+///
+/// [`DecodeError::Truncated`] when the last instruction is cut short. Words without meaning are findings.
 pub fn word_findings(config: &Config, bytes: &[u8]) -> Result<Vec<Finding>, DecodeError> {
     let codec = Codec::new(config);
     let (words, rest) = bytes.as_chunks::<INSTRUCTION_BYTES>();

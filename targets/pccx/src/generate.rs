@@ -66,7 +66,10 @@ pub struct Taken {
 impl Decoder {
     /// An empty text of at most `capacity` tokens.
     ///
-    /// Errors: a capacity beyond the model's context.
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] for a capacity of 0 or beyond the model's context; [`RunError::Machine`] for
+    /// an L2 larger than the simulator takes.
     pub fn new(
         config: &Config,
         options: Options,
@@ -98,7 +101,11 @@ impl Decoder {
 
     /// Takes tokens, as many at once as the options say.
     ///
-    /// Errors: no tokens, tokens that are not of the vocabulary, more than the capacity; then none is taken.
+    /// # Errors
+    ///
+    /// [`GenerateError::Model`] for no tokens, tokens that are not of the vocabulary or more than the
+    /// capacity: then none is taken. [`GenerateError::Lower`] when a step does not fit the instance,
+    /// [`GenerateError::Run`] when it faults.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
         self.model.config().check_tokens(self.position, self.capacity, tokens)?;
         let mut taken = Err(DecoderError::NoTokens.into());

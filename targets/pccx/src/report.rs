@@ -209,7 +209,9 @@ fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> 
 
 /// Writes what each engine does when, as a Chrome trace of `name`.
 ///
-/// Errors: `out` does not take it.
+/// # Errors
+///
+/// When `out` does not take what is written.
 pub fn chrome_trace(
     config: &Config,
     ops: &[Op],

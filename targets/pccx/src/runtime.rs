@@ -107,7 +107,10 @@ pub type Slots = BTreeMap<ValueId, Arc<Tensor>>;
 
 /// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
 ///
-/// Errors: inputs that do not fit, and whatever keeps an instruction or a host operation from being done.
+/// # Errors
+///
+/// [`RunError::Machine`] for an L2 larger than the simulator takes; those of [`Session::new`] and
+/// [`Session::run`].
 pub fn run(
     config: &Config,
     program: &Program,
@@ -133,7 +136,9 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Opens the program's windows. The machine keeps what its memories hold.
     ///
-    /// Errors: a window MEMCPY cannot use.
+    /// # Errors
+    ///
+    /// [`RunError::Access`] for a window of a size that MEMCPY cannot use.
     pub fn new(machine: &'a mut Machine, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
         machine.unbind();
         for window in &program.windows {
@@ -146,7 +151,11 @@ impl<'a> Session<'a> {
 
     /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
     ///
-    /// Errors: inputs that do not fit, and whatever keeps an instruction or a host operation from being done.
+    /// # Errors
+    ///
+    /// [`RunError::Inputs`] for inputs that do not fit; [`RunError::Fault`] when an instruction faults;
+    /// [`RunError::Step`], [`RunError::Node`] and the others when a host operation cannot be done: a slot
+    /// without a value, a window or rows that are not there.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
         self.begin(inputs)?;
         let mut index = 0;

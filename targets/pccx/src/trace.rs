@@ -192,7 +192,10 @@ impl Container {
 
     /// Reads a container; also gives what is odd about it without being wrong: a checksum that differs.
     ///
-    /// Errors: another format or major version, a part cut short, a payload that is not what it says.
+    /// # Errors
+    ///
+    /// [`TraceError::Short`] for a part cut short; [`TraceError::Malformed`] for another format or major
+    /// version, and a payload that is not what its header says.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), TraceError> {
         let prefix = payload::part(bytes, 0, PREFIX_BYTES as u64, "the container's head")?;
         let malformed = |offset, what: String| TraceError::Malformed { offset, what };

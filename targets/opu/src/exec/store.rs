@@ -44,7 +44,9 @@ pub(super) fn store(
 
 /// What a `store` in this state would write: the array B of section 4.6.
 ///
-/// Errors: as the instruction, but for those of addresses.
+/// # Errors
+///
+/// Those of `store` but for its addresses: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
 pub fn result(state: &State, types: &Types, arithmetic: Arithmetic) -> Result<Array, FaultKind> {
     let (work, _) = plan(state)?;
     let Shape { h, w, c } = work.pool.result(work.shape);

@@ -16,7 +16,9 @@ const MOST_ERRORS: usize = 100;
 
 /// The instructions of a program as text; nothing else of it.
 ///
-/// Errors: instructions without an encoding.
+/// # Errors
+///
+/// Every instruction that cannot be encoded, with its place.
 pub fn memh(program: &Program) -> Result<String, EncodeErrors> {
     Ok(listing::memh(&code(program)?))
 }
@@ -24,7 +26,9 @@ pub fn memh(program: &Program) -> Result<String, EncodeErrors> {
 /// Reads words, the least significant byte of each first; `name` is the file's, for errors. Lines may be empty, and
 /// `#` and `//` begin comments.
 ///
-/// Errors: every line that is no word, the first 100 of them with their places.
+/// # Errors
+///
+/// Every line that is not a word, the first 100 of them with their places.
 pub fn read_memh(name: &str, text: &str) -> Result<Vec<u8>, AsmErrors> {
     let (mut bytes, mut errors, mut more, mut start) = (Vec::new(), Vec::new(), 0, 0);
     for line in text.split('\n') {

@@ -10,8 +10,11 @@ use crate::weights::WeightImage;
 
 /// Reads a container.
 ///
-/// Errors: another format or version, sections that overlap, are there twice or end beyond the file,
-/// and whatever breaks a rule of their content.
+/// # Errors
+///
+/// [`ArtifactError::Malformed`] and [`ArtifactError::Short`] for another format or version, and for sections
+/// that overlap, are there twice or end beyond the file; [`ArtifactError::Code`], [`ArtifactError::Weights`]
+/// and [`ArtifactError::Program`] for whatever breaks a rule of their content.
 pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     let head = part(bytes, 0, HEAD_BYTES as u64, "the container's head")?;
     if !head.starts_with(&MAGIC) {

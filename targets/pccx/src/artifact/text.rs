@@ -79,7 +79,9 @@ pub enum TextError {
 
 /// The instructions of a program as text that assembles to them.
 ///
-/// Errors: instructions without an encoding.
+/// # Errors
+///
+/// Every instruction that cannot be encoded, with its place.
 pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
     let bytes = code(program)?;
     let config = program.config();
@@ -91,7 +93,9 @@ pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
 /// Bindings, sizes of weights, windows and host operations of a program that keeps its rules, as TOML; `sha256` are
 /// those of the files beside it.
 ///
-/// Errors: rules broken.
+/// # Errors
+///
+/// Those of [`Program::check`].
 pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError> {
     program.check()?;
     let manifest = Manifest {
@@ -108,7 +112,11 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
 
 /// The program of an assembly text, a manifest and the weights that it lists.
 ///
-/// Errors: lines and words that are no instructions, what is no manifest, weights of other sizes, rules broken.
+/// # Errors
+///
+/// [`TextError::Assembly`] and [`TextError::Code`] for lines and words that are not instructions;
+/// [`TextError::Manifest`] for what is not a manifest; [`TextError::Images`] and [`TextError::Image`] for
+/// weights of other numbers and sizes than it lists; those of [`Program::check`].
 pub fn read_text(
     assembly: &str,
     manifest: &str,

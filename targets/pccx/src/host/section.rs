@@ -124,7 +124,10 @@ impl Host {
 
     /// The host's part in the sections of a container; none in those of a program without.
     ///
-    /// Errors: what is not what [`Host::sections`] writes, or breaks a rule of graphs.
+    /// # Errors
+    ///
+    /// [`HostError`] for sections that are not what [`Host::sections`] writes: a description that is not CBOR
+    /// or names what is not there, constants outside their section, a graph that is not valid.
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };

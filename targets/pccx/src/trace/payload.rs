@@ -63,7 +63,10 @@ pub fn write_flat(trace: &Trace) -> Vec<u8> {
 
 /// Reads the length-prefixed payload, whose first byte is byte `base` of its file.
 ///
-/// Errors: a part cut short, text that is not UTF-8, bytes left over.
+/// # Errors
+///
+/// [`TraceError::Short`] for a part cut short; [`TraceError::Malformed`] for text that is not UTF-8, and for
+/// bytes left over.
 pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
     let mut reading = Reading { bytes, base, at: 0 };
     let total_cycles = u64::from_le_bytes(reading.array("the number of cycles")?);

@@ -31,7 +31,9 @@ pub fn raw_to_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
 
 /// The raw scalars behind bytes; of FP18BP10 only the low 18 bits count.
 ///
-/// Errors: the bytes end inside a scalar.
+/// # Errors
+///
+/// [`PartialScalar`] when the bytes end inside a scalar.
 pub fn raw_from_bytes(data_type: DataType, bytes: &[u8]) -> Result<Vec<i32>, PartialScalar> {
     match data_type {
         DataType::Fp8Bp4 => scalars(bytes, |[b]| i32::from(b as i8)),
