@@ -254,7 +254,7 @@ impl Graph {
         };
         let kept: Vec<bool> = self.nodes.iter().rev().map(|node| keep_node(node, &mut live)).collect();
         let mut kept = kept.into_iter().rev();
-        self.nodes.retain(|_| kept.next().unwrap_or(true));
+        self.nodes.retain(|_| kept.next().expect("there is a mark for each node"));
         self.inputs.iter().for_each(|input| live[input.0 as usize] = true);
         self.keep_values(&live);
         (node_count, value_count) != (self.nodes.len(), self.values.len())
@@ -271,7 +271,7 @@ impl Graph {
             numbers.insert(ValueId(index as u32), number);
         }
         let mut marks = live.iter();
-        self.values.retain(|_| marks.next().copied().unwrap_or(true));
+        self.values.retain(|_| *marks.next().expect("there is a mark for each value"));
         self.forget_names();
         let in_nodes = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
         for id in in_nodes.chain(&mut self.inputs).chain(&mut self.outputs) {

@@ -49,6 +49,7 @@ impl Limits {
     /// when any would do.
     fn exponent_of(&self, magnitude: f64) -> Option<i32> {
         let exponent = floor_log2(self.largest, magnitude).map(|room| -room);
+        // Default: 0 fits at any scale.
         if self.fill { exponent } else { Some(exponent.unwrap_or(0).max(0)) }
     }
 }

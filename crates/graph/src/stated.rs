@@ -61,7 +61,7 @@ impl Stated {
 
     /// The least and the largest real number that the integers stand for.
     pub fn range(&self) -> [f64; 2] {
-        let (least, largest) = self.element.integer_range().unwrap_or_default();
+        let (least, largest) = self.element.integer_range().expect("`Stated::of` is about integers");
         let scale = f64::from(self.scales[1]);
         let real = |integer: i64, zero: i64| integer.saturating_sub(zero) as f64 * scale;
         [real(least, self.zero_points[1]), real(largest, self.zero_points[0])]

@@ -56,6 +56,7 @@ fn small(format: SmallFloat, word: u64) -> f32 {
 
 /// `count` numbers of `bits` bits, from the lowest bit of the first byte on.
 pub(crate) fn packed(bytes: &[u8], bits: usize, count: usize) -> impl Iterator<Item = u64> {
+    // Default: the last number may end with the last byte; the upper bits of the pair are masked then.
     let byte = |index: usize| bytes.get(index).copied().unwrap_or(0);
     (0..count).map(move |index| {
         let (first, shift) = (index * bits / 8, index * bits % 8);

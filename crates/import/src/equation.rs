@@ -85,6 +85,7 @@ fn labels(term: &str, rank: usize) -> Result<Vec<Label>, String> {
         Some((before, after)) => (before, Some(after)),
         None => (term, None),
     };
+    // Default: without an ellipsis nothing comes after it; so too below.
     let letters = before.chars().chain(after.unwrap_or_default().chars());
     if let Some(letter) = letters.clone().find(|letter| !letter.is_ascii_alphabetic()) {
         return Err(format!("letters, commas, \"->\" and one ellipsis per term, not {letter:?}"));

@@ -86,8 +86,10 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
 /// The number at `offset` and the offset behind it; `start` is where its field begins.
 fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FrameError> {
     let mut value = 0u64;
+    // Default: beyond the end no byte is left, which is an error below.
     for (count, &byte) in bytes.get(offset..).unwrap_or_default().iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * count as u32).unwrap_or(0);
+        // Ten bytes shift by 63 at most; bits beyond 64 are lost, as in every reader of protobuf.
+        value |= u64::from(byte & 0x7f) << (7 * count);
         if byte & 0x80 == 0 {
             return Ok((value, offset + count + 1));
         }

@@ -69,6 +69,7 @@ pub fn read_with_files(
 ) -> Result<Imported, ImportError> {
     let model = decode(bytes)?;
     let opset = check_versions(&model)?;
+    // Default: a field that the message leaves out is empty, says protobuf; `Nothing` is refused later.
     let scope = Scope::new(model.graph.unwrap_or_default());
     let file = File { opset, options, external: &External::new(files) };
     importer::import(&scope, name, file, bytes.len())

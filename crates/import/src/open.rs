@@ -42,6 +42,7 @@ impl OpenInput {
 
     /// Its dimensions as far as they are known.
     fn known(&self) -> &[Dimension] {
+        // Default: of a shape that is open altogether, no dimension is known.
         self.dimensions.as_deref().unwrap_or_default()
     }
 
@@ -98,6 +99,7 @@ pub(crate) fn fix(
         };
         let dimensions = input.dimensions.iter_mut().flatten().enumerate();
         for (axis, dimension) in dimensions.filter(|(_, dimension)| dimension.size.is_none()) {
+            // Default: a dimension without a name is not one that any option names.
             let name = dimension.name.as_deref().unwrap_or_default();
             if let Some((name, &size)) = options.sizes.get_key_value(name) {
                 used.insert(name.as_str());
@@ -106,6 +108,7 @@ pub(crate) fn fix(
                 dimension.size = size;
             } else if batches.contains(&axis) {
                 has_batch = true;
+                // Default: one sample, which `made_up` tells.
                 dimension.size = Some(options.batch.unwrap_or(1));
                 if options.batch.is_none() {
                     made_up.push(input.name.clone());

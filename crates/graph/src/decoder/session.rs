@@ -67,13 +67,14 @@ impl Session {
             let shape = vec![self.config.kv_heads, cache, self.config.head];
             inputs.push(tensor("cache", shape, TensorData::F32(held.clone()))?);
         }
-        let mut results = evaluate(&self.step, &inputs)?.into_iter();
-        let logits =
-            results.next().and_then(|logits| logits.as_f32().map(<[f32]>::to_vec)).unwrap_or_default();
+        let results = evaluate(&self.step, &inputs)?;
+        let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
+        let logits = floats(&results[0]);
         let (position, head) = (self.position, self.config.head);
         // The last position has no successor that could look at it.
-        for (held, new) in self.caches.iter_mut().zip(results).filter(|_| position < cache) {
-            let rows = new.as_f32().unwrap_or_default().chunks_exact(head);
+        for (held, new) in self.caches.iter_mut().zip(&results[1..]).filter(|_| position < cache) {
+            let new = floats(new);
+            let rows = new.chunks_exact(head);
             for (held, row) in held.chunks_exact_mut(cache * head).zip(rows) {
                 held[position * head..][..head].copy_from_slice(row);
             }

@@ -79,7 +79,7 @@ impl Matrix {
 
     /// The elements, row by row.
     pub fn values(&self) -> &[f32] {
-        self.tensor.as_f32().unwrap_or_default()
+        self.tensor.as_f32().expect("`Matrix::new` refuses all but floats")
     }
 
     /// Its shape: of one axis for gains and biases, of two otherwise.
@@ -89,11 +89,12 @@ impl Matrix {
 
     /// Results it makes.
     pub fn rows(&self) -> usize {
-        self.shape().first().copied().unwrap_or(0)
+        self.shape()[0]
     }
 
     /// Operands it takes.
     pub fn columns(&self) -> usize {
+        // Default: gains and biases are one column.
         self.shape().get(1).copied().unwrap_or(1)
     }
 

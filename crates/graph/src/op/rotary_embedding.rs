@@ -83,6 +83,7 @@ impl RotaryEmbedding {
                 Ok(Layout { batch, sequence, heads, head: hidden / heads, by_position: true })
             }
             _ => {
+                // Default: a number without axes has no last one.
                 let (what, found) = ("size of the last axis", shape.last().copied().unwrap_or(0));
                 Err(OpError::Multiple { op: self.name(), what, found, divisor: self.heads })
             }

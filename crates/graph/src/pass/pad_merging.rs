@@ -103,6 +103,7 @@ fn fill_never_wins(graph: &Graph, producers: &[Option<NodeId>], window: &Window,
     }
     padding.fill == 0.0
         && is_never_negative(graph, producers, padding.operand)
+        // Default: of a window that does not fit the image, nothing is known.
         && window.always_on_image(padding.image(graph)).unwrap_or(false)
 }
 

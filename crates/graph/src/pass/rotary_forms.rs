@@ -225,7 +225,7 @@ fn put(graph: &mut Graph, index: usize, found: &Rotation, layout: &Layout) -> Re
     let mut new = Vec::new();
     let mut emit = |graph: &mut Graph, op: Op, input: ValueId| -> Result<ValueId, PassError> {
         let node = make_node(graph, &name, op, vec![input])?;
-        let result = node.outputs.first().copied().unwrap_or(input);
+        let result = node.outputs[0];
         new.push(node);
         Ok(result)
     };

@@ -143,7 +143,7 @@ impl<'a> Lifting<'a> {
         inputs: Vec<ValueId>,
         named: &[ValueId],
     ) -> Result<Vec<ValueId>, PassError> {
-        let base = named.first().map(|&id| self.graph.value(id).name.as_str()).unwrap_or_default();
+        let base = self.graph.value(named[0]).name.as_str();
         let name = format!("{base}/{suffix}");
         let operands: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&operands).map_err(|error| PassError::Op { node: name.clone(), error })?;

@@ -99,7 +99,8 @@ impl Pair {
         for &id in &self.first {
             scale(graph, id, |channel| -powers[channel], |place, count| place % count, powers.len());
         }
-        let (filters, depthwise) = (graph.shape(self.second).last().copied().unwrap_or(1), self.depthwise);
+        // `pair` has seen its four axes, the filters last.
+        let (filters, depthwise) = (graph.shape(self.second)[3], self.depthwise);
         let of_second = |place: usize, count: usize| channel(place, filters, count, depthwise);
         scale(graph, self.second, |channel| powers[channel], of_second, powers.len());
         true
@@ -131,10 +132,15 @@ fn channel(place: usize, filters: usize, count: usize, depthwise: bool) -> usize
     if depthwise { place % count } else { place / filters % count }
 }
 
+/// The elements of a constant of a convolution.
+fn floats(constant: &Tensor) -> &[f32] {
+    constant.as_f32().expect("convolutions take floats only")
+}
+
 /// The largest magnitude of each channel.
 fn largest(weights: &Tensor, count: usize, channel: impl Fn(usize) -> usize) -> Vec<f32> {
     let mut largest = vec![0f32; count];
-    for (place, x) in weights.as_f32().unwrap_or_default().iter().enumerate().filter(|(_, x)| x.is_finite()) {
+    for (place, x) in floats(weights).iter().enumerate().filter(|(_, x)| x.is_finite()) {
         let most = &mut largest[channel(place)];
         *most = most.max(x.abs());
     }
@@ -150,7 +156,7 @@ fn scale(
     count: usize,
 ) {
     let Some(constant) = graph.constant(id) else { return };
-    let values = constant.as_f32().unwrap_or_default().iter().enumerate();
+    let values = floats(constant).iter().enumerate();
     let scaled =
         values.map(|(place, &x)| (f64::from(x) * f64::from(power(channel(place, count))).exp2()) as f32);
     if let Ok(scaled) = Tensor::from_f32(constant.shape().to_vec(), scaled.collect()) {

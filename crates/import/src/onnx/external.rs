@@ -72,6 +72,7 @@ impl Place {
     fn of(proto: &TensorProto) -> Result<Self, Reason> {
         let value =
             |key: &str| proto.external_data.iter().find(|entry| entry.key == key).map(|e| e.value.as_str());
+        // Default: without a location there is no file, and `inside` refuses the empty path.
         let location = value("location").unwrap_or_default();
         let refused =
             |reason: &str| Reason::ExternalData { location: location.to_owned(), reason: reason.to_owned() };
@@ -82,6 +83,7 @@ impl Place {
                 .map(Some)
                 .map_err(|_| refused(&format!("its {key} {text:?} is no number of bytes"))),
         };
+        // Default: the standard counts from the beginning of the file.
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let location = inside(location).ok_or_else(|| refused("the path leaves the model's folder"))?;
         Ok(Self { location, offset, length })

@@ -90,7 +90,9 @@ impl<'a> Importer<'a, '_> {
         open::fix(&mut known, self.options, self.remarks)?;
         open::check(&known)?;
         let mut known = known.iter().map(OpenInput::sizes);
-        let shape = |stated: Result<_, Reason>| stated.map(|_| known.next().unwrap_or_default());
+        let shape = |stated: Result<_, Reason>| {
+            stated.map(|_| known.next().expect("those that are stated are all known"))
+        };
         Ok(stated.into_iter().map(shape).collect())
     }
 

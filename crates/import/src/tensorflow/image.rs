@@ -140,6 +140,7 @@ fn pads(
     image: [usize; 2],
 ) -> Result<[usize; 4], Reason> {
     let padding = context.attributes.string("padding")?;
+    // Default: without pads of its own the window has those of `padding`.
     let explicit = context.attributes.ints("explicit_paddings")?.unwrap_or_default();
     match padding.as_deref() {
         Some("EXPLICIT") => explicit_pads(layout, explicit),

@@ -61,7 +61,8 @@ pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Res
 
 /// Attribute `group`, by which the channels of `x` (axis 1) are divided.
 pub(super) fn group(context: &mut Context<'_>, x: ValueId) -> Result<usize, Reason> {
-    let group = context.attributes.int("group")?.unwrap_or(1);
+    let group = context.attributes.int_or("group", 1)?;
+    // Default: an operand without an axis of channels has none, and no group divides them.
     let channels = context.shape(x).get(1).copied().unwrap_or_default();
     let known = usize::try_from(group).ok().filter(|group| (1..=channels).contains(group));
     known.ok_or_else(|| unsupported("group", group, "1 to the channels of the operand"))

@@ -38,7 +38,7 @@ fn integer(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
 
 /// Of ONNX Runtime: real results where no scale is given for them.
 fn gemm(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
-    let alpha = context.attributes.float("alpha")?.unwrap_or(1.0);
+    let alpha = context.attributes.float_or("alpha", 1.0)?;
     let trans_a = context.attributes.flag("transA", false)?;
     let trans_b = context.attributes.flag("transB", false)?;
     let (a, b) = (context.input(0, "A")?, context.input(3, "B")?);

@@ -12,7 +12,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let a = operand(context, places(0, ["A", "A_scale", "A_zero_point"]), 0)?;
     let (y, scale) = match context.op_type() {
         "QLinearLeakyRelu" => {
-            let alpha = context.attributes.float("alpha")?.unwrap_or(0.01);
+            let alpha = context.attributes.float_or("alpha", 0.01)?;
             (context.emit(LeakyRelu { alpha }, vec![a])?, 3)
         }
         "QLinearSigmoid" => (context.emit(Unary { kind: UnaryKind::Sigmoid }, vec![a])?, 3),

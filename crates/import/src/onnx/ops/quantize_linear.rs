@@ -51,8 +51,8 @@ pub(super) fn axis_and_block(
     x: ValueId,
     scale: ValueId,
 ) -> Result<(usize, usize), Reason> {
-    let axis = context.attributes.int("axis")?.unwrap_or(1);
-    let block = context.attributes.int("block_size")?.unwrap_or(0);
+    let axis = context.attributes.int_or("axis", 1)?;
+    let block = context.attributes.int_or("block_size", 0)?;
     let block = usize::try_from(block).map_err(|_| unsupported("block_size", block, "0 or more"))?;
     if block == 0 && matches!(context.shape(scale), [] | [1]) {
         return Ok((0, 0));

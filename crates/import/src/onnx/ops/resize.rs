@@ -249,7 +249,7 @@ fn require_whole_sizes(samplings: &[Sampling]) -> Result<(), Reason> {
 /// The coordinates, a crop still without its part, and attribute `extrapolation_value`.
 fn coordinates(context: &mut Context<'_>) -> Result<(Coordinates, f32), Reason> {
     const NAME: &str = "coordinate_transformation_mode";
-    let extrapolation = context.attributes.float("extrapolation_value")?.unwrap_or(0.0);
+    let extrapolation = context.attributes.float_or("extrapolation_value", 0.0)?;
     let coordinates = match context.attributes.string(NAME)?.as_deref() {
         None | Some("half_pixel") => Coordinates::HalfPixel,
         Some("half_pixel_symmetric") => Coordinates::HalfPixelSymmetric,
