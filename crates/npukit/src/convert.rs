@@ -33,6 +33,7 @@ type Converted = Result<Tensor, (usize, String)>;
 
 fn round(tensor: &Tensor, element: ElementType) -> Converted {
     let rounded = tensor.clone().with_element(element).map_err(|error| (0, error.to_string()))?;
+    // Default: integers are not rounded.
     let (before, after) = (tensor.as_f32().unwrap_or_default(), rounded.as_f32().unwrap_or_default());
     let differs = |&(_, (x, y)): &(usize, (&f32, &f32))| x != y && !(x.is_nan() && y.is_nan());
     match before.iter().zip(after).enumerate().find(differs) {

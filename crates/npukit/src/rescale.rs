@@ -69,6 +69,7 @@ pub struct Measured {
 impl Measured {
     /// Everything inside the network that did not fit.
     fn unfit(&self) -> u64 {
+        // Default: a target that counts none has no constants that saturate.
         self.saturations + self.saturated_constants.unwrap_or(0)
     }
 

@@ -185,6 +185,7 @@ fn look(
         look.figures.push(sums);
     }
     if wanted.dump {
+        // Default: a value without an exponent is at its own scale.
         let scale = |name: &str| run.origin.exponents.get(name).copied().unwrap_or(0);
         for (prefix, values) in [("machine", machine), ("float", chain), ("layer", own)] {
             let named = |(name, tensor): (String, Tensor)| {
@@ -203,7 +204,7 @@ fn layers(run: &Run<'_>, parts: &[Option<Part>], looks: &[Look]) -> Vec<LayerTru
         let sums = looks.iter().filter_map(|look| look.figures.get(i)?.as_ref());
         let sums = sums.cloned().reduce(part::Sums::merge);
         LayerTruth {
-            operators: part.as_ref().map(|part| part.operators()).unwrap_or_default(),
+            operators: part.as_ref().map_or_else(Vec::new, |part| part.operators()),
             exponent: part.as_ref().map_or(0, |part| part.exponent),
             saturations: counted(&layer.name),
             figures: sums.map(|sums| sums.figures()),

@@ -6,6 +6,7 @@
 mod error;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use npukit_target::{ArtifactFile, Parts, ReadError};
 use serde::{Deserialize, Serialize};
@@ -176,10 +177,10 @@ fn segments(file: &str, places: &[Place], resolve: &mut Resolve<'_>) -> Result<V
     let mut files: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let mut segments = Vec::new();
     for (index, place) in places.iter().enumerate() {
-        if !files.contains_key(place.file.as_str()) {
-            files.insert(&place.file, resolve(&place.file)?);
-        }
-        let bytes = files.get(place.file.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let bytes = match files.entry(&place.file) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(unread) => unread.insert(resolve(&place.file)?),
+        };
         let part = place.offset.checked_add(place.size).and_then(|end| bytes.get(place.offset..end));
         let part = part.ok_or_else(|| ArtifactError::Segment {
             file: file.to_owned(),

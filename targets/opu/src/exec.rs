@@ -131,7 +131,7 @@ fn load_ifm(
     let mut row = vec![0; (shape.w as usize - 1) * slot + used];
     for y in 0..shape.h {
         memory.read(base + u64::from(y) * u64::from(pitch) * slot as u64, &mut row);
-        row.chunks(slot).for_each(|slot| bytes.extend_from_slice(slot.get(..used).unwrap_or_default()));
+        row.chunks(slot).for_each(|slot| bytes.extend_from_slice(&slot[..used]));
     }
     let address = |element: usize| {
         let (pixel, c) = (element / shape.c as usize, element % shape.c as usize);

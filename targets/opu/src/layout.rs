@@ -159,8 +159,9 @@ impl Planes {
         let bytes = planes.plane_bytes(size);
         let beyond = |group| LayoutError::Range { group, address, bytes: bytes * (group as u128 + 1) };
         // What memory cannot hold is not listed.
-        let most = u128::from(MEMORY_BYTES).checked_div(bytes).unwrap_or(0);
-        if u128::from(channels.div_ceil(SLOT)) > most && bytes > 0 {
+        if let Some(most) = u128::from(MEMORY_BYTES).checked_div(bytes)
+            && u128::from(channels.div_ceil(SLOT)) > most
+        {
             return Err(beyond(most as usize));
         }
         for group in 0..channels.div_ceil(SLOT) {

@@ -157,8 +157,7 @@ impl Binding {
         let fits = |value: f64| value >= low - half && value < high + half || value == high;
         let saturated = values.iter().filter(|&&value| !fits(scaled(value))).count() as u64;
         let ordered = self.order().into_iter();
-        let raw =
-            ordered.map(|place| itype.from_f64(scaled(values.get(place).copied().unwrap_or(0.0)))).collect();
+        let raw = ordered.map(|place| itype.from_f64(scaled(values[place]))).collect();
         Packed { raw: self.patched(raw), saturated }
     }
 
@@ -173,6 +172,7 @@ impl Binding {
                 (u64::from(place) * u64::from(step) + u64::from(offset)).checked_sub(padding.into())?;
             usize::try_from(place).ok().filter(|&place| place < size)
         };
+        // Default: only a capacity, which grows when it is too small.
         let mut map = Vec::with_capacity(self.planes.elements().unwrap_or(0));
         for (y, x) in (0..self.planes.height).flat_map(|y| (0..self.planes.width).map(move |x| (y, x))) {
             for (r, s) in (0..kh).flat_map(|r| (0..kw).map(move |s| (r, s))) {

@@ -139,21 +139,20 @@ impl Clock<'_> {
         let (engine, cost) = (engine(op), cost(self.config, &self.banks, op));
         let uses = Use::of(&self.banks, op);
         let issue = (self.push(), Wait::Push).max(self.next_issue);
-        let free = self.free.get(engine as usize).copied().unwrap_or(0);
+        let free = self.free[engine as usize];
         let hazard = self.hazard(op, &uses);
         let (start, wait) = issue.max((free, Wait::Engine)).max((hazard, Wait::Hazard));
         let end = self.end(engine, start, &cost);
         self.banks.step(op);
         self.remember(op, start, InFlight { end, uses, finds_maximum: finds_maximum(op) });
-        if let Some(free) = self.free.get_mut(engine as usize) {
-            *free = end;
-        }
+        self.free[engine as usize] = end;
         Span { engine, start, end, bound: cost.bound(op), wait, cost }
     }
 
     /// When the host has pushed the next word: it stalls while the queue is full.
     fn push(&mut self) -> u64 {
-        let room = if self.issued.len() == COMMANDS { self.issued.pop_front().unwrap_or(0) } else { 0 };
+        let full = self.issued.len() == COMMANDS;
+        let room = if full { self.issued.pop_front().expect("a full queue is not empty") } else { 0 };
         self.pushed = self.pushed.max(room as f64) + self.config.timing.push_cycles();
         self.pushed.ceil() as u64
     }
@@ -163,6 +162,7 @@ impl Clock<'_> {
         let needs_maximum = matches!(op, Op::Cvo(cvo) if cvo.flags.sub_emax) || finds_maximum(op);
         let blocks =
             |other: &&InFlight| other.uses.conflict(uses).is_some() || (needs_maximum && other.finds_maximum);
+        // Default: with nothing in the way, an instruction need not wait.
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 

@@ -131,9 +131,10 @@ impl Decoder {
             }
         }
         let results = Session::new(&mut self.machine, &executable.program, &executable.host)?.run(&inputs)?;
-        let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
-        let all = results.first().map(floats).unwrap_or_default();
-        let logits = all.get(all.len().saturating_sub(vocabulary)..).unwrap_or_default().to_vec();
+        let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
+        let mut logits = floats(&results[0]);
+        // Those of the last token.
+        logits.drain(..logits.len() - vocabulary);
         let heads = self.model.config().kv_heads;
         for (cache, own) in self.caches.iter_mut().zip(results.iter().skip(1).take(2 * layers)) {
             *cache = appended(cache, &floats(own), heads);
@@ -171,9 +172,8 @@ fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, DecoderError> {
 fn appended(cache: &[f32], own: &[f32], heads: usize) -> Vec<f32> {
     let (old, new) = (cache.len() / heads.max(1), own.len() / heads.max(1));
     let part = |head: usize| {
-        let before = cache.get(head * old..(head + 1) * old).unwrap_or_default();
-        let behind = own.get(head * new..(head + 1) * new).unwrap_or_default();
-        before.iter().chain(behind).copied()
+        let (before, after) = (&cache[head * old..][..old], &own[head * new..][..new]);
+        before.iter().chain(after).copied()
     };
     (0..heads).flat_map(part).collect()
 }

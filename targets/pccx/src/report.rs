@@ -75,6 +75,7 @@ pub fn report(
     let breakdown = Breakdown::new(layers, &spent, multipliers(config));
     let limits = limits(config, timeline);
     let (compute, memory) = limits.split_at(2);
+    // Default: without limits nothing takes time.
     let largest = |limits: &[Limit]| limits.iter().map(|limit| limit.cycles).max().unwrap_or(0);
     let busy = [Engine::Gemv, Engine::Gemm].map(|engine| busy(timeline, engine));
     TimeReport {
@@ -86,7 +87,7 @@ pub fn report(
         clock_mhz: Some(config.timing.core_mhz),
         clock_source: Some("the instance's timing.core_mhz".to_owned()),
         utilisation: breakdown.utilisation(),
-        array_busy: share(busy.into_iter().max().unwrap_or(0), timeline.cycles),
+        array_busy: share(busy[0].max(busy[1]), timeline.cycles),
         roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
         energy: 0,
         layers: breakdown.layers(),

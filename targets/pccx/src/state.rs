@@ -70,6 +70,7 @@ impl State {
     /// An entry of a bank; fields of 6 bits name no other.
     pub fn shape(&self, cache: Cache, entry: u8) -> Shape {
         let bank = if cache == Cache::FmapShape { &self.fmap } else { &self.weight };
+        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
         bank.get(usize::from(entry)).copied().unwrap_or_default()
     }
 

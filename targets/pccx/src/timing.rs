@@ -142,11 +142,13 @@ impl Banks {
 
     /// An entry of the activations' bank.
     pub fn fmap(&self, entry: u8) -> Shape {
+        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
         self.fmap.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
     /// An entry of the weights' bank.
     pub fn weight(&self, entry: u8) -> Shape {
+        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
         self.weight.get(usize::from(entry)).copied().unwrap_or_default()
     }
 }
@@ -244,7 +246,7 @@ fn gemm(timing: &Timing, banks: &Banks, mac: &Mac) -> Cost {
 fn cvo(timing: &Timing, cvo: &Cvo) -> Cost {
     let length = u64::from(cvo.length);
     let unit = &timing.cvo;
-    let latency = unit.latency.get(usize::from(cvo.cvo_func.code())).copied().unwrap_or(0);
+    let latency = unit.latency[usize::from(cvo.cvo_func.code())];
     let reduces = cvo.cvo_func == CvoFunc::ReduceSum;
     // A word is read, then its elements taken one by one: the bridge does not overlap them.
     let read = match reduces {

@@ -180,8 +180,7 @@ impl Container {
             },
             format_minor: MINOR,
         };
-        // Maps of texts and numbers always serialise.
-        let header = serde_json::to_vec(&header).unwrap_or_default();
+        let header = serde_json::to_vec(&header).expect("maps of texts and numbers always serialise");
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&[MAJOR, MINOR, 0, 0]);
         bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());

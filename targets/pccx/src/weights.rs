@@ -252,6 +252,7 @@ fn part<'a>(
     need: usize,
     what: &'static str,
 ) -> Result<&'a [u8], WeightError> {
+    // Default: beyond the end there is nothing left, which is too short below.
     let left = bytes.get(offset..).unwrap_or_default();
     left.get(..need).ok_or(WeightError::Short { offset, what, have: left.len(), need })
 }

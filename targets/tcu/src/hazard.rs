@@ -77,9 +77,10 @@ impl<'a> Losing<'a> {
             && let Some((lost, ahead)) = self.ahead.split_first()
         {
             self.ahead = ahead;
-            // Beyond the memory, the instruction is at fault.
-            let old = machine.read_accumulators(lost.address, 1).unwrap_or_default();
-            self.open.push_back((*lost, old));
+            // Beyond the memory the instruction itself is at fault, and there is no second write to lose.
+            if let Ok(old) = machine.read_accumulators(lost.address, 1) {
+                self.open.push_back((*lost, old));
+            }
         }
         if self.open.front().is_some_and(|(lost, _)| lost.second == instruction)
             && let Some((lost, old)) = self.open.pop_front()

@@ -261,7 +261,7 @@ impl Machine {
         }
         let mut groups = vec![Saturations::default(); outside + 1];
         self.run_grouped(ops, &mut groups, |i, _| owner[i], &[], progress)?;
-        let outside = groups.pop().unwrap_or_default();
+        let outside = groups.pop().expect("the group of the instructions outside is the last");
         Ok(LayerSaturations { layers: groups, outside })
     }
 

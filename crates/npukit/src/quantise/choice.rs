@@ -64,7 +64,7 @@ fn reason(candidates: &[Candidate], best: usize) -> String {
     let others = candidates.iter().enumerate().filter(|&(at, _)| at != best);
     let others: Vec<String> =
         others.map(|(_, other)| format!("with {} by {}", other.method, percent(other))).collect();
-    let own = candidates.get(best).map(percent).unwrap_or_default();
+    let own = percent(&candidates[best]);
     format!("outputs are off by {own} on the samples, {}", others.join(", "))
 }
 
@@ -111,6 +111,7 @@ struct Squares {
 impl Squares {
     /// Elements that are no number in float count for nothing.
     fn of(float: &Tensor, found: &Tensor) -> Self {
+        // Default: integers are not quantised, and have no error.
         let pairs = float.as_f32().unwrap_or_default().iter().zip(found.as_f32().unwrap_or_default());
         let finite = pairs.filter(|(float, _)| float.is_finite());
         finite.fold(Self::default(), |sum, (&float, &found)| {

@@ -102,6 +102,7 @@ pub fn disasm(
 ) -> Result<DisasmReport, Error> {
     let instance = resolve(target, context.reader)?;
     let forms = instance.listings();
+    // Default: a target without listings has no form of any name, which is refused.
     let form = form.or_else(|| forms.first().copied()).unwrap_or_default();
     if !forms.contains(&form) {
         let known = forms.join(", ");

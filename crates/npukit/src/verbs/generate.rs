@@ -124,6 +124,7 @@ pub fn generate(
         None => None,
     };
     let wanted = program.filter(|_| request.files);
+    // Default: without a program, in float, there are no files.
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
         model: language.model.config().name.clone(),
@@ -223,6 +224,7 @@ fn answers(
 ) -> Result<Vec<String>, Error> {
     let texts = &held_out.texts;
     let done = std::sync::atomic::AtomicUsize::new(0);
+    // Default: without texts no prompt wants room.
     let longest = texts.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
     let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
     let of_part = |(number, part): (usize, &[(Vec<usize>, String)])| -> Result<Vec<String>, Error> {

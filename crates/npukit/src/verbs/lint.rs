@@ -58,6 +58,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
 
 /// Whether all of it is instructions.
 fn are_words(instance: &dyn Instance, bytes: &[u8]) -> bool {
+    // Default: a target without listings takes no form, and so has no words.
     let form = instance.listings().first().copied().unwrap_or_default();
     instance.disassemble(bytes, form).is_ok_and(|listing| listing.problems.is_empty())
 }

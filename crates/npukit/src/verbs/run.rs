@@ -209,10 +209,12 @@ impl<'a> Outcome<'a> {
 
     fn report(self, origin: Option<Origin>, beside: Beside, start: Instant) -> Report {
         let program = self.compiled.report();
+        // Default: an artifact, which has no model beside it, has no remarks.
         let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
         warnings.extend(beside.warnings(self.request, origin.as_ref(), &self.saturations));
         let failures = beside.failures(self.request.max_error);
         let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
+        // Default: an artifact was rescaled and quantised, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();
         Report {
             name: program.name,
@@ -229,6 +231,7 @@ impl<'a> Outcome<'a> {
             rescaling,
             quantisation,
             truth: beside.truth,
+            // Default: a dump that nobody asked for has no tensors.
             dump: beside.dump.map(|dump| dump.tensors).unwrap_or_default(),
             host_steps: program.host_steps,
             notes,

@@ -100,10 +100,11 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     if let Some(out) = sinks.instructions {
         write_instructions(&time, out).map_err(Error::Write)?;
     }
+    // Default: an artifact, which has no model beside it, has no remarks.
     let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
     time.notes.splice(0..0, notes);
     let quantisation = origin.and_then(|origin| origin.quantisation);
-    warnings.extend(quantisation.map(|report| report.warnings).unwrap_or_default());
+    warnings.extend(quantisation.into_iter().flat_map(|report| report.warnings));
     Ok(Report { warnings, ..Report::new(&*compiled, time) })
 }
 

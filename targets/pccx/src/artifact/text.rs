@@ -84,10 +84,8 @@ pub enum TextError {
 /// Every instruction that cannot be encoded, with its place.
 pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
     let bytes = code(program)?;
-    let config = program.config();
-    // Every preset that a program names is there.
-    let text = config.map(|config| disassemble_as(&isa(&config), &bytes, None, Words::Value).to_string());
-    Ok(text.unwrap_or_default())
+    let config = program.config().expect("every preset that a program names is there");
+    Ok(disassemble_as(&isa(&config), &bytes, None, Words::Value).to_string())
 }
 
 /// Bindings, sizes of weights, windows and host operations of a program that keeps its rules, as TOML; `sha256` are
@@ -106,8 +104,7 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
         window: program.windows.clone(),
         host: program.host_ops.clone(),
     };
-    // Numbers are small, and every value comes before the tables.
-    Ok(toml::to_string(&manifest).unwrap_or_default())
+    Ok(toml::to_string(&manifest).expect("numbers are small, and every value comes before the tables"))
 }
 
 /// The program of an assembly text, a manifest and the weights that it lists.

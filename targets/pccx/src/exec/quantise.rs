@@ -36,7 +36,7 @@ impl Quantised {
 pub fn quantise(row: &[u16]) -> Quantised {
     let mut quantised = Quantised { values: Vec::with_capacity(row.len()), exponents: Vec::new() };
     for block in row.chunks(BLOCK) {
-        let largest = block.iter().map(|&bits| exponent(bits)).max().unwrap_or(0);
+        let largest = block.iter().map(|&bits| exponent(bits)).max().expect("chunks are not empty");
         quantised.exponents.push(largest);
         quantised.values.extend(block.iter().map(|&bits| align(bits, largest)));
     }

@@ -117,8 +117,7 @@ impl Host {
             words: self.words,
         };
         let mut bytes = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = ciborium::into_writer(&description, &mut bytes);
+        ciborium::into_writer(&description, &mut bytes).expect("writing to memory cannot fail");
         [Extra { tag: HOST, bytes }, Extra { tag: TENSORS, bytes: tensors }]
     }
 
@@ -131,6 +130,7 @@ impl Host {
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };
+        // Default: without the section there is no constant, and a slot that has one is refused.
         let tensors = section(TENSORS).unwrap_or_default();
         let description: Description =
             ciborium::from_reader(bytes).map_err(|error| HostError::Description(error.to_string()))?;
@@ -219,6 +219,7 @@ fn bytes_of(tensor: &Tensor) -> usize {
 fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
     let size = element_bytes(slot.element) as u64;
     let count = slot.shape.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis as u64));
+    // More than any file holds.
     let need = count.and_then(|count| count.checked_mul(size)).unwrap_or(u64::MAX);
     let wrong = || HostError::Constant { name: slot.name.clone(), offset, need, have: tensors.len() };
     let range = usize::try_from(offset).ok().zip(usize::try_from(need).ok());

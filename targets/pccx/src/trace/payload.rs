@@ -89,6 +89,7 @@ pub(super) fn part<'a>(
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], TraceError> {
+    // Default: beyond the end there is nothing left, which is too short below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(TraceError::Short { offset, what, have: left.len(), need })
@@ -113,7 +114,7 @@ impl Reading<'_> {
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], TraceError> {
-        Ok(self.take(N as u64, what)?.first_chunk().copied().unwrap_or([0; N]))
+        Ok(*self.take(N as u64, what)?.first_chunk().expect("`take` gives as many bytes as asked for"))
     }
 
     fn text(&mut self, what: &'static str) -> Result<String, TraceError> {

@@ -116,7 +116,8 @@ impl Bank {
         (0..size.div_ceil(longest)).map(move |i| {
             let first = i * longest;
             let vectors = longest.min(size - first);
-            let offset = first.checked_shl(span.stride_log2).unwrap_or_default();
+            // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
+            let offset = first.checked_shl(span.stride_log2).unwrap_or(0);
             Burst {
                 address: span.address.wrapping_add(offset).wrapping_mul(bytes),
                 vectors,

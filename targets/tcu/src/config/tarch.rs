@@ -190,8 +190,7 @@ impl Config {
 
     /// The file's text: all eleven keys in upstream's order, and `lookup_tables` when not 0.
     pub fn to_json(&self) -> String {
-        // A map of strings and integers always serialises.
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(self).expect("a map of strings and integers always serialises") + "\n"
     }
 
     /// Checks the ranges of a config made by hand; [`Config::from_json`] does it itself.
@@ -295,5 +294,5 @@ fn instead_of(misspelt: Option<&str>) -> String {
 
 /// The parser's message without the place it appends, which the error holds itself.
 fn without_place(message: &str) -> String {
-    message.split(" at line ").next().unwrap_or_default().to_owned()
+    message.split_once(" at line ").map_or(message, |(text, _)| text).to_owned()
 }

@@ -54,6 +54,7 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
         return Vec::new();
     }
     let mut moved: Vec<MovedWrites> = Vec::new();
+    // Default: an instance without a clock moves no write that anybody could tell; `judge` says so.
     for (_, timeline) in timelines(config, ops, memory).unwrap_or_default() {
         moved.extend(timeline.moved);
     }

@@ -156,6 +156,7 @@ impl Pending {
     }
 
     fn written(&mut self, instruction: usize, run: Strided, size: u64, adds: bool, source: Source) {
+        // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
         let address = |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
         let write = |i| Write { instruction, address: address(i), adds };
         self.before = if size > 1 { Some(write(size - 2)) } else { self.last };

@@ -136,7 +136,7 @@ impl Program<'_> {
     ) -> Result<Found, TargetError> {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let time = self.compiled.time(&TimeOptions { options, ..TimeOptions::default() })?;
-        let cycles = time.cycles.get(&time.model).copied().unwrap_or_default() as f64;
+        let cycles = time.cycles[&time.model] as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         Ok(Found { value: value(&time, cycles)?, above_bound, layers: layers(&time, figure.layers)? })
     }
@@ -189,6 +189,7 @@ fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetE
         let cycles = layer.cycles as f64;
         match rows.last_mut() {
             _ if layer.macs > 0 => {
+                // Default: more rows than are published are refused below.
                 let published = published.get(rows.len()).copied().unwrap_or_default();
                 rows.push(LayerRow { name: layer.name.clone(), published, found: before + cycles });
                 before = 0.0;

@@ -103,7 +103,7 @@ fn median<E>(runs: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64
     };
     let mut seconds = (0..runs.max(1)).map(|_| time()).collect::<Result<Vec<f64>, E>>()?;
     seconds.sort_by(f64::total_cmp);
-    Ok(seconds.get(seconds.len() / 2).copied().unwrap_or_default())
+    Ok(seconds[seconds.len() / 2])
 }
 
 #[cfg(test)]
