@@ -7,7 +7,7 @@ use npukit_numeric::{ElementType, Tensor};
 
 use crate::names::Names;
 use crate::op::{Op, OpError, Operator};
-use crate::stated::Stated;
+use crate::qdq_scales::QdqScales;
 
 /// Names a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub struct Graph {
     /// Values the caller wants.
     pub outputs: Vec<ValueId>,
     /// How the model itself holds values as integers, where it says so.
-    pub scales: BTreeMap<ValueId, Stated>,
+    pub scales: BTreeMap<ValueId, QdqScales>,
     /// Names that values have, for [`Graph::fresh_name`].
     pub names: Names,
 }

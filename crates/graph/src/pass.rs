@@ -16,7 +16,7 @@ mod flatten_weights;
 mod gemm_form;
 mod identities;
 mod matching;
-mod normalization_forms;
+mod normalisation_forms;
 mod pad_merging;
 mod reduce_crossing;
 mod reshape_sinking;
@@ -101,7 +101,7 @@ passes! {
     gemm_form,
     activation_forms,
     softmax_forms,
-    normalization_forms,
+    normalisation_forms,
     batch_norm_folding,
     affine_merging,
     pad_merging,

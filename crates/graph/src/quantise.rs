@@ -22,11 +22,11 @@ mod choose;
 mod distribution;
 mod lift;
 mod measure;
+mod qdq_scales;
 pub mod rows;
 mod sharing;
 mod signs;
 mod simulate;
-mod stated;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -37,10 +37,10 @@ pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
 pub use lift::lift;
 pub use measure::{Loss, Losses};
+pub use qdq_scales::{Restated, is_settled, restated, stated_fractions};
 use sharing::Sharing;
 pub use sharing::shown;
 pub use simulate::{Simulation, simulate};
-pub use stated::{Restated, is_settled, restated, stated_fractions};
 
 /// What a tensor is for; widths differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

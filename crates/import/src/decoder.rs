@@ -43,7 +43,7 @@ mod weights;
 
 use npukit_graph::decoder::DecoderModel;
 
-use crate::beside::{ReadFile, inside};
+use crate::sidecar_files::{ReadFile, inside};
 pub use error::DecoderFileError;
 pub use text::Text;
 

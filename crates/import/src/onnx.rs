@@ -16,19 +16,19 @@ mod interface;
 mod ops;
 mod pool;
 pub mod proto;
-mod quantized;
+mod quantised;
 mod scope;
 mod tensor;
 
 use prost::Message;
 
-pub use crate::beside::{Part, ReadRange};
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 use crate::locate::{Kind, Schema, locate};
 pub use crate::options::Options;
 pub use crate::remark::{Imported, Remark};
-use crate::{builder, error, frame, order};
+pub use crate::sidecar_files::{Part, ReadRange};
+use crate::{builder, error, order, protobuf_fields};
 use context::File;
 use external::External;
 use proto::ModelProto;
@@ -109,7 +109,7 @@ static NAMED: Schema = Schema { fields: &[(1, "the name", Kind::Text)], name: So
 static OPSET: Schema = Schema { fields: &[(1, "the domain", Kind::Text)], name: Some(1) };
 
 fn decode(bytes: &[u8]) -> Result<ModelProto, ImportError> {
-    frame::check(bytes, Format::Onnx)?;
+    protobuf_fields::check(bytes, Format::Onnx)?;
     let mut rest = bytes;
     let mut model = ModelProto::default();
     match model.merge(&mut rest) {

@@ -8,7 +8,7 @@ use super::signs::Signs;
 use crate::ir::{Graph, Node, Value, ValueId};
 use crate::op::{Op, Operator, Relu};
 use crate::pass::{PassError, simplify};
-use crate::stated::{Stated, moves};
+use crate::qdq_scales::{QdqScales, moves};
 
 /// Takes pairs of QuantizeLinear and DequantizeLinear out of a valid graph, between which integers are at
 /// most moved, compared or joined, and keeps their scales in [`Graph::scales`]; the rest is simplified.
@@ -35,7 +35,7 @@ struct Lifting<'a> {
     graph: &'a mut Graph,
     signs: Signs,
     /// For each integer value, the float that it stands for.
-    reals: BTreeMap<ValueId, (ValueId, Stated)>,
+    reals: BTreeMap<ValueId, (ValueId, QdqScales)>,
     /// The float to use in place of what a DequantizeLinear gave.
     aliases: BTreeMap<ValueId, ValueId>,
     /// Floats that become outputs of the graph, under the name of the output.
@@ -55,10 +55,11 @@ impl<'a> Lifting<'a> {
         for input in &mut node.inputs {
             *input = self.aliases.get(input).copied().unwrap_or(*input);
         }
-        let stated = Stated::of(self.graph, &node.op, &node.inputs, &node.outputs).filter(Stated::is_uniform);
+        let stated =
+            QdqScales::of(self.graph, &node.op, &node.inputs, &node.outputs).filter(QdqScales::is_uniform);
         match (&node.op, stated) {
-            (Op::QuantizeLinear(_), Some(stated)) => self.quantized(&node, stated)?,
-            (Op::DequantizeLinear(_), Some(stated)) if self.dequantized(&node, &stated) => return Ok(()),
+            (Op::QuantizeLinear(_), Some(stated)) => self.quantised(&node, stated)?,
+            (Op::DequantizeLinear(_), Some(stated)) if self.dequantised(&node, &stated) => return Ok(()),
             (Op::DequantizeLinear(_), Some(stated)) => {
                 self.graph.scales.extend(node.outputs.iter().map(|&id| (id, stated.clone())));
             }
@@ -74,7 +75,7 @@ impl<'a> Lifting<'a> {
     }
 
     /// The result of a QuantizeLinear stands for its operand, rectified where its integers say so.
-    fn quantized(&mut self, node: &Node, stated: Stated) -> Result<(), PassError> {
+    fn quantised(&mut self, node: &Node, stated: QdqScales) -> Result<(), PassError> {
         let (&[x, ..], &[integers]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return Ok(());
         };
@@ -86,7 +87,7 @@ impl<'a> Lifting<'a> {
     }
 
     /// Whether the float behind the operand of a DequantizeLinear takes the place of its result.
-    fn dequantized(&mut self, node: &Node, stated: &Stated) -> bool {
+    fn dequantised(&mut self, node: &Node, stated: &QdqScales) -> bool {
         let (&[integers, ..], &[result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return false;
         };
@@ -110,7 +111,7 @@ impl<'a> Lifting<'a> {
         if let (Op::Cast(cast), &[from], &[to]) = (&node.op, node.inputs.as_slice(), node.outputs.as_slice())
         {
             let holds =
-                |(_, stated): &&(ValueId, Stated)| [ElementType::F32, stated.element].contains(&cast.to);
+                |(_, stated): &&(ValueId, QdqScales)| [ElementType::F32, stated.element].contains(&cast.to);
             let behind = self.reals.get(&from).filter(holds).cloned();
             self.reals.extend(behind.map(|behind| (to, behind)));
             return Ok(());
@@ -157,8 +158,8 @@ impl<'a> Lifting<'a> {
     }
 
     /// Of several scales the one counts that reaches furthest.
-    fn state(&mut self, real: ValueId, stated: &Stated) {
-        let reach = |stated: &Stated| stated.range().map(f64::abs).into_iter().fold(0.0, f64::max);
+    fn state(&mut self, real: ValueId, stated: &QdqScales) {
+        let reach = |stated: &QdqScales| stated.range().map(f64::abs).into_iter().fold(0.0, f64::max);
         let known = self.graph.scales.entry(real).or_insert_with(|| stated.clone());
         if reach(known) < reach(stated) {
             *known = stated.clone();

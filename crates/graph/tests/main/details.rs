@@ -104,14 +104,14 @@ fn powers_of_integers_that_are_zero() {
 #[test]
 fn small_floats_are_quantised_with_their_zero_point() {
     let to = ElementType::F8E4M3FN;
-    let quantize = |saturate| QuantizeLinear { to, axis: 0, block: 0, saturate, precision: ElementType::F32 };
+    let quantise = |saturate| QuantizeLinear { to, axis: 0, block: 0, saturate, precision: ElementType::F32 };
     let (x, scale) = (f32s(&[3], &[6.0, -10.0, 5000.0]), f32s(&[], &[2.0]));
     let zero = f32s(&[], &[1.0]).with_element(to).unwrap();
     for zero in [None, Some(zero)] {
         let operands: Vec<&Tensor> = [Some(&x), Some(&scale), zero.as_ref()].into_iter().flatten().collect();
         let shift = if zero.is_some() { 1.0 } else { 0.0 };
-        assert_eq!(floats(&run(quantize(true), &operands)), [3.0 + shift, -5.0 + shift, 448.0]);
-        assert!(floats(&run(quantize(false), &operands))[2].is_nan());
+        assert_eq!(floats(&run(quantise(true), &operands)), [3.0 + shift, -5.0 + shift, 448.0]);
+        assert!(floats(&run(quantise(false), &operands))[2].is_nan());
     }
 }
 

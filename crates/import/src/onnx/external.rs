@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::error::Reason;
 use super::proto::TensorProto;
-use crate::beside::{Part, ReadRange, inside};
+use crate::sidecar_files::{Part, ReadRange, inside};
 
 /// How often all of a file may be used. Tensors share parts at times, but a small model must not
 /// unfold a file into many times its size.

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::batch::float;
-use crate::budget;
 use crate::error::Error;
+use crate::eval_limits;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile};
 use crate::model::{self, ModelOptions};
@@ -58,7 +58,7 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
     if !request.unlimited {
-        budget::check(&model.graph.name, &model.graph)?;
+        eval_limits::check(&model.graph.name, &model.graph)?;
     }
     let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;

@@ -170,7 +170,10 @@ fn small_weights_vanish_and_calibration_brings_them_back() {
     assert!(underflow.constants > 0 && underflow.results > 0, "{underflow:?}");
     assert!(underflow.layers.iter().any(|used| used.is_poor()), "{underflow:?}");
     assert!(plain.warnings.iter().any(|text| text.contains("--calibrate")), "{:?}", plain.warnings);
-    assert_eq!(plain.truth.unwrap().parts_at.map(|parting| parting.why).as_deref(), Some("underflow"));
+    assert_eq!(
+        plain.layer_compare.unwrap().first_divergence.map(|divergence| divergence.why).as_deref(),
+        Some("underflow")
+    );
 
     let report = looked_at(calibrated(source), true, &files);
     let after = report.comparison.unwrap();

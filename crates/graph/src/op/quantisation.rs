@@ -7,7 +7,7 @@ use super::{OpError, Operator};
 use crate::ir::Value;
 
 /// Types of quantised values: integers of at most 16 bits, floats of at most 8.
-pub(super) const QUANTIZED: &[ElementType] = &[
+pub(super) const QUANTISED: &[ElementType] = &[
     ElementType::I8,
     ElementType::U8,
     ElementType::I16,

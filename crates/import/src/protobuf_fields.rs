@@ -27,14 +27,14 @@ pub(crate) struct Field {
 }
 
 /// Why there is no field where one should begin.
-pub(crate) enum FrameError {
+pub(crate) enum FieldError {
     /// It ends beyond the file.
     Truncated { offset: usize, needed: u64, present: usize },
     /// It is none that models have.
     NoField { offset: usize, reason: String },
 }
 
-impl FrameError {
+impl FieldError {
     fn in_file_of(self, format: Format) -> ImportError {
         match self {
             Self::Truncated { offset, needed, present } => ImportError::Truncated { offset, needed, present },
@@ -53,7 +53,7 @@ pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
 }
 
 /// The outermost fields, up to the first that is none.
-pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FrameError>> + '_ {
+pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FieldError>> + '_ {
     let mut offset = Some(0).filter(|_| !bytes.is_empty());
     std::iter::from_fn(move || {
         let field = field(bytes, offset?);
@@ -63,7 +63,7 @@ pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FrameEr
 }
 
 /// The field that begins at `start`.
-fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
+fn field(bytes: &[u8], start: usize) -> Result<Field, FieldError> {
     let (key, body) = varint(bytes, start, start)?;
     let (number, wire) = (key >> 3, key & 7);
     if !(1..=MAX_FIELD).contains(&number) {
@@ -79,12 +79,12 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
     let present = bytes.len() - body;
     match usize::try_from(length) {
         Ok(length) if length <= present => Ok(Field { number, wire, start: body, end: body + length }),
-        _ => Err(FrameError::Truncated { offset: start, needed: length, present }),
+        _ => Err(FieldError::Truncated { offset: start, needed: length, present }),
     }
 }
 
 /// The number at `offset` and the offset behind it; `start` is where its field begins.
-fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FrameError> {
+fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FieldError> {
     let mut value = 0u64;
     // Default: beyond the end no byte is left, which is an error below.
     for (count, &byte) in bytes.get(offset..).unwrap_or_default().iter().enumerate().take(10) {
@@ -96,11 +96,11 @@ fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), Fra
     }
     let present = bytes.len().saturating_sub(offset);
     if present < 10 {
-        return Err(FrameError::Truncated { offset: start, needed: present as u64 + 1, present });
+        return Err(FieldError::Truncated { offset: start, needed: present as u64 + 1, present });
     }
     Err(no_field(start, "a number of more than 10 bytes"))
 }
 
-fn no_field(offset: usize, reason: &str) -> FrameError {
-    FrameError::NoField { offset, reason: reason.to_owned() }
+fn no_field(offset: usize, reason: &str) -> FieldError {
+    FieldError::NoField { offset, reason: reason.to_owned() }
 }

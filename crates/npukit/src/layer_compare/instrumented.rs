@@ -1,4 +1,4 @@
-//! [`Kept`]: programs that compute a graph and give out the results of its layers too.
+//! [`InstrumentedProgram`]: programs that compute a graph and give out the results of its layers too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::origin::Origin;
 
 /// One program or, when the memories do not hold all results at once, several.
-pub(super) struct Kept {
+pub(super) struct InstrumentedProgram {
     /// The graph they compute.
     pub graph: Graph,
     programs: Vec<Box<dyn Compiled>>,
@@ -19,7 +19,7 @@ pub(super) struct Kept {
     names: BTreeSet<String>,
 }
 
-impl Kept {
+impl InstrumentedProgram {
     /// Compiles the graph with its layers' results as outputs. A result that no program can keep
     /// even alone is left out.
     ///
