@@ -142,7 +142,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// `.word HEX`: one instruction's bytes in file order, or behind `0x` its value.
+    /// `.word HEX`: one instruction's bytes in file order, or after `0x` its value.
     fn word(&self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Vec<u8>, AsmError> {
         let sizes = self.sizes();
         let sizes_text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");

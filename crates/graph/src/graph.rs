@@ -81,7 +81,7 @@ pub enum GraphError {
 }
 
 impl Graph {
-    /// The node behind `id`.
+    /// The node with the number `id`.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }

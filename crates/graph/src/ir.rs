@@ -70,7 +70,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The value behind `id`.
+    /// The value with the number `id`.
     pub fn value(&self, id: ValueId) -> &Value {
         &self.values[id.0 as usize]
     }
@@ -80,7 +80,7 @@ impl Graph {
         &self.value(id).info.shape
     }
 
-    /// The constant behind `id`, when it is one.
+    /// The constant with the number `id`, when it is one.
     pub fn constant(&self, id: ValueId) -> Option<&Arc<Tensor>> {
         self.value(id).constant.as_ref()
     }

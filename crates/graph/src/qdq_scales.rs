@@ -23,7 +23,7 @@ pub struct QdqScales {
 
 impl QdqScales {
     /// What an operator between floats and integers says of the floats; none of any other operator, of
-    /// one whose scales are no positive constants, and of small floats in place of integers.
+    /// one whose scales are not positive constants, and of small floats in place of integers.
     pub fn of(graph: &Graph, op: &Op, inputs: &[ValueId], results: &[ValueId]) -> Option<Self> {
         let integers = match op {
             Op::QuantizeLinear(_) => graph.value(*results.first()?),

@@ -144,7 +144,7 @@ impl Scheme {
     }
 }
 
-/// Half as many as there are integers of so many bits.
+/// Half as many as there are integers of `bits` bits.
 fn half(bits: u32) -> f64 {
     2f64.powi(bits as i32 - 1)
 }
@@ -206,7 +206,7 @@ impl Quantisation {
         Some(values.iter().map(|&x| self.scheme.integer(x, fraction, bits)).collect())
     }
 
-    /// The integers of a constant, row-major; none when it is no quantised one.
+    /// The integers of a constant, row-major; none when it is not a quantised one.
     pub fn constant(&self, graph: &Graph, id: ValueId) -> Option<Vec<i32>> {
         self.integers(id, graph.constant(id)?.as_f32()?)
     }

@@ -81,7 +81,7 @@ impl Builder {
         }
     }
 
-    /// The results of `op` when its operands are constants, it is no arithmetic of layers (that
+    /// The results of `op` when its operands are constants, it is not arithmetic of layers (that
     /// is left to passes) and the budget allows.
     fn fold(
         &mut self,

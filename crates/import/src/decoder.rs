@@ -16,7 +16,7 @@
 //! attention_scale = 0.5          # 1 / sqrt(head) when not given
 //!
 //! [norm]
-//! kind = "rms"                   # or layer, whose tensors have another with `_bias` behind its name
+//! kind = "rms"                   # or layer, whose tensors have another with `_bias` after its name
 //! epsilon = 1e-6
 //!
 //! [positions]

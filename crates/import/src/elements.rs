@@ -10,7 +10,7 @@ use npukit_numeric::{ElementType, SmallFloat, Tensor, TensorData};
 use crate::error::Reason;
 use crate::shape::tensor;
 
-/// The tensor behind little-endian bytes, which must be as many as the shape needs.
+/// The tensor that little-endian bytes hold, which must be as many as the shape needs.
 pub(crate) fn from_raw(element: ElementType, shape: Vec<usize>, raw: &[u8]) -> Result<Tensor, Reason> {
     // The shape is checked: its product has no more bits than a word.
     let count = shape.iter().product::<usize>();

@@ -25,7 +25,7 @@ impl Format {
 
     /// The format of a file called `path` that holds `bytes`. Its content decides, as ONNX models
     /// are called `.pb` at times, too; the ending, where the content says nothing. A file whose
-    /// ending is no format's must be a protobuf from its first to its last byte.
+    /// ending is not a format's must be a protobuf from its first to its last byte.
     pub fn of(path: &str, bytes: &[u8]) -> Option<Self> {
         let ends = |format: &Self| path.rsplit_once('.').is_some_and(|(_, end)| end == format.extension());
         match Self::ALL.into_iter().find(ends) {

@@ -187,13 +187,13 @@ fn said_by_shapes(
     said
 }
 
-/// Parts of names of first dimensions that are no batch.
+/// Parts of names of first dimensions that are not a batch.
 const NOT_BATCH: [&str; 14] = [
     "seq", "len", "time", "frame", "token", "step", "height", "width", "past", "point", "node", "edge",
     "channel", "feature",
 ];
 
-/// Names of first dimensions that are no batch either.
+/// Names of first dimensions that are not a batch either.
 const NOT_BATCH_LETTERS: [&str; 6] = ["h", "w", "c", "t", "l", "s"];
 
 /// The axes of each input that are its batch: a first one that is open, unless its name is that of something else, and
@@ -260,7 +260,7 @@ mod tests {
         for other in ["sequence", "seq_len", "H", "num_frames", "batch*seq", "n+1"] {
             assert!(batch_axes(&[&[other, "3"]])[0].is_empty(), "{other}");
         }
-        // One name means one thing: what is no batch in the second input is none in the first.
+        // One name means one thing: what is not a batch in the second input is none in the first.
         assert_eq!(batch_axes(&[&["s1"], &["s0", "s1"]]), [vec![], vec![0]]);
         assert_eq!(batch_axes(&[&["1", "N", "3"]]), [[0; 0]]);
     }

@@ -8,7 +8,7 @@ use crate::error::ImportError;
 use crate::format::Format;
 
 /// Highest field number of a model that we know of, with room for newer ones. Anything above
-/// is a sign of a file that is no model at all.
+/// is a sign of a file that is not a model at all.
 const MAX_FIELD: u64 = 1000;
 
 /// Wire type of fields that say their length: strings, messages.
@@ -22,7 +22,7 @@ pub(crate) struct Field {
     pub(crate) wire: u64,
     /// The offset of its content.
     pub(crate) start: usize,
-    /// The offset behind it.
+    /// The offset after it.
     pub(crate) end: usize,
 }
 
@@ -44,7 +44,7 @@ impl FieldError {
 }
 
 /// Walks over the outermost fields of a file of `format`. Errors: one that ends beyond the file,
-/// or is no field; an empty file.
+/// or is not a field; an empty file.
 pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
     if bytes.is_empty() {
         return Err(no_field(0, "the file is empty").in_file_of(format));
@@ -67,7 +67,7 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FieldError> {
     let (key, body) = varint(bytes, start, start)?;
     let (number, wire) = (key >> 3, key & 7);
     if !(1..=MAX_FIELD).contains(&number) {
-        return Err(no_field(start, &format!("{number} is no field number of a model")));
+        return Err(no_field(start, &format!("{number} is not a field number of a model")));
     }
     let (length, body) = match wire {
         0 => return Ok(Field { number, wire, start: body, end: varint(bytes, start, body)?.1 }),
@@ -83,7 +83,7 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FieldError> {
     }
 }
 
-/// The number at `offset` and the offset behind it; `start` is where its field begins.
+/// The number at `offset` and the offset after it; `start` is where its field begins.
 fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FieldError> {
     let mut value = 0u64;
     // Default: beyond the end no byte is left, which is an error below.

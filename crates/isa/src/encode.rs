@@ -35,7 +35,7 @@ pub enum FieldError {
         /// Names and codes.
         legal: String,
     },
-    /// A signed number out of range, or a number that is no legal power of two.
+    /// A signed number out of range, or a number that is not a legal power of two.
     #[error("`{field}` of {instruction} is {value}: legal are {legal}")]
     Illegal {
         /// The instruction.
@@ -249,7 +249,7 @@ impl InstructionSpec {
         self.limits.iter().filter(|limit| limit.when.iter().all(holds)).filter_map(broken).collect()
     }
 
-    /// A condition, behind what it limits.
+    /// A condition, after what it limits.
     fn in_words(&self, when: &When) -> String {
         let name = |field: &str, value: u64| match self.field(field).map(|index| &self.fields[index].kind) {
             Some(FieldKind::Choice { names, .. }) => {

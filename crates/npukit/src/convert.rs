@@ -28,7 +28,7 @@ pub(crate) fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> R
     })
 }
 
-/// The tensor, or the position and text of an element that is no value of the type.
+/// The tensor, or the position and text of an element that is not a value of the type.
 type Converted = Result<Tensor, (usize, String)>;
 
 fn round(tensor: &Tensor, element: ElementType) -> Converted {

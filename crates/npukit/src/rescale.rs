@@ -103,8 +103,8 @@ impl Measured {
 /// Parts of the RMS difference that are worth another program, and one that saturates more.
 const GOOD_DEAL: f64 = 0.75;
 const MUCH: f64 = 0.25;
-/// Outputs with a largest difference of no more than this share of their range, and so many decibels above the
-/// differences, are left as they are.
+/// Outputs with a largest difference of no more than this share of their range, and this number of decibels
+/// above the differences, are left as they are.
 const GOOD_SHARE: f64 = 0.02;
 const GOOD_DB: f64 = 30.0;
 

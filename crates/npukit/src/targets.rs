@@ -26,7 +26,7 @@ pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
     })
 }
 
-/// The instance `spec` names; what is behind the colon is a file when it has a folder or the ending
+/// The instance `spec` names; what is after the colon is a file when it has a folder or the ending
 /// of the target's configuration files.
 ///
 /// # Errors

@@ -98,7 +98,7 @@ pub enum NpyErrorKind {
         /// As the unpacker puts it.
         reason: String,
     },
-    /// Something in the zip that is no array.
+    /// Something in the zip that is not an array.
     #[error("an .npz holds .npy files only")]
     NotAnArray,
     /// Far more unpacked than packed.

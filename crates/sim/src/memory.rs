@@ -1,4 +1,4 @@
-//! On-chip memory: [`Flat`], all vectors behind each other.
+//! On-chip memory: [`Flat`], all vectors one after the other.
 
 use thiserror::Error;
 

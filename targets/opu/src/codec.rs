@@ -11,7 +11,7 @@ use crate::op::Op;
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 4;
 
-/// Why an instruction has no word.
+/// Why an instruction cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// A value its field cannot hold.
@@ -69,7 +69,7 @@ fn fault(error: NoInstruction) -> FaultKind {
     FaultKind::ShapeInvalid { buffer, h: operand(0), w: operand(1), c: error.values[2].into(), least }
 }
 
-/// Why bytes are no program.
+/// Why bytes are not a program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
     /// The bytes end inside a word.

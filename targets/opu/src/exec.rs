@@ -177,7 +177,7 @@ fn load_bias(
     Ok(())
 }
 
-/// Elements behind each other.
+/// Elements one after the other.
 fn dense(
     memory: &Memory,
     (buffer, data_type, arithmetic): (Buffer, DataType, Arithmetic),

@@ -30,7 +30,7 @@ pub struct Border {
     pub left: u32,
     /// Rows below.
     pub bottom: u32,
-    /// Slots behind each row.
+    /// Slots after each row.
     pub right: u32,
 }
 
@@ -42,8 +42,8 @@ pub struct Group {
     pub address: u32,
     /// Channels.
     pub channels: u32,
-    /// Of an input: elements of each slot that a driver writes, the channels and zeros behind them. Absent, or 0:
-    /// the channels only.
+    /// Of an input: elements of each slot that a driver writes, the channels and zeros after them. Absent, or
+    /// 0: the channels only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lanes: u32,
 }
@@ -81,7 +81,7 @@ pub struct Planes {
     pub groups: Vec<Group>,
 }
 
-/// Why planes are no layout of a map.
+/// Why planes are not a layout of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// No pixels or no channels.
@@ -142,7 +142,7 @@ impl Border {
 }
 
 impl Planes {
-    /// A map of `[height, width, channels]` with its planes behind each other from byte `address` on:
+    /// A map of `[height, width, channels]` with its planes one after the other from byte `address` on:
     /// 64 channels in each, fewer in the last. `size` is the bytes of an element.
     ///
     /// # Errors

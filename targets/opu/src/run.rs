@@ -20,8 +20,8 @@ pub enum RunError {
         /// Range.
         source: AccessError,
     },
-    /// An instruction has no word.
-    #[error("{place} has no word")]
+    /// An instruction cannot be encoded.
+    #[error("{place} cannot be encoded")]
     Encode {
         /// Of the instruction.
         place: String,

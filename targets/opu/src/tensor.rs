@@ -12,8 +12,8 @@ const MOST_ELEMENTS: u64 = 1 << 26;
 /// Why a binding contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
-    /// `perm` is no permutation of the axes.
-    #[error("perm {perm:?} is no permutation of the axes of shape {shape:?}")]
+    /// `perm` is not a permutation of the axes.
+    #[error("perm {perm:?} is not a permutation of the axes of shape {shape:?}")]
     Perm {
         /// As given.
         perm: Vec<usize>,
@@ -54,7 +54,7 @@ pub enum BindingError {
         /// Elements of the map.
         elements: u64,
     },
-    /// The planes are no layout.
+    /// The planes are not a layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
@@ -199,15 +199,15 @@ impl Binding {
         raw
     }
 
-    /// The number behind a raw value.
+    /// The number that a raw value stands for.
     pub fn value(&self, itype: DataType, raw: i32) -> f32 {
         (itype.to_f64(raw) * f64::from(-self.fraction).exp2()) as f32
     }
 }
 
 impl Planes {
-    /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes behind the channels
-    /// of a group become 0.
+    /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes after the
+    /// channels of a group become 0.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl Planes {
         Ok(())
     }
 
-    /// Reads a map's raw values, row-major. Bits that are no finite number are read as they are.
+    /// Reads a map's raw values, row-major. Bits that are not a finite number are read as they are.
     ///
     /// # Errors
     ///

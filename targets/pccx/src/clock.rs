@@ -2,7 +2,7 @@
 //! and 6.4.
 //!
 //! Words are pushed by the host and issued in order. Engines work side by side; an instruction waits for
-//! its engine, for L2 ranges that an earlier one still reads or writes, and behind a MEMCPY or CVO that
+//! its engine, for L2 ranges that an earlier one still reads or writes, and after a MEMCPY or CVO that
 //! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them. All ports
 //! share external memory.
 
@@ -186,7 +186,7 @@ impl Clock<'_> {
         (work + cost.compute).max(*stream) + cost.store
     }
 
-    /// Cycles in which weights fill the ports' memories: so much ahead of their instruction they may come.
+    /// Cycles in which weights fill the ports' memories: weights may come this long before their instruction.
     fn ahead(&self, ports: u64) -> u64 {
         let timing = &self.config.timing;
         ((timing.weight_fifo_bytes * ports) as f64 / timing.weight_bytes_per_cycle(ports)) as u64
@@ -265,11 +265,11 @@ mod tests {
         let config = Config::preset("reference").unwrap();
         let program = [&shapes()[..], &[to_l2(0x1000, true), gemv(0x8000, 0), Op::Kick]].concat();
         let spans = |syncs: &[usize]| run_with_host(&config, &program, syncs).spans.split_off(2);
-        let (alone, behind) = (spans(&[]), spans(&[3]));
+        let (alone, after) = (spans(&[]), spans(&[3]));
         assert!(alone[1].start < alone[0].end);
-        assert_eq!((behind[1].start, behind[1].wait), (behind[0].end, Wait::Host));
-        // Twice before one instruction is once; what comes behind the last instruction changes no time.
-        assert_eq!(spans(&[3, 3]), behind);
+        assert_eq!((after[1].start, after[1].wait), (after[0].end, Wait::Host));
+        // Twice before one instruction is once; what comes after the last instruction changes no time.
+        assert_eq!(spans(&[3, 3]), after);
         assert_eq!(spans(&[5]), alone);
         let last = spans(&[4]);
         assert_eq!((last[1], last[2].start, last[2].wait), (alone[1], alone[1].end, Wait::Host));

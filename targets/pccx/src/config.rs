@@ -154,7 +154,7 @@ mod tests {
             for value in [least, most] {
                 assert!(read(key, value.into()).is_ok(), "{key} = {value}");
             }
-            // What is below 0 is no number of the file's.
+            // What is below 0 cannot be written in the file.
             for value in [least - 1, most + 1].into_iter().filter(|value| *value >= 0) {
                 assert_eq!(
                     read(key, value.into()),

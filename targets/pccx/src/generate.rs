@@ -38,8 +38,8 @@ const MOST_PROGRAMS: usize = 64;
 /// quantised once.
 pub struct Decoder {
     config: Config,
-    /// The one that takes all tokens, one program behind the other: its memories hold garbage at first, and then
-    /// what the last program left.
+    /// The one that takes all tokens, one program after the other: its memories hold garbage at first, and
+    /// then what the last program left.
     machine: Machine,
     options: Options,
     model: DecoderModel,
@@ -54,10 +54,10 @@ pub struct Decoder {
     position: usize,
 }
 
-/// What taking tokens gave.
+/// Result of one decoding step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
-    /// Behind the last token.
+    /// After the last token.
     pub logits: Vec<f32>,
     /// Core cycles of all steps.
     pub cycles: u64,

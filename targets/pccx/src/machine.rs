@@ -109,7 +109,7 @@ impl Machine {
         Ok(())
     }
 
-    /// As [`Machine::bind_window`], of so many bytes that nobody has written.
+    /// As [`Machine::bind_window`], of `bytes` bytes that nobody has written.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ pub struct Window {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostOp {
-    /// The instruction before which it is done; as many as there are, behind the last.
+    /// The instruction before which it is done; as many as there are, after the last.
     pub position: u32,
     /// What is done.
     pub kind: u32,
@@ -108,7 +108,7 @@ pub enum ProgramError {
         /// Its direction.
         direction: Direction,
     },
-    /// A host operation behind the end, or before the one before it.
+    /// A host operation after the end, or before the one before it.
     #[error("host operation {index} is at instruction {position}: legal are {least} to {most}")]
     HostPosition {
         /// Which one.

@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// L2 words of so many values.
+/// L2 words of `values` values.
 pub(crate) const fn words_of(values: usize) -> u64 {
     values.div_ceil(WORD_LANES) as u64
 }

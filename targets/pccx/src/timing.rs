@@ -153,18 +153,18 @@ impl Banks {
     }
 }
 
-/// Words of so many values.
+/// Words of `values` values.
 const fn words(values: u64) -> u64 {
     values.div_ceil(WORD_LANES as u64)
 }
 
-/// Whole cycles in which bytes move at so many a cycle.
+/// Whole cycles in which bytes move at `bytes_per_cycle`.
 fn transfer(bytes: u64, bytes_per_cycle: f64) -> u64 {
     (bytes as f64 / bytes_per_cycle).ceil() as u64
 }
 
-/// The cost of an instruction. One whose entries say nothing sensible costs as little as they say: the
-/// machine is what refuses it.
+/// The cost of an instruction. Does not validate shape entries: invalid ones are rejected
+/// when the program runs.
 pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
     let timing = &config.timing;
     match op {

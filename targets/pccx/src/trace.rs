@@ -68,7 +68,7 @@ pub struct Event {
     pub api: Option<String>,
 }
 
-/// What happened when.
+/// A timeline of events, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Cycles of the whole.
@@ -127,7 +127,7 @@ pub struct Container {
     pub trace: Trace,
 }
 
-/// Why bytes are no container.
+/// Why bytes are not a container.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// The container ends too early.

@@ -82,7 +82,7 @@ fn entries(bindings: &[Binding]) -> Vec<Entry> {
     entries
 }
 
-/// The program behind the manifest `bytes` of the file called `file`.
+/// The program of the manifest `bytes` of the file called `file`.
 ///
 /// Files it names come from `resolve`, by plain name; names that leave the folder are refused.
 ///

@@ -113,7 +113,7 @@ fn data_move<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: Strided
     }
 }
 
-/// Copies `count` vectors that lie behind each other on both sides.
+/// Copies `count` vectors that lie one after the other on both sides.
 fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
     let State { dram0, dram1, local: memory, accumulators, sum, saturations, lanes, .. } = state;
     match kind {

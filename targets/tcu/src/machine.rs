@@ -33,7 +33,9 @@ pub enum AccessError {
         depth: u64,
     },
     /// Scalars that end inside a vector.
-    #[error("{scalars} scalars are no whole number of vectors of {lanes}; fill the last one up with zeros")]
+    #[error(
+        "{scalars} scalars are not a whole number of vectors of {lanes}; fill the last one up with zeros"
+    )]
     PartialVector {
         /// Scalars given.
         scalars: usize,

@@ -10,7 +10,7 @@ use crate::fault::{FaultKind, Memory};
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::state::State;
 
-/// What was set since the poison, of what is no memory of vectors.
+/// What was set since the poison, of what is not a memory of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     /// Rows shifted into the array.

@@ -122,7 +122,7 @@ pub enum SamplesError {
     },
     /// Bits 48 to 63 of a word are not zero.
     #[error(
-        "byte {offset:#x}: {word:#018x} is no sample, bits 48 to 63 are zero in one; \
+        "byte {offset:#x}: {word:#018x} is not a sample, bits 48 to 63 are zero in one; \
          is the file a driver's buffer of little-endian words?"
     )]
     NoSample {

@@ -25,7 +25,7 @@ impl DecoderModel {
         self.extend(0, length)
     }
 
-    /// The graph of `length` more tokens, at most 8192, behind exactly `cache` others.
+    /// The graph of `length` more tokens, at most 8192, after exactly `cache` others.
     ///
     /// Inputs: `tokens` of i64 `[length]`, then, unless `cache` is 0, for each layer `layers.I.cached_keys` and
     /// `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs: `logits [length, vocabulary]`, then for each
@@ -72,7 +72,7 @@ impl DecoderModel {
             .collect()
     }
 
-    /// The graph of one more token behind at most `cache` others.
+    /// The graph of one more token after at most `cache` others.
     ///
     /// Inputs: `token` of i64 `[1]`, `position` of i64 `[1]`, 0 to `cache`, then for each layer `layers.I.cached_keys` and
     /// `layers.I.cached_values`, `[kv_heads, cache, head]`, of which positions below `position` count.

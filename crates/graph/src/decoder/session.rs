@@ -36,7 +36,7 @@ impl Session {
 
     /// Forgets all tokens.
     pub fn reset(&mut self) {
-        // What the cache holds behind the position is never looked at.
+        // What the cache holds after the position is never looked at.
         self.position = 0;
     }
 
@@ -45,7 +45,7 @@ impl Session {
         self.position
     }
 
-    /// Takes tokens, one after the other; gives the logits behind the last of them.
+    /// Takes tokens, one after the other; gives the logits after the last of them.
     ///
     /// # Errors
     ///

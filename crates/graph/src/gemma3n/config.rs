@@ -33,8 +33,8 @@ pub struct Gemma3nConfig {
     pub vocabulary: usize,
     /// Layers of attention and feed-forward part.
     pub layers: usize,
-    /// Layers, from the first, that make keys and values. Those behind read what the last of these of their kind,
-    /// local or global, has.
+    /// Layers, from the first, that make keys and values. Those after them read what the last of these of
+    /// their kind, local or global, has.
     pub kv_layers: usize,
     /// Features of a stream.
     pub hidden: usize,
@@ -52,7 +52,7 @@ pub struct Gemma3nConfig {
     pub laurel: usize,
     /// Features of a layer's own input.
     pub per_layer: usize,
-    /// One in so many layers is global: the last.
+    /// One in this number of layers is global: the last.
     pub global_every: usize,
     /// Base of the rotation in local layers.
     pub local_theta: f32,

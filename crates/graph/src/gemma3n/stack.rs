@@ -1,4 +1,4 @@
-//! Whole graphs: one layer, or all of a model with what is before and behind them.
+//! Whole graphs: one layer, or all of a model with what is before and after them.
 
 use npukit_numeric::{ElementType, TensorData};
 

@@ -8,7 +8,7 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `x / (bias + alpha / size * s)^beta`, with `s` the sum of squares over `size` neighbouring
-/// channels, of which an even number has one more behind than in front. Operand: `[.., c]`.
+/// channels, of which an even number has one more after than before. Operand: `[.., c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lrn {
     /// Channels summed over, itself included; at least 1.

@@ -42,7 +42,7 @@ pub(super) struct Granularity {
     block: usize,
     /// Scales along the axis.
     blocks: usize,
-    /// Whether the axes before and behind have scales of their own.
+    /// Whether the axes before and after have scales of their own.
     blocked: bool,
 }
 

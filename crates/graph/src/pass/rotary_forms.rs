@@ -101,7 +101,7 @@ fn joined(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<[V
     if !interleaved {
         return Some([first, second]);
     }
-    // Each has an axis of size 1 behind its features.
+    // Each has an axis of size 1 after its features.
     let inner = |value| {
         let inner = reshaped(pattern, value)?;
         let expected: Vec<usize> = pattern.graph.shape(inner).iter().copied().chain([1]).collect();

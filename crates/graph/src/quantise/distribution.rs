@@ -100,7 +100,7 @@ fn joined(below_zero: bool, index: u16) -> u16 {
 
 impl Distributions {
     /// What would have been seen had all values been `2^bits` times as large: fraction lengths chosen by that leave
-    /// so many bits to values beyond the samples.
+    /// `bits` bits to values beyond the samples.
     pub fn with_headroom(self, bits: u32) -> Self {
         self.map(|seen| seen.enlarged(bits))
     }

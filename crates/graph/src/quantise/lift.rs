@@ -86,7 +86,7 @@ impl<'a> Lifting<'a> {
         Ok(())
     }
 
-    /// Whether the float behind the operand of a DequantizeLinear takes the place of its result.
+    /// Whether the float that the operand of a DequantizeLinear stands for takes the place of its result.
     fn dequantised(&mut self, node: &Node, stated: &QdqScales) -> bool {
         let (&[integers, ..], &[result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return false;
@@ -106,22 +106,21 @@ impl<'a> Lifting<'a> {
         true
     }
 
-    /// The same node between the floats behind its integers, which floats may hold for a while.
+    /// The same node between the floats that its integers stand for, which floats may hold for a while.
     fn moved(&mut self, node: &Node) -> Result<(), PassError> {
         if let (Op::Cast(cast), &[from], &[to]) = (&node.op, node.inputs.as_slice(), node.outputs.as_slice())
         {
             let holds =
                 |(_, stated): &&(ValueId, QdqScales)| [ElementType::F32, stated.element].contains(&cast.to);
-            let behind = self.reals.get(&from).filter(holds).cloned();
-            self.reals.extend(behind.map(|behind| (to, behind)));
+            let held = self.reals.get(&from).filter(holds).cloned();
+            self.reals.extend(held.map(|real| (to, real)));
             return Ok(());
         }
         if !(moves(&node.op) || matches!(node.op, Op::Concat(_) | Op::MaxPool(_))) {
             return Ok(());
         }
-        let behind: Option<Vec<_>> = node.inputs.iter().map(|id| self.reals.get(id).cloned()).collect();
-        let Some((reals, stated)): Option<(Vec<_>, Vec<_>)> = behind.map(|all| all.into_iter().unzip())
-        else {
+        let known: Option<Vec<_>> = node.inputs.iter().map(|id| self.reals.get(id).cloned()).collect();
+        let Some((reals, stated)): Option<(Vec<_>, Vec<_>)> = known.map(|all| all.into_iter().unzip()) else {
             return Ok(());
         };
         let Some(first) = stated.first().filter(|first| stated.iter().all(|other| other.is_alike(first)))

@@ -290,7 +290,7 @@ fn each_axis_is_sliced_once_and_within_it() {
     assert_eq!((both.shape(), floats(&both)), (&[2, 2][..], &[9.0, 11.0, 5.0, 7.0][..]));
     let twice = Slice { ranges: vec![range(1, 0, 1, 1), range(1, 0, 1, 1)] };
     assert!(matches!(refuse(twice, &[&x]), OpError::Attribute { attribute: "axes", .. }));
-    // None may begin behind the last one.
+    // None may begin after the last one.
     for (start, length, step, fits) in [
         (4, 0, 1, true),
         (5, 0, 1, false),

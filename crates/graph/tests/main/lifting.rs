@@ -60,7 +60,7 @@ fn names(graph: &Graph) -> Vec<&'static str> {
     graph.nodes.iter().map(|node| node.op.name()).collect()
 }
 
-/// A pair behind `first`, and something after it.
+/// A pair after `first`, and something after it.
 fn pair(first: impl FnOnce(&mut Net, ValueId) -> ValueId, forms: [Form; 2]) -> Graph {
     let mut net = Net::default();
     let x = net.input(grid());

@@ -283,7 +283,7 @@ fn factors_go_only_into_constants_that_lie_by_column() {
     }
     assert!(folds(MatMul, &[2, 3, 4], &[(matrix, true)], columns));
     assert!(!folds(MatMul, &[2, 3, 4], &[(matrix, false)], columns));
-    // A vector has no columns: what is behind its product is for rows.
+    // A vector has no columns: what is after its product is for rows.
     assert!(!folds(MatMul, &[2, 3, 4], &[(columns, true)], &[3]));
     assert!(!folds(MatMul, &[2, 4, 4], &[(columns, true)], columns));
 }
@@ -306,7 +306,7 @@ fn shared_weights_stay_for_the_other_one() {
     assert_eq!(after, ["Conv", "Conv", "Conv", "Add", "Sub"]);
 }
 
-/// Padding of an image behind `before`, and whether it goes into `op`.
+/// Padding of an image after `before`, and whether it goes into `op`.
 fn pad_goes(before: impl Into<Op>, fill: f32, op: impl Into<Op>) -> bool {
     let left = left("pad-merging", &[1, 5, 5, 2], |net, x| {
         let x = net.node(before, &[x]);

@@ -26,7 +26,7 @@ fn integers(shape: &[usize], values: &[i32], element: ElementType) -> Tensor {
     Tensor::new(shape.to_vec(), TensorData::I32(values.to_vec())).unwrap().with_element(element).unwrap()
 }
 
-/// What a QuantizeLinear with these operands says, and the DequantizeLinear behind it.
+/// What a QuantizeLinear with these operands says, and the DequantizeLinear after it.
 fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Option<QdqScales>; 2] {
     let mut net = Net::default();
     let x = net.input(noise(&[2, 2], 1));

@@ -120,7 +120,7 @@ fn transpositions_go_where_weights_take_them() {
     };
     let softmax = |net: &mut Net, x| net.node(Softmax { axis: 1, axis_end: 2 }, &[x]);
     assert_eq!(flat(&[2, 12], product)[1..3], ["Relu", "Transpose"]);
-    // Rows that are mixed, and what is no product.
+    // Rows that are mixed, and what is not a product.
     assert_eq!(flat(&[4, 6], product)[1..3], ["Transpose", "Relu"]);
     assert_eq!(flat(&[2, 12], softmax)[1..3], ["Transpose", "Relu"]);
     // What is taken as it is is flattened by nobody.

@@ -91,13 +91,13 @@ impl Text {
         while let Some(first) = rest.chars().next() {
             let number = rest.trim_start_matches(' ');
             let digits = number.len() - number.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let (own, behind) =
+            let (own, after) =
                 if digits > 0 { number.split_at(digits) } else { rest.split_at(first.len_utf8()) };
             match digits {
                 0 => padded.push_str(own),
                 _ => padded.push_str(&format!("{own:>width$}", width = self.number_width)),
             }
-            rest = behind;
+            rest = after;
         }
         padded
     }

@@ -81,7 +81,7 @@ impl Place {
             Some(text) => text
                 .parse()
                 .map(Some)
-                .map_err(|_| refused(&format!("its {key} {text:?} is no number of bytes"))),
+                .map_err(|_| refused(&format!("its {key} {text:?} is not a number of bytes"))),
         };
         // Default: the standard counts from the beginning of the file.
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);

@@ -66,7 +66,7 @@ pub(super) struct WindowAxis {
     pub(super) kernel: usize,
     pub(super) stride: usize,
     pub(super) dilation: usize,
-    /// Elements of padding in front and behind; negative ones crop.
+    /// Elements of padding before and after; negative ones crop.
     pub(super) pads: [i64; 2],
 }
 

@@ -84,7 +84,7 @@ pub(super) fn places(first: usize, names: [&'static str; 3]) -> Places {
     [(first, x), (first + 1, scale), (first + 2, zero)]
 }
 
-/// Integers for real numbers, with the scale at operand `scale` and the zero point behind it.
+/// Integers for real numbers, with the scale at operand `scale` and the zero point after it.
 pub(super) fn quantised(context: &mut Context<'_>, y: ValueId, scale: usize) -> Result<ValueId, Reason> {
     let scales = Scales::at(context, (scale, "y_scale"), scale + 1)?;
     let to = scales.zero_point.map_or(ElementType::U8, |zero| context.element(zero));

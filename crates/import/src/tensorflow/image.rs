@@ -38,7 +38,7 @@ impl Layout {
         }
     }
 
-    /// An operand as the graph wants it. Errors: it is no image.
+    /// An operand as the graph wants it. Errors: it is not an image.
     pub(super) fn to_nhwc(
         self,
         context: &mut Context<'_>,
@@ -118,7 +118,7 @@ pub(super) fn window(
     window_of(context, layout, kernel, strides, image)
 }
 
-/// As [`window`], for steps that are no attribute.
+/// As [`window`], for steps that are not an attribute.
 pub(super) fn window_of(
     context: &mut Context<'_>,
     layout: Layout,
@@ -154,7 +154,7 @@ fn pads(
     }
 }
 
-/// The padding that gives `ceil(size / stride)` results, the odd element behind.
+/// The padding that gives `ceil(size / stride)` results, the odd element after.
 fn same_pads(window: &Window, image: [usize; 2]) -> [usize; 4] {
     let mut pads = [0; 4];
     for axis in 0..2 {

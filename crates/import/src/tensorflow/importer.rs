@@ -66,7 +66,7 @@ pub(super) fn import(
 }
 
 impl<'a> Importer<'a> {
-    /// Records which name is which node's, and names that are no good.
+    /// Records which name is which node's, and names that cannot be used.
     fn define(&mut self) {
         for (index, node) in self.proto.node.iter().enumerate() {
             if node.name.is_empty() || node.name.contains([':', '^']) {
@@ -133,7 +133,7 @@ impl<'a> Importer<'a> {
         operands.iter().all(Option::is_some).then_some(operands)
     }
 
-    /// The value behind a reference, for `user`.
+    /// The value that a reference stands for, for `user`.
     fn lookup(&mut self, reference: Reference<'a>, user: &'a NodeDef) -> Option<ValueId> {
         let Some(&index) = self.nodes.get(reference.node) else {
             self.problem(user, Reason::Undefined { name: reference.node.to_owned() });

@@ -42,7 +42,7 @@ const CODES: [Result<ElementType, &str>; 31] = [
     Err("uint4"),
 ];
 
-/// The element type behind a code of the file.
+/// The element type that a code of the file stands for.
 pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     match usize::try_from(code).ok().and_then(|code| CODES.get(code)) {
         Some(Ok(element)) => Ok(*element),

@@ -178,7 +178,7 @@ fn nobody_is_asked_for_files_elsewhere() {
     }
 }
 
-/// What tools leave behind when they bring elements back into a model.
+/// What tools leave in a model when they bring elements back into it.
 #[test]
 fn elements_in_the_model_count_wherever_others_were() {
     let own = float_tensor("w", &[2], &[7.0, 8.0]).raw_data;

@@ -94,7 +94,7 @@ fn rescaling(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Erro
 fn wider_format(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Error> {
     let origin = run.origin;
     for wider in origin.instance.wider() {
-        // What does not compile there, or does not run, is no help.
+        // What does not compile there, or does not run, does not help.
         let Ok(compiled) = wider.compile(&origin.model.simplified, &origin.options) else { continue };
         if let Some(text) = without_saturation(run, &*wider, &*compiled, context)? {
             return Ok(Some(text));

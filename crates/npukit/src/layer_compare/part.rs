@@ -94,7 +94,7 @@ impl Part {
     ) -> Option<Self> {
         let ids = layer.results.iter().filter_map(|name| graph.find_value(name));
         let ids: Vec<ValueId> = ids.filter(|id| seen.contains(id)).collect();
-        // Its own results are no operands of it.
+        // Its own results are not operands of it.
         let known = known.iter().copied().filter(|id| !ids.contains(id)).collect();
         let part = graph.part(&known, &ids);
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();

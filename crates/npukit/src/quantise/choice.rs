@@ -109,7 +109,7 @@ struct Squares {
 }
 
 impl Squares {
-    /// Elements that are no number in float count for nothing.
+    /// Elements that are not a number in float count for nothing.
     fn of(float: &Tensor, found: &Tensor) -> Self {
         // Default: integers are not quantised, and have no error.
         let pairs = float.as_f32().unwrap_or_default().iter().zip(found.as_f32().unwrap_or_default());
@@ -124,7 +124,7 @@ impl Squares {
         Self { signal: self.signal + other.signal, error: self.error + other.error }
     }
 
-    /// Squared errors by squared elements; what is no number is as bad as can be.
+    /// Squared errors by squared elements; what is not a number is as bad as can be.
     fn share(self) -> f64 {
         match (self.error, self.signal) {
             (0.0, _) => 0.0,

@@ -50,7 +50,7 @@ pub struct Report {
     pub tokens: usize,
     /// Cycles of the machine for the prompt, up to the first token generated.
     pub prompt_cycles: Option<u64>,
-    /// Cycles of the machine for the tokens behind it.
+    /// Cycles of the machine for the tokens after it.
     pub cycles: Option<u64>,
     /// The machine's clock.
     pub clock_mhz: Option<f64>,

@@ -129,7 +129,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// What its user should know of.
     pub warnings: Vec<String>,
-    /// Why the run is no success, a sentence each: what is not as allowed, and comparisons with numbers that are none.
+    /// Why the run is not a success, a sentence each: what is not as allowed, and comparisons with values
+    /// that are not numbers.
     pub failures: Vec<String>,
     /// Of everything.
     pub seconds: f64,

@@ -87,7 +87,7 @@ impl<'a> Dictionary<'a> {
         Err((self.at, NpyErrorKind::Header { expected }))
     }
 
-    /// The text from the next character on that is no blank.
+    /// The text from the next character on that is not a blank.
     fn rest(&mut self) -> &'a [u8] {
         let blanks = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.at += blanks;

@@ -42,7 +42,7 @@ pub struct Pointwise<'a> {
     pub right: u32,
     /// By output, what is added between the shifts: at most 2^29 either way.
     pub offset: &'a [i32],
-    /// By output, what is added behind the shifts: at most 2^29 either way.
+    /// By output, what is added after the shifts: at most 2^29 either way.
     pub add: &'a [i32],
     /// Whether results are added to what was there.
     pub accumulate: bool,

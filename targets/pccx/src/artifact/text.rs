@@ -42,13 +42,13 @@ struct WeightsEntry {
     scales: bool,
 }
 
-/// Why texts are no program.
+/// Why texts are not a program.
 #[derive(Debug, Error)]
 pub enum TextError {
-    /// Lines that are no instructions.
+    /// Lines that are not instructions.
     #[error("{0}")]
     Assembly(#[from] AsmErrors),
-    /// Words that are no instructions.
+    /// Words that are not instructions.
     #[error("{0}")]
     Code(#[from] DecodeErrors),
     /// Not the TOML of a manifest; the text draws the place.

@@ -106,7 +106,7 @@ impl InFlight {
 }
 
 /// Words, apart from each other, with the last instruction that uses them: by the first word, the word
-/// behind them and the instruction.
+/// after them and the instruction.
 #[derive(Debug)]
 struct LastUse(BTreeMap<u64, (u64, usize)>);
 

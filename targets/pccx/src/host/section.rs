@@ -17,7 +17,7 @@ pub const HOST: [u8; 4] = *b"HGRF";
 /// Tag of the constants' elements, little-endian.
 pub const TENSORS: [u8; 4] = *b"HTNS";
 
-/// Why sections are no host's part.
+/// Why sections are not a host's part.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum HostError {
     /// Not the description.

@@ -121,7 +121,7 @@ pub enum StepError {
         count: usize,
     },
     /// A range of tokens that ends before it begins.
-    #[error("host operation {index} takes tokens {start} to {end}: a range ends behind its start")]
+    #[error("host operation {index} takes tokens {start} to {end}: a range ends after its start")]
     Tokens {
         /// Which operation.
         index: usize,

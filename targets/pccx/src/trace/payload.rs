@@ -33,7 +33,7 @@ fn write_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// The flat payload: a record of 24 bytes an event, and the names of calls behind them.
+/// The flat payload: a record of 24 bytes an event, and the names of calls after them.
 pub fn write_flat(trace: &Trace) -> Vec<u8> {
     const NAMES: u32 = 0x3243_4350;
     let mut bytes = Vec::new();
@@ -76,7 +76,7 @@ pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
         events.push(reading.event()?);
     }
     if reading.at != bytes.len() {
-        let what = format!("{} bytes are left behind the last event", bytes.len() - reading.at);
+        let what = format!("{} bytes are left after the last event", bytes.len() - reading.at);
         return Err(TraceError::Malformed { offset: base + reading.at, what });
     }
     Ok(Trace { total_cycles, events })

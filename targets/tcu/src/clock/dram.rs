@@ -1,4 +1,4 @@
-//! A DRAM bank behind its converter and AXI port: [`Bank`].
+//! A DRAM bank with its converter and AXI port: [`Bank`].
 //!
 //! Requests are split at 256 beats and at 4 KiB. The splitter remembers two bursts of each direction,
 //! and sends the address of a third before it has room for it, so three are under way. Reads wait

@@ -129,7 +129,7 @@ impl ReadPort {
         self.read
     }
 
-    /// When the data of the last read can leave the queue, behind those before.
+    /// When the data of the last read can leave the queue, after those before.
     pub(super) fn datum(&self) -> Cycle {
         self.read.max(self.left[2]) + 1
     }

@@ -9,7 +9,7 @@ use crate::op::Op;
 
 /// Instructions without encoding.
 pub type EncodeErrors = ProgramErrors<EncodeError>;
-/// Bytes that are no instructions.
+/// Bytes that are not instructions.
 pub type DecodeErrors = ProgramErrors<DecodeError>;
 
 /// The bytes of a `.tprog`, every instruction on thread 0.

@@ -131,7 +131,7 @@ impl std::fmt::Display for ConfigWarning {
             Self::UnknownKey { key } => {
                 write!(
                     f,
-                    "`{key}` is no key of an architecture and is ignored{}",
+                    "`{key}` is not a key of an architecture and is ignored{}",
                     suggestion(key, known_keys())
                 )
             }
@@ -289,7 +289,7 @@ fn read_data_type(
 }
 
 fn instead_of(misspelt: Option<&str>) -> String {
-    misspelt.map_or_else(String::new, |key| format!(" (`{key}` is no key of an architecture)"))
+    misspelt.map_or_else(String::new, |key| format!(" (`{key}` is not a key of an architecture)"))
 }
 
 /// The parser's message without the place it appends, which the error holds itself.

@@ -63,7 +63,7 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
     moved
 }
 
-/// Whether an offset changes with no read of the bank behind the last write to it.
+/// Whether an offset changes with no read of the bank after the last write to it.
 fn any_behind_writes(ops: &[Op]) -> bool {
     let mut configuration = Configuration::default();
     let mut queued = [false; 2];

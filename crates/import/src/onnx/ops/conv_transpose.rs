@@ -29,7 +29,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         pads: window.pads,
         output_padding: match output_padding[..] {
             [rows, columns] => [rows, columns],
-            // Default: nothing stated is no padding.
+            // Default: nothing stated means no padding.
             _ => [0, output_padding.last().copied().unwrap_or(0)],
         },
         group,

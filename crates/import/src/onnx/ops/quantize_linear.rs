@@ -24,7 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let precision = match (type_attribute(context, "precision")?, context.element(scale)) {
         (Some(precision), _) if precision.is_float() => precision,
         (Some(precision), _) => return Err(unsupported("precision", precision.name(), "a float type")),
-        // Quotients are no powers of two.
+        // Quotients are not powers of two.
         (None, ElementType::F8E8M0) => ElementType::F32,
         (None, scale) => scale,
     };

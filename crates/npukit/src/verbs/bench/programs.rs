@@ -208,7 +208,10 @@ fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetE
 }
 
 fn no_clock(compiled: &dyn Compiled) -> TargetError {
-    TargetError::failed(format!("no clock is known of {}, so cycles are no time", compiled.report().target))
+    TargetError::failed(format!(
+        "no clock is known of {}, so cycles do not give a time",
+        compiled.report().target
+    ))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub(super) fn speedup(
     Ok(batch(compiled, &samples, 1, runs)? / batch(compiled, &samples, cores, runs)?)
 }
 
-/// Seconds of all samples on so many cores.
+/// Seconds of all samples on `cores` cores.
 fn batch(compiled: &dyn Compiled, samples: &[Sample], cores: usize, runs: usize) -> Result<f64, Error> {
     let pool = ThreadPoolBuilder::new().num_threads(cores).build();
     let pool = pool.map_err(|error| Error::Cores { cores, reason: error.to_string() })?;

@@ -23,7 +23,7 @@ use crate::weights;
 pub(super) struct FloatReference {
     pub comparison: Option<Comparison>,
     pub non_finite: NonFinite,
-    /// Constants of the model that are no numbers.
+    /// Constants of the model that are not numbers.
     bad_constants: Vec<String>,
     pub underflow: Option<underflow::Report>,
     pub layer_compare: Option<layer_compare::Report>,
@@ -62,7 +62,7 @@ impl FloatReference {
         Ok(found)
     }
 
-    /// Why the run is no success.
+    /// Why the run is not a success.
     pub fn failures(&self, max_error: Option<MaxError>) -> Vec<String> {
         let Some(found) = &self.comparison else { return Vec::new() };
         let no_numbers = if self.non_finite.is_compared() {
