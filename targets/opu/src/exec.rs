@@ -108,6 +108,8 @@ impl Registers {
 }
 
 /// `ld.ifm`: rows of slots, of which the first ifm_c elements are read.
+///
+/// Source: specification, section 4.2.
 fn load_ifm(
     state: &mut State,
     memory: &Memory,
@@ -143,6 +145,8 @@ fn load_ifm(
 }
 
 /// `ld.ker`: slices, densely packed.
+///
+/// Source: specification, section 4.2.
 fn load_ker(
     state: &mut State,
     memory: &Memory,
@@ -163,6 +167,8 @@ fn load_ker(
 }
 
 /// `ld.bias`.
+///
+/// Source: specification, section 4.2.
 fn load_bias(
     state: &mut State,
     memory: &Memory,
@@ -213,6 +219,8 @@ fn array(
 }
 
 /// `pad`: clears the slots less than `p` from an edge of the plane.
+///
+/// Source: specification, section 4.8.
 fn pad(
     registers: &Registers,
     memory: &mut Memory,

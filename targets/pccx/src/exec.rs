@@ -38,6 +38,8 @@ pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), Fa
 }
 
 /// MEMSET: visible to every later instruction.
+///
+/// Source: specification, section 4.1.
 fn write_constant(state: &mut State, memset: &Memset) {
     let bank = match memset.dest_cache {
         Cache::FmapShape => &mut state.fmap,

@@ -11,6 +11,9 @@ use crate::state::{Array, Elements, OfmMemory, State};
 
 use super::{Arithmetic, byte_address, defined, extent, in_memory};
 
+/// `store`: the partial sums, cast and post-processed, to memory.
+///
+/// Source: specification, sections 4.5 to 4.7.
 pub(super) fn store(
     state: &mut State,
     memory: &mut Memory,

@@ -7,6 +7,8 @@ use crate::state::{State, words_of};
 
 /// Reads all, then writes all: source and destination may overlap.
 ///
+/// Source: specification, section 4.6.
+///
 /// # Errors
 ///
 /// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.

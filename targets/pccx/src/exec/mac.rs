@@ -11,6 +11,8 @@ use crate::weights::WeightImage;
 
 /// One row of activations.
 ///
+/// Source: specification, section 4.4.
+///
 /// # Errors
 ///
 /// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
@@ -24,6 +26,8 @@ pub fn gemv(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
 }
 
 /// M rows of activations.
+///
+/// Source: specification, section 4.4.
 ///
 /// # Errors
 ///

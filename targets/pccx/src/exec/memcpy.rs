@@ -7,6 +7,8 @@ use crate::state::{State, upstream_words, words_of};
 
 /// Moves whole words, the tail of the last one too.
 ///
+/// Source: specification, section 4.3.
+///
 /// # Errors
 ///
 /// [`FaultKind::BadDirection`] between the same device; [`FaultKind::ShapeZero`] and

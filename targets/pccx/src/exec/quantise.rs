@@ -33,6 +33,8 @@ impl Quantised {
 }
 
 /// Quantises a row of BF16 patterns: truncation toward zero, subnormals are zeros.
+///
+/// Source: specification, section 4.4.1.
 pub fn quantise(row: &[u16]) -> Quantised {
     let mut quantised = Quantised { values: Vec::with_capacity(row.len()), exponents: Vec::new() };
     for block in row.chunks(BLOCK) {

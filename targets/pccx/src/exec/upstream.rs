@@ -8,6 +8,8 @@ use crate::upstream::sfu;
 
 /// Addresses count elements, of which three bits are dropped; of SCALE the first element is the scalar.
 ///
+/// Source: specification, section 4.6.4.
+///
 /// # Errors
 ///
 /// [`FaultKind::UpstreamUndefined`] for flags and functions that upstream's code does not define;
