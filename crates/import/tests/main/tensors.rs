@@ -164,8 +164,8 @@ fn parts_of_files_beside_the_model() {
     refused(&[("location", "data/w.bin")], "need 8 bytes; 16 are present");
     refused(&[("location", "data/w.bin"), ("offset", "12"), ("length", "8")], "not in its 16 bytes");
     refused(&[("location", "data/w.bin"), ("offset", "18446744073709551615")], "not in its 16 bytes");
-    refused(&[("location", "data/w.bin"), ("length", "18446744073709551616")], "no number of bytes");
-    refused(&[("location", "data/w.bin"), ("offset", "-1")], "no number of bytes");
+    refused(&[("location", "data/w.bin"), ("length", "18446744073709551616")], "is not a number of bytes");
+    refused(&[("location", "data/w.bin"), ("offset", "-1")], "is not a number of bytes");
     refused(&[("location", "other.bin")], "there is no such file");
 }
 
