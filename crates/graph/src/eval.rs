@@ -91,7 +91,9 @@ pub fn evaluate_with(
 
 /// As [`evaluate_with`]; `change` may put other tensors of the same shapes and types in the results' places.
 ///
-/// Errors: those of [`evaluate`].
+/// # Errors
+///
+/// Those of [`evaluate`].
 pub(crate) fn evaluate_changing(
     graph: &Graph,
     inputs: &[Tensor],

@@ -23,7 +23,9 @@ pub(crate) struct Equation {
 impl Equation {
     /// Reads an equation for operands with the given numbers of axes.
     ///
-    /// Errors: [`Reason::AttributeValue`] that says what is wrong with it.
+    /// # Errors
+    ///
+    /// [`Reason::AttributeValue`] that says what is wrong with it.
     pub(crate) fn parse(text: &str, ranks: &[usize]) -> Result<Self, Reason> {
         let wrong = |legal: String| {
             let shown: String = text.chars().take(80).collect();

@@ -69,7 +69,9 @@ impl Dimension {
 /// size of a name, a name's before the batch's, which is 1 when nobody says it. What is left is as in the samples, or
 /// stays open.
 ///
-/// Errors: a name in the options that no input has.
+/// # Errors
+///
+/// A name in the options that no input has.
 pub(crate) fn fix(
     inputs: &mut [OpenInput],
     options: &Options,

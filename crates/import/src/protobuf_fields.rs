@@ -43,8 +43,11 @@ impl FieldError {
     }
 }
 
-/// Walks over the outermost fields of a file of `format`. Errors: one that ends beyond the file,
-/// or is not a field; an empty file.
+/// Walks over the outermost fields of a file of `format`.
+///
+/// # Errors
+///
+/// One that ends beyond the file, or is not a field; an empty file.
 pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
     if bytes.is_empty() {
         return Err(no_field(0, "the file is empty").in_file_of(format));

@@ -9,7 +9,9 @@ use npukit_target::PortError;
 /// must be values of the type. Other kinds of elements stay as they are, for the evaluator to
 /// refuse: a whole number is not meant as a real one, nor as a truth value.
 ///
-/// Errors: [`PortError::Value`] at the first element that the type does not have.
+/// # Errors
+///
+/// [`PortError::Value`] at the first element that the type does not have.
 pub(crate) fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<Tensor, PortError> {
     let converted = match (tensor.data(), element.integer_range()) {
         _ if tensor.element() == element => return Ok(tensor.clone()),

@@ -18,7 +18,9 @@ pub use quantise::{Quantised, quantise};
 
 /// Executes an instruction, or changes nothing.
 ///
-/// Errors: what specification 4.8 lists.
+/// # Errors
+///
+/// What specification 4.8 lists.
 pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), FaultKind> {
     match (op, config.profile) {
         (Op::Kick | Op::Dropped(_), _) => Ok(()),

@@ -12,7 +12,9 @@ use crate::state::{CHUNK, State};
 
 /// Executes a checked instruction.
 ///
-/// Errors: lookups whose tables are not loaded.
+/// # Errors
+///
+/// Lookups whose tables are not loaded.
 pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) -> Result<(), FaultKind> {
     state.configuration.count();
     match *op {

@@ -49,7 +49,9 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
 
 /// Checks that what `op` reads was set, and notes what it sets. Its ranges have been checked.
 ///
-/// Errors: the first that was not.
+/// # Errors
+///
+/// The first that was not.
 pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> Result<(), FaultKind> {
     match *op {
         Op::MatMul { accumulate, zeroes, local, accumulator, size } => {

@@ -36,7 +36,8 @@ pub struct NormWeights {
     pub bias: Option<Matrix>,
 }
 
-/// The tensors of a layer.
+/// The tensors of a layer: attention and the feed-forward part, each after a norm. Sizes are those of
+/// [`DecoderConfig`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// Before attention.

@@ -50,7 +50,9 @@ impl Granularity {
     /// How a scale (operand 1) and a zero point (operand 2) belong to operand 0. `block` is the
     /// number of places on `axis` that share a scale, 0 when scales are not in blocks.
     ///
-    /// Errors: shapes that do not fit together; an axis that is not there.
+    /// # Errors
+    ///
+    /// Shapes that do not fit together; an axis that is not there.
     pub(super) fn new(
         op: &dyn Operator,
         operands: &Operands<'_>,

@@ -13,8 +13,11 @@ pub(super) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// The attributes of `node`. Errors: a name given twice, a subgraph, or a reference to the
-    /// attribute of a function.
+    /// The attributes of `node`.
+    ///
+    /// # Errors
+    ///
+    /// A name given twice, a subgraph, or a reference to the attribute of a function.
     pub(super) fn new(node: &'a NodeProto) -> Result<Self, Reason> {
         let mut names = std::collections::HashSet::new();
         for attribute in &node.attribute {

@@ -37,7 +37,10 @@ impl<'a> External<'a> {
 
     /// The elements of `proto`, which are in another file: of shape `shape`, and `expected` bytes.
     ///
-    /// Errors: a path that leaves the folder, a file that cannot be read, a part that is not in it or of another size.
+    /// # Errors
+    ///
+    /// A path that leaves the folder, a file that cannot be read, a part that is not in it or of another
+    /// size.
     pub(super) fn bytes(
         &self,
         proto: &TensorProto,

@@ -72,7 +72,9 @@ impl<'a> Importer<'a, '_> {
 
     /// The shapes of the inputs: the model's, with the caller's sizes put in.
     ///
-    /// Errors: a name in the options that no input has; dimensions that stay open.
+    /// # Errors
+    ///
+    /// A name in the options that no input has; dimensions that stay open.
     fn shapes(
         &mut self,
         inputs: &[&'a ValueInfoProto],

@@ -38,7 +38,11 @@ impl Layout {
         }
     }
 
-    /// An operand as the graph wants it. Errors: it is not an image.
+    /// An operand as the graph wants it.
+    ///
+    /// # Errors
+    ///
+    /// It is not an image.
     pub(super) fn to_nhwc(
         self,
         context: &mut Context<'_>,

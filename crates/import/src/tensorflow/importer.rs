@@ -89,7 +89,9 @@ impl<'a> Importer<'a> {
 
     /// Translates the nodes that those at the indices `wanted` need.
     ///
-    /// Errors: inputs whose shapes stay open.
+    /// # Errors
+    ///
+    /// Inputs whose shapes stay open.
     fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) -> Result<(), ImportError> {
         let proto = self.proto;
         let order = order::sort(&self.dependencies(), wanted);
@@ -149,7 +151,10 @@ impl<'a> Importer<'a> {
     }
 
     /// Result `result` of the node at `index`; `None` when the node failed, which is recorded.
-    /// Errors: the node has no such result, or none that we compute.
+    ///
+    /// # Errors
+    ///
+    /// The node has no such result, or none that we compute.
     pub(super) fn result(&self, index: usize, result: usize) -> Result<Option<ValueId>, Reason> {
         let Some(Binding::Values(values)) = &self.bindings[index] else { return Ok(None) };
         let name = || result_name(&self.proto.node[index].name, result);

@@ -69,7 +69,9 @@ impl Importer<'_> {
     /// Puts the caller's sizes to the shapes of the inputs among the nodes at `indices`. One with a default is none
     /// unless the caller gives it a shape.
     ///
-    /// Errors: dimensions that stay open.
+    /// # Errors
+    ///
+    /// Dimensions that stay open.
     pub(super) fn fix_shapes(&mut self, indices: &[usize]) -> Result<(), ImportError> {
         let proto = self.proto;
         let shapes =

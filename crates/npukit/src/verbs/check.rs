@@ -26,7 +26,9 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 
 /// Compiles a model.
 ///
-/// Errors: [`Error::Refused`] with everything that stands in its way.
+/// # Errors
+///
+/// [`Error::Refused`] with everything that stands in its way.
 fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let origin = source.read(&[], context)?;
     origin.admit()?;

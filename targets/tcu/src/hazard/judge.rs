@@ -89,7 +89,9 @@ pub fn judge(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Judged> {
 
 /// By latency, what the clock says with the board's memory and with others.
 ///
-/// Errors: instances that have no clock.
+/// # Errors
+///
+/// Instances that have no clock.
 pub(super) fn timelines(
     config: &Config,
     ops: &[Op],

@@ -181,7 +181,9 @@ impl Program<'_> {
 
 /// Our layers beside those published. Those of ours that do not multiply belong to the one before them.
 ///
-/// Errors: there are not as many.
+/// # Errors
+///
+/// When there are not as many of one as of the other.
 fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetError> {
     let mut rows: Vec<LayerRow> = Vec::new();
     let mut before = 0.0;
