@@ -11,7 +11,7 @@ use crate::matcher::{BadValue, Expected, Outcome, read};
 use crate::symbols::Symbols;
 
 /// Faults listed of one file; more are counted only.
-const MOST_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 100;
 
 /// The instructions of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn report(&mut self, error: AsmError) {
-        if self.errors.len() < MOST_ERRORS {
+        if self.errors.len() < MAX_ERRORS {
             self.errors.push(error);
         } else {
             self.more += 1;

@@ -54,13 +54,13 @@ impl Limits {
     }
 }
 
-/// The exponent, or 0 where it would win a single bit; none is less than the negative of [`MOST`].
+/// The exponent, or 0 where it would win a single bit; none is less than the negative of [`MAX`].
 fn worthwhile(exponent: i32) -> i32 {
-    if exponent == -1 { 0 } else { exponent.max(-MOST) }
+    if exponent == -1 { 0 } else { exponent.max(-MAX) }
 }
 
 /// Exponents beyond this, either way, mean that something is wrong with the model, or with a sample.
-const MOST: i32 = 30;
+const MAX: i32 = 30;
 
 /// A rescaled graph.
 #[derive(Clone, Debug)]

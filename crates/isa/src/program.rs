@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 /// Errors listed of one program; more are counted only.
-const MOST_ERRORS: usize = 50;
+const MAX_ERRORS: usize = 50;
 
 /// An error and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn collect<T, E>(
     for (index, result) in results.enumerate() {
         match result {
             Ok(one) => made.push(one),
-            Err(error) if errors.len() < MOST_ERRORS => {
+            Err(error) if errors.len() < MAX_ERRORS => {
                 errors.push(At { index, offset: index * instruction_bytes, error });
             }
             Err(_) => more += 1,

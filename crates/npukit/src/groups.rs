@@ -67,7 +67,7 @@ pub(crate) fn causes(
     check: impl Fn(&Graph) -> Option<Vec<Problem>>,
 ) -> BTreeMap<usize, usize> {
     let mut search = Search::new(graph, problems);
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let asked = search.advance();
         let Some(given) = Some(search.given()).filter(|_| !asked.is_empty()) else { break };
         let Some(again) = check(&given).filter(|again| again.iter().all(|problem| search.is_known(problem)))
@@ -87,7 +87,7 @@ pub(crate) fn causes(
 }
 
 /// How often a target is asked at most; what is not settled then counts as a cause.
-const MOST_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 64;
 
 /// Node and operator.
 type Key<'a> = (&'a str, &'a str);

@@ -7,7 +7,7 @@ use crate::machine::{AccessError, Machine};
 use crate::program::{Binding, Patches};
 
 /// Elements of the largest map that is read or written in one go.
-const MOST_ELEMENTS: u64 = 1 << 26;
+const MAX_ELEMENTS: u64 = 1 << 26;
 
 /// Why a binding contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +49,7 @@ pub enum BindingError {
         fraction: i32,
     },
     /// More elements than a run keeps in memory.
-    #[error("a map of {elements} elements: at most {} are supported", MOST_ELEMENTS)]
+    #[error("a map of {elements} elements: at most {} are supported", MAX_ELEMENTS)]
     Size {
         /// Elements of the map.
         elements: u64,
@@ -105,7 +105,7 @@ impl Binding {
         self.planes.check(itype.size_bytes())?;
         // Both factors are bounded: the planes lie in memory.
         let elements = u64::from(self.planes.height) * u64::from(self.planes.width) * self.planes.channels();
-        if elements > MOST_ELEMENTS {
+        if elements > MAX_ELEMENTS {
             return Err(BindingError::Size { elements });
         }
         if let Some(Patches { kernel, stride, .. }) = self.patches {

@@ -32,7 +32,7 @@ pub enum GenerateError {
 /// Seed of what lies in the machine's memories before the first token.
 const GARBAGE: u64 = 0x706C;
 /// Most programs kept.
-const MOST_PROGRAMS: usize = 64;
+const MAX_PROGRAMS: usize = 64;
 
 /// A language model in the middle of a text. Every step is compiled for its position; weights are
 /// quantised once.
@@ -154,7 +154,7 @@ impl Decoder {
         let executable = compile(&self.config, &graph, &self.options, &mut self.weights)?;
         let program = &executable.program;
         let cycles = clock::run_with_host(&self.config, &program.code, &program.syncs()).cycles;
-        if self.programs.len() >= MOST_PROGRAMS {
+        if self.programs.len() >= MAX_PROGRAMS {
             self.programs.pop_first();
         }
         let executable = Arc::new(executable);

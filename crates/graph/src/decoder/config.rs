@@ -4,10 +4,10 @@ use super::DecoderError;
 use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
 
 /// Largest size or count; products of two of them fit every machine's words.
-pub(crate) const MOST: usize = 1 << 24;
+pub(crate) const MAX: usize = 1 << 24;
 
 /// Most positions.
-pub(crate) const MOST_POSITIONS: usize = 1 << 20;
+pub(crate) const MAX_POSITIONS: usize = 1 << 20;
 
 /// How the values between layers are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +113,14 @@ impl DecoderConfig {
     /// that are not a multiple of those of keys, a head that cannot be rotated.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, most) in [
-            ("vocabulary", self.vocabulary, MOST),
-            ("context", self.context, MOST_POSITIONS),
-            ("layers", self.layers, MOST),
-            ("hidden", self.hidden, MOST),
-            ("heads", self.heads, MOST),
-            ("kv_heads", self.kv_heads, MOST),
-            ("head", self.head, MOST),
-            ("feed_forward", self.feed_forward, MOST),
+            ("vocabulary", self.vocabulary, MAX),
+            ("context", self.context, MAX_POSITIONS),
+            ("layers", self.layers, MAX),
+            ("hidden", self.hidden, MAX),
+            ("heads", self.heads, MAX),
+            ("kv_heads", self.kv_heads, MAX),
+            ("head", self.head, MAX),
+            ("feed_forward", self.feed_forward, MAX),
         ] {
             refuse(found == 0 || found > most, key, &found, || format!("1 to {most}"))?;
         }

@@ -10,7 +10,7 @@ use crate::op::{Compare, CompareKind, Gather};
 use net::Net;
 
 /// Longest prompt of a graph: its mask has as many elements as the square.
-const MOST_PROMPT: usize = 8192;
+const MAX_PROMPT: usize = 8192;
 
 impl DecoderModel {
     /// The graph of a prompt of `length` tokens, at most 8192: [`DecoderModel::extend`] of nothing.
@@ -38,7 +38,7 @@ impl DecoderModel {
     pub fn extend(&self, cache: usize, length: usize) -> Result<Graph, DecoderError> {
         let config = self.config();
         self.check_length(cache, length, config.context)?;
-        self.check_length(0, length, MOST_PROMPT)?;
+        self.check_length(0, length, MAX_PROMPT)?;
         let mut net = Net::new(self, length);
         let tokens = net.builder.input("tokens", vec![length], ElementType::I64);
         let caches = if cache == 0 { Vec::new() } else { self.caches(cache, &mut net) };

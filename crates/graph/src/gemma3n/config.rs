@@ -4,7 +4,7 @@ use npukit_numeric::ElementType;
 
 use super::{Gate, TopK};
 use crate::decoder::DecoderError;
-use crate::decoder::config::{MOST, refuse, rotations};
+use crate::decoder::config::{MAX, refuse, rotations};
 
 /// What the attention of a layer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Gemma3nConfig {
             ("global_every", self.global_every, 1),
             ("head_rows", self.head_rows, 1),
         ] {
-            refuse(found < least || found > MOST, key, &found, || format!("{least} to {MOST}"))?;
+            refuse(found < least || found > MAX, key, &found, || format!("{least} to {MAX}"))?;
         }
         let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
         refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;

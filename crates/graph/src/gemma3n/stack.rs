@@ -5,7 +5,7 @@ use npukit_numeric::{ElementType, TensorData};
 use super::net::{Computed, Net, no_keys};
 use super::{Gemma3n, Gemma3nConfig, Layer};
 use crate::decoder::DecoderError;
-use crate::decoder::config::MOST_POSITIONS;
+use crate::decoder::config::MAX_POSITIONS;
 use crate::ir::{Graph, ValueId};
 use crate::op::{BinaryKind, Concat, Reduce, ReduceKind, RmsNormalization, Unary, UnaryKind};
 
@@ -160,7 +160,7 @@ impl Net<'_> {
 
 fn check_length(position: usize, cache: usize) -> Result<(), DecoderError> {
     match position.max(cache) {
-        found if found < MOST_POSITIONS => Ok(()),
-        found => Err(DecoderError::TooLong { position: found, found: 1, limit: MOST_POSITIONS }),
+        found if found < MAX_POSITIONS => Ok(()),
+        found => Err(DecoderError::TooLong { position: found, found: 1, limit: MAX_POSITIONS }),
     }
 }

@@ -18,7 +18,7 @@ use crate::pass::PassError;
 const SWEEPS: usize = 3;
 
 /// The most that a channel is moved by against the others.
-const MOST: f64 = 12.0;
+const MAX: f64 = 12.0;
 
 /// A graph whose pairs of convolutions have weights alike in size in each channel between them. It computes the
 /// same in real arithmetic, and has the same nodes; values between the two convolutions of a changed pair are
@@ -121,7 +121,7 @@ impl Pair {
         let known: Vec<f64> = wanted.iter().flatten().copied().collect();
         // What all channels have in common is for the scale of the layer.
         let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        let power = |wanted: Option<f64>| (wanted.unwrap_or(mean) - mean).clamp(-MOST, MOST).round() as i32;
+        let power = |wanted: Option<f64>| (wanted.unwrap_or(mean) - mean).clamp(-MAX, MAX).round() as i32;
         let powers: Vec<i32> = wanted.into_iter().map(power).collect();
         powers.iter().any(|&power| power != 0).then_some(powers)
     }

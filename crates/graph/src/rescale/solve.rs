@@ -2,12 +2,12 @@
 
 use super::ranges::{Ranges, magnitude};
 use super::roles::{Role, is_float, role};
-use super::{Limits, MOST, floor_log2, worthwhile};
+use super::{Limits, MAX, floor_log2, worthwhile};
 use crate::classes::Classes;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
 
-/// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MOST`].
+/// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MAX`].
 pub(super) fn exponents(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
     let problem = Problem::new(graph, ranges, limits);
     // A product whose operands belong to its own class cannot have their sum as exponent: its result
@@ -91,7 +91,7 @@ impl Problem {
         }
     }
 
-    /// Raises exponents until all constraints hold, or one passes [`MOST`].
+    /// Raises exponents until all constraints hold, or one passes [`MAX`].
     fn solve(&self, with_products: bool) -> Option<Vec<i32>> {
         // Default: what nothing asks to be smaller begins at its own scale.
         let mut exponents: Vec<i32> = self.least.iter().map(|least| least.unwrap_or(0)).collect();
@@ -111,7 +111,7 @@ impl Problem {
                 }
             }
             // Each round raises something, and nothing rises far: this ends.
-            if exponents.iter().any(|&exponent| exponent > MOST) {
+            if exponents.iter().any(|&exponent| exponent > MAX) {
                 return None;
             }
             if !changed {

@@ -11,7 +11,7 @@ pub struct Text {
 }
 
 /// Widest number of a prompt.
-const MOST_WIDTH: usize = 64;
+const MAX_WIDTH: usize = 64;
 
 impl Text {
     /// Tokens 0, 1, .. stand for the characters of `alphabet`; generation ends with `stop`; numbers of a prompt
@@ -31,8 +31,8 @@ impl Text {
         if sorted.is_empty() || sorted.len() != characters.len() {
             return Err(key("alphabet", format!("{alphabet:?}"), "characters that differ, at least one"));
         }
-        if number_width > MOST_WIDTH || number_width > 0 && !characters.contains(&' ') {
-            let legal = format!("at most {MOST_WIDTH}, and 0 where the alphabet has no space");
+        if number_width > MAX_WIDTH || number_width > 0 && !characters.contains(&' ') {
+            let legal = format!("at most {MAX_WIDTH}, and 0 where the alphabet has no space");
             return Err(key("number_width", number_width.to_string(), &legal));
         }
         let mut text = Self { alphabet: characters, stop: None, number_width };

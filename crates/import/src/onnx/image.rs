@@ -232,4 +232,4 @@ pub(super) fn signed(
 }
 
 /// The largest crop that a negative pad may make.
-pub(super) const MOST_CROPPED: i64 = -MAX_WINDOW;
+pub(super) const MAX_CROPPED: i64 = -MAX_WINDOW;

@@ -65,9 +65,9 @@ pub fn member_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String>
 }
 
 /// Most bytes of a part of a path: file systems take 255, with `.npy`.
-const MOST_PART: usize = 200;
+const MAX_PART: usize = 200;
 /// Most bytes of a name.
-const MOST_NAME: usize = 4096;
+const MAX_NAME: usize = 4096;
 
 fn safe_name(name: &str) -> String {
     let plain = |c: char| if is_printable(c) && c != '\\' { c } else { '_' };
@@ -76,10 +76,10 @@ fn safe_name(name: &str) -> String {
         // A path that begins with a slash begins at the root; within a path, two are as good as one.
         "" if place == 0 => "_".to_owned(),
         "." | ".." => "_".repeat(part.len()),
-        _ => cut(part, MOST_PART).to_owned(),
+        _ => cut(part, MAX_PART).to_owned(),
     };
     let safe = name.split('/').enumerate().map(part).collect::<Vec<_>>().join("/");
-    cut(&safe, MOST_NAME).trim_end_matches('/').to_owned()
+    cut(&safe, MAX_NAME).trim_end_matches('/').to_owned()
 }
 
 /// The text up to `most` bytes, whole characters.

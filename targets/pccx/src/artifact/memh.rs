@@ -12,7 +12,7 @@ use crate::program::Program;
 /// Digits of a word.
 const DIGITS: usize = 16;
 /// Faults listed of one file; more are counted only.
-const MOST_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 100;
 
 /// The instructions of a program as text; nothing else of it.
 ///
@@ -36,7 +36,7 @@ pub fn read_memh(name: &str, text: &str) -> Result<Vec<u8>, AsmErrors> {
         match word(found) {
             _ if found.is_empty() => {}
             Some(word) => bytes.extend_from_slice(&word.to_le_bytes()),
-            None if errors.len() < MOST_ERRORS => {
+            None if errors.len() < MAX_ERRORS => {
                 let indent = line.len() - line.trim_start().len();
                 errors.push(no_word(found, start + indent));
             }

@@ -6,7 +6,7 @@ use npukit_graph::op::{Conv, Pad, PadMode, Reshape};
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::image::{Image, MOST_CROPPED, Windows, image_sizes};
+use super::super::image::{Image, MAX_CROPPED, Windows, image_sizes};
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -24,7 +24,7 @@ pub(super) fn conv(
 ) -> Result<ValueId, Reason> {
     let kernel = kernel(context, x, weights)?;
     let sizes = image_sizes(context.shape(x)).to_vec();
-    let windows = Windows::new(context, &sizes, Some(&kernel), MOST_CROPPED)?;
+    let windows = Windows::new(context, &sizes, Some(&kernel), MAX_CROPPED)?;
     let group = group(context, x)?;
     let image = Image::new(context, x, "X")?;
     let cropped = match windows.crop() {
