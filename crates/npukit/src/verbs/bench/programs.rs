@@ -136,7 +136,8 @@ impl Program<'_> {
     ) -> Result<Found, TargetError> {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let time = self.compiled.time(&TimeOptions { options, ..TimeOptions::default() })?;
-        let cycles = time.cycles[&time.model] as f64;
+        let none = || TargetError::failed(format!("no cycles are given by `{}`", time.model));
+        let cycles = *time.cycles.get(&time.model).ok_or_else(none)? as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         Ok(Found { value: value(&time, cycles)?, above_bound, layers: layers(&time, figure.layers)? })
     }
