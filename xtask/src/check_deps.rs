@@ -10,8 +10,8 @@ mod metadata;
 mod sources;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
+use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
 /// One line for the help.
@@ -36,13 +36,6 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.message)
     }
-}
-
-/// A text file of the workspace.
-struct SourceFile {
-    /// From the root, with `/` between the parts.
-    path: String,
-    text: String,
 }
 
 /// Checks every rule and prints all that is broken.
@@ -70,33 +63,4 @@ fn summarise(problems: &[Problem], edges: usize, files: usize) -> Result<(), Err
         return Ok(());
     }
     Err(Error::Found(Count(problems.len())))
-}
-
-/// Folders that hold nothing of ours.
-const FOREIGN: &[&str] = &["target", ".git", ".venv", "__pycache__"];
-
-/// Every UTF-8 file below `root` that is ours, sorted by path.
-fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
-    let mut files = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        for name in names(&root.join(&folder))? {
-            let (path, full) = (folder.join(&name), root.join(&folder).join(&name));
-            if full.is_dir() {
-                let foreign = FOREIGN.contains(&name.as_str());
-                folders.extend((!foreign).then_some(path));
-            } else if let Ok(text) = std::fs::read_to_string(&full) {
-                files.push(SourceFile { path: path.to_string_lossy().replace('\\', "/"), text });
-            }
-        }
-    }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
-}
-
-/// Names of what is in `folder`.
-fn names(folder: &Path) -> Result<Vec<String>, Error> {
-    let failed = |source| Error::Read { path: folder.display().to_string(), source };
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
-    entries.map(|e| e.map(|e| e.file_name().to_string_lossy().into_owned()).map_err(failed)).collect()
 }

@@ -6,8 +6,10 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a chore speaks to its terminal")]
 
 mod bless;
+mod check_defaults;
 mod check_deps;
 mod mutants;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +24,7 @@ struct Chore {
 /// Every chore, in the order of the help.
 const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
+    Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
 ];
@@ -87,7 +90,7 @@ fn usage(name: &str) -> ExitCode {
     }
     eprintln!("Usage: cargo xtask CHORE\n");
     for chore in CHORES {
-        eprintln!("  {:<12}{}", chore.name, chore.about);
+        eprintln!("  {:<16}{}", chore.name, chore.about);
     }
     ExitCode::from(2)
 }

@@ -11,7 +11,7 @@ use crate::matcher::{BadValue, Expected, Outcome, read};
 use crate::symbols::Symbols;
 
 /// Faults listed of one file; more are counted only.
-const MOST_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 100;
 
 /// The instructions of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,9 @@ pub struct Line {
 
 /// Assembles `text`; `name` is the file's, for messages.
 ///
-/// Errors: every fault of the file, the first 100 of them with their places.
+/// # Errors
+///
+/// [`AsmErrors`] with every fault of the text and its place, the first 100 of them.
 pub fn assemble(spec: &IsaSpec, name: &str, text: &str) -> Result<Assembly, AsmErrors> {
     let mut assembler = Assembler::new(spec);
     let mut start = 0;
@@ -102,7 +104,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn report(&mut self, error: AsmError) {
-        if self.errors.len() < MOST_ERRORS {
+        if self.errors.len() < MAX_ERRORS {
             self.errors.push(error);
         } else {
             self.more += 1;
@@ -140,7 +142,7 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
-    /// `.word HEX`: one instruction's bytes in file order, or behind `0x` its value.
+    /// `.word HEX`: one instruction's bytes in file order, or after `0x` its value.
     fn word(&self, name: Token<'_>, arguments: &[Token<'_>]) -> Result<Vec<u8>, AsmError> {
         let sizes = self.sizes();
         let sizes_text = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");

@@ -51,7 +51,7 @@ impl fmt::Display for Disassembly {
     }
 }
 
-/// How what has no form is written behind `.word`.
+/// How what has no form is written after `.word`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Words {
     /// Bytes in file order.

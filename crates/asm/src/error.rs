@@ -7,7 +7,7 @@ use thiserror::Error;
 /// A fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
 pub enum AsmError {
-    /// The first word is no mnemonic.
+    /// The first word is not a mnemonic.
     #[error("there is no instruction `{found}`")]
     #[diagnostic(code(asm::mnemonic))]
     Mnemonic {
@@ -61,7 +61,7 @@ pub enum AsmError {
         #[label("here")]
         span: SourceSpan,
     },
-    /// What follows `.word` is no instruction's bytes.
+    /// What follows `.word` is not an instruction's bytes.
     #[error("`.word` needs {expected}, not {found}")]
     #[diagnostic(
         code(asm::word),

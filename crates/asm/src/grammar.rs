@@ -40,7 +40,7 @@ impl<'a> Grammar<'a> {
         self.forms.iter().filter(begins).collect()
     }
 
-    /// What to say about a word that is no mnemonic in `context`.
+    /// What to say about a word that is not a mnemonic in `context`.
     pub fn help_for(&self, mnemonic: &str, context: Option<&str>) -> String {
         let mut known: Vec<&str> = Vec::new();
         for form in self.forms.iter().filter(|form| form.instruction.holds_in(context)) {

@@ -27,7 +27,7 @@ impl Symbols {
     }
 
     /// Reads `NAME`, `NAME+N`, `NAME-N`, ...: the value, `None` beyond 64 bits, and the tokens used.
-    /// `None` when the first token is no name with a number.
+    /// `None` when the first token is not a name with a number.
     pub fn read(&self, tokens: &[Token<'_>]) -> Option<(Option<u64>, usize)> {
         let (mut sum, mut used) = (Some(self.value(tokens.first()?.text)?), 1);
         while let [sign, amount, ..] = tokens.get(used..).unwrap_or_default() {

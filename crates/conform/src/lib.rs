@@ -1,4 +1,4 @@
-//! Runs golden vectors against any target; the library behind `npu conform`.
+//! Runs golden vectors against any target; the library of `npu conform`.
 //!
 //! [`run`] searches paths for files, asks the target which it knows, checks every vector in them
 //! over the machine's cores and sums up in a [`Report`]. What the vectors mean is the target's
@@ -24,8 +24,13 @@ struct Task {
 
 /// Checks every golden vector found below `paths`.
 ///
-/// Files whose names do not end as [`Target::vector_extensions`] are no vectors; those that do and that
-/// the target does not know are listed in [`Report::unrecognised`]. Errors: a path that cannot be read.
+/// Files whose names do not end as [`Target::vector_extensions`] are not vectors; those that do and that the
+/// target does not know are listed in [`Report::unrecognised`].
+///
+/// # Errors
+///
+/// [`ReadError`] when one of `paths`, or a file below it, cannot be read. A case that fails is not an error
+/// but a line of the report.
 pub fn run(
     target: &dyn Target,
     paths: &[String],

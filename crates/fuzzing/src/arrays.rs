@@ -39,7 +39,7 @@ fn text(target: u8, name: &str, bytes: &[u8]) {
     }
 }
 
-/// Bytes are compared: NaN is no equal of itself.
+/// Bytes are compared: NaN is not equal to itself.
 fn again(tensor: &Tensor) {
     let written = write_npy(NpyArray::from(tensor));
     let read = read_npy("again.npy", &written).unwrap_or_else(|error| panic!("not read again: {error}"));

@@ -81,7 +81,7 @@ impl Set {
 fn load(manifest: &str, files: &Read<'_>) -> Result<Box<dyn Compiled>, TargetError> {
     let is_its = |ending: &&str| manifest.ends_with(&format!(".{ending}"));
     let target = targets().iter().find(|target| target.artifact_extensions().iter().any(is_its));
-    let target = target.unwrap_or_else(|| panic!("{manifest} is no manifest"));
+    let target = target.unwrap_or_else(|| panic!("{manifest} is not a manifest"));
     target.load(manifest, &|path: &str| files(path))
 }
 
@@ -103,12 +103,12 @@ fn used(compiled: &dyn Compiled) {
 }
 
 /// Elements of an input that is tried.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 
 fn ran(compiled: &dyn Compiled) -> Result<(), TargetError> {
     let input = |shape: &[usize]| {
         let count = shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;
-        let values = (0..count.min(MOST)).map(|place| (place % 7) as f32 - 3.0).collect();
+        let values = (0..count.min(MAX)).map(|place| (place % 7) as f32 - 3.0).collect();
         Tensor::from_f32(shape.to_vec(), values).ok()
     };
     let ports = compiled.inputs();

@@ -61,11 +61,11 @@ fn ports(graph: &Graph) -> Vec<(&str, &[usize])> {
 }
 
 /// Operations and bytes of an evaluation that is tried.
-const MOST: u64 = 1 << 20;
+const MAX: u64 = 1 << 20;
 
 fn evaluated(graph: &Graph) {
     let work = Work::of(graph);
-    if work.operations > MOST || work.peak_bytes > MOST {
+    if work.operations > MAX || work.peak_bytes > MAX {
         return;
     }
     let Some(inputs) = graph.inputs.iter().map(|&id| zeros(graph, id)).collect::<Option<Vec<_>>>() else {
@@ -86,7 +86,7 @@ fn evaluated(graph: &Graph) {
 fn zeros(graph: &Graph, id: npukit_graph::ValueId) -> Option<Tensor> {
     let info = &graph.value(id).info;
     let count = info.shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size))?;
-    if count as u64 > MOST {
+    if count as u64 > MAX {
         return None;
     }
     let data = match info.element.storage() {

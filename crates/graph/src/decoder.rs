@@ -2,7 +2,7 @@
 //!
 //! A model is a [`DecoderConfig`] and the tensors it asks for. [`DecoderModel::prefill`] and
 //! [`DecoderModel::decode`] make graphs of it; a [`Session`] computes them in `f32` with a cache of keys and
-//! values. Which characters tokens stand for is no matter here.
+//! values. Which characters tokens stand for does not matter here.
 
 pub(crate) mod builder;
 pub(crate) mod config;

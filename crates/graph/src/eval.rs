@@ -67,14 +67,20 @@ pub enum EvalError {
 
 /// The outputs of `graph`, in their order, for tensors given in the order of its inputs.
 ///
-/// Errors: inputs that do not fit; a node that fails; a graph that is not valid.
+/// # Errors
+///
+/// [`EvalError::InputCount`], [`EvalError::InputShape`] or [`EvalError::InputElement`] when `inputs` do not
+/// fit the graph; [`EvalError::Node`] when an operator refuses its operands; [`EvalError::Missing`] when a
+/// graph that is not valid uses a value that nobody computes.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     evaluate_with(graph, inputs, |_, _| {})
 }
 
 /// As [`evaluate`], showing every node and its results to `observe` as soon as they are computed.
 ///
-/// Errors: those of [`evaluate`].
+/// # Errors
+///
+/// Those of [`evaluate`].
 pub fn evaluate_with(
     graph: &Graph,
     inputs: &[Tensor],
@@ -85,7 +91,9 @@ pub fn evaluate_with(
 
 /// As [`evaluate_with`]; `change` may put other tensors of the same shapes and types in the results' places.
 ///
-/// Errors: those of [`evaluate`].
+/// # Errors
+///
+/// Those of [`evaluate`].
 pub(crate) fn evaluate_changing(
     graph: &Graph,
     inputs: &[Tensor],
@@ -117,7 +125,9 @@ pub(crate) fn evaluate_changing(
 /// As [`evaluate`], giving all values by [`ValueId`]: inputs, constants and every node's results.
 /// A value that is neither is `None`.
 ///
-/// Errors: those of [`evaluate`].
+/// # Errors
+///
+/// Those of [`evaluate`].
 pub fn evaluate_all(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Arc<Tensor>>>, EvalError> {
     let mut all: Vec<_> = graph.values.iter().map(|value| value.constant.clone()).collect();
     evaluate_with(graph, inputs, |node, results| {
@@ -137,7 +147,10 @@ pub fn evaluate_all(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Arc<T
 
 /// Whether tensors given in the order of the graph's inputs fit them.
 ///
-/// Errors: another number of tensors, other shapes, other types.
+/// # Errors
+///
+/// [`EvalError::InputCount`] for another number of tensors, [`EvalError::InputShape`] and
+/// [`EvalError::InputElement`] for the first that has another shape or type.
 pub fn check_inputs(graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
     let values: Vec<_> = graph.inputs.iter().filter_map(|id| graph.values.get(id.0 as usize)).collect();
     if values.len() != inputs.len() {

@@ -81,7 +81,7 @@ pub enum GraphError {
 }
 
 impl Graph {
-    /// The node behind `id`.
+    /// The node with the number `id`.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
     }
@@ -127,7 +127,9 @@ impl Graph {
     /// Checks that all references exist, names are unique, each value has one producer, each node
     /// follows its producers, and all shapes and types are those the operators infer.
     ///
-    /// Errors: the first thing wrong.
+    /// # Errors
+    ///
+    /// [`GraphError`] that names the first reference, name, order, shape or type that is wrong.
     pub fn validate(&self) -> Result<(), GraphError> {
         self.validate_references()?;
         self.validate_values()?;
@@ -203,7 +205,9 @@ impl Graph {
     /// Brings the nodes into an order in which each follows its producers; nodes that are free to
     /// come first keep their order.
     ///
-    /// Errors: [`GraphError::Cycle`]; the graph is unchanged then.
+    /// # Errors
+    ///
+    /// [`GraphError::Cycle`] when a node uses, by way of others, its own result; the graph is unchanged then.
     pub fn sort_nodes(&mut self) -> Result<(), GraphError> {
         let producers = self.producers();
         let mut waiting = vec![0usize; self.nodes.len()];
@@ -250,7 +254,7 @@ impl Graph {
         };
         let kept: Vec<bool> = self.nodes.iter().rev().map(|node| keep_node(node, &mut live)).collect();
         let mut kept = kept.into_iter().rev();
-        self.nodes.retain(|_| kept.next().unwrap_or(true));
+        self.nodes.retain(|_| kept.next().expect("there is a mark for each node"));
         self.inputs.iter().for_each(|input| live[input.0 as usize] = true);
         self.keep_values(&live);
         (node_count, value_count) != (self.nodes.len(), self.values.len())
@@ -267,7 +271,7 @@ impl Graph {
             numbers.insert(ValueId(index as u32), number);
         }
         let mut marks = live.iter();
-        self.values.retain(|_| marks.next().copied().unwrap_or(true));
+        self.values.retain(|_| *marks.next().expect("there is a mark for each value"));
         self.forget_names();
         let in_nodes = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
         for id in in_nodes.chain(&mut self.inputs).chain(&mut self.outputs) {

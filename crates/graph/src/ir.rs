@@ -7,7 +7,7 @@ use npukit_numeric::{ElementType, Tensor};
 
 use crate::names::Names;
 use crate::op::{Op, OpError, Operator};
-use crate::stated::Stated;
+use crate::qdq_scales::QdqScales;
 
 /// Names a value of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,13 +64,13 @@ pub struct Graph {
     /// Values the caller wants.
     pub outputs: Vec<ValueId>,
     /// How the model itself holds values as integers, where it says so.
-    pub scales: BTreeMap<ValueId, Stated>,
+    pub scales: BTreeMap<ValueId, QdqScales>,
     /// Names that values have, for [`Graph::fresh_name`].
     pub names: Names,
 }
 
 impl Graph {
-    /// The value behind `id`.
+    /// The value with the number `id`.
     pub fn value(&self, id: ValueId) -> &Value {
         &self.values[id.0 as usize]
     }
@@ -80,7 +80,7 @@ impl Graph {
         &self.value(id).info.shape
     }
 
-    /// The constant behind `id`, when it is one.
+    /// The constant with the number `id`, when it is one.
     pub fn constant(&self, id: ValueId) -> Option<&Arc<Tensor>> {
         self.value(id).constant.as_ref()
     }
@@ -108,8 +108,10 @@ impl Graph {
 
     /// Adds a node whose outputs get the given names; their shapes are inferred.
     ///
-    /// Errors: what [`Operator::infer`] says of the operands; a number of names that is not that
-    /// of the results.
+    /// # Errors
+    ///
+    /// What [`Operator::infer`] says of the operands; [`OpError::ResultCount`] when there are not as many
+    /// names as results. The graph is unchanged then.
     pub fn add_node(
         &mut self,
         name: impl Into<String>,

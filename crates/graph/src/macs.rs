@@ -5,15 +5,13 @@ use crate::op::{Conv, ConvTranspose, Op};
 
 /// The multiply-accumulates of a node of a valid graph; 0 for operators that are not products.
 pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
-    let shape = |i: usize| node.inputs.get(i).map(|&input| graph.shape(input)).unwrap_or_default();
-    let output = node.outputs.first().map(|&output| graph.shape(output)).unwrap_or_default();
+    let shape = |i: usize| graph.shape(node.inputs[i]);
+    let output = || graph.shape(node.outputs[0]);
     match &node.op {
-        Op::Conv(conv) => of_conv(conv, shape(0), shape(1), output),
-        Op::ConvTranspose(conv) => of_conv_transpose(conv, shape(0), shape(1), output),
-        Op::Gemm(gemm) => {
-            product(output).saturating_mul(shape(0).get(usize::from(!gemm.trans_a)).map_or(0, |&k| k as u64))
-        }
-        Op::MatMul(_) => product(output).saturating_mul(shape(0).last().map_or(0, |&k| k as u64)),
+        Op::Conv(conv) => of_conv(conv, shape(0), shape(1), output()),
+        Op::ConvTranspose(conv) => of_conv_transpose(conv, shape(0), shape(1), output()),
+        Op::Gemm(gemm) => product(output()).saturating_mul(shape(0)[usize::from(!gemm.trans_a)] as u64),
+        Op::MatMul(_) => product(output()).saturating_mul(shape(0)[shape(0).len() - 1] as u64),
         _ => 0,
     }
 }
@@ -22,7 +20,7 @@ pub(crate) fn of_node(graph: &Graph, node: &Node) -> u64 {
 fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64 {
     let (&[_, height, width, _], &[kh, kw, channels, filters], &[n, rows, columns, _]) = (x, weights, output)
     else {
-        return 0;
+        unreachable!("inference gives images and weights four axes");
     };
     let window = conv.window([kh, kw]);
     let taps = |axis: usize, count: usize, size: usize| -> u64 {
@@ -36,7 +34,7 @@ fn of_conv(conv: &Conv, x: &[usize], weights: &[usize], output: &[usize]) -> u64
 fn of_conv_transpose(conv: &ConvTranspose, x: &[usize], weights: &[usize], output: &[usize]) -> u64 {
     let (&[_, height, width, _], &[kh, kw, channels, filters], &[n, rows, columns, _]) = (x, weights, output)
     else {
-        return 0;
+        unreachable!("inference gives images and weights four axes");
     };
     let taps = |axis: usize, size: usize, kernel: usize, count: usize| -> u64 {
         let kept =

@@ -8,9 +8,9 @@ use crate::ir::{Graph, Value};
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     taken: HashSet<String>,
-    /// The number to try next, by what it is put behind.
+    /// The number to try next, by what it is put after.
     next: HashMap<String, u32>,
-    /// Values looked at: the first so many.
+    /// How many of the first values were looked at.
     seen: usize,
 }
 

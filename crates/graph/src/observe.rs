@@ -34,7 +34,9 @@ impl<S: Statistic> Observations<S> {
 
     /// Evaluates a sample, tensors in the order of the graph's inputs, and notes what it gives.
     ///
-    /// Errors: those of [`evaluate`](crate::evaluate).
+    /// # Errors
+    ///
+    /// Those of [`evaluate`](crate::evaluate).
     pub fn observe(&mut self, graph: &Graph, inputs: &[Tensor]) -> Result<(), EvalError> {
         evaluate_with(graph, inputs, |node, results| {
             node.outputs.iter().zip(results).for_each(|(&id, result)| self.note(id, result));

@@ -27,13 +27,13 @@ mod lrn;
 mod matmul;
 mod max_pool;
 mod max_pool_indices;
-mod normalization;
+mod normalisation;
 mod operands;
 mod pad;
 mod pooling;
 mod pow;
 mod prelu;
-pub(crate) mod quantization;
+pub(crate) mod quantisation;
 mod quantize_linear;
 mod reduce;
 mod relu;
@@ -67,12 +67,21 @@ pub trait Operator: std::fmt::Debug {
     ///
     /// Operands come as values, so that an operator whose result shape depends on a constant
     /// operand can look at it.
+    ///
+    /// # Errors
+    ///
+    /// [`OpError`] with the first operand, shape, type or attribute that the operator does not take.
     fn infer(&self, inputs: &[&Value]) -> Result<Vec<ValueInfo>, OpError>;
 
     /// The results, computed literally on the elements as they are held, floats in `f32`.
     ///
     /// An operator need not know narrower types than those that are held: [`Op`] rounds floats and
     /// wraps integers to the types inferred.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Operator::infer`], and values that the operator does not take, such as an index that is not
+    /// there.
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError>;
 
     /// Whether each element of the only result depends on one element of the only operand, at

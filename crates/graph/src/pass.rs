@@ -16,7 +16,7 @@ mod flatten_weights;
 mod gemm_form;
 mod identities;
 mod matching;
-mod normalization_forms;
+mod normalisation_forms;
 mod pad_merging;
 mod reduce_crossing;
 mod reshape_sinking;
@@ -101,7 +101,7 @@ passes! {
     gemm_form,
     activation_forms,
     softmax_forms,
-    normalization_forms,
+    normalisation_forms,
     batch_norm_folding,
     affine_merging,
     pad_merging,
@@ -110,7 +110,10 @@ passes! {
 
 /// Runs all passes until none finds anything to do: after a change it begins again with the first.
 ///
-/// Errors: [`PassError::Graph`] for a graph that is not valid; the others are faults of a pass.
+/// # Errors
+///
+/// [`PassError::Graph`] for a graph that is not valid. [`PassError::Op`] and [`PassError::NoFixedPoint`] are
+/// faults of a pass: an operand that an operator refuses, passes that never end.
 pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
     simplify_counting(graph).map(|_| ())
 }
@@ -118,7 +121,9 @@ pub fn simplify(graph: &mut Graph) -> Result<(), PassError> {
 /// As [`simplify`]; gives how many runs of a pass changed the graph. There are as many for a large graph as for a
 /// small one of the same kind, since a run does all it finds.
 ///
-/// Errors: those of [`simplify`].
+/// # Errors
+///
+/// Those of [`simplify`].
 pub fn simplify_counting(graph: &mut Graph) -> Result<usize, PassError> {
     run_all(graph, passes())
 }

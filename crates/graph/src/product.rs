@@ -1,4 +1,4 @@
-//! The matrix product behind Conv, Gemm and MatMul.
+//! The matrix product of Conv, Gemm and MatMul.
 //!
 //! The right operand is packed into panels of [`LANES`] columns ([`PackedMatrix`]), so that the
 //! inner loop is one the compiler turns into vector instructions. Each result is summed in `f32`,

@@ -22,11 +22,11 @@ mod choose;
 mod distribution;
 mod lift;
 mod measure;
+mod qdq_scales;
 pub mod rows;
 mod sharing;
 mod signs;
 mod simulate;
-mod stated;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -37,10 +37,10 @@ pub use choose::Method;
 pub use distribution::{Distribution, Distributions};
 pub use lift::lift;
 pub use measure::{Loss, Losses};
+pub use qdq_scales::{Restated, is_settled, restated, stated_fractions};
 use sharing::Sharing;
 pub use sharing::shown;
 pub use simulate::{Simulation, simulate};
-pub use stated::{Restated, is_settled, restated, stated_fractions};
 
 /// What a tensor is for; widths differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,7 +144,7 @@ impl Scheme {
     }
 }
 
-/// Half as many as there are integers of so many bits.
+/// Half as many as there are integers of `bits` bits.
 fn half(bits: u32) -> f64 {
     2f64.powi(bits as i32 - 1)
 }
@@ -206,7 +206,7 @@ impl Quantisation {
         Some(values.iter().map(|&x| self.scheme.integer(x, fraction, bits)).collect())
     }
 
-    /// The integers of a constant, row-major; none when it is no quantised one.
+    /// The integers of a constant, row-major; none when it is not a quantised one.
     pub fn constant(&self, graph: &Graph, id: ValueId) -> Option<Vec<i32>> {
         self.integers(id, graph.constant(id)?.as_f32()?)
     }

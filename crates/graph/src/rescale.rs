@@ -49,17 +49,18 @@ impl Limits {
     /// when any would do.
     fn exponent_of(&self, magnitude: f64) -> Option<i32> {
         let exponent = floor_log2(self.largest, magnitude).map(|room| -room);
+        // Default: 0 fits at any scale.
         if self.fill { exponent } else { Some(exponent.unwrap_or(0).max(0)) }
     }
 }
 
-/// The exponent, or 0 where it would win a single bit; none is less than the negative of [`MOST`].
+/// The exponent, or 0 where it would win a single bit; none is less than the negative of [`MAX`].
 fn worthwhile(exponent: i32) -> i32 {
-    if exponent == -1 { 0 } else { exponent.max(-MOST) }
+    if exponent == -1 { 0 } else { exponent.max(-MAX) }
 }
 
 /// Exponents beyond this, either way, mean that something is wrong with the model, or with a sample.
-const MOST: i32 = 30;
+const MAX: i32 = 30;
 
 /// A rescaled graph.
 #[derive(Clone, Debug)]
@@ -73,7 +74,9 @@ pub struct Rescaled {
 /// Chooses exponents for the values of a valid graph and rewrites it. `None` when nothing needs one, or
 /// no exponents of a reasonable size do.
 ///
-/// Errors: [`PassError`], which would be a fault of ours.
+/// # Errors
+///
+/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
 pub fn rescale(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Result<Option<Rescaled>, PassError> {
     match solve::exponents(graph, ranges, limits) {
         Some(exponents) if exponents.iter().any(|&exponent| exponent != 0) => {

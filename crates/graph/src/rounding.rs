@@ -20,7 +20,9 @@ use rules::{Operand, Own, Results};
 /// to the nearest multiple of `step`, and `inputs` are exact. Sums without a product are exact.
 /// `None` where an operator on the way has no rule: it may be an approximation.
 ///
-/// Errors: those of [`evaluate`](crate::evaluate).
+/// # Errors
+///
+/// Those of [`evaluate`](crate::evaluate).
 pub fn rounding_bounds(
     graph: &Graph,
     inputs: &[Tensor],
@@ -79,10 +81,15 @@ impl Bounds {
 
     /// Elements that make up one of the result of an enlarged or shrunk image `[n, h, w, c]`, at most.
     fn taps(&self, resize: &Resize, node: &Node) -> f32 {
-        let image = node.inputs.first().and_then(|id| self.values.get(id.0 as usize)?.as_deref());
+        let image = self.values[node.inputs[0].0 as usize].as_deref().expect("evaluation gives every value");
         let along = |axis: usize| {
-            let size = image.and_then(|image| image.shape().get(axis + 1)).copied().unwrap_or(0);
-            resize.samples(axis, size).iter().map(|sample| sample.taps.len()).max().unwrap_or(0)
+            // Default: an image without rows or columns is made of nothing.
+            resize
+                .samples(axis, image.shape()[axis + 1])
+                .iter()
+                .map(|sample| sample.taps.len())
+                .max()
+                .unwrap_or(0)
         };
         (along(0) * along(1)) as f32
     }

@@ -8,8 +8,9 @@ pub const MAX_ELEMENTS: usize = 1 << 31;
 
 /// The number of elements of `shape`.
 ///
-/// Errors: [`OpError::TooLarge`] when the product of the sizes that are not 0 is above
-/// [`MAX_ELEMENTS`].
+/// # Errors
+///
+/// [`OpError::TooLarge`] when the product of the sizes that are not 0 is above [`MAX_ELEMENTS`].
 pub fn elements(shape: &[usize]) -> Result<usize, OpError> {
     let too_large = || OpError::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS };
     // Sizes of 0 do not excuse the others: products over some of the axes are taken as well.

@@ -36,12 +36,13 @@ impl Work {
 pub(crate) fn operations(graph: &Graph, node: &Node) -> u64 {
     let values = node.inputs.iter().chain(&node.outputs);
     let moved = values.fold(0u64, |sum, &id| sum.saturating_add(elements(graph.shape(id))));
+    // Default: a node without operands, such as a random one, has nothing to go over.
     let shape = |ids: &[ValueId]| ids.first().map(|&id| graph.shape(id)).unwrap_or_default();
     let (x, y) = (shape(&node.inputs), shape(&node.outputs));
     let terms = match &node.op {
         Op::MaxPool(pool) => taps(&pool.window, x, y),
         Op::AveragePool(pool) => taps(&pool.window, x, y),
-        Op::Lrn(lrn) => elements(y).saturating_mul(lrn.size.min(*x.last().unwrap_or(&0)) as u64),
+        Op::Lrn(lrn) => elements(y).saturating_mul(lrn.size.min(x[x.len() - 1]) as u64),
         _ => macs::of_node(graph, node),
     };
     moved.saturating_add(terms)

@@ -45,8 +45,8 @@ mod near_forms;
 mod near_misses;
 #[path = "main/near_rotations.rs"]
 mod near_rotations;
-#[path = "main/normalizations.rs"]
-mod normalizations;
+#[path = "main/normalisations.rs"]
+mod normalisations;
 #[path = "main/passes.rs"]
 mod passes;
 #[path = "main/pointwise.rs"]
@@ -55,6 +55,8 @@ mod pointwise;
 mod pooling;
 #[path = "main/products.rs"]
 mod products;
+#[path = "main/qdq_scales.rs"]
+mod qdq_scales;
 #[path = "main/quantise.rs"]
 mod quantise;
 #[path = "main/random.rs"]
@@ -77,8 +79,6 @@ mod rounding_moves;
 mod shared_heads;
 #[path = "main/sinking.rs"]
 mod sinking;
-#[path = "main/stated.rs"]
-mod stated;
 #[path = "main/support.rs"]
 mod support;
 #[path = "main/types.rs"]

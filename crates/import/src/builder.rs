@@ -38,7 +38,10 @@ impl Builder {
     /// Adds a node, or the constants it makes when all its operands are constants.
     ///
     /// Names are made from `name`; results get theirs later by [`Builder::rename`].
-    /// Errors: what inference says, or a result with too many elements.
+    ///
+    /// # Errors
+    ///
+    /// What inference says, or a result with too many elements.
     pub(crate) fn emit(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> Result<Vec<ValueId>, Reason> {
         let values: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&values)?;
@@ -81,7 +84,7 @@ impl Builder {
         }
     }
 
-    /// The results of `op` when its operands are constants, it is no arithmetic of layers (that
+    /// The results of `op` when its operands are constants, it is not arithmetic of layers (that
     /// is left to passes) and the budget allows.
     fn fold(
         &mut self,
@@ -116,7 +119,11 @@ impl Builder {
         self.budget = self.budget.saturating_add(elements);
     }
 
-    /// Takes `elements` from the budget. Errors: too many.
+    /// Takes `elements` from the budget.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason`] when there are more than are left of it.
     pub(crate) fn reserve(&mut self, shape: &[usize]) -> Result<(), Reason> {
         let elements = shape.iter().product::<usize>();
         if elements > self.budget {

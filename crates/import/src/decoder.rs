@@ -16,7 +16,7 @@
 //! attention_scale = 0.5          # 1 / sqrt(head) when not given
 //!
 //! [norm]
-//! kind = "rms"                   # or layer, whose tensors have another with `_bias` behind its name
+//! kind = "rms"                   # or layer, whose tensors have another with `_bias` after its name
 //! epsilon = 1e-6
 //!
 //! [positions]
@@ -43,7 +43,7 @@ mod weights;
 
 use npukit_graph::decoder::DecoderModel;
 
-use crate::beside::{ReadFile, inside};
+use crate::sidecar_files::{ReadFile, inside};
 pub use error::DecoderFileError;
 pub use text::Text;
 
@@ -58,8 +58,13 @@ pub struct Decoder {
 
 /// The decoder that `description` describes; `files` gives the file of its weights.
 ///
-/// Errors: TOML that is none or says other things; sizes that make no decoder; tensors that are missing, of
-/// another shape or type, or more than the decoder has. Memory stays in proportion to the two files.
+/// Memory stays in proportion to the two files.
+///
+/// # Errors
+///
+/// [`DecoderFileError`]: a description that is not TOML, lacks a key or has a value that is not legal; a file
+/// of weights outside the folder, or one that cannot be read; tensors that are missing, of another shape or
+/// type, or more than the decoder has.
 pub fn read(description: &[u8], files: &ReadFile<'_>) -> Result<Decoder, DecoderFileError> {
     let description::Description { config, text, weights: path } = description::read(description)?;
     let outside =

@@ -127,7 +127,8 @@ impl Term {
         {
             let label = self.labels[second];
             let rank = self.labels.len();
-            let first = self.labels.iter().position(|other| *other == label).unwrap_or_default();
+            let first = self.labels.iter().position(|other| *other == label);
+            let first = first.expect("the label at `second` stands before it too");
             let others: Vec<usize> = (0..rank).filter(|&axis| axis != first && axis != second).collect();
             let shape = context.shape(self.value).to_vec();
             let size = shape[second];

@@ -10,7 +10,7 @@ use npukit_numeric::{ElementType, SmallFloat, Tensor, TensorData};
 use crate::error::Reason;
 use crate::shape::tensor;
 
-/// The tensor behind little-endian bytes, which must be as many as the shape needs.
+/// The tensor that little-endian bytes hold, which must be as many as the shape needs.
 pub(crate) fn from_raw(element: ElementType, shape: Vec<usize>, raw: &[u8]) -> Result<Tensor, Reason> {
     // The shape is checked: its product has no more bits than a word.
     let count = shape.iter().product::<usize>();
@@ -56,6 +56,7 @@ fn small(format: SmallFloat, word: u64) -> f32 {
 
 /// `count` numbers of `bits` bits, from the lowest bit of the first byte on.
 pub(crate) fn packed(bytes: &[u8], bits: usize, count: usize) -> impl Iterator<Item = u64> {
+    // Default: the last number may end with the last byte; the upper bits of the pair are masked then.
     let byte = |index: usize| bytes.get(index).copied().unwrap_or(0);
     (0..count).map(move |index| {
         let (first, shift) = (index * bits / 8, index * bits % 8);

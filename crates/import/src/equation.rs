@@ -23,7 +23,9 @@ pub(crate) struct Equation {
 impl Equation {
     /// Reads an equation for operands with the given numbers of axes.
     ///
-    /// Errors: [`Reason::AttributeValue`] that says what is wrong with it.
+    /// # Errors
+    ///
+    /// [`Reason::AttributeValue`] that says what is wrong with it.
     pub(crate) fn parse(text: &str, ranks: &[usize]) -> Result<Self, Reason> {
         let wrong = |legal: String| {
             let shown: String = text.chars().take(80).collect();
@@ -85,6 +87,7 @@ fn labels(term: &str, rank: usize) -> Result<Vec<Label>, String> {
         Some((before, after)) => (before, Some(after)),
         None => (term, None),
     };
+    // Default: without an ellipsis nothing comes after it; so too below.
     let letters = before.chars().chain(after.unwrap_or_default().chars());
     if let Some(letter) = letters.clone().find(|letter| !letter.is_ascii_alphabetic()) {
         return Err(format!("letters, commas, \"->\" and one ellipsis per term, not {letter:?}"));

@@ -246,7 +246,7 @@ pub enum Reason {
         name: String,
     },
     /// A name that nodes cannot have.
-    #[error("{name:?} is no node's name: one that is not empty and has no `:` or `^`")]
+    #[error("{name:?} is not a node's name: one that is not empty and has no `:` or `^`")]
     Name {
         /// The name.
         name: String,
@@ -266,7 +266,7 @@ pub enum Reason {
     /// The rank is unknown or not a tensor's.
     #[error("the model states no shape")]
     NoShape,
-    /// A dimension that is no size.
+    /// A dimension that is not a size.
     #[error("dimension {axis} is {size}; legal: 0 to {limit}")]
     Dimension {
         /// The axis, from 0.

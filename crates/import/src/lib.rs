@@ -5,7 +5,6 @@
 //! computes at once what depends on constants only), the order of nodes, checks of shapes and of
 //! a file's outermost frame. A folder for each format holds its messages and operators.
 
-mod beside;
 mod builder;
 pub mod decoder;
 mod einsum;
@@ -13,7 +12,6 @@ mod elements;
 mod equation;
 mod error;
 mod format;
-mod frame;
 mod function;
 mod locate;
 mod node;
@@ -22,9 +20,11 @@ mod open;
 mod options;
 mod order;
 mod padding;
+mod protobuf_fields;
 mod range;
 mod remark;
 mod shape;
+mod sidecar_files;
 mod slice;
 pub mod tensorflow;
 
@@ -37,7 +37,9 @@ pub use remark::{Imported, Remark};
 /// The graph of a file of `format`. `name` is what the graph is called (the file's stem, say); `files` gives what is
 /// beside the model, as for [`onnx::read_with_files`].
 ///
-/// Errors: those of [`onnx::read`] and [`tensorflow::read`].
+/// # Errors
+///
+/// Those of [`onnx::read`] and [`tensorflow::read`].
 pub fn read(
     bytes: &[u8],
     name: &str,

@@ -2,7 +2,7 @@
 //!
 //! prost says which field of which message it could not decode, but not of which of them, nor at which byte.
 
-use crate::frame::{Field, FrameError, LENGTH, fields};
+use crate::protobuf_fields::{Field, FieldError, LENGTH, fields};
 
 /// What a message is made of, as far as damage is looked for.
 pub(crate) struct Schema {
@@ -31,12 +31,12 @@ fn walk(bytes: &[u8], base: usize, schema: &Schema, place: &str) -> Option<(usiz
     for field in fields(bytes) {
         let Field { number, wire, start, end } = match field {
             Ok(field) => field,
-            Err(FrameError::Truncated { offset, needed, present }) => {
+            Err(FieldError::Truncated { offset, needed, present }) => {
                 let text =
                     format!("a field{place} needs {needed} bytes after its header, {present} are present");
                 return Some((base + offset, text));
             }
-            Err(FrameError::NoField { offset, reason }) => {
+            Err(FieldError::NoField { offset, reason }) => {
                 return Some((base + offset, format!("a field{place}: {reason}")));
             }
         };

@@ -16,19 +16,19 @@ mod interface;
 mod ops;
 mod pool;
 pub mod proto;
-mod quantized;
+mod quantised;
 mod scope;
 mod tensor;
 
 use prost::Message;
 
-pub use crate::beside::{Part, ReadRange};
 pub use crate::error::{ImportError, NodeProblem, Reason};
 use crate::format::Format;
 use crate::locate::{Kind, Schema, locate};
 pub use crate::options::Options;
 pub use crate::remark::{Imported, Remark};
-use crate::{builder, error, frame, order};
+pub use crate::sidecar_files::{Part, ReadRange};
+use crate::{builder, error, order, protobuf_fields};
 use context::File;
 use external::External;
 use proto::ModelProto;
@@ -45,14 +45,22 @@ const OPSETS: (i64, i64) = (7, 28);
 /// Inputs and outputs keep the names, shapes and order of the model. Image operators are NHWC
 /// with HWIO weights, between Transpose nodes that graph passes cancel.
 ///
-/// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
-/// and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory stay in proportion to them.
+///
+/// # Errors
+///
+/// [`ImportError`]: bytes that are not a model, a version that is not read, options that name nothing, open
+/// sizes, and all problems of the nodes at once.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     read_with_files(bytes, name, options, &|_, _| Err("no files beside the model are given".to_owned()))
 }
 
 /// As [`read`], of a model some of whose elements are in files beside it, which `files` gives;
 /// memory then also stays in proportion to those.
+///
+/// # Errors
+///
+/// Those of [`read`]; a file that `files` does not give is a problem of the nodes that need it.
 pub fn read_with_files(
     bytes: &[u8],
     name: &str,
@@ -61,6 +69,7 @@ pub fn read_with_files(
 ) -> Result<Imported, ImportError> {
     let model = decode(bytes)?;
     let opset = check_versions(&model)?;
+    // Default: a field that the message leaves out is empty, says protobuf; `Nothing` is refused later.
     let scope = Scope::new(model.graph.unwrap_or_default());
     let file = File { opset, options, external: &External::new(files) };
     importer::import(&scope, name, file, bytes.len())
@@ -100,7 +109,7 @@ static NAMED: Schema = Schema { fields: &[(1, "the name", Kind::Text)], name: So
 static OPSET: Schema = Schema { fields: &[(1, "the domain", Kind::Text)], name: Some(1) };
 
 fn decode(bytes: &[u8]) -> Result<ModelProto, ImportError> {
-    frame::check(bytes, Format::Onnx)?;
+    protobuf_fields::check(bytes, Format::Onnx)?;
     let mut rest = bytes;
     let mut model = ModelProto::default();
     match model.merge(&mut rest) {

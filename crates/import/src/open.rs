@@ -42,6 +42,7 @@ impl OpenInput {
 
     /// Its dimensions as far as they are known.
     fn known(&self) -> &[Dimension] {
+        // Default: of a shape that is open altogether, no dimension is known.
         self.dimensions.as_deref().unwrap_or_default()
     }
 
@@ -68,7 +69,9 @@ impl Dimension {
 /// size of a name, a name's before the batch's, which is 1 when nobody says it. What is left is as in the samples, or
 /// stays open.
 ///
-/// Errors: a name in the options that no input has.
+/// # Errors
+///
+/// A name in the options that no input has.
 pub(crate) fn fix(
     inputs: &mut [OpenInput],
     options: &Options,
@@ -98,6 +101,7 @@ pub(crate) fn fix(
         };
         let dimensions = input.dimensions.iter_mut().flatten().enumerate();
         for (axis, dimension) in dimensions.filter(|(_, dimension)| dimension.size.is_none()) {
+            // Default: a dimension without a name is not one that any option names.
             let name = dimension.name.as_deref().unwrap_or_default();
             if let Some((name, &size)) = options.sizes.get_key_value(name) {
                 used.insert(name.as_str());
@@ -106,6 +110,7 @@ pub(crate) fn fix(
                 dimension.size = size;
             } else if batches.contains(&axis) {
                 has_batch = true;
+                // Default: one sample, which `made_up` tells.
                 dimension.size = Some(options.batch.unwrap_or(1));
                 if options.batch.is_none() {
                     made_up.push(input.name.clone());
@@ -184,13 +189,13 @@ fn said_by_shapes(
     said
 }
 
-/// Parts of names of first dimensions that are no batch.
+/// Parts of names of first dimensions that are not a batch.
 const NOT_BATCH: [&str; 14] = [
     "seq", "len", "time", "frame", "token", "step", "height", "width", "past", "point", "node", "edge",
     "channel", "feature",
 ];
 
-/// Names of first dimensions that are no batch either.
+/// Names of first dimensions that are not a batch either.
 const NOT_BATCH_LETTERS: [&str; 6] = ["h", "w", "c", "t", "l", "s"];
 
 /// The axes of each input that are its batch: a first one that is open, unless its name is that of something else, and
@@ -257,7 +262,7 @@ mod tests {
         for other in ["sequence", "seq_len", "H", "num_frames", "batch*seq", "n+1"] {
             assert!(batch_axes(&[&[other, "3"]])[0].is_empty(), "{other}");
         }
-        // One name means one thing: what is no batch in the second input is none in the first.
+        // One name means one thing: what is not a batch in the second input is none in the first.
         assert_eq!(batch_axes(&[&["s1"], &["s0", "s1"]]), [vec![], vec![0]]);
         assert_eq!(batch_axes(&[&["1", "N", "3"]]), [[0; 0]]);
     }

@@ -10,7 +10,7 @@ pub(crate) const MAX_RANK: usize = 32;
 /// Most elements of one value: 1 GiB of floats.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 28;
 
-/// The shape behind dimensions that must all be known.
+/// The shape of dimensions that must all be known.
 pub(crate) fn shape(dims: &[i64]) -> Result<Vec<usize>, Reason> {
     if dims.len() > MAX_RANK {
         return Err(Reason::Rank { rank: dims.len(), limit: MAX_RANK });

@@ -24,7 +24,7 @@ use crate::format::Format;
 use crate::locate::{Kind, Schema, locate};
 pub use crate::options::Options;
 use crate::remark::Imported;
-use crate::{error, frame, order};
+use crate::{error, order, protobuf_fields};
 use proto::GraphDef;
 
 /// The graph of a frozen TensorFlow graph. `name` is what the graph is called (the file's stem,
@@ -33,8 +33,12 @@ use proto::GraphDef;
 /// Inputs are called as their placeholders, outputs as the options or else their nodes are
 /// (`node:1` for a second result). Names in the options may end in `:0`.
 ///
-/// Errors: [`ImportError`]; all problems of the nodes at once. Any bytes are safe to pass: time
-/// and memory stay in proportion to them.
+/// Any bytes are safe to pass: time and memory stay in proportion to them.
+///
+/// # Errors
+///
+/// [`ImportError`]: bytes that are not a graph, options that name nothing (no size has a name here), open
+/// sizes, and all problems of the nodes at once.
 pub fn read(bytes: &[u8], name: &str, options: &Options) -> Result<Imported, ImportError> {
     if let Some(name) = options.sizes.keys().next() {
         return Err(ImportError::UnknownName {
@@ -66,9 +70,10 @@ static NODE: Schema = Schema {
 static ATTRIBUTE: Schema = Schema { fields: &[(1, "the name", Kind::Text)], name: Some(1) };
 
 fn decode(bytes: &[u8]) -> Result<GraphDef, ImportError> {
-    frame::check(bytes, Format::TensorFlow)?;
-    let versioned =
-        frame::fields(bytes).map_while(Result::ok).any(|f| f.number == 1 && f.wire != frame::LENGTH);
+    protobuf_fields::check(bytes, Format::TensorFlow)?;
+    let versioned = protobuf_fields::fields(bytes)
+        .map_while(Result::ok)
+        .any(|f| f.number == 1 && f.wire != protobuf_fields::LENGTH);
     if versioned {
         let reason = "it begins with a version, as a SavedModel does; freeze its function";
         return Err(no_graph(0, reason.to_owned()));

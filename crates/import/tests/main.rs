@@ -42,8 +42,8 @@ mod model;
 mod networks;
 #[path = "main/operators.rs"]
 mod operators;
-#[path = "main/quantized.rs"]
-mod quantized;
+#[path = "main/quantised.rs"]
+mod quantised;
 #[path = "main/resizes.rs"]
 mod resizes;
 #[path = "main/same_names.rs"]

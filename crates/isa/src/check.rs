@@ -65,8 +65,8 @@ pub enum SpecError {
         /// The name.
         field: String,
     },
-    /// A form, a limit or the label's value names what is no field.
-    #[error("a form, a limit or the label of {instruction} names `{field}`, which is no field")]
+    /// A form, a limit or the label's value names what is not a field.
+    #[error("a form, a limit or the label of {instruction} names `{field}`, which is not a field")]
     NoField {
         /// The instruction.
         instruction: String,

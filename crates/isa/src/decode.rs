@@ -42,7 +42,7 @@ pub enum Problem {
     Field(#[from] FieldError),
 }
 
-/// Why bytes are no instruction; offsets count from the start of the program.
+/// Why bytes are not an instruction; offsets count from the start of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The program ends inside a word.
@@ -56,7 +56,7 @@ pub enum DecodeError {
         need: usize,
     },
     /// No row of the table fits.
-    #[error("byte {offset:#x}: {} is no instruction{}", hex(.bytes), in_context(.context.as_deref()))]
+    #[error("byte {offset:#x}: {} is not an instruction{}", hex(.bytes), in_context(.context.as_deref()))]
     Unknown {
         /// First byte of the word.
         offset: usize,
@@ -111,8 +111,11 @@ impl IsaSpec {
 
     /// Reads the instruction that starts at byte `offset` of `program`.
     ///
-    /// Errors: the program ends too early, no row fits in `context`, and in [`Mode::Strict`]
-    /// reserved bits and values out of range.
+    /// # Errors
+    ///
+    /// [`DecodeError::Truncated`] when the program ends too early, [`DecodeError::Unknown`] when no row fits
+    /// in `context`, and in [`Mode::Strict`] [`DecodeError::Invalid`] for reserved bits and values out of
+    /// range.
     pub fn decode(
         &self,
         program: &[u8],

@@ -35,7 +35,7 @@ pub enum FieldError {
         /// Names and codes.
         legal: String,
     },
-    /// A signed number out of range, or a number that is no legal power of two.
+    /// A signed number out of range, or a number that is not a legal power of two.
     #[error("`{field}` of {instruction} is {value}: legal are {legal}")]
     Illegal {
         /// The instruction.
@@ -158,6 +158,10 @@ impl Field {
     }
 
     /// [`Field::allows`], with the reason why not.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`] with what the field can hold, when it cannot hold `value`.
     pub fn check(&self, instruction: &str, value: u64) -> Result<(), FieldError> {
         if self.allows(value) { Ok(()) } else { Err(self.error(instruction, value)) }
     }
@@ -203,7 +207,10 @@ impl InstructionSpec {
     /// The word of this instruction with `values`, one for each field, as written (sizes count
     /// vectors even where one less is stored).
     ///
-    /// Errors: every value its field cannot hold.
+    /// # Errors
+    ///
+    /// [`FieldError::Count`] when `values` are not one for each field; otherwise every value that its field
+    /// cannot hold.
     pub fn encode(&self, values: &[u64]) -> Result<Word, Vec<FieldError>> {
         if values.len() != self.fields.len() {
             let (instruction, given, wanted) = (self.name.clone(), values.len(), self.fields.len());
@@ -242,7 +249,7 @@ impl InstructionSpec {
         self.limits.iter().filter(|limit| limit.when.iter().all(holds)).filter_map(broken).collect()
     }
 
-    /// A condition, behind what it limits.
+    /// A condition, after what it limits.
     fn in_words(&self, when: &When) -> String {
         let name = |field: &str, value: u64| match self.field(field).map(|index| &self.fields[index].kind) {
             Some(FieldKind::Choice { names, .. }) => {

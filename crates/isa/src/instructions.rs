@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why a word is no instruction.
+/// Why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoInstruction {
     /// No row has this opcode.

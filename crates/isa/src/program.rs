@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 /// Errors listed of one program; more are counted only.
-const MOST_ERRORS: usize = 50;
+const MAX_ERRORS: usize = 50;
 
 /// An error and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,9 @@ pub struct ProgramErrors<E> {
 
 /// What the instructions give, of `instruction_bytes` each.
 ///
-/// Errors: the first 50, and the number of the others.
+/// # Errors
+///
+/// The first 50 errors with their places, and the number of the others.
 pub fn collect<T, E>(
     instruction_bytes: usize,
     results: impl Iterator<Item = Result<T, E>>,
@@ -37,7 +39,7 @@ pub fn collect<T, E>(
     for (index, result) in results.enumerate() {
         match result {
             Ok(one) => made.push(one),
-            Err(error) if errors.len() < MOST_ERRORS => {
+            Err(error) if errors.len() < MAX_ERRORS => {
                 errors.push(At { index, offset: index * instruction_bytes, error });
             }
             Err(_) => more += 1,

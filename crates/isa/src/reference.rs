@@ -110,7 +110,7 @@ impl Reference<'_> {
         page
     }
 
-    /// For the book.
+    /// Renders the reference as Markdown.
     pub fn markdown(&self) -> String {
         let mut page = format!("# {}\n\n{}\n", self.spec.name, self.spec.doc);
         for row in &self.instructions {

@@ -46,7 +46,7 @@ pub struct InstructionSpec {
     pub limits: Vec<Limit>,
     /// Ways to write it; the first that can say a word is the one printed.
     pub forms: Vec<Form>,
-    /// Operand behind all others by which text may set reserved bits: `rsv` for `, rsv=0x4`. Without
+    /// Operand after all others by which text may set reserved bits: `rsv` for `, rsv=0x4`. Without
     /// one a word with such bits is written as `.word`.
     pub reserved_operand: Option<String>,
     /// The field whose value a label before the instruction stands for; without one labels have no value.
@@ -152,7 +152,7 @@ pub enum FieldKind {
 pub struct Form {
     /// Template: text stands for itself, `{field}` for a field, `(?...?)` may be left out when every
     /// field in it has its smallest value. `(*a={a}; b={b}?*)` are operands, read in any order with commas
-    /// between them; those with a `?` behind may be left out likewise. The first word is the mnemonic.
+    /// between them; those with a `?` after may be left out likewise. The first word is the mnemonic.
     pub syntax: String,
     /// What must hold of the fields.
     pub when: Vec<When>,

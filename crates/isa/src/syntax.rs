@@ -26,7 +26,7 @@ pub enum Piece {
     Optional(Vec<Piece>),
     /// Operands in any order, commas between them.
     Operands(Vec<Operand>),
-    /// A `{name}` that is no field: a fault of the table, which `IsaSpec::check` reports.
+    /// A `{name}` that is not a field: a fault of the table, which `IsaSpec::check` reports.
     Unknown(String),
 }
 
@@ -76,7 +76,7 @@ impl Template {
         fields
     }
 
-    /// The placeholders that are no fields.
+    /// The placeholders that are not fields.
     pub fn unknown(&self) -> Vec<String> {
         let mut unknown = Vec::new();
         visit(&self.pieces, &mut |piece| {

@@ -41,7 +41,7 @@ const fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// The value of `123`, `0x7b` or `0b111_1011`; `None` when it is no number or above 64 bits.
+/// The value of `123`, `0x7b` or `0b111_1011`; `None` when it is not a number or above 64 bits.
 pub fn number(text: &str) -> Option<u64> {
     if !text.starts_with(|letter: char| letter.is_ascii_digit()) {
         return None;

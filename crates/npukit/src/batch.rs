@@ -70,7 +70,9 @@ pub(crate) fn in_model_shape(compiled: &dyn Compiled, samples: &[Sample]) -> Vec
 
 /// The tensors of a sample in the order of the graph's inputs, with elements of their types.
 ///
-/// Errors: [`to_element`]'s.
+/// # Errors
+///
+/// Those of [`to_element`].
 pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, PortError> {
     // The first of a name counts.
     let tensors: HashMap<&str, &Tensor> =

@@ -65,6 +65,7 @@ fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
 
 /// The elements along the axis, for each place on the other axes.
 fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f32>> {
+    // Default: integers are not scores of classes.
     let (shape, values) = (sample.shape(), sample.as_f32().unwrap_or_default());
     let Some(&classes) = shape.get(axis) else { return Vec::new() };
     let inner: usize = shape[axis + 1..].iter().product();

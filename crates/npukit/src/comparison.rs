@@ -138,7 +138,7 @@ impl Sums {
     }
 }
 
-/// Equal infinities are no difference; NaN is one to everything.
+/// Equal infinities do not differ; NaN is one to everything.
 pub(crate) fn difference(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { (a - b).abs() }
 }

@@ -9,7 +9,9 @@ use npukit_target::PortError;
 /// must be values of the type. Other kinds of elements stay as they are, for the evaluator to
 /// refuse: a whole number is not meant as a real one, nor as a truth value.
 ///
-/// Errors: [`PortError::Value`] at the first element that the type does not have.
+/// # Errors
+///
+/// [`PortError::Value`] at the first element that the type does not have.
 pub(crate) fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> Result<Tensor, PortError> {
     let converted = match (tensor.data(), element.integer_range()) {
         _ if tensor.element() == element => return Ok(tensor.clone()),
@@ -28,11 +30,12 @@ pub(crate) fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> R
     })
 }
 
-/// The tensor, or the position and text of an element that is no value of the type.
+/// The tensor, or the position and text of an element that is not a value of the type.
 type Converted = Result<Tensor, (usize, String)>;
 
 fn round(tensor: &Tensor, element: ElementType) -> Converted {
     let rounded = tensor.clone().with_element(element).map_err(|error| (0, error.to_string()))?;
+    // Default: integers are not rounded.
     let (before, after) = (tensor.as_f32().unwrap_or_default(), rounded.as_f32().unwrap_or_default());
     let differs = |&(_, (x, y)): &(usize, (&f32, &f32))| x != y && !(x.is_nan() && y.is_nan());
     match before.iter().zip(after).enumerate().find(differs) {

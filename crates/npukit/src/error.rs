@@ -44,8 +44,8 @@ pub enum Error {
         /// The option.
         option: &'static str,
     },
-    /// An option that the target has no use for.
-    #[error("{option} is of no use to {target}")]
+    /// An option that does not apply to the target.
+    #[error("{option} does not apply to {target}")]
     #[diagnostic(help("--quantise is for targets that take integers only, --rescale for all others"))]
     UnfitOption {
         /// The option.
@@ -67,7 +67,7 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
-    /// The host does not give so many threads.
+    /// The host does not give this number of threads.
     #[error("cannot work on {cores} cores: {reason}")]
     Cores {
         /// Threads wanted.
@@ -79,7 +79,7 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A file is neither a model nor an artifact.
-    #[error("`{path}` is no file we know")]
+    #[error("unrecognised file type: `{path}`")]
     #[diagnostic(help("models end in .onnx or .pb, artifacts in {artifacts}"))]
     UnknownFile {
         /// The file.
@@ -120,8 +120,8 @@ pub enum Error {
         /// What is wrong with it.
         source: Box<DecoderFileError>,
     },
-    /// A prompt is no text of the model's.
-    #[error("the prompt is no text of `{model}`")]
+    /// A prompt contains characters that the model cannot encode.
+    #[error("the prompt contains characters that `{model}` cannot encode")]
     Prompt {
         /// The model's description.
         model: String,
@@ -172,7 +172,7 @@ pub enum Error {
     #[error("cannot read an array")]
     Array(#[from] NpyError),
     /// A file of inputs is of a kind we do not read here.
-    #[error("`{path}` is no input we read")]
+    #[error("unrecognised type of input: `{path}`")]
     #[diagnostic(help("inputs end in {legal}"))]
     UnknownInput {
         /// The file.

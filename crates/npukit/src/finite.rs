@@ -58,5 +58,6 @@ fn of_outputs(stacks: &[Stack]) -> u64 {
 }
 
 fn count(tensor: &Tensor) -> u64 {
+    // Default: integers are all finite.
     tensor.as_f32().unwrap_or_default().iter().filter(|x| !x.is_finite()).count() as u64
 }

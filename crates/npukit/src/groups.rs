@@ -57,17 +57,17 @@ pub(crate) fn groups(problems: &[Problem], causes: &BTreeMap<usize, usize>) -> V
 /// For each place of a problem that is a consequence, the place of its cause. `check` finds the problems of a graph, as
 /// it found `problems` of this one.
 ///
-/// What stands behind no other problem is a cause. With the results of all causes given, whatever stands behind those
-/// alone is asked for again: it is a cause as well, or has gone with them. What is said of a cause is not asked for
-/// again elsewhere. Nodes behind those asked for stay, since a target may take at a model's ends what it refuses
-/// between them.
+/// What comes after no other problem is a cause. With the results of all causes given, whatever comes after
+/// those alone is asked for again: it is a cause as well, or has gone with them. What is said of a cause is
+/// not asked for again elsewhere. Nodes after those asked for stay, since a target may take at a model's ends
+/// what it refuses between them.
 pub(crate) fn causes(
     graph: &Graph,
     problems: &[Problem],
     check: impl Fn(&Graph) -> Option<Vec<Problem>>,
 ) -> BTreeMap<usize, usize> {
     let mut search = Search::new(graph, problems);
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let asked = search.advance();
         let Some(given) = Some(search.given()).filter(|_| !asked.is_empty()) else { break };
         let Some(again) = check(&given).filter(|again| again.iter().all(|problem| search.is_known(problem)))
@@ -87,7 +87,7 @@ pub(crate) fn causes(
 }
 
 /// How often a target is asked at most; what is not settled then counts as a cause.
-const MOST_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 64;
 
 /// Node and operator.
 type Key<'a> = (&'a str, &'a str);
@@ -160,7 +160,7 @@ impl<'a> Search<'a> {
                 cause: all.cause.or(one.cause),
                 is_open: all.is_open || one.is_open,
             });
-            let after = self.behind(index, joined, &mut asked);
+            let after = self.after(index, joined, &mut asked);
             if after.cause.is_some() || after.is_open {
                 before.extend(node.outputs.iter().map(|&id| (id, after)));
             }
@@ -169,7 +169,7 @@ impl<'a> Search<'a> {
     }
 
     /// What stands before the results of a node, by what stands before its operands.
-    fn behind(&mut self, index: usize, operands: Before, asked: &mut Vec<(usize, usize)>) -> Before {
+    fn after(&mut self, index: usize, operands: Before, asked: &mut Vec<(usize, usize)>) -> Before {
         let own = self.of_node.get(&index).copied().filter(|place| !self.causes.contains_key(place));
         let Some(place) = own else { return operands };
         if !operands.is_open && !self.settled.contains(&place) {

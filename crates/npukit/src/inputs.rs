@@ -119,7 +119,7 @@ fn assign<T>(arrays: Vec<(Option<String>, T)>, names: &[&str]) -> Result<Vec<Opt
     let members = member_names(names.iter().copied());
     let (named, unnamed): (Vec<_>, Vec<_>) = arrays.into_iter().partition(|(name, _)| name.is_some());
     for (name, array) in named {
-        let name = name.unwrap_or_default();
+        let name = name.expect("those without a name are in the other part");
         let place = names.iter().position(|known| *known == name);
         // Our own `.npz` has another name where the input's is not one for files.
         let place = place.or_else(|| members.iter().position(|member| *member == name));

@@ -7,14 +7,15 @@
 //! [`targets`] is the list; a new accelerator is a line in it.
 
 mod batch;
-mod budget;
 mod classes;
 mod comparison;
 mod convert;
 mod error;
+mod eval_limits;
 mod finite;
 mod groups;
 mod inputs;
+mod layer_compare;
 mod max_error;
 mod model;
 mod origin;
@@ -25,7 +26,6 @@ mod rescale;
 mod samples;
 mod source;
 mod targets;
-mod truth;
 mod underflow;
 pub mod verbs;
 mod weights;
@@ -44,11 +44,11 @@ pub use targets::{default_target, resolve, target, targets};
 /// What reports are made of.
 pub mod report {
     pub use crate::finite::NonFinite;
+    pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
     pub use crate::quantise::{
         Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport,
     };
     pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
-    pub use crate::truth::{Figures, LayerTruth, Parting, Report as TruthReport};
     pub use crate::underflow::{Report as UnderflowReport, Used};
     pub use crate::weights::Weight;
     pub use npukit_target::{

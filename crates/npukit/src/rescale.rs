@@ -1,8 +1,9 @@
 //! Powers of two between layers, chosen on samples: `--calibrate` and `--rescale`.
 //!
-//! [`choose`] compiles the model with and without them, runs both on the samples, and keeps the program that saturates
-//! less and is not further from float, or is a good deal nearer. What to try follows from ranges in float; at most
-//! [`MOST_TRIED`] programs are compiled and run, so that a calibration takes no more than ten times as long as a run.
+//! [`choose`] compiles the model with and without them, runs both on the samples, and keeps the program that
+//! saturates less and is not further from float, or is a good deal nearer. What to try follows from ranges in
+//! float; at most [`MAX_TRIED`] programs are compiled and run, so that a calibration takes no more than ten
+//! times as long as a run.
 //!
 //! | module | is |
 //! |---|---|
@@ -69,6 +70,7 @@ pub struct Measured {
 impl Measured {
     /// Everything inside the network that did not fit.
     fn unfit(&self) -> u64 {
+        // Default: a target that counts none has no constants that saturate.
         self.saturations + self.saturated_constants.unwrap_or(0)
     }
 
@@ -102,8 +104,8 @@ impl Measured {
 /// Parts of the RMS difference that are worth another program, and one that saturates more.
 const GOOD_DEAL: f64 = 0.75;
 const MUCH: f64 = 0.25;
-/// Outputs with a largest difference of no more than this share of their range, and so many decibels above the
-/// differences, are left as they are.
+/// Outputs with a largest difference of no more than this share of their range, and this number of decibels
+/// above the differences, are left as they are.
 const GOOD_SHARE: f64 = 0.02;
 const GOOD_DB: f64 = 30.0;
 
@@ -151,9 +153,9 @@ const FINE: f64 = 5.0;
 const WIDER: f64 = 4.0;
 /// Programs that are tried at most: one for each margin, and at least one between margins or in which what is small
 /// takes more bits.
-const MOST_TRIED: usize = MARGINS.len() + 1;
+const MAX_TRIED: usize = MARGINS.len() + 1;
 /// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
-const STAGES: usize = 4 + MOST_TRIED;
+const STAGES: usize = 4 + MAX_TRIED;
 
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
@@ -322,7 +324,7 @@ impl<'a> Search<'a> {
         let mut reason = "no scale of its layers makes more of the network fit".to_owned();
         let mut last = None;
         let mut attempt = |plan: Plan, ranged: &Ranged, best: &mut Option<Candidate>| -> Result<(), Error> {
-            if *tried == MOST_TRIED {
+            if *tried == MAX_TRIED {
                 return Ok(());
             }
             match self.candidate(plan, ranged, &limits(plan), &mut last)? {

@@ -113,6 +113,7 @@ fn joined(samples: &[Tensor]) -> TensorData {
 pub(crate) fn argmax(tensor: &Tensor) -> usize {
     fn largest<T: PartialOrd>(values: &[T]) -> usize {
         let better = |best: usize, i: usize| if values[i] > values[best] { i } else { best };
+        // Default: of none the first place, as the document above says.
         (0..values.len()).reduce(better).unwrap_or(0)
     }
     match tensor.data() {

@@ -15,6 +15,10 @@ pub fn default_target() -> &'static dyn Target {
 }
 
 /// The accelerator called `name`.
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`] when there is none of this name.
 pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
     targets().iter().copied().find(|target| target.name() == name).ok_or_else(|| Error::UnknownTarget {
         name: name.to_owned(),
@@ -22,8 +26,13 @@ pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
     })
 }
 
-/// The instance `spec` names; what is behind the colon is a file when it has a folder or the ending
+/// The instance `spec` names; what is after the colon is a file when it has a folder or the ending
 /// of the target's configuration files.
+///
+/// # Errors
+///
+/// [`Error::UnknownTarget`]; [`Error::Read`] when the file cannot be read; [`Error::Target`] when the preset
+/// does not exist or the file does not describe an instance.
 pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Error> {
     let (name, instance) = match spec.split_once(':') {
         Some((name, instance)) => (name, Some(instance)),

@@ -84,6 +84,7 @@ impl Usage {
 
 impl Statistic for Usage {
     fn note(&mut self, tensor: &Tensor) {
+        // Default: integers do not underflow.
         self.note_values(tensor.as_f32().unwrap_or_default());
     }
 
@@ -129,6 +130,7 @@ impl Watch {
         format: Option<NumberFormat>,
     ) -> Option<Self> {
         let format = Format::of(format?)?;
+        // Default: a value without an exponent is at its own scale.
         let exponent = |id: ValueId| exponents.get(&graph.value(id).name).copied().unwrap_or(0);
         let empty = Observations::with(graph, |id| Usage::new(format.step, exponent(id)));
         let by_name: HashMap<&str, usize> =

@@ -67,7 +67,7 @@ fn rounded(graph: &Graph, node: &Node, place: usize, id: ValueId, largest: f64, 
         underflows: used.underflows,
         bits_used: Some(used.bits_used),
         is_poor: is_weight
-            && (used.is_poor() || used.underflows as f64 >= MOST_VANISHED * used.elements as f64),
+            && (used.is_poor() || used.underflows as f64 >= MAX_VANISHED * used.elements as f64),
     })
 }
 
@@ -97,12 +97,12 @@ fn as_integers(node: &Node, value: &Value, tensor: &QuantisedTensor) -> Weight {
         saturated: of(tensor.saturated),
         underflows: of(tensor.underflowed),
         bits_used: Some(tensor.bits_used),
-        is_poor: tensor.kind == "weights" && tensor.underflowed >= MOST_VANISHED,
+        is_poor: tensor.kind == "weights" && tensor.underflowed >= MAX_VANISHED,
     }
 }
 
 /// Share of weights that may vanish before it is worth a warning.
-const MOST_VANISHED: f64 = 0.5;
+const MAX_VANISHED: f64 = 0.5;
 
 impl Weight {
     fn is_altered(&self) -> bool {

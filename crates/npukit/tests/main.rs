@@ -5,6 +5,8 @@
 mod architectures;
 #[path = "main/generate.rs"]
 mod generate;
+#[path = "main/layer_compare.rs"]
+mod layer_compare;
 #[path = "main/memory.rs"]
 mod memory;
 #[path = "main/numbers.rs"]
@@ -13,7 +15,5 @@ mod numbers;
 mod passed;
 #[path = "main/quantised.rs"]
 mod quantised;
-#[path = "main/truth.rs"]
-mod truth;
 #[path = "main/verbs.rs"]
 mod verbs;

@@ -6,7 +6,7 @@
 use crate::format::{FixedFormat, NumberFormat};
 use crate::saturation::Saturations;
 
-/// The float behind a raw value.
+/// The float that a raw value stands for.
 fn float(raw: i32) -> f32 {
     f32::from_bits(raw as u32)
 }

@@ -98,7 +98,7 @@ pub enum NpyErrorKind {
         /// As the unpacker puts it.
         reason: String,
     },
-    /// Something in the zip that is no array.
+    /// Something in the zip that is not an array.
     #[error("an .npz holds .npy files only")]
     NotAnArray,
     /// Far more unpacked than packed.
@@ -119,7 +119,10 @@ impl NpyErrorKind {
 
 /// Reads an array. `name` is for errors.
 ///
-/// Errors: [`NpyError`]; also when bytes follow the array.
+/// # Errors
+///
+/// [`NpyError`] with the byte at which the array is not one: wrong magic or version, a header or type that is
+/// not read, values that are fewer or more than the shape has.
 pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, NpyError> {
     let (header, values) = Header::parse(bytes).map_err(|(offset, kind)| kind.at(name, offset))?;
     let start = bytes.len() - values.len();

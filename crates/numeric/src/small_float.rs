@@ -152,7 +152,7 @@ impl SmallFloat {
         }
     }
 
-    /// The number behind a code without sign.
+    /// The number that a code without sign stands for.
     fn number(self, magnitude: u32) -> f32 {
         let (exponent, fraction) =
             (magnitude >> self.fraction_bits, magnitude & ((1 << self.fraction_bits) - 1));

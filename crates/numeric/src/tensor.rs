@@ -93,7 +93,11 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor of 32-bit floats. Errors: gives back `data` when its length is not the product of `shape`.
+    /// A tensor of 32-bit floats.
+    ///
+    /// # Errors
+    ///
+    /// Gives back `data` when its length is not the product of `shape`.
     pub fn from_f32(shape: Vec<usize>, data: Vec<f32>) -> Result<Self, Vec<f32>> {
         if !holds(&shape, data.len()) {
             return Err(data);
@@ -101,8 +105,12 @@ impl Tensor {
         Ok(Self { shape, element: ElementType::F32, data: TensorData::F32(data) })
     }
 
-    /// A tensor of the type that has every value its storage has; [`Tensor::with_element`] gives
-    /// it a narrower one. Errors: gives back `data` when its length is not the product of `shape`.
+    /// A tensor of the type that has every value its storage has; [`Tensor::with_element`] gives it a
+    /// narrower one.
+    ///
+    /// # Errors
+    ///
+    /// Gives back `data` when its length is not the product of `shape`.
     pub fn new(shape: Vec<usize>, data: TensorData) -> Result<Self, TensorData> {
         if !holds(&shape, data.len()) {
             return Err(data);
@@ -113,7 +121,10 @@ impl Tensor {
     /// The tensor with elements of type `element`, which is held as they are: floats are rounded
     /// to the nearest (to infinity or else NaN beyond the type's range), integers lose upper bits.
     ///
-    /// Errors: another storage; [`ElementError::TooBig`], as 64 bits are all there is to lose.
+    /// # Errors
+    ///
+    /// [`ElementError::Storage`] when `element` is held in another type than the data;
+    /// [`ElementError::TooBig`] for an unsigned 64-bit integer of 2^63 or more.
     pub fn with_element(mut self, element: ElementType) -> Result<Self, ElementError> {
         match (&mut self.data, element.integer_range()) {
             (data, _) if data.storage() != element.storage() => {

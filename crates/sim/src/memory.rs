@@ -1,4 +1,4 @@
-//! On-chip memory: [`Flat`], all vectors behind each other.
+//! On-chip memory: [`Flat`], all vectors one after the other.
 
 use thiserror::Error;
 
@@ -31,7 +31,9 @@ impl<T: Copy + Default> Flat<T> {
 
     /// A memory of `depth` vectors of `lanes` scalars.
     ///
-    /// Errors: [`TooLarge`] above [`Flat::LIMIT_BYTES`].
+    /// # Errors
+    ///
+    /// [`TooLarge`] above [`Flat::LIMIT_BYTES`].
     pub fn new(depth: u64, lanes: usize) -> Result<Self, TooLarge> {
         let bytes = u128::from(depth).saturating_mul(lanes as u128).saturating_mul(size_of::<T>() as u128);
         if bytes > u128::from(Self::LIMIT_BYTES) {

@@ -7,7 +7,9 @@ const REPORT_EVERY: usize = 1024;
 
 /// Steps through `ops`. `progress` is told the number of instructions done, now and then and at the end.
 ///
-/// Errors: the first error of `step`, with the index of its instruction.
+/// # Errors
+///
+/// The first error of `step`, with the index of its instruction. No further instruction runs then.
 pub fn run<O, K: std::error::Error>(
     ops: &[O],
     progress: &mut dyn FnMut(usize),

@@ -42,7 +42,9 @@ impl<W: Write> ChromeTrace<W> {
     /// Begins a trace of `process`, whose cycles are of a clock of `clock_mhz`; if that is not known, a
     /// cycle takes a microsecond.
     ///
-    /// Errors: `out` does not take it; so too below.
+    /// # Errors
+    ///
+    /// When `out` does not take the beginning of the trace.
     pub fn new(mut out: W, process: &str, clock_mhz: Option<f64>) -> io::Result<Self> {
         let clock_mhz = clock_mhz.filter(|mhz| mhz.is_finite() && *mhz > 0.0);
         let time = if clock_mhz.is_some() { "microseconds" } else { "a cycle is a microsecond" };
@@ -54,6 +56,10 @@ impl<W: Write> ChromeTrace<W> {
     }
 
     /// A track, below those before it.
+    ///
+    /// # Errors
+    ///
+    /// When `out` does not take it.
     pub fn track(&mut self, name: &str) -> io::Result<Track> {
         self.tracks += 1;
         let track = self.tracks;
@@ -65,6 +71,10 @@ impl<W: Write> ChromeTrace<W> {
     }
 
     /// A slice of a track.
+    ///
+    /// # Errors
+    ///
+    /// When `out` does not take it, or `details` cannot be written as JSON.
     pub fn slice<A: Serialize>(&mut self, track: Track, slice: &Slice<'_, A>) -> io::Result<()> {
         self.separate()?;
         let start = self.nanoseconds(slice.start);
@@ -81,6 +91,10 @@ impl<W: Write> ChromeTrace<W> {
     }
 
     /// Ends the trace.
+    ///
+    /// # Errors
+    ///
+    /// When `out` does not take the end of the trace, or what it still held.
     pub fn finish(mut self) -> io::Result<()> {
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()

@@ -59,7 +59,7 @@ impl Spread {
         Self { mean: self.mean + other.mean, variance: self.variance + other.variance }
     }
 
-    /// Of two side by side, of so many values each.
+    /// Of two side by side, of `count` and `other_count` values.
     pub(crate) fn beside(self, count: usize, other: Self, other_count: usize) -> Self {
         let share = count as f64 / (count + other_count) as f64;
         let mix = |a: f64, b: f64| share * a + (1.0 - share) * b;

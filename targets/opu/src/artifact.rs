@@ -6,6 +6,7 @@
 mod error;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use npukit_target::{ArtifactFile, Parts, ReadError};
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,10 @@ struct Place {
 
 /// The files of `program`, the manifest first.
 ///
-/// Errors: what [`read`] would refuse, and an instruction that does not fit its word.
+/// # Errors
+///
+/// [`ArtifactError::Program`] for an instruction that does not fit its word; [`ArtifactError::Invalid`] and
+/// [`ArtifactError::Memory`] for a program that [`read`] would refuse.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let (manifest_name, words_name, image_name) =
@@ -120,7 +124,11 @@ pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
 
 /// The program whose manifest, the file called `file`, has these bytes; other files come from `resolve`.
 ///
-/// Errors: [`ArtifactError`], with the file and the place in it.
+/// # Errors
+///
+/// [`ArtifactError`], with the file and the place in it: a file that cannot be read or is of another
+/// compilation, a manifest that is not one, words that cannot be executed, segments and bindings outside the
+/// files or memory.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = |message: String| ArtifactError::Manifest { file: file.to_owned(), message };
     let text = std::str::from_utf8(bytes)
@@ -169,10 +177,10 @@ fn segments(file: &str, places: &[Place], resolve: &mut Resolve<'_>) -> Result<V
     let mut files: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let mut segments = Vec::new();
     for (index, place) in places.iter().enumerate() {
-        if !files.contains_key(place.file.as_str()) {
-            files.insert(&place.file, resolve(&place.file)?);
-        }
-        let bytes = files.get(place.file.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let bytes = match files.entry(&place.file) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(unread) => unread.insert(resolve(&place.file)?),
+        };
         let part = place.offset.checked_add(place.size).and_then(|end| bytes.get(place.offset..end));
         let part = part.ok_or_else(|| ArtifactError::Segment {
             file: file.to_owned(),

@@ -51,7 +51,7 @@ pub struct Slice {
     pub words: u64,
 }
 
-/// An engine behind the front end.
+/// An engine that the front end gives work to.
 #[derive(Clone, Debug, Default)]
 struct Lane {
     waiting: VecDeque<Task>,
@@ -77,7 +77,7 @@ pub struct Clock {
     /// When the front end is done with the last instruction.
     front: Cycle,
     instructions: usize,
-    /// By place in [`BEHIND`].
+    /// By place in [`ENGINES`].
     lanes: [Lane; 3],
     /// When the port for reading, and that for writing, is free.
     ports: [Cycle; 2],
@@ -85,7 +85,7 @@ pub struct Clock {
 }
 
 /// The engines that are handed instructions, and what the front end waits for when one cannot be.
-const BEHIND: [(Engine, Cause); 3] = [
+const ENGINES: [(Engine, Cause); 3] = [
     (Engine::Load, Cause::LoadQueue),
     (Engine::Multiply, Cause::MultiplyQueue),
     (Engine::Store, Cause::StoreQueue),
@@ -106,7 +106,11 @@ impl Clock {
         }
     }
 
-    /// Cycles of a whole program. Errors: as [`Self::push`].
+    /// Cycles of a whole program.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::push`], at the first instruction that has one.
     pub fn cycles<'a>(config: &Config, program: impl IntoIterator<Item = &'a Op>) -> Result<u64, FaultKind> {
         let mut clock = Self::new(config);
         program.into_iter().try_for_each(|op| clock.push(op, &mut |_| ()))?;
@@ -115,8 +119,10 @@ impl Clock {
 
     /// The next instruction. `watch` is told what starts meanwhile: on an engine slices come in order.
     ///
-    /// Errors: fields that are not legal; a register that it needs is undefined. What is in the buffers is
-    /// not checked.
+    /// # Errors
+    ///
+    /// [`FaultKind`] when fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`] when a
+    /// register that it needs was never set. What is in the buffers is not checked.
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         let action = self.registers.action(op, &self.costs)?;
         let instruction = self.instructions;
@@ -151,7 +157,7 @@ impl Clock {
             let Some(started) = self.start_next(watch) else { break };
             room = room.max(started);
         }
-        if let Some(&(_, cause)) = BEHIND.get(place) {
+        if let Some(&(_, cause)) = ENGINES.get(place) {
             self.totals.waited(Engine::FrontEnd, cause, room - fetched);
         }
         room
@@ -171,7 +177,7 @@ impl Clock {
         };
         let mut task = Task::new(instruction, cost, deps);
         (task.issued, task.ready) = (self.front, self.front);
-        for (&(engine, _), lane) in BEHIND.iter().zip(&self.lanes) {
+        for (&(engine, _), lane) in ENGINES.iter().zip(&self.lanes) {
             task.started(engine, lane.started, lane.end, lane.read);
         }
         if let Some(lane) = self.lanes.get_mut(place) {
@@ -206,7 +212,9 @@ impl Clock {
     }
 
     fn start(&mut self, place: usize, start: Cycle, watch: &mut impl FnMut(Slice)) {
-        let (Some(lane), Some(&(engine, _))) = (self.lanes.get_mut(place), BEHIND.get(place)) else { return };
+        let (Some(lane), Some(&(engine, _))) = (self.lanes.get_mut(place), ENGINES.get(place)) else {
+            return;
+        };
         let Some(task) = lane.waiting.pop_front() else { return };
         let idle_from = lane.end.max(task.issued);
         lane.started += 1;
@@ -231,7 +239,7 @@ impl Clock {
     }
 }
 
-/// The place of an action's engine in [`BEHIND`].
+/// The place of an action's engine in [`ENGINES`].
 const fn place_of(action: &Action) -> usize {
     match action {
         Action::Load { .. } => 0,

@@ -11,7 +11,7 @@ use crate::op::Op;
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 4;
 
-/// Why an instruction has no word.
+/// Why an instruction cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EncodeError {
     /// A value its field cannot hold.
@@ -69,7 +69,7 @@ fn fault(error: NoInstruction) -> FaultKind {
     FaultKind::ShapeInvalid { buffer, h: operand(0), w: operand(1), c: error.values[2].into(), least }
 }
 
-/// Why bytes are no program.
+/// Why bytes are not a program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
     /// The bytes end inside a word.
@@ -102,7 +102,9 @@ pub enum ProgramError {
 
 /// The words of a program file: little-endian, without a header.
 ///
-/// Errors: [`ProgramError::Truncated`].
+/// # Errors
+///
+/// [`ProgramError::Truncated`] when the last word is cut short.
 pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
     let (words, rest) = bytes.as_chunks::<WORD_BYTES>();
     if !rest.is_empty() {
@@ -114,7 +116,10 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, ProgramError> {
 
 /// The instructions of a program file.
 ///
-/// Errors: the first word that is cut short or cannot be executed.
+/// # Errors
+///
+/// [`ProgramError::Truncated`] when the last word is cut short; [`ProgramError::Word`] for the first that
+/// cannot be executed.
 pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramError> {
     let decoded = words(bytes)?
         .into_iter()
@@ -125,7 +130,9 @@ pub fn decode_program(bytes: &[u8]) -> Result<Vec<Op>, ProgramError> {
 
 /// The file of a program.
 ///
-/// Errors: the first instruction without a word.
+/// # Errors
+///
+/// [`ProgramError::Encode`] for the first instruction that does not fit its word.
 pub fn encode_program(ops: &[Op]) -> Result<Vec<u8>, ProgramError> {
     let mut bytes = Vec::with_capacity(ops.len() * WORD_BYTES);
     for (index, op) in ops.iter().enumerate() {

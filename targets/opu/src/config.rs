@@ -74,14 +74,20 @@ impl Types {
 impl Config {
     /// Reads a configuration.
     ///
-    /// Errors: [`ConfigError`], for the first thing that is wrong.
+    /// # Errors
+    ///
+    /// [`ConfigError::Toml`] for text that is not TOML or has other keys; those of [`Config::check`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
         config.check()?;
         Ok(config)
     }
 
-    /// Errors: the first number out of range.
+    /// Whether every number is in its range.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Range`] for the first number out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.timing.check()
     }

@@ -29,7 +29,7 @@ pub struct Fixed {
     fraction: i32,
 }
 
-/// Why a name is no type.
+/// Why a name is not a type.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "there is no type `{0}`: legal are intW with W from 2 to 32, fxW_F with F from -64 to 64 (mF below 0), \
@@ -47,7 +47,7 @@ impl Fixed {
         Some(Self { width, fraction })
     }
 
-    /// Bits.
+    /// Width in bits, 2 to 32.
     pub const fn width(self) -> u32 {
         self.width
     }

@@ -1,11 +1,11 @@
 //! Exact sums: [`Exact`], a number wide enough for every sum the machine can form, and nothing rounded.
 //!
 //! The smallest step of a product is `2^-298` (fp32 twice), shifted by at most 128 either way, and the
-//! largest sum is below `2^400`: 896 bits with 448 behind the point hold them all.
+//! largest sum is below `2^400`: 896 bits with 448 after the point hold them all.
 
 /// Words of 64 bits.
 const LIMBS: usize = 14;
-/// Bits behind the point.
+/// Bits after the point.
 const FRACTION: i32 = 448;
 
 /// A sum of terms `significand * 2^exponent`, in two's complement, lowest word first.

@@ -33,7 +33,10 @@ pub enum Arithmetic {
 
 /// Executes one instruction.
 ///
-/// Errors: [`FaultKind`]; nothing has changed then.
+/// # Errors
+///
+/// [`FaultKind`]: fields that are not legal ([`Op::check`]), a register or a buffer that is undefined or does
+/// not hold what the registers say (specification, sections 2.3 and 4). Nothing has changed then.
 pub fn step(
     state: &mut State,
     memory: &mut Memory,
@@ -105,6 +108,8 @@ impl Registers {
 }
 
 /// `ld.ifm`: rows of slots, of which the first ifm_c elements are read.
+///
+/// Source: specification, section 4.2.
 fn load_ifm(
     state: &mut State,
     memory: &Memory,
@@ -128,7 +133,7 @@ fn load_ifm(
     let mut row = vec![0; (shape.w as usize - 1) * slot + used];
     for y in 0..shape.h {
         memory.read(base + u64::from(y) * u64::from(pitch) * slot as u64, &mut row);
-        row.chunks(slot).for_each(|slot| bytes.extend_from_slice(slot.get(..used).unwrap_or_default()));
+        row.chunks(slot).for_each(|slot| bytes.extend_from_slice(&slot[..used]));
     }
     let address = |element: usize| {
         let (pixel, c) = (element / shape.c as usize, element % shape.c as usize);
@@ -140,6 +145,8 @@ fn load_ifm(
 }
 
 /// `ld.ker`: slices, densely packed.
+///
+/// Source: specification, section 4.2.
 fn load_ker(
     state: &mut State,
     memory: &Memory,
@@ -160,6 +167,8 @@ fn load_ker(
 }
 
 /// `ld.bias`.
+///
+/// Source: specification, section 4.2.
 fn load_bias(
     state: &mut State,
     memory: &Memory,
@@ -174,7 +183,7 @@ fn load_bias(
     Ok(())
 }
 
-/// Elements behind each other.
+/// Elements one after the other.
 fn dense(
     memory: &Memory,
     (buffer, data_type, arithmetic): (Buffer, DataType, Arithmetic),
@@ -210,6 +219,8 @@ fn array(
 }
 
 /// `pad`: clears the slots less than `p` from an edge of the plane.
+///
+/// Source: specification, section 4.8.
 fn pad(
     registers: &Registers,
     memory: &mut Memory,

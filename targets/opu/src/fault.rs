@@ -61,7 +61,7 @@ pub enum FaultKind {
         opcode: u32,
     },
     /// `@shape.ifm` or `@shape.ofm` with a shape the buffer cannot have.
-    #[error("{h} x {w} pixels of {c} channels are no shape of the {buffer} buffer")]
+    #[error("{h} x {w} pixels of {c} channels are not a shape of the {buffer} buffer")]
     ShapeInvalid {
         /// Name of the buffer.
         buffer: &'static str,
@@ -303,7 +303,7 @@ impl FaultKind {
                 "store or `pad` it first, or let a segment or an input of the artifact hold it".to_owned()
             }
             Self::NonFinite { .. } => "the machine knows finite numbers only: replace it".to_owned(),
-            Self::MissingEnd { .. } => "put `end` behind the last instruction".to_owned(),
+            Self::MissingEnd { .. } => "put `end` after the last instruction".to_owned(),
         }
     }
 }

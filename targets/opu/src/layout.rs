@@ -30,7 +30,7 @@ pub struct Border {
     pub left: u32,
     /// Rows below.
     pub bottom: u32,
-    /// Slots behind each row.
+    /// Slots after each row.
     pub right: u32,
 }
 
@@ -42,8 +42,8 @@ pub struct Group {
     pub address: u32,
     /// Channels.
     pub channels: u32,
-    /// Of an input: elements of each slot that a driver writes, the channels and zeros behind them. Absent, or 0:
-    /// the channels only.
+    /// Of an input: elements of each slot that a driver writes, the channels and zeros after them. Absent, or
+    /// 0: the channels only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lanes: u32,
 }
@@ -81,7 +81,7 @@ pub struct Planes {
     pub groups: Vec<Group>,
 }
 
-/// Why planes are no layout of a map.
+/// Why planes are not a layout of a map.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// No pixels or no channels.
@@ -142,10 +142,12 @@ impl Border {
 }
 
 impl Planes {
-    /// A map of `[height, width, channels]` with its planes behind each other from byte `address` on:
+    /// A map of `[height, width, channels]` with its planes one after the other from byte `address` on:
     /// 64 channels in each, fewer in the last. `size` is the bytes of an element.
     ///
-    /// Errors: as [`Planes::check`].
+    /// # Errors
+    ///
+    /// Those of [`Planes::check`].
     pub fn contiguous(
         [height, width, channels]: [u32; 3],
         border: Border,
@@ -157,8 +159,9 @@ impl Planes {
         let bytes = planes.plane_bytes(size);
         let beyond = |group| LayoutError::Range { group, address, bytes: bytes * (group as u128 + 1) };
         // What memory cannot hold is not listed.
-        let most = u128::from(MEMORY_BYTES).checked_div(bytes).unwrap_or(0);
-        if u128::from(channels.div_ceil(SLOT)) > most && bytes > 0 {
+        if let Some(most) = u128::from(MEMORY_BYTES).checked_div(bytes)
+            && u128::from(channels.div_ceil(SLOT)) > most
+        {
             return Err(beyond(most as usize));
         }
         for group in 0..channels.div_ceil(SLOT) {
@@ -192,7 +195,12 @@ impl Planes {
         u128::from(self.rows()) * u128::from(self.pitch) * u128::from(SLOT * size)
     }
 
-    /// Errors: what contradicts itself or does not lie in memory, for elements of `size` bytes.
+    /// Whether it does not contradict itself and lies in memory, for elements of `size` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`LayoutError`] for the first rule broken: no element, a pitch shorter than a row, a group with too
+    /// many channels or lanes, a plane that does not lie in memory.
     pub fn check(&self, size: u32) -> Result<(), LayoutError> {
         let (height, width, channels) = (self.height, self.width, self.channels());
         if height == 0 || width == 0 || channels == 0 {

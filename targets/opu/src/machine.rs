@@ -79,7 +79,9 @@ impl Machine {
 
     /// The content of a buffer.
     ///
-    /// Errors: [`FaultKind::BufferInvalid`].
+    /// # Errors
+    ///
+    /// [`FaultKind::BufferInvalid`] when nothing valid was loaded or computed into it.
     pub const fn buffer(&self, buffer: Buffer) -> Result<&Array, FaultKind> {
         let held: &Held = match buffer {
             Buffer::Ifm => &self.state.ifm,
@@ -97,14 +99,18 @@ impl Machine {
 
     /// What a `store` would write now.
     ///
-    /// Errors: as the instruction, but for those of addresses.
+    /// # Errors
+    ///
+    /// Those of `store`: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
     pub fn store_result(&self) -> Result<Array, FaultKind> {
         store_result(&self.state, &self.types, self.arithmetic)
     }
 
     /// Reads bytes of memory.
     ///
-    /// Errors: [`AccessError::Range`].
+    /// # Errors
+    ///
+    /// [`AccessError::Range`] beyond the end of memory.
     pub fn read(&self, address: u64, out: &mut [u8]) -> Result<(), AccessError> {
         in_memory(address, out.len())?;
         self.memory.read(address, out);
@@ -118,7 +124,9 @@ impl Machine {
 
     /// Writes bytes to memory.
     ///
-    /// Errors: [`AccessError::Range`].
+    /// # Errors
+    ///
+    /// [`AccessError::Range`] beyond the end of memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         in_memory(address, bytes.len())?;
         self.memory.write(address, bytes);
@@ -132,14 +140,19 @@ impl Machine {
 
     /// Executes one instruction; `end` does nothing.
     ///
-    /// Errors: [`FaultKind`], with the machine as it was.
+    /// # Errors
+    ///
+    /// [`FaultKind`], with the machine as it was.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         exec::step(&mut self.state, &mut self.memory, (&self.types, self.arithmetic), op)
     }
 
     /// Puts a program's words into memory.
     ///
-    /// Errors: [`AccessError`].
+    /// # Errors
+    ///
+    /// [`AccessError::Alignment`] when `address` is not that of a word that programs may begin at;
+    /// [`AccessError::Range`] beyond the end of memory.
     pub fn load(&mut self, address: u64, words: &[u32]) -> Result<Loaded, AccessError> {
         if !address.is_multiple_of(u64::from(Program::ALIGNMENT)) {
             return Err(AccessError::Alignment { address });
@@ -154,7 +167,9 @@ impl Machine {
     ///
     /// Words that the program overwrites are fetched as they are then (R17).
     ///
-    /// Errors: the first [`Fault`], with the index of its instruction.
+    /// # Errors
+    ///
+    /// The first [`Fault`], with the index of its instruction: a word that cannot be fetched or executed.
     pub fn run(
         &mut self,
         program: &mut Loaded,

@@ -175,14 +175,14 @@ instructions! {
         h: SHAPE[0] => Number::between(1, 127), "rows";
         w: SHAPE[1] => Number::between(1, 127), "columns";
         c: SHAPE[2] => Power::between(4, 6), "channels";
-    } .with_doc(MOST_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ifm [{h},{w},{c}]", Vec::new());
+    } .with_doc(MAX_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ifm [{h},{w},{c}]", Vec::new());
 
     17 => "@shape.ofm" { Self::ShapeOfm(Shape { h, w, c }) }
     "Sets the shape of the partial sums; ofm and ker become invalid, bias when the channels change." {
         h: SHAPE[0] => Number::between(1, 127), "rows";
         w: SHAPE[1] => Number::between(1, 127), "columns";
         c: SHAPE[2] => Power::between(1, 6), "channels";
-    } .with_doc(MOST_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ofm [{h},{w},{c}]", Vec::new());
+    } .with_doc(MAX_PIXELS).with_limit(&["h", "w"], 2048).with_form("@shape.ofm [{h},{w},{c}]", Vec::new());
 
     18 => "@shape.ker" { Self::ShapeKer { n } }
     "Sets the number of slices of the ker buffer, which becomes invalid." {
@@ -240,7 +240,7 @@ const BANK_OF: &str = "bank of 2^28 bytes";
 const ROW: &str = "first row of the ifm";
 const COLUMN: &str = "first column of the ifm";
 const SLICE: &str = "slice of the kernel, below ker_n";
-const MOST_PIXELS: &str = "At most 2048 pixels: h * w <= 2048.";
+const MAX_PIXELS: &str = "At most 2048 pixels: h * w <= 2048.";
 
 /// Every number that the bits hold.
 const fn all(bits: BitRange) -> Number {
@@ -294,6 +294,11 @@ impl Op {
     }
 
     /// What the instruction alone can be at fault for (specification, 2.3).
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind`] for the first field that is not legal, whatever the state: a shape, stride or pool of 0,
+    /// a kernel beyond 36 slots, a post-processing that does not exist.
     pub fn check(&self) -> Result<(), FaultKind> {
         match *self {
             Self::ShapeIfm(shape) => shape_fits("ifm", shape, 16),

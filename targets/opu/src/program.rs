@@ -171,7 +171,9 @@ impl HostOp {
 
     /// The step's result, as the graph's evaluator computes it.
     ///
-    /// Errors: axes the tensor does not have.
+    /// # Errors
+    ///
+    /// [`OpError`] for axes that the tensor does not have.
     pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
         let results = self.operator().eval(&[tensor])?;
         Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))
@@ -200,7 +202,7 @@ impl Program {
 
     /// Where an instruction is, for messages: its index, its byte, its mnemonic, and its layer if known.
     pub fn place(&self, instruction: usize) -> String {
-        let mnemonic = self.instructions.get(instruction).map_or("behind the last one", Op::mnemonic);
+        let mnemonic = self.instructions.get(instruction).map_or("after the last one", Op::mnemonic);
         let offset = instruction * WORD_BYTES;
         let holds = |layer: &&Layer| instruction.checked_sub(layer.first).is_some_and(|i| i < layer.count);
         let layer = self.layers.iter().rev().find(holds);

@@ -20,8 +20,8 @@ pub enum RunError {
         /// Range.
         source: AccessError,
     },
-    /// An instruction has no word.
-    #[error("{place} has no word")]
+    /// An instruction cannot be encoded.
+    #[error("{place} cannot be encoded")]
     Encode {
         /// Of the instruction.
         place: String,
@@ -60,7 +60,10 @@ impl<'a> Board<'a> {
     /// A machine after a reset, with the program's words and segments in memory; elsewhere it holds what `unset`
     /// says.
     ///
-    /// Errors: [`RunError::Access`], [`RunError::Encode`].
+    /// # Errors
+    ///
+    /// [`RunError::Access`] when a segment or the program does not lie in memory; [`RunError::Encode`] for an
+    /// instruction that does not fit its word.
     pub fn new(program: &'a Program, unset: Unset) -> Result<Self, RunError> {
         let mut machine = Machine::with_memory(program.config.types, unset);
         for (index, segment) in program.segments.iter().enumerate() {
@@ -80,7 +83,10 @@ impl<'a> Board<'a> {
     /// nothing else, and starts the program. Gives the values stored whose partial sums were too large, by
     /// layer in the program's order; the last entry is for instructions of no layer.
     ///
-    /// Errors: [`RunError`].
+    /// # Errors
+    ///
+    /// [`RunError::Access`] when an input does not lie in memory; [`RunError::Fault`] with the place of the
+    /// instruction that faults.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<Vec<u64>, RunError> {
         let program = self.program;
         for (binding, raw) in program.inputs.iter().zip(inputs) {
@@ -106,7 +112,10 @@ impl<'a> Board<'a> {
 
     /// The raw values of an output's map, row-major.
     ///
-    /// Errors: [`RunError::Access`], [`RunError::Unwritten`].
+    /// # Errors
+    ///
+    /// [`RunError::Unwritten`] when the program has not written all of it; [`RunError::Access`] when it does
+    /// not lie in memory.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let size = self.program.config.types.itype.size_bytes();
         let unwritten = |(address, group): (u64, &Group)| {

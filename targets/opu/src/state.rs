@@ -217,7 +217,9 @@ impl Array {
 
     /// Raw values from the bytes of whole elements.
     ///
-    /// Errors: position and bits of the first element that is no finite number.
+    /// # Errors
+    ///
+    /// Position and bits of the first element that is not a finite number.
     pub fn from_bytes(data_type: DataType, shape: Vec<usize>, bytes: &[u8]) -> Result<Self, (usize, u32)> {
         let size = data_type.size_bytes() as usize;
         let mut elements = Elements::zeros(data_type, bytes.len() / size);
@@ -254,7 +256,9 @@ impl Held {
 
     /// The content.
     ///
-    /// Errors: [`FaultKind::BufferInvalid`].
+    /// # Errors
+    ///
+    /// [`FaultKind::BufferInvalid`] when the buffer holds nothing valid, and why.
     pub const fn get(&self) -> Result<&Array, FaultKind> {
         match &self.content {
             Ok(array) => Ok(array),
@@ -264,7 +268,9 @@ impl Held {
 
     /// The content, to write.
     ///
-    /// Errors: [`FaultKind::BufferInvalid`].
+    /// # Errors
+    ///
+    /// [`FaultKind::BufferInvalid`] when the buffer holds nothing valid, and why.
     pub const fn get_mut(&mut self) -> Result<&mut Array, FaultKind> {
         match &mut self.content {
             Ok(array) => Ok(array),

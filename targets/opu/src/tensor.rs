@@ -7,13 +7,13 @@ use crate::machine::{AccessError, Machine};
 use crate::program::{Binding, Patches};
 
 /// Elements of the largest map that is read or written in one go.
-const MOST_ELEMENTS: u64 = 1 << 26;
+const MAX_ELEMENTS: u64 = 1 << 26;
 
 /// Why a binding contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
-    /// `perm` is no permutation of the axes.
-    #[error("perm {perm:?} is no permutation of the axes of shape {shape:?}")]
+    /// `perm` is not a permutation of the axes.
+    #[error("perm {perm:?} is not a permutation of the axes of shape {shape:?}")]
     Perm {
         /// As given.
         perm: Vec<usize>,
@@ -49,12 +49,12 @@ pub enum BindingError {
         fraction: i32,
     },
     /// More elements than a run keeps in memory.
-    #[error("a map of {elements} elements: at most {} are supported", MOST_ELEMENTS)]
+    #[error("a map of {elements} elements: at most {} are supported", MAX_ELEMENTS)]
     Size {
         /// Elements of the map.
         elements: u64,
     },
-    /// The planes are no layout.
+    /// The planes are not a layout.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
@@ -84,7 +84,13 @@ impl Binding {
         self.shape.iter().fold(1, |product: usize, &size| product.saturating_mul(size))
     }
 
-    /// Errors: [`BindingError`]; `is_input` allows patches.
+    /// Whether it is one that a program may have, with elements of type `itype`.
+    ///
+    /// # Errors
+    ///
+    /// [`BindingError`] for the first rule broken: axes that are not a permutation, a fraction beyond 256
+    /// bits, planes that [`Planes::check`] refuses, too many elements, a shape that does not fit the map;
+    /// patches anywhere but at an input (`is_input`).
     pub fn check(&self, itype: DataType, is_input: bool) -> Result<(), BindingError> {
         let mut axes = self.perm.clone();
         axes.sort_unstable();
@@ -99,7 +105,7 @@ impl Binding {
         self.planes.check(itype.size_bytes())?;
         // Both factors are bounded: the planes lie in memory.
         let elements = u64::from(self.planes.height) * u64::from(self.planes.width) * self.planes.channels();
-        if elements > MOST_ELEMENTS {
+        if elements > MAX_ELEMENTS {
             return Err(BindingError::Size { elements });
         }
         if let Some(Patches { kernel, stride, .. }) = self.patches {
@@ -151,8 +157,7 @@ impl Binding {
         let fits = |value: f64| value >= low - half && value < high + half || value == high;
         let saturated = values.iter().filter(|&&value| !fits(scaled(value))).count() as u64;
         let ordered = self.order().into_iter();
-        let raw =
-            ordered.map(|place| itype.from_f64(scaled(values.get(place).copied().unwrap_or(0.0)))).collect();
+        let raw = ordered.map(|place| itype.from_f64(scaled(values[place]))).collect();
         Packed { raw: self.patched(raw), saturated }
     }
 
@@ -167,6 +172,7 @@ impl Binding {
                 (u64::from(place) * u64::from(step) + u64::from(offset)).checked_sub(padding.into())?;
             usize::try_from(place).ok().filter(|&place| place < size)
         };
+        // Default: only a capacity, which grows when it is too small.
         let mut map = Vec::with_capacity(self.planes.elements().unwrap_or(0));
         for (y, x) in (0..self.planes.height).flat_map(|y| (0..self.planes.width).map(move |x| (y, x))) {
             for (r, s) in (0..kh).flat_map(|r| (0..kw).map(move |s| (r, s))) {
@@ -193,17 +199,19 @@ impl Binding {
         raw
     }
 
-    /// The number behind a raw value.
+    /// The number that a raw value stands for.
     pub fn value(&self, itype: DataType, raw: i32) -> f32 {
         (itype.to_f64(raw) * f64::from(-self.fraction).exp2()) as f32
     }
 }
 
 impl Planes {
-    /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes behind the channels
-    /// of a group become 0.
+    /// Writes a map's raw values, row-major; there are as many as the map has elements. Lanes after the
+    /// channels of a group become 0.
     ///
-    /// Errors: [`AccessError`].
+    /// # Errors
+    ///
+    /// [`AccessError::Range`] when a plane does not lie in memory.
     pub fn write(&self, machine: &mut Machine, raw: &[i32]) -> Result<(), AccessError> {
         let size = size(machine.types());
         let mut rest = raw;
@@ -218,9 +226,11 @@ impl Planes {
         Ok(())
     }
 
-    /// Reads a map's raw values, row-major. Bits that are no finite number are read as they are.
+    /// Reads a map's raw values, row-major. Bits that are not a finite number are read as they are.
     ///
-    /// Errors: [`AccessError`].
+    /// # Errors
+    ///
+    /// [`AccessError::Range`] when a plane does not lie in memory.
     pub fn read(&self, machine: &Machine) -> Result<Vec<i32>, AccessError> {
         let (itype, size) = (machine.types().itype, size(machine.types()));
         let mut raw = Vec::new();

@@ -4,7 +4,7 @@
 use crate::config::{Config, StoreReads, Timing, Types};
 use crate::op::{Pool, Shape};
 
-/// Slots of memory have so many elements.
+/// Elements in a slot of memory.
 pub(crate) const SLOT: u64 = 64;
 
 /// What an instruction costs.
@@ -12,9 +12,9 @@ pub(crate) const SLOT: u64 = 64;
 pub struct Cost {
     /// Cycles in which it has its engine.
     pub cycles: u64,
-    /// Of these, the first so many read the partial sums.
+    /// Of these, the number, from the first, that read the partial sums.
     pub reads: u64,
-    /// Of these, the first so many have the DRAM port.
+    /// Of these, the number, from the first, that have the DRAM port.
     pub port: u64,
     /// Words over the DRAM port.
     pub words: u64,
@@ -84,7 +84,7 @@ impl Costs {
         Cost { cycles: reads + u64::from(self.timing.store_latency), reads, port: words, words }
     }
 
-    /// A `pad` of `slots`. Where it is free its words are no traffic either.
+    /// A `pad` of `slots`. Where it is free its words are not traffic either.
     pub fn pad(&self, slots: u64) -> Cost {
         let words = slots * self.words(SLOT * u64::from(self.types.itype.size_bytes()));
         let cycles = words * u64::from(self.timing.pad_cycles_per_slot);

@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at all instructions up to `end`; false when one is at fault, behind which nothing runs.
+    /// Looks at all instructions up to `end`; false when one is at fault, after which nothing runs.
     fn run(&mut self, ops: impl Iterator<Item = Result<Op, FaultKind>>) -> bool {
         for (index, op) in ops.enumerate() {
             self.executed = index + 1;
@@ -208,10 +208,10 @@ impl<'a> Walk<'a> {
 
     /// All findings; `ends` says which instructions are `end`.
     fn finish(mut self, ends: impl ExactSizeIterator<Item = bool>) -> Vec<Finding> {
-        let behind = ends.len() - self.executed;
-        if behind > 0 && ends.enumerate().any(|(index, is_end)| is_end && index + 1 == self.executed) {
+        let after = ends.len() - self.executed;
+        if after > 0 && ends.enumerate().any(|(index, is_end)| is_end && index + 1 == self.executed) {
             let message =
-                format!("{behind} words behind `end` are never executed; upstream's simulator executes them");
+                format!("{after} words after `end` are never executed; upstream's simulator executes them");
             self.note(Some(self.executed), "words-behind-end", Severity::Warning, message);
         }
         let finding = |Findings { mut first, more }: Findings| {

@@ -118,7 +118,7 @@ impl DataType {
         }
     }
 
-    /// rho: the number behind a raw value.
+    /// rho: the number that a raw value stands for.
     pub fn real(self, raw: i32) -> Real {
         match (self, self.float()) {
             (Self::Fixed(fixed), _) => Real { significand: raw.into(), exponent: -fixed.fraction() },
@@ -143,13 +143,13 @@ impl DataType {
         self.kappa(sum)
     }
 
-    /// Adds the number behind `raw`, scaled by `2^shift`.
+    /// Adds the number that `raw` stands for, scaled by `2^shift`.
     pub fn add_to(self, sum: &mut Exact, raw: i32, shift: i32) {
         let Real { significand, exponent } = self.real(raw);
         sum.add(significand, exponent + shift);
     }
 
-    /// The number behind a raw value; exact.
+    /// The number that a raw value stands for; exact.
     pub fn to_f64(self, raw: i32) -> f64 {
         let Real { significand, exponent } = self.real(raw);
         // A power of two of a normal double.

@@ -44,7 +44,7 @@ mod tag {
     pub const WINDOWS: [u8; 4] = *b"HWIN";
     /// Host operations: position, kind, number of operands, operands, 32 bits each.
     pub const HOST: [u8; 4] = *b"HOST";
-    /// Names, each with a zero behind it.
+    /// Names, each with a zero after it.
     pub const STRINGS: [u8; 4] = *b"STRS";
 
     /// All of them, in the order they are written.

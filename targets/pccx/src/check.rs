@@ -18,7 +18,7 @@ use crate::program::Program;
 /// Elements that the unit of special functions takes in one instruction (specification 4.6.1).
 pub const CVO_HARDWARE_LENGTH: u16 = 2048;
 /// Sentences about one program; more are counted only.
-const MOST_WARNINGS: usize = 50;
+const MAX_WARNINGS: usize = 50;
 
 /// What is wrong with a program, in the order of its instructions: each alone, what they use of each other while it
 /// is under way, and what they use that nothing has written.
@@ -40,7 +40,9 @@ pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding>
 
 /// The same of words, which may go on from others: what they use that nothing among them has written is a warning.
 ///
-/// Errors: an instruction cut short at the end.
+/// # Errors
+///
+/// [`DecodeError::Truncated`] when the last instruction is cut short. Words without meaning are findings.
 pub fn word_findings(config: &Config, bytes: &[u8]) -> Result<Vec<Finding>, DecodeError> {
     let codec = Codec::new(config);
     let (words, rest) = bytes.as_chunks::<INSTRUCTION_BYTES>();
@@ -86,8 +88,8 @@ fn sentences(found: &[Finding]) -> Vec<String> {
         Some(index) => format!("instruction {index}: {}", finding.message),
         None => finding.message.clone(),
     };
-    let mut sentences: Vec<String> = found.iter().take(MOST_WARNINGS).map(sentence).collect();
-    if let more @ 1.. = found.len().saturating_sub(MOST_WARNINGS) {
+    let mut sentences: Vec<String> = found.iter().take(MAX_WARNINGS).map(sentence).collect();
+    if let more @ 1.. = found.len().saturating_sub(MAX_WARNINGS) {
         sentences.push(format!("and {more} more"));
     }
     sentences

@@ -2,7 +2,7 @@
 //! and 6.4.
 //!
 //! Words are pushed by the host and issued in order. Engines work side by side; an instruction waits for
-//! its engine, for L2 ranges that an earlier one still reads or writes, and behind a MEMCPY or CVO that
+//! its engine, for L2 ranges that an earlier one still reads or writes, and after a MEMCPY or CVO that
 //! is not `async`. Weights come ahead of their instruction as far as the ports' memories hold them. All ports
 //! share external memory.
 
@@ -139,21 +139,20 @@ impl Clock<'_> {
         let (engine, cost) = (engine(op), cost(self.config, &self.banks, op));
         let uses = Use::of(&self.banks, op);
         let issue = (self.push(), Wait::Push).max(self.next_issue);
-        let free = self.free.get(engine as usize).copied().unwrap_or(0);
+        let free = self.free[engine as usize];
         let hazard = self.hazard(op, &uses);
         let (start, wait) = issue.max((free, Wait::Engine)).max((hazard, Wait::Hazard));
         let end = self.end(engine, start, &cost);
         self.banks.step(op);
         self.remember(op, start, InFlight { end, uses, finds_maximum: finds_maximum(op) });
-        if let Some(free) = self.free.get_mut(engine as usize) {
-            *free = end;
-        }
+        self.free[engine as usize] = end;
         Span { engine, start, end, bound: cost.bound(op), wait, cost }
     }
 
     /// When the host has pushed the next word: it stalls while the queue is full.
     fn push(&mut self) -> u64 {
-        let room = if self.issued.len() == COMMANDS { self.issued.pop_front().unwrap_or(0) } else { 0 };
+        let full = self.issued.len() == COMMANDS;
+        let room = if full { self.issued.pop_front().expect("a full queue is not empty") } else { 0 };
         self.pushed = self.pushed.max(room as f64) + self.config.timing.push_cycles();
         self.pushed.ceil() as u64
     }
@@ -163,6 +162,7 @@ impl Clock<'_> {
         let needs_maximum = matches!(op, Op::Cvo(cvo) if cvo.flags.sub_emax) || finds_maximum(op);
         let blocks =
             |other: &&InFlight| other.uses.conflict(uses).is_some() || (needs_maximum && other.finds_maximum);
+        // Default: with nothing in the way, an instruction need not wait.
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
@@ -186,7 +186,7 @@ impl Clock<'_> {
         (work + cost.compute).max(*stream) + cost.store
     }
 
-    /// Cycles in which weights fill the ports' memories: so much ahead of their instruction they may come.
+    /// Cycles in which weights fill the ports' memories: weights may come this long before their instruction.
     fn ahead(&self, ports: u64) -> u64 {
         let timing = &self.config.timing;
         ((timing.weight_fifo_bytes * ports) as f64 / timing.weight_bytes_per_cycle(ports)) as u64
@@ -265,11 +265,11 @@ mod tests {
         let config = Config::preset("reference").unwrap();
         let program = [&shapes()[..], &[to_l2(0x1000, true), gemv(0x8000, 0), Op::Kick]].concat();
         let spans = |syncs: &[usize]| run_with_host(&config, &program, syncs).spans.split_off(2);
-        let (alone, behind) = (spans(&[]), spans(&[3]));
+        let (alone, after) = (spans(&[]), spans(&[3]));
         assert!(alone[1].start < alone[0].end);
-        assert_eq!((behind[1].start, behind[1].wait), (behind[0].end, Wait::Host));
-        // Twice before one instruction is once; what comes behind the last instruction changes no time.
-        assert_eq!(spans(&[3, 3]), behind);
+        assert_eq!((after[1].start, after[1].wait), (after[0].end, Wait::Host));
+        // Twice before one instruction is once; what comes after the last instruction changes no time.
+        assert_eq!(spans(&[3, 3]), after);
         assert_eq!(spans(&[5]), alone);
         let last = spans(&[4]);
         assert_eq!((last[1], last[2].start, last[2].wait), (alone[1], alone[1].end, Wait::Host));

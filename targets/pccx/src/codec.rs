@@ -37,7 +37,7 @@ pub enum EncodeError {
     },
 }
 
-/// Why a word is no instruction.
+/// Why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// No instruction has this opcode.
@@ -185,7 +185,7 @@ impl Codec {
 
 /// Instructions without encoding.
 pub type EncodeErrors = ProgramErrors<EncodeError>;
-/// Bytes that are no instructions.
+/// Bytes that are not instructions.
 pub type DecodeErrors = ProgramErrors<DecodeError>;
 
 /// The bytes of a program, the least significant of each word first.

@@ -71,7 +71,10 @@ pub enum ConfigError {
 impl Config {
     /// Reads a configuration file.
     ///
-    /// Errors: what is no TOML, unknown and missing keys, values out of range.
+    /// # Errors
+    ///
+    /// [`ConfigError::Syntax`] for text that is not TOML, and for unknown or missing keys; those of
+    /// [`Config::check`].
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Syntax(error.to_string()))?;
         config.check()?;
@@ -79,6 +82,10 @@ impl Config {
     }
 
     /// Whether every parameter is one the simulator takes.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Range`] for the first parameter that is not one, with what is legal.
     pub fn check(&self) -> Result<(), ConfigError> {
         if !(1..=L2_ENCODABLE).contains(&self.l2_words) {
             let legal = format!("1 to {L2_ENCODABLE}, what an address of 17 bits reaches");
@@ -147,7 +154,7 @@ mod tests {
             for value in [least, most] {
                 assert!(read(key, value.into()).is_ok(), "{key} = {value}");
             }
-            // What is below 0 is no number of the file's.
+            // What is below 0 cannot be written in the file.
             for value in [least - 1, most + 1].into_iter().filter(|value| *value >= 0) {
                 assert_eq!(
                     read(key, value.into()),

@@ -18,7 +18,9 @@ pub use quantise::{Quantised, quantise};
 
 /// Executes an instruction, or changes nothing.
 ///
-/// Errors: what specification 4.8 lists.
+/// # Errors
+///
+/// What specification 4.8 lists.
 pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), FaultKind> {
     match (op, config.profile) {
         (Op::Kick | Op::Dropped(_), _) => Ok(()),
@@ -38,6 +40,8 @@ pub(crate) fn step(state: &mut State, config: &Config, op: &Op) -> Result<(), Fa
 }
 
 /// MEMSET: visible to every later instruction.
+///
+/// Source: specification, section 4.1.
 fn write_constant(state: &mut State, memset: &Memset) {
     let bank = match memset.dest_cache {
         Cache::FmapShape => &mut state.fmap,

@@ -32,14 +32,14 @@ pub enum GenerateError {
 /// Seed of what lies in the machine's memories before the first token.
 const GARBAGE: u64 = 0x706C;
 /// Most programs kept.
-const MOST_PROGRAMS: usize = 64;
+const MAX_PROGRAMS: usize = 64;
 
 /// A language model in the middle of a text. Every step is compiled for its position; weights are
 /// quantised once.
 pub struct Decoder {
     config: Config,
-    /// The one that takes all tokens, one program behind the other: its memories hold garbage at first, and then
-    /// what the last program left.
+    /// The one that takes all tokens, one program after the other: its memories hold garbage at first, and
+    /// then what the last program left.
     machine: Machine,
     options: Options,
     model: DecoderModel,
@@ -54,10 +54,10 @@ pub struct Decoder {
     position: usize,
 }
 
-/// What taking tokens gave.
+/// Result of one decoding step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
-    /// Behind the last token.
+    /// After the last token.
     pub logits: Vec<f32>,
     /// Core cycles of all steps.
     pub cycles: u64,
@@ -66,7 +66,10 @@ pub struct Taken {
 impl Decoder {
     /// An empty text of at most `capacity` tokens.
     ///
-    /// Errors: a capacity beyond the model's context.
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] for a capacity of 0 or beyond the model's context; [`RunError::Machine`] for
+    /// an L2 larger than the simulator takes.
     pub fn new(
         config: &Config,
         options: Options,
@@ -98,7 +101,11 @@ impl Decoder {
 
     /// Takes tokens, as many at once as the options say.
     ///
-    /// Errors: no tokens, tokens that are not of the vocabulary, more than the capacity; then none is taken.
+    /// # Errors
+    ///
+    /// [`GenerateError::Model`] for no tokens, tokens that are not of the vocabulary or more than the
+    /// capacity: then none is taken. [`GenerateError::Lower`] when a step does not fit the instance,
+    /// [`GenerateError::Run`] when it faults.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Taken, GenerateError> {
         self.model.config().check_tokens(self.position, self.capacity, tokens)?;
         let mut taken = Err(DecoderError::NoTokens.into());
@@ -124,9 +131,10 @@ impl Decoder {
             }
         }
         let results = Session::new(&mut self.machine, &executable.program, &executable.host)?.run(&inputs)?;
-        let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
-        let all = results.first().map(floats).unwrap_or_default();
-        let logits = all.get(all.len().saturating_sub(vocabulary)..).unwrap_or_default().to_vec();
+        let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
+        let mut logits = floats(&results[0]);
+        // Those of the last token.
+        logits.drain(..logits.len() - vocabulary);
         let heads = self.model.config().kv_heads;
         for (cache, own) in self.caches.iter_mut().zip(results.iter().skip(1).take(2 * layers)) {
             *cache = appended(cache, &floats(own), heads);
@@ -146,7 +154,7 @@ impl Decoder {
         let executable = compile(&self.config, &graph, &self.options, &mut self.weights)?;
         let program = &executable.program;
         let cycles = clock::run_with_host(&self.config, &program.code, &program.syncs()).cycles;
-        if self.programs.len() >= MOST_PROGRAMS {
+        if self.programs.len() >= MAX_PROGRAMS {
             self.programs.pop_first();
         }
         let executable = Arc::new(executable);
@@ -164,9 +172,8 @@ fn tensor(shape: Vec<usize>, data: TensorData) -> Result<Tensor, DecoderError> {
 fn appended(cache: &[f32], own: &[f32], heads: usize) -> Vec<f32> {
     let (old, new) = (cache.len() / heads.max(1), own.len() / heads.max(1));
     let part = |head: usize| {
-        let before = cache.get(head * old..(head + 1) * old).unwrap_or_default();
-        let behind = own.get(head * new..(head + 1) * new).unwrap_or_default();
-        before.iter().chain(behind).copied()
+        let (before, after) = (&cache[head * old..][..old], &own[head * new..][..new]);
+        before.iter().chain(after).copied()
     };
     (0..heads).flat_map(part).collect()
 }

@@ -78,6 +78,7 @@ impl Status {
     pub fn encode(self) -> u64 {
         let flags = [self.busy, self.done, self.error, self.token.is_some()];
         let flags = flags.into_iter().rev().fold(0, |bits, flag| bits << 1 | u64::from(flag));
+        // Default: without a token, as a flag says, its bits are 0.
         u64::from(self.token.unwrap_or(0)) << 32 | flags
     }
 

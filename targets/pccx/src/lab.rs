@@ -65,7 +65,7 @@ pub fn dma_cycles(bytes: u64) -> u64 {
     bytes.div_ceil(BEAT) + BURST_OVERHEAD * bytes.div_ceil(BURST)
 }
 
-/// Cycles of a transfer while so many cores transfer.
+/// Cycles of a transfer while `active_cores` cores transfer.
 pub fn contended_dma_cycles(bytes: u64, active_cores: u64) -> u64 {
     let Some(others) = active_cores.checked_sub(1) else { return 0 };
     let load = (others as f64 / CORES).min(0.999);
@@ -94,7 +94,7 @@ const BARRIER: u64 = 8;
 /// Cycles from one core's start to the next one's.
 const SKEW: u64 = 3;
 
-/// The trace of so many tiles on so many cores.
+/// The trace of `tiles` tiles on `cores` cores.
 pub fn generate(tiles: u64, cores: u32) -> Trace {
     let mut events = Vec::new();
     let mut now = 0;

@@ -18,7 +18,7 @@ pub fn listing(disassembly: &Disassembly, bytes: &[u8]) -> String {
     let mut text = String::new();
     for (index, (word, line)) in words(bytes).zip(&disassembly.lines).enumerate() {
         let note = line.note.as_ref().map_or_else(String::new, |note| format!(" ; {note}"));
-        // Writing to a String cannot fail.
+        // Default: writing to a String cannot fail.
         let _ = writeln!(text, "{index:6}  {word:016x}  {}{note}", line.text);
     }
     text

@@ -50,7 +50,9 @@ pub struct Machine {
 impl Machine {
     /// An instance after a reset: memories are zero, nothing is bound.
     ///
-    /// Errors: an L2 larger than the simulator takes.
+    /// # Errors
+    ///
+    /// [`MachineError`] for an L2 larger than the simulator takes.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         Self::with(config, Unset::Zero)
     }
@@ -58,7 +60,9 @@ impl Machine {
     /// An instance on which anything may have run: memories, constant banks and e_max hold what `unset` says.
     /// Poison is found in programs before they run ([`crate::check::unwritten`]); here it is garbage.
     ///
-    /// Errors: an L2 larger than the simulator takes.
+    /// # Errors
+    ///
+    /// [`MachineError`] for an L2 larger than the simulator takes.
     pub fn with(config: &Config, unset: Unset) -> Result<Self, MachineError> {
         let mut state = State::new(config)?;
         let seed = match unset {
@@ -88,7 +92,10 @@ impl Machine {
 
     /// Gives MEMCPY the window `number` of a direction; replaces an earlier one.
     ///
-    /// Errors: a size that is no multiple of 16 bytes, or beyond what `aux_addr` reaches.
+    /// # Errors
+    ///
+    /// [`AccessError::Window`] for a size that is not a multiple of 16 bytes, or beyond what `aux_addr`
+    /// reaches.
     pub fn bind_window(
         &mut self,
         direction: Direction,
@@ -102,9 +109,11 @@ impl Machine {
         Ok(())
     }
 
-    /// As [`Machine::bind_window`], of so many bytes that nobody has written.
+    /// As [`Machine::bind_window`], of `bytes` bytes that nobody has written.
     ///
-    /// Errors: those of [`Machine::bind_window`].
+    /// # Errors
+    ///
+    /// Those of [`Machine::bind_window`].
     pub fn open_window(
         &mut self,
         direction: Direction,
@@ -143,7 +152,9 @@ impl Machine {
 
     /// The first `values` BF16 patterns of L2 from word `address` on.
     ///
-    /// Errors: values beyond the end.
+    /// # Errors
+    ///
+    /// [`AccessError::OutOfRange`] for values beyond the end.
     pub fn read_l2(&self, address: u32, values: usize) -> Result<&[u16], AccessError> {
         self.in_range(address, values)?;
         Ok(self.state.values(address, values))
@@ -151,7 +162,9 @@ impl Machine {
 
     /// Writes BF16 patterns to L2 from word `address` on; the rest of the last word stays.
     ///
-    /// Errors: values beyond the end.
+    /// # Errors
+    ///
+    /// [`AccessError::OutOfRange`] for values beyond the end.
     pub fn write_l2(&mut self, address: u32, values: &[u16]) -> Result<(), AccessError> {
         self.in_range(address, values.len())?;
         self.state.values_mut(address, values.len()).copy_from_slice(values);
@@ -175,14 +188,18 @@ impl Machine {
 
     /// Executes one instruction.
     ///
-    /// Errors: what specification 4.8 lists.
+    /// # Errors
+    ///
+    /// [`FaultKind`]: one of those that the specification lists in section 4.8.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         exec::step(&mut self.state, &self.config, op)
     }
 
     /// Executes instructions in order. `progress` is told the number of instructions done, now and then.
     ///
-    /// Errors: the first [`Fault`], with the index of its instruction.
+    /// # Errors
+    ///
+    /// The first [`Fault`], with the index of its instruction.
     pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
         npukit_sim::run(ops, progress, |_, op| self.step(op))
     }

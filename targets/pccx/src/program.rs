@@ -30,7 +30,7 @@ pub struct Window {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostOp {
-    /// The instruction before which it is done; as many as there are, behind the last.
+    /// The instruction before which it is done; as many as there are, after the last.
     pub position: u32,
     /// What is done.
     pub kind: u32,
@@ -108,7 +108,7 @@ pub enum ProgramError {
         /// Its direction.
         direction: Direction,
     },
-    /// A host operation behind the end, or before the one before it.
+    /// A host operation after the end, or before the one before it.
     #[error("host operation {index} is at instruction {position}: legal are {least} to {most}")]
     HostPosition {
         /// Which one.
@@ -138,7 +138,11 @@ pub(crate) const fn most_bytes() -> u64 {
 impl Program {
     /// Every rule across its parts.
     ///
-    /// Errors: the first that does not hold.
+    /// # Errors
+    ///
+    /// [`ProgramError`] for the first rule that does not hold: as many bindings as products, to images that
+    /// exist; windows once each and of a legal size; host operations within the program; extensions only
+    /// where they are declared.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.check_extensions()?;
         let products = self.code.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))).count();
@@ -222,7 +226,9 @@ impl Program {
 
     /// Binds its weights and windows, the latter filled with zeros.
     ///
-    /// Errors: a window MEMCPY cannot use.
+    /// # Errors
+    ///
+    /// [`AccessError::Window`] for a window of a size that MEMCPY cannot use.
     pub fn bind(&self, machine: &mut Machine) -> Result<(), AccessError> {
         for &Window { number, direction, size_bytes, .. } in &self.windows {
             machine.bind_window(direction, number, vec![0; size_bytes.min(most_bytes()) as usize])?;

@@ -75,6 +75,7 @@ pub fn report(
     let breakdown = Breakdown::new(layers, &spent, multipliers(config));
     let limits = limits(config, timeline);
     let (compute, memory) = limits.split_at(2);
+    // Default: without limits nothing takes time.
     let largest = |limits: &[Limit]| limits.iter().map(|limit| limit.cycles).max().unwrap_or(0);
     let busy = [Engine::Gemv, Engine::Gemm].map(|engine| busy(timeline, engine));
     TimeReport {
@@ -86,7 +87,7 @@ pub fn report(
         clock_mhz: Some(config.timing.core_mhz),
         clock_source: Some("the instance's timing.core_mhz".to_owned()),
         utilisation: breakdown.utilisation(),
-        array_busy: share(busy.into_iter().max().unwrap_or(0), timeline.cycles),
+        array_busy: share(busy[0].max(busy[1]), timeline.cycles),
         roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
         energy: 0,
         layers: breakdown.layers(),
@@ -209,7 +210,9 @@ fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> 
 
 /// Writes what each engine does when, as a Chrome trace of `name`.
 ///
-/// Errors: `out` does not take it.
+/// # Errors
+///
+/// When `out` does not take what is written.
 pub fn chrome_trace(
     config: &Config,
     ops: &[Op],

@@ -107,7 +107,10 @@ pub type Slots = BTreeMap<ValueId, Arc<Tensor>>;
 
 /// Runs `program` on `inputs`, in the order of the host's; gives its outputs in theirs.
 ///
-/// Errors: inputs that do not fit, and whatever keeps an instruction or a host operation from being done.
+/// # Errors
+///
+/// [`RunError::Machine`] for an L2 larger than the simulator takes; those of [`Session::new`] and
+/// [`Session::run`].
 pub fn run(
     config: &Config,
     program: &Program,
@@ -133,7 +136,9 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Opens the program's windows. The machine keeps what its memories hold.
     ///
-    /// Errors: a window MEMCPY cannot use.
+    /// # Errors
+    ///
+    /// [`RunError::Access`] for a window of a size that MEMCPY cannot use.
     pub fn new(machine: &'a mut Machine, program: &'a Program, host: &'a Host) -> Result<Self, RunError> {
         machine.unbind();
         for window in &program.windows {
@@ -146,7 +151,11 @@ impl<'a> Session<'a> {
 
     /// Runs the program on `inputs`, in the order of the host's; gives its outputs in theirs.
     ///
-    /// Errors: inputs that do not fit, and whatever keeps an instruction or a host operation from being done.
+    /// # Errors
+    ///
+    /// [`RunError::Inputs`] for inputs that do not fit; [`RunError::Fault`] when an instruction faults;
+    /// [`RunError::Step`], [`RunError::Node`] and the others when a host operation cannot be done: a slot
+    /// without a value, a window or rows that are not there.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
         self.begin(inputs)?;
         let mut index = 0;
@@ -174,12 +183,12 @@ impl<'a> Session<'a> {
 
     /// Instructions between two host operations.
     fn execute(&mut self, range: Range<usize>) -> Result<(), RunError> {
-        let ops = self.program.code.get(range.clone()).unwrap_or_default();
+        let ops = &self.program.code[range.clone()];
         for _ in ops.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))) {
-            let number = self.program.bindings.get(self.products).copied().unwrap_or(u32::MAX);
-            let made = self.images.get(&number).or_else(|| self.program.images.get(number as usize));
-            // A missing one is the instruction's fault.
-            if let Some(image) = made {
+            let number = self.program.bindings.get(self.products);
+            let image = |&number| self.images.get(&number).or(self.program.images.get(number as usize));
+            // Without one the instruction faults: `FaultKind::NoWeight`.
+            if let Some(image) = number.and_then(image) {
                 self.machine.bind_weights(Arc::clone(image));
             }
             self.products += 1;
@@ -298,9 +307,9 @@ impl<'a> Session<'a> {
     }
 
     fn weigh(&mut self, index: usize, slot: ValueId, start: u32, scales: ValueId) -> Result<(), RunError> {
-        let (tensor, scales) = (self.slot(index, slot)?, self.slot(index, scales)?);
+        let (tensor, held) = (self.slot(index, slot)?, self.slot(index, scales)?);
         let values = tensor.as_f32().ok_or_else(|| self.wrong(index, slot, &tensor, "floats"))?;
-        let scales = scales.as_f32().unwrap_or_default();
+        let scales = held.as_f32().ok_or_else(|| self.wrong(index, scales, &held, "floats"))?;
         let mut values = values.to_vec();
         let part = values.get_mut(start as usize..).and_then(|rest| rest.get_mut(..scales.len()));
         let part = part.ok_or_else(|| self.wrong(index, slot, &tensor, "more elements"))?;

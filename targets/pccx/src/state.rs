@@ -37,6 +37,10 @@ pub(crate) struct State {
 
 impl State {
     /// The state after a reset: everything is zero, nothing is bound.
+    ///
+    /// # Errors
+    ///
+    /// [`MachineError`] for an L2 larger than the simulator takes.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         Ok(Self {
             l2_words: config.l2_words,
@@ -66,10 +70,16 @@ impl State {
     /// An entry of a bank; fields of 6 bits name no other.
     pub fn shape(&self, cache: Cache, entry: u8) -> Shape {
         let bank = if cache == Cache::FmapShape { &self.fmap } else { &self.weight };
+        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
         bank.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
     /// An entry of the activations' bank that says how many values to move.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::ShapeZero`] when a dimension is 0; [`FaultKind::ShapeOverflow`] when the product is too
+    /// large (specification, section 4.8).
     pub fn transfer_shape(&self, field: &'static str, entry: u8) -> Result<Shape, FaultKind> {
         let (cache, shape) = (Cache::FmapShape, self.shape(Cache::FmapShape, entry));
         match shape.product() {
@@ -80,6 +90,10 @@ impl State {
     }
 
     /// Whether `words` words from `address` on lie in L2.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::L2Range`] when they do not.
     pub fn check_l2(&self, field: &'static str, address: u32, words: u64) -> Result<(), FaultKind> {
         let l2_words = self.l2_words;
         if u64::from(address) + words <= u64::from(l2_words) {
@@ -99,6 +113,10 @@ impl State {
     }
 
     /// `units` units of a host window from `address` on.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::HostRange`] when the window is not bound, or ends before.
     pub fn window(
         &mut self,
         direction: Direction,
@@ -119,7 +137,7 @@ impl State {
     }
 }
 
-/// L2 words of so many values.
+/// L2 words of `values` values.
 pub(crate) const fn words_of(values: usize) -> u64 {
     values.div_ceil(WORD_LANES) as u64
 }

@@ -142,27 +142,29 @@ impl Banks {
 
     /// An entry of the activations' bank.
     pub fn fmap(&self, entry: u8) -> Shape {
+        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
         self.fmap.get(usize::from(entry)).copied().unwrap_or_default()
     }
 
     /// An entry of the weights' bank.
     pub fn weight(&self, entry: u8) -> Shape {
+        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
         self.weight.get(usize::from(entry)).copied().unwrap_or_default()
     }
 }
 
-/// Words of so many values.
+/// Words of `values` values.
 const fn words(values: u64) -> u64 {
     values.div_ceil(WORD_LANES as u64)
 }
 
-/// Whole cycles in which bytes move at so many a cycle.
+/// Whole cycles in which bytes move at `bytes_per_cycle`.
 fn transfer(bytes: u64, bytes_per_cycle: f64) -> u64 {
     (bytes as f64 / bytes_per_cycle).ceil() as u64
 }
 
-/// The cost of an instruction. One whose entries say nothing sensible costs as little as they say: the
-/// machine is what refuses it.
+/// The cost of an instruction. Does not validate shape entries: invalid ones are rejected
+/// when the program runs.
 pub fn cost(config: &Config, banks: &Banks, op: &Op) -> Cost {
     let timing = &config.timing;
     match op {
@@ -244,7 +246,7 @@ fn gemm(timing: &Timing, banks: &Banks, mac: &Mac) -> Cost {
 fn cvo(timing: &Timing, cvo: &Cvo) -> Cost {
     let length = u64::from(cvo.length);
     let unit = &timing.cvo;
-    let latency = unit.latency.get(usize::from(cvo.cvo_func.code())).copied().unwrap_or(0);
+    let latency = unit.latency[usize::from(cvo.cvo_func.code())];
     let reduces = cvo.cvo_func == CvoFunc::ReduceSum;
     // A word is read, then its elements taken one by one: the bridge does not overlap them.
     let read = match reduces {

@@ -68,7 +68,7 @@ pub struct Event {
     pub api: Option<String>,
 }
 
-/// What happened when.
+/// A timeline of events, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Cycles of the whole.
@@ -127,7 +127,7 @@ pub struct Container {
     pub trace: Trace,
 }
 
-/// Why bytes are no container.
+/// Why bytes are not a container.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TraceError {
     /// The container ends too early.
@@ -180,8 +180,7 @@ impl Container {
             },
             format_minor: MINOR,
         };
-        // Maps of texts and numbers always serialise.
-        let header = serde_json::to_vec(&header).unwrap_or_default();
+        let header = serde_json::to_vec(&header).expect("maps of texts and numbers always serialise");
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&[MAJOR, MINOR, 0, 0]);
         bytes.extend_from_slice(&(header.len() as u64).to_le_bytes());
@@ -192,7 +191,10 @@ impl Container {
 
     /// Reads a container; also gives what is odd about it without being wrong: a checksum that differs.
     ///
-    /// Errors: another format or major version, a part cut short, a payload that is not what it says.
+    /// # Errors
+    ///
+    /// [`TraceError::Short`] for a part cut short; [`TraceError::Malformed`] for another format or major
+    /// version, and a payload that is not what its header says.
     pub fn read(bytes: &[u8]) -> Result<(Self, Vec<String>), TraceError> {
         let prefix = payload::part(bytes, 0, PREFIX_BYTES as u64, "the container's head")?;
         let malformed = |offset, what: String| TraceError::Malformed { offset, what };

@@ -11,7 +11,7 @@ use crate::timing::Banks;
 pub struct Words {
     /// The first one.
     pub first: u64,
-    /// The one behind the last.
+    /// The one after the last.
     pub end: u64,
 }
 

@@ -102,7 +102,10 @@ fn dimension(what: &'static str, value: usize) -> Result<(), WeightError> {
 impl WeightImage {
     /// The image of `weights`, row by row, -8 to 7 each.
     ///
-    /// Errors: dimensions, counts and values out of range.
+    /// # Errors
+    ///
+    /// [`WeightError::Dimension`] and [`WeightError::Count`] for dimensions and numbers of values that do not
+    /// fit; [`WeightError::Weight`] for the first weight beyond -8 to 7.
     pub fn new(n: usize, k: usize, weights: &[i8], scales: Option<Vec<f32>>) -> Result<Self, WeightError> {
         dimension("N", n)?;
         dimension("K", k)?;
@@ -125,7 +128,10 @@ impl WeightImage {
     /// The image of packed rows, each of whole beats of 16 bytes. Nibbles beyond K are ignored by the
     /// machine only when they are 0, as [`WeightImage::read`] demands.
     ///
-    /// Errors: dimensions and counts.
+    /// # Errors
+    ///
+    /// [`WeightError::Dimension`] for a dimension out of range; [`WeightError::Count`] when rows or scales
+    /// are not as many as the dimensions say.
     pub fn with_rows(
         n: usize,
         k: usize,
@@ -194,7 +200,10 @@ impl WeightImage {
 
     /// Reads the image that starts at `offset` of `bytes`; gives it and where it ends.
     ///
-    /// Errors: a header without meaning, an image cut short, padding that is not 0.
+    /// # Errors
+    ///
+    /// [`WeightError::Short`] for an image cut short; [`WeightError::Dimension`] and [`WeightError::Header`]
+    /// for a header without meaning; [`WeightError::Padding`] for padding that is not 0.
     pub fn read(bytes: &[u8], offset: usize) -> Result<(Self, usize), WeightError> {
         let header = part(bytes, offset, HEADER_BYTES, "the header of a weight image")?;
         let field = |i: usize| {
@@ -243,6 +252,7 @@ fn part<'a>(
     need: usize,
     what: &'static str,
 ) -> Result<&'a [u8], WeightError> {
+    // Default: beyond the end there is nothing left, which is too short below.
     let left = bytes.get(offset..).unwrap_or_default();
     left.get(..need).ok_or(WeightError::Short { offset, what, have: left.len(), need })
 }

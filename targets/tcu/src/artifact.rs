@@ -28,8 +28,11 @@ pub type Resolve<'a> = dyn FnMut(&str) -> Result<Vec<u8>, ReadError> + 'a;
 
 /// The files of `program`, the manifest first.
 ///
-/// Errors: a name that is no file name, constants that do not fill whole vectors or do not fit,
-/// bindings outside DRAM0, an instruction that does not fit its fields.
+/// # Errors
+///
+/// [`ArtifactError::Encode`] for instructions that do not fit their fields; [`ArtifactError::Scalars`] for
+/// constants that do not fill whole vectors; [`ArtifactError::Range`] for constants and bindings outside
+/// their memories; [`ArtifactError::Read`] for a name that cannot be a file's.
 pub fn write(program: &Program) -> Result<Vec<ArtifactFile>, ArtifactError> {
     let name = &program.name;
     let prog = encode_program(&program.config, &program.instructions)
@@ -79,10 +82,15 @@ fn entries(bindings: &[Binding]) -> Vec<Entry> {
     entries
 }
 
-/// The program behind the manifest `bytes` of the file called `file`.
+/// The program of the manifest `bytes` of the file called `file`.
 ///
 /// Files it names come from `resolve`, by plain name; names that leave the folder are refused.
-/// Errors: [`ArtifactError`], naming file, key or offset, numbers and what is legal.
+///
+/// # Errors
+///
+/// [`ArtifactError`], naming file, key or offset, numbers and what is legal: a file that cannot be read or is
+/// of another compilation, JSON that is not a manifest, an instance out of range, ranges outside the
+/// memories, words without meaning.
 pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Program, ArtifactError> {
     let manifest = Manifest::parse(file, bytes)?;
     manifest.check(file)?;

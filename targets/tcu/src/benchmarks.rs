@@ -1,6 +1,6 @@
 //! What was published of Tensil's programs, and what ours are to reach: [`BENCHMARKS`].
 //!
-//! Sources: the TCU specification, 10.1 to 10.4. The architecture files behind the three boards of 10.4
+//! Sources: the TCU specification, 10.1 to 10.4. The architecture files of the three boards of 10.4
 //! are not published. We take the documented instances of the same array size: artya7100t for the
 //! Arty A7 (N = 8), pynqz1_12x12 for the Pynq Z1 (N = 12), ultra96v2 for the Ultra96-V2 (N = 16), at the
 //! clocks of the page. ResNet-50v2 has 25.6 million weights, so that it needs a deeper DRAM1 than the

@@ -10,8 +10,10 @@ use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 
 /// Checks ranges, registers and SIMD forms of `op` on the instance `config`.
 ///
-/// Errors: the first [`FaultKind`] found; the state-dependent ones (`IndexEmpty`,
-/// `EntryMissing`) only show when the program runs.
+/// # Errors
+///
+/// The first [`FaultKind`] found; the state-dependent ones ([`FaultKind::IndexEmpty`],
+/// [`FaultKind::EntryMissing`]) only show when the program runs.
 pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
     match *op {
         Op::NoOp | Op::Wait { .. } => Ok(()),

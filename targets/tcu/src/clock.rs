@@ -85,7 +85,7 @@ pub enum ClockError {
         /// Its width.
         axi_bits: u32,
     },
-    /// Vectors are no whole number of beats.
+    /// Vectors are not a whole number of beats.
     #[error("a vector of {vector_bits} bits on a bus of {axi_bits} bits: must be 1 to 256 whole beats")]
     Beats {
         /// Bits of a vector in DRAM.

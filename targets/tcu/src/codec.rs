@@ -49,7 +49,7 @@ pub enum EncodeError {
     },
 }
 
-/// Why a word is no instruction.
+/// Why a word is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// An opcode, DataMove kind or SIMD operation without meaning.

@@ -47,7 +47,7 @@ impl DataType {
         Self::ALL.into_iter().find(|data_type| data_type.name() == name)
     }
 
-    /// The arithmetic behind the name.
+    /// The arithmetic that the name stands for.
     pub const fn format(self) -> NumberFormat {
         let (width, binary_point) = match self {
             Self::Fp8Bp4 => (8, 4),

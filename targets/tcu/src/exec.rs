@@ -12,7 +12,9 @@ use crate::state::{CHUNK, State};
 
 /// Executes a checked instruction.
 ///
-/// Errors: lookups whose tables are not loaded.
+/// # Errors
+///
+/// Lookups whose tables are not loaded.
 pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) -> Result<(), FaultKind> {
     state.configuration.count();
     match *op {
@@ -52,6 +54,8 @@ impl Strided {
 ///
 /// Shapes: input `[size, N]`, weights `[N + 1, N]` with the bias first, output `[size, N]`.
 /// With `accumulate` the complete row sum is added to what is there, in a saturating step of its own.
+///
+/// Source: specification, sections 4 and 5.3.
 fn mat_mul<F: Number>(
     state: &mut State<F>,
     accumulate: bool,
@@ -59,8 +63,11 @@ fn mat_mul<F: Number>(
     accumulator: Strided,
     size: u64,
 ) {
+    // All results of a piece are there before the first is stored: local memory and accumulators are two
+    // memories, so that this is what storing row by row gives.
     for first in (0..size).step_by(CHUNK as usize) {
         let count = CHUNK.min(size - first);
+        // A single row has no next one, and its stride may be too large to shift by.
         let pitch = if count == 1 { 0 } else { state.lanes << local.stride_log2 };
         let rows = Rows { values: state.local.from(local.at(first)), pitch, count: count as usize };
         let results = &mut state.results[..count as usize * state.lanes];
@@ -70,7 +77,10 @@ fn mat_mul<F: Number>(
 }
 
 /// As [`mat_mul`] with rows of zeros: every result is the same.
+///
+/// Source: specification, section 4.
 fn mat_mul_zeroes<F: Number>(state: &mut State<F>, accumulate: bool, accumulator: Strided, size: u64) {
+    // Computed, not copied from the bias: with floats, 0 times an infinite weight is not a number.
     state.sum.fill(F::Raw::default());
     let rows = Rows { values: &state.sum, pitch: 0, count: 1 };
     array_product::<F>(&state.weights, rows, &mut state.results[..state.lanes], &mut state.saturations);
@@ -105,7 +115,10 @@ fn store<F: Number>(
 }
 
 /// Copies `size` vectors between local memory and another one.
+///
+/// Source: specification, section 4.
 fn data_move<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: Strided, other: Strided, size: u64) {
+    // Vectors in order on both sides are one copy; of a single one the stride does not matter.
     let straight = size == 1 || (local.stride_log2 == 0 && other.stride_log2 == 0);
     let (pieces, count) = if straight { (1, size) } else { (size, 1) };
     for i in 0..pieces {
@@ -113,7 +126,7 @@ fn data_move<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: Strided
     }
 }
 
-/// Copies `count` vectors that lie behind each other on both sides.
+/// Copies `count` vectors that lie one after the other on both sides.
 fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, other: u64, count: u64) {
     let State { dram0, dram1, local: memory, accumulators, sum, saturations, lanes, .. } = state;
     match kind {
@@ -140,7 +153,10 @@ fn move_piece<F: Number>(state: &mut State<F>, kind: DataMoveKind, local: u64, o
 ///
 /// Afterwards row `k` is vector `k` of the run; rows shifted past the last are lost, so of a run
 /// longer than N + 1 vectors the lowest addresses stay.
+///
+/// Source: specification, section 4.
 fn load_weights<F: Number>(state: &mut State<F>, zeroes: bool, local: Strided, size: u64) {
+    // Rows beyond N + 1 would be shifted out again: they need not come in.
     let rows = size.min(state.lanes as u64 + 1);
     state.weights.shift(rows as usize);
     for k in 0..rows {
@@ -156,6 +172,8 @@ fn load_weights<F: Number>(state: &mut State<F>, zeroes: bool, local: Strided, s
 ///
 /// `write` is an address and whether to add to what is there. The output goes to both places as in
 /// hardware; upstream's emulator writes the register only.
+///
+/// Source: specification, section 4.1.
 fn simd<F: Number>(
     state: &mut State<F>,
     config: &Config,
@@ -240,6 +258,8 @@ fn load_lut<F: Number>(state: &mut State<F>, local: Strided, table: u64, size: u
 
 /// Writes a configuration register: on the program counter it does not count itself, and an offset
 /// moves the window on its bank.
+///
+/// Source: specification, section 9.8.
 fn configure<F: Number>(state: &mut State<F>, config: &Config, register: u8, value: u32) {
     let State { configuration, dram0, dram1, .. } = state;
     configuration.configure(register, value);

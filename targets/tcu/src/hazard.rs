@@ -1,9 +1,9 @@
 //! Writes to the accumulators that the released hardware loses: [`LostWrite`]. Those to DRAM that it moves are in `moved`.
 //!
 //! An addition reads the old value through the second port as soon as its command reaches the stage of the
-//! accumulators, when the write before it may still be on its way. A lock keeps it behind overwriting writes, but
-//! not behind additions, and any write to the locked address gives the lock up. So there are two patterns, over
-//! the commands for single vectors in the order of the accumulators:
+//! accumulators, when the write before it may still be on its way. A lock makes it wait for overwriting
+//! writes, but not for additions, and any write to the locked address gives the lock up. So there are two
+//! patterns, over the commands for single vectors in the order of the accumulators:
 //!
 //! 1. two additions to one address: the second reads what the first was to change, and the first is lost;
 //! 2. a write, an overwriting write and an addition to one address: the first gives up the lock of the second,
@@ -29,7 +29,7 @@ use crate::fault::Memory;
 use crate::machine::Machine;
 use crate::op::{DataMoveKind, Op};
 
-/// A write that hardware loses: the first addition of an instruction behind it reads its vector too early.
+/// A write that hardware loses: the first addition of an instruction after it reads its vector too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostWrite {
     /// The instruction whose last write is lost.
@@ -77,9 +77,10 @@ impl<'a> Losing<'a> {
             && let Some((lost, ahead)) = self.ahead.split_first()
         {
             self.ahead = ahead;
-            // Beyond the memory, the instruction is at fault.
-            let old = machine.read_accumulators(lost.address, 1).unwrap_or_default();
-            self.open.push_back((*lost, old));
+            // Beyond the memory the instruction itself is at fault, and there is no second write to lose.
+            if let Ok(old) = machine.read_accumulators(lost.address, 1) {
+                self.open.push_back((*lost, old));
+            }
         }
         if self.open.front().is_some_and(|(lost, _)| lost.second == instruction)
             && let Some((lost, old)) = self.open.pop_front()

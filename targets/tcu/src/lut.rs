@@ -45,7 +45,9 @@ impl<F: Number> Tables<F> {
 
     /// The key closest to `argument`.
     ///
-    /// Errors: [`FaultKind::IndexEmpty`].
+    /// # Errors
+    ///
+    /// [`FaultKind::IndexEmpty`] when no key was loaded.
     pub fn find(&self, argument: F::Raw, saturations: &mut Saturations) -> Result<Found, FaultKind> {
         let keys = self.0.get(&0).map_or(&[][..], |keys| keys);
         let argument = F::to_raw(argument);
@@ -58,7 +60,9 @@ impl<F: Number> Tables<F> {
 
     /// Entry `entry` of value table `table`.
     ///
-    /// Errors: [`FaultKind::EntryMissing`].
+    /// # Errors
+    ///
+    /// [`FaultKind::EntryMissing`] when the table is shorter, or was never loaded.
     pub fn value(&self, table: usize, entry: usize) -> Result<F::Raw, FaultKind> {
         let values = self.0.get(&(table as u64)).map_or(&[][..], |values| values);
         let missing = FaultKind::EntryMissing { table, entry, entries: values.len() };

@@ -33,7 +33,9 @@ pub enum AccessError {
         depth: u64,
     },
     /// Scalars that end inside a vector.
-    #[error("{scalars} scalars are no whole number of vectors of {lanes}; fill the last one up with zeros")]
+    #[error(
+        "{scalars} scalars are not a whole number of vectors of {lanes}; fill the last one up with zeros"
+    )]
     PartialVector {
         /// Scalars given.
         scalars: usize,
@@ -136,8 +138,10 @@ impl Machine {
 
     /// An instance after a reset: memories, weights and registers are zero.
     ///
-    /// Errors: [`MachineError`] when on-chip memories do not fit the simulator; DRAM of any depth
-    /// fits, only what is written of it is kept.
+    /// # Errors
+    ///
+    /// [`MachineError`] when on-chip memories do not fit the simulator; DRAM of any depth fits, only what is
+    /// written of it is kept.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         let core: Box<dyn Core + Send> = match config.data_type {
             DataType::Fp8Bp4 => Box::new(State::<Fixed<i8, 8, 4>>::new(config)?),
@@ -151,7 +155,9 @@ impl Machine {
 
     /// The same, with what `unset` says in all that nobody has set: memories, weights and registers.
     ///
-    /// Errors: as [`Machine::new`].
+    /// # Errors
+    ///
+    /// Those of [`Machine::new`].
     pub fn with_unset(config: &Config, unset: Unset) -> Result<Self, MachineError> {
         let mut machine = Self::new(config)?;
         machine.core.leave_unset(config.data_type, unset);
@@ -160,7 +166,9 @@ impl Machine {
 
     /// The first of `vectors` vectors from `base` on that nobody has written; none where memory was not poisoned.
     ///
-    /// Errors: [`AccessError`] beyond the end of the memory.
+    /// # Errors
+    ///
+    /// [`AccessError::OutOfRange`] beyond the end of the memory.
     pub fn unset(&self, memory: Memory, base: u64, vectors: u64) -> Result<Option<u64>, AccessError> {
         self.in_range(memory, base, vectors)?;
         Ok(self.core.unset(memory, base, vectors))
@@ -173,21 +181,27 @@ impl Machine {
 
     /// Executes one instruction.
     ///
-    /// Errors: [`FaultKind`], where hardware would hang or do something undefined.
+    /// # Errors
+    ///
+    /// [`FaultKind`], where hardware would hang or do something undefined.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
         self.core.step(&self.config, op)
     }
 
     /// Executes a program. `progress` is told the number of instructions done, now and then.
     ///
-    /// Errors: the first [`Fault`], with the index of its instruction.
+    /// # Errors
+    ///
+    /// The first [`Fault`], with the index of its instruction.
     pub fn run(&mut self, ops: &[Op], progress: &mut dyn FnMut(usize)) -> Result<(), Fault<FaultKind>> {
         npukit_sim::run(ops, progress, |_, op| self.step(op))
     }
 
     /// As [`Machine::run`], as hardware does that loses the writes `lost`, which are in the order of the program.
     ///
-    /// Errors: as [`Machine::run`].
+    /// # Errors
+    ///
+    /// Those of [`Machine::run`].
     pub fn run_losing(&mut self, ops: &[Op], lost: &[LostWrite]) -> Result<(), Fault<FaultKind>> {
         let mut losing = Losing::new(lost);
         npukit_sim::run(ops, &mut |_| (), |i, op| {
@@ -200,7 +214,9 @@ impl Machine {
     /// instruction `i` are added to `groups[group(i, op)]`, if there is such a group. The writes `lost`, in the
     /// order of the program, are lost as in hardware.
     ///
-    /// Errors: as [`Machine::run`]; `groups` then holds what was counted up to the fault.
+    /// # Errors
+    ///
+    /// Those of [`Machine::run`]; `groups` then holds what was counted up to the fault.
     pub fn run_grouped(
         &mut self,
         ops: &[Op],
@@ -230,7 +246,9 @@ impl Machine {
     /// As [`Machine::run`], with the saturated results of each layer. An instruction of several
     /// layers counts for the last of them in the list.
     ///
-    /// Errors: as [`Machine::run`].
+    /// # Errors
+    ///
+    /// Those of [`Machine::run`].
     pub fn run_layers(
         &mut self,
         ops: &[Op],
@@ -245,7 +263,7 @@ impl Machine {
         }
         let mut groups = vec![Saturations::default(); outside + 1];
         self.run_grouped(ops, &mut groups, |i, _| owner[i], &[], progress)?;
-        let outside = groups.pop().unwrap_or_default();
+        let outside = groups.pop().expect("the group of the instructions outside is the last");
         Ok(LayerSaturations { layers: groups, outside })
     }
 
@@ -261,7 +279,9 @@ impl Machine {
 
     /// Reads `vectors` vectors from `base` on.
     ///
-    /// Errors: [`AccessError`] beyond the end of the memory, or above 2^28 scalars.
+    /// # Errors
+    ///
+    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::TooMuch`] above 2^28 scalars.
     pub fn read(&self, memory: Memory, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         let lanes = self.config.array_size;
         self.in_range(memory, base, vectors)?;
@@ -275,7 +295,10 @@ impl Machine {
 
     /// Writes whole vectors from `base` on.
     ///
-    /// Errors: [`AccessError`] beyond the end of the memory, or when `raw` ends inside a vector.
+    /// # Errors
+    ///
+    /// [`AccessError::OutOfRange`] beyond the end of the memory; [`AccessError::PartialVector`] when `raw`
+    /// ends inside a vector.
     pub fn write(&mut self, memory: Memory, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         let lanes = self.config.array_size;
         if !raw.len().is_multiple_of(lanes) {
@@ -295,36 +318,64 @@ impl Machine {
     }
 
     /// [`Machine::read`] of DRAM0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::read`].
     pub fn read_dram0(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         self.read(Memory::Dram0, base, vectors)
     }
 
     /// [`Machine::read`] of DRAM1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::read`].
     pub fn read_dram1(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         self.read(Memory::Dram1, base, vectors)
     }
 
     /// [`Machine::read`] of local memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::read`].
     pub fn read_local(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         self.read(Memory::Local, base, vectors)
     }
 
     /// [`Machine::read`] of the accumulators.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::read`].
     pub fn read_accumulators(&self, base: u64, vectors: u64) -> Result<Vec<i32>, AccessError> {
         self.read(Memory::Accumulators, base, vectors)
     }
 
     /// [`Machine::write`] to DRAM0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::write`].
     pub fn write_dram0(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         self.write(Memory::Dram0, base, raw)
     }
 
     /// [`Machine::write`] to DRAM1.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::write`].
     pub fn write_dram1(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         self.write(Memory::Dram1, base, raw)
     }
 
     /// [`Machine::write`] to local memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Machine::write`].
     pub fn write_local(&mut self, base: u64, raw: &[i32]) -> Result<(), AccessError> {
         self.write(Memory::Local, base, raw)
     }

@@ -335,7 +335,7 @@ fn zero(field: &str) -> When {
     When::Is(field.to_owned(), 0)
 }
 
-/// SIMD operations that depend on so many sources.
+/// SIMD operations that depend on this number of sources.
 fn of_arity(arity: usize) -> When {
     let codes = SimdOp::ALL.iter().filter(|op| op.arity() == arity).map(|op| op.code().into());
     When::OneOf("op".to_owned(), codes.collect())

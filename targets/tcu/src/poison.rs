@@ -10,7 +10,7 @@ use crate::fault::{FaultKind, Memory};
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use crate::state::State;
 
-/// What was set since the poison, of what is no memory of vectors.
+/// What was set since the poison, of what is not a memory of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     /// Rows shifted into the array.
@@ -49,7 +49,9 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
 
 /// Checks that what `op` reads was set, and notes what it sets. Its ranges have been checked.
 ///
-/// Errors: the first that was not.
+/// # Errors
+///
+/// The first that was not.
 pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> Result<(), FaultKind> {
     match *op {
         Op::MatMul { accumulate, zeroes, local, accumulator, size } => {

@@ -83,7 +83,11 @@ impl HostOp {
         self.operator().name()
     }
 
-    /// The step's result, as the graph's evaluator computes it. Errors: axes the tensor does not have.
+    /// The step's result, as the graph's evaluator computes it.
+    ///
+    /// # Errors
+    ///
+    /// [`OpError`] for axes that the tensor does not have.
     pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
         let results = self.operator().eval(&[tensor])?;
         Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))

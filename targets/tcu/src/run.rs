@@ -76,6 +76,11 @@ pub struct Finished {
 
 impl Finished {
     /// The raw scalars of an output: whole vectors, its pieces one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::OutputUnset`] when the program has not written all of it; [`RunError::Access`] when it
+    /// does not lie in DRAM0.
     pub fn output(&self, binding: &Binding) -> Result<Vec<i32>, RunError> {
         let mut raw = Vec::new();
         for &Piece { base, size } in &binding.pieces {
@@ -97,7 +102,11 @@ impl Finished {
 /// Runs `program` from a reset: constants, then `inputs` (raw scalars, whole vectors, in the program's order),
 /// then all instructions.
 ///
-/// Source: specification 6.4. Errors: [`RunError`].
+/// Source: specification 6.4.
+///
+/// # Errors
+///
+/// Those of [`Driver::new`] and [`Driver::run`].
 pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError> {
     let mut driver = Driver::new(program, Unset::Zero, &[])?;
     driver.run(inputs)?;
@@ -118,7 +127,10 @@ pub struct Driver<'a> {
 impl<'a> Driver<'a> {
     /// `unset` is what lies in the machine that nobody has set; the writes `lost` are lost as in hardware.
     ///
-    /// Errors: [`RunError`].
+    /// # Errors
+    ///
+    /// [`RunError::Machine`] when the instance does not fit the simulator; [`RunError::Access`] when
+    /// constants do not lie in their memory.
     pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
         let mut machine = Machine::with_unset(&program.config, unset)?;
         load_constants(&mut machine, program)?;
@@ -127,7 +139,11 @@ impl<'a> Driver<'a> {
 
     /// Runs the program on `inputs` (raw scalars, whole vectors, in the program's order).
     ///
-    /// Errors: [`RunError`].
+    /// # Errors
+    ///
+    /// [`RunError::Inputs`] for another number of inputs; [`RunError::Input`] and [`RunError::Access`] for
+    /// one of another size or outside DRAM0; [`RunError::Fault`] with the place of the instruction that
+    /// faults.
     pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&Finished, RunError> {
         let Self { program, lost, finished: Finished { machine, saturations } } = self;
         if inputs.len() != program.inputs.len() {

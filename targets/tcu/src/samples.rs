@@ -122,7 +122,7 @@ pub enum SamplesError {
     },
     /// Bits 48 to 63 of a word are not zero.
     #[error(
-        "byte {offset:#x}: {word:#018x} is no sample, bits 48 to 63 are zero in one; \
+        "byte {offset:#x}: {word:#018x} is not a sample, bits 48 to 63 are zero in one; \
          is the file a driver's buffer of little-endian words?"
     )]
     NoSample {
@@ -174,9 +174,13 @@ pub const DRIVER_SHIFT: u32 = 1;
 
 /// Reads a driver's buffer of samples of a program of `instructions` instructions.
 ///
-/// As the C driver does: the program begins at the first sample whose counter is lower than that
-/// before it, else with the buffer; a counter beyond the program is not counted.
-/// Errors: [`SamplesError`], with the place in the buffer.
+/// As the C driver does: the program begins at the first sample whose counter is lower than that before it,
+/// else with the buffer; a counter beyond the program is not counted.
+///
+/// # Errors
+///
+/// [`SamplesError`], with the place in the buffer: a buffer that is empty, ends inside a sample or holds what
+/// is not one, or whose samples are all outside the program.
 pub fn read(instructions: usize, bytes: &[u8]) -> Result<Samples, SamplesError> {
     let samples = words(bytes)?;
     let counter = |sample: &Sample| sample.program_counter();

@@ -73,7 +73,9 @@ pub(crate) struct State<F: Number> {
 impl<F: Number> State<F> {
     /// The state after a reset.
     ///
-    /// Errors: [`MachineError`] when the instance does not fit the simulator.
+    /// # Errors
+    ///
+    /// [`MachineError`] when the instance does not fit the simulator, or has no lanes.
     pub fn new(config: &Config) -> Result<Self, MachineError> {
         let lanes = config.array_size;
         if lanes == 0 {

@@ -111,6 +111,7 @@ impl Entries {
     fn missing(&self, tables: usize) -> Option<FaultKind> {
         let Some(&keys) = self.0.get(&0) else { return Some(FaultKind::IndexEmpty) };
         (1..=tables).find_map(|table| {
+            // Default: a table that was never loaded has no entries.
             let entries = self.0.get(&(table as u64)).copied().unwrap_or(0);
             let (entry, entries) = (usize::try_from(keys - 1).ok()?, usize::try_from(entries).ok()?);
             (entry >= entries).then_some(FaultKind::EntryMissing { table, entry, entries })

@@ -129,7 +129,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// A bracket for another is no slip of the pen, a letter in a name is.
+/// A bracket for another is not a slip of the pen, a letter in a name is.
 #[test]
 fn only_words_are_suggested() {
     let help = |text: &str| {

@@ -59,7 +59,7 @@ fn text(report: &Report) -> String {
     text += &underflow(report.underflow.as_ref());
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
-    text += &truth(report.truth.as_ref());
+    text += &truth(report.layer_compare.as_ref());
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));

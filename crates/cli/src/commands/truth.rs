@@ -1,6 +1,6 @@
 //! What `--calibrate`, `--quantise` and `--compare` found, as text.
 
-use npukit::report::{LayerTruth, QuantisationReport, QuantisedTensor, RescaleReport, TruthReport};
+use npukit::report::{LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport};
 
 use super::layers::decibels;
 use crate::printable::line;
@@ -89,7 +89,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
 }
 
 /// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.
-pub fn truth(report: Option<&TruthReport>) -> String {
+pub fn truth(report: Option<&LayerCompareReport>) -> String {
     let Some(report) = report else { return String::new() };
     let columns = [
         Column::Left("layer"),
@@ -107,10 +107,10 @@ pub fn truth(report: Option<&TruthReport>) -> String {
         Column::Right("in float"),
         Column::Left(""),
     ];
-    let parts = report.parts_at.as_ref();
-    let marked = |layer: &LayerTruth| parts.filter(|parting| !parting.input && parting.at == layer.name);
+    let parts = report.first_divergence.as_ref();
+    let marked = |layer: &LayerError| parts.filter(|parting| !parting.input && parting.at == layer.name);
     let mut first = true;
-    let row = |layer: &LayerTruth| {
+    let row = |layer: &LayerError| {
         let mark = marked(layer).filter(|_| std::mem::take(&mut first));
         row(layer, mark.map_or(String::new(), |parting| format!("parts here: {}", parting.why)))
     };
@@ -127,9 +127,9 @@ pub fn truth(report: Option<&TruthReport>) -> String {
 }
 
 /// That all is rounding, and where that leaves hardly anything.
-fn explained(layers: &[LayerTruth]) -> String {
+fn explained(layers: &[LayerError]) -> String {
     const LITTLE_DB: f64 = 10.0;
-    let ratio = |layer: &LayerTruth| layer.figures.and_then(|figures| figures.chain_signal_to_noise_db);
+    let ratio = |layer: &LayerError| layer.figures.and_then(|figures| figures.chain_signal_to_noise_db);
     match layers.iter().find(|layer| ratio(layer).is_some_and(|decibels| decibels < LITTLE_DB)) {
         Some(layer) => line(&format!(
             "all differences are explained by rounding, which from layer `{}` on leaves {} of signal to noise",
@@ -140,7 +140,7 @@ fn explained(layers: &[LayerTruth]) -> String {
     }
 }
 
-fn row(layer: &LayerTruth, mark: String) -> Vec<String> {
+fn row(layer: &LayerError, mark: String) -> Vec<String> {
     let unknown = || "-".to_owned();
     let figures = layer.figures.as_ref();
     let number = |figure: fn(&npukit::report::Figures) -> f64| {

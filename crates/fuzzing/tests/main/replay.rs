@@ -11,9 +11,9 @@ use crate::corpus::corpus;
 use crate::damage::{Random, damaged};
 
 /// Time of a case: some thousand times what the usual one takes.
-const MOST_TIME: Duration = Duration::from_secs(10);
+const MAX_TIME: Duration = Duration::from_secs(10);
 /// Memory of a case, whose input has some KiB.
-const MOST_KIB: u64 = 256 << 10;
+const MAX_KIB: u64 = 256 << 10;
 
 /// A case: the file it is of, and its bytes.
 type Case = (String, Vec<u8>);
@@ -53,8 +53,8 @@ fn read(cases: &[Case], reader: Reader, news: &Sender<News>) {
         let taken = memory::peak_kib().saturating_sub(before);
         if outcome.is_err() {
             news.send((case.clone(), Some("panics".to_owned()))).unwrap();
-        } else if taken > MOST_KIB {
-            news.send((case.clone(), Some(format!("takes {taken} KiB; {MOST_KIB} are allowed")))).unwrap();
+        } else if taken > MAX_KIB {
+            news.send((case.clone(), Some(format!("takes {taken} KiB; {MAX_KIB} are allowed")))).unwrap();
         }
     }
 }
@@ -63,12 +63,12 @@ fn read(cases: &[Case], reader: Reader, news: &Sender<News>) {
 fn await_all(news: &Receiver<News>) -> Vec<String> {
     let (mut current, mut wrong) = (Case::default(), Vec::new());
     loop {
-        match news.recv_timeout(MOST_TIME) {
+        match news.recv_timeout(MAX_TIME) {
             Ok((case, None)) => current = case,
             Ok((case, Some(reason))) => wrong.push(told(&case, &reason)),
             Err(RecvTimeoutError::Disconnected) => return wrong,
             Err(RecvTimeoutError::Timeout) => {
-                wrong.push(told(&current, &format!("takes more than {MOST_TIME:?}")));
+                wrong.push(told(&current, &format!("takes more than {MAX_TIME:?}")));
                 return wrong;
             }
         }

@@ -139,7 +139,7 @@ impl Builder {
         self.emit(name, Transpose { perm: vec![1, 0, 2] }, vec![split])
     }
 
-    /// The cached keys and values, if there are any, with a token's own behind them:
+    /// The cached keys and values, if there are any, with a token's own after them:
     /// `[kv_heads, tokens, head]` each.
     pub(crate) fn behind_cache(
         &mut self,
@@ -202,7 +202,7 @@ impl Builder {
 
     /// Tokens that `keys [kv_heads, tokens, head]` are of.
     fn tokens(&self, keys: ValueId) -> usize {
-        self.graph.shape(keys).get(1).copied().unwrap_or(0)
+        self.graph.shape(keys)[1]
     }
 }
 

@@ -4,10 +4,10 @@ use super::DecoderError;
 use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
 
 /// Largest size or count; products of two of them fit every machine's words.
-pub(crate) const MOST: usize = 1 << 24;
+pub(crate) const MAX: usize = 1 << 24;
 
 /// Most positions.
-pub(crate) const MOST_POSITIONS: usize = 1 << 20;
+pub(crate) const MAX_POSITIONS: usize = 1 << 20;
 
 /// How the values between layers are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,16 +106,21 @@ pub struct DecoderConfig {
 
 impl DecoderConfig {
     /// Checks every number on its own and those that depend on each other.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] with the first number that is out of its range or does not fit another: heads
+    /// that are not a multiple of those of keys, a head that cannot be rotated.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, most) in [
-            ("vocabulary", self.vocabulary, MOST),
-            ("context", self.context, MOST_POSITIONS),
-            ("layers", self.layers, MOST),
-            ("hidden", self.hidden, MOST),
-            ("heads", self.heads, MOST),
-            ("kv_heads", self.kv_heads, MOST),
-            ("head", self.head, MOST),
-            ("feed_forward", self.feed_forward, MOST),
+            ("vocabulary", self.vocabulary, MAX),
+            ("context", self.context, MAX_POSITIONS),
+            ("layers", self.layers, MAX),
+            ("hidden", self.hidden, MAX),
+            ("heads", self.heads, MAX),
+            ("kv_heads", self.kv_heads, MAX),
+            ("head", self.head, MAX),
+            ("feed_forward", self.feed_forward, MAX),
         ] {
             refuse(found == 0 || found > most, key, &found, || format!("1 to {most}"))?;
         }
@@ -134,7 +139,10 @@ impl DecoderConfig {
 
     /// Whether tokens may follow `position` others in a text of at most `limit`.
     ///
-    /// Errors: more than there is room for, one that is not in the vocabulary. No token at all is none.
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] when there is no room for all of them; [`DecoderError::Token`] for one that
+    /// is not in the vocabulary. No token at all is not an error.
     pub fn check_tokens(&self, position: usize, limit: usize, tokens: &[usize]) -> Result<(), DecoderError> {
         let (found, vocabulary) = (tokens.len(), self.vocabulary);
         if position.saturating_add(found) > limit {

@@ -10,26 +10,35 @@ use crate::op::{Compare, CompareKind, Gather};
 use net::Net;
 
 /// Longest prompt of a graph: its mask has as many elements as the square.
-const MOST_PROMPT: usize = 8192;
+const MAX_PROMPT: usize = 8192;
 
 impl DecoderModel {
     /// The graph of a prompt of `length` tokens, at most 8192: [`DecoderModel::extend`] of nothing.
     ///
     /// Input: `tokens` of i64 `[length]`. Outputs: `logits [length, vocabulary]`, then for each layer
     /// `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what a cache holds of it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DecoderModel::extend`].
     pub fn prefill(&self, length: usize) -> Result<Graph, DecoderError> {
         self.extend(0, length)
     }
 
-    /// The graph of `length` more tokens, at most 8192, behind exactly `cache` others.
+    /// The graph of `length` more tokens, at most 8192, after exactly `cache` others.
     ///
     /// Inputs: `tokens` of i64 `[length]`, then, unless `cache` is 0, for each layer `layers.I.cached_keys` and
     /// `layers.I.cached_values`, `[kv_heads, cache, head]`. Outputs: `logits [length, vocabulary]`, then for each
     /// layer `layers.I.keys` and `layers.I.values`, `[kv_heads, length, head]`: what the cache is to hold of them.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`] for a `length` of 0; [`DecoderError::TooLong`] beyond 8192 or the model's
+    /// context; [`DecoderError::Op`] when weights do not fit together.
     pub fn extend(&self, cache: usize, length: usize) -> Result<Graph, DecoderError> {
         let config = self.config();
         self.check_length(cache, length, config.context)?;
-        self.check_length(0, length, MOST_PROMPT)?;
+        self.check_length(0, length, MAX_PROMPT)?;
         let mut net = Net::new(self, length);
         let tokens = net.builder.input("tokens", vec![length], ElementType::I64);
         let caches = if cache == 0 { Vec::new() } else { self.caches(cache, &mut net) };
@@ -63,12 +72,17 @@ impl DecoderModel {
             .collect()
     }
 
-    /// The graph of one more token behind at most `cache` others.
+    /// The graph of one more token after at most `cache` others.
     ///
     /// Inputs: `token` of i64 `[1]`, `position` of i64 `[1]`, 0 to `cache`, then for each layer `layers.I.cached_keys` and
     /// `layers.I.cached_values`, `[kv_heads, cache, head]`, of which positions below `position` count.
     /// Outputs: `logits [1, vocabulary]`, then for each layer `layers.I.keys` and `layers.I.values`,
     /// `[kv_heads, 1, head]`: what the cache is to hold at `position`.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] when a token after `cache` others is beyond the model's context;
+    /// [`DecoderError::Op`] when weights do not fit together.
     pub fn decode(&self, cache: usize) -> Result<Graph, DecoderError> {
         self.check_length(cache, 1, self.config().context)?;
         let config = self.config();

@@ -21,6 +21,11 @@ pub struct Session {
 
 impl Session {
     /// An empty text of at most `capacity` tokens, 1 to [`DecoderConfig::context`].
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`] for a capacity of 0; those of [`DecoderModel::decode`] for one beyond the
+    /// context.
     pub fn new(model: &DecoderModel, capacity: usize) -> Result<Self, DecoderError> {
         let config = model.config().clone();
         let cache = capacity.checked_sub(1).ok_or(DecoderError::NoTokens)?;
@@ -31,7 +36,7 @@ impl Session {
 
     /// Forgets all tokens.
     pub fn reset(&mut self) {
-        // What the cache holds behind the position is never looked at.
+        // What the cache holds after the position is never looked at.
         self.position = 0;
     }
 
@@ -40,10 +45,12 @@ impl Session {
         self.position
     }
 
-    /// Takes tokens, one after the other; gives the logits behind the last of them.
+    /// Takes tokens, one after the other; gives the logits after the last of them.
     ///
-    /// Errors: no token, one that is not in the vocabulary, or more than the capacity has room for;
-    /// then none is taken.
+    /// # Errors
+    ///
+    /// [`DecoderError::NoTokens`] for no token, [`DecoderError::Token`] for one that is not in the
+    /// vocabulary, [`DecoderError::TooLong`] for more than the capacity has room for; then none is taken.
     pub fn take(&mut self, tokens: &[usize]) -> Result<Vec<f32>, DecoderError> {
         self.config.check_tokens(self.position, self.capacity, tokens)?;
         let mut logits = Err(DecoderError::NoTokens);
@@ -60,13 +67,14 @@ impl Session {
             let shape = vec![self.config.kv_heads, cache, self.config.head];
             inputs.push(tensor("cache", shape, TensorData::F32(held.clone()))?);
         }
-        let mut results = evaluate(&self.step, &inputs)?.into_iter();
-        let logits =
-            results.next().and_then(|logits| logits.as_f32().map(<[f32]>::to_vec)).unwrap_or_default();
+        let results = evaluate(&self.step, &inputs)?;
+        let floats = |tensor: &Tensor| tensor.as_f32().expect("a decoder's graph gives floats").to_vec();
+        let logits = floats(&results[0]);
         let (position, head) = (self.position, self.config.head);
         // The last position has no successor that could look at it.
-        for (held, new) in self.caches.iter_mut().zip(results).filter(|_| position < cache) {
-            let rows = new.as_f32().unwrap_or_default().chunks_exact(head);
+        for (held, new) in self.caches.iter_mut().zip(&results[1..]).filter(|_| position < cache) {
+            let new = floats(new);
+            let rows = new.chunks_exact(head);
             for (held, row) in held.chunks_exact_mut(cache * head).zip(rows) {
                 held[position * head..][..head].copy_from_slice(row);
             }

@@ -36,7 +36,8 @@ pub struct NormWeights {
     pub bias: Option<Matrix>,
 }
 
-/// The tensors of a layer.
+/// The tensors of a layer: attention and the feed-forward part, each after a norm. Sizes are those of
+/// [`DecoderConfig`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// Before attention.
@@ -79,7 +80,7 @@ impl Matrix {
 
     /// The elements, row by row.
     pub fn values(&self) -> &[f32] {
-        self.tensor.as_f32().unwrap_or_default()
+        self.tensor.as_f32().expect("`Matrix::new` refuses all but floats")
     }
 
     /// Its shape: of one axis for gains and biases, of two otherwise.
@@ -89,11 +90,12 @@ impl Matrix {
 
     /// Results it makes.
     pub fn rows(&self) -> usize {
-        self.shape().first().copied().unwrap_or(0)
+        self.shape()[0]
     }
 
     /// Operands it takes.
     pub fn columns(&self) -> usize {
+        // Default: gains and biases are one column.
         self.shape().get(1).copied().unwrap_or(1)
     }
 
@@ -105,7 +107,10 @@ impl Matrix {
 impl DecoderModel {
     /// The decoder of `config`, whose tensors `get` gives by name and the shape they must have.
     ///
-    /// Errors: a configuration that makes no decoder; what `get` says; a tensor of another shape or without floats.
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] for a configuration that cannot be a decoder; what `get` says;
+    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
     pub fn new<E: From<DecoderError>>(
         config: DecoderConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Tensor, E>,
@@ -170,6 +175,11 @@ impl DecoderModel {
     /// tied model then stays what tokens are looked up in, and makes logits no longer.
     ///
     /// `replace` gives as many values as the matrix has; others are an error of the shape.
+    ///
+    /// # Errors
+    ///
+    /// What `replace` says; [`DecoderError::Shape`] when it gives another number of values than the matrix
+    /// has.
     pub fn with_products<E: From<DecoderError>>(
         &self,
         mut replace: impl FnMut(&Matrix) -> Result<Vec<f32>, E>,

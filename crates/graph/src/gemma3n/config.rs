@@ -4,7 +4,7 @@ use npukit_numeric::ElementType;
 
 use super::{Gate, TopK};
 use crate::decoder::DecoderError;
-use crate::decoder::config::{MOST, refuse, rotations};
+use crate::decoder::config::{MAX, refuse, rotations};
 
 /// What the attention of a layer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub struct Gemma3nConfig {
     pub vocabulary: usize,
     /// Layers of attention and feed-forward part.
     pub layers: usize,
-    /// Layers, from the first, that make keys and values. Those behind read what the last of these of their kind,
-    /// local or global, has.
+    /// Layers, from the first, that make keys and values. Those after them read what the last of these of
+    /// their kind, local or global, has.
     pub kv_layers: usize,
     /// Features of a stream.
     pub hidden: usize,
@@ -52,7 +52,7 @@ pub struct Gemma3nConfig {
     pub laurel: usize,
     /// Features of a layer's own input.
     pub per_layer: usize,
-    /// One in so many layers is global: the last.
+    /// One in this number of layers is global: the last.
     pub global_every: usize,
     /// Base of the rotation in local layers.
     pub local_theta: f32,
@@ -109,6 +109,10 @@ impl Gemma3nConfig {
     }
 
     /// Checks every number on its own and those that depend on each other.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] with the first number that is out of its range or does not fit another.
     pub fn check(&self) -> Result<(), DecoderError> {
         for (key, found, least) in [
             ("vocabulary", self.vocabulary, 1),
@@ -125,7 +129,7 @@ impl Gemma3nConfig {
             ("global_every", self.global_every, 1),
             ("head_rows", self.head_rows, 1),
         ] {
-            refuse(found < least || found > MOST, key, &found, || format!("{least} to {MOST}"))?;
+            refuse(found < least || found > MAX, key, &found, || format!("{least} to {MAX}"))?;
         }
         let groups = || format!("a multiple of `kv_heads`, which is {}", self.kv_heads);
         refuse(!self.heads.is_multiple_of(self.kv_heads), "heads", &self.heads, groups)?;

@@ -17,7 +17,9 @@ impl Gemma3n {
     /// for a matrix, with which products are about as large as their operands; each row has a 7. Gains are near 1.
     /// All layers share their tensors, and so do the parts of the head and the projections of streams.
     ///
-    /// Errors: a configuration that makes no model.
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] refuses.
     pub fn seeded(config: Gemma3nConfig, seed: u64) -> Result<Self, DecoderError> {
         let mut made = HashMap::new();
         Self::new(config, |name, shape| {

@@ -1,11 +1,11 @@
-//! Whole graphs: one layer, or all of a model with what is before and behind them.
+//! Whole graphs: one layer, or all of a model with what is before and after them.
 
 use npukit_numeric::{ElementType, TensorData};
 
 use super::net::{Computed, Net, no_keys};
 use super::{Gemma3n, Gemma3nConfig, Layer};
 use crate::decoder::DecoderError;
-use crate::decoder::config::MOST_POSITIONS;
+use crate::decoder::config::MAX_POSITIONS;
 use crate::ir::{Graph, ValueId};
 use crate::op::{BinaryKind, Concat, Reduce, ReduceKind, RmsNormalization, Unary, UnaryKind};
 
@@ -20,8 +20,11 @@ impl Layer {
     /// `layers.I.keys` and `layers.I.values`, `[kv_heads, 1, head]`. A layer that makes no keys has no such outputs,
     /// and its cache holds the token itself.
     ///
-    /// Errors: a configuration that makes no model, or not this layer; a position or cache that is too long; no cache
-    /// for a layer that needs one.
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] refuses, or no cache for a
+    /// layer that needs one; [`DecoderError::TooLong`] for a position or cache of the largest context or
+    /// more; [`DecoderError::Op`] when the layer is of another configuration.
     pub fn step(&self, config: &Gemma3nConfig, position: usize, cache: usize) -> Result<Graph, DecoderError> {
         config.check()?;
         check_length(position, cache)?;
@@ -48,7 +51,10 @@ impl Gemma3n {
     /// `[kv_heads, cache, head]`. Outputs: `logits [1, vocabulary]`, then for each such layer `layers.I.keys` and
     /// `layers.I.values`, `[kv_heads, 1, head]`: what the cache is to hold of the token.
     ///
-    /// Errors: a position or cache that is too long.
+    /// # Errors
+    ///
+    /// [`DecoderError::TooLong`] for a position or cache of the largest context or more; [`DecoderError::Op`]
+    /// when weights do not fit together.
     pub fn decode(&self, position: usize, cache: usize) -> Result<Graph, DecoderError> {
         check_length(position, cache)?;
         let config = &self.config;
@@ -154,7 +160,7 @@ impl Net<'_> {
 
 fn check_length(position: usize, cache: usize) -> Result<(), DecoderError> {
     match position.max(cache) {
-        found if found < MOST_POSITIONS => Ok(()),
-        found => Err(DecoderError::TooLong { position: found, found: 1, limit: MOST_POSITIONS }),
+        found if found < MAX_POSITIONS => Ok(()),
+        found => Err(DecoderError::TooLong { position: found, found: 1, limit: MAX_POSITIONS }),
     }
 }

@@ -29,6 +29,10 @@ pub struct TopK {
 
 impl TopK {
     /// The graph of `gate [1, features]` and what passes of it.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Op`] when `features` are more than a tensor may have.
     pub fn graph(&self, features: usize) -> Result<Graph, DecoderError> {
         let mut builder = Builder::new("top_k");
         let gate = builder.input("gate", vec![1, features], ElementType::F32);

@@ -93,7 +93,10 @@ pub struct KeyValue {
 impl Gemma3n {
     /// The model of `config`, whose tensors `get` gives by name, as `layers.0.query`, and the shape they must have.
     ///
-    /// Errors: a configuration that makes no model; what `get` says; a tensor of another shape or without floats.
+    /// # Errors
+    ///
+    /// [`DecoderError::Config`] for a configuration that [`Gemma3nConfig::check`] refuses; what `get` says;
+    /// [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape or type.
     pub fn new<E: From<DecoderError>>(
         config: Gemma3nConfig,
         mut get: impl FnMut(&str, &[usize]) -> Result<Arc<Tensor>, E>,
@@ -141,7 +144,10 @@ impl Gemma3n {
 impl Layer {
     /// The layer at `index`, whose tensors `get` gives by name, as `layers.0.query`, and the shape they must have.
     ///
-    /// Errors: what `get` says; a tensor of another shape or without floats.
+    /// # Errors
+    ///
+    /// What `get` says; [`DecoderError::Shape`] or [`DecoderError::NotFloats`] for a tensor of another shape
+    /// or type.
     pub fn new<E: From<DecoderError>>(
         config: &Gemma3nConfig,
         index: usize,

@@ -146,6 +146,7 @@ const I64: Integers<i64> = Integers {
     floor_remainder: |l, r| match (r, l.checked_rem(r)) {
         (0, _) => None,
         (_, Some(rest)) if rest != 0 && (rest < 0) != (r < 0) => Some(rest + r),
+        // Default: the one quotient that overflows, by -1, leaves no rest.
         (_, rest) => Some(rest.unwrap_or(0)),
     },
     remainder: |l, r| if r == 0 { None } else { Some(l.wrapping_rem(r)) },
@@ -161,6 +162,7 @@ const I32: Integers<i32> = Integers {
     floor_remainder: |l, r| match (r, l.checked_rem(r)) {
         (0, _) => None,
         (_, Some(rest)) if rest != 0 && (rest < 0) != (r < 0) => Some(rest + r),
+        // Default: the one quotient that overflows, by -1, leaves no rest.
         (_, rest) => Some(rest.unwrap_or(0)),
     },
     remainder: |l, r| if r == 0 { None } else { Some(l.wrapping_rem(r)) },

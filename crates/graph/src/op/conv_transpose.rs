@@ -71,8 +71,9 @@ impl Operator for ConvTranspose {
 impl ConvTranspose {
     /// Rows and columns of the result for an image of `[h, w]` and a kernel of `[kh, kw]`.
     ///
-    /// Errors: a stride, dilation or kernel of 0; sizes beyond any tensor's; pads that cut off
-    /// more than there is.
+    /// # Errors
+    ///
+    /// A stride, dilation or kernel of 0; sizes beyond any tensor's; pads that cut off more than there is.
     pub fn output(&self, image: [usize; 2], kernel: [usize; 2]) -> Result<[usize; 2], OpError> {
         let attributes = [("strides", self.strides), ("dilations", self.dilations), ("kernel", kernel)];
         for (attribute, values) in attributes {

@@ -160,7 +160,7 @@ pub enum OpError {
         size: usize,
         /// Elements to add in front.
         before: isize,
-        /// Elements to add behind.
+        /// Elements to add after.
         after: isize,
         /// What stands against it.
         reason: &'static str,

@@ -8,7 +8,7 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `x / (bias + alpha / size * s)^beta`, with `s` the sum of squares over `size` neighbouring
-/// channels, of which an even number has one more behind than in front. Operand: `[.., c]`.
+/// channels, of which an even number has one more after than before. Operand: `[.., c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lrn {
     /// Channels summed over, itself included; at least 1.
@@ -39,7 +39,8 @@ impl Operator for Lrn {
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let infos = infer_tensors(self, inputs)?;
         let data = floats(self, inputs, 0, "operand")?;
-        let channels = infos[0].shape.last().copied().unwrap_or(1).max(1);
+        // Without channels there are no rows either; chunks want a size.
+        let channels = infos[0].shape[infos[0].shape.len() - 1].max(1);
         let row = |row: &[f32]| (0..row.len()).map(|c| self.element(row, c)).collect::<Vec<f32>>();
         let result = data.chunks(channels).flat_map(row).collect();
         build_floats(self, &infos, result)

@@ -42,7 +42,7 @@ impl Operator for MatMul {
         if data.is_empty() {
             return build_floats(self, &infos, data);
         }
-        let batch = shapes.batch().unwrap_or_default();
+        let batch = shapes.batch().expect("inference refuses batches that do not fit");
         let (lefts, rights) = (matrices(&shapes.left, &batch), matrices(&shapes.right, &batch));
         let a = floats(self, inputs, 0, "first operand")?;
         let b = floats(self, inputs, 1, "second operand")?;

@@ -229,8 +229,7 @@ pub(super) fn build_floats(
     infos: &[ValueInfo],
     data: Vec<f32>,
 ) -> Result<Vec<Tensor>, OpError> {
-    let shape = infos.first().map(|info| info.shape.as_slice()).unwrap_or_default();
-    Ok(vec![build(op, shape, TensorData::F32(data))?])
+    Ok(vec![build(op, &infos[0].shape, TensorData::F32(data))?])
 }
 
 /// Applies an expression to the elements, whatever their type, keeping the type.

@@ -163,6 +163,7 @@ impl Reduce {
         let values = &mut x.iter().copied();
         match self.kind {
             ReduceKind::Sum => sum(values),
+            // Default: an integer has no NaN that the mean of none could be.
             ReduceKind::Mean => sum(values).checked_div(x.len() as i64).unwrap_or(0),
             ReduceKind::Prod => values.fold(1, i64::wrapping_mul),
             ReduceKind::Max => values.fold(i64::MIN, i64::max),

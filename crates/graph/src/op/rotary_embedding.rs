@@ -16,7 +16,7 @@ use crate::ir::{Value, ValueInfo};
 pub struct RotaryEmbedding {
     /// Heads that the last axis of an operand of three axes holds; that of four axes has its own.
     pub heads: usize,
-    /// Features rotated, an even number; those behind stay.
+    /// Features rotated, an even number; those after them stay.
     pub size: usize,
     /// Whether the features of a pair are neighbours, not half of `size` apart.
     pub interleaved: bool,
@@ -83,6 +83,7 @@ impl RotaryEmbedding {
                 Ok(Layout { batch, sequence, heads, head: hidden / heads, by_position: true })
             }
             _ => {
+                // Default: a number without axes has no last one.
                 let (what, found) = ("size of the last axis", shape.last().copied().unwrap_or(0));
                 Err(OpError::Multiple { op: self.name(), what, found, divisor: self.heads })
             }

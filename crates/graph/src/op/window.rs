@@ -42,7 +42,9 @@ impl Window {
 
     /// Rows and columns from the first to the last tap, both included.
     ///
-    /// Errors: a kernel, stride or dilation of 0, or one beyond any tensor's size.
+    /// # Errors
+    ///
+    /// A kernel, stride or dilation of 0, or one beyond any tensor's size.
     pub fn reach(&self) -> Result<[usize; 2], OpError> {
         positive("kernel", self.kernel)?;
         positive("strides", self.strides)?;
@@ -54,9 +56,12 @@ impl Window {
 
     /// Rows and columns of windows over an image of `[h, w]`.
     ///
-    /// With `ceil_mode`, a last window that would start beyond the image and its padding in front
-    /// is left out, as ONNX (MaxPool-22) and PyTorch do.
-    /// Errors: those of [`Window::reach`]; a window larger than the padded image.
+    /// With `ceil_mode`, a last window that would start beyond the image and its padding in front is left
+    /// out, as ONNX (MaxPool-22) and PyTorch do.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Window::reach`]; a window larger than the padded image.
     pub fn output(&self, image: [usize; 2]) -> Result<[usize; 2], OpError> {
         let reach = self.reach()?;
         elements(&image)?;
@@ -89,22 +94,26 @@ impl Window {
     }
 
     /// Rows above, columns left, rows below and columns right of an image of `[h, w]` that some
-    /// window touches. Differs from `pads` behind the image: less where a stride leaves rows
+    /// window touches. Differs from `pads` after the image: less where a stride leaves rows
     /// unread, more where `ceil_mode` lets a window hang over.
     ///
-    /// Errors: those of [`Window::output`].
+    /// # Errors
+    ///
+    /// Those of [`Window::output`].
     pub fn effective_pads(&self, image: [usize; 2]) -> Result<[usize; 4], OpError> {
         let (output, reach) = (self.output(image)?, self.reach()?);
-        let behind = |axis: usize| {
+        let after = |axis: usize| {
             let end = output[axis].saturating_sub(1) * self.strides[axis] + reach[axis];
             end.saturating_sub(self.pads[axis] + image[axis])
         };
-        Ok([self.pads[0], self.pads[1], behind(0), behind(1)])
+        Ok([self.pads[0], self.pads[1], after(0), after(1)])
     }
 
     /// Whether every window over an image of `[h, w]` has at least one tap on it.
     ///
-    /// Errors: those of [`Window::output`].
+    /// # Errors
+    ///
+    /// Those of [`Window::output`].
     pub fn always_on_image(&self, image: [usize; 2]) -> Result<bool, OpError> {
         let output = self.output(image)?;
         let on_image =
@@ -133,7 +142,7 @@ mod tests {
         window.ceil_mode = true;
         assert_eq!(window.output([32, 31]), Ok([17, 16]));
         assert_eq!(window.effective_pads([32, 31]), Ok([1, 1, 2, 1]));
-        // The second window would start behind the only column.
+        // The second window would start after the only column.
         let narrow = Window { ceil_mode: true, ..Window::plain([1, 1], [2, 2]) };
         assert_eq!(narrow.output([2, 2]), Ok([1, 1]));
     }

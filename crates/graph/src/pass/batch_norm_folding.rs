@@ -44,7 +44,7 @@ struct Links {
 fn foldable(graph: &Graph, links: &Links, index: usize) -> Option<(NodeId, Affine)> {
     let affine = Affine::of(graph, &graph.nodes[index])?;
     let producer = links.producers[affine.operand.0 as usize]?;
-    // A MatMul has no addend: an addition stays behind it.
+    // A MatMul has no addend: an addition stays after it.
     let stays = matches!(graph.node(producer).op, Op::MatMul(_)) && affine.only_adds();
     let takes = has_single_use(graph, &links.consumers, affine.operand) && takes_factors(graph, producer);
     (takes && !stays).then_some((producer, affine))

@@ -146,6 +146,7 @@ pub(super) fn rearrange(graph: &mut Graph, mut new: Vec<(usize, Node)>, gone: &[
         while let Some((_, inserted)) = new.next_if(|(position, _)| *position <= index) {
             nodes.push(inserted);
         }
+        // Default: `insert_nodes` marks none.
         if !gone.get(index).copied().unwrap_or(false) {
             nodes.push(node);
         }

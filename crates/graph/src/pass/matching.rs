@@ -11,10 +11,10 @@ use crate::op::{BinaryKind, Op, UnaryKind};
 const TOLERANCE: f64 = 5e-7;
 
 /// Most factors of a product that are looked at beside one.
-const MOST_FACTORS: usize = 6;
+const MAX_FACTORS: usize = 6;
 
 /// Most values that are looked at to find them, numbers and products with them: exporters write fewer.
-const MOST_VALUES: usize = 32;
+const MAX_VALUES: usize = 32;
 
 /// Whether a constant is the one looked for.
 pub(super) fn is_near(found: f64, expected: f64) -> bool {
@@ -94,7 +94,7 @@ impl Pattern<'_> {
         let (mut number, mut factors, mut open, mut values) = (1.0, Vec::new(), vec![value], 0);
         while let Some(value) = open.pop() {
             values += 1;
-            if factors.len() + open.len() > MOST_FACTORS || values > MOST_VALUES {
+            if factors.len() + open.len() > MAX_FACTORS || values > MAX_VALUES {
                 return None;
             }
             if let Some(scalar) = self.scalar(value) {

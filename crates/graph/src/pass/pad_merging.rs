@@ -1,4 +1,4 @@
-//! Padding into the windows of the operator behind it.
+//! Padding into the windows of the operator after it.
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, Node, NodeId, ValueId};
@@ -6,7 +6,7 @@ use crate::op::{AveragePool, Conv, ConvTranspose, MaxPool, Op, PadMode, Window};
 
 pub(super) const PASS: Pass = Pass {
     name: "pad-merging",
-    description: "merges padding of rows and columns into the Conv, ConvTranspose or pooling behind it, where that is exact",
+    description: "merges padding of rows and columns into the Conv, ConvTranspose or pooling after it, where exact",
     run,
 };
 
@@ -103,6 +103,7 @@ fn fill_never_wins(graph: &Graph, producers: &[Option<NodeId>], window: &Window,
     }
     padding.fill == 0.0
         && is_never_negative(graph, producers, padding.operand)
+        // Default: of a window that does not fit the image, nothing is known.
         && window.always_on_image(padding.image(graph)).unwrap_or(false)
 }
 

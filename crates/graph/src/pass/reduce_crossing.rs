@@ -1,6 +1,7 @@
 //! Reductions of what a transposition gives: they take the axes of its operand.
 //!
-//! `x.mean([2, 3])` of an image, as exporters write it, is behind the transposition that an image operator needs.
+//! `x.mean([2, 3])` of an image, as exporters write it, comes after the transposition that an image operator
+//! needs.
 
 use super::{Pass, PassError};
 use crate::ir::{Graph, NodeId};
@@ -36,8 +37,8 @@ pub(super) fn is_absorbed(graph: &Graph, id: NodeId, perm: &[usize]) -> bool {
     crossed(graph, id, perm).is_some()
 }
 
-/// The axes that a reduction behind a transposition by `perm` goes over in the latter's operand, when what is left is
-/// in the same order there.
+/// The axes that a reduction after a transposition by `perm` goes over in the latter's operand, when what is
+/// left is in the same order there.
 fn crossed(graph: &Graph, id: NodeId, perm: &[usize]) -> Option<Vec<usize>> {
     let Op::Reduce(reduce) = &graph.node(id).op else { return None };
     let is_left = |axis: &usize| !reduce.axes.contains(axis);

@@ -1,6 +1,6 @@
-//! Reshapes that only add or remove axes of size 1, behind operators that do not care.
+//! Reshapes that only add or remove axes of size 1, after operators that do not care.
 //!
-//! One-dimensional convolutions are images of one row between such reshapes: behind the operators
+//! One-dimensional convolutions are images of one row between such reshapes: after the operators
 //! that follow, they meet the reshape of the next convolution and go.
 
 use super::edit::{insert_nodes, make_node};
@@ -11,7 +11,7 @@ use crate::op::{Op, Operator, Reshape};
 
 pub(super) const PASS: Pass = Pass {
     name: "reshape-sinking",
-    description: "moves reshapes that only add or remove axes of size 1 behind operators that do not care",
+    description: "moves reshapes that only add or remove axes of size 1 after operators that do not care",
     run,
 };
 
@@ -22,7 +22,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let (producers, consumers) = (graph.producers(), graph.consumers());
     let mut new = Vec::new();
     for index in 0..graph.nodes.len() {
-        // A reshape that went behind the node before may have met the next one.
+        // A reshape that went after the node before may have met the next one.
         merge_reshape(graph, &producers, index);
         if let Some(inputs) = operands_before(graph, &producers, &consumers, index) {
             new.push((index, sink(graph, index, inputs)?));

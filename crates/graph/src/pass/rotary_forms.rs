@@ -101,7 +101,7 @@ fn joined(pattern: &Pattern<'_>, value: ValueId, interleaved: bool) -> Option<[V
     if !interleaved {
         return Some([first, second]);
     }
-    // Each has an axis of size 1 behind its features.
+    // Each has an axis of size 1 after its features.
     let inner = |value| {
         let inner = reshaped(pattern, value)?;
         let expected: Vec<usize> = pattern.graph.shape(inner).iter().copied().chain([1]).collect();
@@ -225,7 +225,7 @@ fn put(graph: &mut Graph, index: usize, found: &Rotation, layout: &Layout) -> Re
     let mut new = Vec::new();
     let mut emit = |graph: &mut Graph, op: Op, input: ValueId| -> Result<ValueId, PassError> {
         let node = make_node(graph, &name, op, vec![input])?;
-        let result = node.outputs.first().copied().unwrap_or(input);
+        let result = node.outputs[0];
         new.push(node);
         Ok(result)
     };

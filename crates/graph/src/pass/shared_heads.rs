@@ -76,7 +76,7 @@ fn put(graph: &mut Graph, index: usize, product: &Product) -> Result<Vec<Node>, 
     let mut new = Vec::new();
     let mut emit = |graph: &mut Graph, op: Op, inputs: Vec<ValueId>| -> Result<ValueId, PassError> {
         let node = make_node(graph, &name, op, inputs)?;
-        let result = node.outputs.first().copied().unwrap_or(product.left);
+        let result = node.outputs[0];
         new.push(node);
         Ok(result)
     };

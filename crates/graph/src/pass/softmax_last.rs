@@ -1,4 +1,4 @@
-//! Reshapes behind a Softmax: they go before it, so that a network that ends in one still does
+//! Reshapes after a Softmax: they go before it, so that a network that ends in one still does
 //! when exporters shape its result. A host can then take the Softmax over.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::op::{LogSoftmax, Op, Softmax};
 
 pub(super) const PASS: Pass = Pass {
     name: "softmax-last",
-    description: "moves reshapes behind a Softmax before it, where its axes stay together",
+    description: "moves reshapes after a Softmax before it, where its axes stay together",
     run,
 };
 
@@ -26,7 +26,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     Ok(changed)
 }
 
-/// The node of a Softmax that only the Reshape at `index` reads, and what it is behind that.
+/// The node of a Softmax that only the Reshape at `index` reads, and what it is after that.
 fn softmax_before(
     graph: &Graph,
     producers: &[Option<NodeId>],

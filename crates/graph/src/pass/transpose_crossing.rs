@@ -87,7 +87,7 @@ impl Chain {
         Ok(true)
     }
 
-    /// The reshape moves behind both transpositions, when each of its results' axes is made of
+    /// The reshape moves after both transpositions, when each of its results' axes is made of
     /// whole axes.
     fn cross_join(&self, graph: &mut Graph) -> Result<bool, PassError> {
         if self.groups.iter().any(|[_, to]| to.len() != 1) {

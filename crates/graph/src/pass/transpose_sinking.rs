@@ -27,7 +27,7 @@ fn run(graph: &mut Graph) -> Result<bool, PassError> {
     let mut reordered = vec![false; graph.values.len()];
     let mut new = Vec::new();
     for region in survey.regions(graph) {
-        // What a region behind it now takes from this one is not in the survey: the next run goes on there.
+        // What a region after it now takes from this one is not in the survey: the next run goes on there.
         let leads_to = |&value: &ValueId| survey.transposed(graph, value).any(|to| reordered[to.0 as usize]);
         if region.values.iter().any(leads_to) {
             continue;

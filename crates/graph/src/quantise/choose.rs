@@ -46,6 +46,7 @@ impl Tensor<'_> {
                     values.iter().map(|x| f64::from(x.abs())).filter(|x| x.is_finite()).collect();
                 all.sort_by(f64::total_cmp);
                 let above = ((1.0 - share) * all.len() as f64) as usize;
+                // Default: the largest of no magnitudes is 0.
                 all.len().checked_sub(above + 1).and_then(|place| all.get(place)).copied().unwrap_or(0.0)
             }
         }

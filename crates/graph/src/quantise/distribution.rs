@@ -80,6 +80,7 @@ impl Distribution {
         let mut counts = BTreeMap::new();
         for (&place, count) in &self.counts {
             let (below_zero, index) = split(place);
+            // Default: bins that are all below the first of the wider ones merge into it.
             let merged = index.checked_shr(further).unwrap_or(0);
             *counts.entry(joined(below_zero, merged)).or_default() += count;
         }
@@ -99,7 +100,7 @@ fn joined(below_zero: bool, index: u16) -> u16 {
 
 impl Distributions {
     /// What would have been seen had all values been `2^bits` times as large: fraction lengths chosen by that leave
-    /// so many bits to values beyond the samples.
+    /// `bits` bits to values beyond the samples.
     pub fn with_headroom(self, bits: u32) -> Self {
         self.map(|seen| seen.enlarged(bits))
     }
@@ -107,6 +108,7 @@ impl Distributions {
 
 impl Statistic for Distribution {
     fn note(&mut self, tensor: &Tensor) {
+        // Default: integers are not quantised.
         let values = tensor.as_f32().unwrap_or_default();
         let finite = || values.iter().copied().filter(|x| x.is_finite() && *x != 0.0);
         self.zeros += values.iter().filter(|x| **x == 0.0).count() as u64;

@@ -8,7 +8,7 @@ use super::signs::Signs;
 use crate::ir::{Graph, Node, Value, ValueId};
 use crate::op::{Op, Operator, Relu};
 use crate::pass::{PassError, simplify};
-use crate::stated::{Stated, moves};
+use crate::qdq_scales::{QdqScales, moves};
 
 /// Takes pairs of QuantizeLinear and DequantizeLinear out of a valid graph, between which integers are at
 /// most moved, compared or joined, and keeps their scales in [`Graph::scales`]; the rest is simplified.
@@ -17,7 +17,9 @@ use crate::stated::{Stated, moves};
 /// superfluous: it comes back. Inputs of the graph get none: what they hold is the caller's affair. Pairs of
 /// different scales stay, as do those whose scales are not constant or differ along an axis.
 ///
-/// Errors: those of [`simplify`].
+/// # Errors
+///
+/// Those of [`simplify`].
 pub fn lift(graph: &mut Graph) -> Result<(), PassError> {
     simplify(graph)?;
     let nodes = std::mem::take(&mut graph.nodes);
@@ -33,7 +35,7 @@ struct Lifting<'a> {
     graph: &'a mut Graph,
     signs: Signs,
     /// For each integer value, the float that it stands for.
-    reals: BTreeMap<ValueId, (ValueId, Stated)>,
+    reals: BTreeMap<ValueId, (ValueId, QdqScales)>,
     /// The float to use in place of what a DequantizeLinear gave.
     aliases: BTreeMap<ValueId, ValueId>,
     /// Floats that become outputs of the graph, under the name of the output.
@@ -53,10 +55,11 @@ impl<'a> Lifting<'a> {
         for input in &mut node.inputs {
             *input = self.aliases.get(input).copied().unwrap_or(*input);
         }
-        let stated = Stated::of(self.graph, &node.op, &node.inputs, &node.outputs).filter(Stated::is_uniform);
+        let stated =
+            QdqScales::of(self.graph, &node.op, &node.inputs, &node.outputs).filter(QdqScales::is_uniform);
         match (&node.op, stated) {
-            (Op::QuantizeLinear(_), Some(stated)) => self.quantized(&node, stated)?,
-            (Op::DequantizeLinear(_), Some(stated)) if self.dequantized(&node, &stated) => return Ok(()),
+            (Op::QuantizeLinear(_), Some(stated)) => self.quantised(&node, stated)?,
+            (Op::DequantizeLinear(_), Some(stated)) if self.dequantised(&node, &stated) => return Ok(()),
             (Op::DequantizeLinear(_), Some(stated)) => {
                 self.graph.scales.extend(node.outputs.iter().map(|&id| (id, stated.clone())));
             }
@@ -72,7 +75,7 @@ impl<'a> Lifting<'a> {
     }
 
     /// The result of a QuantizeLinear stands for its operand, rectified where its integers say so.
-    fn quantized(&mut self, node: &Node, stated: Stated) -> Result<(), PassError> {
+    fn quantised(&mut self, node: &Node, stated: QdqScales) -> Result<(), PassError> {
         let (&[x, ..], &[integers]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return Ok(());
         };
@@ -83,8 +86,8 @@ impl<'a> Lifting<'a> {
         Ok(())
     }
 
-    /// Whether the float behind the operand of a DequantizeLinear takes the place of its result.
-    fn dequantized(&mut self, node: &Node, stated: &Stated) -> bool {
+    /// Whether the float that the operand of a DequantizeLinear stands for takes the place of its result.
+    fn dequantised(&mut self, node: &Node, stated: &QdqScales) -> bool {
         let (&[integers, ..], &[result]) = (node.inputs.as_slice(), node.outputs.as_slice()) else {
             return false;
         };
@@ -103,22 +106,21 @@ impl<'a> Lifting<'a> {
         true
     }
 
-    /// The same node between the floats behind its integers, which floats may hold for a while.
+    /// The same node between the floats that its integers stand for, which floats may hold for a while.
     fn moved(&mut self, node: &Node) -> Result<(), PassError> {
         if let (Op::Cast(cast), &[from], &[to]) = (&node.op, node.inputs.as_slice(), node.outputs.as_slice())
         {
             let holds =
-                |(_, stated): &&(ValueId, Stated)| [ElementType::F32, stated.element].contains(&cast.to);
-            let behind = self.reals.get(&from).filter(holds).cloned();
-            self.reals.extend(behind.map(|behind| (to, behind)));
+                |(_, stated): &&(ValueId, QdqScales)| [ElementType::F32, stated.element].contains(&cast.to);
+            let held = self.reals.get(&from).filter(holds).cloned();
+            self.reals.extend(held.map(|real| (to, real)));
             return Ok(());
         }
         if !(moves(&node.op) || matches!(node.op, Op::Concat(_) | Op::MaxPool(_))) {
             return Ok(());
         }
-        let behind: Option<Vec<_>> = node.inputs.iter().map(|id| self.reals.get(id).cloned()).collect();
-        let Some((reals, stated)): Option<(Vec<_>, Vec<_>)> = behind.map(|all| all.into_iter().unzip())
-        else {
+        let known: Option<Vec<_>> = node.inputs.iter().map(|id| self.reals.get(id).cloned()).collect();
+        let Some((reals, stated)): Option<(Vec<_>, Vec<_>)> = known.map(|all| all.into_iter().unzip()) else {
             return Ok(());
         };
         let Some(first) = stated.first().filter(|first| stated.iter().all(|other| other.is_alike(first)))
@@ -141,7 +143,7 @@ impl<'a> Lifting<'a> {
         inputs: Vec<ValueId>,
         named: &[ValueId],
     ) -> Result<Vec<ValueId>, PassError> {
-        let base = named.first().map(|&id| self.graph.value(id).name.as_str()).unwrap_or_default();
+        let base = self.graph.value(named[0]).name.as_str();
         let name = format!("{base}/{suffix}");
         let operands: Vec<&Value> = inputs.iter().map(|&id| self.graph.value(id)).collect();
         let infos = op.infer(&operands).map_err(|error| PassError::Op { node: name.clone(), error })?;
@@ -155,8 +157,8 @@ impl<'a> Lifting<'a> {
     }
 
     /// Of several scales the one counts that reaches furthest.
-    fn state(&mut self, real: ValueId, stated: &Stated) {
-        let reach = |stated: &Stated| stated.range().map(f64::abs).into_iter().fold(0.0, f64::max);
+    fn state(&mut self, real: ValueId, stated: &QdqScales) {
+        let reach = |stated: &QdqScales| stated.range().map(f64::abs).into_iter().fold(0.0, f64::max);
         let known = self.graph.scales.entry(real).or_insert_with(|| stated.clone());
         if reach(known) < reach(stated) {
             *known = stated.clone();

@@ -105,6 +105,7 @@ impl Loss {
 
 impl Statistic for Loss {
     fn note(&mut self, tensor: &Tensor) {
+        // Default: integers are not quantised, and lose nothing.
         tensor.as_f32().unwrap_or_default().iter().for_each(|&x| self.note_one(x));
     }
 

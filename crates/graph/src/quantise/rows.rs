@@ -65,6 +65,11 @@ impl Int4Rows {
     /// rounded to the nearest, ties to the even one. A row of zeros has the scale 1.
     ///
     /// Source: pccx specification, 3.3 and 4.4.4.
+    ///
+    /// # Errors
+    ///
+    /// [`RowsError::Length`] when there are not `rows * columns` values; [`RowsError::NotFinite`] for the
+    /// first value that is infinite or NaN.
     pub fn new(rows: usize, columns: usize, values: &[f32]) -> Result<Self, RowsError> {
         let expected = rows.saturating_mul(columns);
         if values.len() != expected {
@@ -158,7 +163,9 @@ pub struct QuantisedWeights {
 
 /// Quantises the matrices that products of `graph` have as their constant right operand, each once.
 ///
-/// Errors: [`RowsError::NotFinite`] with the constant's name.
+/// # Errors
+///
+/// [`RowsError::NotFinite`] for a weight that is infinite or NaN, with the constant's name.
 pub fn quantise_weights(graph: &Graph) -> Result<Vec<QuantisedWeights>, (String, RowsError)> {
     let mut found: Vec<QuantisedWeights> = Vec::new();
     for node in &graph.nodes {
@@ -183,7 +190,9 @@ pub fn quantise_weights(graph: &Graph) -> Result<Vec<QuantisedWeights>, (String,
 
 /// The graph with the weights that 4 bits stand for in place of those of its products.
 ///
-/// Errors: those of [`quantise_weights`].
+/// # Errors
+///
+/// Those of [`quantise_weights`].
 pub fn dequantise_weights(graph: &Graph) -> Result<Graph, (String, RowsError)> {
     let mut dequantised = graph.clone();
     for QuantisedWeights { value, by_rows, rows, .. } in quantise_weights(graph)? {

@@ -32,7 +32,9 @@ impl<'a> Simulation<'a> {
 
     /// The outputs for a sample.
     ///
-    /// Errors: those of [`evaluate`](crate::evaluate).
+    /// # Errors
+    ///
+    /// Those of [`evaluate`](crate::evaluate).
     pub fn outputs(&self, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
         let input = |(&id, tensor): (&ValueId, &Tensor)| {
             let mut tensor = Arc::new(tensor.clone());
@@ -48,7 +50,9 @@ impl<'a> Simulation<'a> {
 
 /// The outputs of `graph` for one sample when it is held as `quantisation` says: a [`Simulation`] for one run.
 ///
-/// Errors: those of [`evaluate`](crate::evaluate).
+/// # Errors
+///
+/// Those of [`evaluate`](crate::evaluate).
 pub fn simulate(
     graph: &Graph,
     quantisation: &Quantisation,

@@ -18,13 +18,15 @@ use crate::pass::PassError;
 const SWEEPS: usize = 3;
 
 /// The most that a channel is moved by against the others.
-const MOST: f64 = 12.0;
+const MAX: f64 = 12.0;
 
 /// A graph whose pairs of convolutions have weights alike in size in each channel between them. It computes the
 /// same in real arithmetic, and has the same nodes; values between the two convolutions of a changed pair are
 /// called `NAME/equalised`. `None` when there is nothing to change.
 ///
-/// Errors: [`PassError`], which would be a fault of ours.
+/// # Errors
+///
+/// [`PassError`] when the rewritten graph is not valid, which would be a fault of ours.
 pub fn equalise(graph: &Graph) -> Result<Option<Graph>, PassError> {
     let pairs = pairs(graph);
     let (mut graph, mut changed) = (graph.clone(), vec![false; pairs.len()]);
@@ -97,7 +99,8 @@ impl Pair {
         for &id in &self.first {
             scale(graph, id, |channel| -powers[channel], |place, count| place % count, powers.len());
         }
-        let (filters, depthwise) = (graph.shape(self.second).last().copied().unwrap_or(1), self.depthwise);
+        // `pair` has seen its four axes, the filters last.
+        let (filters, depthwise) = (graph.shape(self.second)[3], self.depthwise);
         let of_second = |place: usize, count: usize| channel(place, filters, count, depthwise);
         scale(graph, self.second, |channel| powers[channel], of_second, powers.len());
         true
@@ -118,7 +121,7 @@ impl Pair {
         let known: Vec<f64> = wanted.iter().flatten().copied().collect();
         // What all channels have in common is for the scale of the layer.
         let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        let power = |wanted: Option<f64>| (wanted.unwrap_or(mean) - mean).clamp(-MOST, MOST).round() as i32;
+        let power = |wanted: Option<f64>| (wanted.unwrap_or(mean) - mean).clamp(-MAX, MAX).round() as i32;
         let powers: Vec<i32> = wanted.into_iter().map(power).collect();
         powers.iter().any(|&power| power != 0).then_some(powers)
     }
@@ -129,10 +132,15 @@ fn channel(place: usize, filters: usize, count: usize, depthwise: bool) -> usize
     if depthwise { place % count } else { place / filters % count }
 }
 
+/// The elements of a constant of a convolution.
+fn floats(constant: &Tensor) -> &[f32] {
+    constant.as_f32().expect("convolutions take floats only")
+}
+
 /// The largest magnitude of each channel.
 fn largest(weights: &Tensor, count: usize, channel: impl Fn(usize) -> usize) -> Vec<f32> {
     let mut largest = vec![0f32; count];
-    for (place, x) in weights.as_f32().unwrap_or_default().iter().enumerate().filter(|(_, x)| x.is_finite()) {
+    for (place, x) in floats(weights).iter().enumerate().filter(|(_, x)| x.is_finite()) {
         let most = &mut largest[channel(place)];
         *most = most.max(x.abs());
     }
@@ -148,7 +156,7 @@ fn scale(
     count: usize,
 ) {
     let Some(constant) = graph.constant(id) else { return };
-    let values = constant.as_f32().unwrap_or_default().iter().enumerate();
+    let values = floats(constant).iter().enumerate();
     let scaled =
         values.map(|(place, &x)| (f64::from(x) * f64::from(power(channel(place, count))).exp2()) as f32);
     if let Ok(scaled) = Tensor::from_f32(constant.shape().to_vec(), scaled.collect()) {

@@ -31,6 +31,7 @@ impl Ranges {
 
 /// The largest finite magnitude; infinities pad windows, and no scale makes them fit.
 pub(super) fn magnitude(tensor: &Tensor) -> f32 {
+    // Default: integers have no magnitude to scale.
     let finite = tensor.as_f32().unwrap_or_default().iter().map(|x| x.abs()).filter(|x| x.is_finite());
     finite.fold(0.0, f32::max)
 }

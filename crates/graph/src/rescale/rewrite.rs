@@ -54,7 +54,7 @@ impl Rewriter {
     fn name(&mut self, base: &str) -> String {
         let numbered = (2u32..).map(|number| format!("{base}_{number}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
-        let name = names.find(|name| !self.names.contains(name)).unwrap_or_default();
+        let name = names.find(|name| !self.names.contains(name)).expect("there are more numbers than names");
         self.names.insert(name.clone());
         name
     }
@@ -158,6 +158,7 @@ impl Rewriter {
     fn scaled_constant(&mut self, id: ValueId, exponent: i32) -> Result<ValueId, PassError> {
         let value = self.graph.value(id);
         let (name, shape) = (value.name.clone(), value.info.shape.clone());
+        // Default: what is not a constant of floats has no elements, which `constant` refuses below.
         let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32()).unwrap_or_default();
         // In double precision no power on the way is out of range.
         let factor = 2f64.powi(exponent);

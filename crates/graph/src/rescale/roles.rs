@@ -15,7 +15,7 @@ pub(crate) enum Role {
     Homogeneous,
     /// Operand `x` has an exponent, the result another: the constants beside it make up for that.
     Linear {
-        /// Which operand is no constant.
+        /// Which operand is not a constant.
         x: usize,
     },
     /// The result's exponent is the sum of those of the two operands.

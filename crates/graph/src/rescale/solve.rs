@@ -2,12 +2,12 @@
 
 use super::ranges::{Ranges, magnitude};
 use super::roles::{Role, is_float, role};
-use super::{Limits, MOST, floor_log2, worthwhile};
+use super::{Limits, MAX, floor_log2, worthwhile};
 use crate::classes::Classes;
 use crate::ir::{Graph, Node, ValueId};
 use crate::op::{BatchNormalization, Binary, BinaryKind, Gemm, Op};
 
-/// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MOST`].
+/// The exponent of each value by [`ValueId`]; `None` when there are none up to [`MAX`].
 pub(super) fn exponents(graph: &Graph, ranges: &Ranges, limits: &Limits) -> Option<Vec<i32>> {
     let problem = Problem::new(graph, ranges, limits);
     // A product whose operands belong to its own class cannot have their sum as exponent: its result
@@ -91,8 +91,9 @@ impl Problem {
         }
     }
 
-    /// Raises exponents until all constraints hold, or one passes [`MOST`].
+    /// Raises exponents until all constraints hold, or one passes [`MAX`].
     fn solve(&self, with_products: bool) -> Option<Vec<i32>> {
+        // Default: what nothing asks to be smaller begins at its own scale.
         let mut exponents: Vec<i32> = self.least.iter().map(|least| least.unwrap_or(0)).collect();
         let of = |exponents: &[i32], value: ValueId| {
             let id = value.0 as usize;
@@ -110,7 +111,7 @@ impl Problem {
                 }
             }
             // Each round raises something, and nothing rises far: this ends.
-            if exponents.iter().any(|&exponent| exponent > MOST) {
+            if exponents.iter().any(|&exponent| exponent > MAX) {
                 return None;
             }
             if !changed {
@@ -152,6 +153,7 @@ fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
         Op::BatchNormalization(op) => normalisation(graph, node, op),
         Op::Binary(Binary { kind: BinaryKind::Div }) => {
             let divisors = node.inputs.get(1).and_then(|&id| graph.constant(id)?.as_f32());
+            // Default: a divisor that is not a constant multiplies by nothing known.
             let factors = divisors.unwrap_or_default().iter().map(|d| f64::from(d.abs()).recip());
             [factors.filter(|factor| factor.is_finite()).fold(0.0, f64::max), 0.0]
         }
@@ -164,6 +166,7 @@ fn constants(graph: &Graph, node: &Node, x: usize) -> [f64; 2] {
 
 fn normalisation(graph: &Graph, node: &Node, op: &BatchNormalization) -> [f64; 2] {
     let floats = |index: usize| {
+        // Default: an operand that is not a constant multiplies by nothing known.
         node.inputs.get(index).and_then(|&id| graph.constant(id)?.as_f32()).unwrap_or_default()
     };
     let factors = op.factors(floats(1), floats(2), floats(3), floats(4));

@@ -119,12 +119,13 @@ fn without_addend(op: &Op) -> (Op, [f32; 2]) {
 
 /// Products in a sum, at most.
 fn terms(op: &Op, x: &Tensor, weights: &Tensor) -> f32 {
+    // Default: a number without axes is one column.
     let columns = |shape: &[usize]| shape.last().copied().unwrap_or(1).max(1);
     let terms = match op {
         Op::Conv(_) | Op::ConvTranspose(_) => {
             weights.as_f32().map_or(1, <[f32]>::len) / columns(weights.shape())
         }
-        Op::Gemm(gemm) if gemm.trans_a => x.shape().first().copied().unwrap_or(1),
+        Op::Gemm(gemm) if gemm.trans_a => x.shape()[0],
         _ => columns(x.shape()),
     };
     terms as f32

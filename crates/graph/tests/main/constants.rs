@@ -39,7 +39,7 @@ fn operators_say_whether_they_repeat_operands() {
     }
 }
 
-/// A slope for each channel, with axes of size 1 behind it before, has none in front of it afterwards.
+/// A slope for each channel, with axes of size 1 after it before, has none in front of it afterwards.
 #[test]
 fn repeated_constants_have_no_axes_to_spare() {
     let mut net = Net::default();

@@ -136,7 +136,7 @@ fn literal_layer(config: &DecoderConfig, layer: &Layer, xs: &mut [Vec<f64>]) {
     }
 }
 
-/// The logits behind each token.
+/// The logits after each token.
 pub fn literal(model: &DecoderModel, tokens: &[usize]) -> Vec<f64> {
     let config = model.config();
     let row = |matrix: &Matrix, index: usize| -> Vec<f64> {

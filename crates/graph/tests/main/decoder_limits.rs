@@ -1,4 +1,4 @@
-//! Decoders at exactly their limits, and behind a cache.
+//! Decoders at exactly their limits, and after a cache.
 
 use npukit_graph::decoder::{DecoderConfig, DecoderError, Matrix, NormKind, Positions};
 use npukit_graph::{Graph, evaluate};

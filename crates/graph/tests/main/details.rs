@@ -104,14 +104,14 @@ fn powers_of_integers_that_are_zero() {
 #[test]
 fn small_floats_are_quantised_with_their_zero_point() {
     let to = ElementType::F8E4M3FN;
-    let quantize = |saturate| QuantizeLinear { to, axis: 0, block: 0, saturate, precision: ElementType::F32 };
+    let quantise = |saturate| QuantizeLinear { to, axis: 0, block: 0, saturate, precision: ElementType::F32 };
     let (x, scale) = (f32s(&[3], &[6.0, -10.0, 5000.0]), f32s(&[], &[2.0]));
     let zero = f32s(&[], &[1.0]).with_element(to).unwrap();
     for zero in [None, Some(zero)] {
         let operands: Vec<&Tensor> = [Some(&x), Some(&scale), zero.as_ref()].into_iter().flatten().collect();
         let shift = if zero.is_some() { 1.0 } else { 0.0 };
-        assert_eq!(floats(&run(quantize(true), &operands)), [3.0 + shift, -5.0 + shift, 448.0]);
-        assert!(floats(&run(quantize(false), &operands))[2].is_nan());
+        assert_eq!(floats(&run(quantise(true), &operands)), [3.0 + shift, -5.0 + shift, 448.0]);
+        assert!(floats(&run(quantise(false), &operands))[2].is_nan());
     }
 }
 
@@ -290,7 +290,7 @@ fn each_axis_is_sliced_once_and_within_it() {
     assert_eq!((both.shape(), floats(&both)), (&[2, 2][..], &[9.0, 11.0, 5.0, 7.0][..]));
     let twice = Slice { ranges: vec![range(1, 0, 1, 1), range(1, 0, 1, 1)] };
     assert!(matches!(refuse(twice, &[&x]), OpError::Attribute { attribute: "axes", .. }));
-    // None may begin behind the last one.
+    // None may begin after the last one.
     for (start, length, step, fits) in [
         (4, 0, 1, true),
         (5, 0, 1, false),

@@ -100,7 +100,7 @@ fn only_pairs_of_convolutions_change() {
     assert!(!changes([turned.into(), conv(1)], [first(), even([1, 1, 4, 4])]));
 }
 
-/// Weights and addends that others use, too, or that are no constants, cannot change.
+/// Weights and addends that others use, too, or that are not constants, cannot change.
 #[test]
 fn constants_of_others_stay() {
     for (shared, from_input) in [(false, false), (true, false), (false, true)] {

@@ -304,7 +304,7 @@ fn softmax_written_as_arithmetic_is_one() {
     assert!(!s.simplified(y, 1e-6).iter().any(|op| op.starts_with("Softmax")));
 }
 
-/// The mean over an image, as `x.mean([2, 3])` is exported, behind what may stand behind a convolution.
+/// The mean over an image, as `x.mean([2, 3])` is exported, after what may stand after a convolution.
 #[test]
 fn a_mean_of_an_image_is_taken_where_its_channels_are_last() {
     for (axes, steps) in [(&[2, 3][..], 0), (&[2, 3], 1), (&[2], 0)] {

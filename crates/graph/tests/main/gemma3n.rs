@@ -1,4 +1,4 @@
-//! Gemma 3N: what is before, between and behind layers. Layers themselves are judged by the upstream runtime's
+//! Gemma 3N: what is before, between and after layers. Layers themselves are judged by the upstream runtime's
 //! values, in `npu conform pccx`.
 
 use std::sync::Arc;
@@ -78,7 +78,7 @@ fn a_model_is_its_layers_one_after_the_other() {
             let results = evaluate(&layer.step(&config, cache, tokens).unwrap(), &step).unwrap();
             assert_eq!(results.len(), if index < 3 { 3 } else { 1 });
             streams = values(&graph, &format!("layers.{index}.streams"), &inputs);
-            assert_eq!(results[0], streams, "layer {index} behind {cache}");
+            assert_eq!(results[0], streams, "layer {index} after {cache}");
         }
     }
 }

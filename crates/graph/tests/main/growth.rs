@@ -48,7 +48,7 @@ impl Net {
     }
 }
 
-/// `length` nodes in a row on `[1, 8]`: `step` makes the value behind the last one.
+/// `length` nodes in a row on `[1, 8]`: `step` makes the value after the last one.
 fn chain(length: usize, step: impl Fn(&mut Net, usize, ValueId) -> ValueId) -> Graph {
     chain_of(&[1, 8], length, step)
 }

@@ -174,7 +174,7 @@ fn norms_are_by_the_root_of_the_mean_of_squares_over_the_last_axes() {
         (Norm { epsilon: &[1, 1, 1, 1], ..written(plain(), Root::Divides) }, false),
     ];
     for (written, is_norm) in table {
-        let (found, _) = last("normalization-forms", &[4, 4, 4], |net, x| norm(&written, net, x));
+        let (found, _) = last("normalisation-forms", &[4, 4, 4], |net, x| norm(&written, net, x));
         assert_eq!(found.starts_with("RmsNorm"), is_norm, "{:?} {:?}: {found}", written.mean, written.root);
     }
 }
@@ -182,7 +182,7 @@ fn norms_are_by_the_root_of_the_mean_of_squares_over_the_last_axes() {
 /// A norm over the last two of `[3, 2, 4]` with its scale and, perhaps, its bias, then arithmetic with a constant or
 /// value of another shape; whether that goes into its parameters.
 fn goes_in(centred: bool, bias: bool, scale_is_constant: bool, kind: BinaryKind, c: &[usize]) -> bool {
-    let (_, count) = last("normalization-forms", &[3, 2, 4], |net, x| {
+    let (_, count) = last("normalisation-forms", &[3, 2, 4], |net, x| {
         let scale = noise(&[2, 4], 2);
         let scale = if scale_is_constant { net.constant(scale) } else { net.input(scale) };
         let bias = bias.then(|| net.constant(noise(&[2, 4], 3)));
@@ -227,7 +227,7 @@ fn norms_take_factors_before_addends() {
         assert_eq!(goes_in(true, false, true, Mul, shape), expected, "{shape:?}");
     }
     // One that makes the result larger.
-    let (_, count) = last("normalization-forms", &[3, 1], |net, x| {
+    let (_, count) = last("normalisation-forms", &[3, 1], |net, x| {
         let (scale, c) = (net.constant(noise(&[1], 2)), net.constant(noise(&[5], 3)));
         let y = net.node(RmsNormalization { axis: 1, epsilon: 0.5 }, &[x, scale]);
         net.binary(Mul, y, c)

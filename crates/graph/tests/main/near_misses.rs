@@ -283,7 +283,7 @@ fn factors_go_only_into_constants_that_lie_by_column() {
     }
     assert!(folds(MatMul, &[2, 3, 4], &[(matrix, true)], columns));
     assert!(!folds(MatMul, &[2, 3, 4], &[(matrix, false)], columns));
-    // A vector has no columns: what is behind its product is for rows.
+    // A vector has no columns: what is after its product is for rows.
     assert!(!folds(MatMul, &[2, 3, 4], &[(columns, true)], &[3]));
     assert!(!folds(MatMul, &[2, 4, 4], &[(columns, true)], columns));
 }
@@ -306,7 +306,7 @@ fn shared_weights_stay_for_the_other_one() {
     assert_eq!(after, ["Conv", "Conv", "Conv", "Add", "Sub"]);
 }
 
-/// Padding of an image behind `before`, and whether it goes into `op`.
+/// Padding of an image after `before`, and whether it goes into `op`.
 fn pad_goes(before: impl Into<Op>, fill: f32, op: impl Into<Op>) -> bool {
     let left = left("pad-merging", &[1, 5, 5, 2], |net, x| {
         let x = net.node(before, &[x]);
@@ -380,8 +380,8 @@ fn reshapes_by_ones_go_behind_what_does_not_see_them() {
 #[test]
 fn other_floats_become_those_of_32_bits() {
     use ElementType::{BF16, F16, F32, F64, I8};
-    let quantize = |precision| QuantizeLinear { to: I8, axis: 0, block: 0, saturate: true, precision };
-    let dequantize = |to| DequantizeLinear { to, axis: 0, block: 0 };
+    let quantise = |precision| QuantizeLinear { to: I8, axis: 0, block: 0, saturate: true, precision };
+    let dequantise = |to| DequantizeLinear { to, axis: 0, block: 0 };
     let integers = || Tensor::new(vec![2], TensorData::I32(vec![3, -4])).unwrap().with_element(I8).unwrap();
     let scale = || f32s(&[], &[0.5]);
     let half = || noise(&[2], 1).with_element(F16).unwrap();
@@ -389,10 +389,10 @@ fn other_floats_become_those_of_32_bits() {
         (Relu.into(), vec![half()], Relu.into(), true),
         (Relu.into(), vec![noise(&[2], 1)], Relu.into(), false),
         (Cast::new(F64).into(), vec![noise(&[2], 1)], Cast::new(F32).into(), true),
-        (quantize(F16).into(), vec![noise(&[2], 1), scale()], quantize(F32).into(), true),
-        (quantize(F32).into(), vec![noise(&[2], 1), scale()], quantize(F32).into(), false),
-        (dequantize(BF16).into(), vec![integers(), scale()], dequantize(F32).into(), true),
-        (dequantize(F32).into(), vec![integers(), scale()], dequantize(F32).into(), false),
+        (quantise(F16).into(), vec![noise(&[2], 1), scale()], quantise(F32).into(), true),
+        (quantise(F32).into(), vec![noise(&[2], 1), scale()], quantise(F32).into(), false),
+        (dequantise(BF16).into(), vec![integers(), scale()], dequantise(F32).into(), true),
+        (dequantise(F32).into(), vec![integers(), scale()], dequantise(F32).into(), false),
     ];
     let pass = passes().iter().find(|pass| pass.name == "single-precision").unwrap().run;
     for (op, operands, expected, changes) in cases {

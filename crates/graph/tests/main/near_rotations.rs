@@ -181,7 +181,7 @@ fn every_factor_of_a_rotation_counts() {
     assert_eq!(recognised([minuend, minuend, left, left]), [false; 2]);
 }
 
-/// Four of five features are no pairs of all.
+/// Four of five features are not pairs of all.
 #[test]
 fn a_feature_without_a_pair_is_not_turned() {
     let left = left(&[1, 3, 2, 5], |net, x| {
@@ -212,7 +212,7 @@ fn only_a_split_of_features_into_halves_makes_pairs() {
         });
         assert_eq!(is_rotary(&left), expected, "{shape:?} {sizes:?}");
     }
-    // Three features negated behind one.
+    // Three features negated after one.
     let left = left(&[1, 3, 2, 4], |net, x| {
         let tables = [3, 4].map(|seed| net.constant(paired(&[1, 1, 2, 4], false, seed)));
         let op = Split { axis: 3, sizes: vec![3, 1] }.into();

@@ -231,7 +231,7 @@ fn reshapes_between_one_dimensional_convolutions_go() {
     simplify(&mut after).unwrap();
     assert_same(&before, &after, "simplify");
     let (reshapes, transposes) = (count(&after, "Reshape"), count(&after, "Transpose"));
-    // One of each before the first convolution and behind the last one.
+    // One of each before the first convolution and after the last one.
     assert_eq!((reshapes, transposes, count(&after, "BatchNormalization")), (2, 2, 0), "{after}");
 }
 

@@ -117,7 +117,7 @@ fn what_does_not_gets_real_values() {
         // The logarithm of the sum is as large as its largest.
         assert_eq!((exponent, added), (0, 1), "{op}");
     }
-    // A slope that is no constant.
+    // A slope that is not a constant.
     let mut net = Net::default();
     let x = net.input(f32s(&[1, 2], &[9.0, -9.0]));
     let large = times(&mut net, x, 100.0);
@@ -227,7 +227,7 @@ fn a_product_beside_its_operand_is_taken_back() {
     assert_eq!(found.graph.nodes.len(), net.graph.nodes.len() + 1);
 }
 
-/// Operators with operands that are no constants where constants are wanted take real values.
+/// Operators with operands that are not constants where constants are wanted take real values.
 #[test]
 fn what_would_have_to_change_must_be_constant() {
     let plain = || Conv { strides: [1; 2], dilations: [1; 2], pads: [0; 4], group: 1 };

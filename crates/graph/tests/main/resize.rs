@@ -120,7 +120,7 @@ fn antialiased_samples_are_triangles() {
     }
 }
 
-/// Of more elements than floats count the last coordinate may lie behind the last one.
+/// Of more elements than floats count the last coordinate may lie after the last one.
 #[test]
 fn the_last_of_very_many_elements_is_the_last() {
     let input = (1 << 24) + 4;

@@ -72,7 +72,7 @@ fn what_moves_and_compares_adds_nothing() {
     judge(Trilu { upper: false, offset: 0 }, None);
 }
 
-/// What is no sum of products may be an approximation, and so may all that follows.
+/// What is not a sum of products may be an approximation, and so may all that follows.
 #[test]
 fn approximations_have_no_bound() {
     let none = |op: Op| {

@@ -61,7 +61,7 @@ fn values_of_a_group_are_multiplied_once() {
     assert!(!repeats(&mut graph), "{graph}");
 }
 
-/// Heads one after the other, again and again, are no groups of neighbours.
+/// Heads one after the other, again and again, are not groups of neighbours.
 #[test]
 fn other_repetitions_stay() {
     assert!(repeats(&mut scores([2, 1, 2, 5, 4], [1, 3, 1, 1, 1])));
@@ -82,7 +82,7 @@ fn only_groups_of_heads_of_one_batch_are_multiplied_once() {
         // Queries of one batch, or of one head, are for all.
         (([1, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), false),
         (([2, 1, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 5, 4], turn), false),
-        // What is repeated, or what is made of it, is no head.
+        // What is repeated, or what is made of it, is not a head.
         (([2, 6, 3, 4], [2, 2, 5, 4], [2, 10, 1, 4, 1], [2, 6, 5, 4], turn), false),
         (([2, 6, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [2, 6, 4, 5], None), false),
         (([6, 2, 3, 4], [2, 2, 5, 4], [2, 2, 1, 5, 4], [6, 2, 5, 4], turn), false),

@@ -120,7 +120,7 @@ fn transpositions_go_where_weights_take_them() {
     };
     let softmax = |net: &mut Net, x| net.node(Softmax { axis: 1, axis_end: 2 }, &[x]);
     assert_eq!(flat(&[2, 12], product)[1..3], ["Relu", "Transpose"]);
-    // Rows that are mixed, and what is no product.
+    // Rows that are mixed, and what is not a product.
     assert_eq!(flat(&[4, 6], product)[1..3], ["Transpose", "Relu"]);
     assert_eq!(flat(&[2, 12], softmax)[1..3], ["Transpose", "Relu"]);
     // What is taken as it is is flattened by nobody.
@@ -167,7 +167,7 @@ fn scales_by_axis_fix_the_order_of_axes() {
             let zero = f32s(scales, &[0.0, 1.0, 2.0][..count]);
             let zero = zeros.then(|| net.constant(run(Cast::new(ElementType::I8), &[&zero])));
             let operands = |x| [Some(x), Some(scale), zero].into_iter().flatten().collect::<Vec<_>>();
-            let quantize = QuantizeLinear {
+            let quantise = QuantizeLinear {
                 to: ElementType::I8,
                 axis: 1,
                 block: 0,
@@ -176,7 +176,7 @@ fn scales_by_axis_fix_the_order_of_axes() {
             };
             let y = product(net, x);
             let y = transposed(net, y, &[0, 2, 1]);
-            let y = net.node(quantize, &operands(y));
+            let y = net.node(quantise, &operands(y));
             let y = net.node(DequantizeLinear { to: ElementType::F32, axis: 1, block: 0 }, &operands(y));
             let y = transposed(net, y, &[0, 2, 1]);
             product(net, y)

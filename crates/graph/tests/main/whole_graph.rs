@@ -1,7 +1,7 @@
 //! Validation, order, printing and counting.
 
 use npukit_graph::op::{Conv, Relu, Split};
-use npukit_graph::{Graph, GraphError, OpError, Stated, ValueId, ValueInfo};
+use npukit_graph::{Graph, GraphError, OpError, QdqScales, ValueId, ValueInfo};
 use npukit_numeric::ElementType;
 
 use crate::support::noise;
@@ -92,7 +92,7 @@ fn constants_are_what_is_recorded_of_them() {
 #[test]
 fn what_nobody_reads_goes_and_the_rest_keeps_its_scales() {
     let mut graph = image();
-    let (kept, scale) = (graph.to_string(), |name: &str| Stated {
+    let (kept, scale) = (graph.to_string(), |name: &str| QdqScales {
         name: name.to_owned(),
         scales: [0.5; 2],
         zero_points: [0; 2],

@@ -168,7 +168,7 @@ impl Keys {
                 key: "head",
                 found: "not given".to_owned(),
                 legal: format!(
-                    "a number, as `hidden`, {}, is no multiple of `heads`, {}",
+                    "a number, as `hidden`, {}, is not a multiple of `heads`, {}",
                     self.hidden, self.heads
                 ),
             }),

@@ -32,7 +32,7 @@ pub enum DecoderFileError {
         /// What it may be.
         legal: String,
     },
-    /// A prompt has a character that is no token.
+    /// A prompt has a character that is not a token.
     #[error("character {character:?} is not one of the model's alphabet {alphabet:?}")]
     Character {
         /// The character.
@@ -49,7 +49,7 @@ pub enum DecoderFileError {
         reason: String,
     },
     /// The weights are not a safetensors file.
-    #[error("`{path}` is no safetensors file: {reason}")]
+    #[error("`{path}` is not a safetensors file: {reason}")]
     Format {
         /// The file.
         path: String,

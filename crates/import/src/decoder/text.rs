@@ -11,11 +11,16 @@ pub struct Text {
 }
 
 /// Widest number of a prompt.
-const MOST_WIDTH: usize = 64;
+const MAX_WIDTH: usize = 64;
 
 impl Text {
     /// Tokens 0, 1, .. stand for the characters of `alphabet`; generation ends with `stop`; numbers of a prompt
     /// get spaces before them up to `number_width` characters.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderFileError::Key`] for an alphabet that is empty or has a character twice, a `number_width`
+    /// that is too large or has no space to fill with, or a `stop` that is not in the alphabet.
     pub fn new(alphabet: &str, stop: Option<char>, number_width: usize) -> Result<Self, DecoderFileError> {
         let key =
             |key, found: String, legal: &str| DecoderFileError::Key { key, found, legal: legal.to_owned() };
@@ -26,8 +31,8 @@ impl Text {
         if sorted.is_empty() || sorted.len() != characters.len() {
             return Err(key("alphabet", format!("{alphabet:?}"), "characters that differ, at least one"));
         }
-        if number_width > MOST_WIDTH || number_width > 0 && !characters.contains(&' ') {
-            let legal = format!("at most {MOST_WIDTH}, and 0 where the alphabet has no space");
+        if number_width > MAX_WIDTH || number_width > 0 && !characters.contains(&' ') {
+            let legal = format!("at most {MAX_WIDTH}, and 0 where the alphabet has no space");
             return Err(key("number_width", number_width.to_string(), &legal));
         }
         let mut text = Self { alphabet: characters, stop: None, number_width };
@@ -60,7 +65,9 @@ impl Text {
 
     /// The prompt's tokens, its numbers brought to their width.
     ///
-    /// Errors: a character that is no token.
+    /// # Errors
+    ///
+    /// [`DecoderFileError::Character`] for the first character that is not in the alphabet.
     pub fn encode(&self, prompt: &str) -> Result<Vec<usize>, DecoderFileError> {
         let unknown =
             |character| DecoderFileError::Character { character, alphabet: self.alphabet.iter().collect() };
@@ -84,13 +91,13 @@ impl Text {
         while let Some(first) = rest.chars().next() {
             let number = rest.trim_start_matches(' ');
             let digits = number.len() - number.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            let (own, behind) =
+            let (own, after) =
                 if digits > 0 { number.split_at(digits) } else { rest.split_at(first.len_utf8()) };
             match digits {
                 0 => padded.push_str(own),
                 _ => padded.push_str(&format!("{own:>width$}", width = self.number_width)),
             }
-            rest = behind;
+            rest = after;
         }
         padded
     }

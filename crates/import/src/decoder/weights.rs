@@ -42,9 +42,9 @@ fn missing(file: &SafeTensors<'_>, path: &str, name: &str, expected: &[usize]) -
 
 /// The first of the names.
 fn listed(names: BTreeSet<&str>) -> String {
-    const MOST: usize = 20;
-    let more = names.len().saturating_sub(MOST);
-    let listed = names.into_iter().take(MOST).collect::<Vec<_>>().join(", ");
+    const MAX: usize = 20;
+    let more = names.len().saturating_sub(MAX);
+    let listed = names.into_iter().take(MAX).collect::<Vec<_>>().join(", ");
     if more == 0 { listed } else { format!("{listed} and {more} more") }
 }
 

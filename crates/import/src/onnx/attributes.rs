@@ -13,8 +13,11 @@ pub(super) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// The attributes of `node`. Errors: a name given twice, a subgraph, or a reference to the
-    /// attribute of a function.
+    /// The attributes of `node`.
+    ///
+    /// # Errors
+    ///
+    /// A name given twice, a subgraph, or a reference to the attribute of a function.
     pub(super) fn new(node: &'a NodeProto) -> Result<Self, Reason> {
         let mut names = std::collections::HashSet::new();
         for attribute in &node.attribute {
@@ -33,7 +36,13 @@ impl<'a> Attributes<'a> {
     /// An integer, when present.
     pub(super) fn int(&mut self, name: &'static str) -> Result<Option<i64>, Reason> {
         let found = self.find(name, attribute_type::INT, "INT")?;
-        Ok(found.map(|attribute| attribute.i.unwrap_or_default()))
+        // Default: a field that the message leaves out is 0, says protobuf.
+        Ok(found.map(|attribute| attribute.i.unwrap_or(0)))
+    }
+
+    /// An integer; when absent `default`, which is what the operator's page of the ONNX standard says.
+    pub(super) fn int_or(&mut self, name: &'static str, default: i64) -> Result<i64, Reason> {
+        Ok(self.int(name)?.unwrap_or(default))
     }
 
     /// A truth value written as 0 or 1; `default` when absent.
@@ -49,13 +58,20 @@ impl<'a> Attributes<'a> {
     /// A float, when present.
     pub(super) fn float(&mut self, name: &'static str) -> Result<Option<f32>, Reason> {
         let found = self.find(name, attribute_type::FLOAT, "FLOAT")?;
-        Ok(found.map(|attribute| attribute.f.unwrap_or_default()))
+        // Default: a field that the message leaves out is 0, says protobuf.
+        Ok(found.map(|attribute| attribute.f.unwrap_or(0.0)))
+    }
+
+    /// A float; when absent `default`, which is what the operator's page of the ONNX standard says.
+    pub(super) fn float_or(&mut self, name: &'static str, default: f32) -> Result<f32, Reason> {
+        Ok(self.float(name)?.unwrap_or(default))
     }
 
     /// A string, when present; bytes that are not UTF-8 are replaced, as no legal value has them.
     pub(super) fn string(&mut self, name: &'static str) -> Result<Option<String>, Reason> {
         let found = self.find(name, attribute_type::STRING, "STRING")?;
         Ok(found.map(|attribute| {
+            // Default: a field that the message leaves out is empty, says protobuf.
             String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned()
         }))
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::error::Reason;
 use super::proto::TensorProto;
-use crate::beside::{Part, ReadRange, inside};
+use crate::sidecar_files::{Part, ReadRange, inside};
 
 /// How often all of a file may be used. Tensors share parts at times, but a small model must not
 /// unfold a file into many times its size.
@@ -37,7 +37,10 @@ impl<'a> External<'a> {
 
     /// The elements of `proto`, which are in another file: of shape `shape`, and `expected` bytes.
     ///
-    /// Errors: a path that leaves the folder, a file that cannot be read, a part that is not in it or of another size.
+    /// # Errors
+    ///
+    /// A path that leaves the folder, a file that cannot be read, a part that is not in it or of another
+    /// size.
     pub(super) fn bytes(
         &self,
         proto: &TensorProto,
@@ -72,6 +75,7 @@ impl Place {
     fn of(proto: &TensorProto) -> Result<Self, Reason> {
         let value =
             |key: &str| proto.external_data.iter().find(|entry| entry.key == key).map(|e| e.value.as_str());
+        // Default: without a location there is no file, and `inside` refuses the empty path.
         let location = value("location").unwrap_or_default();
         let refused =
             |reason: &str| Reason::ExternalData { location: location.to_owned(), reason: reason.to_owned() };
@@ -80,8 +84,9 @@ impl Place {
             Some(text) => text
                 .parse()
                 .map(Some)
-                .map_err(|_| refused(&format!("its {key} {text:?} is no number of bytes"))),
+                .map_err(|_| refused(&format!("its {key} {text:?} is not a number of bytes"))),
         };
+        // Default: the standard counts from the beginning of the file.
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let location = inside(location).ok_or_else(|| refused("the path leaves the model's folder"))?;
         Ok(Self { location, offset, length })

@@ -56,6 +56,7 @@ impl Image {
 
 /// The sizes of the image axes of an operand `[n, c, ..]`; none when it has no channels.
 pub(super) fn image_sizes(shape: &[usize]) -> &[usize] {
+    // Default: without channels there is no image.
     shape.get(2..).unwrap_or_default()
 }
 
@@ -65,7 +66,7 @@ pub(super) struct WindowAxis {
     pub(super) kernel: usize,
     pub(super) stride: usize,
     pub(super) dilation: usize,
-    /// Elements of padding in front and behind; negative ones crop.
+    /// Elements of padding before and after; negative ones crop.
     pub(super) pads: [i64; 2],
 }
 
@@ -150,6 +151,7 @@ impl Windows {
 }
 
 fn pair(rows: WindowAxis, columns: WindowAxis) -> Window {
+    // Default: what a negative pad cuts off is cut off before: `Windows::crop`.
     let pad = |pad: i64| usize::try_from(pad).unwrap_or(0);
     Window {
         kernel: [rows.kernel, columns.kernel],
@@ -230,4 +232,4 @@ pub(super) fn signed(
 }
 
 /// The largest crop that a negative pad may make.
-pub(super) const MOST_CROPPED: i64 = -MAX_WINDOW;
+pub(super) const MAX_CROPPED: i64 = -MAX_WINDOW;

@@ -225,7 +225,7 @@ impl<'a, 'b> Importer<'a, 'b> {
         complete.then_some(operands)
     }
 
-    /// The value behind a name; reads the tensor when this is its first use. `user` is the name
+    /// The value that a name stands for; reads the tensor when this is its first use. `user` is the name
     /// and operator of who asks, for the error.
     pub(super) fn lookup(&mut self, name: &'a str, user: (&str, &str)) -> Option<ValueId> {
         if let Some(&binding) = self.bindings.get(name) {

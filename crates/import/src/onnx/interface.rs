@@ -72,7 +72,9 @@ impl<'a> Importer<'a, '_> {
 
     /// The shapes of the inputs: the model's, with the caller's sizes put in.
     ///
-    /// Errors: a name in the options that no input has; dimensions that stay open.
+    /// # Errors
+    ///
+    /// A name in the options that no input has; dimensions that stay open.
     fn shapes(
         &mut self,
         inputs: &[&'a ValueInfoProto],
@@ -90,7 +92,9 @@ impl<'a> Importer<'a, '_> {
         open::fix(&mut known, self.options, self.remarks)?;
         open::check(&known)?;
         let mut known = known.iter().map(OpenInput::sizes);
-        let shape = |stated: Result<_, Reason>| stated.map(|_| known.next().unwrap_or_default());
+        let shape = |stated: Result<_, Reason>| {
+            stated.map(|_| known.next().expect("those that are stated are all known"))
+        };
         Ok(stated.into_iter().map(shape).collect())
     }
 

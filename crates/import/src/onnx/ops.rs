@@ -164,7 +164,7 @@ pub(super) fn handler(node: &NodeProto) -> Option<Handler> {
     HANDLERS.iter().find(|(name, _)| *name == wanted).map(|&(_, handler)| handler)
 }
 
-/// The operator's name, behind its domain unless it is one of the standard.
+/// The operator's name, after its domain unless it is one of the standard.
 pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
     match node.domain.as_str() {
         "" | "ai.onnx" => Cow::Borrowed(&node.op_type),
@@ -174,7 +174,7 @@ pub(super) fn qualified(node: &NodeProto) -> Cow<'_, str> {
 
 /// The names of all operators, in alphabetical order.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    // If is no node's business alone: the importer takes one of its branches.
+    // An If is more than one node: the importer takes one of its branches.
     let mut names: Vec<&'static str> = HANDLERS.iter().map(|&(name, _)| name).chain(["If"]).collect();
     names.sort_unstable();
     names.into_iter()

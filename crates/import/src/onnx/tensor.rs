@@ -41,7 +41,7 @@ const CODES: [Result<ElementType, &str>; 29] = [
     Ok(ElementType::F6E3M2),
 ];
 
-/// The element type behind a code of the file.
+/// The element type that a code of the file stands for.
 pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     match usize::try_from(code).ok().and_then(|code| CODES.get(code)) {
         Some(Ok(element)) => Ok(*element),

@@ -31,6 +31,11 @@ impl<'a> Attributes<'a> {
         }
     }
 
+    /// An integer; when absent `default`, which is what TensorFlow's definition of the operation says.
+    pub(super) fn int_or(&mut self, name: &'static str, default: i64) -> Result<i64, Reason> {
+        Ok(self.int(name)?.unwrap_or(default))
+    }
+
     /// A truth value; `default` when absent.
     pub(super) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool, Reason> {
         match self.find(name) {

@@ -40,7 +40,7 @@ impl Blocks {
     }
 
     /// `y` is `x` with an axis of size 1 at `axis`. In front of the batches it makes rows of them,
-    /// which are no blocks.
+    /// which are not blocks.
     pub(super) fn inserted(&mut self, x: ValueId, y: ValueId, axis: usize) {
         let first = |known: &&Blocked| known.inserted.is_none() && known.conv.is_none();
         if let Some(blocked) = self.known.get(&x).filter(|known| axis > 0 && first(known)) {

@@ -38,7 +38,11 @@ impl Layout {
         }
     }
 
-    /// An operand as the graph wants it. Errors: it is no image.
+    /// An operand as the graph wants it.
+    ///
+    /// # Errors
+    ///
+    /// It is not an image.
     pub(super) fn to_nhwc(
         self,
         context: &mut Context<'_>,
@@ -118,7 +122,7 @@ pub(super) fn window(
     window_of(context, layout, kernel, strides, image)
 }
 
-/// As [`window`], for steps that are no attribute.
+/// As [`window`], for steps that are not an attribute.
 pub(super) fn window_of(
     context: &mut Context<'_>,
     layout: Layout,
@@ -140,6 +144,7 @@ fn pads(
     image: [usize; 2],
 ) -> Result<[usize; 4], Reason> {
     let padding = context.attributes.string("padding")?;
+    // Default: without pads of its own the window has those of `padding`.
     let explicit = context.attributes.ints("explicit_paddings")?.unwrap_or_default();
     match padding.as_deref() {
         Some("EXPLICIT") => explicit_pads(layout, explicit),
@@ -153,7 +158,7 @@ fn pads(
     }
 }
 
-/// The padding that gives `ceil(size / stride)` results, the odd element behind.
+/// The padding that gives `ceil(size / stride)` results, the odd element after.
 fn same_pads(window: &Window, image: [usize; 2]) -> [usize; 4] {
     let mut pads = [0; 4];
     for axis in 0..2 {

@@ -66,7 +66,7 @@ pub(super) fn import(
 }
 
 impl<'a> Importer<'a> {
-    /// Records which name is which node's, and names that are no good.
+    /// Records which name is which node's, and names that cannot be used.
     fn define(&mut self) {
         for (index, node) in self.proto.node.iter().enumerate() {
             if node.name.is_empty() || node.name.contains([':', '^']) {
@@ -89,7 +89,9 @@ impl<'a> Importer<'a> {
 
     /// Translates the nodes that those at the indices `wanted` need.
     ///
-    /// Errors: inputs whose shapes stay open.
+    /// # Errors
+    ///
+    /// Inputs whose shapes stay open.
     fn add_nodes(&mut self, wanted: impl Iterator<Item = usize>) -> Result<(), ImportError> {
         let proto = self.proto;
         let order = order::sort(&self.dependencies(), wanted);
@@ -133,7 +135,7 @@ impl<'a> Importer<'a> {
         operands.iter().all(Option::is_some).then_some(operands)
     }
 
-    /// The value behind a reference, for `user`.
+    /// The value that a reference stands for, for `user`.
     fn lookup(&mut self, reference: Reference<'a>, user: &'a NodeDef) -> Option<ValueId> {
         let Some(&index) = self.nodes.get(reference.node) else {
             self.problem(user, Reason::Undefined { name: reference.node.to_owned() });
@@ -149,7 +151,10 @@ impl<'a> Importer<'a> {
     }
 
     /// Result `result` of the node at `index`; `None` when the node failed, which is recorded.
-    /// Errors: the node has no such result, or none that we compute.
+    ///
+    /// # Errors
+    ///
+    /// The node has no such result, or none that we compute.
     pub(super) fn result(&self, index: usize, result: usize) -> Result<Option<ValueId>, Reason> {
         let Some(Binding::Values(values)) = &self.bindings[index] else { return Ok(None) };
         let name = || result_name(&self.proto.node[index].name, result);

@@ -35,8 +35,8 @@ struct Kept<'a> {
     values: HashSet<ValueId>,
 }
 
-/// The dimensions that a placeholder states, if it says how many there are; nothing when it states what is no size: its
-/// translation tells.
+/// The dimensions that a placeholder states, if it says how many there are; nothing when it states what is
+/// not a size: its translation tells.
 fn stated_dimensions(node: &NodeDef) -> Option<Option<Vec<Dimension>>> {
     let stated = Attributes::new(node).shape("shape").ok()?;
     let Some(stated) = stated.filter(|stated| !stated.unknown_rank) else { return Some(None) };
@@ -49,7 +49,7 @@ fn stated_dimensions(node: &NodeDef) -> Option<Option<Vec<Dimension>>> {
 }
 
 impl Importer<'_> {
-    /// Refuses shapes in the options for what is no placeholder.
+    /// Refuses shapes in the options for what is not a placeholder.
     pub(super) fn check_shapes(&self) -> Result<(), ImportError> {
         let placeholders = || self.proto.node.iter().filter(|node| ops::is_placeholder(node));
         let unknown = self.options.shapes.keys().find(|name| {
@@ -69,7 +69,9 @@ impl Importer<'_> {
     /// Puts the caller's sizes to the shapes of the inputs among the nodes at `indices`. One with a default is none
     /// unless the caller gives it a shape.
     ///
-    /// Errors: dimensions that stay open.
+    /// # Errors
+    ///
+    /// Dimensions that stay open.
     pub(super) fn fix_shapes(&mut self, indices: &[usize]) -> Result<(), ImportError> {
         let proto = self.proto;
         let shapes =

@@ -42,7 +42,7 @@ const CODES: [Result<ElementType, &str>; 31] = [
     Err("uint4"),
 ];
 
-/// The element type behind a code of the file.
+/// The element type that a code of the file stands for.
 pub(super) fn element_type(code: i32) -> Result<ElementType, Reason> {
     match usize::try_from(code).ok().and_then(|code| CODES.get(code)) {
         Some(Ok(element)) => Ok(*element),
@@ -142,6 +142,7 @@ impl<'a> List<'a> {
     /// The bits of `count` elements: those of the list, the last of which is repeated; zeros
     /// when there is none.
     fn filled(&self, count: usize) -> impl Iterator<Item = u64> {
+        // Default: a list without elements fills the tensor with zeros.
         let last = self.len().checked_sub(1).and_then(|last| self.word(last)).unwrap_or(0);
         (0..count).map(move |index| self.word(index).unwrap_or(last))
     }

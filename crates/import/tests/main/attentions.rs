@@ -88,7 +88,7 @@ fn scores_are_scaled_capped_and_masked_in_this_order() {
     let stated = Scored { products: [three, 0.0], features: 4, opset: 23 };
     assert_close(stated.run(plain(0).float("scale", 1.0), |m| m), 1.5, [three, 0.0]);
     assert_close(stated.run(plain(3).float("scale", 1.0), |m| m), 1.5, [0.75, 0.25]);
-    // A cap of 1/2, and a mask that is added behind it.
+    // A cap of 1/2, and a mask that is added after it.
     let single = Scored { products: [2.0, 0.0], features: 1, opset: 23 };
     let capped = 0.5 * (2.0f32 / 0.5).tanh();
     let mask = |m: Model| m.floats("m", &[1, 2], &[0.0, capped]);
@@ -130,7 +130,7 @@ fn masks_may_be_truth_values_or_end_early() {
     assert_eq!(longer(truths(&[0, 1])), [3.0]);
     assert_eq!(longer(float_tensor("m", &[1, 2], &[0.0, 0.0])), [2.0]);
     assert_eq!(longer(float_tensor("m", &[1, 1], &[0.0])), [4.0]);
-    // Nothing is put behind a mask that speaks of every key, or of all at once.
+    // Nothing is put after a mask that speaks of every key, or of all at once.
     for values in [&[0.0, 0.0][..], &[0.0]] {
         let masked = attention(node("Attention", &["q", "k", "v", "m"], &["y"]), |model| {
             model.input("m", &[1, values.len() as i64])
@@ -166,7 +166,7 @@ fn windows_bound_the_keys_at_either_side() {
             Model::new(25).floats("q", &[1, 1, 3, 1], &[0.0; 3]).floats("k", &[1, 1, 3, 1], &[5.0; 3]);
         model.floats("v", &[1, 1, 3, 1], &[1.0, 3.0, 8.0]).node(attention).output("y").run(&[]).1
     };
-    assert_eq!(run(-1, -1), [4.0; 3], "below 0 is no bound");
+    assert_eq!(run(-1, -1), [4.0; 3], "below 0 is not a bound");
     assert_eq!(run(-1, 0), [1.0, 2.0, 4.0]);
     assert_eq!(run(0, -1), [4.0, 5.5, 8.0]);
     assert_eq!(run(1, 0), [1.0, 2.0, 5.5]);

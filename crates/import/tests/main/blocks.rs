@@ -18,7 +18,7 @@ struct Chain {
 
 impl Chain {
     /// Cut into blocks along the first axes after the batch, with as much padding before them, and more
-    /// behind.
+    /// after.
     fn cut(sizes: &[i64], block: &[i32], pads: &[i32]) -> Self {
         let axes = block.len() as i64;
         let constants = Graph::default().integers("block", &[axes], block).integers("pads", &[axes, 2], pads);
@@ -84,7 +84,7 @@ fn plain(name: &str, from: &str, weights: &str) -> NodeDef {
     node("Conv2D", name, &[from, weights]).ints("strides", &[1, 1, 1, 1]).string("padding", "VALID")
 }
 
-/// Two columns of padding before, three behind: 7 rows are 12 then, and 8 when they are convolved by 3.
+/// Two columns of padding before, three after: 7 rows are 12 then, and 8 when they are convolved by 3.
 fn image() -> Chain {
     Chain::cut(&[1, 7, 7, 2], &[2, 2], &[2, 3, 2, 3])
 }

@@ -129,7 +129,7 @@ fn wrong_descriptions_are_refused_with_their_place() {
         (
             "hidden = 4\nheads = 2",
             "hidden = 0\nheads = 0",
-            "`head` of the description is not given; legal is a number, as `hidden`, 0, is no multiple of `heads`, 0",
+            "`head` of the description is not given; legal is a number, as `hidden`, 0, is not a multiple of `heads`, 0",
         ),
         ("gelu-tanh", "mish", "line 9, column 14 of the description: unknown variant `mish`, "),
         ("pairs = \"halves\"", "", "line 16, column 1 of the description: missing field `pairs`"),

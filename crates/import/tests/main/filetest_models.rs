@@ -81,7 +81,7 @@ fn constant() -> Model {
     model.node(node("Identity", &["c"], &["constant"])).output("constant")
 }
 
-/// Products with weights that are no numbers, too large for 16 bits, and too small.
+/// Products with weights that are not numbers, too large for 16 bits, and too small.
 fn bad_weights() -> Model {
     let mut model = Model::new(13).input("x", &[1, 8]);
     for (name, output, bad) in [("nan", "a", f32::NAN), ("huge", "b", 1e6), ("tiny", "c", 0.0)] {

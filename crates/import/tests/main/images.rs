@@ -262,7 +262,7 @@ fn transposed_convolutions_are_cut_from_the_whole() {
     assert_eq!(run(rule("SAME_LOWER")), whole[1..]);
     let shaped = |size: i64| node().ints("output_shape", &[size]);
     assert_eq!(run(shaped(5)), whole[1..6]);
-    // One more behind the whole, of which one is taken from either end.
+    // One more after the whole, of which one is taken from either end.
     assert_eq!(run(shaped(6).ints("output_padding", &[1])), whole[1..]);
     // A shape that is stated says all; a rule does not go with pads.
     assert_eq!(run(shaped(5).string("auto_pad", "VALID").ints("pads", &[2, 0])), whole[1..6]);

@@ -53,15 +53,15 @@ fn damage_inside_a_file_is_found_at_its_byte() {
     let model = |graph: &[u8]| [&version[..], &field(7, graph)].concat();
     let shown = |offset: usize, text: &str| format!("no ONNX file: byte {offset}: {text}");
     let missing = "needs 100 bytes after its header, 0 are present";
-    // Behind the version and the header of the graph.
+    // After the version and the header of the graph.
     assert_eq!(of_onnx(&model(&cut(1))).to_string(), shown(4, &format!("a field {missing}")));
-    assert_eq!(of_onnx(&model(&[0, 0])).to_string(), shown(4, "a field: 0 is no field number of a model"));
-    // In the second node, behind its name.
+    assert_eq!(of_onnx(&model(&[0, 0])).to_string(), shown(4, "a field: 0 is not a field number of a model"));
+    // In the second node, after its name.
     let second = |rest: &[u8]| model(&[&relu[..], &field(1, &[&field(3, b"n"), rest].concat())].concat());
     let place = 4 + relu.len() + 2 + 3;
     let text = format!("a field of node 1 (\"n\") {missing}");
     assert_eq!(of_onnx(&second(&cut(4))).to_string(), shown(place, &text));
-    let text = "a field of node 1 (\"n\"): 0 is no field number of a model";
+    let text = "a field of node 1 (\"n\"): 0 is not a field number of a model";
     assert_eq!(of_onnx(&second(&[0, 0])).to_string(), shown(place, text));
     let text = "the operator of node 1 (\"n\") is not UTF-8 text";
     assert_eq!(of_onnx(&second(&field(4, b"R\xffu"))).to_string(), shown(place + 3, text));

@@ -82,7 +82,7 @@ fn bounds_of_clip_may_be_computed() {
     assert_eq!(clipped.as_i64(), Some(&[(1i64 << 40) - 1, 3][..]));
 }
 
-/// Bounds that are known and fit make one node; what is no single number is none.
+/// Bounds that are known and fit make one node; what is not a single number is none.
 #[test]
 fn bounds_of_clip_are_numbers_of_any_type() {
     for (code, element) in [

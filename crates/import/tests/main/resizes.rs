@@ -246,7 +246,7 @@ fn resizes_that_make_no_sense_are_refused() {
         let reason = row(18, sizes, vec![int_tensor("n", &[wrong.len() as i64], wrong)]).reason();
         assert!(matches!(reason, Reason::OperandValue { operand: "sizes", .. }), "{wrong:?}: {reason}");
     }
-    // 2 * 1.25 is no whole size: the standard and ONNX Runtime part ways.
+    // 2 * 1.25 is not a whole size: the standard and ONNX Runtime part ways.
     let corners = base().string("mode", "linear").string("coordinate_transformation_mode", "align_corners");
     let reason = row(13, corners, scales(&[1.0, 1.0, 1.0, 1.25])).reason();
     assert!(matches!(reason, Reason::OperandValue { operand: "scales", .. }), "{reason}");

@@ -210,7 +210,7 @@ fn transposed_convolutions_have_the_size_they_state() {
         // A column that no kernel reaches.
         let wider = [1.0, 2.0, 13.0, 20.0, 30.0, 0.0, 4.0, 5.0, 46.0, 50.0, 60.0, 0.0];
         assert_eq!(run(order, [2, 6], "VALID", [1, 2]), (shaped(2, 6), wider.to_vec()), "{order:?}");
-        // One column of padding is cut off behind, and for 3 columns one in front as well.
+        // One column of padding is cut off after, and for 3 columns one in front as well.
         let same = [1.0, 2.0, 13.0, 20.0, 4.0, 5.0, 46.0, 50.0];
         assert_eq!(run(order, [2, 4], "SAME", [1, 2]), (shaped(2, 4), same.to_vec()), "{order:?}");
         let odd = [2.0, 13.0, 20.0, 5.0, 46.0, 50.0];

@@ -263,7 +263,7 @@ fn axes_come_go_and_change_places() {
     assert!(matches!(moved(&[2, 3], transpose, &[("perm", &[1, 1])]).reason(), Reason::Shape(_)));
     let reshape = |sizes: &[i32]| moved(&[2, 3], node("Reshape", "y", &["x", "shape"]), &[("shape", sizes)]);
     assert_eq!(run(&reshape(&[3, -1])).0, [3, 2]);
-    // Unlike ONNX's, a 0 is no size of the operand.
+    // Unlike ONNX's, a 0 is not a size of the operand.
     for wrong in [&[0, 6][..], &[0, -1], &[4, -1], &[-1, -1]] {
         reshape(wrong).reason();
     }

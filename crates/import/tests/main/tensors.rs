@@ -164,8 +164,8 @@ fn parts_of_files_beside_the_model() {
     refused(&[("location", "data/w.bin")], "need 8 bytes; 16 are present");
     refused(&[("location", "data/w.bin"), ("offset", "12"), ("length", "8")], "not in its 16 bytes");
     refused(&[("location", "data/w.bin"), ("offset", "18446744073709551615")], "not in its 16 bytes");
-    refused(&[("location", "data/w.bin"), ("length", "18446744073709551616")], "no number of bytes");
-    refused(&[("location", "data/w.bin"), ("offset", "-1")], "no number of bytes");
+    refused(&[("location", "data/w.bin"), ("length", "18446744073709551616")], "is not a number of bytes");
+    refused(&[("location", "data/w.bin"), ("offset", "-1")], "is not a number of bytes");
     refused(&[("location", "other.bin")], "there is no such file");
 }
 
@@ -178,7 +178,7 @@ fn nobody_is_asked_for_files_elsewhere() {
     }
 }
 
-/// What tools leave behind when they bring elements back into a model.
+/// What tools leave in a model when they bring elements back into it.
 #[test]
 fn elements_in_the_model_count_wherever_others_were() {
     let own = float_tensor("w", &[2], &[7.0, 8.0]).raw_data;

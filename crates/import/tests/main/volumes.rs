@@ -95,7 +95,7 @@ fn transposed_convolutions_of_images_keep_their_axes() {
     assert_eq!(run(conv().ints("dilations", &[2, 1])).1, [1.0, 2.0, 0.0, 0.0, 10.0, 20.0]);
     let below = (vec![1, 1, 3, 2], vec![1.0, 2.0, 10.0, 20.0, 0.0, 0.0]);
     assert_eq!(run(conv().ints("strides", &[2, 1]).ints("output_padding", &[1, 0])), below);
-    // The size of the result alone, or behind batch and channels.
+    // The size of the result alone, or after batch and channels.
     for stated in [&[3, 2][..], &[1, 1, 3, 2]] {
         assert_eq!(run(conv().ints("strides", &[2, 1]).ints("output_shape", stated)), below);
     }

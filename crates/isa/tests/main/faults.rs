@@ -114,7 +114,7 @@ fn conditions_say_fields_and_name_only_such() {
     assert_eq!(of_form("a {f}", vec![When::Same(g(), f())]), [""; 0]);
     assert_eq!(of_form("a {f}", vec![When::OneOf(g(), vec![1, 2])]), ["no form of a says `g`"]);
     assert_eq!(of_form("a {f}", vec![When::Same(f(), g())]), ["no form of a says `g`"]);
-    let unknown = "a form, a limit or the label of a names `no`, which is no field";
+    let unknown = "a form, a limit or the label of a names `no`, which is not a field";
     for when in [When::Is(no(), 1), When::OneOf(no(), vec![1]), When::Same(no(), f()), When::Same(f(), no())]
     {
         assert_eq!(of_form("a {f}, {g}", vec![when]), [unknown]);

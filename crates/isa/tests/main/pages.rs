@@ -55,8 +55,8 @@ fn negative_numbers_are_stored_in_their_bits() {
 fn unknown_words_are_shown_with_their_context() {
     let unknown =
         |context| spec().decode(&[9, 0xA3, 0x0B], 1, context, Mode::Strict).unwrap_err().to_string();
-    assert_eq!(unknown(None), "byte 0x1: a30b is no instruction");
-    assert_eq!(unknown(Some("cell")), "byte 0x1: a30b is no instruction of cell");
+    assert_eq!(unknown(None), "byte 0x1: a30b is not an instruction");
+    assert_eq!(unknown(Some("cell")), "byte 0x1: a30b is not an instruction of cell");
     assert_eq!(spec().decode(&[1, 0], 0, Some("cell"), Mode::Strict).unwrap().instruction, 0);
 }
 

@@ -31,7 +31,9 @@ impl Choice {
     /// The one of [`METHODS`], whose fraction lengths `by` gives, with the outputs nearest to float. `done` is
     /// called after each evaluation of a sample.
     ///
-    /// Errors: samples that the graph cannot be evaluated with.
+    /// # Errors
+    ///
+    /// [`Error::Eval`] for samples that the graph cannot be evaluated with.
     pub fn by_outputs(
         graph: &Graph,
         samples: &[Sample],
@@ -62,7 +64,7 @@ fn reason(candidates: &[Candidate], best: usize) -> String {
     let others = candidates.iter().enumerate().filter(|&(at, _)| at != best);
     let others: Vec<String> =
         others.map(|(_, other)| format!("with {} by {}", other.method, percent(other))).collect();
-    let own = candidates.get(best).map(percent).unwrap_or_default();
+    let own = percent(&candidates[best]);
     format!("outputs are off by {own} on the samples, {}", others.join(", "))
 }
 
@@ -107,8 +109,9 @@ struct Squares {
 }
 
 impl Squares {
-    /// Elements that are no number in float count for nothing.
+    /// Elements that are not a number in float count for nothing.
     fn of(float: &Tensor, found: &Tensor) -> Self {
+        // Default: integers are not quantised, and have no error.
         let pairs = float.as_f32().unwrap_or_default().iter().zip(found.as_f32().unwrap_or_default());
         let finite = pairs.filter(|(float, _)| float.is_finite());
         finite.fold(Self::default(), |sum, (&float, &found)| {
@@ -121,7 +124,7 @@ impl Squares {
         Self { signal: self.signal + other.signal, error: self.error + other.error }
     }
 
-    /// Squared errors by squared elements; what is no number is as bad as can be.
+    /// Squared errors by squared elements; what is not a number is as bad as can be.
     fn share(self) -> f64 {
         match (self.error, self.signal) {
             (0.0, _) => 0.0,

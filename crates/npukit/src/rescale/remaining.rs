@@ -42,6 +42,7 @@ impl Look<'_> {
     fn one(&self, saturation: &Saturation, layers: &[Layer]) -> Remaining {
         let values =
             layers.iter().find(|layer| layer.name == saturation.layer).map(|layer| layer.results.clone());
+        // Default: of a layer that the program does not name, no result is known, as `reason` says.
         let values = values.unwrap_or_default();
         let known = values.iter().filter_map(|name| Some((name.as_str(), self.magnitude(name)?)));
         let most = known.max_by(|a, b| a.1.total_cmp(&b.1));
@@ -57,6 +58,7 @@ impl Look<'_> {
     fn magnitude(&self, name: &str) -> Option<f64> {
         let id =
             self.original.find_value(name).or_else(|| self.original.find_value(name.split("/2^").next()?))?;
+        // Default: a value without an exponent is at its own scale.
         let exponent = self.exponents.get(name).copied().unwrap_or(0);
         Some(f64::from(self.ranges.of(id)) / f64::from(exponent).exp2())
     }
@@ -74,7 +76,7 @@ impl Look<'_> {
                 "`{name}` is an output, given as it is: it reaches {magnitude:.4}, {largest:.4} fit"
             );
         }
-        let readers = id.map(|id| self.readers(id)).unwrap_or_default();
+        let readers = id.map_or_else(String::new, |id| self.readers(id));
         let read =
             if readers.is_empty() { String::new() } else { format!(", and {readers} reads it as it is") };
         format!("`{name}` reaches {magnitude:.4}, {largest:.4} fit{read}")

@@ -52,7 +52,10 @@ pub struct FormatReport {
 
 /// Assembles the file at `path`; also gives the words.
 ///
-/// Errors: every wrong line of the file.
+/// # Errors
+///
+/// Those of [`resolve`]; [`Error::Read`] and [`Error::NotText`] for a file that cannot be read as text;
+/// [`Error::Target`] with every wrong line of the file.
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
@@ -64,7 +67,9 @@ pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport,
 
 /// Lays out the program text at `path`.
 ///
-/// Errors: every wrong line of the file.
+/// # Errors
+///
+/// Those of [`asm`].
 pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatReport, Error> {
     let instance = resolve(target, context.reader)?;
     let before = read_text(path, context)?;
@@ -83,6 +88,12 @@ fn read_text(path: &str, context: Context<'_>) -> Result<String, Error> {
 }
 
 /// Disassembles the file at `path` in one of the target's forms, its own when none is named.
+///
+/// # Errors
+///
+/// Those of [`resolve`]; [`Error::UnknownName`] for a form that the target does not have; [`Error::Read`] for
+/// the file; [`Error::Target`] when its bytes are not whole instructions. Words without meaning are in the
+/// report.
 pub fn disasm(
     path: &str,
     target: &str,
@@ -91,6 +102,7 @@ pub fn disasm(
 ) -> Result<DisasmReport, Error> {
     let instance = resolve(target, context.reader)?;
     let forms = instance.listings();
+    // Default: a target without listings has no form of any name, which is refused.
     let form = form.or_else(|| forms.first().copied()).unwrap_or_default();
     if !forms.contains(&form) {
         let known = forms.join(", ");

@@ -109,7 +109,10 @@ pub struct Report {
 
 /// Measures what is asked for.
 ///
-/// Errors: names in `only` that are none; a network that cannot be compiled is a failure in the report.
+/// # Errors
+///
+/// [`Error::UnknownName`] for a name in `only` that no table has. A network that cannot be compiled is a
+/// failure in the report.
 pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     check_names(&request.only)?;

@@ -12,6 +12,11 @@ use crate::remarks::Remarks;
 use crate::source::Source;
 
 /// Checks a model. What stands in its way is a report, not an error.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile) but for [`Error::Refused`] and programs that do not fit the
+/// instance, which the report says.
 pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     match supported(source, context) {
         Err(Error::Refused { report }) => Ok(*report),
@@ -21,7 +26,9 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 
 /// Compiles a model.
 ///
-/// Errors: [`Error::Refused`] with everything that stands in its way.
+/// # Errors
+///
+/// [`Error::Refused`] with everything that stands in its way.
 fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let origin = source.read(&[], context)?;
     origin.admit()?;

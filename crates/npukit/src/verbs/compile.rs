@@ -57,6 +57,13 @@ pub struct Report {
 }
 
 /// Compiles; the caller writes the files and puts their paths into the report's `artifacts`.
+///
+/// # Errors
+///
+/// Those of [`resolve`](crate::targets::resolve), [`Error::NoTarget`]; [`Error::Read`],
+/// [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model; [`Error::Refused`]
+/// with every node that the target does not take; [`Error::Target`] for options it does not have and programs
+/// that do not fit; and what the inputs to calibrate by lack.
 pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
     let (origin, compiled) = source.compile(&[], context)?;
@@ -102,6 +109,10 @@ fn print_on_a_line(graph: &mut Graph) {
 }
 
 /// What the compiler has after `stage`, as text; `graph` is the model as it enters the target.
+///
+/// # Errors
+///
+/// [`Error::UnknownName`] for a stage that the target does not have; otherwise those of [`compile`].
 pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String, Error> {
     let instance = source.instance(context.reader)?;
     let known = || format!("graph, {}", instance.stages().join(", "));

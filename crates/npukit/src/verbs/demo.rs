@@ -95,6 +95,11 @@ pub struct Language {
 const PROMPT: &str = "123+456=";
 
 /// Compiles the embedded network for `target` (the default when none) and runs all held-out images.
+///
+/// # Errors
+///
+/// Those of [`resolve`]; [`Error::Refused`] or [`Error::Target`] when the instance takes none of the embedded
+/// networks, or has no room for them.
 pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     let start = Instant::now();
     let target = target.unwrap_or(default_target().name());
@@ -168,7 +173,7 @@ fn network(instance: &dyn Instance, context: Context<'_>) -> Result<Model, Error
 fn held_out(model: &Model) -> Result<(Vec<Sample>, Vec<i64>), Error> {
     let images = read_npy("digits_images.npy", IMAGES)?;
     let labels = read_npy("digits_labels.npy", LABELS)?;
-    Ok((samples(model, &images)?, labels.as_i64().unwrap_or_default().to_vec()))
+    Ok((samples(model, &images)?, labels.as_i64().expect("the embedded labels are integers").to_vec()))
 }
 
 /// The images one by one.
@@ -184,7 +189,7 @@ fn samples(model: &Model, images: &Tensor) -> Result<Vec<Sample>, Error> {
 
 /// Share of samples whose largest value is at the label's place.
 fn accuracy(outputs: &[Stack], labels: &[i64]) -> f64 {
-    let samples = outputs.first().map(|stack| &stack.samples[..]).unwrap_or_default();
+    let samples = &outputs[0].samples;
     let right = samples.iter().zip(labels).filter(|(sample, label)| argmax(sample) as i64 == **label).count();
     right as f64 / samples.len().max(1) as f64
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::Context;
 use crate::batch::float;
-use crate::budget;
 use crate::error::Error;
+use crate::eval_limits;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile};
 use crate::model::{self, ModelOptions};
@@ -47,11 +47,18 @@ pub struct Report {
 }
 
 /// Evaluates all samples; also gives the `.npz` of the outputs.
+///
+/// # Errors
+///
+/// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model;
+/// [`Error::Operations`] and [`Error::Memory`] when it takes more than fits its size;
+/// [`Error::UnknownInput`], [`Error::Array`] and [`Error::Port`] for inputs; [`Error::Eval`] when an operator
+/// fails.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
     if !request.unlimited {
-        budget::check(&model.graph.name, &model.graph)?;
+        eval_limits::check(&model.graph.name, &model.graph)?;
     }
     let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;

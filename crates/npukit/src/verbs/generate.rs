@@ -50,7 +50,7 @@ pub struct Report {
     pub tokens: usize,
     /// Cycles of the machine for the prompt, up to the first token generated.
     pub prompt_cycles: Option<u64>,
-    /// Cycles of the machine for the tokens behind it.
+    /// Cycles of the machine for the tokens after it.
     pub cycles: Option<u64>,
     /// The machine's clock.
     pub clock_mhz: Option<f64>,
@@ -96,6 +96,12 @@ struct Generated {
 
 /// Lets the model continue `prompt`; `show` is told the prompt as the model reads it, then each token as it comes.
 /// Also gives the files of the last step's program, where a machine ran one and they are wanted.
+///
+/// # Errors
+///
+/// [`Error::Read`] and [`Error::Description`] for the model; [`Error::NoText`] and [`Error::Prompt`] when it
+/// cannot encode the prompt; those of [`resolve`](crate::targets::resolve), and [`Error::Target`] when the
+/// target does not take decoders, lacks room or faults.
 pub fn generate(
     request: &Request,
     prompt: &str,
@@ -118,6 +124,7 @@ pub fn generate(
         None => None,
     };
     let wanted = program.filter(|_| request.files);
+    // Default: without a program, in float, there are no files.
     let files = wanted.map(|program| program.files()).transpose()?.unwrap_or_default();
     let report = Report {
         model: language.model.config().name.clone(),
@@ -176,6 +183,11 @@ fn without_end(generated: &Generated) -> &[usize] {
 
 /// Asks the model about held-out texts, lines of a prompt, a tab and the answer: those of the file
 /// `held_out`, or those that the embedded model comes with.
+///
+/// # Errors
+///
+/// Those of [`generate`]; [`Error::NoHeldOut`], [`Error::HeldOut`] and [`Error::HeldOutPrompt`] for the
+/// held-out texts.
 pub fn accuracy(request: &Request, held_out: Option<&str>, context: Context<'_>) -> Result<Accuracy, Error> {
     let start = Instant::now();
     let language = Language::load(request.model.as_deref(), context.reader)?;
@@ -212,6 +224,7 @@ fn answers(
 ) -> Result<Vec<String>, Error> {
     let texts = &held_out.texts;
     let done = std::sync::atomic::AtomicUsize::new(0);
+    // Default: without texts no prompt wants room.
     let longest = texts.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
     let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
     let of_part = |(number, part): (usize, &[(Vec<usize>, String)])| -> Result<Vec<String>, Error> {

@@ -20,6 +20,11 @@ pub struct Page {
 }
 
 /// The page of a target's instructions, or of the one called `instruction`.
+///
+/// # Errors
+///
+/// Those of [`resolve`]; [`Error::Target`] for a target without an instruction set; [`Error::UnknownName`]
+/// for an instruction it does not have.
 pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Result<Page, Error> {
     let instance = resolve(target, context.reader)?;
     let spec = instance.isa()?;

@@ -28,7 +28,10 @@ impl Report {
 /// Lints the artifact, the words or the assembly text at `path`. An artifact knows its target; given one anyway,
 /// it must be the artifact's own.
 ///
-/// Errors: files that cannot be read, text or words that are not of the instruction set, all of them.
+/// # Errors
+///
+/// [`Error::Read`] for files that cannot be read; [`Error::Target`] with all of the text or words that are
+/// not of the instruction set.
 pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Report, Error> {
     if let Some(own) = artifact_target(path) {
         let compiled = own.load(path, context.reader)?;
@@ -55,6 +58,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
 
 /// Whether all of it is instructions.
 fn are_words(instance: &dyn Instance, bytes: &[u8]) -> bool {
+    // Default: a target without listings takes no form, and so has no words.
     let form = instance.listings().first().copied().unwrap_or_default();
     instance.disassemble(bytes, form).is_ok_and(|listing| listing.problems.is_empty())
 }

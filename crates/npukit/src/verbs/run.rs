@@ -1,6 +1,6 @@
 //! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
 
-mod beside;
+mod float_reference;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,16 +14,16 @@ use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::finite::NonFinite;
 use crate::inputs::{self, InputFile, Sample};
+use crate::layer_compare::{self, Requested, Run, compare_layers};
 use crate::max_error::MaxError;
 use crate::origin::Origin;
 use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::{Program, Source};
 use crate::targets::artifact_target;
-use crate::truth::{self, Run, Wanted, truth};
 use crate::underflow;
 use crate::{Context, quantise, rescale};
-use beside::Beside;
+use float_reference::FloatReference;
 
 /// What to run, on what.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +49,7 @@ pub struct Request {
 impl Request {
     /// Refuses what needs a model.
     fn check(&self) -> Result<(), Error> {
-        let unused = match (self.wanted() != Wanted::default(), self.max_error) {
+        let unused = match (self.requested() != Requested::default(), self.max_error) {
             (true, _) => "`--compare` or `--dump`",
             (_, Some(_)) => "`--max-error`",
             _ => return Ok(()),
@@ -60,8 +60,8 @@ impl Request {
         }
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted { compare: self.compare, dump: self.dump }
+    fn requested(&self) -> Requested {
+        Requested { compare: self.compare, dump: self.dump }
     }
 
     /// How the machine runs a sample: an artifact on memory that holds anything, as a board's does, the first
@@ -118,8 +118,8 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
     /// Every layer beside float, when asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub truth: Option<truth::Report>,
+    #[serde(rename = "truth", skip_serializing_if = "Option::is_none")]
+    pub layer_compare: Option<layer_compare::Report>,
     /// The tensors of the dump, when asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dump: Vec<DumpedTensor>,
@@ -129,7 +129,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// What its user should know of.
     pub warnings: Vec<String>,
-    /// Why the run is no success, a sentence each: what is not as allowed, and comparisons with numbers that are none.
+    /// Why the run is not a success, a sentence each: what is not as allowed, and comparisons with values
+    /// that are not numbers.
     pub failures: Vec<String>,
     /// Of everything.
     pub seconds: f64,
@@ -147,18 +148,25 @@ pub struct Files {
 }
 
 /// Runs all samples; also gives the files.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
+/// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
+/// [`Error::UnknownInput`], [`Error::Array`] and [`Error::Port`] for inputs; [`Error::Target`] when the
+/// machine faults; [`Error::Eval`] when the evaluator beside it does.
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
     request.check()?;
     let Program { compiled, origin } = request.source.program(&request.inputs, context)?;
     let outcome = Outcome::of(request, &*compiled, context)?;
-    let mut beside = match &origin {
-        Some(origin) => outcome.beside(origin, context)?,
-        None => Beside::of(&outcome.samples, &outcome.stacks),
+    let mut reference = match &origin {
+        Some(origin) => outcome.reference(origin, context)?,
+        None => FloatReference::of(&outcome.samples, &outcome.stacks),
     };
-    let dump = beside.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
+    let dump = reference.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
     let files = Files { outputs: npz(&outcome.stacks, request.raw)?, dump };
-    Ok((outcome.report(origin, beside, start), files))
+    Ok((outcome.report(origin, reference, start), files))
 }
 
 /// What the machine made of all samples.
@@ -179,13 +187,13 @@ impl<'a> Outcome<'a> {
         Ok(Self { request, compiled, samples, stacks, saturations })
     }
 
-    /// The model in float beside it, and what of its layers is wanted.
-    fn beside(&self, origin: &Origin, context: Context<'_>) -> Result<Beside, Error> {
-        let (compiled, mut beside) = (self.compiled, Beside::of(&self.samples, &self.stacks));
+    /// The model in float beside it, and what of its layers is requested.
+    fn reference(&self, origin: &Origin, context: Context<'_>) -> Result<FloatReference, Error> {
+        let (compiled, mut reference) = (self.compiled, FloatReference::of(&self.samples, &self.stacks));
         let model_samples = in_model_shape(compiled, &self.samples);
-        let comparison = beside.compare(origin, compiled, &model_samples, &self.stacks)?;
-        let wanted = self.request.wanted();
-        if wanted != Wanted::default() {
+        let comparison = reference.compare(origin, compiled, &model_samples, &self.stacks)?;
+        let requested = self.request.requested();
+        if requested != Requested::default() {
             let run = Run {
                 origin,
                 compiled,
@@ -195,17 +203,19 @@ impl<'a> Outcome<'a> {
                 comparison,
                 saturations: &self.saturations,
             };
-            (beside.truth, beside.dump) = truth(&run, wanted, context)?;
+            (reference.layer_compare, reference.dump) = compare_layers(&run, requested, context)?;
         }
-        Ok(beside)
+        Ok(reference)
     }
 
-    fn report(self, origin: Option<Origin>, beside: Beside, start: Instant) -> Report {
+    fn report(self, origin: Option<Origin>, reference: FloatReference, start: Instant) -> Report {
         let program = self.compiled.report();
+        // Default: an artifact, which has no model beside it, has no remarks.
         let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
-        warnings.extend(beside.warnings(self.request, origin.as_ref(), &self.saturations));
-        let failures = beside.failures(self.request.max_error);
+        warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
+        let failures = reference.failures(self.request.max_error);
         let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
+        // Default: an artifact was rescaled and quantised, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();
         Report {
             name: program.name,
@@ -213,16 +223,17 @@ impl<'a> Outcome<'a> {
             choices: program.choices,
             samples: self.samples.len(),
             outputs: reports(&self.stacks),
-            comparison: beside.comparison,
+            comparison: reference.comparison,
             saturations: self.saturations.total(),
             saturated_inputs: self.saturations.inputs,
             saturations_by_layer: self.saturations.layers,
-            non_finite: beside.non_finite,
-            underflow: beside.underflow,
+            non_finite: reference.non_finite,
+            underflow: reference.underflow,
             rescaling,
             quantisation,
-            truth: beside.truth,
-            dump: beside.dump.map(|dump| dump.tensors).unwrap_or_default(),
+            layer_compare: reference.layer_compare,
+            // Default: a dump that nobody asked for has no tensors.
+            dump: reference.dump.map(|dump| dump.tensors).unwrap_or_default(),
             host_steps: program.host_steps,
             notes,
             warnings,

@@ -60,12 +60,23 @@ pub struct Report {
 }
 
 /// Times a program, on its board and by the hardware's cycles.
+///
+/// # Errors
+///
+/// Those of [`time_with`].
 pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let request = Request { source: source.clone(), ..Request::default() };
     time_with(&request, Sinks::default(), context)
 }
 
 /// Times a program as asked, and fills what is to be filled.
+///
+/// # Errors
+///
+/// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
+/// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
+/// [`Error::Target`] for options or sinks that the target does not have; [`Error::Write`] when a sink does
+/// not take what is written.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let Program { compiled, origin } = request.source.program(&[], context)?;
     let options = TimeOptions { options: request.options.clone(), meaning: request.meaning };
@@ -89,10 +100,11 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     if let Some(out) = sinks.instructions {
         write_instructions(&time, out).map_err(Error::Write)?;
     }
+    // Default: an artifact, which has no model beside it, has no remarks.
     let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
     time.notes.splice(0..0, notes);
     let quantisation = origin.and_then(|origin| origin.quantisation);
-    warnings.extend(quantisation.map(|report| report.warnings).unwrap_or_default());
+    warnings.extend(quantisation.into_iter().flat_map(|report| report.warnings));
     Ok(Report { warnings, ..Report::new(&*compiled, time) })
 }
 

@@ -44,7 +44,9 @@ pub fn list() -> Vec<Entry> {
 /// The ONNX file of the network called `name`, with weights for `seed`; the caller writes it and puts
 /// its path into the report.
 ///
-/// Errors: a name that is not in the list.
+/// # Errors
+///
+/// [`Error::UnknownName`] for a network that is not in the list.
 pub fn zoo(name: &str, seed: u64) -> Result<(Report, Vec<u8>), Error> {
     let network = network(name)?;
     let bytes = network.onnx(seed);

@@ -1,5 +1,5 @@
-//! Numbers that used to mislead: what is no number, what vanishes in rounding, what saturates without samples, and
-//! figures that depended on the number of cores.
+//! Numbers that used to mislead: what is not a number, what vanishes in rounding, what saturates without
+//! samples, and figures that depended on the number of cores.
 
 use npukit::verbs::Source;
 use npukit::verbs::compile::compile;
@@ -47,7 +47,7 @@ fn what_is_no_number_is_told() {
     let found = report.comparison.unwrap();
     assert!(found.max_abs_error.is_nan() && found.argmax_agree == Some(0.0), "{found:?}");
     assert_eq!((report.non_finite.inputs, report.non_finite.float_outputs), (2, 10));
-    assert!(!report.failures.is_empty(), "a comparison with NaN is no success");
+    assert!(!report.failures.is_empty(), "a comparison with NaN is not a success");
     assert!(report.warnings[0].contains("2 numbers of the inputs"), "{:?}", report.warnings);
     let json = serde_json::to_string(&report).unwrap();
     assert!(json.contains(r#""max_abs_error":null"#), "{json}");
@@ -170,7 +170,10 @@ fn small_weights_vanish_and_calibration_brings_them_back() {
     assert!(underflow.constants > 0 && underflow.results > 0, "{underflow:?}");
     assert!(underflow.layers.iter().any(|used| used.is_poor()), "{underflow:?}");
     assert!(plain.warnings.iter().any(|text| text.contains("--calibrate")), "{:?}", plain.warnings);
-    assert_eq!(plain.truth.unwrap().parts_at.map(|parting| parting.why).as_deref(), Some("underflow"));
+    assert_eq!(
+        plain.layer_compare.unwrap().first_divergence.map(|divergence| divergence.why).as_deref(),
+        Some("underflow")
+    );
 
     let report = looked_at(calibrated(source), true, &files);
     let after = report.comparison.unwrap();

@@ -18,8 +18,10 @@ const UNPACKED_TIMES: u64 = 64;
 
 /// Reads all arrays, with their names (without `.npy`), in the order of the archive. `file` is for errors.
 ///
-/// Errors: [`NpyError`] at the first array that cannot be read; [`NpyErrorKind::Unpacked`] when
-/// all together unpack to more than 256 MiB and more than 64 times the archive's size.
+/// # Errors
+///
+/// [`NpyError`] at the first array that cannot be read; [`NpyErrorKind::Unpacked`] when all together unpack
+/// to more than 256 MiB and more than 64 times the archive's size.
 pub fn read_npz(file: &str, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, NpyError> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| broken(file, &error))?;
     let limit = UNPACKED_BYTES.max(UNPACKED_TIMES.saturating_mul(bytes.len() as u64));
@@ -63,9 +65,9 @@ pub fn member_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String>
 }
 
 /// Most bytes of a part of a path: file systems take 255, with `.npy`.
-const MOST_PART: usize = 200;
+const MAX_PART: usize = 200;
 /// Most bytes of a name.
-const MOST_NAME: usize = 4096;
+const MAX_NAME: usize = 4096;
 
 fn safe_name(name: &str) -> String {
     let plain = |c: char| if is_printable(c) && c != '\\' { c } else { '_' };
@@ -74,10 +76,10 @@ fn safe_name(name: &str) -> String {
         // A path that begins with a slash begins at the root; within a path, two are as good as one.
         "" if place == 0 => "_".to_owned(),
         "." | ".." => "_".repeat(part.len()),
-        _ => cut(part, MOST_PART).to_owned(),
+        _ => cut(part, MAX_PART).to_owned(),
     };
     let safe = name.split('/').enumerate().map(part).collect::<Vec<_>>().join("/");
-    cut(&safe, MOST_NAME).trim_end_matches('/').to_owned()
+    cut(&safe, MAX_NAME).trim_end_matches('/').to_owned()
 }
 
 /// The text up to `most` bytes, whole characters.
@@ -88,7 +90,9 @@ fn cut(text: &str, most: usize) -> &str {
 
 /// The bytes of an `.npz` of named arrays, stored without compression as NumPy's `savez` does.
 ///
-/// Errors: [`NpyErrorKind::Zip`] when a name appears twice or is too long for a zip.
+/// # Errors
+///
+/// [`NpyErrorKind::Zip`] when a name appears twice or is too long for a zip.
 pub fn write_npz(arrays: &[(&str, NpyArray<'_>)]) -> Result<Vec<u8>, NpyError> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for &(name, array) in arrays {

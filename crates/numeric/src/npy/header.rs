@@ -18,6 +18,11 @@ pub(super) struct Header {
 
 impl Header {
     /// The header, and the bytes after it.
+    ///
+    /// # Errors
+    ///
+    /// The offset and the kind of what is wrong: the magic, the version, a header that is cut short or not a
+    /// dictionary of `descr`, `fortran_order` and `shape`, a type that is not read.
     pub fn parse(bytes: &[u8]) -> At<(Self, &[u8])> {
         let rest = bytes.strip_prefix(MAGIC).ok_or((0, NpyErrorKind::Magic))?;
         let cut = |needed| (bytes.len(), NpyErrorKind::HeaderCut { needed, present: bytes.len() });
@@ -87,7 +92,7 @@ impl<'a> Dictionary<'a> {
         Err((self.at, NpyErrorKind::Header { expected }))
     }
 
-    /// The text from the next character on that is no blank.
+    /// The text from the next character on that is not a blank.
     fn rest(&mut self) -> &'a [u8] {
         let blanks = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.at += blanks;

@@ -33,7 +33,7 @@ impl Path {
         *FASTEST.get_or_init(|| Self::available().last().copied().unwrap_or(Self::Portable))
     }
 
-    /// Whether this processor can take it.
+    /// Whether this processor has the instructions that the path is written in.
     pub fn is_available(self) -> bool {
         match self {
             Self::Literal | Self::Portable => true,

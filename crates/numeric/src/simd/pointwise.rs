@@ -42,14 +42,14 @@ pub struct Pointwise<'a> {
     pub right: u32,
     /// By output, what is added between the shifts: at most 2^29 either way.
     pub offset: &'a [i32],
-    /// By output, what is added behind the shifts: at most 2^29 either way.
+    /// By output, what is added after the shifts: at most 2^29 either way.
     pub add: &'a [i32],
     /// Whether results are added to what was there.
     pub accumulate: bool,
 }
 
 /// Largest amount of [`Pointwise::offset`] and [`Pointwise::add`]: with the products, 32 bits hold all sums.
-const MOST: u32 = 1 << 29;
+const MAX: u32 = 1 << 29;
 
 impl Pointwise<'_> {
     /// Outputs of a pixel.
@@ -66,7 +66,7 @@ impl Pointwise<'_> {
     /// Whether sizes agree and all numbers are within their bounds.
     fn is_sound(&self, results: usize) -> bool {
         let (outputs, pixels) = (self.outputs(), self.pixels);
-        let small = |values: &[i32]| values.iter().all(|value| value.unsigned_abs() <= MOST);
+        let small = |values: &[i32]| values.iter().all(|value| value.unsigned_abs() <= MAX);
         let last = |count: usize, step: usize| count.checked_sub(1)?.checked_mul(step);
         let end = last(pixels.rows, pixels.row)
             .zip(last(pixels.columns, pixels.column))

@@ -28,7 +28,7 @@ impl Builder {
         self.node(name, "Slice", &[&x.name, &starts, &ends, &axes], Vec::new(), (shape, x.spread))
     }
 
-    /// Zeroes around height and width, so many on all sides.
+    /// Zeroes around height and width, the same number on all sides.
     pub(crate) fn pad(&mut self, x: &Value, count: usize) -> Value {
         let name = self.name("Pad");
         let ends = [0, 0, count, count, 0, 0, count, count];

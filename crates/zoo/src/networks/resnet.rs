@@ -22,10 +22,10 @@ fn build_50(net: &mut Builder, x: Value) -> Vec<Value> {
     residual(net, &x, [3, 4, 6, 3], bottleneck)
 }
 
-/// A block: of values, those of a deviation, with so many filters and such a stride.
+/// A block: of values, those of a deviation, with this number of filters and this stride.
 type Block = fn(&mut Builder, &Value, f64, usize, usize) -> Value;
 
-/// A network of four stages of so many blocks.
+/// A network of four stages, with this number of blocks each.
 fn residual(net: &mut Builder, x: &Value, stages: [usize; 4], block: Block) -> Vec<Value> {
     let x = normalised(net, x, 1.0, 64, Window::centred(7, 2));
     let x = net.relu(&x);

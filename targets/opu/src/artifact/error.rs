@@ -4,13 +4,14 @@ use npukit_target::ReadError;
 
 use crate::codec::ProgramError;
 
-/// Why files are no program, or a program has no files.
+/// Why files are not a program, or a program has no files.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
     /// A file of the artifact cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The manifest is no TOML, or a key is missing, unknown or of the wrong type; the message shows the place.
+    /// The manifest is not TOML, or a key is missing, unknown or of the wrong type; the message shows the
+    /// place.
     #[error("{file}: {message}")]
     Manifest {
         /// The file.

@@ -38,7 +38,7 @@ impl Banks {
     /// Begins a generation. Gives the one whose bank it takes.
     fn renew(&mut self) -> Uses {
         self.generations.push_back(Uses::default());
-        self.generations.pop_front().unwrap_or_default()
+        self.generations.pop_front().expect("one was pushed just before")
     }
 }
 

@@ -19,7 +19,7 @@ impl Region {
         Self { base, row: bytes, rows: 1, pitch: bytes }
     }
 
-    /// The first byte behind.
+    /// The first byte after.
     const fn end(&self) -> u64 {
         self.base + (self.rows - 1) * self.pitch + self.row
     }

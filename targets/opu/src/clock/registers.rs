@@ -45,7 +45,10 @@ fn defined<T>(register: Option<T>, name: &'static str, set_by: &'static str) -> 
 impl Registers {
     /// Sets what the instruction sets; what it makes an engine do, if anything.
     ///
-    /// Errors: fields that are not legal; a register that it needs is undefined.
+    /// # Errors
+    ///
+    /// [`FaultKind`] when fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`] when a
+    /// register that it needs was never set.
     pub fn action(&mut self, op: &Op, costs: &Costs) -> Result<Option<Action>, FaultKind> {
         op.check()?;
         match *op {

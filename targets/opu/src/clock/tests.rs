@@ -42,7 +42,7 @@ const WITH_BIAS: Op = Op::Conv { addend: Addend::Bias, h: 0, w: 0, n: 0 };
 const ACC: Op = Op::Conv { addend: Addend::Ofm, h: 0, w: 0, n: 0 };
 const RES: Op = Op::Post(Post { res: true, ..Post::ALL[0] });
 
-/// What happens behind the front end, in the program's order.
+/// What happens after the front end, in the program's order.
 fn run(config: &Config, program: &[Op]) -> (Vec<Slice>, Totals) {
     let mut slices = Vec::new();
     let mut clock = Clock::new(config);
@@ -55,7 +55,7 @@ fn run(config: &Config, program: &[Op]) -> (Vec<Slice>, Totals) {
     (slices, totals)
 }
 
-/// When each instruction behind the registers starts and is done, and the totals.
+/// When each instruction after the registers starts and is done, and the totals.
 fn times(config: &Config, ops: &[Op]) -> (Vec<(u64, u64)>, Totals) {
     let program: Vec<Op> = setup().into_iter().chain(ops.iter().copied()).collect();
     let (slices, totals) = run(config, &program);

@@ -96,7 +96,11 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// Errors: the first number out of range.
+    /// Whether every number is in its range.
+    ///
+    /// # Errors
+    ///
+    /// The first number out of range.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if !(0.001..=1e6).contains(&self.clock_mhz) {
             let (key, value) = ("clock_mhz", self.clock_mhz.to_string());

@@ -43,6 +43,9 @@ pub(super) enum TapAddend<'a> {
     Ofm,
 }
 
+/// `conv`: a tap of the kernel, over all pixels of the result.
+///
+/// Source: specification, sections 4.3 and 4.4.
 pub(super) fn conv(
     state: &mut State,
     (types, arithmetic): (&Types, Arithmetic),

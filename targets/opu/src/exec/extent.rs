@@ -72,6 +72,7 @@ pub fn runs(op: &Op, registers: &Registers, types: &Types) -> Vec<(u64, u64)> {
             .map(|at| border_runs(byte_address(at.addr, addr), [at.h, at.w, p], size).collect()),
         _ => extent(op, registers, types).map(|Extent { first, end }| vec![(first, end - first)]),
     };
+    // Default: with a register undefined the instruction faults before it touches memory.
     found.unwrap_or_default()
 }
 

@@ -54,14 +54,14 @@ pub(super) fn narrow(tap: &Tap<'_>, sums: &mut Elements) -> bool {
     let Some((offset, add)) = narrow_addends(tap, &scales) else { return false };
     let outputs = tap.shape.c as usize;
     let product = Pointwise {
-        inputs: inputs.get(tap.start..).unwrap_or_default(),
+        inputs: &inputs[tap.start..],
         pixels: Pixels {
             rows: tap.shape.h as usize,
             columns: tap.shape.w as usize,
             row: tap.row,
             column: tap.column,
         },
-        weights: weights.get(tap.slice..tap.slice + outputs * tap.channels).unwrap_or_default(),
+        weights: &weights[tap.slice..][..outputs * tap.channels],
         channels: tap.channels,
         left: scales.products.min(0).unsigned_abs(),
         right: scales.products.max(0).unsigned_abs(),

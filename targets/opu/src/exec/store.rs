@@ -11,6 +11,9 @@ use crate::state::{Array, Elements, OfmMemory, State};
 
 use super::{Arithmetic, byte_address, defined, extent, in_memory};
 
+/// `store`: the partial sums, cast and post-processed, to memory.
+///
+/// Source: specification, sections 4.5 to 4.7.
 pub(super) fn store(
     state: &mut State,
     memory: &mut Memory,
@@ -44,7 +47,9 @@ pub(super) fn store(
 
 /// What a `store` in this state would write: the array B of section 4.6.
 ///
-/// Errors: as the instruction, but for those of addresses.
+/// # Errors
+///
+/// Those of `store` but for its addresses: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
 pub fn result(state: &State, types: &Types, arithmetic: Arithmetic) -> Result<Array, FaultKind> {
     let (work, _) = plan(state)?;
     let Shape { h, w, c } = work.pool.result(work.shape);

@@ -81,8 +81,9 @@ impl Known {
 
     /// Where the next bytes begin that are written once.
     fn next_fixed(&self, at: u64) -> u64 {
-        let behind = self.fixed.iter().filter(|fixed| fixed.end > fixed.first).map(|fixed| fixed.first);
-        behind.filter(|&first| first > at).min().unwrap_or(u64::MAX)
+        let starts = self.fixed.iter().filter(|fixed| fixed.end > fixed.first).map(|fixed| fixed.first);
+        // Default: nothing comes after, so the run ends with the memory.
+        starts.filter(|&first| first > at).min().unwrap_or(u64::MAX)
     }
 
     /// What of the bytes that are written once, and have been read, a run of bytes lies over.

@@ -183,7 +183,7 @@ fn every_fault_of_a_program_has_its_place() {
             "segment 0, 256 bytes from 0xfffffff8 on, ends beyond 2^32",
         ),
         (&|p| p.segments[0].address = Program::ADDRESS, "overlaps"),
-        (&|p| p.inputs[0].perm = vec![0, 1, 1, 2], "`input[0]`: `x`: perm [0, 1, 1, 2] is no permutation"),
+        (&|p| p.inputs[0].perm = vec![0, 1, 1, 2], "`input[0]`: `x`: perm [0, 1, 1, 2] is not a permutation"),
         (&|p| p.inputs[0].shape = vec![1, 16, 2, 4], "`input[0]`: `x`: a tensor of shape [1, 16, 2, 4]"),
         (&|p| p.outputs[0].planes.pitch = 4, "`output[0]`: `y`: rows are 4 slots apart, and 5 slots long"),
         (&|p| p.outputs[0].fraction = 300, "a fraction of 300 bits"),

@@ -1,4 +1,4 @@
-//! Why bytes are no program container, or a program has none: [`ArtifactError`].
+//! Why bytes are not a program container, or a program has none: [`ArtifactError`].
 
 use thiserror::Error;
 
@@ -29,7 +29,7 @@ pub enum ArtifactError {
         /// Bytes needed.
         need: u64,
     },
-    /// Words that are no instructions.
+    /// Words that are not instructions.
     #[error("section CODE at byte {offset:#x}: {errors}")]
     Code {
         /// Where the section begins.

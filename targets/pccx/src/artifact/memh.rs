@@ -12,11 +12,13 @@ use crate::program::Program;
 /// Digits of a word.
 const DIGITS: usize = 16;
 /// Faults listed of one file; more are counted only.
-const MOST_ERRORS: usize = 100;
+const MAX_ERRORS: usize = 100;
 
 /// The instructions of a program as text; nothing else of it.
 ///
-/// Errors: instructions without an encoding.
+/// # Errors
+///
+/// Every instruction that cannot be encoded, with its place.
 pub fn memh(program: &Program) -> Result<String, EncodeErrors> {
     Ok(listing::memh(&code(program)?))
 }
@@ -24,7 +26,9 @@ pub fn memh(program: &Program) -> Result<String, EncodeErrors> {
 /// Reads words, the least significant byte of each first; `name` is the file's, for errors. Lines may be empty, and
 /// `#` and `//` begin comments.
 ///
-/// Errors: every line that is no word, the first 100 of them with their places.
+/// # Errors
+///
+/// Every line that is not a word, the first 100 of them with their places.
 pub fn read_memh(name: &str, text: &str) -> Result<Vec<u8>, AsmErrors> {
     let (mut bytes, mut errors, mut more, mut start) = (Vec::new(), Vec::new(), 0, 0);
     for line in text.split('\n') {
@@ -32,7 +36,7 @@ pub fn read_memh(name: &str, text: &str) -> Result<Vec<u8>, AsmErrors> {
         match word(found) {
             _ if found.is_empty() => {}
             Some(word) => bytes.extend_from_slice(&word.to_le_bytes()),
-            None if errors.len() < MOST_ERRORS => {
+            None if errors.len() < MAX_ERRORS => {
                 let indent = line.len() - line.trim_start().len();
                 errors.push(no_word(found, start + indent));
             }

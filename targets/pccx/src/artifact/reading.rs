@@ -10,8 +10,11 @@ use crate::weights::WeightImage;
 
 /// Reads a container.
 ///
-/// Errors: another format or version, sections that overlap, are there twice or end beyond the file,
-/// and whatever breaks a rule of their content.
+/// # Errors
+///
+/// [`ArtifactError::Malformed`] and [`ArtifactError::Short`] for another format or version, and for sections
+/// that overlap, are there twice or end beyond the file; [`ArtifactError::Code`], [`ArtifactError::Weights`]
+/// and [`ArtifactError::Program`] for whatever breaks a rule of their content.
 pub fn read(bytes: &[u8]) -> Result<Program, ArtifactError> {
     let head = part(bytes, 0, HEAD_BYTES as u64, "the container's head")?;
     if !head.starts_with(&MAGIC) {
@@ -62,6 +65,7 @@ fn part<'a>(
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], ArtifactError> {
+    // Default: beyond the end there is nothing left, which is too short below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(ArtifactError::Short {
@@ -87,7 +91,7 @@ fn table(bytes: &[u8], count: u32) -> Result<Vec<Section<'_>>, ArtifactError> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     for (index, entry) in table.chunks_exact(ENTRY_BYTES).enumerate() {
         let at = HEAD_BYTES + index * ENTRY_BYTES;
-        let tag = entry.first_chunk().copied().unwrap_or_default();
+        let tag = *entry.first_chunk().expect("an entry is longer than its tag");
         let (offset, length) = (u32_at(entry, 4) as usize, u32_at(entry, 8));
         if sections.iter().any(|section| section.tag == tag) {
             return Err(malformed(at, format!("section {} is there twice", name(tag))));
@@ -146,7 +150,7 @@ fn images(bytes: &[u8], section: Section<'_>) -> Result<Vec<Arc<WeightImage>>, A
     let places = part(content, 4, 8 * u64::from(count), "the places of weight images").map_err(within)?;
     let end = offset + content.len();
     // Offsets in errors are the file's: an image is read from the file up to the section's end.
-    let file = bytes.get(..end).unwrap_or_default();
+    let file = &bytes[..end];
     let mut total = 0;
     let one = |(image, place): (usize, &[u8])| {
         let at = usize::try_from(u64_at(place, 0)).ok().and_then(|at| at.checked_add(offset));
@@ -196,11 +200,12 @@ fn windows(section: Section<'_>, strings: Section<'_>) -> Result<Vec<Window>, Ar
 
 /// The name at byte `start` of the names; `at` is where that was said.
 fn string(strings: Section<'_>, start: u32, at: usize) -> Result<String, ArtifactError> {
+    // Default: beyond the section there is nothing left, and no name ends in it.
     let rest = strings.content.get(start as usize..).unwrap_or_default();
     let Some(end) = rest.iter().position(|&byte| byte == 0) else {
         return Err(malformed(at, format!("no name begins at byte {start} of section STRS and ends in it")));
     };
-    let text = std::str::from_utf8(rest.get(..end).unwrap_or_default());
+    let text = std::str::from_utf8(&rest[..end]);
     text.map(str::to_owned).map_err(|error| {
         let offset = strings.offset + start as usize + error.valid_up_to();
         malformed(offset, "a name is not UTF-8 text")

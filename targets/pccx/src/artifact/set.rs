@@ -25,7 +25,10 @@ struct Hashes {
 /// It stands for itself. With a manifest beside it it is one of a set: then it is the one that was written with that,
 /// and so are words and text that lie there too.
 ///
-/// Errors: what cannot be read, what is no manifest, files of two compilations, [`read`]'s.
+/// # Errors
+///
+/// [`TargetError::Failed`] with the file: one that cannot be read, a manifest that is not one, files of two
+/// compilations, and what [`read`] refuses.
 pub fn read_set(path: &str, files: &dyn Reader) -> Result<(String, Program), TargetError> {
     let bytes = files.read(path).map_err(TargetError::failed)?;
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);

@@ -42,13 +42,13 @@ struct WeightsEntry {
     scales: bool,
 }
 
-/// Why texts are no program.
+/// Why texts are not a program.
 #[derive(Debug, Error)]
 pub enum TextError {
-    /// Lines that are no instructions.
+    /// Lines that are not instructions.
     #[error("{0}")]
     Assembly(#[from] AsmErrors),
-    /// Words that are no instructions.
+    /// Words that are not instructions.
     #[error("{0}")]
     Code(#[from] DecodeErrors),
     /// Not the TOML of a manifest; the text draws the place.
@@ -79,19 +79,21 @@ pub enum TextError {
 
 /// The instructions of a program as text that assembles to them.
 ///
-/// Errors: instructions without an encoding.
+/// # Errors
+///
+/// Every instruction that cannot be encoded, with its place.
 pub fn assembly(program: &Program) -> Result<String, EncodeErrors> {
     let bytes = code(program)?;
-    let config = program.config();
-    // Every preset that a program names is there.
-    let text = config.map(|config| disassemble_as(&isa(&config), &bytes, None, Words::Value).to_string());
-    Ok(text.unwrap_or_default())
+    let config = program.config().expect("every preset that a program names is there");
+    Ok(disassemble_as(&isa(&config), &bytes, None, Words::Value).to_string())
 }
 
 /// Bindings, sizes of weights, windows and host operations of a program that keeps its rules, as TOML; `sha256` are
 /// those of the files beside it.
 ///
-/// Errors: rules broken.
+/// # Errors
+///
+/// Those of [`Program::check`].
 pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError> {
     program.check()?;
     let manifest = Manifest {
@@ -102,13 +104,16 @@ pub fn manifest(program: &Program, sha256: Parts) -> Result<String, ProgramError
         window: program.windows.clone(),
         host: program.host_ops.clone(),
     };
-    // Numbers are small, and every value comes before the tables.
-    Ok(toml::to_string(&manifest).unwrap_or_default())
+    Ok(toml::to_string(&manifest).expect("numbers are small, and every value comes before the tables"))
 }
 
 /// The program of an assembly text, a manifest and the weights that it lists.
 ///
-/// Errors: lines and words that are no instructions, what is no manifest, weights of other sizes, rules broken.
+/// # Errors
+///
+/// [`TextError::Assembly`] and [`TextError::Code`] for lines and words that are not instructions;
+/// [`TextError::Manifest`] for what is not a manifest; [`TextError::Images`] and [`TextError::Image`] for
+/// weights of other numbers and sizes than it lists; those of [`Program::check`].
 pub fn read_text(
     assembly: &str,
     manifest: &str,

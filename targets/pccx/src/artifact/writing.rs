@@ -8,7 +8,10 @@ use crate::program::Program;
 
 /// The container of a program that keeps its rules; sections begin at multiples of 16 bytes, as beats do.
 ///
-/// Errors: rules broken, instructions without an encoding, more than 4 GiB.
+/// # Errors
+///
+/// Those of [`Program::check`]; [`ArtifactError::Encode`] with every instruction that cannot be encoded;
+/// [`ArtifactError::TooLarge`] above 4 GiB.
 pub fn write(program: &Program) -> Result<Vec<u8>, ArtifactError> {
     program.check()?;
     let sections = sections(program)?;

@@ -52,7 +52,7 @@ pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
         let here = syncs.iter().take_while(|&&position| position as usize <= index).count();
         if here > 0 {
             engines.iter_mut().for_each(InFlight::complete);
-            syncs = syncs.get(here..).unwrap_or_default();
+            syncs = &syncs[here..];
         }
         let uses = Use::of(&banks, op);
         banks.step(op);
@@ -106,7 +106,7 @@ impl InFlight {
 }
 
 /// Words, apart from each other, with the last instruction that uses them: by the first word, the word
-/// behind them and the instruction.
+/// after them and the instruction.
 #[derive(Debug)]
 struct LastUse(BTreeMap<u64, (u64, usize)>);
 

@@ -190,6 +190,7 @@ impl Written {
                 None => vec![true; lanes.min(self.l2.len())],
                 Some(windows) => {
                     let window = windows.get(&(Direction::HostToL2, src_addr)).map(Vec::as_slice);
+                    // Default: a window that is not there has no places; MEMCPY faults.
                     part(window.unwrap_or_default(), aux_addr, lanes).to_vec()
                 }
             },
@@ -199,6 +200,7 @@ impl Written {
             Device::Host => {
                 let windows = self.windows.as_mut();
                 let window = windows.and_then(|windows| windows.get_mut(&(Direction::L2ToHost, dest_addr)));
+                // Default: a window that is not there has no places; MEMCPY faults.
                 part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), aux_addr, lanes)
             }
         };

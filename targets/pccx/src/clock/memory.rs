@@ -25,7 +25,7 @@ impl ExternalMemory {
         self.taken.retain(|taken| taken.end > cycle);
     }
 
-    /// Moves bytes that take so many cycles when alone; gives how many more they take.
+    /// Moves bytes that take `cycles` cycles when alone; gives how many more they take.
     pub fn delay(&mut self, start: u64, cycles: u64, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;

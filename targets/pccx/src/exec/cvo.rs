@@ -6,6 +6,12 @@ use crate::op::{Cvo, CvoFunc};
 use crate::state::{State, words_of};
 
 /// Reads all, then writes all: source and destination may overlap.
+///
+/// Source: specification, section 4.6.
+///
+/// # Errors
+///
+/// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.
 pub fn cvo(state: &mut State, cvo: &Cvo) -> Result<(), FaultKind> {
     let length = usize::from(cvo.length);
     if length == 0 {

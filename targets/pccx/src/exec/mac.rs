@@ -10,6 +10,12 @@ use crate::state::{State, words_of};
 use crate::weights::WeightImage;
 
 /// One row of activations.
+///
+/// Source: specification, section 4.4.
+///
+/// # Errors
+///
+/// Those of [`gemm`]; [`FaultKind::ShapeMismatch`] for more than one row.
 pub fn gemv(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, mac)?;
     if fmap.x != 1 {
@@ -20,6 +26,15 @@ pub fn gemv(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
 }
 
 /// M rows of activations.
+///
+/// Source: specification, section 4.4.
+///
+/// # Errors
+///
+/// [`FaultKind::ShapeZero`], [`FaultKind::ShapeOverflow`] and [`FaultKind::ShapeMismatch`] for shapes that
+/// are not those of a product; [`FaultKind::NoWeight`], [`FaultKind::WeightMismatch`] and
+/// [`FaultKind::NoScale`] when no weights, others or none with scales are bound; [`FaultKind::L2Range`] when
+/// operand or result do not lie in L2.
 pub fn gemm(state: &mut State, mac: &Mac) -> Result<(), FaultKind> {
     let (fmap, weight) = shapes(state, mac)?;
     product(state, mac, fmap, weight)

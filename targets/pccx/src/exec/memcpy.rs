@@ -6,6 +6,14 @@ use crate::op::{Cache, Device, Memcpy};
 use crate::state::{State, upstream_words, words_of};
 
 /// Moves whole words, the tail of the last one too.
+///
+/// Source: specification, section 4.3.
+///
+/// # Errors
+///
+/// [`FaultKind::BadDirection`] between the same device; [`FaultKind::ShapeZero`] and
+/// [`FaultKind::ShapeOverflow`] for the number of values; [`FaultKind::L2Range`] and [`FaultKind::HostRange`]
+/// when they do not lie in L2 or the window.
 pub fn memcpy(state: &mut State, strict: bool, memcpy: &Memcpy) -> Result<(), FaultKind> {
     let words = words(state, strict, memcpy)?;
     if words == 0 {

@@ -33,10 +33,12 @@ impl Quantised {
 }
 
 /// Quantises a row of BF16 patterns: truncation toward zero, subnormals are zeros.
+///
+/// Source: specification, section 4.4.1.
 pub fn quantise(row: &[u16]) -> Quantised {
     let mut quantised = Quantised { values: Vec::with_capacity(row.len()), exponents: Vec::new() };
     for block in row.chunks(BLOCK) {
-        let largest = block.iter().map(|&bits| exponent(bits)).max().unwrap_or(0);
+        let largest = block.iter().map(|&bits| exponent(bits)).max().expect("chunks are not empty");
         quantised.exponents.push(largest);
         quantised.values.extend(block.iter().map(|&bits| align(bits, largest)));
     }

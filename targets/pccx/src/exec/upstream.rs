@@ -7,6 +7,13 @@ use crate::state::{State, words_of};
 use crate::upstream::sfu;
 
 /// Addresses count elements, of which three bits are dropped; of SCALE the first element is the scalar.
+///
+/// Source: specification, section 4.6.4.
+///
+/// # Errors
+///
+/// [`FaultKind::UpstreamUndefined`] for flags and functions that upstream's code does not define;
+/// [`FaultKind::LengthZero`]; [`FaultKind::L2Range`] when source or destination do not lie in L2.
 pub fn cvo(state: &mut State, cvo: &Cvo) -> Result<(), FaultKind> {
     let undefined = |what| Err(FaultKind::UpstreamUndefined { what });
     if cvo.flags.sub_emax || cvo.flags.accm {

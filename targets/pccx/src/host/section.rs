@@ -17,7 +17,7 @@ pub const HOST: [u8; 4] = *b"HGRF";
 /// Tag of the constants' elements, little-endian.
 pub const TENSORS: [u8; 4] = *b"HTNS";
 
-/// Why sections are no host's part.
+/// Why sections are not a host's part.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum HostError {
     /// Not the description.
@@ -117,17 +117,20 @@ impl Host {
             words: self.words,
         };
         let mut bytes = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = ciborium::into_writer(&description, &mut bytes);
+        ciborium::into_writer(&description, &mut bytes).expect("writing to memory cannot fail");
         [Extra { tag: HOST, bytes }, Extra { tag: TENSORS, bytes: tensors }]
     }
 
     /// The host's part in the sections of a container; none in those of a program without.
     ///
-    /// Errors: what is not what [`Host::sections`] writes, or breaks a rule of graphs.
+    /// # Errors
+    ///
+    /// [`HostError`] for sections that are not what [`Host::sections`] writes: a description that is not CBOR
+    /// or names what is not there, constants outside their section, a graph that is not valid.
     pub fn read(extras: &[Extra]) -> Result<Option<Self>, HostError> {
         let section = |tag| extras.iter().find(|extra| extra.tag == tag).map(|extra| &extra.bytes[..]);
         let Some(bytes) = section(HOST) else { return Ok(None) };
+        // Default: without the section there is no constant, and a slot that has one is refused.
         let tensors = section(TENSORS).unwrap_or_default();
         let description: Description =
             ciborium::from_reader(bytes).map_err(|error| HostError::Description(error.to_string()))?;
@@ -216,6 +219,7 @@ fn bytes_of(tensor: &Tensor) -> usize {
 fn constant(slot: &Slot, offset: u64, tensors: &[u8]) -> Result<Arc<Tensor>, HostError> {
     let size = element_bytes(slot.element) as u64;
     let count = slot.shape.iter().try_fold(1u64, |product, &axis| product.checked_mul(axis as u64));
+    // More than any file holds.
     let need = count.and_then(|count| count.checked_mul(size)).unwrap_or(u64::MAX);
     let wrong = || HostError::Constant { name: slot.name.clone(), offset, need, have: tensors.len() };
     let range = usize::try_from(offset).ok().zip(usize::try_from(need).ok());

@@ -121,7 +121,7 @@ pub enum StepError {
         count: usize,
     },
     /// A range of tokens that ends before it begins.
-    #[error("host operation {index} takes tokens {start} to {end}: a range ends behind its start")]
+    #[error("host operation {index} takes tokens {start} to {end}: a range ends after its start")]
     Tokens {
         /// Which operation.
         index: usize,
@@ -154,7 +154,10 @@ impl HostStep {
 
     /// The meaning of host operation `index`.
     ///
-    /// Errors: kinds that are not defined, and another number of operands.
+    /// # Errors
+    ///
+    /// [`StepError::Kind`] for a kind that is not defined; [`StepError::Operands`] for another number of
+    /// operands; [`StepError::Tokens`] for runs of tokens that are not legal.
     pub fn decode(index: usize, op: &HostOp) -> Result<Self, StepError> {
         let (kind, found) = (op.kind, op.operands.len());
         let wrong = |expected| StepError::Operands { index, kind, found, expected };

@@ -33,7 +33,7 @@ fn write_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// The flat payload: a record of 24 bytes an event, and the names of calls behind them.
+/// The flat payload: a record of 24 bytes an event, and the names of calls after them.
 pub fn write_flat(trace: &Trace) -> Vec<u8> {
     const NAMES: u32 = 0x3243_4350;
     let mut bytes = Vec::new();
@@ -63,7 +63,10 @@ pub fn write_flat(trace: &Trace) -> Vec<u8> {
 
 /// Reads the length-prefixed payload, whose first byte is byte `base` of its file.
 ///
-/// Errors: a part cut short, text that is not UTF-8, bytes left over.
+/// # Errors
+///
+/// [`TraceError::Short`] for a part cut short; [`TraceError::Malformed`] for text that is not UTF-8, and for
+/// bytes left over.
 pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
     let mut reading = Reading { bytes, base, at: 0 };
     let total_cycles = u64::from_le_bytes(reading.array("the number of cycles")?);
@@ -73,7 +76,7 @@ pub fn read_payload(bytes: &[u8], base: usize) -> Result<Trace, TraceError> {
         events.push(reading.event()?);
     }
     if reading.at != bytes.len() {
-        let what = format!("{} bytes are left behind the last event", bytes.len() - reading.at);
+        let what = format!("{} bytes are left after the last event", bytes.len() - reading.at);
         return Err(TraceError::Malformed { offset: base + reading.at, what });
     }
     Ok(Trace { total_cycles, events })
@@ -86,6 +89,7 @@ pub(super) fn part<'a>(
     need: u64,
     what: &'static str,
 ) -> Result<&'a [u8], TraceError> {
+    // Default: beyond the end there is nothing left, which is too short below.
     let left = bytes.get(offset..).unwrap_or_default();
     let size = usize::try_from(need).ok();
     size.and_then(|size| left.get(..size)).ok_or(TraceError::Short { offset, what, have: left.len(), need })
@@ -110,7 +114,7 @@ impl Reading<'_> {
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], TraceError> {
-        Ok(self.take(N as u64, what)?.first_chunk().copied().unwrap_or([0; N]))
+        Ok(*self.take(N as u64, what)?.first_chunk().expect("`take` gives as many bytes as asked for"))
     }
 
     fn text(&mut self, what: &'static str) -> Result<String, TraceError> {

@@ -5,7 +5,7 @@ pub const ACCUMULATOR_BITS: u32 = 48;
 /// The place of the leading one that stands for the block's exponent.
 const HIDDEN: u8 = 26;
 
-/// The number behind the lowest 48 bits.
+/// The number in the lowest 48 bits.
 pub const fn sign_extended(accumulator: u64) -> i64 {
     ((accumulator << (64 - ACCUMULATOR_BITS)) as i64) >> (64 - ACCUMULATOR_BITS)
 }
@@ -51,7 +51,7 @@ mod tests {
             exponent = e_max.wrapping_add(first_one).wrapping_sub(26);
             mantissa = match first_one {
                 7.. => magnitude >> (first_one - 7) & 0x7F,
-                // Seven bits wide before the shift and behind it.
+                // Seven bits wide before the shift and after it.
                 _ => (magnitude & 0x7F) << (7 - first_one) & 0x7F,
             };
         }

@@ -17,11 +17,13 @@ pub struct Aligned {
 /// Aligns a block. Subnormals are kept, without hidden bit.
 pub fn align(block: &[u16]) -> Aligned {
     let exponent = |bits: u16| (bits >> 7) as u8;
+    // Default: a block without values has nothing to align.
     let emax = block.iter().map(|&bits| exponent(bits)).max().unwrap_or(0);
     let fixed = |&bits: &u16| {
         let hidden = if exponent(bits) == 0 { 0 } else { 128 };
         let significand = hidden + i32::from(bits & 0x7F);
         let shift = u32::from(emax - exponent(bits));
+        // Default: a shift by the register's width or more leaves no bit.
         let magnitude = (significand << FRACTION).checked_shr(shift).unwrap_or(0);
         if bits >> 15 == 1 { -magnitude } else { magnitude }
     };

@@ -41,6 +41,7 @@ fn add(a: u16, b: u16) -> u16 {
         return a;
     }
     let larger = exponent(a).max(exponent(b));
+    // Default: a shift by the register's width or more leaves no bit.
     let aligned = |bits: u16| significand(bits).checked_shr(larger - exponent(bits)).unwrap_or(0);
     let (x, y) = (aligned(a), aligned(b));
     let (sign, sum) = match (a & 0x8000 == b & 0x8000, x >= y) {
@@ -71,6 +72,7 @@ pub fn exp(bits: u16) -> u16 {
         _ if exponent(bits) == 0 => 0,
         8.. => 0x7FFF,
         -7..8 => significand << (shift + 7) & 0xFFFF,
+        // Default: a shift by the register's width or more leaves no bit.
         _ => significand.checked_shr(-(shift + 7) as u32).unwrap_or(0),
     };
     // The sign is that of 16 bits.

@@ -73,7 +73,7 @@ fn operations_that_cannot_be_done_are_named() {
         (op(KEYS, &[0, 0, 0, one, 0]), "host operation 0 of kind 3 has 5 operands; it takes an even number"),
         (
             op(VALUES, &[0, 0, 0, 3, 2, 1]),
-            "host operation 0 takes tokens 2 to 1: a range ends behind its start",
+            "host operation 0 takes tokens 2 to 1: a range ends after its start",
         ),
         (
             op(WEIGH, &[0]),

@@ -70,7 +70,7 @@ pub enum ArtifactError {
         /// How many bytes are left over.
         source: PartialScalar,
     },
-    /// A word of the program is no instruction.
+    /// A word of the program is not an instruction.
     #[error("{file}: not a program for this architecture")]
     Decode {
         /// File.

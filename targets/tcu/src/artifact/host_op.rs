@@ -92,7 +92,7 @@ pub(super) fn from_keys(entry: &Keys<'_>, rank: usize) -> Result<HostOp, KeyErro
     let known = PLAIN.iter().chain(WITH_ATTRIBUTES);
     let named = known.copied().find(|&kind| HostOp::from(kind).name() == name);
     let kind = named.ok_or_else(|| {
-        let reason = format!("is `{name}`, which is no host step of this npukit; compile the model again");
+        let reason = format!("is `{name}`, which is not a host step of this npukit; compile the model again");
         entry.error("op", reason)
     })?;
     with_attributes(entry, kind).map(HostOp::from)

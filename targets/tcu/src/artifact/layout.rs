@@ -37,7 +37,7 @@ impl Layout {
 
     /// Vectors of `lanes` scalars the tensor takes.
     ///
-    /// None when the layout contradicts itself: `perm` is no permutation of the axes, or `channels`
+    /// None when the layout contradicts itself: `perm` is not a permutation of the axes, or `channels`
     /// does not divide the number of scalars.
     pub fn vectors(&self, lanes: usize) -> Option<usize> {
         let mut axes = self.perm.clone();

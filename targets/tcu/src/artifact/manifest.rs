@@ -63,6 +63,11 @@ struct Written<'a> {
 
 impl Manifest {
     /// Reads a manifest; unknown keys are ignored. `file` is for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Json`] for bytes that are not JSON; [`ArtifactError::Key`] for a key that is missing
+    /// or of another type; [`ArtifactError::Config`] for an instance out of range.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, ArtifactError> {
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|source| ArtifactError::Json { file: file.to_owned(), source })?;
@@ -80,6 +85,10 @@ impl Manifest {
     }
 
     /// Compact JSON in upstream's order of keys.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Json`] when a value has no form in JSON.
     pub fn to_json(&self) -> Result<String, ArtifactError> {
         let written = Written {
             name: &self.name,
@@ -95,6 +104,11 @@ impl Manifest {
     }
 
     /// Checks that every range lies in its memory and that names can be file names.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Range`] for the first range outside its memory; [`ArtifactError::Read`] for a name
+    /// that leaves the folder.
     pub fn check(&self, file: &str) -> Result<(), ArtifactError> {
         npukit_target::sibling(file, &self.prog.file_name)?;
         npukit_target::sibling(file, &self.consts.file_name)?;

@@ -10,7 +10,7 @@ const FP18_MASK: u32 = 0x3_FFFF;
 
 /// Bytes that end inside a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{bytes} bytes are no whole number of {scalar}-byte scalars: {} are left over", bytes % scalar)]
+#[error("{bytes} bytes are not a whole number of {scalar}-byte scalars: {} are left over", bytes % scalar)]
 pub struct PartialScalar {
     /// Bytes given.
     pub bytes: usize,
@@ -29,9 +29,11 @@ pub fn raw_to_bytes(data_type: DataType, raw: &[i32]) -> Vec<u8> {
     }
 }
 
-/// The raw scalars behind bytes; of FP18BP10 only the low 18 bits count.
+/// The raw scalars that bytes hold; of FP18BP10 only the low 18 bits count.
 ///
-/// Errors: the bytes end inside a scalar.
+/// # Errors
+///
+/// [`PartialScalar`] when the bytes end inside a scalar.
 pub fn raw_from_bytes(data_type: DataType, bytes: &[u8]) -> Result<Vec<i32>, PartialScalar> {
     match data_type {
         DataType::Fp8Bp4 => scalars(bytes, |[b]| i32::from(b as i8)),

@@ -1,7 +1,7 @@
 //! The ALUs of the accumulators: what they wait for.
 //!
-//! They take an operation a cycle and have its result two cycles later. The queue of two behind them never fills:
-//! an operation comes to the stage when the result before the last one has left.
+//! They take an operation a cycle and have its result two cycles later. The queue of two after them never
+//! fills: an operation comes to the stage when the result before the last one has left.
 
 use crate::op::{SimdOp, SimdSub};
 

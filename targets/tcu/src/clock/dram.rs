@@ -1,4 +1,4 @@
-//! A DRAM bank behind its converter and AXI port: [`Bank`].
+//! A DRAM bank with its converter and AXI port: [`Bank`].
 //!
 //! Requests are split at 256 beats and at 4 KiB. The splitter remembers two bursts of each direction,
 //! and sends the address of a third before it has room for it, so three are under way. Reads wait
@@ -116,7 +116,8 @@ impl Bank {
         (0..size.div_ceil(longest)).map(move |i| {
             let first = i * longest;
             let vectors = longest.min(size - first);
-            let offset = first.checked_shl(span.stride_log2).unwrap_or_default();
+            // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
+            let offset = first.checked_shl(span.stride_log2).unwrap_or(0);
             Burst {
                 address: span.address.wrapping_add(offset).wrapping_mul(bytes),
                 vectors,

@@ -444,6 +444,7 @@ impl Machine {
 /// The writes of a run; none of them is to the address of another.
 fn writes(run: Strided, size: u64, accumulate: bool) -> impl Iterator<Item = Write> {
     // Clocks take programs as they are, addresses beyond the memory too.
+    // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
     let address = move |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
     (0..size).map(move |i| Write { address: address(i), accumulate })
 }

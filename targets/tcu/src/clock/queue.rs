@@ -25,7 +25,7 @@ impl Pass {
 
     /// From when on there is room for the next thing.
     pub(super) fn room(&self) -> Cycle {
-        self.left.get(self.oldest).copied().unwrap_or_default()
+        self.left[self.oldest]
     }
 
     /// When a thing offered from `offered` on enters; it may leave in the same cycle.
@@ -35,9 +35,7 @@ impl Pass {
 
     /// The thing that entered last leaves.
     pub(super) fn leave(&mut self, at: Cycle) {
-        if let Some(left) = self.left.get_mut(self.oldest) {
-            *left = at;
-        }
+        self.left[self.oldest] = at;
         self.oldest = if self.oldest + 1 < self.left.len() { self.oldest + 1 } else { 0 };
     }
 }
@@ -131,7 +129,7 @@ impl ReadPort {
         self.read
     }
 
-    /// When the data of the last read can leave the queue, behind those before.
+    /// When the data of the last read can leave the queue, after those before.
     pub(super) fn datum(&self) -> Cycle {
         self.read.max(self.left[2]) + 1
     }

@@ -19,7 +19,7 @@ pub(super) struct Router {
     to: To,
     /// From when on there is room for another instruction like the one the decoder holds.
     again: Cycle,
-    /// Of the queue with the router behind it.
+    /// Of the queue before the router.
     watch: Watch,
 }
 

@@ -1,4 +1,4 @@
-//! The sampling unit: [`Sampler`], which looks at the decoder's handshakes every so many cycles.
+//! The sampling unit: [`Sampler`], which looks at the decoder's handshakes at a fixed interval of cycles.
 
 use super::machine::{Held, Machine};
 use super::queue::Cycle;

@@ -86,7 +86,7 @@ pub struct Timeline {
     pub stalls: Stalls,
     /// What DRAM0 and DRAM1 waited for.
     pub dram_stalls: [Stalls; 2],
-    /// Writes to the accumulators that an addition right behind them makes the hardware lose.
+    /// Writes to the accumulators that an addition right after them makes the hardware lose.
     pub lost: Vec<LostWrite>,
     /// Configures of offsets that move writes before them.
     pub moved: Vec<MovedWrites>,

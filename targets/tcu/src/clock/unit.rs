@@ -16,7 +16,7 @@ pub enum Unit {
     Array,
     /// The accumulators.
     Accumulator,
-    /// The ALUs behind the accumulators.
+    /// The ALUs after the accumulators.
     Alu,
     /// Local memory's port B and the router between it and the banks.
     LocalB,

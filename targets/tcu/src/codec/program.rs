@@ -9,12 +9,14 @@ use crate::op::Op;
 
 /// Instructions without encoding.
 pub type EncodeErrors = ProgramErrors<EncodeError>;
-/// Bytes that are no instructions.
+/// Bytes that are not instructions.
 pub type DecodeErrors = ProgramErrors<DecodeError>;
 
 /// The bytes of a `.tprog`, every instruction on thread 0.
 ///
-/// Errors: every instruction without an encoding, as [`Codec::encode`] names it.
+/// # Errors
+///
+/// Every instruction without an encoding, as [`Codec::encode`] names it.
 pub fn encode_program(config: &Config, ops: &[Op]) -> Result<Vec<u8>, EncodeErrors> {
     let codec = Codec::new(config);
     let size = codec.instruction_bytes();
@@ -28,8 +30,10 @@ pub fn encode_program(config: &Config, ops: &[Op]) -> Result<Vec<u8>, EncodeErro
 
 /// The instructions of a `.tprog`.
 ///
-/// Errors: words without meaning, reserved bits, a partial instruction at the end; in two-thread
-/// mode also instructions of the other thread, which an [`Op`] cannot say.
+/// # Errors
+///
+/// Every word without meaning or with reserved bits, and a partial instruction at the end; in two-thread mode
+/// also instructions of the other thread, which an [`Op`] cannot say.
 pub fn decode_program(config: &Config, bytes: &[u8]) -> Result<Vec<Op>, DecodeErrors> {
     decode(config, bytes, |codec, word| match codec.decode(word)? {
         decoded if decoded.thread == 0 => Ok(decoded.op),
@@ -40,7 +44,9 @@ pub fn decode_program(config: &Config, bytes: &[u8]) -> Result<Vec<Op>, DecodeEr
 /// What hardware would make of a `.tprog`: words without meaning become [`Op::Unassigned`],
 /// reserved bits and threads are ignored.
 ///
-/// Errors: a partial instruction at the end.
+/// # Errors
+///
+/// A partial instruction at the end.
 pub fn decode_program_lenient(config: &Config, bytes: &[u8]) -> Result<Vec<Op>, DecodeErrors> {
     decode(config, bytes, |codec, word| Ok(codec.decode_lenient(word).op))
 }

@@ -131,7 +131,7 @@ impl std::fmt::Display for ConfigWarning {
             Self::UnknownKey { key } => {
                 write!(
                     f,
-                    "`{key}` is no key of an architecture and is ignored{}",
+                    "`{key}` is not a key of an architecture and is ignored{}",
                     suggestion(key, known_keys())
                 )
             }
@@ -143,8 +143,12 @@ impl Config {
     /// Reads a `.tarch` file: UTF-8 JSON; unknown keys are ignored with a warning, `number_of_threads`,
     /// `thread_queue_depth` and `lookup_tables` default to 1, 8 and 0.
     ///
-    /// Errors: every missing or unusable key at once, with the legal range.
     /// Source: specification 2 and 1.2 (13, 24).
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigErrors`]: text that is not JSON, or every missing or unusable key at once, with the legal
+    /// range.
     pub fn from_json(text: &str) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let value: Value = serde_json::from_str(text).map_err(|error| ConfigError::Json {
             message: without_place(&error.to_string()),
@@ -155,6 +159,10 @@ impl Config {
     }
 
     /// [`Config::from_json`] for a value already parsed, as the `arch` of a `.tmodel` is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Config::from_json`], but for its text.
     pub fn from_value(value: &Value) -> Result<(Self, Vec<ConfigWarning>), ConfigErrors> {
         let Value::Object(keys) = value else {
             return Err(ConfigError::NotAnObject { found: shown(value) }.into());
@@ -182,11 +190,14 @@ impl Config {
 
     /// The file's text: all eleven keys in upstream's order, and `lookup_tables` when not 0.
     pub fn to_json(&self) -> String {
-        // A map of strings and integers always serialises.
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(self).expect("a map of strings and integers always serialises") + "\n"
     }
 
     /// Checks the ranges of a config made by hand; [`Config::from_json`] does it itself.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigErrors`] with every parameter that is out of range.
     pub fn check(&self) -> Result<(), ConfigErrors> {
         let outside = |key: &&Key| !(key.min..=key.max).contains(&(key.get)(self));
         let mut errors: Vec<ConfigError> =
@@ -278,10 +289,10 @@ fn read_data_type(
 }
 
 fn instead_of(misspelt: Option<&str>) -> String {
-    misspelt.map_or_else(String::new, |key| format!(" (`{key}` is no key of an architecture)"))
+    misspelt.map_or_else(String::new, |key| format!(" (`{key}` is not a key of an architecture)"))
 }
 
 /// The parser's message without the place it appends, which the error holds itself.
 fn without_place(message: &str) -> String {
-    message.split(" at line ").next().unwrap_or_default().to_owned()
+    message.split_once(" at line ").map_or(message, |(text, _)| text).to_owned()
 }

@@ -89,7 +89,9 @@ pub fn judge(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Judged> {
 
 /// By latency, what the clock says with the board's memory and with others.
 ///
-/// Errors: instances that have no clock.
+/// # Errors
+///
+/// Instances that have no clock.
 pub(super) fn timelines(
     config: &Config,
     ops: &[Op],
@@ -116,7 +118,9 @@ fn verdict(hazard: &Hazard, found: &[(u64, Timeline)]) -> Verdict {
 
 /// What hardware with `memory` loses of a program.
 ///
-/// Errors: instances that have no clock.
+/// # Errors
+///
+/// [`ClockError`] for instances that have no clock: vectors that do not fill whole beats of the bus.
 pub fn lost(config: &Config, ops: &[Op], memory: ClockParams) -> Result<Vec<LostWrite>, ClockError> {
     // Only the clock can tell, but it need not be asked where nothing can be lost.
     if hazards(ops).is_empty() {

@@ -54,6 +54,7 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
         return Vec::new();
     }
     let mut moved: Vec<MovedWrites> = Vec::new();
+    // Default: an instance without a clock moves no write that anybody could tell; `judge` says so.
     for (_, timeline) in timelines(config, ops, memory).unwrap_or_default() {
         moved.extend(timeline.moved);
     }
@@ -62,7 +63,7 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
     moved
 }
 
-/// Whether an offset changes with no read of the bank behind the last write to it.
+/// Whether an offset changes with no read of the bank after the last write to it.
 fn any_behind_writes(ops: &[Op]) -> bool {
     let mut configuration = Configuration::default();
     let mut queued = [false; 2];

@@ -13,9 +13,9 @@ use crate::op::{DataMoveKind, Op, Strided};
 /// How a write can be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// An addition behind an addition.
+    /// An addition after an addition.
     Addition,
-    /// An addition behind an overwriting write, behind another write.
+    /// An addition after an overwriting write, after another write.
     Overwrite,
 }
 
@@ -72,7 +72,7 @@ struct Write {
 /// The writes that may be on their way, instruction by instruction.
 #[derive(Clone, Debug, Default)]
 pub struct Pending {
-    /// The last write and the one before, with no read behind them.
+    /// The last write and the one before, with no read after them.
     last: Option<Write>,
     before: Option<Write>,
     source: Option<Source>,
@@ -80,7 +80,7 @@ pub struct Pending {
     rows: u64,
     /// Whether rows may be in the array, and whether they add; none once weights have been loaded.
     rows_add: Option<bool>,
-    /// Whether something else came behind these rows that can keep the next results waiting.
+    /// Whether something else came after these rows that can keep the next results waiting.
     mixed: bool,
     /// Whether results of the array may come later than it gives them, until the accumulators have caught up.
     late: bool,
@@ -156,6 +156,7 @@ impl Pending {
     }
 
     fn written(&mut self, instruction: usize, run: Strided, size: u64, adds: bool, source: Source) {
+        // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
         let address = |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
         let write = |i| Write { instruction, address: address(i), adds };
         self.before = if size > 1 { Some(write(size - 2)) } else { self.last };

@@ -420,7 +420,7 @@ fn damaged_buffers_are_refused_with_the_place() {
     assert_eq!(samples::read(2, &elsewhere), Err(expected));
     let program = program("pynqz1", vec![Op::NoOp; 2], &[]);
     let told = program.time_samples("x.bin", &bad, &options(&[])).unwrap_err().to_string();
-    assert!(told.starts_with("x.bin: byte 0x8: 0xff00000000000002 is no sample"), "{told}");
+    assert!(told.starts_with("x.bin: byte 0x8: 0xff00000000000002 is not a sample"), "{told}");
 }
 
 proptest! {

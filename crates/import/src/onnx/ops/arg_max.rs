@@ -10,7 +10,7 @@ use super::super::error::Reason;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let rank = context.shape(x).len();
-    let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(0), rank)?;
+    let axis = Context::axis("axis", context.attributes.int_or("axis", 0)?, rank)?;
     let keep_dims = context.attributes.flag("keepdims", true)?;
     let select_last = context.attributes.flag("select_last_index", false)?;
     let smallest = context.op_type() == "ArgMin";

@@ -24,6 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (keys, values, before) = match past {
         None => (key, value, 0),
         Some((past_key, past_value)) => {
+            // Default: the concatenation below refuses an operand without that axis.
             let before = context.shape(past_key).get(2).copied().unwrap_or(0);
             let keys = context.helper("present_key", Concat { axis: 2 }, vec![past_key, key])?;
             (keys, context.helper("present_value", Concat { axis: 2 }, vec![past_value, value])?, before)
@@ -61,7 +62,7 @@ fn by_head(
     attribute: &'static str,
     name: &str,
 ) -> Result<ValueId, Reason> {
-    let heads = context.attributes.int(attribute)?.unwrap_or(0);
+    let heads = context.attributes.int_or(attribute, 0)?;
     match *context.shape(x) {
         [_, _, _, _] => Ok(x),
         [batch, sequence, hidden] => {
@@ -129,7 +130,7 @@ impl Attention {
         query: ValueId,
         keys: ValueId,
     ) -> Result<(ValueId, ValueId), Reason> {
-        let scale = context.attributes.float("scale")?.unwrap_or(1.0 / (self.head as f32).sqrt());
+        let scale = context.attributes.float_or("scale", 1.0 / (self.head as f32).sqrt())?;
         let shape = vec![self.batch, self.kv_heads, self.rows(), self.head];
         let grouped = context.helper("query_groups", Reshape { shape }, vec![query])?;
         let transposed = context.helper("keys", Transpose { perm: vec![0, 1, 3, 2] }, vec![keys])?;
@@ -142,7 +143,7 @@ impl Attention {
         context.attributes.without_effect("softmax_precision"); // we compute in 32-bit floats
         let softmax = context.helper("softmax", Softmax { axis: 3, axis_end: 4 }, vec![masked])?;
         let probabilities = if masked == capped { softmax } else { self.guarded(context, masked, softmax)? };
-        let shown = match context.attributes.int("qk_matmul_output_mode")?.unwrap_or(0) {
+        let shown = match context.attributes.int_or("qk_matmul_output_mode", 0)? {
             0 => scaled,
             1 => capped,
             2 => masked,
@@ -163,7 +164,7 @@ impl Attention {
 
     /// `cap * tanh(x / cap)`, where there is a cap.
     fn capped(&self, context: &mut Context<'_>, x: ValueId) -> Result<ValueId, Reason> {
-        let cap = context.attributes.float("softcap")?.unwrap_or(0.0);
+        let cap = context.attributes.float_or("softcap", 0.0)?;
         if cap == 0.0 {
             return Ok(x);
         }
@@ -182,6 +183,7 @@ impl Attention {
         by_token: bool,
     ) -> Result<ValueId, Reason> {
         let Self { batch, heads, kv_heads, queries, keys, .. } = *self;
+        // Default: the product below refuses an operand without axes.
         let size = context.shape(values).last().copied().unwrap_or(0);
         let shape = vec![batch, kv_heads, self.rows(), keys];
         let grouped = context.helper("probability_groups", Reshape { shape }, vec![probabilities])?;

@@ -14,7 +14,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     for (index, name) in (1..).zip(["scale", "B", "mean", "var"]) {
         operands.push(context.input(index, name)?);
     }
-    let epsilon = context.attributes.float("epsilon")?.unwrap_or(1e-5);
+    let epsilon = context.attributes.float_or("epsilon", 1e-5)?;
     context.attributes.without_effect("momentum"); // of training
     if context.attributes.flag("training_mode", false)? {
         return Err(unsupported("training_mode", 1, "0"));

@@ -6,7 +6,7 @@ use npukit_graph::op::{Conv, Pad, PadMode, Reshape};
 use super::super::attributes::unsupported;
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::image::{Image, MOST_CROPPED, Windows, image_sizes};
+use super::super::image::{Image, MAX_CROPPED, Windows, image_sizes};
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
@@ -24,7 +24,7 @@ pub(super) fn conv(
 ) -> Result<ValueId, Reason> {
     let kernel = kernel(context, x, weights)?;
     let sizes = image_sizes(context.shape(x)).to_vec();
-    let windows = Windows::new(context, &sizes, Some(&kernel), MOST_CROPPED)?;
+    let windows = Windows::new(context, &sizes, Some(&kernel), MAX_CROPPED)?;
     let group = group(context, x)?;
     let image = Image::new(context, x, "X")?;
     let cropped = match windows.crop() {
@@ -61,7 +61,8 @@ pub(super) fn kernel(context: &Context<'_>, x: ValueId, weights: ValueId) -> Res
 
 /// Attribute `group`, by which the channels of `x` (axis 1) are divided.
 pub(super) fn group(context: &mut Context<'_>, x: ValueId) -> Result<usize, Reason> {
-    let group = context.attributes.int("group")?.unwrap_or(1);
+    let group = context.attributes.int_or("group", 1)?;
+    // Default: an operand without an axis of channels has none, and no group divides them.
     let channels = context.shape(x).get(1).copied().unwrap_or_default();
     let known = usize::try_from(group).ok().filter(|group| (1..=channels).contains(group));
     known.ok_or_else(|| unsupported("group", group, "1 to the channels of the operand"))

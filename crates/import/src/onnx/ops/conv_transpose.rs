@@ -29,7 +29,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         pads: window.pads,
         output_padding: match output_padding[..] {
             [rows, columns] => [rows, columns],
-            _ => [0, output_padding.last().copied().unwrap_or_default()],
+            // Default: nothing stated means no padding.
+            _ => [0, output_padding.last().copied().unwrap_or(0)],
         },
         group,
     };

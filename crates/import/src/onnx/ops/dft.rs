@@ -11,7 +11,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();
     let stated = match context.opset < 20 {
-        true => context.attributes.int("axis")?.unwrap_or(1),
+        true => context.attributes.int_or("axis", 1)?,
         false => integer(context, 2, "axis")?.unwrap_or(-2),
     };
     let axis = Context::axis("axis", stated, shape.len())?;

@@ -8,7 +8,7 @@ use npukit_numeric::ElementType;
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantized::number;
+use super::super::quantised::number;
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {

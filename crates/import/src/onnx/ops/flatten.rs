@@ -10,7 +10,7 @@ use super::super::error::Reason;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
-    let axis = context.attributes.int("axis")?.unwrap_or(1);
+    let axis = context.attributes.int_or("axis", 1)?;
     let shape = context.shape(x);
     let rank = shape.len() as i64;
     // The axis may be the rank itself: everything is before it.

@@ -10,7 +10,7 @@ use super::super::error::Reason;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let (data, indices) = (context.input(0, "data")?, context.input(1, "indices")?);
     let rank = context.shape(data).len();
-    let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(0), rank)?;
+    let axis = Context::axis("axis", context.attributes.int_or("axis", 0)?, rank)?;
     // Inference looks at every constant index: a file that uses one long list again and again
     // must not cost more than it could hold.
     if context.is_constant(indices) {

@@ -11,8 +11,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let mut operands = vec![context.input(0, "A")?, context.input(1, "B")?];
     operands.extend(context.optional(2));
     let op = Gemm {
-        alpha: context.attributes.float("alpha")?.unwrap_or(1.0),
-        beta: context.attributes.float("beta")?.unwrap_or(1.0),
+        alpha: context.attributes.float_or("alpha", 1.0)?,
+        beta: context.attributes.float_or("beta", 1.0)?,
         trans_a: context.attributes.flag("transA", false)?,
         trans_b: context.attributes.flag("transB", false)?,
     };

@@ -16,12 +16,13 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let mut operands = vec![context.input(0, "X")?, context.input(1, "scale")?, context.input(2, "bias")?];
     let stated =
         context.attributes.int("num_groups")?.ok_or(Reason::AttributeMissing { name: "num_groups" })?;
+    // Default: an operand without an axis of channels has none, and inference refuses it.
     let channels = context.shape(operands[0]).get(1).copied().unwrap_or(0);
     let fits = |groups: &usize| *groups > 0 && channels.is_multiple_of(*groups);
     let groups = usize::try_from(stated).ok().filter(fits);
     let groups =
         groups.ok_or_else(|| unsupported("num_groups", stated, format!("a divisor of {channels}")))?;
-    let epsilon = context.attributes.float("epsilon")?.unwrap_or(1e-5);
+    let epsilon = context.attributes.float_or("epsilon", 1e-5)?;
     context.attributes.without_effect("stash_type"); // we compute in 32-bit floats
     if context.opset < 21 {
         let width = channels / groups;

@@ -10,6 +10,6 @@ use super::super::error::Reason;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let operands = vec![context.input(0, "input")?, context.input(1, "scale")?, context.input(2, "B")?];
-    let epsilon = context.attributes.float("epsilon")?.unwrap_or(1e-5);
+    let epsilon = context.attributes.float_or("epsilon", 1e-5)?;
     by_channel(context, InstanceNormalization { epsilon }, operands)
 }

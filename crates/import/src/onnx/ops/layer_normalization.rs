@@ -13,8 +13,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let (x, scale) = (context.input(0, "X")?, context.input(1, "Scale")?);
     let operands = [x, scale].into_iter().chain(context.optional(2)).collect();
     let rank = context.shape(x).len();
-    let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(-1), rank)?;
-    let epsilon = context.attributes.float("epsilon")?.unwrap_or(1e-5);
+    let axis = Context::axis("axis", context.attributes.int_or("axis", -1)?, rank)?;
+    let epsilon = context.attributes.float_or("epsilon", 1e-5)?;
     context.attributes.without_effect("stash_type"); // we compute in 32-bit floats
     let y = context.emit(LayerNormalization { axis, epsilon }, operands)?;
     if context.outputs() == 1 {

@@ -9,6 +9,6 @@ use super::super::error::Reason;
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "X")?;
-    let alpha = context.attributes.float("alpha")?.unwrap_or(0.01);
+    let alpha = context.attributes.float_or("alpha", 0.01)?;
     Ok(vec![context.emit(LeakyRelu { alpha }, vec![x])?])
 }

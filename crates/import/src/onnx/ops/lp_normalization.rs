@@ -11,7 +11,7 @@ use super::super::error::Reason;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let rank = context.shape(x).len();
-    let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(-1), rank)?;
+    let axis = Context::axis("axis", context.attributes.int_or("axis", -1)?, rank)?;
     let norm = match context.attributes.int("p")? {
         Some(1) => Norm::L1,
         None | Some(2) => Norm::L2,

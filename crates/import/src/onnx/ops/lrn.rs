@@ -14,8 +14,8 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let stated = context.attributes.int("size")?.ok_or(Reason::AttributeMissing { name: "size" })?;
     let size = usize::try_from(stated).ok().filter(|&size| size > 0);
     let size = size.ok_or_else(|| unsupported("size", stated, "at least 1"))?;
-    let alpha = context.attributes.float("alpha")?.unwrap_or(1e-4);
-    let beta = context.attributes.float("beta")?.unwrap_or(0.75);
-    let bias = context.attributes.float("bias")?.unwrap_or(1.0);
+    let alpha = context.attributes.float_or("alpha", 1e-4)?;
+    let beta = context.attributes.float_or("beta", 0.75)?;
+    let bias = context.attributes.float_or("bias", 1.0)?;
     by_channel(context, Lrn { size, alpha, beta, bias }, vec![x])
 }

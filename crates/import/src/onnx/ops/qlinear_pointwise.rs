@@ -5,14 +5,14 @@ use npukit_graph::op::{Binary, BinaryKind, LeakyRelu, Unary, UnaryKind};
 
 use super::super::context::Context;
 use super::super::error::Reason;
-use super::super::quantized::{operand, places, quantized};
+use super::super::quantised::{operand, places, quantised};
 
 /// Translates one node.
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let a = operand(context, places(0, ["A", "A_scale", "A_zero_point"]), 0)?;
     let (y, scale) = match context.op_type() {
         "QLinearLeakyRelu" => {
-            let alpha = context.attributes.float("alpha")?.unwrap_or(0.01);
+            let alpha = context.attributes.float_or("alpha", 0.01)?;
             (context.emit(LeakyRelu { alpha }, vec![a])?, 3)
         }
         "QLinearSigmoid" => (context.emit(Unary { kind: UnaryKind::Sigmoid }, vec![a])?, 3),
@@ -22,5 +22,5 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
             (context.emit(Binary { kind }, vec![a, b])?, 6)
         }
     };
-    Ok(vec![quantized(context, y, scale)?])
+    Ok(vec![quantised(context, y, scale)?])
 }

@@ -24,7 +24,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let precision = match (type_attribute(context, "precision")?, context.element(scale)) {
         (Some(precision), _) if precision.is_float() => precision,
         (Some(precision), _) => return Err(unsupported("precision", precision.name(), "a float type")),
-        // Quotients are no powers of two.
+        // Quotients are not powers of two.
         (None, ElementType::F8E8M0) => ElementType::F32,
         (None, scale) => scale,
     };
@@ -51,8 +51,8 @@ pub(super) fn axis_and_block(
     x: ValueId,
     scale: ValueId,
 ) -> Result<(usize, usize), Reason> {
-    let axis = context.attributes.int("axis")?.unwrap_or(1);
-    let block = context.attributes.int("block_size")?.unwrap_or(0);
+    let axis = context.attributes.int_or("axis", 1)?;
+    let block = context.attributes.int_or("block_size", 0)?;
     let block = usize::try_from(block).map_err(|_| unsupported("block_size", block, "0 or more"))?;
     if block == 0 && matches!(context.shape(scale), [] | [1]) {
         return Ok((0, 0));

@@ -13,6 +13,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let kind = kind(context)?;
     let x = context.input(0, "data")?;
     let since = if kind == ReduceKind::Sum { 13 } else { 18 };
+    // Default: without axes all are reduced, or none, as `noop_with_empty_axes` says.
     let stated = context.integers_since(since, 1, "axes")?.unwrap_or_default();
     let keep_dims = context.attributes.flag("keepdims", true)?;
     let nothing = context.opset >= since && context.attributes.flag("noop_with_empty_axes", false)?;

@@ -173,7 +173,7 @@ fn scaled(shape: &[usize], axes: &[usize], scales: &[f32]) -> Result<Vec<Samplin
     let mut samplings: Vec<Sampling> = shape.iter().map(|&size| Sampling::none(size)).collect();
     for (&axis, &scale) in axes.iter().zip(scales) {
         let to = (shape[axis] as f32 * scale).floor();
-        // A scale that is no positive number gives no such size either.
+        // A scale that is not a positive number gives no such size either.
         if !(1.0..=MAX_ELEMENTS as f32).contains(&to) && scale != 1.0 {
             return Err(wrong(format!("sizes of the result from 1 to {MAX_ELEMENTS}")));
         }
@@ -249,7 +249,7 @@ fn require_whole_sizes(samplings: &[Sampling]) -> Result<(), Reason> {
 /// The coordinates, a crop still without its part, and attribute `extrapolation_value`.
 fn coordinates(context: &mut Context<'_>) -> Result<(Coordinates, f32), Reason> {
     const NAME: &str = "coordinate_transformation_mode";
-    let extrapolation = context.attributes.float("extrapolation_value")?.unwrap_or(0.0);
+    let extrapolation = context.attributes.float_or("extrapolation_value", 0.0)?;
     let coordinates = match context.attributes.string(NAME)?.as_deref() {
         None | Some("half_pixel") => Coordinates::HalfPixel,
         Some("half_pixel_symmetric") => Coordinates::HalfPixelSymmetric,

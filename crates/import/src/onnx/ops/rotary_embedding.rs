@@ -29,6 +29,6 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
 
 /// A number that is 0 when not given.
 fn count(context: &mut Context<'_>, name: &'static str) -> Result<usize, Reason> {
-    let stated = context.attributes.int(name)?.unwrap_or(0);
+    let stated = context.attributes.int_or(name, 0)?;
     usize::try_from(stated).map_err(|_| unsupported(name, stated, "0 or more"))
 }

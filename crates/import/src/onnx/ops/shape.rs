@@ -11,8 +11,9 @@ use super::super::tensor::tensor;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "data")?;
     let sizes: Vec<i64> = context.shape(x).iter().map(|&size| size as i64).collect();
-    let start = bound(context.attributes.int("start")?.unwrap_or(0), sizes.len());
-    let end = bound(context.attributes.int("end")?.unwrap_or(i64::MAX), sizes.len());
+    let start = bound(context.attributes.int_or("start", 0)?, sizes.len());
+    let end = bound(context.attributes.int_or("end", i64::MAX)?, sizes.len());
+    // Default: an end before the start leaves nothing.
     let part = sizes.get(start..end).unwrap_or_default().to_vec();
     let part = tensor(vec![part.len()], TensorData::I64(part))?;
     Ok(vec![context.make_constant(part)])

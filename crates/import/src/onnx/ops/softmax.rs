@@ -11,7 +11,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     let x = context.input(0, "input")?;
     let rank = context.shape(x).len();
     let default = if context.opset < 13 { 1 } else { -1 };
-    let stated = context.attributes.int("axis")?.unwrap_or(default);
+    let stated = context.attributes.int_or("axis", default)?;
     let axis = Context::axis("axis", stated, rank)?;
     let axis_end = if context.opset < 13 { rank } else { axis + 1 };
     let result = match context.op_type() {

@@ -11,7 +11,7 @@ use super::super::error::Reason;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     let shape = context.shape(x).to_vec();
-    let axis = Context::axis("axis", context.attributes.int("axis")?.unwrap_or(0), shape.len())?;
+    let axis = Context::axis("axis", context.attributes.int_or("axis", 0)?, shape.len())?;
     let parts = context.outputs();
     let stated = if context.opset < 13 {
         context.attributes.ints("split")?.map(<[i64]>::to_vec)

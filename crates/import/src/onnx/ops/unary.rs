@@ -30,11 +30,11 @@ fn with_attributes(context: &mut Context<'_>) -> Result<UnaryKind, Reason> {
         "Celu" => UnaryKind::Celu { alpha: alpha(1.0) },
         "Elu" => UnaryKind::Elu { alpha: alpha(1.0) },
         "HardSigmoid" => {
-            let beta = context.attributes.float("beta")?.unwrap_or(0.5);
+            let beta = context.attributes.float_or("beta", 0.5)?;
             UnaryKind::HardSigmoid { alpha: alpha(0.2), beta }
         }
         "Selu" => {
-            let gamma = context.attributes.float("gamma")?.unwrap_or(1.050_701);
+            let gamma = context.attributes.float_or("gamma", 1.050_701)?;
             UnaryKind::Selu { alpha: alpha(1.673_263_2), gamma }
         }
         "Swish" => UnaryKind::Swish { alpha: alpha(1.0) },

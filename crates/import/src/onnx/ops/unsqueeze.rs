@@ -22,7 +22,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
         return Err(unsupported("axes", stated, "each axis once"));
     }
     let mut sizes = shape.into_iter();
-    let shape =
-        (0..rank).map(|axis| if axes.contains(&axis) { 1 } else { sizes.next().unwrap_or(1) }).collect();
+    let mut size = || sizes.next().expect("axes that are not new are those of the operand");
+    let shape = (0..rank).map(|axis| if axes.contains(&axis) { 1 } else { size() }).collect();
     Ok(vec![context.emit(Reshape { shape }, vec![x])?])
 }

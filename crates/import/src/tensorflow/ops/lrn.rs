@@ -13,7 +13,7 @@ use crate::shape::MAX_ELEMENTS;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "input")?;
     require_rank_4(context, x, "input")?;
-    let radius = context.attributes.int("depth_radius")?.unwrap_or(5);
+    let radius = context.attributes.int_or("depth_radius", 5)?;
     let alpha = context.attributes.float("alpha", 1.0)?;
     let beta = context.attributes.float("beta", 0.5)?;
     let bias = context.attributes.float("bias", 1.0)?;

@@ -12,7 +12,7 @@ pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reaso
     context.attributes.without_effect("N"); // as many as there are operands
     let operands = context.inputs("values")?;
     let rank = operands.first().map_or(0, |&first| context.shape(first).len());
-    let axis = context.attributes.int("axis")?.unwrap_or(0);
+    let axis = context.attributes.int_or("axis", 0)?;
     let axis = NodeBuilder::axis("axis", axis, rank + 1)?;
     let mut parts = Vec::with_capacity(operands.len());
     for x in operands {

@@ -51,7 +51,7 @@ struct Part {
 
 impl Spec {
     fn of(context: &mut Context<'_>) -> Result<Self, Reason> {
-        let mut mask = |name| Ok::<_, Reason>(context.attributes.int(name)?.unwrap_or(0));
+        let mut mask = |name| context.attributes.int_or(name, 0);
         let (begin_mask, end_mask) = (mask("begin_mask")?, mask("end_mask")?);
         let (ellipsis_mask, new_axis_mask) = (mask("ellipsis_mask")?, mask("new_axis_mask")?);
         let shrink_axis_mask = mask("shrink_axis_mask")?;

@@ -12,7 +12,7 @@ use crate::node::NodeBuilder;
 pub(super) fn translate(context: &mut Context<'_>) -> Result<Vec<ValueId>, Reason> {
     let x = context.input(0, "value")?;
     let mut shape = context.shape(x).to_vec();
-    let axis = NodeBuilder::axis("axis", context.attributes.int("axis")?.unwrap_or(0), shape.len())?;
+    let axis = NodeBuilder::axis("axis", context.attributes.int_or("axis", 0)?, shape.len())?;
     let count = shape.remove(axis);
     if let Some(stated) = context.attributes.int("num")?
         && usize::try_from(stated) != Ok(count)

@@ -4,7 +4,7 @@ use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderError;
 use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
 
-/// Tokens that the one computed has behind it.
+/// Tokens before the one that is computed.
 const CACHE: usize = 31;
 
 /// The graph of a token of the model called `name`, when there is one.

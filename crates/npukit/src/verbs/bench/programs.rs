@@ -136,7 +136,8 @@ impl Program<'_> {
     ) -> Result<Found, TargetError> {
         let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
         let time = self.compiled.time(&TimeOptions { options, ..TimeOptions::default() })?;
-        let cycles = time.cycles.get(&time.model).copied().unwrap_or_default() as f64;
+        let none = || TargetError::failed(format!("no cycles are given by `{}`", time.model));
+        let cycles = *time.cycles.get(&time.model).ok_or_else(none)? as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
         Ok(Found { value: value(&time, cycles)?, above_bound, layers: layers(&time, figure.layers)? })
     }
@@ -181,7 +182,9 @@ impl Program<'_> {
 
 /// Our layers beside those published. Those of ours that do not multiply belong to the one before them.
 ///
-/// Errors: there are not as many.
+/// # Errors
+///
+/// When there are not as many of one as of the other.
 fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetError> {
     let mut rows: Vec<LayerRow> = Vec::new();
     let mut before = 0.0;
@@ -189,6 +192,7 @@ fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetE
         let cycles = layer.cycles as f64;
         match rows.last_mut() {
             _ if layer.macs > 0 => {
+                // Default: more rows than are published are refused below.
                 let published = published.get(rows.len()).copied().unwrap_or_default();
                 rows.push(LayerRow { name: layer.name.clone(), published, found: before + cycles });
                 before = 0.0;
@@ -207,7 +211,10 @@ fn layers(time: &TimeReport, published: &[f64]) -> Result<Vec<LayerRow>, TargetE
 }
 
 fn no_clock(compiled: &dyn Compiled) -> TargetError {
-    TargetError::failed(format!("no clock is known of {}, so cycles are no time", compiled.report().target))
+    TargetError::failed(format!(
+        "no clock is known of {}, so cycles do not give a time",
+        compiled.report().target
+    ))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub(super) fn speedup(
     Ok(batch(compiled, &samples, 1, runs)? / batch(compiled, &samples, cores, runs)?)
 }
 
-/// Seconds of all samples on so many cores.
+/// Seconds of all samples on `cores` cores.
 fn batch(compiled: &dyn Compiled, samples: &[Sample], cores: usize, runs: usize) -> Result<f64, Error> {
     let pool = ThreadPoolBuilder::new().num_threads(cores).build();
     let pool = pool.map_err(|error| Error::Cores { cores, reason: error.to_string() })?;
@@ -103,7 +103,7 @@ fn median<E>(runs: usize, mut work: impl FnMut() -> Result<(), E>) -> Result<f64
     };
     let mut seconds = (0..runs.max(1)).map(|_| time()).collect::<Result<Vec<f64>, E>>()?;
     seconds.sort_by(f64::total_cmp);
-    Ok(seconds.get(seconds.len() / 2).copied().unwrap_or_default())
+    Ok(seconds[seconds.len() / 2])
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// A convolution of `size` by `size` results, with max pooling behind it, in tiles of `tile` by `tile`.
+/// A convolution of `size` by `size` results, with max pooling after it, in tiles of `tile` by `tile`.
 struct Layer {
     size: u32,
     channels: [u32; 2],

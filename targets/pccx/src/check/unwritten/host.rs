@@ -107,6 +107,7 @@ impl Follower<'_> {
         }
         let windows = self.written.windows.as_mut();
         let window = windows.and_then(|windows| windows.get_mut(&(Direction::HostToL2, window)));
+        // Default: a window that is not there has no places; the run refuses it.
         let place = part_mut(window.map(Vec::as_mut_slice).unwrap_or_default(), unit, values);
         match self.slots.get(&slot) {
             Some(Some(filled)) => place.iter_mut().zip(filled).for_each(|(place, &filled)| *place = filled),
@@ -116,6 +117,7 @@ impl Follower<'_> {
 
     fn window(&self, direction: Direction, number: u32) -> &[bool] {
         let windows = self.written.windows.as_ref();
+        // Default: a window that is not there has no places; the run refuses it.
         windows.and_then(|windows| windows.get(&(direction, number))).map(Vec::as_slice).unwrap_or_default()
     }
 

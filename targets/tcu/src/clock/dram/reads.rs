@@ -13,7 +13,7 @@ pub(super) struct Reads {
     bookkeeping: Pair,
     /// The last beat on the bus.
     beat: Cycle,
-    /// Beats behind the port, then before the converter.
+    /// Beats after the port, then before the converter.
     data: Queue,
     words: Queue,
     /// The last word of a vector put together, and when that vector was written.

@@ -96,7 +96,7 @@ impl Attention {
         Ok(context.make_constant(constant))
     }
 
-    /// A mask for all keys: those behind the last that it speaks of are hidden.
+    /// A mask for all keys: those after the last that it speaks of are hidden.
     fn widened(&self, context: &mut Context<'_>, mask: ValueId) -> Result<ValueId, Reason> {
         let mut shape = context.shape(mask).to_vec();
         let missing =
@@ -114,7 +114,7 @@ impl Attention {
         context.helper("mask", Concat { axis }, vec![mask, hidden])
     }
 
-    /// The softmax with 0 for a query that sees no key at all, whose softmax is no number.
+    /// The softmax with 0 for a query that sees no key at all, whose softmax is not a number.
     pub(super) fn guarded(
         &self,
         context: &mut Context<'_>,

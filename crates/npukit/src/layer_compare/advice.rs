@@ -35,6 +35,7 @@ pub(super) fn saturated_inputs(run: &Run<'_>) -> Vec<SaturatedInput> {
     };
     let mut inputs: Vec<SaturatedInput> = Vec::new();
     for (name, tensor) in run.model_samples.iter().flatten() {
+        // Default: integers do not saturate.
         let values = tensor.as_f32().unwrap_or_default();
         let beyond = values.iter().map(|x| x.abs()).filter(|&x| f64::from(x) > largest);
         let (count, magnitude) = beyond.fold((0, 0f32), |(count, most), x| (count + 1, most.max(x)));
@@ -93,7 +94,7 @@ fn rescaling(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Erro
 fn wider_format(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Error> {
     let origin = run.origin;
     for wider in origin.instance.wider() {
-        // What does not compile there, or does not run, is no help.
+        // What does not compile there, or does not run, does not help.
         let Ok(compiled) = wider.compile(&origin.model.simplified, &origin.options) else { continue };
         if let Some(text) = without_saturation(run, &*wider, &*compiled, context)? {
             return Ok(Some(text));

@@ -7,7 +7,7 @@ use super::{OpError, Operator};
 use crate::ir::Value;
 
 /// Types of quantised values: integers of at most 16 bits, floats of at most 8.
-pub(super) const QUANTIZED: &[ElementType] = &[
+pub(super) const QUANTISED: &[ElementType] = &[
     ElementType::I8,
     ElementType::U8,
     ElementType::I16,
@@ -42,7 +42,7 @@ pub(super) struct Granularity {
     block: usize,
     /// Scales along the axis.
     blocks: usize,
-    /// Whether the axes before and behind have scales of their own.
+    /// Whether the axes before and after have scales of their own.
     blocked: bool,
 }
 
@@ -50,7 +50,9 @@ impl Granularity {
     /// How a scale (operand 1) and a zero point (operand 2) belong to operand 0. `block` is the
     /// number of places on `axis` that share a scale, 0 when scales are not in blocks.
     ///
-    /// Errors: shapes that do not fit together; an axis that is not there.
+    /// # Errors
+    ///
+    /// Shapes that do not fit together; an axis that is not there.
     pub(super) fn new(
         op: &dyn Operator,
         operands: &Operands<'_>,

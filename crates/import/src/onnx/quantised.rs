@@ -1,4 +1,4 @@
-//! Operators between integers, as the same between floats: [`Scales`], [`dequantized`] and [`quantized`].
+//! Operators between integers, as the same between floats: [`Scales`], [`dequantised`] and [`quantised`].
 //!
 //! Their operands become real numbers first and their results integers last, as if the model had
 //! DequantizeLinear and QuantizeLinear there. Sums are then taken in floats: where the standard has them
@@ -60,7 +60,7 @@ pub(super) fn number(context: &mut Context<'_>, shape: Vec<usize>, value: f32) -
 }
 
 /// The real numbers that integers stand for. Scales of which there are several belong to `axis`.
-pub(super) fn dequantized(
+pub(super) fn dequantised(
     context: &mut Context<'_>,
     x: ValueId,
     scales: Scales,
@@ -75,7 +75,7 @@ pub(super) fn operand(context: &mut Context<'_>, places: Places, axis: usize) ->
     let [(x, name), scale, (zero, _)] = places;
     let x = context.input(x, name)?;
     let scales = Scales::at(context, scale, zero)?;
-    dequantized(context, x, scales, axis)
+    dequantised(context, x, scales, axis)
 }
 
 /// The places of operands that follow each other from `first` on.
@@ -84,10 +84,10 @@ pub(super) fn places(first: usize, names: [&'static str; 3]) -> Places {
     [(first, x), (first + 1, scale), (first + 2, zero)]
 }
 
-/// Integers for real numbers, with the scale at operand `scale` and the zero point behind it.
-pub(super) fn quantized(context: &mut Context<'_>, y: ValueId, scale: usize) -> Result<ValueId, Reason> {
+/// Integers for real numbers, with the scale at operand `scale` and the zero point after it.
+pub(super) fn quantised(context: &mut Context<'_>, y: ValueId, scale: usize) -> Result<ValueId, Reason> {
     let scales = Scales::at(context, (scale, "y_scale"), scale + 1)?;
     let to = scales.zero_point.map_or(ElementType::U8, |zero| context.element(zero));
     let op = QuantizeLinear { to, axis: 0, block: 0, saturate: true, precision: ElementType::F32 };
-    context.helper("quantized", op, scales.operands(y))
+    context.helper("quantised", op, scales.operands(y))
 }

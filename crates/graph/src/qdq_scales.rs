@@ -1,4 +1,4 @@
-//! [`Stated`]: what a model itself says of how floats are held as integers.
+//! [`QdqScales`]: what a model itself says of how floats are held as integers.
 //!
 //! Models with QuantizeLinear and DequantizeLinear say so of weights and activations. A graph keeps it in
 //! [`Graph::scales`], so that it is not lost when constants are computed and elements change places.
@@ -10,7 +10,7 @@ use crate::op::Op;
 
 /// An integer `q` of type `element` stands for `(q - zero point) * scale`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stated {
+pub struct QdqScales {
     /// What the model calls the integers.
     pub name: String,
     /// The least and the largest of the tensor's scales, which differ when channels have their own.
@@ -21,9 +21,9 @@ pub struct Stated {
     pub element: ElementType,
 }
 
-impl Stated {
+impl QdqScales {
     /// What an operator between floats and integers says of the floats; none of any other operator, of
-    /// one whose scales are no positive constants, and of small floats in place of integers.
+    /// one whose scales are not positive constants, and of small floats in place of integers.
     pub fn of(graph: &Graph, op: &Op, inputs: &[ValueId], results: &[ValueId]) -> Option<Self> {
         let integers = match op {
             Op::QuantizeLinear(_) => graph.value(*results.first()?),
@@ -61,7 +61,7 @@ impl Stated {
 
     /// The least and the largest real number that the integers stand for.
     pub fn range(&self) -> [f64; 2] {
-        let (least, largest) = self.element.integer_range().unwrap_or_default();
+        let (least, largest) = self.element.integer_range().expect("`QdqScales::of` is about integers");
         let scale = f64::from(self.scales[1]);
         let real = |integer: i64, zero: i64| integer.saturating_sub(zero) as f64 * scale;
         [real(least, self.zero_points[1]), real(largest, self.zero_points[0])]
@@ -74,7 +74,7 @@ impl Stated {
 }
 
 /// `scale 0.02 (uint8, zero point 3)`.
-impl std::fmt::Display for Stated {
+impl std::fmt::Display for QdqScales {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { scales: [least, largest], zero_points: [first, last], element, .. } = self;
         match least == largest {
@@ -103,7 +103,7 @@ impl Graph {
     /// Notes what is stated of the results of `op` when they take the place of a node.
     pub fn state_results(&mut self, op: &Op, inputs: &[ValueId], results: &[ValueId]) {
         let stated = match op {
-            Op::DequantizeLinear(_) => Stated::of(self, op, inputs, results),
+            Op::DequantizeLinear(_) => QdqScales::of(self, op, inputs, results),
             _ if moves(op) => inputs.first().and_then(|id| self.scales.get(id)).cloned(),
             _ => None,
         };
@@ -124,8 +124,8 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn stated(scales: [f32; 2], zero_point: i64, element: ElementType) -> Stated {
-        Stated { name: "q".to_owned(), scales, zero_points: [zero_point; 2], element }
+    fn stated(scales: [f32; 2], zero_point: i64, element: ElementType) -> QdqScales {
+        QdqScales { name: "q".to_owned(), scales, zero_points: [zero_point; 2], element }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`Beside`]: what float says beside a run.
+//! [`FloatReference`]: what float says beside a run.
 
 use npukit_graph::{Graph, Observations, evaluate_with};
 use npukit_target::{Compiled, Saturations};
@@ -10,33 +10,37 @@ use crate::comparison::{Comparison, compare};
 use crate::error::Error;
 use crate::finite::NonFinite;
 use crate::inputs::{InputFile, Sample};
+use crate::layer_compare;
 use crate::max_error::{MaxError, NO_INFORMATION};
 use crate::origin::Origin;
 use crate::samples::Stack;
 use crate::source::Source;
-use crate::truth;
 use crate::underflow::{self, Usage, Watch};
 use crate::weights;
 
 /// What float says beside a run.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct FloatReference {
     pub comparison: Option<Comparison>,
     pub non_finite: NonFinite,
-    /// Constants of the model that are no numbers.
+    /// Constants of the model that are not numbers.
     bad_constants: Vec<String>,
     pub underflow: Option<underflow::Report>,
-    pub truth: Option<truth::Report>,
-    pub dump: Option<truth::Dump>,
+    pub layer_compare: Option<layer_compare::Report>,
+    pub dump: Option<layer_compare::Dump>,
 }
 
-impl Beside {
+impl FloatReference {
     /// What is seen without a model.
     pub fn of(samples: &[Sample], stacks: &[Stack]) -> Self {
         Self { non_finite: NonFinite::of(samples, stacks), ..Self::default() }
     }
 
     /// Evaluates the model and looks at it beside the machine's outputs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Eval`] when the evaluator refuses the model or a sample.
     pub fn compare(
         &mut self,
         origin: &Origin,
@@ -58,7 +62,7 @@ impl Beside {
         Ok(found)
     }
 
-    /// Why the run is no success.
+    /// Why the run is not a success.
     pub fn failures(&self, max_error: Option<MaxError>) -> Vec<String> {
         let Some(found) = &self.comparison else { return Vec::new() };
         let no_numbers = if self.non_finite.is_compared() {

@@ -8,7 +8,7 @@ use crate::error::ImportError;
 use crate::format::Format;
 
 /// Highest field number of a model that we know of, with room for newer ones. Anything above
-/// is a sign of a file that is no model at all.
+/// is a sign of a file that is not a model at all.
 const MAX_FIELD: u64 = 1000;
 
 /// Wire type of fields that say their length: strings, messages.
@@ -22,19 +22,19 @@ pub(crate) struct Field {
     pub(crate) wire: u64,
     /// The offset of its content.
     pub(crate) start: usize,
-    /// The offset behind it.
+    /// The offset after it.
     pub(crate) end: usize,
 }
 
 /// Why there is no field where one should begin.
-pub(crate) enum FrameError {
+pub(crate) enum FieldError {
     /// It ends beyond the file.
     Truncated { offset: usize, needed: u64, present: usize },
     /// It is none that models have.
     NoField { offset: usize, reason: String },
 }
 
-impl FrameError {
+impl FieldError {
     fn in_file_of(self, format: Format) -> ImportError {
         match self {
             Self::Truncated { offset, needed, present } => ImportError::Truncated { offset, needed, present },
@@ -43,8 +43,11 @@ impl FrameError {
     }
 }
 
-/// Walks over the outermost fields of a file of `format`. Errors: one that ends beyond the file,
-/// or is no field; an empty file.
+/// Walks over the outermost fields of a file of `format`.
+///
+/// # Errors
+///
+/// One that ends beyond the file, or is not a field; an empty file.
 pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
     if bytes.is_empty() {
         return Err(no_field(0, "the file is empty").in_file_of(format));
@@ -53,7 +56,7 @@ pub(crate) fn check(bytes: &[u8], format: Format) -> Result<(), ImportError> {
 }
 
 /// The outermost fields, up to the first that is none.
-pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FrameError>> + '_ {
+pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FieldError>> + '_ {
     let mut offset = Some(0).filter(|_| !bytes.is_empty());
     std::iter::from_fn(move || {
         let field = field(bytes, offset?);
@@ -63,11 +66,11 @@ pub(crate) fn fields(bytes: &[u8]) -> impl Iterator<Item = Result<Field, FrameEr
 }
 
 /// The field that begins at `start`.
-fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
+fn field(bytes: &[u8], start: usize) -> Result<Field, FieldError> {
     let (key, body) = varint(bytes, start, start)?;
     let (number, wire) = (key >> 3, key & 7);
     if !(1..=MAX_FIELD).contains(&number) {
-        return Err(no_field(start, &format!("{number} is no field number of a model")));
+        return Err(no_field(start, &format!("{number} is not a field number of a model")));
     }
     let (length, body) = match wire {
         0 => return Ok(Field { number, wire, start: body, end: varint(bytes, start, body)?.1 }),
@@ -79,26 +82,28 @@ fn field(bytes: &[u8], start: usize) -> Result<Field, FrameError> {
     let present = bytes.len() - body;
     match usize::try_from(length) {
         Ok(length) if length <= present => Ok(Field { number, wire, start: body, end: body + length }),
-        _ => Err(FrameError::Truncated { offset: start, needed: length, present }),
+        _ => Err(FieldError::Truncated { offset: start, needed: length, present }),
     }
 }
 
-/// The number at `offset` and the offset behind it; `start` is where its field begins.
-fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FrameError> {
+/// The number at `offset` and the offset after it; `start` is where its field begins.
+fn varint(bytes: &[u8], start: usize, offset: usize) -> Result<(u64, usize), FieldError> {
     let mut value = 0u64;
+    // Default: beyond the end no byte is left, which is an error below.
     for (count, &byte) in bytes.get(offset..).unwrap_or_default().iter().enumerate().take(10) {
-        value |= u64::from(byte & 0x7f).checked_shl(7 * count as u32).unwrap_or(0);
+        // Ten bytes shift by 63 at most; bits beyond 64 are lost, as in every reader of protobuf.
+        value |= u64::from(byte & 0x7f) << (7 * count);
         if byte & 0x80 == 0 {
             return Ok((value, offset + count + 1));
         }
     }
     let present = bytes.len().saturating_sub(offset);
     if present < 10 {
-        return Err(FrameError::Truncated { offset: start, needed: present as u64 + 1, present });
+        return Err(FieldError::Truncated { offset: start, needed: present as u64 + 1, present });
     }
     Err(no_field(start, "a number of more than 10 bytes"))
 }
 
-fn no_field(offset: usize, reason: &str) -> FrameError {
-    FrameError::NoField { offset, reason: reason.to_owned() }
+fn no_field(offset: usize, reason: &str) -> FieldError {
+    FieldError::NoField { offset, reason: reason.to_owned() }
 }

@@ -16,7 +16,9 @@ const BYTES_PER_ELEMENT: u64 = 1 << 10;
 
 /// Refuses a graph, called `model`, whose evaluation is out of proportion.
 ///
-/// Errors: [`Error::Operations`], [`Error::Memory`].
+/// # Errors
+///
+/// [`Error::Operations`] or [`Error::Memory`] with what it takes, the limit and the costliest node.
 pub(crate) fn check(model: &str, graph: &Graph) -> Result<(), Error> {
     let (work, held) = (Work::of(graph), held(graph));
     let limit = |least: u64, each: u64| least.saturating_add(each.saturating_mul(held));

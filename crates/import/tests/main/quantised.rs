@@ -24,17 +24,17 @@ fn runtime(op: &str, inputs: &[&str], outputs: &[&str]) -> NodeProto {
     NodeProto { domain: "com.microsoft".to_owned(), ..node(op, inputs, outputs) }
 }
 
-trait Quantized: Sized {
+trait Quantised: Sized {
     fn integers(self, name: &str, dims: &[i64], data_type: i32, values: &[i32]) -> Self;
 
     /// A scale `NAME_s` and a zero point `NAME_z`.
     fn scale(self, name: &str, scale: f32, data_type: i32, zero: i32) -> Self;
 
     /// `NAME_q`, the integers of the value `NAME`.
-    fn quantize(self, name: &str) -> Self;
+    fn quantise(self, name: &str) -> Self;
 
     /// `NAME_r`, the real numbers of the integers `NAME_q`.
-    fn dequantize(self, name: &str) -> Self;
+    fn dequantise(self, name: &str) -> Self;
 }
 
 /// A name with a suffix.
@@ -42,7 +42,7 @@ fn named<const N: usize>(name: &str, suffixes: [&str; N]) -> [String; N] {
     suffixes.map(|suffix| format!("{name}{suffix}"))
 }
 
-impl Quantized for Model {
+impl Quantised for Model {
     fn integers(mut self, name: &str, dims: &[i64], data_type: i32, values: &[i32]) -> Self {
         self.graph().initializer.push(integers(name, dims, data_type, values));
         self
@@ -53,12 +53,12 @@ impl Quantized for Model {
         self.floats(&s, &[], &[scale]).integers(&z, &[], data_type, &[zero])
     }
 
-    fn quantize(self, name: &str) -> Self {
+    fn quantise(self, name: &str) -> Self {
         let [s, z, q] = named(name, ["_s", "_z", "_q"]);
         self.node(node("QuantizeLinear", &[name, &s, &z], &[&q]))
     }
 
-    fn dequantize(self, name: &str) -> Self {
+    fn dequantise(self, name: &str) -> Self {
         let [s, z, q, r] = named(name, ["_s", "_z", "_q", "_r"]);
         self.node(node("DequantizeLinear", &[&q, &s, &z], &[&r]))
     }
@@ -73,12 +73,12 @@ fn convolution(of_x: f32, of_weights: f32, (of_y, y_type, y_zero): (f32, i32, i3
         .scale("w", of_weights, int8, 0)
         .integers("w_q", &[1, 1, 1, 1], int8, &[3])
         .scale("y", of_y, y_type, y_zero)
-        .quantize("x")
-        .dequantize("x")
-        .dequantize("w")
+        .quantise("x")
+        .dequantise("x")
+        .dequantise("w")
         .node(node("Conv", &["x_r", "w_r"], &["y"]))
-        .quantize("y")
-        .dequantize("y")
+        .quantise("y")
+        .dequantise("y")
         .output("y_r")
 }
 
@@ -167,12 +167,12 @@ fn an_input_gets_no_relu_and_a_relu_no_other() {
     let model = Model::new(13)
         .input("x", &[1, 4])
         .scale("x", 0.25, uint8, 0)
-        .quantize("x")
-        .dequantize("x")
+        .quantise("x")
+        .dequantise("x")
         .node(node("Relu", &["x_r"], &["y"]))
         .scale("y", 0.25, uint8, 0)
-        .quantize("y")
-        .dequantize("y")
+        .quantise("y")
+        .dequantise("y")
         .output("y_r");
     let (graph, ..) = lifted(&model);
     assert_eq!(graph.nodes.iter().filter(|node| matches!(node.op, Op::Relu(_))).count(), 1);
@@ -187,12 +187,12 @@ fn integers_may_move_between_the_pair() {
         let model = Model::new(13)
             .input("x", &[1, 1, 2, 2])
             .scale("x", 0.5, int8, 0)
-            .quantize("x")
+            .quantise("x")
             .node(pool.clone())
             .ints("shape", &[1, 1])
             .node(node("Reshape", &["p", "shape"], &["y_q"]))
             .scale("y", scale, int8, 0)
-            .dequantize("y")
+            .dequantise("y")
             .output("y_r");
         let (graph, quantisation, _) = lifted(&model);
         let stays = find(&graph, |op| matches!(op, Op::DequantizeLinear(_)));
@@ -212,14 +212,14 @@ fn qlinear_conv() -> Model {
     Model::new(13)
         .input("x", &[1, 1, 1, 2])
         .scale("x", 0.5, uint8, 128)
-        .quantize("x")
+        .quantise("x")
         .integers("w", &[2, 1, 1, 1], int8, &[2, -3])
         .floats("w_s", &[2], &[0.5, 0.25])
         .integers("w_z", &[2], int8, &[0, 0])
         .integers("b", &[2], data_type::INT32, &[4, -8])
         .scale("y", 0.25, uint8, 10)
         .node(node("QLinearConv", &["x_q", "x_s", "x_z", "w", "w_s", "w_z", "y_s", "y_z", "b"], &["y_q"]))
-        .dequantize("y")
+        .dequantise("y")
         .output("y_r")
 }
 
@@ -241,12 +241,12 @@ fn two_operands(dims: [&[i64]; 2], node: NodeProto, constant: &[i32]) -> Model {
     Model::new(13)
         .input("a", dims[0])
         .scale("a", 0.5, uint8, 4)
-        .quantize("a")
+        .quantise("a")
         .scale("b", 0.5, uint8, 4)
         .integers("b_q", dims[1], uint8, constant)
         .scale("y", 0.25, uint8, 100)
         .node(node)
-        .dequantize("y")
+        .dequantise("y")
         .output("y_r")
 }
 
@@ -314,7 +314,7 @@ fn concatenation_brings_operands_to_one_scale() {
 #[test]
 fn integers_stand_for_themselves() {
     let (uint8, int8) = (data_type::UINT8, data_type::INT8);
-    let base = |dims: &[i64]| Model::new(13).input("x", dims).scale("x", 1.0, uint8, 3).quantize("x");
+    let base = |dims: &[i64]| Model::new(13).input("x", dims).scale("x", 1.0, uint8, 3).quantise("x");
     let conv = base(&[1, 1, 1, 2])
         .integers("w", &[1, 1, 1, 2], int8, &[2, -1])
         .node(node("ConvInteger", &["x_q", "w", "x_z"], &["y"]))

@@ -6,7 +6,7 @@ use super::choose::{self, FRACTIONS, Tensor};
 use super::sharing::Sharing;
 use super::{Kind, Method, Quantisation, Scheme};
 use crate::ir::{Graph, ValueId};
-use crate::stated::Stated;
+use crate::qdq_scales::QdqScales;
 
 /// The fraction lengths that [`Graph::scales`] ask for.
 ///
@@ -14,7 +14,7 @@ use crate::stated::Stated;
 /// holds what there is to hold: the elements of a constant, all that an activation's integers stand for.
 pub fn stated_fractions(graph: &Graph, scheme: &Scheme) -> BTreeMap<ValueId, i32> {
     let kinds = Sharing::new(graph).kinds;
-    let fraction = |(&id, stated): (&ValueId, &Stated)| {
+    let fraction = |(&id, stated): (&ValueId, &QdqScales)| {
         let kind = kinds.get(id.0 as usize).copied().flatten()?;
         let limit = match graph.constant(id) {
             Some(constant) => {
@@ -50,7 +50,7 @@ fn largest_for(scheme: &Scheme, kind: Kind, range: [f64; 2]) -> i32 {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restated {
     /// What the model says.
-    pub stated: Stated,
+    pub stated: QdqScales,
     /// The fraction length it has.
     pub fraction: i32,
 }
@@ -65,7 +65,7 @@ impl std::fmt::Display for Restated {
 
 /// The tensors whose scales are not those that the model states, in the order of the values.
 pub fn restated(graph: &Graph, quantisation: &Quantisation) -> Vec<Restated> {
-    let changed = |(&id, stated): (&ValueId, &Stated)| {
+    let changed = |(&id, stated): (&ValueId, &QdqScales)| {
         let fraction = quantisation.fraction(id).filter(|&taken| stated.fraction() != Some(taken))?;
         Some(Restated { stated: stated.clone(), fraction })
     };

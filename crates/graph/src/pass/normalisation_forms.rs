@@ -8,7 +8,7 @@ use crate::op::{BinaryKind, LayerNormalization, Op, ReduceKind, RmsNormalization
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 pub(super) const PASS: Pass = Pass {
-    name: "normalization-forms",
+    name: "normalisation-forms",
     description: "recognises layer and RMS normalisation written as reductions and arithmetic",
     run,
 };

@@ -94,11 +94,12 @@ impl Part {
     ) -> Option<Self> {
         let ids = layer.results.iter().filter_map(|name| graph.find_value(name));
         let ids: Vec<ValueId> = ids.filter(|id| seen.contains(id)).collect();
-        // Its own results are no operands of it.
+        // Its own results are not operands of it.
         let known = known.iter().copied().filter(|id| !ids.contains(id)).collect();
         let part = graph.part(&known, &ids);
         let names = |ids: &[ValueId]| ids.iter().map(|&id| graph.value(id).name.clone()).collect::<Vec<_>>();
         let results = names(&ids);
+        // Default: a value without an exponent is at its own scale.
         let exponent = |name: &String| origin.exponents.get(name).copied().unwrap_or(0);
         let exponents: Vec<i32> = results.iter().map(exponent).collect();
         let step = origin.instance.number_format().and_then(|format| format.step());
@@ -119,6 +120,10 @@ impl Part {
 
     /// How a sample does: `machine` and `chain` hold values as stored, by name. What the layer alone
     /// gives in float goes to `own`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Eval`] when the layer cannot be evaluated on the machine's operands.
     pub fn measure(
         &self,
         machine: &BTreeMap<String, Tensor>,
@@ -133,11 +138,10 @@ impl Part {
         };
         let mut sums = Sums::new();
         for (i, name) in self.results.iter().enumerate() {
-            let floats = |tensor: Option<&'_ Tensor>| -> Vec<f32> {
-                tensor.and_then(Tensor::as_f32).unwrap_or_default().to_vec()
-            };
-            let bound = bounds.get(i).and_then(Option::as_ref).map(|bound| floats(Some(bound)));
-            let values = [floats(machine.get(name)), floats(alone.get(i)), floats(chain.get(name))];
+            // Default: integers, which are positions, have no error that adds up.
+            let floats = |tensor: &Tensor| tensor.as_f32().unwrap_or_default().to_vec();
+            let bound = bounds[i].as_ref().map(floats);
+            let values = [floats(&machine[name]), floats(&alone[i]), floats(&chain[name])];
             sums.add(&values, bound.as_deref(), f64::from(self.exponents[i]).exp2());
         }
         if let Some(own) = own {

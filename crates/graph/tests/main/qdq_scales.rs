@@ -6,7 +6,7 @@ use npukit_graph::op::{Conv, DequantizeLinear, QuantizeLinear, Relu, Reshape, Tr
 use npukit_graph::quantise::{
     Distributions, Method, Scheme, is_settled, lift, quantise, restated, stated_fractions,
 };
-use npukit_graph::{Graph, Op, Operator, Stated, ValueId};
+use npukit_graph::{Graph, Op, Operator, QdqScales, ValueId};
 use npukit_numeric::{ElementType, Tensor, TensorData};
 use proptest::prelude::*;
 
@@ -14,11 +14,11 @@ use crate::support::{Net, f32s, noise};
 
 use ElementType::{F8E4M3FN, F32, I8, I16, U8};
 
-fn stated(element: ElementType, scale: f32, zero: i64) -> Stated {
-    Stated { name: "q".to_owned(), scales: [scale; 2], zero_points: [zero; 2], element }
+fn stated(element: ElementType, scale: f32, zero: i64) -> QdqScales {
+    QdqScales { name: "q".to_owned(), scales: [scale; 2], zero_points: [zero; 2], element }
 }
 
-fn quantize(to: ElementType, axis: usize) -> Op {
+fn quantise_linear(to: ElementType, axis: usize) -> Op {
     QuantizeLinear { to, axis, block: 0, saturate: true, precision: F32 }.into()
 }
 
@@ -26,8 +26,8 @@ fn integers(shape: &[usize], values: &[i32], element: ElementType) -> Tensor {
     Tensor::new(shape.to_vec(), TensorData::I32(values.to_vec())).unwrap().with_element(element).unwrap()
 }
 
-/// What a QuantizeLinear with these operands says, and the DequantizeLinear behind it.
-fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Option<Stated>; 2] {
+/// What a QuantizeLinear with these operands says, and the DequantizeLinear after it.
+fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Option<QdqScales>; 2] {
     let mut net = Net::default();
     let x = net.input(noise(&[2, 2], 1));
     let scale = match scales {
@@ -36,25 +36,25 @@ fn said(to: ElementType, scales: Option<&[f32]>, zeros: Option<&[i32]>) -> [Opti
     };
     let zeros = zeros.map(|zeros| net.constant(integers(&[zeros.len()], zeros, to)));
     let with = |x: ValueId| [vec![x, scale], zeros.into_iter().collect()].concat();
-    let q = net.node(quantize(to, 1), &with(x));
-    let dequantize = Op::from(DequantizeLinear { to: F32, axis: 1, block: 0 });
-    let y = net.node(dequantize.clone(), &with(q));
+    let q = net.node(quantise_linear(to, 1), &with(x));
+    let dequantise = Op::from(DequantizeLinear { to: F32, axis: 1, block: 0 });
+    let y = net.node(dequantise.clone(), &with(q));
     let found = [
-        Stated::of(&net.graph, &quantize(to, 1), &with(x), &[q]),
-        Stated::of(&net.graph, &dequantize, &with(q), &[y]),
+        QdqScales::of(&net.graph, &quantise_linear(to, 1), &with(x), &[q]),
+        QdqScales::of(&net.graph, &dequantise, &with(q), &[y]),
     ];
-    assert_eq!(Stated::of(&net.graph, &Relu.into(), &with(x), &[q]), None);
+    assert_eq!(QdqScales::of(&net.graph, &Relu.into(), &with(x), &[q]), None);
     found
 }
 
 #[test]
 fn operators_say_what_integers_stand_for() {
-    let both = |found: [Option<Stated>; 2]| {
-        let [quantized, dequantized] = found;
-        assert_eq!(quantized, dequantized);
-        quantized.inspect(|stated| assert_eq!(stated.name, "n0_0"))
+    let both = |found: [Option<QdqScales>; 2]| {
+        let [quantised, dequantised] = found;
+        assert_eq!(quantised, dequantised);
+        quantised.inspect(|stated| assert_eq!(stated.name, "n0_0"))
     };
-    let of = |scales, zero_points| Stated { name: "n0_0".to_owned(), scales, zero_points, element: U8 };
+    let of = |scales, zero_points| QdqScales { name: "n0_0".to_owned(), scales, zero_points, element: U8 };
     assert_eq!(both(said(U8, Some(&[0.5]), Some(&[7]))), Some(of([0.5; 2], [7; 2])));
     assert_eq!(both(said(U8, Some(&[2.0, 0.25]), None)), Some(of([0.25, 2.0], [0; 2])));
     let by_channel = both(said(U8, Some(&[0.5, 0.5]), Some(&[9, 3]))).unwrap();
@@ -75,7 +75,7 @@ fn operators_say_what_integers_stand_for() {
 #[test]
 fn alike_is_what_stands_for_the_same() {
     let base = stated(U8, 0.5, 3);
-    assert!(base.is_alike(&Stated { name: "other".to_owned(), ..base.clone() }));
+    assert!(base.is_alike(&QdqScales { name: "other".to_owned(), ..base.clone() }));
     for other in [stated(U8, 0.25, 3), stated(U8, 0.5, 4), stated(I8, 0.5, 3)] {
         assert!(!base.is_alike(&other) && !other.is_alike(&base), "{other}");
     }
@@ -109,7 +109,7 @@ fn scales_by_channel_stay() {
     let x = net.input(noise(&[2, 2], 1));
     let scale = net.constant(f32s(&[2], &[0.5, 0.25]));
     let y = net.node(Unary { kind: UnaryKind::Abs }, &[x]);
-    let q = net.node(quantize(I8, 1), &[y, scale]);
+    let q = net.node(quantise_linear(I8, 1), &[y, scale]);
     let y = net.node(DequantizeLinear { to: F32, axis: 1, block: 0 }, &[q, scale]);
     let y = net.node(Unary { kind: UnaryKind::Neg }, &[y]);
     let mut graph = net.giving(y).graph;
@@ -196,7 +196,7 @@ fn other_scales_than_the_models_are_told_of() {
     let (mut graph, [x, w, product, _]) = product();
     graph.scales = BTreeMap::from([
         (x, stated(I8, 0.25, 0)),
-        (w, Stated { name: "w_q".to_owned(), ..stated(I8, 0.3, 0) }),
+        (w, QdqScales { name: "w_q".to_owned(), ..stated(I8, 0.3, 0) }),
         (product, stated(U8, 0.5, 0)),
     ]);
     let scheme = Scheme::default();

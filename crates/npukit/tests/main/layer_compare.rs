@@ -1,4 +1,4 @@
-//! Per-layer truth and numeric range, on the embedded network and on it made loud: its first layer 64
+//! Layers compared with float, and the numeric range, on the embedded network and on it made loud: its first layer 64
 //! times as large, its second 64 times as small, which float does not notice and FP16BP8 does.
 
 use npukit::verbs::compile::{compile, emit};
@@ -78,17 +78,17 @@ fn a_quiet_network_differs_by_rounding_alone() {
     let plain =
         run(&Request { compare: false, dump: false, ..request(digits("tcu")) }, files.context()).unwrap();
     assert_eq!(written.outputs, plain.1.outputs, "looking changes nothing");
-    let truth = report.truth.unwrap();
-    assert_eq!((truth.layers.len(), truth.programs), (3, 1));
-    assert!(truth.parts_at.is_none() && truth.suggestions.is_empty(), "{truth:#?}");
-    for layer in &truth.layers {
+    let compared = report.layer_compare.unwrap();
+    assert_eq!((compared.layers.len(), compared.programs), (3, 1));
+    assert!(compared.first_divergence.is_none() && compared.suggestions.is_empty(), "{compared:#?}");
+    for layer in &compared.layers {
         let figures = layer.figures.unwrap();
         assert!(
             figures.own_max_abs_error > 0.0 && figures.own_max_abs_error <= figures.rounding_bound.unwrap()
         );
         assert!(figures.own_rms_error <= figures.own_max_abs_error && figures.minimum < figures.maximum);
     }
-    let last = truth.layers[2].figures.unwrap();
+    let last = compared.layers[2].figures.unwrap();
     // The chain is that of the simplified graph, whose sums round otherwise than the model's.
     let found = report.comparison.unwrap();
     assert!((last.chain_max_abs_error - found.max_abs_error).abs() < 1e-5, "{last:?} and {found:?}");
@@ -101,7 +101,7 @@ fn a_quiet_network_differs_by_rounding_alone() {
     let apart = |a: &[f32], b: &[f32]| {
         a.iter().zip(b).map(|(a, b)| (f64::from(*a) - f64::from(*b)).abs()).fold(0.0, f64::max)
     };
-    for layer in &truth.layers {
+    for layer in &compared.layers {
         let [machine, alone, whole] =
             ["machine", "layer", "float"].map(|kind| array(&arrays, &format!("{kind}/{}", layer.results[0])));
         let figures = layer.figures.unwrap();
@@ -151,7 +151,7 @@ fn small_memories_take_several_programs() {
     let mut look = |depth: &str| {
         files.0.insert("a.tarch".into(), ARCH.replace("DRAM0", depth).into_bytes());
         let (report, written) = looked_at(digits("tcu:a.tarch"), &files);
-        (report.truth.unwrap(), written.dump.unwrap())
+        (report.layer_compare.unwrap(), written.dump.unwrap())
     };
     let ((whole, dump), (parts, other)) = (look("4096"), look("99"));
     assert_eq!((whole.programs, parts.programs), (1, 2));
@@ -163,12 +163,15 @@ fn a_loud_network_parts_where_it_saturates() {
     let files = with_loud_digits();
     let source = Source { path: "loud.onnx".into(), ..digits("tcu") };
     let (report, _) = looked_at(source, &files);
-    let truth = report.truth.unwrap();
-    let parting = truth.parts_at.unwrap();
-    assert_eq!((parting.at.as_str(), parting.why.as_str()), (truth.layers[0].name.as_str(), "saturation"));
-    assert!(truth.layers[0].saturations > 0 && truth.layers[0].figures.unwrap().beyond_rounding > 0);
-    assert!(truth.layers[1].figures.unwrap().beyond_rounding == 0, "its own error is rounding");
-    let [scale, wider] = &truth.suggestions[..] else { panic!("{:?}", truth.suggestions) };
+    let compared = report.layer_compare.unwrap();
+    let divergence = compared.first_divergence.unwrap();
+    assert_eq!(
+        (divergence.at.as_str(), divergence.why.as_str()),
+        (compared.layers[0].name.as_str(), "saturation")
+    );
+    assert!(compared.layers[0].saturations > 0 && compared.layers[0].figures.unwrap().beyond_rounding > 0);
+    assert!(compared.layers[1].figures.unwrap().beyond_rounding == 0, "its own error is rounding");
+    let [scale, wider] = &compared.suggestions[..] else { panic!("{:?}", compared.suggestions) };
     assert!(scale.contains("`--calibrate` with these inputs leaves 0 of "), "{scale}");
     assert!(wider.contains("FP32BP16 saturates nowhere"), "{wider}");
 }
@@ -188,11 +191,11 @@ fn calibration_takes_the_loudness_away() {
     assert!(after.comparison.rms_error < 2.0 * quiet.rms_error, "{after:?} beside {quiet:?}");
     assert!(rescaling.layers.iter().all(|layer| layer.exponent > 0) && !rescaling.layers.is_empty());
     assert_eq!(report.saturations, 0);
-    let truth = report.truth.unwrap();
-    assert!(truth.parts_at.is_none(), "{:?}", truth.parts_at);
+    let compared = report.layer_compare.unwrap();
+    assert!(compared.first_divergence.is_none(), "{:?}", compared.first_divergence);
     // Figures are in the model's scale.
-    let first = truth.layers[0].figures.unwrap();
-    assert!(truth.layers[0].exponent > 0 && first.maximum > 128.0 && first.float_maximum > 128.0);
+    let first = compared.layers[0].figures.unwrap();
+    assert!(compared.layers[0].exponent > 0 && first.maximum > 128.0 && first.float_maximum > 128.0);
 }
 
 #[test]
@@ -227,11 +230,15 @@ fn an_input_that_does_not_fit_is_told() {
     let mut image = vec![0.5f32; 64];
     image[7] = 300.0;
     files.0.insert("x.npy".into(), write_npy(NpyArray::new(&[1, 1, 8, 8], NpyData::F32(&image)).unwrap()));
-    let truth = looked_at(digits("tcu"), &files).0.truth.unwrap();
-    let parting = truth.parts_at.unwrap();
-    assert_eq!((parting.at.as_str(), parting.input), ("image", true));
-    assert!(truth.suggestions[0].contains("1 of 64 values of input `image`"), "{:?}", truth.suggestions);
-    assert!(truth.suggestions[0].contains("divided by 4"), "{:?}", truth.suggestions);
+    let compared = looked_at(digits("tcu"), &files).0.layer_compare.unwrap();
+    let divergence = compared.first_divergence.unwrap();
+    assert_eq!((divergence.at.as_str(), divergence.input), ("image", true));
+    assert!(
+        compared.suggestions[0].contains("1 of 64 values of input `image`"),
+        "{:?}",
+        compared.suggestions
+    );
+    assert!(compared.suggestions[0].contains("divided by 4"), "{:?}", compared.suggestions);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! [`Kept`]: programs that compute a graph and give out the results of its layers too.
+//! [`InstrumentedProgram`]: programs that compute a graph and give out the results of its layers too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::origin::Origin;
 
 /// One program or, when the memories do not hold all results at once, several.
-pub(super) struct Kept {
+pub(super) struct InstrumentedProgram {
     /// The graph they compute.
     pub graph: Graph,
     programs: Vec<Box<dyn Compiled>>,
@@ -19,9 +19,13 @@ pub(super) struct Kept {
     names: BTreeSet<String>,
 }
 
-impl Kept {
+impl InstrumentedProgram {
     /// Compiles the graph with its layers' results as outputs. A result that no program can keep
     /// even alone is left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Origin::prepared`].
     pub fn new(origin: &Origin, compiled: &dyn Compiled) -> Result<Self, Error> {
         let graph = origin.prepared()?;
         let mut plain = origin.options.clone();
@@ -83,7 +87,10 @@ impl Kept {
     /// What the machine holds for a sample: inputs as it rounds them, results of layers, outputs.
     /// Values are as stored, exponents and all.
     ///
-    /// Errors: [`Error::KeptDiffers`] when an output is not what the plain program gave.
+    /// # Errors
+    ///
+    /// [`Error::KeptDiffers`] when an output is not what the plain program gave; [`Error::Target`] when the
+    /// machine faults.
     pub fn run(&self, run: &Run<'_>, index: usize) -> Result<BTreeMap<String, Tensor>, Error> {
         let mut values = BTreeMap::new();
         for stack in run.stacks {

@@ -1,7 +1,7 @@
-//! Per-layer truth: what the machine computed in each layer, beside what float says.
+//! [`compare_layers`]: what the machine computed in each layer, beside what float says.
 //!
 //! The graph is compiled once more with the results of its layers as further outputs (placement never
-//! changes values, and [`Kept`] checks that it did not). A layer's *own* error is the machine's result
+//! changes values, and [`InstrumentedProgram`] checks that it did not). A layer's *own* error is the machine's result
 //! against the layer's nodes in float on the machine's own operands; its *chain* error is against the
 //! whole network in float. The network and the machine *part ways* at the first layer that saturates,
 //! whose own error is beyond what rounding explains (`npukit_graph::rounding_bounds`), or of which rounding leaves
@@ -9,12 +9,12 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `keep` | programs that give out the results of layers |
+//! | `instrumented` | programs that give out the results of layers |
 //! | `part` | a layer as a graph, and how one sample does in it |
 //! | `advice` | what would certainly help |
 
 mod advice;
-mod keep;
+mod instrumented;
 mod part;
 
 use std::collections::{BTreeMap, HashSet};
@@ -34,13 +34,13 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::origin::Origin;
 use crate::samples::{DumpedTensor, Stack};
-use keep::Kept;
+use instrumented::InstrumentedProgram;
 pub use part::Figures;
 use part::Part;
 
 /// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LayerTruth {
+pub struct LayerError {
     /// Names of its nodes.
     pub name: String,
     /// Its operators, in order.
@@ -56,15 +56,15 @@ pub struct LayerTruth {
     pub figures: Option<Figures>,
 }
 
-/// Where the machine and the network in float part ways.
+/// The first layer or input at which the machine and the network in float part ways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Parting {
+pub struct FirstDivergence {
     /// The layer, or the input of the network.
     pub at: String,
     /// Whether it is an input.
     pub input: bool,
-    /// Why: `saturation`, `error` beyond what rounding explains, or `underflow`: rounding alone, which leaves hardly
-    /// anything of the layer.
+    /// Why: `saturation`, `error` beyond what rounding explains, or `underflow`: rounding alone, which leaves next to
+    /// nothing of the layer.
     pub why: String,
 }
 
@@ -72,9 +72,10 @@ pub struct Parting {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// In the program's order.
-    pub layers: Vec<LayerTruth>,
-    /// The first that parts from float; none when all is rounding.
-    pub parts_at: Option<Parting>,
+    pub layers: Vec<LayerError>,
+    /// Where it first differs by more than rounding; none when it nowhere does.
+    #[serde(rename = "parts_at")]
+    pub first_divergence: Option<FirstDivergence>,
     /// What would help for certain: each was tried on these samples.
     pub suggestions: Vec<String>,
     /// Programs run to see all layers.
@@ -83,7 +84,7 @@ pub struct Report {
 
 /// What is to be found out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct Requested {
     /// Figures for each layer.
     pub compare: bool,
     /// Every tensor.
@@ -113,57 +114,58 @@ pub(crate) struct Dump {
 
 /// What one sample gave.
 #[derive(Default)]
-struct Look {
+struct SampleResult {
     figures: Vec<Option<part::Sums>>,
     tensors: Vec<(String, Tensor)>,
 }
 
-/// Looks into every layer; also gives every tensor, when that is wanted.
-pub(crate) fn truth(
+/// Looks into every layer; also gives every tensor, when that is requested.
+pub(crate) fn compare_layers(
     run: &Run<'_>,
-    wanted: Wanted,
+    requested: Requested,
     context: Context<'_>,
 ) -> Result<(Option<Report>, Option<Dump>), Error> {
-    let kept = Kept::new(run.origin, run.compiled)?;
-    let parts = if wanted.compare { parts(run, &kept) } else { Vec::new() };
+    let instrumented = InstrumentedProgram::new(run.origin, run.compiled)?;
+    let parts = if requested.compare { parts(run, &instrumented) } else { Vec::new() };
     let done = AtomicUsize::new(0);
     let one = |index: usize| {
-        let look = look(run, &kept, &parts, wanted, index);
+        let result = compare_sample(run, &instrumented, &parts, requested, index);
         (context.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, run.samples.len());
-        look
+        result
     };
-    let looks: Vec<Look> = (0..run.samples.len()).into_par_iter().map(one).collect::<Result<_, Error>>()?;
-    let dump = if wanted.dump { Some(archive(&looks)?) } else { None };
-    if !wanted.compare {
+    let samples: Vec<SampleResult> =
+        (0..run.samples.len()).into_par_iter().map(one).collect::<Result<_, Error>>()?;
+    let dump = if requested.dump { Some(archive(&samples)?) } else { None };
+    if !requested.compare {
         return Ok((None, dump));
     }
-    let layers = layers(run, &parts, &looks);
-    let parts_at = parting(run, &layers);
+    let layers = layers(run, &parts, &samples);
+    let first_divergence = first_divergence(run, &layers);
     let suggestions = advice::suggestions(run, context)?;
-    Ok((Some(Report { layers, parts_at, suggestions, programs: kept.programs() }), dump))
+    Ok((Some(Report { layers, first_divergence, suggestions, programs: instrumented.programs() }), dump))
 }
 
 /// Each layer as a part of the graph.
-fn parts(run: &Run<'_>, kept: &Kept) -> Vec<Option<Part>> {
-    let graph = &kept.graph;
-    let seen: HashSet<ValueId> = kept.names().filter_map(|name| graph.find_value(name)).collect();
+fn parts(run: &Run<'_>, instrumented: &InstrumentedProgram) -> Vec<Option<Part>> {
+    let graph = &instrumented.graph;
+    let seen: HashSet<ValueId> = instrumented.names().filter_map(|name| graph.find_value(name)).collect();
     let known: HashSet<ValueId> = seen.iter().chain(&graph.inputs).copied().collect();
     let layers = run.compiled.layers();
     layers.iter().map(|layer| Part::new(run.origin, graph, layer, &seen, &known)).collect()
 }
 
 /// Runs one sample.
-fn look(
+fn compare_sample(
     run: &Run<'_>,
-    kept: &Kept,
+    instrumented: &InstrumentedProgram,
     parts: &[Option<Part>],
-    wanted: Wanted,
+    requested: Requested,
     index: usize,
-) -> Result<Look, Error> {
-    let (graph, sample) = (&kept.graph, &run.model_samples[index]);
-    let machine = kept.run(run, index)?;
+) -> Result<SampleResult, Error> {
+    let (graph, sample) = (&instrumented.graph, &run.model_samples[index]);
+    let machine = instrumented.run(run, index)?;
     let mut chain: BTreeMap<String, Tensor> = BTreeMap::new();
-    if wanted.compare {
+    if requested.compare {
         let inputs = tensors(graph, sample)?;
         evaluate_with(graph, &inputs, |node, results| {
             for (&id, result) in node.outputs.iter().zip(results) {
@@ -175,35 +177,36 @@ fn look(
         })?;
         chain.extend(sample.iter().cloned());
     }
-    let mut look = Look::default();
+    let mut result = SampleResult::default();
     let mut own: BTreeMap<String, Tensor> = BTreeMap::new();
     for part in parts {
         let sums = match part {
-            Some(part) => Some(part.measure(&machine, &chain, wanted.dump.then_some(&mut own))?),
+            Some(part) => Some(part.measure(&machine, &chain, requested.dump.then_some(&mut own))?),
             None => None,
         };
-        look.figures.push(sums);
+        result.figures.push(sums);
     }
-    if wanted.dump {
+    if requested.dump {
+        // Default: a value without an exponent is at its own scale.
         let scale = |name: &str| run.origin.exponents.get(name).copied().unwrap_or(0);
         for (prefix, values) in [("machine", machine), ("float", chain), ("layer", own)] {
             let named = |(name, tensor): (String, Tensor)| {
                 (format!("{prefix}/{name}"), part::times_power(&tensor, scale(&name)))
             };
-            look.tensors.extend(values.into_iter().map(named));
+            result.tensors.extend(values.into_iter().map(named));
         }
     }
-    Ok(look)
+    Ok(result)
 }
 
-fn layers(run: &Run<'_>, parts: &[Option<Part>], looks: &[Look]) -> Vec<LayerTruth> {
+fn layers(run: &Run<'_>, parts: &[Option<Part>], samples: &[SampleResult]) -> Vec<LayerError> {
     let counted = |name: &str| run.saturations.layers.iter().find(|s| s.layer == name).map_or(0, |s| s.count);
     let layers = run.compiled.layers().into_iter().zip(parts).enumerate();
     let one = |(i, (layer, part)): (usize, (npukit_target::Layer, &Option<Part>))| {
-        let sums = looks.iter().filter_map(|look| look.figures.get(i)?.as_ref());
+        let sums = samples.iter().filter_map(|result| result.figures.get(i)?.as_ref());
         let sums = sums.cloned().reduce(part::Sums::merge);
-        LayerTruth {
-            operators: part.as_ref().map(|part| part.operators()).unwrap_or_default(),
+        LayerError {
+            operators: part.as_ref().map_or_else(Vec::new, |part| part.operators()),
             exponent: part.as_ref().map_or(0, |part| part.exponent),
             saturations: counted(&layer.name),
             figures: sums.map(|sums| sums.figures()),
@@ -215,11 +218,11 @@ fn layers(run: &Run<'_>, parts: &[Option<Part>], looks: &[Look]) -> Vec<LayerTru
 }
 
 /// The first input or layer that saturates, or layer whose own error is more than rounding.
-fn parting(run: &Run<'_>, layers: &[LayerTruth]) -> Option<Parting> {
-    let parting =
-        |at: &str, input: bool, why: &str| Parting { at: at.to_owned(), input, why: why.to_owned() };
+fn first_divergence(run: &Run<'_>, layers: &[LayerError]) -> Option<FirstDivergence> {
+    let divergence =
+        |at: &str, input: bool, why: &str| FirstDivergence { at: at.to_owned(), input, why: why.to_owned() };
     if let Some(input) = advice::saturated_inputs(run).first() {
-        return Some(parting(&input.name, true, "saturation"));
+        return Some(divergence(&input.name, true, "saturation"));
     }
     layers.iter().find_map(|layer| {
         let is = |what: fn(&Figures) -> bool| layer.figures.as_ref().is_some_and(what);
@@ -232,13 +235,13 @@ fn parting(run: &Run<'_>, layers: &[LayerTruth]) -> Option<Parting> {
         } else {
             return None;
         };
-        Some(parting(&layer.name, false, why))
+        Some(divergence(&layer.name, false, why))
     })
 }
 
 /// The tensors of all samples, those of one name along the first axis.
-fn archive(looks: &[Look]) -> Result<Dump, Error> {
-    let stacks = stacked(looks);
+fn archive(samples: &[SampleResult]) -> Result<Dump, Error> {
+    let stacks = stacked(samples);
     let members = member_names(stacks.keys().copied());
     let arrays = stacks.iter().zip(&members).map(|((&name, (shape, values)), member)| {
         let array = NpyArray::new(shape, NpyData::F32(values)).ok_or_else(|| Error::Output {
@@ -259,16 +262,17 @@ fn archive(looks: &[Look]) -> Result<Dump, Error> {
 /// Shape and elements of a tensor over all samples.
 type Stacked = (Vec<usize>, Vec<f32>);
 
-fn stacked(looks: &[Look]) -> BTreeMap<&str, Stacked> {
+fn stacked(samples: &[SampleResult]) -> BTreeMap<&str, Stacked> {
     let mut stacks: BTreeMap<&str, Stacked> = BTreeMap::new();
-    for (name, tensor) in looks.iter().flat_map(|look| &look.tensors) {
+    for (name, tensor) in samples.iter().flat_map(|result| &result.tensors) {
         let shape = || (tensor.shape().to_vec(), Vec::new());
+        // Default: a tensor of integers has no floats, and `archive` refuses the array.
         stacks.entry(name).or_insert_with(shape).1.extend(tensor.as_f32().unwrap_or_default());
     }
     for (shape, _) in stacks.values_mut() {
         match shape.first_mut() {
-            Some(first) => *first *= looks.len(),
-            None => shape.push(looks.len()),
+            Some(first) => *first *= samples.len(),
+            None => shape.push(samples.len()),
         }
     }
     stacks

@@ -1,0 +1,155 @@
+//! `cargo xtask check-defaults`: where numbers are made, no default stands silently in place of a value.
+//!
+//! In the folders and files of [`PLACES`] each of `unwrap_or_default()`, `unwrap_or(LITERAL)` and `let _ =` has a
+//! comment beside it, on its line or in the lines of comment right above, that begins with [`REASON`] and says why
+//! the default is the true value. A broken invariant wants an index, an `expect("why it holds")` or an error.
+
+use crate::source::{SourceFile, source_files};
+use crate::{Count, Error, root};
+
+/// One line for the help.
+pub const ABOUT: &str = "Lists defaults without a reason where programs are made, run and timed";
+
+/// Names of the files (without `.rs`) and folders that are searched, in every crate and target.
+const PLACES: &[&str] = &["exec", "lower", "schedule", "clock", "numeric"];
+
+/// How the comment beside a default begins.
+const REASON: &str = "// Default:";
+
+/// Prints every default without a reason.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    if let Some(argument) = arguments.first() {
+        return Err(Error::Argument { chore: "check-defaults", argument: argument.clone() });
+    }
+    let files = source_files(&root())?;
+    let searched: Vec<&SourceFile> = files.iter().filter(|file| is_searched(&file.path)).collect();
+    let silent: Vec<String> = searched.iter().flat_map(|file| silent_defaults(file)).collect();
+    silent.iter().for_each(|place| println!("{place}"));
+    if silent.is_empty() {
+        println!("every default of {} files has its reason", searched.len());
+        return Ok(());
+    }
+    Err(Error::Found(Count(silent.len())))
+}
+
+/// Whether a file is Rust of the product, outside its tests, and in one of [`PLACES`].
+fn is_searched(path: &str) -> bool {
+    let Some(stem) = path.strip_suffix(".rs") else { return false };
+    let mut parts = stem.split('/');
+    let is_product = matches!(parts.next(), Some("crates" | "targets"));
+    is_product && stem.contains("/src/") && parts.any(|part| PLACES.contains(&part))
+}
+
+/// The defaults of a file that have no reason beside them, each as `path:line: code`.
+fn silent_defaults(file: &SourceFile) -> Vec<String> {
+    let lines: Vec<&str> = file.text.lines().collect();
+    // Tests inside a file are its last item.
+    let end = lines.iter().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(lines.len());
+    let silent = (0..end).filter(|&index| is_default(code(lines[index])) && !has_reason(&lines, index));
+    silent.map(|index| format!("{}:{}: {}", file.path, index + 1, lines[index].trim())).collect()
+}
+
+/// The line without its comment.
+fn code(line: &str) -> &str {
+    line.split_once("//").map_or(line, |(code, _)| code)
+}
+
+fn is_default(code: &str) -> bool {
+    let literal = code.split(".unwrap_or(").skip(1).any(is_literal);
+    literal || code.contains(".unwrap_or_default()") || code.contains("let _ =")
+}
+
+/// Whether what follows an opening parenthesis is a literal or an empty value and its end: `0)`, `&[])`, `f32::NAN)`.
+fn is_literal(argument: &str) -> bool {
+    let argument = argument.trim_start_matches(['&', '-']);
+    let number = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let is_number = argument.starts_with(|c: char| c.is_ascii_digit())
+        && argument.trim_start_matches(number).starts_with(')');
+    let known = ["true)", "false)", "\"\")", "[])", "\"\".", "String::new())", "Vec::new())"];
+    is_number || known.iter().any(|known| argument.starts_with(known))
+}
+
+/// Whether the line, or a comment right above the statement it belongs to, gives the reason.
+fn has_reason(lines: &[&str], index: usize) -> bool {
+    let comment = |line: &&&str| line.trim_start().starts_with("//");
+    let above = lines[..index].iter().rev().take_while(comment);
+    lines[index].contains(REASON) || above.into_iter().any(|line| line.trim_start().starts_with(REASON))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> Vec<String> {
+        let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
+        if is_searched(path) { silent_defaults(&file) } else { Vec::new() }
+    }
+
+    #[test]
+    fn defaults_without_a_reason_are_found_with_their_line() {
+        let text = "fn f() {\n    let x = y.get(1).copied().unwrap_or(0);\n}\n";
+        let line = "targets/tcu/src/exec/simd.rs:2: let x = y.get(1).copied().unwrap_or(0);";
+        assert_eq!(found("targets/tcu/src/exec/simd.rs", text), [line]);
+        for code in [
+            "x.unwrap_or_default();",
+            "let _ = f();",
+            "x.unwrap_or(false)",
+            "x.unwrap_or(-1.5)",
+            "x.unwrap_or(&0)",
+            "x.unwrap_or(&[])",
+            "x.unwrap_or(1 << 4).unwrap_or(7_u64)",
+            "x.unwrap_or(\"\")",
+        ] {
+            assert_eq!(found("crates/lower/src/place.rs", code).len(), 1, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_reason_stands_on_the_line_or_right_above() {
+        for text in [
+            "x.unwrap_or(0) // Default: the largest of none",
+            "// Default: the largest of none is 0,\n// as of no numbers.\nx.unwrap_or(0)",
+            "// About x.\n    // Default: none.\n    x.unwrap_or_default()",
+        ] {
+            assert_eq!(found("targets/opu/src/clock.rs", text), [""; 0], "{text}");
+        }
+        for text in ["// Default: for f.\nf();\nx.unwrap_or(0)", "// By default: 0.\nx.unwrap_or(0)"] {
+            assert_eq!(found("targets/opu/src/clock.rs", text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_said_are_no_silent_defaults() {
+        for code in [
+            "x.unwrap_or(width)",
+            "x.unwrap_or(0.max(y))",
+            "x.unwrap_or(u64::MAX)",
+            "// x.unwrap_or(0)",
+            "let _guard = f();",
+            "#[cfg(test)]\nmod tests { fn f() { x.unwrap_or(0) } }",
+        ] {
+            assert_eq!(found("targets/opu/src/clock.rs", code), [""; 0], "{code}");
+        }
+    }
+
+    #[test]
+    fn only_what_makes_runs_and_times_programs_is_searched() {
+        for path in [
+            "targets/pccx/src/exec.rs",
+            "targets/drra/src/schedule/search.rs",
+            "crates/numeric/src/npy.rs",
+            "crates/lower/src/place.rs",
+        ] {
+            assert_eq!(found(path, "x.unwrap_or(0)").len(), 1, "{path}");
+        }
+        for path in [
+            "targets/pccx/tests/main/exec.rs",
+            "targets/pccx/src/artifact.rs",
+            "targets/pccx/src/lowering.rs",
+            "xtask/src/lower/x.rs",
+            "targets/pccx/src/exec/README.md",
+        ] {
+            assert_eq!(found(path, "x.unwrap_or(0)"), [""; 0], "{path}");
+        }
+    }
+}

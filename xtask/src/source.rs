@@ -1,0 +1,41 @@
+//! [`SourceFile`]: the texts of the workspace, which chores read.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// A text file of the workspace.
+pub struct SourceFile {
+    /// From the root, with `/` between the parts.
+    pub path: String,
+    pub text: String,
+}
+
+/// Folders that hold nothing of ours.
+const FOREIGN: &[&str] = &["target", ".git", ".venv", "__pycache__"];
+
+/// Every UTF-8 file below `root` that is ours, sorted by path.
+pub fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for name in names(&root.join(&folder))? {
+            let (path, full) = (folder.join(&name), root.join(&folder).join(&name));
+            if full.is_dir() {
+                let foreign = FOREIGN.contains(&name.as_str());
+                folders.extend((!foreign).then_some(path));
+            } else if let Ok(text) = std::fs::read_to_string(&full) {
+                files.push(SourceFile { path: path.to_string_lossy().replace('\\', "/"), text });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// Names of what is in `folder`.
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let failed = |source| Error::Read { path: folder.display().to_string(), source };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    entries.map(|e| e.map(|e| e.file_name().to_string_lossy().into_owned()).map_err(failed)).collect()
+}
