@@ -37,9 +37,10 @@ mod windows;
 use std::collections::HashSet;
 
 use npukit_graph::Graph;
+pub use npukit_lower::Problem;
 
 pub use cost::Minimise;
-pub use error::{LowerError, Memory, Problem};
+pub use error::{LowerError, Memory};
 pub use memory::Strategy;
 
 use crate::board;
@@ -101,7 +102,9 @@ pub struct Compiled {
 
 /// Compiles a simplified graph (see `npukit_graph::pass`) for an instance.
 ///
-/// Errors: every node that cannot be lowered, or the memory a layer does not fit.
+/// # Errors
+///
+/// Every node that cannot be lowered, or the memory a layer does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
     let model = hir::build(graph, config, options)?;
     let (strategy, scheduled) =
@@ -144,7 +147,9 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 
 /// The printable forms of the stages, for a person who debugs.
 ///
-/// Errors: as [`compile`].
+/// # Errors
+///
+/// As [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
     let model = hir::build(graph, config, options)?;
     let (_, scheduled) = schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;

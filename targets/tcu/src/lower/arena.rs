@@ -116,6 +116,10 @@ impl Arena {
 
     /// Makes room for `spans` (sorted, apart), none of which lives in local memory, and says which
     /// parts have to be loaded, and where to.
+    ///
+    /// # Errors
+    ///
+    /// Spans that are together longer than the arena.
     pub fn ensure(&mut self, spans: &[Span]) -> Result<Vec<Placed>, Full> {
         let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {
@@ -134,6 +138,10 @@ impl Arena {
 
     /// Gives new vectors (sorted spans of one object) a place, without anything to load. With `dirty`
     /// they are written to DRAM when they lose it.
+    ///
+    /// # Errors
+    ///
+    /// Spans that are together longer than the arena.
     pub fn reserve(&mut self, spans: &[Span], dirty: bool) -> Result<(), Full> {
         let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use npukit_graph::Graph;
+use npukit_graph::{Graph, Node};
 
 use super::error::LowerError;
 use super::kept::keep_sums;
@@ -243,6 +243,7 @@ impl Windows {
 
     /// Pixels of the largest window.
     pub fn longest(&self) -> usize {
+        // Default: without windows there is no longest.
         (0..self.len()).map(|i| self.range(i).len()).max().unwrap_or(0)
     }
 
@@ -323,9 +324,13 @@ pub enum Bias {
 
 /// Builds the layers of a graph.
 ///
-/// Errors: [`LowerError::Unsupported`] with every node that stands in the way.
+/// # Errors
+///
+/// [`LowerError::Unsupported`] with every node that stands in the way.
 pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
-    let macs = graph.nodes.iter().map(|node| node.name.clone()).zip(graph.macs_by_node()).collect();
+    // The rewrite keeps the results of products.
+    let result = |(node, macs): (&Node, u64)| Some((*node.outputs.first()?, macs));
+    let macs = graph.nodes.iter().zip(graph.macs_by_node()).filter_map(result).collect();
     let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
     let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
     if options.order == Order::Default {

@@ -116,7 +116,9 @@ const LOCAL_RESERVED: u64 = 1;
 impl Plan {
     /// Plans a model.
     ///
-    /// Errors: [`LowerError::Insufficient`] when a memory is too small.
+    /// # Errors
+    ///
+    /// [`LowerError::Insufficient`] when a memory is too small.
     pub fn new(model: &Model, config: &Config, strategy: Strategy) -> Result<Self, LowerError> {
         let uses = Uses::of(model);
         let mut homes = vec![Home::Nowhere; model.objects.len()];
@@ -154,7 +156,7 @@ impl Plan {
 
     /// The objects that `layer` is the last to need.
     pub fn last_needed(&self, layer: usize) -> &[ObjectId] {
-        self.last_needed.get(layer).map_or(&[], Vec::as_slice)
+        &self.last_needed[layer]
     }
 
     /// Where `object` lives.
@@ -198,13 +200,13 @@ impl Uses {
     }
 
     fn add(&mut self, object: ObjectId, layer: usize) {
-        if let Some(known) = self.0.get_mut(object.0 as usize) {
-            let (first, last) = known.unwrap_or((layer, layer));
-            *known = Some((first.min(layer), last.max(layer)));
-        }
+        let known = &mut self.0[object.0 as usize];
+        // Default: its first use is its last so far.
+        let (first, last) = known.unwrap_or((layer, layer));
+        *known = Some((first.min(layer), last.max(layer)));
     }
 
-    /// The objects that each of so many layers is the last to need.
+    /// The objects that each of so many layers is the last to need; none of them what the host reads.
     fn last_needed(&self, layers: usize) -> Vec<Vec<ObjectId>> {
         let mut objects = vec![Vec::new(); layers];
         for (index, uses) in self.0.iter().enumerate() {
@@ -237,7 +239,7 @@ pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
         // Runs of one object are the rule; visiting each once is enough.
         let mut last = VecRef::ZERO.object;
         for vector in list {
-            if vector.object != last {
+            if vector.object != last && !vector.is_zero() {
                 last = vector.object;
                 visit(last);
             }
@@ -281,7 +283,7 @@ fn place_living(
     homes: &mut [Home],
 ) -> Usage {
     let lifetime = |&id: &ObjectId| {
-        let (first, last) = uses.0[id.0 as usize].unwrap_or_default();
+        let (first, last) = uses.0[id.0 as usize].expect("only objects that are used are placed");
         Lifetime { first, last, size: u64::from(model.objects.get(id).vectors) }
     };
     let lifetimes: Vec<Lifetime> = objects.iter().map(lifetime).collect();
