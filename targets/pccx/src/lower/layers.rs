@@ -1,91 +1,39 @@
-//! What is computed where: a graph as [`Step`]s, each for the machine or for the host.
+//! What is computed where: a graph as [`Step`]s, each of one node or several, for machine or host.
 
-mod node;
-
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use npukit_graph::op::{BinaryKind, RotaryEmbedding};
-use npukit_graph::{Graph, NodeId, Op, ValueId};
+use npukit_graph::op::BinaryKind;
+use npukit_graph::{Graph, NodeId, Op, Operator, ValueId};
 
-use super::attention::{Attention, Context, Unfit, find};
-use super::movement::Run;
+use super::ops::{Attention, Context, Unfit, Work, find};
 use super::options::{Activations, Isa, Kv, Options};
-use crate::op::CvoFunc;
 
-/// A product with a constant matrix.
-#[derive(Clone, Debug)]
-pub(super) struct Product {
-    /// The matrix.
-    pub weights: ValueId,
-    /// Whether it lies with a row for each result.
-    pub by_rows: bool,
-    /// Factor of the product.
-    pub alpha: f32,
-    /// What every row of the result starts from, a constant of as many values as a row or as the result.
-    pub bias: Option<ValueId>,
-    /// Rows, inputs of a row, results of a row.
-    pub size: [usize; 3],
-    /// Whether the second operand is added.
-    pub adds: bool,
+/// Why the host computes a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostReason(Cow<'static, str>);
+
+impl From<&'static str> for HostReason {
+    fn from(reason: &'static str) -> Self {
+        Self(Cow::Borrowed(reason))
+    }
 }
 
-/// How a norm is computed.
-#[derive(Clone, Debug)]
-pub(super) struct Norm {
-    /// Added to the mean square or the variance.
-    pub epsilon: f32,
-    /// Whether the mean is taken off first.
-    pub centred: bool,
-    /// A factor for each value of a row.
-    pub gain: ValueId,
-    /// What is added to each value of a row.
-    pub bias: Option<ValueId>,
-    /// Values of a row.
-    pub row: usize,
+impl From<String> for HostReason {
+    fn from(reason: String) -> Self {
+        Self(Cow::Owned(reason))
+    }
 }
 
-/// What a step computes. Operands are the step's, constants stand here.
-#[derive(Clone, Debug)]
-pub(super) enum Work {
-    Product(Product),
-    Attention(Attention),
-    Norm(Norm),
-    /// The operands are what is rotated; the tables are constants of a row for each position.
-    Rotary(Rotary),
-    /// A function of each value.
-    Function(CvoFunc),
-    /// `1 / (1 + e^-x)`
-    Sigmoid,
-    /// `x / (1 + e^(-alpha x))`
-    Swish(f32),
-    /// `x * x`
-    Square,
-    /// `factor * x`
-    Factor(f32),
-    /// Of two operands of one shape.
-    Binary(BinaryKind),
-    /// Only moves values.
-    Move(Vec<Vec<Run>>),
-    /// The host's, and why.
-    Host(String),
-}
-
-/// A rotation with its tables.
-#[derive(Clone, Debug)]
-pub(super) struct Rotary {
-    pub op: RotaryEmbedding,
-    /// `[positions, head]`, a value for each feature.
-    pub cosines: ValueId,
-    pub sines: ValueId,
-    /// Features of a head.
-    pub head: usize,
-    /// The row of the tables for each head of the operand.
-    pub positions: Vec<usize>,
+impl std::fmt::Display for HostReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// One or several nodes computed as one.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub struct Step {
     /// What is computed.
     pub work: Work,
     /// Nodes, the one whose results these are last.
@@ -95,53 +43,57 @@ pub(super) struct Step {
     pub results: Vec<ValueId>,
 }
 
+impl Step {
+    /// The node whose results these are.
+    pub fn last(&self) -> NodeId {
+        *self.nodes.last().expect("a step is made of at least one node")
+    }
+}
+
 /// A graph's steps in order.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub struct Layers {
     /// The graph, with constants as the steps want them.
     pub graph: Graph,
     pub steps: Vec<Step>,
     /// Gelus by the error function that became the machine's.
     pub approximated: usize,
-    extensions: bool,
+    /// Whether CVO's extensions may be used.
+    pub extensions: bool,
     /// Whether products take 16 bits of their activations.
     pub finer: bool,
 }
 
-impl Plan {
+impl Layers {
     pub fn new(graph: &Graph, options: &Options) -> Self {
         let extensions = options.isa == Isa::Ext;
         let finer = options.activations == Activations::Bits16;
-        let mut plan = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions, finer };
+        let mut layers = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions, finer };
         let (attentions, unfit) = attentions(graph, options);
         let inside: HashSet<NodeId> =
             attentions.values().flat_map(|attention| attention.nodes.iter().copied()).collect();
         for id in graph.node_ids() {
             let node = graph.node(id);
+            let mut nodes = Vec::new();
             let (work, operands) = match attentions.get(&id) {
                 Some(attention) => {
+                    nodes.clone_from(&attention.nodes);
+                    nodes.sort_unstable();
                     let operands = vec![attention.queries, attention.keys, attention.values];
                     (Work::Attention(attention.clone()), operands)
                 }
                 None if inside.contains(&id) => continue,
                 None => match unfit.get(&id) {
-                    Some(&reason) => (Work::Host(reason.to_owned()), node.inputs.clone()),
-                    None => plan.node(node, options),
+                    Some(&reason) => (Work::Host(reason.into()), node.inputs.clone()),
+                    None => layers.node(node, options),
                 },
             };
-            let mut nodes = attentions.get(&id).map(|attention| attention.nodes.clone()).unwrap_or_default();
-            nodes.sort_unstable();
             nodes.push(id);
-            plan.steps.push(Step { work, nodes, operands, results: node.outputs.clone() });
+            layers.steps.push(Step { work, nodes, operands, results: node.outputs.clone() });
         }
-        plan.add_to_products();
-        plan.leave_to_host();
-        plan
-    }
-
-    /// Whether CVO's extensions may be used.
-    pub const fn extensions(&self) -> bool {
-        self.extensions
+        layers.add_to_products();
+        layers.leave_to_host();
+        layers
     }
 
     /// Sums one of whose operands is a product that nobody else wants: the product adds to the other.
@@ -183,7 +135,7 @@ impl Plan {
         let mut wanted: HashSet<ValueId> = HashSet::new();
         for step in self.steps.iter_mut().rev() {
             if matches!(step.work, Work::Move(_)) && !step.results.iter().any(|id| wanted.contains(id)) {
-                step.work = Work::Host("what comes of it is the host's".to_owned());
+                step.work = Work::Host("what comes of it is the host's".into());
             }
             let here = match &step.work {
                 Work::Host(_) => &[],
@@ -219,7 +171,6 @@ fn attentions(
 }
 
 /// The operator a step is named after.
-pub(super) fn operator(graph: &Graph, step: &Step) -> &'static str {
-    use npukit_graph::Operator;
-    step.nodes.last().map_or("", |&id| graph.node(id).op.name())
+pub fn operator(graph: &Graph, step: &Step) -> &'static str {
+    graph.node(step.last()).op.name()
 }

@@ -7,7 +7,7 @@ use crate::config::WORD_LANES;
 /// Values in L2: flat, row-major, from a word on. The word before it is its own too: SCALE takes its scalar
 /// from there (specification 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Region {
+pub struct Region {
     /// Word of the first value.
     pub base: u32,
     /// Values.
@@ -26,14 +26,14 @@ impl Region {
     }
 
     /// Words, the one before among them.
-    const fn words(self) -> u32 {
+    pub const fn words(self) -> u32 {
         self.values.div_ceil(WORD_LANES) as u32 + 1
     }
 }
 
 /// Which words are free.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
+pub struct Memory {
     /// Free words by their first: up to, exclusive.
     free: BTreeMap<u32, u32>,
     in_use: u64,
@@ -80,6 +80,7 @@ impl Memory {
 
     /// The largest number of values that have a place.
     pub fn largest(&self) -> usize {
+        // Default: nothing is free.
         let words = self.free.iter().map(|(start, end)| end - start).max().unwrap_or(0);
         words.saturating_sub(1) as usize * WORD_LANES
     }

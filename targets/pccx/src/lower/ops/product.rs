@@ -1,92 +1,123 @@
-//! Products with constants, and the weights they become: [`Weights`].
+//! Products of rows with constant matrices.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod bits16;
+mod weights;
 
 use npukit_graph::ValueId;
-use npukit_graph::quantise::rows::{Int4Rows, WeightError as Error};
 use npukit_numeric::Tensor;
 
-use super::LowerError;
-use super::code::Code;
-use super::machine::Lowering;
-use super::memory::Region;
-use super::plan::Product;
+pub use weights::Weights;
+
+use super::{Found, host};
 use crate::config::WORD_LANES;
+use crate::lower::LowerError;
+use crate::lower::code::Code;
+use crate::lower::emit::Lowering;
+use crate::lower::layers::{HostReason, Layers};
+use crate::lower::memory::Region;
 use crate::op::MacFlags;
-use crate::weights::WeightImage;
+
+use super::Work;
 
 /// Most rows of an image, in whole words of results.
-pub(super) const MOST_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
+pub const MOST_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
+/// Largest dimension of a constant entry.
+const LARGEST: usize = u16::MAX as usize;
 
-/// Constants as weights, by name: of graphs that share them each is quantised once.
-#[derive(Clone, Debug, Default)]
-pub struct Weights {
-    images: BTreeMap<String, Vec<Arc<WeightImage>>>,
-    /// What quantisation does to each.
-    pub errors: BTreeMap<String, Error>,
+/// A product with a constant matrix.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// The matrix.
+    pub weights: ValueId,
+    /// Whether it lies with a row for each result.
+    pub by_rows: bool,
+    /// Factor of the product.
+    pub alpha: f32,
+    /// What every row of the result starts from, a constant of as many values as a row or as the result.
+    pub bias: Option<ValueId>,
+    /// Rows, inputs of a row, results of a row.
+    pub size: [usize; 3],
+    /// Whether the second operand is added.
+    pub adds: bool,
 }
 
-impl Weights {
-    /// A sentence on what quantisation does to the matrix that suffers most.
-    pub(super) fn worst(&self) -> Option<String> {
-        let relative = |(_, error): &(&String, &Error)| error.relative;
-        let worst = self.errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
-        let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
-        Some(format!(
-            "{} matrices became 4-bit rows; the worst, `{name}`, is {:.1} % off (root of the mean square, next to its \
-             weights'), at most {:.3}",
-            self.errors.len(),
-            100.0 * error.relative,
-            error.max
-        ))
-    }
-
-    /// The images of a matrix `[n, k]` when it lies by rows, `[k, n]` else; several for more rows than an image
-    /// has.
-    fn of(
+impl Layers {
+    /// A product of rows with a constant matrix, which lies by rows or by columns.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn product(
         &mut self,
-        name: &str,
-        tensor: &Tensor,
-        product: &Product,
-    ) -> Result<&[Arc<WeightImage>], LowerError> {
-        let lie = if product.by_rows { "rows" } else { "columns" };
-        let key = format!("{name}, {lie}, times {}", product.alpha);
-        if !self.images.contains_key(&key) {
-            let (images, error) = quantise(name, tensor, product)?;
-            self.images.insert(key.clone(), images);
-            self.errors.insert(name.to_owned(), error);
+        x: ValueId,
+        weights: ValueId,
+        by_rows: bool,
+        alpha: f32,
+        bias: Option<ValueId>,
+    ) -> Found {
+        if self.graph.constant(weights).is_none() {
+            return host("both operands change, and no softmax makes one of them");
         }
-        Ok(self.images.get(&key).map(Vec::as_slice).unwrap_or_default())
+        let (&[first, second], Some((&k, rows))) =
+            (self.graph.shape(weights), self.graph.shape(x).split_last())
+        else {
+            return host("the weights are several matrices");
+        };
+        let m = rows.iter().product();
+        let n = if by_rows { first } else { second };
+        if self.graph.constant(x).is_some() {
+            return host("there is nothing to multiply");
+        }
+        if k > LARGEST {
+            return host(format!("more than {LARGEST} inputs of a row, what a constant entry says at most"));
+        }
+        // Rows go one by one when their results are of several images.
+        if n > MOST_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
+            return host("inputs or results of a row are no whole words of L2");
+        }
+        let bad = |id: ValueId| {
+            let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32());
+            !values.is_some_and(|values| values.iter().all(|value| value.is_finite()))
+        };
+        if bad(weights) || bias.is_some_and(bad) {
+            return host("a weight is not finite");
+        }
+        // A row of whole words of L2 is sent once; anything else as the whole result.
+        let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
+        let bias = match bias {
+            Some(bias) if is_row(bias) && (m == 1 || n.is_multiple_of(WORD_LANES)) => Some(bias),
+            Some(bias) => Some(self.spread(bias, &[m, n])?),
+            None => None,
+        };
+        let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false };
+        Ok((Work::Product(product), vec![x]))
     }
-}
 
-fn quantise(
-    name: &str,
-    tensor: &Tensor,
-    product: &Product,
-) -> Result<(Vec<Arc<WeightImage>>, Error), LowerError> {
-    let values = tensor.as_f32().ok_or(LowerError::Fault("weights"))?;
-    let [_, k, n] = product.size;
-    let by_column = || (0..n).flat_map(|column| values.iter().skip(column).step_by(n)).copied();
-    let transposed: Vec<f32> = if product.by_rows { Vec::new() } else { by_column().collect() };
-    let values = if product.by_rows { values } else { &transposed };
-    let rows = Int4Rows::new(n, k, values);
-    let rows = rows.map_err(|error| LowerError::Rows { name: name.to_owned(), error })?;
-    let images = (0..n).step_by(MOST_ROWS).map(|start| {
-        let part = start..(start + MOST_ROWS).min(n);
-        let codes = rows.codes().get(part.start * k..part.end * k).unwrap_or_default();
-        let scales = rows.scales().get(part.clone()).unwrap_or_default();
-        let scales = scales.iter().map(|scale| scale * product.alpha).collect();
-        let image = WeightImage::new(part.len(), k, codes, Some(scales));
-        image.map(Arc::new).map_err(|error| LowerError::Weights { name: name.to_owned(), error })
-    });
-    let images = images.collect::<Result<_, _>>()?;
-    Ok((images, rows.error(values)))
+    /// A constant times a factor.
+    ///
+    /// # Errors
+    ///
+    /// A factor that changes from run to run, or is not of floats.
+    pub(super) fn scaled(&mut self, id: ValueId, factor: f32) -> Result<ValueId, HostReason> {
+        let constant = self.graph.constant(id).ok_or("the bias changes")?;
+        if factor == 1.0 {
+            return Ok(id);
+        }
+        let values = constant.as_f32().ok_or("the bias is not of floats")?;
+        let values = values.iter().map(|value| value * factor).collect();
+        let shape = constant.shape().to_vec();
+        let name = format!("{} times {factor}", self.graph.value(id).name);
+        let tensor = Tensor::from_f32(shape, values).map_err(|_| "the bias has no shape")?;
+        Ok(self.graph.add_constant(name, tensor))
+    }
 }
 
 impl Lowering<'_> {
     /// `x weights`, plus the bias or the second operand.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2; weights that cannot be quantised.
     pub(super) fn product(
         &mut self,
         product: &Product,
