@@ -34,8 +34,6 @@ mod tile;
 pub mod view;
 mod windows;
 
-use std::collections::HashSet;
-
 use npukit_graph::Graph;
 pub use npukit_lower::Problem;
 
@@ -110,8 +108,7 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
     let (strategy, scheduled) =
         schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
     let saturated_constants = model.objects.saturated_constants();
-    let names: HashSet<&str> = graph.values.iter().map(|value| value.name.as_str()).collect();
-    let results = model.layers.iter().map(|layer| saved_values(layer, &model, &names)).collect();
+    let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
     Ok(Compiled { program, strategy, saturated_constants, results })
@@ -126,13 +123,14 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
-/// The values of a graph, of which `names` are all, that `layer` saves whole: their objects bear their names.
-fn saved_values(layer: &hir::Layer, model: &hir::Model, names: &HashSet<&str>) -> Vec<String> {
+/// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after them.
+fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
     let saved = layer.steps.iter().filter_map(|step| match step {
-        hir::Step::Save { object, .. } | hir::Step::Keep { object } => Some(&model.objects.get(*object).name),
+        hir::Step::Save { object, .. } | hir::Step::Keep { object } => model.objects.get(*object).value,
         _ => None,
     });
-    saved.filter(|name| names.contains(name.as_str())).cloned().collect()
+    let known = saved.filter_map(|id| graph.values.get(id.0 as usize));
+    known.map(|value| value.name.clone()).collect()
 }
 
 /// The nodes that stand in the way of compiling `graph`; empty when none does.

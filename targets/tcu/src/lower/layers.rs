@@ -177,8 +177,7 @@ impl<'g> Builder<'g> {
         let pixel_major = matches!(self.destiny(chain.value), Destiny::Output);
         let kind = if pixel_major { ObjectKind::Output } else { ObjectKind::Variable };
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);
-        let name = self.graph.value(chain.value).name.clone();
-        let object = self.objects.add(name, kind, chain.pixels * blocks);
+        let object = self.objects.add_value(self.graph, chain.value, kind, chain.pixels * blocks);
         let index = |p, b| if pixel_major { p * blocks + b } else { b * chain.pixels + p };
         let vectors = (0..chain.pixels)
             .flat_map(|p| (0..blocks).map(move |b| (p, b)))
@@ -202,7 +201,7 @@ impl<'g> Builder<'g> {
         let channels = natural_channels(shape);
         let elements: usize = shape.iter().product();
         let vectors = elements / channels.max(1) * channels.div_ceil(self.array_size()).max(1);
-        let object = self.objects.add(self.graph.value(value).name.clone(), kind, vectors);
+        let object = self.objects.add_value(self.graph, value, kind, vectors);
         let vectors = (0..vectors as u32).map(|index| VecRef { object, index }).collect();
         View { shape: shape.to_vec(), channels, vectors }
     }

@@ -82,7 +82,7 @@ impl Builder<'_> {
         let channels = view.channels;
         let object = match self.whole_output(&view) {
             Some(object) => object,
-            None => self.copy_out(&name, view),
+            None => self.copy_out(output, view),
         };
         Port { name, object, layout: Layout { model_shape, perm, channels } }
     }
@@ -102,12 +102,13 @@ impl Builder<'_> {
         (found.kind == ObjectKind::Output && found.vectors as usize == view.vectors.len()).then_some(object)
     }
 
-    fn copy_out(&mut self, name: &str, view: View) -> ObjectId {
-        let object = self.objects.add(name.to_owned(), ObjectKind::Output, view.vectors.len());
+    fn copy_out(&mut self, output: ValueId, view: View) -> ObjectId {
+        let vectors = view.vectors.len();
+        let object = self.objects.add_value(self.graph, output, ObjectKind::Output, vectors);
         let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
         let vectors = self.stored(view.vectors);
         let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];
-        let nodes = vec![format!("copy to {name}")];
+        let nodes = vec![format!("copy to {}", self.graph.value(output).name)];
         self.layers.push(Layer { nodes, macs: 0, pixels, blocks, steps, kept: 0 });
         object
     }
