@@ -1,12 +1,14 @@
 //! What lowerings share: fusing nodes into layers, saying why a node cannot be lowered, and placing objects
 //! that live for a while into one memory.
 
+mod free;
 mod fuse;
 mod place;
 mod readers;
 mod refusal;
 mod uses;
 
+pub use free::Free;
 pub use fuse::{Fuse, Fusion, Lowered, fuse};
 pub use place::{Lifetime, Placement, place};
 pub use readers::Readers;
