@@ -1,8 +1,8 @@
 //! Fusion of a graph's nodes into layers: a target says how by [`Fuse`], [`fuse`] goes through the nodes.
 //!
-//! A *chain* starts at a node and takes up, one after the other, nodes that can work on its value before it goes
-//! to memory; finished, it is a layer. Other nodes need nothing of the machine: their results are *views* of what
-//! lies in memory. What cannot be lowered is reported, and what reads it is still looked at.
+//! A *chain* starts at a node and takes up, one after the other, nodes that can work on its value before it
+//! goes to memory; finished, it is a layer. Other nodes need nothing of the machine: their results are *views*
+//! of what lies in memory. What cannot be lowered is reported, and what reads it is still looked at.
 
 use std::collections::{HashMap, HashSet};
 

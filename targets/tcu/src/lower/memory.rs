@@ -175,6 +175,7 @@ impl Plan {
                 Home::Local(at) => format!("local {at}"),
                 Home::Nowhere => continue,
             };
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{home}: {} vectors, {:?} {}", object.vectors, object.kind, object.name);
         }
         text

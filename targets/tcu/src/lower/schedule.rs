@@ -349,6 +349,7 @@ impl Scheduled {
         let mut text = String::new();
         for ((layer, range), tiling) in model.layers.iter().zip(&self.layers).zip(&self.tilings) {
             let order = if tiling.blocks_outer { "weights stay" } else { "inputs stay" };
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "; {}: tiles of {} of {} pixels x {} of {} blocks, {order}",

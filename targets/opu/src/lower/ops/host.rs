@@ -74,11 +74,11 @@ fn transposition(op: &Op, from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
 /// What the host computes in place of `op`, if it can.
 fn step(op: &Op) -> Option<HostOp> {
     match op {
-        Op::Softmax(op) => Some(HostOp::Softmax { axis: op.axis, axis_end: op.axis_end }),
-        Op::LogSoftmax(op) => Some(HostOp::LogSoftmax { axis: op.axis, axis_end: op.axis_end }),
-        Op::Unary(Unary { kind: UnaryKind::Sigmoid }) => Some(HostOp::Sigmoid),
-        Op::Unary(Unary { kind: UnaryKind::Tanh }) => Some(HostOp::Tanh),
-        Op::Unary(Unary { kind: UnaryKind::Exp }) => Some(HostOp::Exp),
+        Op::Softmax(op) => Some(HostOp::Softmax(op.clone())),
+        Op::LogSoftmax(op) => Some(HostOp::LogSoftmax(op.clone())),
+        Op::Unary(Unary { kind: kind @ (UnaryKind::Sigmoid | UnaryKind::Tanh | UnaryKind::Exp) }) => {
+            Some(HostOp::from(*kind))
+        }
         _ => None,
     }
 }
