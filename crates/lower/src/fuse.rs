@@ -1,8 +1,8 @@
 //! Fusion of a graph's nodes into layers: a target says how by [`Fuse`], [`fuse`] goes through the nodes.
 //!
 //! A *chain* starts at a node and takes up, one after the other, nodes that can work on its value before it
-//! goes to memory; finished, it is a layer. Other nodes need nothing of the machine: their results are *views*
-//! of what lies in memory. What cannot be lowered is reported, and what reads it is still looked at.
+//! goes to memory; finished, it is a layer. Other nodes need nothing of the machine: their results are
+//! *views* of what lies in memory. What cannot be lowered is reported, and what reads it is still looked at.
 
 use std::collections::{HashMap, HashSet};
 
@@ -175,5 +175,139 @@ impl<'g, View, Shortage> Fusion<'g, View, Shortage> {
     /// Notes that `op` of `node` stands in the way.
     pub fn report(&mut self, node: &str, op: &str, reject: Reject<Shortage>) {
         self.refusals.add(node, op, reject);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::op::{Relu, Softmax, Unary, UnaryKind};
+    use npukit_graph::{Op, ValueInfo};
+    use npukit_numeric::ElementType;
+
+    use super::*;
+    use crate::refusal::Problem;
+
+    /// Takes up rectifications; has no softmax, nor a chain that ends in a tanh; absolutes are views.
+    struct Toy<'g> {
+        fusion: Fusion<'g, &'static str, u64>,
+        layers: Vec<String>,
+    }
+
+    impl<'g> Fuse<'g> for Toy<'g> {
+        type Chain = Vec<NodeId>;
+        type View = &'static str;
+        type Shortage = u64;
+
+        fn fusion(&mut self) -> &mut Fusion<'g, &'static str, u64> {
+            &mut self.fusion
+        }
+
+        fn start(&mut self, id: NodeId) -> Result<Lowered<Vec<NodeId>>, Reject<u64>> {
+            let node = self.fusion.graph.node(id);
+            match &node.op {
+                Op::Softmax(_) => Err(Reject::new("no softmax", "end before it")),
+                Op::Unary(Unary { kind: UnaryKind::Exp }) => Err(Reject::Shortage(7)),
+                _ if self.fusion.is_unmade(node.inputs[0]) => Err(Reject::Consequence),
+                Op::Unary(Unary { kind: UnaryKind::Abs }) => Ok(Lowered::Views),
+                _ => Ok(Lowered::Chain(vec![id])),
+            }
+        }
+
+        fn nodes(chain: &Vec<NodeId>) -> &[NodeId] {
+            chain
+        }
+
+        fn candidates(&mut self, chain: &mut Vec<NodeId>) -> Vec<NodeId> {
+            let last = self.fusion.graph.node(chain[chain.len() - 1]);
+            self.fusion.readers.only(last.outputs[0]).into_iter().collect()
+        }
+
+        fn follow(&mut self, chain: &mut Vec<NodeId>, id: NodeId) -> Result<bool, Reject<u64>> {
+            let follows = matches!(self.fusion.graph.node(id).op, Op::Relu(_));
+            chain.extend(follows.then_some(id));
+            Ok(follows)
+        }
+
+        fn finish(&mut self, chain: Vec<NodeId>) -> Result<(), Reject<u64>> {
+            let graph = self.fusion.graph;
+            let names: Vec<&str> = chain.iter().map(|&id| graph.node(id).name.as_str()).collect();
+            let last = graph.node(chain[chain.len() - 1]);
+            if matches!(last.op, Op::Unary(Unary { kind: UnaryKind::Tanh })) {
+                return Err(Reject::new("no tanh", "leave it out"));
+            }
+            self.fusion.set_view(last.outputs[0], "made");
+            self.layers.push(names.join("+"));
+            Ok(())
+        }
+
+        fn stand_in(&mut self, value: ValueId) -> Option<&'static str> {
+            (self.fusion.graph.value(value).name != "softmax").then_some("stands in")
+        }
+    }
+
+    fn unary(kind: UnaryKind) -> Op {
+        Unary { kind }.into()
+    }
+
+    /// Nodes named like their results, each an operator on the result of another.
+    fn graph(nodes: &[(&str, Op, &str)], outputs: &[&str]) -> Graph {
+        let mut graph = Graph::default();
+        graph.add_input("x", ValueInfo { shape: vec![4], element: ElementType::F32 });
+        for (name, op, input) in nodes {
+            let input = graph.find_value(input).unwrap();
+            graph.add_node(*name, op.clone(), vec![input], &[name]).unwrap();
+        }
+        graph.outputs = outputs.iter().map(|name| graph.find_value(name).unwrap()).collect();
+        graph
+    }
+
+    fn fused(graph: &Graph) -> Toy<'_> {
+        let mut toy = Toy { fusion: Fusion::new(graph), layers: Vec::new() };
+        fuse(&mut toy);
+        toy
+    }
+
+    #[test]
+    fn chains_end_where_another_node_or_the_caller_reads() {
+        let relu = || Op::from(Relu);
+        let nodes = [
+            ("a", unary(UnaryKind::Neg), "x"),
+            ("b", relu(), "a"),
+            ("c", relu(), "b"),
+            ("view", unary(UnaryKind::Abs), "c"),
+            ("d", relu(), "c"),
+            ("e", relu(), "d"),
+        ];
+        let graph = graph(&nodes, &["d", "e", "view"]);
+        let toy = fused(&graph);
+        assert_eq!(toy.layers, ["a+b+c", "d", "e"]);
+        assert!(toy.fusion.refusals.problems.is_empty() && toy.fusion.refusals.shortage.is_none());
+        assert!(graph.node_ids().all(|id| toy.fusion.is_done(id)));
+        let c = graph.find_value("c").unwrap();
+        assert_eq!((toy.fusion.view(c), toy.fusion.view(graph.inputs[0])), (Some(&"made"), None));
+    }
+
+    #[test]
+    fn what_reads_a_refused_result_is_looked_at() {
+        let softmax = Softmax { axis: 0, axis_end: 1 };
+        let nodes = [
+            ("softmax", softmax.into(), "x"),
+            ("consequence", unary(UnaryKind::Neg), "softmax"),
+            ("tanh", unary(UnaryKind::Tanh), "x"),
+            ("after", unary(UnaryKind::Neg), "tanh"),
+            ("exp", unary(UnaryKind::Exp), "x"),
+        ];
+        let graph = graph(&nodes, &["consequence", "after", "exp"]);
+        let toy = fused(&graph);
+        let problem = |node, op, reason, hint| Problem::new(node, op, reason, hint);
+        let expected = [
+            problem("softmax", "Softmax", "no softmax", "end before it"),
+            problem("tanh", "Tanh", "no tanh", "leave it out"),
+        ];
+        assert_eq!(toy.fusion.refusals.problems, expected);
+        assert_eq!(toy.fusion.refusals.shortage, Some(("exp".to_owned(), 7)));
+        assert_eq!(toy.layers, ["after"]);
+        assert_eq!(toy.fusion.view(graph.find_value("tanh").unwrap()), Some(&"stands in"));
     }
 }
