@@ -2,7 +2,7 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
-//! | layers | `layers`, `ops` (one file per operator family) | graph nodes → steps of the machine or the host |
+//! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host |
 //! | emission | `emit`, `ops`, `code` | steps → instructions, host steps and weights |
 //! | plan | `plan`, `memory` | values → words of L2, while steps are emitted |
 //! | fence | `fence` | instructions → instructions of which none overtakes what it needs |

@@ -123,7 +123,8 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
-/// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after them.
+/// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after
+/// them.
 fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
     let saved = layer.steps.iter().filter_map(|step| match step {
         hir::Step::Save { object, .. } | hir::Step::Keep { object } => model.objects.get(*object).value,

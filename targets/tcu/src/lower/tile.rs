@@ -178,8 +178,8 @@ fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
     layer.steps.iter().try_fold(0, |most: u64, step| Some(most.max(beside(step)?))).map(|most| size + most)
 }
 
-/// The pixels of each of the layer's grids that the last grid's `pixels` depend on: those of the first grid, and
-/// of the grid that each step of windows makes.
+/// The pixels of each of the layer's grids that the last grid's `pixels` depend on: those of the first grid,
+/// and of the grid that each step of windows makes.
 fn grids(layer: &Layer, pixels: Range<usize>) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut first: Vec<u32> = pixels.map(|pixel| pixel as u32).collect();
     let mut later = Vec::new();

@@ -25,8 +25,8 @@ impl Weights {
         let worst = self.errors.iter().max_by(|a, b| relative(a).total_cmp(&relative(b)));
         let (name, error) = worst.filter(|worst| relative(worst) > 0.0)?;
         Some(format!(
-            "{} matrices became 4-bit rows; the worst, `{name}`, is {:.1} % off (root of the mean square, next to \
-             its weights'), at most {:.3}",
+            "{} matrices became 4-bit rows; the worst, `{name}`, is {:.1} % off (root of the \
+             mean square, next to its weights'), at most {:.3}",
             self.errors.len(),
             100.0 * error.relative,
             error.max
