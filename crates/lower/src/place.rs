@@ -1,7 +1,9 @@
 //! First-fit placement of objects with lifetimes.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
+
+use crate::free::Free;
 
 /// When an object is in use, and how large it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +54,7 @@ pub fn place(lifetimes: &[Lifetime]) -> Placement {
 
 impl Placement {
     fn at(lifetimes: &[Lifetime], offsets: Vec<u64>) -> Self {
+        // Default: no objects need no memory.
         let ends = lifetimes.iter().zip(&offsets).map(|(lifetime, offset)| offset + lifetime.size);
         Self { maximum: ends.max().unwrap_or(0), offsets }
     }
@@ -61,75 +64,18 @@ impl Placement {
 /// what lies between is free.
 fn place_by_first_use(lifetimes: &[Lifetime], order: &[usize]) -> Placement {
     let mut offsets = vec![0; lifetimes.len()];
-    let (mut free, mut alive) = (Free::all(), BinaryHeap::<(Reverse<usize>, usize)>::new());
+    let (mut free, mut alive) = (Free::new(0..u64::MAX), BinaryHeap::<(Reverse<usize>, usize)>::new());
     for &i in order.iter().filter(|&&i| lifetimes[i].size > 0) {
         while let Some(&(Reverse(last), other)) = alive.peek()
             && last < lifetimes[i].first
         {
             alive.pop();
-            free.give(offsets[other], offsets[other] + lifetimes[other].size);
+            free.give(offsets[other]..offsets[other] + lifetimes[other].size);
         }
-        offsets[i] = free.take(lifetimes[i].size);
+        offsets[i] = free.take(lifetimes[i].size).expect("a memory without end has room");
         alive.push((Reverse(lifetimes[i].last), i));
     }
     Placement::at(lifetimes, offsets)
-}
-
-/// What is free of a memory without end.
-struct Free {
-    /// Ends of free ranges by their starts; ranges do not touch.
-    ends: BTreeMap<u64, u64>,
-    /// The starts of ranges by their sizes, of which there are few.
-    starts: BTreeMap<u64, BTreeSet<u64>>,
-}
-
-impl Free {
-    fn all() -> Self {
-        let mut free = Self { ends: BTreeMap::new(), starts: BTreeMap::new() };
-        free.add(0, u64::MAX);
-        free
-    }
-
-    fn add(&mut self, start: u64, end: u64) {
-        self.ends.insert(start, end);
-        self.starts.entry(end - start).or_default().insert(start);
-    }
-
-    fn remove(&mut self, start: u64) -> Option<u64> {
-        let end = self.ends.remove(&start)?;
-        let alike = self.starts.get_mut(&(end - start))?;
-        alike.remove(&start);
-        if alike.is_empty() {
-            self.starts.remove(&(end - start));
-        }
-        Some(end)
-    }
-
-    /// Takes the lowest `size` that are free together; `size` is not 0.
-    fn take(&mut self, size: u64) -> u64 {
-        let lowest = self.starts.range(size..).filter_map(|(_, starts)| starts.first());
-        let start = lowest.min().copied().unwrap_or(u64::MAX);
-        if let Some(end) = self.remove(start)
-            && start + size < end
-        {
-            self.add(start + size, end);
-        }
-        start
-    }
-
-    /// Gives a range back.
-    fn give(&mut self, mut start: u64, mut end: u64) {
-        if let Some((&before, &touching)) = self.ends.range(..start).next_back()
-            && touching == start
-        {
-            self.remove(before);
-            start = before;
-        }
-        if let Some(further) = self.remove(end) {
-            end = further;
-        }
-        self.add(start, end);
-    }
 }
 
 fn place_in_order(lifetimes: &[Lifetime], order: &[usize]) -> Placement {

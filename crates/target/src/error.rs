@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
+use npukit_lower::{Problem, list};
+
 use miette::Diagnostic;
 
 use crate::lint::Finding;
-use crate::report::Problem;
 
 /// Why a target could not do what was asked.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -29,7 +30,7 @@ pub enum TargetError {
         reason: String,
     },
     /// Nodes of the model cannot be lowered; all of them are listed.
-    #[error("{} of the model cannot be compiled for this target:{}", count(.0.len()), lines(.0))]
+    #[error("{} of the model cannot be compiled for this target:{}", count(.0.len()), list(.0))]
     Refused(Vec<Problem>),
     /// The released hardware computes something else than the instructions say; all places are listed.
     #[error("the hardware computes something else than this program says:{}", findings(.0))]
@@ -85,7 +86,3 @@ fn findings(findings: &[Finding]) -> String {
 
 /// Findings that an error spells out.
 const MOST_FINDINGS: usize = 10;
-
-fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(|p| format!("\n  {} ({}): {}; {}", p.node, p.op, p.reason, p.hint)).collect()
-}

@@ -27,11 +27,12 @@ pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
 pub use lint::{Finding, Severity};
 pub use name::{artifact_stem, instance_name};
+pub use npukit_lower::Problem;
 pub use parts::{Checked, Parts};
 pub use port::{Port, PortError};
 pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
 pub use read::{Part, ReadError, Reader, folder, sibling};
-pub use report::{HostStepReport, MemoryReport, Problem, ProgramReport, Saturation, Saturations};
+pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};
 pub use time::{

@@ -4,19 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// A node that a target cannot lower.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// Name of the node.
-    pub node: String,
-    /// Its operator.
-    pub op: String,
-    /// Why it cannot be lowered.
-    pub reason: String,
-    /// What to change.
-    pub hint: String,
-}
-
 /// A step left to the host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostStepReport {

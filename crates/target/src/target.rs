@@ -6,6 +6,7 @@ use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_graph::quantise::{Quantisation, Scheme};
 use npukit_isa::IsaSpec;
+use npukit_lower::Problem;
 use npukit_numeric::NumberFormat;
 
 use serde::Serialize;
@@ -16,7 +17,6 @@ use crate::generator::{Generator, GeneratorOptions};
 use crate::lint::Finding;
 use crate::program::Compiled;
 use crate::read::Reader;
-use crate::report::Problem;
 use crate::vectors::Case;
 
 /// An instance that comes with npukit.

@@ -2,18 +2,18 @@
 //!
 //! | stage | module | from → to |
 //! |---|---|---|
-//! | layers | [`builder`], `ops` (one file per operator family) | graph nodes → sums of products with what `store` does to them |
+//! | layers | [`mod@layers`], `ops` (a file per operator family) | graph nodes → sums of products, stores |
 //! | constants | [`constants`] | weights and biases → numbers of the machine, shifts |
 //! | plan | [`memory`], [`tile`] | feature maps → addresses; layers → tiles that fit the buffers |
 //! | program | [`schedule`], [`emit`], [`backend`] | everything, in the tiles that the clock likes best → instructions, [`Program`](crate::program::Program) |
 
 pub mod backend;
-pub mod builder;
 pub mod constants;
 pub mod emit;
 pub mod error;
 pub mod host;
 pub mod layer;
+pub mod layers;
 pub mod limits;
 pub mod map;
 pub mod memory;
@@ -26,13 +26,14 @@ pub mod windows;
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::Quantisation;
+pub use npukit_lower::Problem;
 
-pub use error::{LowerError, Problem};
+pub use error::LowerError;
 
 use crate::config::{Config, StoreReads, Timing};
 use crate::op::Op;
-use builder::{Builder, Model};
 use constants::{BlockPlan, Constants};
+use layers::{Builder, Model};
 use memory::Plan;
 use schedule::Schedule;
 use tile::{Costs, Tiling};
@@ -76,7 +77,9 @@ pub struct Lowered {
 
 /// Lowers a simplified graph (see `npukit_graph::pass`) for an instance.
 ///
-/// Errors: every node that cannot be lowered; features of integers without fraction lengths; a layer or
+/// # Errors
+///
+/// Every node that cannot be lowered; features of integers without fraction lengths; a layer or
 /// program that does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<Lowered, LowerError> {
     let types = &config.types;

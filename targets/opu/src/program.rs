@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_graph::{OpError, Operator, op};
-use npukit_numeric::Tensor;
+pub use npukit_lower::{HostOp, HostStep};
 use serde::{Deserialize, Serialize};
 
 use crate::codec::WORD_BYTES;
@@ -102,82 +101,6 @@ pub struct Layer {
     /// Names of the graph's values that it ends in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<String>,
-}
-
-/// A step the machine cannot do; the host does it after the program, on an output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HostStep {
-    /// Node of the model.
-    pub node: String,
-    /// Output it applies to; its result has the same name and shape.
-    pub output: String,
-    /// Why the host does it.
-    pub reason: String,
-    /// What it computes.
-    #[serde(flatten)]
-    pub op: HostOp,
-}
-
-/// What a host step computes: an operator of the graph on an output in the model's shape, which it keeps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "op")]
-pub enum HostOp {
-    /// Softmax over some axes.
-    Softmax {
-        /// First axis summed over.
-        axis: usize,
-        /// One past the last axis summed over.
-        axis_end: usize,
-    },
-    /// The logarithm of softmax.
-    LogSoftmax {
-        /// First axis summed over.
-        axis: usize,
-        /// One past the last axis summed over.
-        axis_end: usize,
-    },
-    /// `1 / (1 + e^-x)`.
-    Sigmoid,
-    /// The hyperbolic tangent.
-    Tanh,
-    /// `e^x`.
-    Exp,
-}
-
-impl HostOp {
-    fn operator(&self) -> Box<dyn Operator> {
-        let unary = |kind| Box::new(op::Unary { kind });
-        match *self {
-            Self::Softmax { axis, axis_end } => Box::new(op::Softmax { axis, axis_end }),
-            Self::LogSoftmax { axis, axis_end } => Box::new(op::LogSoftmax { axis, axis_end }),
-            Self::Sigmoid => unary(op::UnaryKind::Sigmoid),
-            Self::Tanh => unary(op::UnaryKind::Tanh),
-            Self::Exp => unary(op::UnaryKind::Exp),
-        }
-    }
-
-    /// The operator's name, as ONNX spells it.
-    pub fn name(&self) -> &'static str {
-        self.operator().name()
-    }
-
-    /// The axes it works over, if it names some.
-    pub const fn axes(&self) -> Option<(usize, usize)> {
-        match *self {
-            Self::Softmax { axis, axis_end } | Self::LogSoftmax { axis, axis_end } => Some((axis, axis_end)),
-            _ => None,
-        }
-    }
-
-    /// The step's result, as the graph's evaluator computes it.
-    ///
-    /// # Errors
-    ///
-    /// [`OpError`] for axes that the tensor does not have.
-    pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
-        let results = self.operator().eval(&[tensor])?;
-        Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))
-    }
 }
 
 impl Program {

@@ -1,38 +1,39 @@
-//! A graph to a program of the machine and its host: [`compile`].
+//! Graphs to programs: [`compile`] runs the stages in order, each a module and a printable form.
 //!
-//! A `Plan` says what is computed where; a `Lowering` emits it step by step,
-//! knowing what lies in L2 and what at the host. Whatever the machine has no form of is a host step, computed
-//! by the reference evaluator in `f32`.
+//! | stage | module | from → to |
+//! |---|---|---|
+//! | layers | `layers`, `ops` (a file per operator family) | graph nodes → steps of machine or host |
+//! | emission | `emit`, `ops`, `code` | steps → instructions, host steps and weights |
+//! | plan | `plan`, `memory` | values → words of L2, while steps are emitted |
+//! | fence | `fence` | instructions → instructions of which none overtakes what it needs |
+//! | program | [`compile`] | everything → [`Executable`] |
+//!
+//! Whatever the machine has no form of is a host step, computed by the reference evaluator in `f32`.
 
-mod attend;
-mod attention;
 mod code;
-mod elementwise;
+mod emit;
 mod fence;
-mod finer;
-mod machine;
+mod layers;
 mod memory;
-mod movement;
-mod norm;
+mod ops;
 mod options;
 mod plan;
-mod product;
-mod rotary;
 
-use npukit_graph::op::Binary;
 use npukit_graph::quantise::rows::RowsError;
-use npukit_graph::{Graph, Node, ValueId};
+use npukit_graph::{Graph, Node, Op, Operator};
+use npukit_lower::Problem;
 use thiserror::Error;
 
+pub use ops::Weights;
 pub use options::{Activations, Gelu, Isa, Kv, OptionError, Options};
-pub use product::Weights;
 
 use crate::config::Config;
 use crate::host::{Host, Layer};
 use crate::program::Program;
 use crate::weights::WeightError;
-use machine::Lowering;
-use plan::{Plan, Step, Work, operator};
+use emit::Lowering;
+use layers::{Layers, operator};
+use plan::Plan;
 
 /// Why a graph has no program.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -91,49 +92,113 @@ pub struct Executable {
     pub host: Host,
 }
 
+/// The printable forms of the stages.
+#[derive(Clone, Debug)]
+pub struct Stages {
+    /// The nodes of each layer, its instructions, and who computes it.
+    pub layers: String,
+    /// Where the values of each layer lie.
+    pub plan: String,
+}
+
 /// Compiles a graph whose shapes are known. `weights` keeps what was quantised, for further graphs of
 /// the same constants.
 ///
-/// Errors: what does not fit into L2, weights that are not finite.
+/// # Errors
+///
+/// What does not fit into L2, weights that are not finite.
 pub fn compile(
     config: &Config,
     graph: &Graph,
     options: &Options,
     weights: &mut Weights,
 ) -> Result<Executable, LowerError> {
-    let plan = Plan::new(graph, options);
-    let mut lowering = Lowering::new(config, &plan, &mut *weights);
+    lower(config, graph, options, weights).map(|(executable, _)| executable)
+}
+
+/// The printable forms of the stages, for a person who debugs.
+///
+/// # Errors
+///
+/// As [`compile`].
+pub fn stages(config: &Config, graph: &Graph, options: &Options) -> Result<Stages, LowerError> {
+    let (Executable { host, .. }, plan) = lower(config, graph, options, &mut Weights::default())?;
+    Ok(Stages { layers: print_layers(&host.layers), plan: plan.print(&host.layers, host.words) })
+}
+
+/// A line for each layer: its instructions, and who computes it.
+fn print_layers(layers: &[Layer]) -> String {
+    let mut start = 0;
+    let line = |layer: &Layer| {
+        let range = format!("{start}..{}", layer.end);
+        start = layer.end;
+        let who = match &layer.host {
+            None => "machine".to_owned(),
+            Some((op, reason)) => format!("host ({op}): {reason}"),
+        };
+        format!("{range:>13}  {}: {who}\n", layer.name)
+    };
+    layers.iter().map(line).collect()
+}
+
+/// The nodes that stand in the way of compiling `graph`; empty when none does.
+///
+/// A graph without problems here can still fail [`compile`] for want of memory.
+pub fn check(graph: &Graph) -> Vec<Problem> {
+    let reason = "the machine has no form of a convolution";
+    let hint = "pccx is for transformers and perceptrons; tcu, opu and drra take convolutions";
+    let is_convolution = |node: &&Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
+    let problem = |node: &Node| Problem::new(&node.name, node.op.name(), reason, hint);
+    graph.nodes.iter().filter(is_convolution).map(problem).collect()
+}
+
+/// Both stages at once: addresses are given while instructions are emitted.
+fn lower(
+    config: &Config,
+    graph: &Graph,
+    options: &Options,
+    weights: &mut Weights,
+) -> Result<(Executable, Plan), LowerError> {
+    let layers = Layers::new(graph, options);
+    let mut lowering = Lowering::new(config, &layers, &mut *weights);
     let mut host_nodes = Vec::new();
-    let mut layers = Vec::new();
-    let macs: Vec<u64> = plan.graph.macs_by_node().collect();
-    for (index, step) in plan.steps.iter().enumerate() {
-        let names: Vec<&str> = step.nodes.iter().map(|&id| plan.graph.node(id).name.as_str()).collect();
-        let name = names.last().copied().unwrap_or_default();
-        lowering.begin(index, name, step);
-        let host = lowering.emit(&plan, step, &mut host_nodes)?;
-        lowering.end(step);
-        layers.push(Layer {
-            name: layer_name(&names),
-            end: lowering.code.position(),
-            macs: step.nodes.iter().filter_map(|id| macs.get(id.0 as usize)).sum(),
-            results: step.results.iter().map(|&id| plan.graph.value(id).name.clone()).collect(),
-            host: host.map(|reason| (operator(&plan.graph, step).to_owned(), reason)),
-        });
-    }
-    for id in graph.outputs.clone() {
-        lowering.bring_to_host(id);
-    }
+    let reports = emit_layers(&layers, &mut lowering, &mut host_nodes)?;
+    graph.outputs.iter().for_each(|&id| lowering.bring_to_host(id));
     let words = lowering.words();
-    let Lowering { code, graph: mut slots, .. } = lowering;
+    let Lowering { code, graph: mut slots, plan, .. } = lowering;
     slots.nodes = host_nodes;
     forget_unused(&mut slots, &code);
-    let mut warnings = warnings(&plan, &layers);
+    let mut warnings = warnings(&layers, &reports);
     warnings.extend(weights.worst());
     let program = code.finish(options.isa == Isa::Ext);
-    let host = Host { graph: slots, layers, choices: options.choices(), warnings, words };
+    let host = Host { graph: slots, layers: reports, choices: options.choices(), warnings, words };
     let executable = Executable { program, host };
     check_orders(config, &executable)?;
-    Ok(executable)
+    Ok((executable, plan))
+}
+
+/// Emits every layer, with what a report says of it.
+fn emit_layers(
+    layers: &Layers,
+    lowering: &mut Lowering<'_>,
+    host_nodes: &mut Vec<Node>,
+) -> Result<Vec<Layer>, LowerError> {
+    let macs: Vec<u64> = layers.graph.macs_by_node().collect();
+    let mut reports = Vec::with_capacity(layers.steps.len());
+    for (index, step) in layers.steps.iter().enumerate() {
+        let names: Vec<&str> = step.nodes.iter().map(|&id| layers.graph.node(id).name.as_str()).collect();
+        lowering.begin(index, step, &layers.graph.node(step.last()).name);
+        let host = lowering.emit(layers, step, host_nodes)?;
+        lowering.end(step);
+        reports.push(Layer {
+            name: layer_name(&names),
+            end: lowering.code.position(),
+            macs: step.nodes.iter().map(|id| macs[id.0 as usize]).sum(),
+            results: step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect(),
+            host: host.map(|reason| (operator(&layers.graph, step).to_owned(), reason.to_string())),
+        });
+    }
+    Ok(reports)
 }
 
 /// Nothing is used before it is written or while it is under way, and no instruction is one that hardware does
@@ -143,6 +208,7 @@ fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerErr
     match found.into_iter().find(npukit_target::Finding::is_error) {
         None => Ok(()),
         Some(finding) => {
+            // Default: what the whole program lacks has the place after its last instruction.
             let instruction = finding.instruction.unwrap_or(executable.program.code.len());
             Err(LowerError::Order { instruction, message: finding.message })
         }
@@ -178,76 +244,20 @@ fn forget_unused(slots: &mut Graph, code: &code::Code) {
     }
 }
 
-fn warnings(plan: &Plan, layers: &[Layer]) -> Vec<String> {
+fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
     let mut warnings = Vec::new();
-    if plan.approximated > 0 {
+    if layers.approximated > 0 {
         warnings.push(format!(
             "{} Gelu by the error function became the machine's, by tanh: up to 0.0005 apart; \
              `--option gelu=exact` leaves them to the host",
-            plan.approximated
+            layers.approximated
         ));
     }
-    let hosts = layers.iter().filter(|layer| layer.host.is_some()).count();
+    let hosts = reports.iter().filter(|layer| layer.host.is_some()).count();
     if hosts > 0 {
         warnings.push(format!("{hosts} nodes are computed by the host, whose time is not counted"));
     }
     warnings
-}
-
-impl Lowering<'_> {
-    /// Emits a step; gives the reason when the host computes it.
-    fn emit(
-        &mut self,
-        plan: &Plan,
-        step: &Step,
-        host_nodes: &mut Vec<Node>,
-    ) -> Result<Option<String>, LowerError> {
-        let (&[first, ..], &[result, ..]) = (&step.operands[..], &step.results[..]) else {
-            return self.on_host(plan, step, host_nodes, "it has no operands").map(Some);
-        };
-        match &step.work {
-            Work::Product(product) => self.product(product, &step.operands, result)?,
-            Work::Attention(attention) => self.attend(attention, plan, result)?,
-            Work::Norm(norm) => self.norm(norm, first, result)?,
-            Work::Rotary(rotary) => self.rotate(rotary, first, result)?,
-            Work::Function(function) => self.function(*function, first, result)?,
-            Work::Sigmoid => self.sigmoid(first, result)?,
-            Work::Swish(alpha) => self.swish(*alpha, first, result)?,
-            Work::Square => self.square(first, result)?,
-            Work::Factor(factor) => self.factor(*factor, first, result)?,
-            Work::Binary(kind) => {
-                let Some(&second) = step.operands.get(1) else { return Err(LowerError::Fault("a sum")) };
-                self.binary(&Binary { kind: *kind }, [first, second], result)?;
-            }
-            Work::Move(runs) if step.operands.iter().all(|&id| self.is_in_l2(id)) => {
-                self.rearrange(runs, &step.operands, &step.results)?;
-            }
-            Work::Move(_) => {
-                return self.on_host(plan, step, host_nodes, "its operands are at the host").map(Some);
-            }
-            Work::Host(reason) => return self.on_host(plan, step, host_nodes, reason).map(Some),
-        }
-        Ok(None)
-    }
-
-    fn on_host(
-        &mut self,
-        plan: &Plan,
-        step: &Step,
-        host_nodes: &mut Vec<Node>,
-        reason: &str,
-    ) -> Result<String, LowerError> {
-        let Some(&id) = step.nodes.last() else { return Err(LowerError::Fault("a step")) };
-        let node = plan.graph.node(id).clone();
-        let operands: Vec<ValueId> = node.inputs.clone();
-        for id in operands {
-            self.bring_to_host(id);
-        }
-        self.code.step(crate::host::HostStep::Compute { node: host_nodes.len() as u32 });
-        node.outputs.iter().for_each(|&id| self.filled(id));
-        host_nodes.push(node);
-        Ok(reason.to_owned())
-    }
 }
 
 #[cfg(test)]

@@ -34,12 +34,11 @@ mod tile;
 pub mod view;
 mod windows;
 
-use std::collections::HashSet;
-
 use npukit_graph::Graph;
+pub use npukit_lower::Problem;
 
 pub use cost::Minimise;
-pub use error::{LowerError, Memory, Problem};
+pub use error::{LowerError, Memory};
 pub use memory::Strategy;
 
 use crate::board;
@@ -101,14 +100,15 @@ pub struct Compiled {
 
 /// Compiles a simplified graph (see `npukit_graph::pass`) for an instance.
 ///
-/// Errors: every node that cannot be lowered, or the memory a layer does not fit.
+/// # Errors
+///
+/// Every node that cannot be lowered, or the memory a layer does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
     let model = hir::build(graph, config, options)?;
     let (strategy, scheduled) =
         schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
     let saturated_constants = model.objects.saturated_constants();
-    let names: HashSet<&str> = graph.values.iter().map(|value| value.name.as_str()).collect();
-    let results = model.layers.iter().map(|layer| saved_values(layer, &model, &names)).collect();
+    let results = model.layers.iter().map(|layer| saved_values(layer, &model, graph)).collect();
     let name = options.name.clone().unwrap_or_else(|| graph.name.clone());
     let program = backend::program(name, model, config, scheduled);
     Ok(Compiled { program, strategy, saturated_constants, results })
@@ -123,13 +123,15 @@ pub fn prepare(graph: &Graph, config: &Config, order: Order) -> Graph {
     rewrite::rewrite(graph, config, order).unwrap_or_else(|| graph.clone())
 }
 
-/// The values of a graph, of which `names` are all, that `layer` saves whole: their objects bear their names.
-fn saved_values(layer: &hir::Layer, model: &hir::Model, names: &HashSet<&str>) -> Vec<String> {
+/// The names of the values of `graph` that `layer` saves whole. The rewrite keeps them, and adds its own after
+/// them.
+fn saved_values(layer: &hir::Layer, model: &hir::Model, graph: &Graph) -> Vec<String> {
     let saved = layer.steps.iter().filter_map(|step| match step {
-        hir::Step::Save { object, .. } | hir::Step::Keep { object } => Some(&model.objects.get(*object).name),
+        hir::Step::Save { object, .. } | hir::Step::Keep { object } => model.objects.get(*object).value,
         _ => None,
     });
-    saved.filter(|name| names.contains(name.as_str())).cloned().collect()
+    let known = saved.filter_map(|id| graph.values.get(id.0 as usize));
+    known.map(|value| value.name.clone()).collect()
 }
 
 /// The nodes that stand in the way of compiling `graph`; empty when none does.
@@ -144,7 +146,9 @@ pub fn check(graph: &Graph, config: &Config) -> Vec<Problem> {
 
 /// The printable forms of the stages, for a person who debugs.
 ///
-/// Errors: as [`compile`].
+/// # Errors
+///
+/// As [`compile`].
 pub fn stages(graph: &Graph, config: &Config, options: &Options) -> Result<Stages, LowerError> {
     let model = hir::build(graph, config, options)?;
     let (_, scheduled) = schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;

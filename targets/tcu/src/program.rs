@@ -1,8 +1,6 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
-use npukit_graph::op::UnaryKind;
-use npukit_graph::{OpError, Operator, op};
-use npukit_numeric::Tensor;
+pub use npukit_lower::{HostOp, HostStep};
 
 use crate::config::Config;
 use crate::op::Op;
@@ -37,61 +35,6 @@ pub struct Binding {
     pub pieces: Vec<Piece>,
     /// How, when known: a published artifact does not say.
     pub layout: Option<Layout>,
-}
-
-/// A step the array cannot do; the host does it after the program, on an output.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HostStep {
-    /// Node of the model.
-    pub node: String,
-    /// Output it applies to; its result has the same name and shape.
-    pub output: String,
-    /// What it computes.
-    pub op: HostOp,
-    /// Why the host does it.
-    pub reason: String,
-}
-
-/// What a host step computes: an operator of the graph, on an output in the model's shape, that keeps it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HostOp {
-    /// Softmax.
-    Softmax(op::Softmax),
-    /// Its logarithm.
-    LogSoftmax(op::LogSoftmax),
-    /// A function of each element.
-    Unary(op::Unary),
-}
-
-impl From<UnaryKind> for HostOp {
-    fn from(kind: UnaryKind) -> Self {
-        Self::Unary(op::Unary { kind })
-    }
-}
-
-impl HostOp {
-    fn operator(&self) -> &dyn Operator {
-        match self {
-            Self::Softmax(op) => op,
-            Self::LogSoftmax(op) => op,
-            Self::Unary(op) => op,
-        }
-    }
-
-    /// The operator's name, as ONNX spells it.
-    pub fn name(&self) -> &'static str {
-        self.operator().name()
-    }
-
-    /// The step's result, as the graph's evaluator computes it.
-    ///
-    /// # Errors
-    ///
-    /// [`OpError`] for axes that the tensor does not have.
-    pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
-        let results = self.operator().eval(&[tensor])?;
-        Ok(results.into_iter().next().unwrap_or_else(|| tensor.clone()))
-    }
 }
 
 /// A layer: the instructions made for a group of graph nodes.

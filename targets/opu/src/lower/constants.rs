@@ -72,14 +72,16 @@ pub struct Constants {
 impl Constants {
     /// Quantises the weights of a layer.
     ///
-    /// Errors: a shift that does not fit.
+    /// # Errors
+    ///
+    /// A shift that does not fit.
     pub fn blocks(
         &mut self,
         layer: &Layer,
         planes: &Planes,
         types: &Types,
     ) -> Result<Vec<BlockPlan>, LowerError> {
-        let fraction = layer.output.pieces.first().map_or(0, |piece| planes.get(piece.plane).fraction);
+        let fraction = planes.get(layer.output.pieces[0].plane).fraction;
         let sum_fraction = fraction - types.store_shift();
         let block = |columns| self.block(layer, planes, types, columns, sum_fraction);
         tile::blocks(layer.product.channels).map(block).collect()
@@ -101,7 +103,7 @@ impl Constants {
         };
         let (bias, bias_shift) = match &product.bias {
             Some(bias) => {
-                let values: Vec<f32> = columns.clone().map(|k| bias.get(k).copied().unwrap_or(0.0)).collect();
+                let values: Vec<f32> = bias[columns.clone()].to_vec();
                 // The last place of the partial sums.
                 let most = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
                 let fraction = bias_fraction(&values, types.btype, most);
@@ -113,8 +115,8 @@ impl Constants {
             product.parts.iter().map(|part| weight_fraction(product, part, &columns, types.ktype)).collect();
         let mut loads = Vec::new();
         for load in tile::loads(product, &columns) {
-            let part = load.taps.first().map_or(0, |tap| tap.part);
-            let weights = fractions.get(part).copied().unwrap_or(0);
+            // All taps of a load are of one part.
+            let weights = fractions[load.taps[0].part];
             let shift = shift(sum_fraction - planes.get(load.plane).fraction - weights)?;
             let chunks = self.chunks(product, &load, &columns, types.ktype, weights);
             loads.push(LoadPlan { load, chunks, shift });
@@ -125,6 +127,7 @@ impl Constants {
     fn bias(&mut self, values: &[f32], filters: usize, btype: DataType, fraction: i32) -> usize {
         let at = aligned(&mut self.biases);
         for k in 0..filters {
+            // Default: filters beyond the last channel, whose results nobody reads.
             let value = values.get(k).map_or(0.0, |&value| f64::from(value));
             let raw = self.raw(btype, value, fraction);
             push(&mut self.biases, btype, raw);

@@ -134,7 +134,8 @@ impl<'a> Emitter<'a> {
         let [h, w] = stored.map(|stored| stored.window as u32);
         self.set(Op::Pool(Pool { h, w, stride_h: strides[0], stride_w: strides[1] }));
         let residual = layer.post.residual().and_then(|view| view.pieces.get(index));
-        let (act, order) = (layer.post.activation(), layer.post.order().unwrap_or_default());
+        let (act, order) =
+            (layer.post.activation(), layer.post.order().expect("steps are taken up when there is a form"));
         self.set(Op::Post(Post { act, order, res: residual.is_some() }));
         if let Some(piece) = residual {
             let (start, size) = if layer.post.adds_to_pooled() {
@@ -162,9 +163,8 @@ impl<'a> Emitter<'a> {
     /// The byte of a pixel; planes have a border as wide as is ever read.
     fn address(&self, plane: PlaneId, at: [isize; 2]) -> u64 {
         let slot = self.planes.get(plane).slot(at);
-        debug_assert!(slot.is_some(), "{at:?} is beyond the border of plane {plane:?}");
-        let slot = slot.unwrap_or(0) as u64;
-        self.plan.planes[plane.0] + slot * self.plan.slot
+        let slot = slot.expect("planes have a border as wide as is ever read");
+        self.plan.planes[plane.0] + slot as u64 * self.plan.slot
     }
 
     /// Sets registers, unless they are set so already.

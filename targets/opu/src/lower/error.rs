@@ -1,35 +1,6 @@
 //! Why a graph cannot be lowered.
 
-/// Why a node cannot be lowered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reject {
-    /// What the machine cannot do.
-    pub reason: String,
-    /// What would help.
-    pub hint: String,
-    /// Whether all there is to say is that another node or input, which is reported, is refused.
-    pub is_consequence: bool,
-}
-
-impl Reject {
-    /// A reason and what would help.
-    pub fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { reason: reason.into(), hint: hint.into(), is_consequence: false }
-    }
-}
-
-/// A node that stands in the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Name of the node.
-    pub node: String,
-    /// Its operator.
-    pub op: String,
-    /// What the machine cannot do.
-    pub reason: String,
-    /// What would help.
-    pub hint: String,
-}
+use npukit_lower::{Problem, list};
 
 /// Why [`compile`](super::compile) failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,11 +48,4 @@ pub enum LowerError {
         /// The layer.
         layer: String,
     },
-}
-
-fn list(problems: &[Problem]) -> String {
-    problems
-        .iter()
-        .map(|Problem { node, op, reason, hint }| format!("\n  {node} ({op}): {reason}; {hint}"))
-        .collect()
 }

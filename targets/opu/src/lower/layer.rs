@@ -78,6 +78,7 @@ impl Post {
     pub fn activation(&self) -> Activation {
         let activation =
             |step: &Step| if let Step::Activation(activation) = step { Some(*activation) } else { None };
+        // Default: without a step that is one, the activation that does nothing.
         self.0.iter().find_map(activation).unwrap_or_default()
     }
 
@@ -146,7 +147,7 @@ impl Layer {
     pub fn print(&self, planes: &Planes) -> String {
         let Product { size, channels, parts, bias, .. } = &self.product;
         let terms: usize = parts.iter().map(|part| part.terms.len()).sum();
-        let fraction = self.output.pieces.first().map_or(0, |piece| planes.get(piece.plane).fraction);
+        let fraction = planes.get(self.output.pieces[0].plane).fraction;
         let bias = if bias.is_some() { " + bias" } else { "" };
         format!(
             "{}: {size:?} x {channels} = {terms} terms{bias}{}, fraction {fraction}, {} MACs\n",

@@ -80,6 +80,12 @@ impl Planes {
         View { size, pieces: (0..channels).step_by(LANES).map(piece).collect() }
     }
 
+    /// The smallest fraction length of the planes of `view`, which holds something.
+    pub fn coarsest_fraction(&self, view: &View) -> i32 {
+        let fractions = view.pieces.iter().map(|piece| self.get(piece.plane).fraction);
+        fractions.min().expect("a map has channels, hence a plane")
+    }
+
     /// Whether `view` covers its planes from edge to edge, so that their borders are its own.
     pub fn covers(&self, view: &View) -> bool {
         view.pieces.iter().all(|piece| piece.origin == [0, 0] && self.get(piece.plane).size == view.size)

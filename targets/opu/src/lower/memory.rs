@@ -1,12 +1,11 @@
 //! Where everything lies: [`Plan`]. Feature maps share memory over time; constants follow in banks of their own.
 
-use npukit_lower::{Lifetime, place};
+use npukit_lower::{Lifetime, Uses, place};
 
-use super::builder::Model;
 use super::constants::Constants;
 use super::error::LowerError;
+use super::layers::Model;
 use super::limits::LANES;
-use super::map::PlaneId;
 
 /// Bytes of a bank.
 pub const BANK: u64 = 1 << 28;
@@ -32,14 +31,18 @@ pub struct Plan {
 
 /// Places all planes of `model`, whose elements have `element` bytes, and the constants.
 ///
-/// Errors: they are more than the memory below the program.
+/// # Errors
+///
+/// They are more than the memory below the program.
 pub fn plan(model: &Model, constants: &Constants, element: u64) -> Result<Plan, LowerError> {
     let slot = LANES as u64 * element;
     let bytes = model.planes.iter().map(|plane| plane.slots().iter().product::<usize>() as u64 * slot);
-    let lifetimes: Vec<Lifetime> = lifetimes(model)
-        .into_iter()
-        .zip(bytes)
-        .map(|([first, last], size)| Lifetime { first, last, size })
+    let uses = uses(model);
+    // Planes that nothing needs take no room that matters, but have a place.
+    let unused = |size| Lifetime { first: 0, last: 0, size };
+    let lifetimes: Vec<Lifetime> = bytes
+        .enumerate()
+        .map(|(plane, size)| uses.lifetime(plane, size).unwrap_or_else(|| unused(size)))
         .collect();
     let placement = place(&lifetimes);
     let biases = placement.maximum.next_multiple_of(BANK).max(BANK);
@@ -58,27 +61,21 @@ pub fn plan(model: &Model, constants: &Constants, element: u64) -> Result<Plan, 
     })
 }
 
-/// First and last layer that needs each plane; the host needs inputs before the first and outputs after the last.
-fn lifetimes(model: &Model) -> Vec<[usize; 2]> {
-    let end = model.layers.len() + 1;
-    let mut lifetimes = vec![[end, 0]; model.planes.count()];
-    let mut live = |plane: PlaneId, at: usize| {
-        let [first, last] = &mut lifetimes[plane.0];
-        (*first, *last) = ((*first).min(at), (*last).max(at));
-    };
-    model.inputs.iter().flat_map(|input| &input.planes).for_each(|&plane| live(plane, 0));
+/// The layers that need each plane; the host needs inputs before the first and outputs after the last.
+fn uses(model: &Model) -> Uses {
+    let mut uses = Uses::new(model.planes.count());
+    model.inputs.iter().flat_map(|input| &input.planes).for_each(|plane| uses.add(plane.0, 0));
     for (index, layer) in model.layers.iter().enumerate() {
-        layer.planes().for_each(|plane| live(plane, index + 1));
+        layer.planes().for_each(|plane| uses.add(plane.0, index + 1));
     }
     let outputs = model.outputs.iter().flat_map(|output| &output.view.pieces);
-    outputs.for_each(|piece| live(piece.plane, end));
-    // Planes that nothing needs take no room that matters, but have a place.
-    lifetimes.into_iter().map(|[first, last]| [first.min(last), last]).collect()
+    outputs.for_each(|piece| uses.add(piece.plane.0, model.layers.len() + 1));
+    uses
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::builder::Model;
+    use super::super::layers::Model;
     use super::super::map::Plane;
     use super::*;
 

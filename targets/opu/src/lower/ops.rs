@@ -11,31 +11,35 @@ pub mod resize;
 
 use std::sync::Arc;
 
-use npukit_graph::{Op, Operator, ValueId};
+use npukit_graph::{NodeId, Op, Operator, ValueId};
+use npukit_lower::Reject;
 use npukit_numeric::Tensor;
 
-use super::builder::{Builder, Chain, Lowered};
-use super::error::Reject;
+use super::layers::{Builder, Chain, Lowered};
 
-/// Lowers node `i`.
-pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+/// Lowers node `id`.
+///
+/// # Errors
+///
+/// Why the machine cannot do it.
+pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     match &node.op {
-        Op::Conv(op) => conv::lower(builder, i, op),
-        Op::Gemm(op) => matmul::gemm(builder, i, op),
-        Op::MatMul(_) => matmul::matmul(builder, i),
-        Op::MaxPool(op) => pool::max(builder, i, op),
-        Op::AveragePool(op) => pool::average(builder, i, op),
-        Op::Reduce(op) => pool::reduce(builder, i, op),
-        Op::Relu(_) | Op::LeakyRelu(_) => elementwise::activation(builder, i),
-        Op::Binary(_) | Op::BatchNormalization(_) => elementwise::arithmetic(builder, i),
-        Op::Reshape(_) => rearrange::reshape(builder, i),
-        Op::Transpose(op) => rearrange::transpose(builder, i, op),
-        Op::Concat(op) => rearrange::concat(builder, i, op),
-        Op::Split(op) => rearrange::split(builder, i, op),
-        Op::Slice(op) => rearrange::slice(builder, i, op),
-        Op::Pad(op) => rearrange::pad(builder, i, op),
-        Op::Resize(op) => resize::lower(builder, i, op),
+        Op::Conv(op) => conv::lower(builder, id, op),
+        Op::Gemm(op) => matmul::gemm(builder, id, op),
+        Op::MatMul(_) => matmul::matmul(builder, id),
+        Op::MaxPool(op) => pool::max(builder, id, op),
+        Op::AveragePool(op) => pool::average(builder, id, op),
+        Op::Reduce(op) => pool::reduce(builder, id, op),
+        Op::Relu(_) | Op::LeakyRelu(_) => elementwise::activation(builder, id),
+        Op::Binary(_) | Op::BatchNormalization(_) => elementwise::arithmetic(builder, id),
+        Op::Reshape(_) => rearrange::reshape(builder, id),
+        Op::Transpose(op) => rearrange::transpose(builder, id, op),
+        Op::Concat(op) => rearrange::concat(builder, id, op),
+        Op::Split(op) => rearrange::split(builder, id, op),
+        Op::Slice(op) => rearrange::slice(builder, id, op),
+        Op::Pad(op) => rearrange::pad(builder, id, op),
+        Op::Resize(op) => resize::lower(builder, id, op),
         op => Err(Reject::new(
             format!("the machine has no {}", op.name()),
             "end the model before it, or replace it by convolutions, ReLU and pooling",
@@ -43,12 +47,16 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
     }
 }
 
-/// Lets node `i` join the chain whose value it reads; false when it starts one of its own.
-pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
-    match &builder.node(i).op {
-        Op::Relu(_) | Op::LeakyRelu(_) => elementwise::follow_activation(builder, chain, i),
-        Op::MaxPool(op) => pool::follow(builder, chain, i, op),
-        Op::Binary(_) | Op::BatchNormalization(_) => elementwise::follow_arithmetic(builder, chain, i),
+/// Lets node `id` join the chain whose value it reads; false when it starts one of its own.
+///
+/// # Errors
+///
+/// Why the machine cannot do it, nor what the chain was before.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
+    match &builder.node(id).op {
+        Op::Relu(_) | Op::LeakyRelu(_) => elementwise::follow_activation(builder, chain, id),
+        Op::MaxPool(op) => pool::follow(builder, chain, id, op),
+        Op::Binary(_) | Op::BatchNormalization(_) => elementwise::follow_arithmetic(builder, chain, id),
         _ => Ok(false),
     }
 }
@@ -68,6 +76,10 @@ fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>
 
 /// The floats of an optional constant operand.
 fn optional(builder: &Builder, value: Option<&ValueId>, what: &str) -> Result<Option<Vec<f32>>, Reject> {
-    let floats = |&value| Ok(constant(builder, value, what)?.as_f32().unwrap_or_default().to_vec());
-    value.map(floats).transpose()
+    value.map(|&value| Ok(floats(&*constant(builder, value, what)?).to_vec())).transpose()
+}
+
+/// The elements of what [`constant`] gives.
+fn floats(constant: &Tensor) -> &[f32] {
+    constant.as_f32().expect("`constant` gives tensors of floats only")
 }

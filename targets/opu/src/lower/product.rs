@@ -57,9 +57,8 @@ impl Weights {
 
     /// What leads from `row` to `column`.
     pub fn at(&self, row: usize, column: usize) -> f32 {
-        let element = |matrix: &Tensor, index: usize| {
-            matrix.as_f32().and_then(|data| data.get(index)).copied().unwrap_or(0.0)
-        };
+        let element =
+            |matrix: &Tensor, index: usize| matrix.as_f32().expect("weights are constants of floats")[index];
         match self {
             Self::Rows { matrix, columns } => element(matrix, row * columns + column),
             Self::Columns { matrix, rows } => element(matrix, column * rows + row),
@@ -141,14 +140,14 @@ pub struct Product {
 impl Product {
     /// What leads from `row` of part `part` to channel `column`.
     pub fn weight(&self, part: &Part, row: usize, column: usize) -> f32 {
-        let factor = self.factors.as_ref().and_then(|factors| factors.get(column));
-        part.weights.at(row, column) * factor.copied().unwrap_or(1.0)
+        let weight = part.weights.at(row, column);
+        self.factors.as_ref().map_or(weight, |factors| weight * factors[column])
     }
 
     /// Multiplies and adds by channel.
     pub fn then(&mut self, affine: &[[f64; 2]]) {
         let own = |values: &Option<Vec<f32>>, k: usize, default: f64| {
-            values.as_ref().and_then(|values| values.get(k)).map_or(default, |&value| f64::from(value))
+            values.as_ref().map_or(default, |values| f64::from(values[k]))
         };
         let channels = || affine.iter().enumerate();
         let bias = channels()

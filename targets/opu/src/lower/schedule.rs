@@ -37,7 +37,9 @@ impl<'a> Schedule<'a> {
     /// The next layer, in the tiles that take the fewest cycles. An instruction counts as one more, so that
     /// where instructions are free not a great many of them save next to nothing.
     ///
-    /// Errors: not even single pixels fit.
+    /// # Errors
+    ///
+    /// Not even single pixels fit.
     pub fn add(&mut self, layer: &Layer, blocks: &[BlockPlan]) -> Result<(), LowerError> {
         let candidates = tile::cheapest(layer, self.planes, self.costs, CANDIDATES);
         let tried = candidates.into_iter().map(|tiling| self.tried(layer, blocks, tiling));

@@ -173,7 +173,7 @@ fn windows_of(layer: &Layer) -> [Windows; 2] {
 fn candidates(windows: Windows, layer: &Layer, planes: &Planes, axis: usize) -> Vec<Vec<Tile>> {
     let strided = layer.product.parts.iter().any(|part| part.strides[axis] > STRIDE);
     // Repeated columns are stored one by one; rows too, where those between them are too far apart to skip.
-    let pitch = layer.output.pieces.first().map_or(0, |piece| planes.get(piece.plane).slots()[1]);
+    let pitch = planes.get(layer.output.pieces[0].plane).slots()[1];
     let apart = [pitch * layer.copies[0] > MAP, layer.copies[1] > 1];
     let single = strided || apart[axis];
     let mut all: Vec<Vec<Tile>> = Vec::new();
@@ -189,7 +189,7 @@ fn candidates(windows: Windows, layer: &Layer, planes: &Planes, axis: usize) -> 
 }
 
 fn longest(tiles: &[Tile]) -> usize {
-    tiles.iter().map(|tile| tile.length).max().unwrap_or(1)
+    tiles.iter().map(|tile| tile.length).max().expect("an axis is cut into at least one tile")
 }
 
 fn fits(blocks: &[Block], planes: &Planes, size: [usize; 2]) -> bool {

@@ -61,7 +61,8 @@ pub fn tiles(windows: Windows, most: usize) -> Vec<Tile> {
     let (mut tiles, mut first) = (Vec::new(), 0);
     while first < windows.count {
         let longest = most.clamp(1, windows.count - first);
-        // One window alone always is a tile, as long as it has an element.
+        // Default: one window alone always is a tile, as long as it has an element; without one, which no
+        // pooling that is lowered has, it is never stored.
         let (count, tile) = (1..=longest)
             .rev()
             .find_map(|count| Some((count, tile(windows, first, count)?)))

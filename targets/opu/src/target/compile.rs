@@ -37,7 +37,7 @@ impl OpuInstance {
         options: &CompileOptions,
     ) -> Result<Vec<Problem>, TargetError> {
         let lowering = lower::Options { approximate: approximates(options)?, ..lower::Options::default() };
-        Ok(lower::check(graph, &self.config, lowering).into_iter().map(problem).collect())
+        Ok(lower::check(graph, &self.config, lowering))
     }
 
     /// A program, to be written and run.
@@ -73,9 +73,7 @@ impl OpuInstance {
         let (quantisation, approximate) = (options.quantisation.as_ref(), approximates(options)?);
         let lowering = lower::Options { quantisation, approximate };
         lower::compile(graph, &self.config, lowering).map_err(|error| match error {
-            LowerError::Unsupported { problems } => {
-                TargetError::Refused(problems.into_iter().map(problem).collect())
-            }
+            LowerError::Unsupported { problems } => TargetError::Refused(problems),
             other => TargetError::failed(other),
         })
     }
@@ -113,9 +111,4 @@ struct Unsound(Finding);
 
 fn option(key: &str, value: &str, reason: &str) -> TargetError {
     TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
-}
-
-fn problem(problem: lower::Problem) -> Problem {
-    let lower::Problem { node, op, reason, hint } = problem;
-    Problem { node, op, reason, hint }
 }

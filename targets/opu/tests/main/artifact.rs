@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_graph::op::Softmax;
 use npukit_numeric::Tensor;
 use npukit_opu::artifact::{ArtifactError, read, write};
 use npukit_opu::layout::{Border, Group, Planes};
@@ -60,7 +61,7 @@ pub fn program() -> Program {
             node: "softmax".to_owned(),
             output: "y".to_owned(),
             reason: "the machine has no exponential".to_owned(),
-            op: HostOp::Softmax { axis: 1, axis_end: 2 },
+            op: HostOp::Softmax(Softmax { axis: 1, axis_end: 2 }),
         }],
         layers: vec![Layer {
             name: "double".to_owned(),
@@ -199,7 +200,7 @@ fn every_fault_of_a_program_has_its_place() {
         let error = refused(change);
         assert!(error.contains(message), "{error}\n  lacks {message}");
     }
-    let axes = refused(&|p| p.host_steps[0].op = HostOp::Softmax { axis: 1, axis_end: 5 });
+    let axes = refused(&|p| p.host_steps[0].op = HostOp::Softmax(Softmax { axis: 1, axis_end: 5 }));
     assert!(axes.contains("`host_step[0].axis_end`: is 5 with axis 1, of an output of 4 axes"), "{axes}");
 }
 
@@ -228,7 +229,7 @@ fn every_fault_of_a_file_has_its_place() {
         (replaced("macs = ", "mads = "), "unknown field `mads`"),
         (replaced("\"int8\"", "\"int99\""), "there is no type `int99`"),
         (replaced("queue = 4", "queue = 0"), "config: `timing.queue` is 0"),
-        (replaced("\"Softmax\"", "\"Maxsoft\""), "unknown variant `Maxsoft`"),
+        (replaced("\"Softmax\"", "\"Maxsoft\""), "`op` is `Maxsoft`, which is not a host step of this npukit"),
         (replaced("double.image", "../../etc/passwd"), "there is no such file"),
     ];
     for (error, message) in cases {

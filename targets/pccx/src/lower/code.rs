@@ -20,7 +20,7 @@ const MOST_WORDS: usize = u16::MAX as usize;
 
 /// A place of the host's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     pub window: u32,
     pub unit: u32,
 }
@@ -44,11 +44,9 @@ impl Bank {
                 return free;
             }
             let oldest = self.entries.iter().enumerate().min_by_key(|(_, (_, used))| *used);
-            oldest.map_or(0, |(place, _)| place)
+            oldest.expect("a full bank has entries").0
         });
-        if let Some(entry) = self.entries.get_mut(place) {
-            *entry = (shape, self.uses);
-        }
+        self.entries[place] = (shape, self.uses);
         (place as u8, found.is_none())
     }
 }
@@ -85,7 +83,7 @@ impl Space {
 
 /// A program under construction.
 #[derive(Debug, Default)]
-pub(super) struct Code {
+pub struct Code {
     pub ops: Vec<Op>,
     steps: Vec<(u32, HostStep)>,
     bindings: Vec<u32>,
@@ -264,7 +262,7 @@ impl Code {
 }
 
 /// A word of one value, as the host sends it.
-pub(super) fn word(value: f32) -> Vec<f32> {
+pub fn word(value: f32) -> Vec<f32> {
     let mut lanes = vec![0.0; WORD_LANES];
     lanes[0] = crate::bf16::val(bf(value));
     lanes

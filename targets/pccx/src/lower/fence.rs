@@ -7,7 +7,7 @@ use crate::usage::Use;
 
 /// Takes `async` off instructions whose L2 words a later one touches before anything else waits for them: a
 /// synchronous instruction of their engine, or the host (specification 3.5).
-pub(super) fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
+pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     let mut banks = Banks::default();
     let mut uses = Vec::with_capacity(ops.len());
     for op in ops.iter() {
@@ -18,6 +18,7 @@ pub(super) fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
     syncs.dedup();
     for index in (0..ops.len()).rev() {
         let next = syncs.partition_point(|&sync| sync <= index);
+        // Default: after the last host step the program's end waits.
         let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
         let own = engine(&ops[index]);
         let mut later = (index + 1..end).map(|later| {

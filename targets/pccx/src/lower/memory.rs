@@ -1,13 +1,13 @@
 //! L2 as it fills and empties: [`Memory`].
 
-use std::collections::BTreeMap;
+use npukit_lower::Free;
 
 use crate::config::WORD_LANES;
 
 /// Values in L2: flat, row-major, from a word on. The word before it is its own too: SCALE takes its scalar
 /// from there (specification 5.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Region {
+pub struct Region {
     /// Word of the first value.
     pub base: u32,
     /// Values.
@@ -26,16 +26,15 @@ impl Region {
     }
 
     /// Words, the one before among them.
-    const fn words(self) -> u32 {
+    pub const fn words(self) -> u32 {
         self.values.div_ceil(WORD_LANES) as u32 + 1
     }
 }
 
 /// Which words are free.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
-    /// Free words by their first: up to, exclusive.
-    free: BTreeMap<u32, u32>,
+pub struct Memory {
+    free: Free,
     in_use: u64,
     /// Most words in use at once.
     pub maximum: u64,
@@ -45,43 +44,29 @@ pub(super) struct Memory {
 
 impl Memory {
     pub fn new(words: u32) -> Self {
-        Self { free: BTreeMap::from([(0, words)]), in_use: 0, maximum: 0, aggregate: 0 }
+        Self { free: Free::new(0..words.into()), in_use: 0, maximum: 0, aggregate: 0 }
     }
 
     /// The lowest place for so many values.
     pub fn allocate(&mut self, values: usize) -> Option<Region> {
-        // More than the address space has no place.
-        let words = u32::try_from(values.div_ceil(WORD_LANES) + 1).ok()?;
-        let (&start, &end) = self.free.iter().find(|&(start, end)| end - start >= words)?;
-        self.free.remove(&start);
-        if start + words < end {
-            self.free.insert(start + words, end);
-        }
-        self.in_use += u64::from(words);
+        let words = values.div_ceil(WORD_LANES) as u64 + 1;
+        let start = self.free.take(words)?;
+        self.in_use += words;
         self.maximum = self.maximum.max(self.in_use);
-        self.aggregate += u64::from(words);
-        Some(Region { base: start + 1, values })
+        self.aggregate += words;
+        // L2 has no more words than an address says.
+        Some(Region { base: start as u32 + 1, values })
     }
 
     pub fn release(&mut self, region: Region) {
-        let (mut start, mut end) = (region.head(), region.head() + region.words());
-        self.in_use -= u64::from(region.words());
-        if let Some((&before, &until)) = self.free.range(..start).next_back()
-            && until == start
-        {
-            self.free.remove(&before);
-            start = before;
-        }
-        if let Some(until) = self.free.remove(&end) {
-            end = until;
-        }
-        self.free.insert(start, end);
+        let (start, words) = (u64::from(region.head()), u64::from(region.words()));
+        self.in_use -= words;
+        self.free.give(start..start + words);
     }
 
     /// The largest number of values that have a place.
     pub fn largest(&self) -> usize {
-        let words = self.free.iter().map(|(start, end)| end - start).max().unwrap_or(0);
-        words.saturating_sub(1) as usize * WORD_LANES
+        self.free.largest().saturating_sub(1) as usize * WORD_LANES
     }
 }
 

@@ -82,7 +82,9 @@ impl Options {
 
     /// Those asked for by name.
     ///
-    /// Errors: other names and values, and extensions that the instance does not have.
+    /// # Errors
+    ///
+    /// Other names and values, and extensions that the instance does not have.
     pub fn parse(config: &Config, asked: &BTreeMap<String, String>) -> Result<Self, OptionError> {
         let mut options = Self::of(config);
         for (key, value) in asked {

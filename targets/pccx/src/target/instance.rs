@@ -1,8 +1,8 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
 use npukit_asm::Words;
+use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
-use npukit_graph::{Graph, Op, Operator};
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
@@ -15,10 +15,9 @@ use crate::check::{warnings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES};
 use crate::config::Config;
 use crate::generate::Decoder;
-use crate::host::Layer;
 use crate::isa::isa;
 use crate::listing;
-use crate::lower::{Executable, OptionError, Options, Weights, compile};
+use crate::lower::{self, Executable, OptionError, Options, Weights, compile};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -38,34 +37,26 @@ const UOPS: &str = "uops";
 const MEMH: &str = "memh";
 
 /// What is computed where.
+const LAYERS: &str = "layers";
+/// Where values lie.
 const PLAN: &str = "plan";
 /// The instructions.
 const ASM: &str = "asm";
 
 impl PccxInstance {
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
+        let ours = self.lowering(graph, options)?;
+        compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
+    }
+
+    /// How to lower a graph that can be.
+    fn lowering(&self, graph: &Graph, options: &CompileOptions) -> Result<Options, TargetError> {
         let problems = self.check(graph, options)?;
         if !problems.is_empty() {
             return Err(TargetError::Refused(problems));
         }
-        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
-        compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
+        Options::parse(&self.config, &options.options).map_err(option_error)
     }
-}
-
-/// A line for each layer: its instructions, and who computes it.
-fn plan(executable: &Executable) -> String {
-    let mut start = 0;
-    let line = |layer: &Layer| {
-        let range = format!("{start}..{}", layer.end);
-        start = layer.end;
-        let who = match &layer.host {
-            None => "machine".to_owned(),
-            Some((op, reason)) => format!("host ({op}): {reason}"),
-        };
-        format!("{range:>13}  {}: {who}\n", layer.name)
-    };
-    executable.host.layers.iter().map(line).collect()
 }
 
 impl Instance for PccxInstance {
@@ -82,20 +73,7 @@ impl Instance for PccxInstance {
     }
 
     fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
-        let problem = |node: &npukit_graph::Node| {
-            let reason = match &node.op {
-                Op::Conv(_) | Op::ConvTranspose(_) => "the machine has no form of a convolution",
-                _ => return None,
-            };
-            Some(Problem {
-                node: node.name.clone(),
-                op: node.op.name().to_owned(),
-                reason: reason.to_owned(),
-                hint: "pccx is for transformers and perceptrons; tcu, opu and drra take convolutions"
-                    .to_owned(),
-            })
-        };
-        Ok(graph.nodes.iter().filter_map(problem).collect())
+        Ok(lower::check(graph))
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
@@ -105,14 +83,18 @@ impl Instance for PccxInstance {
     }
 
     fn stages(&self) -> &'static [&'static str] {
-        &[PLAN, ASM]
+        &[LAYERS, PLAN, ASM]
     }
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
-        let executable = self.executable(graph, options)?;
+        let stages = || {
+            let ours = self.lowering(graph, options)?;
+            lower::stages(&self.config, graph, &ours).map_err(TargetError::failed)
+        };
         match stage {
-            PLAN => Ok(plan(&executable)),
-            ASM => assembly(&executable.program).map_err(TargetError::failed),
+            LAYERS => Ok(stages()?.layers),
+            PLAN => Ok(stages()?.plan),
+            ASM => assembly(&self.executable(graph, options)?.program).map_err(TargetError::failed),
             _ => Err(option("emit", stage, &format!("the stages are {}", self.stages().join(", ")))),
         }
     }

@@ -310,9 +310,13 @@ fn stages_print() {
     let graph = small(|_| ()).extend(5, 2).unwrap();
     let instance = Pccx.instance(Source::Preset("reference")).unwrap();
     let emit = |stage| instance.emit(&graph, &CompileOptions::default(), stage);
+    let layers = emit("layers").unwrap();
+    assert!(layers.contains("layers.0.query_flat: machine\n"), "{layers}");
+    assert!(layers.contains("layers.1.attention_in: host (RMSNormalization): isa=base"), "{layers}");
     let plan = emit("plan").unwrap();
-    assert!(plan.contains("layers.0.query_flat: machine\n"), "{plan}");
-    assert!(plan.contains("layers.1.attention_in: host (RMSNormalization): isa=base"), "{plan}");
+    // The word before each region is its own: 128 values take the words 0 to 16.
+    assert!(plan.contains("query_flat\n  L2 1..17: 128 values, layers.0.attention_in\n"), "{plan}");
+    assert!(plan.contains("  L2 18..34: 128 values, layers.0.query_flat\n"), "{plan}");
     let program = instance.assemble("again.s", &emit("asm").unwrap()).unwrap();
     let compiled = instance.compile(&graph, &CompileOptions::default()).unwrap();
     assert_eq!(program.instructions, compiled.report().instructions);

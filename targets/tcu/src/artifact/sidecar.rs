@@ -35,17 +35,18 @@ struct Written {
 
 /// The file's content, beside files of these hashes.
 pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, ArtifactError> {
+    let json = |source| ArtifactError::Json { file: file_name(&program.name), source };
+    let steps = program.host_steps.iter().map(serde_json::to_value);
     let written = Written {
         version: VERSION,
         sha256,
         inputs: program.inputs.iter().filter_map(layout_to_json).collect(),
         outputs: program.outputs.iter().filter_map(layout_to_json).collect(),
-        host_steps: program.host_steps.iter().map(host_step_to_json).collect(),
+        host_steps: steps.collect::<Result<_, _>>().map_err(json)?,
         layers: program.layers.iter().map(layer_to_json).collect(),
         memory: memory_to_json(&program.memory),
     };
-    serde_json::to_string(&written)
-        .map_err(|source| ArtifactError::Json { file: file_name(&program.name), source })
+    serde_json::to_string(&written).map_err(json)
 }
 
 fn layout_to_json(binding: &Binding) -> Option<Value> {
@@ -53,16 +54,6 @@ fn layout_to_json(binding: &Binding) -> Option<Value> {
     Some(json!({
         "name": binding.name, "model_shape": layout.model_shape, "perm": layout.perm, "channels": layout.channels,
     }))
-}
-
-fn host_step_to_json(step: &HostStep) -> Value {
-    let HostStep { node, output, op, reason } = step;
-    let mut map = host_op::to_json(op);
-    map.extend(
-        [("node", node), ("output", output), ("reason", reason)]
-            .map(|(key, text)| (key.to_owned(), json!(text))),
-    );
-    Value::Object(map)
 }
 
 fn layer_to_json(layer: &Layer) -> Value {

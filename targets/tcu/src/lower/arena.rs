@@ -82,8 +82,8 @@ impl Arena {
     }
 
     /// Gives up objects that no layer needs any more.
-    pub fn retire(&mut self, objects: &[ObjectId]) {
-        for &object in objects {
+    pub fn retire(&mut self, objects: impl IntoIterator<Item = ObjectId>) {
+        for object in objects {
             while let Some((&key, entry)) = self.entries.range_mut((object, 0)..=(object, u32::MAX)).next() {
                 entry.dirty = false;
                 self.drop_entry(key);
@@ -116,6 +116,10 @@ impl Arena {
 
     /// Makes room for `spans` (sorted, apart), none of which lives in local memory, and says which
     /// parts have to be loaded, and where to.
+    ///
+    /// # Errors
+    ///
+    /// Spans that are together longer than the arena.
     pub fn ensure(&mut self, spans: &[Span]) -> Result<Vec<Placed>, Full> {
         let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {
@@ -134,6 +138,10 @@ impl Arena {
 
     /// Gives new vectors (sorted spans of one object) a place, without anything to load. With `dirty`
     /// they are written to DRAM when they lose it.
+    ///
+    /// # Errors
+    ///
+    /// Spans that are together longer than the arena.
     pub fn reserve(&mut self, spans: &[Span], dirty: bool) -> Result<(), Full> {
         let needed = spans.iter().map(Span::length).sum();
         if needed > self.capacity() {
@@ -300,7 +308,7 @@ mod tests {
         let mut arena = Arena::new(0..10);
         arena.reserve(&span(0, 0..4), true).expect("fits");
         arena.reserve(&span(1, 0..4), true).expect("fits");
-        arena.retire(&[ObjectId(1)]);
+        arena.retire([ObjectId(1)]);
         arena.ensure(&span(2, 0..5)).expect("fits");
         assert_eq!(arena.take_evicted(), [], "object 1 made room, and nobody needs it");
         arena.ensure(&span(3, 0..5)).expect("fits");
@@ -500,7 +508,7 @@ mod tests {
                         }
                     }
                     _ => {
-                        arena.retire(&[ObjectId(object)]);
+                        arena.retire([ObjectId(object)]);
                         prop_assert!(arena.entries.keys().all(|key| key.0 != ObjectId(object)));
                         prop_assert_eq!(arena.take_evicted(), []);
                         retired.push(object);

@@ -1,19 +1,8 @@
 //! Why a graph cannot be lowered.
 
-use crate::hazard::Hazard;
+use npukit_lower::{Problem, list};
 
-/// A node that stands in the way.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Name of the node.
-    pub node: String,
-    /// Its operator.
-    pub op: String,
-    /// What the array cannot do.
-    pub reason: String,
-    /// What would help.
-    pub hint: String,
-}
+use crate::hazard::Hazard;
 
 /// A memory of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,14 +60,4 @@ pub enum LowerError {
         /// What would be lost.
         hazard: Hazard,
     },
-}
-
-fn list(problems: &[Problem]) -> String {
-    use std::fmt::Write;
-    let mut text = String::new();
-    for Problem { node, op, reason, hint } in problems {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n  {node} ({op}): {reason}; {hint}");
-    }
-    text
 }

@@ -19,6 +19,10 @@ enum Place {
 
 impl Tile<'_> {
     /// [`Step::Formula`](super::hir::Step).
+    ///
+    /// # Errors
+    ///
+    /// Local memory that the operands do not fit.
     pub fn formula(&mut self, formula: &Formula) -> Result<(), TileError> {
         let vectors = formula.operands().map(|operand| self.operand_vectors(operand)).collect::<Vec<_>>();
         // All of them are needed at once.

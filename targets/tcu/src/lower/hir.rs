@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use npukit_graph::Graph;
+use npukit_graph::{Graph, Node};
 
 use super::error::LowerError;
 use super::kept::keep_sums;
@@ -243,6 +243,7 @@ impl Windows {
 
     /// Pixels of the largest window.
     pub fn longest(&self) -> usize {
+        // Default: without windows there is no longest.
         (0..self.len()).map(|i| self.range(i).len()).max().unwrap_or(0)
     }
 
@@ -323,10 +324,15 @@ pub enum Bias {
 
 /// Builds the layers of a graph.
 ///
-/// Errors: [`LowerError::Unsupported`] with every node that stands in the way.
+/// # Errors
+///
+/// [`LowerError::Unsupported`] with every node that stands in the way.
 pub fn build(graph: &Graph, config: &Config, options: &Options) -> Result<Model, LowerError> {
-    let macs = graph.nodes.iter().map(|node| node.name.clone()).zip(graph.macs_by_node()).collect();
+    // The rewrite keeps the results of products.
+    let result = |(node, macs): (&Node, u64)| Some((*node.outputs.first()?, macs));
+    let macs = graph.nodes.iter().zip(graph.macs_by_node()).filter_map(result).collect();
     let prepared = if options.prepared { None } else { rewrite(graph, config, options.order) };
+    // Default: what is not rewritten is lowered as it is.
     let mut model = Builder::new(prepared.as_ref().unwrap_or(graph), macs, config, options.order).build()?;
     if options.order == Order::Default {
         keep_sums(&mut model, config);
@@ -347,6 +353,7 @@ impl Model {
         let mut text = String::new();
         for (i, layer) in self.layers.iter().enumerate() {
             let Layer { pixels, blocks, macs, .. } = layer;
+            // Writing to a string cannot fail.
             let _ =
                 writeln!(text, "layer {i} {}: {pixels} pixels x {blocks} blocks, {macs} MACs", layer.name());
         }
@@ -360,6 +367,7 @@ impl Model {
     pub fn print_steps(&self) -> String {
         let mut text = String::new();
         for (i, layer) in self.layers.iter().enumerate() {
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "layer {i} {}", layer.name());
             for step in &layer.steps {
                 let _ = writeln!(text, "  {}", self.print_step(step));
@@ -414,6 +422,7 @@ impl Model {
         };
         let mut text = format!("formula {}", operand(&formula.first));
         for Operation { op, operand: other, swapped } in &formula.operations {
+            // Writing to a string cannot fail.
             let _ = write!(text, ", {op:?} {}{}", operand(other), if *swapped { " swapped" } else { "" });
         }
         text

@@ -9,12 +9,13 @@ mod ports;
 
 use std::collections::{HashMap, HashSet};
 
-use npukit_graph::{Graph, Node, Op, Operator, ValueId};
+use npukit_graph::{Graph, NodeId, Op, ValueId};
+use npukit_lower::{Fuse, Fusion, Refusals, fuse};
 
 pub use limits::no_floats;
 
 use super::Order;
-use super::error::{LowerError, Memory, Problem};
+use super::error::{LowerError, Memory};
 use super::hir::{Layer, Lookup, Model, Port, Step};
 use super::object::{ObjectKind, Objects, VecRef};
 use super::ops;
@@ -22,42 +23,23 @@ use super::view::{View, natural_channels};
 use crate::config::Config;
 use crate::program::HostStep;
 
-/// Why a node cannot be lowered.
-#[derive(Debug)]
-pub enum Reject {
-    /// The array cannot do it.
-    Unsupported {
-        /// What the array cannot do.
-        reason: String,
-        /// What would help.
-        hint: String,
-    },
-    /// Its constants alone are more than DRAM1 holds.
-    Constants {
-        /// Vectors of all constants up to this node's.
-        needed: u64,
-    },
+/// A node's constants alone are more than DRAM1 holds.
+#[derive(Clone, Copy, Debug)]
+pub struct ConstantsShortage {
+    /// Vectors of all constants up to this node's.
+    pub needed: u64,
 }
 
-impl Reject {
-    /// A reason and what would help.
-    pub fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Unsupported { reason: reason.into(), hint: hint.into() }
-    }
-}
+/// Why a node cannot be lowered.
+pub type Reject = npukit_lower::Reject<ConstantsShortage>;
 
 /// What lowering a node gave.
-pub enum Lowered {
-    /// Its results are views; nothing is left to do.
-    Views,
-    /// A chain that starts with it.
-    Chain(Chain),
-}
+pub type Lowered = npukit_lower::Lowered<Chain>;
 
 /// A layer while it grows.
 pub struct Chain {
     /// Nodes taken up.
-    pub nodes: Vec<usize>,
+    pub nodes: Vec<NodeId>,
     /// The value the grid holds.
     pub value: ValueId,
     /// Pixels of the grid.
@@ -90,72 +72,58 @@ pub struct Builder<'g> {
     pub config: &'g Config,
     /// Where biases enter.
     pub order: Order,
-    /// Multiply-accumulates of the model's nodes by name.
-    macs: HashMap<String, u64>,
+    /// Who reads and who makes values, where they lie, and what is refused.
+    pub fusion: Fusion<'g, View, ConstantsShortage>,
+    /// Multiply-accumulates of the model's products by their results.
+    macs: HashMap<ValueId, u64>,
     /// Objects so far.
     pub objects: Objects,
     layers: Vec<Layer>,
-    views: HashMap<ValueId, View>,
-    readers: HashMap<ValueId, Vec<usize>>,
-    producers: HashMap<ValueId, usize>,
-    outputs: HashSet<ValueId>,
     /// Values whose vectors the host reads, be it under another shape or through a host step.
     host_reads: HashSet<ValueId>,
-    done: Vec<bool>,
     host_steps: Vec<HostStep>,
     /// Lookup tables made so far, by function.
     pub tables: HashMap<String, Lookup>,
-    problems: Vec<Problem>,
-    /// The first node whose constants are too many for DRAM1.
-    insufficient: Option<LowerError>,
 }
 
 impl<'g> Builder<'g> {
-    /// A builder for `graph`; `macs` are the multiply-accumulates of the model's nodes, by name.
-    pub fn new(graph: &'g Graph, macs: HashMap<String, u64>, config: &'g Config, order: Order) -> Self {
-        let mut readers: HashMap<ValueId, Vec<usize>> = HashMap::new();
-        let mut producers = HashMap::new();
-        for (i, node) in graph.nodes.iter().enumerate() {
-            for &input in &node.inputs {
-                readers.entry(input).or_default().push(i);
-            }
-            producers.extend(node.outputs.iter().map(|&output| (output, i)));
-        }
+    /// A builder for `graph`; `macs` are the multiply-accumulates of the model's products, by their results.
+    pub fn new(graph: &'g Graph, macs: HashMap<ValueId, u64>, config: &'g Config, order: Order) -> Self {
         Self {
             graph,
             config,
             order,
+            fusion: Fusion::new(graph),
             macs,
             objects: Objects::new(config.data_type.format(), config.array_size),
             layers: Vec::new(),
-            views: HashMap::new(),
-            readers,
-            producers,
-            outputs: graph.outputs.iter().copied().collect(),
             host_reads: HashSet::new(),
-            done: vec![false; graph.nodes.len()],
             host_steps: Vec::new(),
             tables: HashMap::new(),
-            problems: Vec::new(),
-            insufficient: None,
         }
     }
 
     /// Lowers all nodes.
+    ///
+    /// # Errors
+    ///
+    /// Every node that stands in the way, or else the first whose constants DRAM1 does not hold.
     pub fn build(mut self) -> Result<Model, LowerError> {
         self.require_inputs();
         self.find_host_reads();
         let inputs = self.bind_inputs();
-        for i in 0..self.graph.nodes.len() {
-            if !self.done[i] {
-                self.lower(i);
-            }
-        }
+        fuse(&mut self);
         let outputs: Vec<Port> = self.graph.outputs.iter().map(|&value| self.bind_output(value)).collect();
-        let Self { objects, layers, host_steps, problems, insufficient, .. } = self;
-        match insufficient {
-            _ if !problems.is_empty() => Err(LowerError::Unsupported { problems }),
-            Some(insufficient) => Err(insufficient),
+        let Self { objects, layers, host_steps, fusion, config, .. } = self;
+        let Refusals { problems, shortage } = fusion.refusals;
+        if !problems.is_empty() {
+            return Err(LowerError::Unsupported { problems });
+        }
+        match shortage {
+            Some((layer, ConstantsShortage { needed })) => {
+                let (memory, available) = (Memory::Dram1, config.dram1_depth);
+                Err(LowerError::Insufficient { layer, memory, needed, available })
+            }
             None => Ok(Model { objects, layers, inputs, outputs, host_steps }),
         }
     }
@@ -167,51 +135,23 @@ impl<'g> Builder<'g> {
 
     /// The view of a value. Constants become objects when first asked for.
     ///
-    /// Errors: a value that is not in memory; a constant without floats, or too large.
-    pub fn view(&mut self, value: ValueId) -> Result<&View, Reject> {
-        if !self.views.contains_key(&value) {
-            let view = self.constant_view(value)?;
-            self.views.insert(value, view);
+    /// # Errors
+    ///
+    /// A value that is not in memory; a constant without floats, or too large.
+    pub fn view(&mut self, value: ValueId) -> Result<View, Reject> {
+        if let Some(view) = self.fusion.view(value) {
+            return Ok(view.clone());
         }
-        Ok(&self.views[&value])
+        let view = self.constant_view(value)?;
+        self.fusion.set_view(value, view.clone());
+        Ok(view)
     }
 
-    /// Says where a value's vectors are.
-    pub fn set_view(&mut self, value: ValueId, view: View) {
-        self.views.insert(value, view);
-    }
-
-    /// The only node that reads `value`, when the host does not read it as well.
-    pub fn only_reader(&self, value: ValueId) -> Option<usize> {
-        match (self.readers.get(&value).map(Vec::as_slice), self.is_output(value)) {
-            (Some(&[reader]), false) => Some(reader),
-            _ => None,
-        }
-    }
-
-    /// Whether some node reads `value`.
-    pub fn is_read(&self, value: ValueId) -> bool {
-        self.readers.contains_key(&value)
-    }
-
-    /// The node that makes `value`; none makes inputs and constants.
-    pub fn producer(&self, value: ValueId) -> Option<&'g Node> {
-        self.producer_index(value).map(|i| self.node(i))
-    }
-
-    /// Its index.
-    pub fn producer_index(&self, value: ValueId) -> Option<usize> {
-        self.producers.get(&value).copied()
-    }
-
-    /// Whether `value` is an output of the graph.
-    pub fn is_output(&self, value: ValueId) -> bool {
-        self.outputs.contains(&value)
-    }
-
-    /// Multiply-accumulates of node `i` in the model.
-    pub fn macs(&self, i: usize) -> u64 {
-        self.macs.get(&self.node(i).name).copied().unwrap_or(0)
+    /// Multiply-accumulates of node `id` in the model.
+    pub fn macs(&self, id: NodeId) -> u64 {
+        let product = self.graph.node(id).outputs.first().and_then(|result| self.macs.get(result));
+        // Default: what the model has no product for, the rewrite has added; it is none of the model's work.
+        product.copied().unwrap_or(0)
     }
 
     /// Adds a step of the host.
@@ -219,65 +159,10 @@ impl<'g> Builder<'g> {
         self.host_steps.push(step);
     }
 
-    /// Stores the chain's value and ends the chain.
-    pub fn finish(&mut self, mut chain: Chain) {
-        self.save(&mut chain);
-        self.push_layer(chain);
-    }
-
-    fn node(&self, i: usize) -> &'g Node {
-        &self.graph.nodes[i]
-    }
-
-    fn lower(&mut self, i: usize) {
-        self.done[i] = true;
-        let lowered = self.require_operands(i).and_then(|()| ops::lower(self, i));
-        match lowered {
-            Ok(Lowered::Views) => {}
-            Ok(Lowered::Chain(chain)) => {
-                for &node in &chain.nodes {
-                    self.done[node] = true;
-                }
-                self.grow(chain);
-            }
-            Err(reject) => self.reject(i, reject),
-        }
-    }
-
-    /// Takes up followers until none fits.
-    fn grow(&mut self, mut chain: Chain) {
-        loop {
-            if !matches!(self.destiny(chain.value), Destiny::Reader) {
-                self.save(&mut chain);
-            }
-            let readers = self.readers.get(&chain.value).cloned().unwrap_or_default();
-            let taken = readers.into_iter().find(|&i| !self.done[i] && self.try_follow(&mut chain, i));
-            match taken {
-                Some(i) => self.done[i] = true,
-                None => break,
-            }
-        }
-        self.finish(chain);
-    }
-
-    fn try_follow(&mut self, chain: &mut Chain, i: usize) -> bool {
-        let steps = chain.steps.len();
-        // A node that cannot be lowered at all is reported when it is lowered on its own.
-        let followed = self.require_operands(i).is_ok() && matches!(ops::follow(self, chain, i), Ok(true));
-        if followed {
-            chain.nodes.push(i);
-            chain.value = self.node(i).outputs[0];
-            chain.saved = false;
-        } else {
-            chain.steps.truncate(steps);
-        }
-        followed
-    }
-
     fn destiny(&self, value: ValueId) -> Destiny {
         if self.host_reads.contains(&value) {
             Destiny::Output
-        } else if self.only_reader(value).is_some() {
+        } else if self.fusion.readers.only(value).is_some() {
             Destiny::Reader
         } else {
             Destiny::Variable
@@ -292,50 +177,23 @@ impl<'g> Builder<'g> {
         let pixel_major = matches!(self.destiny(chain.value), Destiny::Output);
         let kind = if pixel_major { ObjectKind::Output } else { ObjectKind::Variable };
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);
-        let name = self.graph.value(chain.value).name.clone();
-        let object = self.objects.add(name, kind, chain.pixels * blocks);
+        let object = self.objects.add_value(self.graph, chain.value, kind, chain.pixels * blocks);
         let index = |p, b| if pixel_major { p * blocks + b } else { b * chain.pixels + p };
         let vectors = (0..chain.pixels)
             .flat_map(|p| (0..blocks).map(move |b| (p, b)))
             .map(|(p, b)| VecRef { object, index: index(p, b) as u32 })
             .collect();
         let view = View { shape: self.graph.shape(chain.value).to_vec(), channels: chain.channels, vectors };
-        self.views.insert(chain.value, view);
+        self.fusion.set_view(chain.value, view);
         chain.steps.push(Step::Save { object, pixel_major });
     }
 
     /// Ends a chain whose steps say themselves where their results go.
     pub fn push_layer(&mut self, chain: Chain) {
-        let nodes = chain.nodes.iter().map(|&i| self.node(i).name.clone()).collect();
+        let nodes = chain.nodes.iter().map(|&id| self.graph.node(id).name.clone()).collect();
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);
         let Chain { macs, pixels, steps, .. } = chain;
         self.layers.push(Layer { nodes, macs, pixels, blocks, steps, kept: 0 });
-    }
-
-    /// Reports a node; what reads its results is still looked at.
-    fn reject(&mut self, i: usize, reject: Reject) {
-        let node = self.node(i);
-        self.report(&node.name, node.op.name(), reject);
-        for &output in &node.outputs {
-            if self.require_size(output).is_ok() {
-                let view = self.stored_view(output, ObjectKind::Variable, self.graph.shape(output));
-                self.views.insert(output, view);
-            }
-        }
-    }
-
-    /// Notes that `op` of `node` stands in the way.
-    fn report(&mut self, node: &str, op: &str, reject: Reject) {
-        match reject {
-            Reject::Unsupported { reason, hint } => {
-                self.problems.push(Problem { node: node.to_owned(), op: op.to_owned(), reason, hint });
-            }
-            Reject::Constants { needed } => {
-                let (layer, available) = (node.to_owned(), self.config.dram1_depth);
-                let error = LowerError::Insufficient { layer, memory: Memory::Dram1, needed, available };
-                self.insufficient.get_or_insert(error);
-            }
-        }
     }
 
     /// A new object that holds a tensor of `shape` pixel by pixel.
@@ -343,7 +201,7 @@ impl<'g> Builder<'g> {
         let channels = natural_channels(shape);
         let elements: usize = shape.iter().product();
         let vectors = elements / channels.max(1) * channels.div_ceil(self.array_size()).max(1);
-        let object = self.objects.add(self.graph.value(value).name.clone(), kind, vectors);
+        let object = self.objects.add_value(self.graph, value, kind, vectors);
         let vectors = (0..vectors as u32).map(|index| VecRef { object, index }).collect();
         View { shape: shape.to_vec(), channels, vectors }
     }
@@ -374,7 +232,9 @@ impl<'g> Builder<'g> {
 
     /// A constant object with one pixel after the other, each of `channels` elements.
     ///
-    /// Errors: as [`Builder::require_constants`].
+    /// # Errors
+    ///
+    /// As [`Builder::require_constants`].
     pub fn constant_vectors(
         &mut self,
         name: String,
@@ -404,7 +264,8 @@ impl<'g> Builder<'g> {
             if !self.host_reads.insert(value) {
                 continue;
             }
-            while let Some(node) = self.producer(value) {
+            while let Some(id) = self.fusion.readers.producer(value) {
+                let node = self.graph.node(id);
                 let moves = matches!(node.op, Op::Reshape(_) | Op::Transpose(_));
                 if !moves && ops::host::of(self, &node.op).is_none() {
                     break;
@@ -415,5 +276,58 @@ impl<'g> Builder<'g> {
                 }
             }
         }
+    }
+}
+
+impl<'g> Fuse<'g> for Builder<'g> {
+    type Chain = Chain;
+    type View = View;
+    type Shortage = ConstantsShortage;
+
+    fn fusion(&mut self) -> &mut Fusion<'g, View, ConstantsShortage> {
+        &mut self.fusion
+    }
+
+    fn start(&mut self, id: NodeId) -> Result<Lowered, Reject> {
+        self.require_operands(id)?;
+        ops::lower(self, id)
+    }
+
+    fn nodes(chain: &Chain) -> &[NodeId] {
+        &chain.nodes
+    }
+
+    /// All readers: what several read, or the host, is saved first.
+    fn candidates(&mut self, chain: &mut Chain) -> Vec<NodeId> {
+        if !matches!(self.destiny(chain.value), Destiny::Reader) {
+            self.save(chain);
+        }
+        self.fusion.readers.all(chain.value).to_vec()
+    }
+
+    fn follow(&mut self, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
+        let steps = chain.steps.len();
+        // A node that cannot be lowered at all is reported when it is lowered on its own.
+        let followed = self.require_operands(id).is_ok() && matches!(ops::follow(self, chain, id), Ok(true));
+        if followed {
+            chain.nodes.push(id);
+            chain.value = self.graph.node(id).outputs[0];
+            chain.saved = false;
+        } else {
+            chain.steps.truncate(steps);
+        }
+        Ok(followed)
+    }
+
+    /// Stores the chain's value and ends the chain.
+    fn finish(&mut self, mut chain: Chain) -> Result<(), Reject> {
+        self.save(&mut chain);
+        self.push_layer(chain);
+        Ok(())
+    }
+
+    fn stand_in(&mut self, value: ValueId) -> Option<View> {
+        self.require_size(value).ok()?;
+        Some(self.stored_view(value, ObjectKind::Variable, self.graph.shape(value)))
     }
 }

@@ -190,6 +190,7 @@ impl Lir {
 
     /// One SIMD instruction in place or not.
     pub fn simd(&mut self, sub: SimdSub, read_address: Option<u64>, write: Option<(u64, bool)>) {
+        // Default: fields of what an instruction does not do are 0.
         let (write_address, accumulate) = write.unwrap_or_default();
         self.push(Op::Simd {
             read: read_address.is_some(),

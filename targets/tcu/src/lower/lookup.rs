@@ -8,6 +8,10 @@ use super::tile::{Tile, TileError};
 impl Tile<'_> {
     /// [`Step::Lookup`](super::hir::Step): the difference to the closest key goes to the grid, the
     /// coefficients to the registers; then the polynomial by Horner's rule, in the last one's register.
+    ///
+    /// # Errors
+    ///
+    /// Local memory that the tables do not fit.
     pub fn lookup(&mut self, lookup: &Lookup) -> Result<(), TileError> {
         self.load_tables(lookup)?;
         for grid in self.accumulators() {

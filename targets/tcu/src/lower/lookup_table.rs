@@ -96,6 +96,7 @@ impl Function {
     fn domain(self, format: NumberFormat) -> Vec<[f64; 2]> {
         let fixed = format.step().map(|step| (-format.largest() - step, format.largest(), -step, 0.0));
         // Of the fixed numbers zero itself is one: a pole there gives the largest number.
+        // Default: of floats those that networks meet.
         let (low, high, below, above) = fixed.unwrap_or((-FLOAT_REACH, FLOAT_REACH, -FLOAT_POLE, FLOAT_POLE));
         match self {
             Self::Unary(UnaryKind::Reciprocal) => vec![[low, below], [above, high]],
@@ -148,6 +149,7 @@ impl Fit {
         let &Room { format, coefficients, keys } = room;
         let magnitudes = (-6..=16).flat_map(|k| [f64::from(k).exp2(), 1.5 * f64::from(k).exp2()]);
         let probes = magnitudes.flat_map(|x| [-x, x]).collect();
+        // Default: between two floats there is always one more that counts.
         Self { function, format, coefficients, keys, step: format.step().unwrap_or(0.0), probes }
     }
 

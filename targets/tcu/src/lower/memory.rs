@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::str::FromStr;
 
-use npukit_lower::{Lifetime, place};
+use npukit_lower::{Lifetime, Uses, place};
 
 use super::error::{LowerError, Memory};
 use super::hir::{ChannelOperand, Layer, Model, Operand, Step};
@@ -95,7 +95,7 @@ pub struct Plan {
     /// Home of each object.
     homes: Vec<Home>,
     /// The objects that each layer is the last to need.
-    last_needed: Vec<Vec<ObjectId>>,
+    last_needed: Vec<Vec<usize>>,
     /// Constants in the order of DRAM1.
     pub constants: Vec<ObjectId>,
     /// The part of local memory that layers load into.
@@ -116,18 +116,20 @@ const LOCAL_RESERVED: u64 = 1;
 impl Plan {
     /// Plans a model.
     ///
-    /// Errors: [`LowerError::Insufficient`] when a memory is too small.
+    /// # Errors
+    ///
+    /// [`LowerError::Insufficient`] when a memory is too small.
     pub fn new(model: &Model, config: &Config, strategy: Strategy) -> Result<Self, LowerError> {
-        let uses = Uses::of(model);
+        let uses = uses_of(model);
         let mut homes = vec![Home::Nowhere; model.objects.len()];
-        let constants = uses.constants(model);
+        let constants = used_constants(&uses, model);
         let dram1 = place_constants(model, &constants, strategy, &mut homes);
         require(model, &uses, &constants, Memory::Dram1, dram1, config.dram1_depth)?;
         let local_constants = if strategy.local_consts() { dram1 } else { 0 };
 
         let in_dram0 =
             |kind| matches!(kind, ObjectKind::Input | ObjectKind::Output) || !strategy.local_vars();
-        let objects = uses.living(model, in_dram0);
+        let objects = living(&uses, model, in_dram0);
         let dram0 = place_living(&uses, model, &objects, Home::Dram0, &mut homes);
         require(
             model,
@@ -138,7 +140,7 @@ impl Plan {
             config.dram0_depth.saturating_sub(DRAM0_RESERVED),
         )?;
 
-        let objects = uses.living(model, |kind| !in_dram0(kind));
+        let objects = living(&uses, model, |kind| !in_dram0(kind));
         let variables =
             place_living(&uses, model, &objects, |offset| Home::Local(local_constants + offset), &mut homes);
         let depth = config.local_depth.saturating_sub(LOCAL_RESERVED);
@@ -153,8 +155,8 @@ impl Plan {
     }
 
     /// The objects that `layer` is the last to need.
-    pub fn last_needed(&self, layer: usize) -> &[ObjectId] {
-        self.last_needed.get(layer).map_or(&[], Vec::as_slice)
+    pub fn last_needed(&self, layer: usize) -> impl Iterator<Item = ObjectId> + '_ {
+        self.last_needed[layer].iter().map(|&object| ObjectId(object as u32))
     }
 
     /// Where `object` lives.
@@ -173,62 +175,38 @@ impl Plan {
                 Home::Local(at) => format!("local {at}"),
                 Home::Nowhere => continue,
             };
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{home}: {} vectors, {:?} {}", object.vectors, object.kind, object.name);
         }
         text
     }
 }
 
-/// Which layers need an object: first and last, or none.
-struct Uses(Vec<Option<(usize, usize)>>);
-
-impl Uses {
-    fn of(model: &Model) -> Self {
-        let mut uses = Self(vec![None; model.objects.len()]);
-        for port in &model.inputs {
-            uses.add(port.object, 0);
-        }
-        for (i, layer) in model.layers.iter().enumerate() {
-            for_each_object(&layer.steps, |object| uses.add(object, i));
-        }
-        for port in &model.outputs {
-            uses.add(port.object, model.layers.len());
-        }
-        uses
+/// The layers that need each object; the host needs inputs before the first and outputs after the last.
+fn uses_of(model: &Model) -> Uses {
+    let mut uses = Uses::new(model.objects.len());
+    let mut add = |object: ObjectId, layer: usize| uses.add(object.0 as usize, layer);
+    model.inputs.iter().for_each(|port| add(port.object, 0));
+    for (i, layer) in model.layers.iter().enumerate() {
+        for_each_object(&layer.steps, |object| add(object, i));
     }
+    model.outputs.iter().for_each(|port| add(port.object, model.layers.len()));
+    uses
+}
 
-    fn add(&mut self, object: ObjectId, layer: usize) {
-        if let Some(known) = self.0.get_mut(object.0 as usize) {
-            let (first, last) = known.unwrap_or((layer, layer));
-            *known = Some((first.min(layer), last.max(layer)));
-        }
-    }
+/// Constants by first use.
+fn used_constants(uses: &Uses, model: &Model) -> Vec<ObjectId> {
+    let used = |&id: &ObjectId| uses.of(id.0 as usize).is_some();
+    let mut constants: Vec<ObjectId> = model.objects_of(ObjectKind::Constant).filter(used).collect();
+    constants.sort_by_key(|id| uses.of(id.0 as usize));
+    constants
+}
 
-    /// The objects that each of so many layers is the last to need.
-    fn last_needed(&self, layers: usize) -> Vec<Vec<ObjectId>> {
-        let mut objects = vec![Vec::new(); layers];
-        for (index, uses) in self.0.iter().enumerate() {
-            let last = uses.and_then(|(_, last)| objects.get_mut(last));
-            last.into_iter().for_each(|last: &mut Vec<ObjectId>| last.push(ObjectId(index as u32)));
-        }
-        objects
-    }
-
-    /// Constants by first use.
-    fn constants(&self, model: &Model) -> Vec<ObjectId> {
-        let used = |&id: &ObjectId| self.0[id.0 as usize].is_some();
-        let mut constants: Vec<ObjectId> = model.objects_of(ObjectKind::Constant).filter(used).collect();
-        constants.sort_by_key(|id| self.0[id.0 as usize]);
-        constants
-    }
-
-    fn living(&self, model: &Model, wanted: impl Fn(ObjectKind) -> bool) -> Vec<ObjectId> {
-        let all = model
-            .objects
-            .iter()
-            .filter(|(_, object)| object.kind != ObjectKind::Constant && wanted(object.kind));
-        all.map(|(id, _)| id).filter(|id| self.0[id.0 as usize].is_some()).collect()
-    }
+/// Inputs, outputs and variables of the kinds wanted that something needs.
+fn living(uses: &Uses, model: &Model, wanted: impl Fn(ObjectKind) -> bool) -> Vec<ObjectId> {
+    let all =
+        model.objects.iter().filter(|(_, object)| object.kind != ObjectKind::Constant && wanted(object.kind));
+    all.map(|(id, _)| id).filter(|id| uses.of(id.0 as usize).is_some()).collect()
 }
 
 /// Visits the objects that steps read from memory or write to it.
@@ -237,7 +215,7 @@ pub fn for_each_object(steps: &[Step], mut visit: impl FnMut(ObjectId)) {
         // Runs of one object are the rule; visiting each once is enough.
         let mut last = VecRef::ZERO.object;
         for vector in list {
-            if vector.object != last {
+            if vector.object != last && !vector.is_zero() {
                 last = vector.object;
                 visit(last);
             }
@@ -281,8 +259,8 @@ fn place_living(
     homes: &mut [Home],
 ) -> Usage {
     let lifetime = |&id: &ObjectId| {
-        let (first, last) = uses.0[id.0 as usize].unwrap_or_default();
-        Lifetime { first, last, size: u64::from(model.objects.get(id).vectors) }
+        let size = u64::from(model.objects.get(id).vectors);
+        uses.lifetime(id.0 as usize, size).expect("only objects that are used are placed")
     };
     let lifetimes: Vec<Lifetime> = objects.iter().map(lifetime).collect();
     let placement = place(&lifetimes);
@@ -305,7 +283,7 @@ fn require(
         return Ok(());
     }
     let largest = objects.iter().max_by_key(|&&id| model.objects.get(id).vectors);
-    let layer = largest.and_then(|id| uses.0[id.0 as usize]).and_then(|(first, _)| model.layers.get(first));
+    let layer = largest.and_then(|id| uses.of(id.0 as usize)).and_then(|(first, _)| model.layers.get(first));
     let layer = layer.map_or_else(|| "the whole model".to_owned(), Layer::name);
     Err(LowerError::Insufficient { layer, memory, needed, available })
 }

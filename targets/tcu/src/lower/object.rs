@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use npukit_graph::{Graph, ValueId};
 use npukit_numeric::NumberFormat;
 
 /// Names an object.
@@ -89,6 +90,8 @@ pub enum ObjectKind {
 pub struct Object {
     /// The model's name for it.
     pub name: String,
+    /// The value that it is whole; none for what the compiler adds.
+    pub value: Option<ValueId>,
     /// What it is for.
     pub kind: ObjectKind,
     /// Number of vectors.
@@ -154,9 +157,15 @@ impl Objects {
         self.constant_vectors
     }
 
-    /// Adds an object without contents.
+    /// Adds an object without contents that is no value of the graph.
     pub fn add(&mut self, name: String, kind: ObjectKind, vectors: usize) -> ObjectId {
-        self.push(Object { name, kind, vectors: vectors as u32, data: Vec::new() })
+        self.push(Object { name, value: None, kind, vectors: vectors as u32, data: Vec::new() })
+    }
+
+    /// Adds an object without contents that is a value of the graph, under its name.
+    pub fn add_value(&mut self, graph: &Graph, id: ValueId, kind: ObjectKind, vectors: usize) -> ObjectId {
+        let name = graph.value(id).name.clone();
+        self.push(Object { name, value: Some(id), kind, vectors: vectors as u32, data: Vec::new() })
     }
 
     /// Adds a constant; `data` holds whole vectors. Constants of the same data are one object.
@@ -176,7 +185,7 @@ impl Objects {
     fn new_constant(&mut self, name: String, data: Vec<i32>) -> ObjectId {
         let vectors = (data.len() / self.array_size) as u32;
         self.constant_vectors += u64::from(vectors);
-        self.push(Object { name, kind: ObjectKind::Constant, vectors, data })
+        self.push(Object { name, value: None, kind: ObjectKind::Constant, vectors, data })
     }
 
     /// A constant vector with `value` in all lanes; one object per value.

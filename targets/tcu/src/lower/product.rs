@@ -8,6 +8,10 @@ use crate::op::{Op, Strided};
 
 impl Tile<'_> {
     /// Fills the grid.
+    ///
+    /// # Errors
+    ///
+    /// Local memory that weights and inputs do not fit.
     pub fn matmul(&mut self, matmul: &MatMul) -> Result<(), TileError> {
         let written = Written::new(self.blocks.len(), self.grid.pixels.len(), self.resumed);
         let mut product = Product { matmul, written };

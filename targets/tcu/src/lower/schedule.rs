@@ -7,9 +7,11 @@
 use std::fmt::Write;
 use std::ops::Range;
 
+use npukit_lower::Problem;
+
 use super::arena::Arena;
 use super::cost::Minimise;
-use super::error::{LowerError, Memory, Problem};
+use super::error::{LowerError, Memory};
 use super::hir::{Layer, Model};
 use super::lir::{Checkpoint, Lir};
 use super::memory::{Plan, Strategy};
@@ -55,7 +57,9 @@ struct Tiling {
 
 /// Schedules under one strategy, or under each that fits, keeping the cheapest.
 ///
-/// Errors: the chosen strategy's; that of [`Strategy::LocalIsolated`], which needs least, when none fits.
+/// # Errors
+///
+/// The chosen strategy's; that of [`Strategy::LocalIsolated`], which needs least, when none fits.
 pub fn cheapest(
     model: &Model,
     config: &Config,
@@ -77,7 +81,9 @@ pub fn cheapest(
 
 /// Schedules under one strategy.
 ///
-/// Errors: a memory that is too small, or a program of `budget` cycles or more.
+/// # Errors
+///
+/// A memory that is too small, or a program of `budget` cycles or more.
 fn schedule(
     model: &Model,
     config: &Config,
@@ -216,7 +222,11 @@ fn attempts(
             }
         }
     }
-    if best.is_empty() { Err(insufficient(layer, context, last_error)) } else { Ok(best) }
+    if best.is_empty() {
+        let error = last_error.expect("at least one tiling is tried, and none has worked");
+        return Err(insufficient(layer, context, error));
+    }
+    Ok(best)
 }
 
 /// Writes the layer out and takes it back; the arena stays empty when it is the only way.
@@ -306,15 +316,14 @@ fn ranges(total: usize, size: usize) -> Vec<Range<usize>> {
     (0..total).step_by(size.max(1)).map(|first| first..(first + size).min(total)).collect()
 }
 
-fn insufficient(layer: &Layer, context: Context<'_>, error: Option<TileError>) -> LowerError {
+fn insufficient(layer: &Layer, context: Context<'_>, error: TileError) -> LowerError {
     let Context { plan, config, .. } = context;
     let (memory, needed, available) = match error {
-        Some(TileError::Long { instructions }) => return too_long(layer, instructions),
-        Some(TileError::Accumulators { needed }) => (Memory::Accumulators, needed, config.accumulator_depth),
-        Some(TileError::Local { needed }) => {
+        TileError::Long { instructions } => return too_long(layer, instructions),
+        TileError::Accumulators { needed } => (Memory::Accumulators, needed, config.accumulator_depth),
+        TileError::Local { needed } => {
             (Memory::Local, needed, plan.arena.end.saturating_sub(plan.arena.start))
         }
-        None => (Memory::Local, 0, 0),
     };
     LowerError::Insufficient { layer: layer.name(), memory, needed, available }
 }
@@ -326,14 +335,11 @@ fn lost(model: &Model, layers: &[Range<usize>], hazard: Hazard) -> LowerError {
 }
 
 fn too_long(layer: &Layer, instructions: usize) -> LowerError {
-    let problem = Problem {
-        node: layer.name(),
-        op: "layer".to_owned(),
-        reason: format!(
-            "with it the program is longer than {instructions} instructions; programs end at {MOST_INSTRUCTIONS}"
-        ),
-        hint: "use an instance with a larger array or larger memories".to_owned(),
-    };
+    let reason = format!(
+        "with it the program is longer than {instructions} instructions; programs end at {MOST_INSTRUCTIONS}"
+    );
+    let hint = "use an instance with a larger array or larger memories";
+    let problem = Problem::new(&layer.name(), "layer", reason, hint);
     LowerError::Unsupported { problems: vec![problem] }
 }
 
@@ -343,6 +349,7 @@ impl Scheduled {
         let mut text = String::new();
         for ((layer, range), tiling) in model.layers.iter().zip(&self.layers).zip(&self.tilings) {
             let order = if tiling.blocks_outer { "weights stay" } else { "inputs stay" };
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
                 "; {}: tiles of {} of {} pixels x {} of {} blocks, {order}",

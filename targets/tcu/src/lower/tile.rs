@@ -101,6 +101,7 @@ impl State {
         if behind > first && end(behind).is_some() {
             return behind;
         }
+        // Default: the next tile's are not put after those of one that does not fit.
         self.accumulators = end(first).unwrap_or(0);
         first
     }
@@ -123,7 +124,9 @@ pub(super) struct Tile<'a> {
 
 /// Writes the instructions for `pixels` of the layer's last grid and `blocks`.
 ///
-/// Errors: a memory that is too small. The state is to be rewound then.
+/// # Errors
+///
+/// A memory that is too small. The state is to be rewound then.
 pub fn emit(
     state: &mut State,
     context: Context<'_>,
@@ -131,8 +134,8 @@ pub fn emit(
     pixels: Range<usize>,
     blocks: Range<usize>,
 ) -> Result<(), TileError> {
-    let mut grids = grids(layer, pixels).into_iter();
-    let pixels = grids.next().unwrap_or_default();
+    let (pixels, grids) = grids(layer, pixels);
+    let mut grids = grids.into_iter();
     let size = (pixels.len() * blocks.len()) as u64;
     let base =
         state.accumulators_for(needed(layer, size, &blocks), layer.kept, context.config.accumulator_depth);
@@ -175,19 +178,20 @@ fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
     layer.steps.iter().try_fold(0, |most: u64, step| Some(most.max(beside(step)?))).map(|most| size + most)
 }
 
-/// The pixels of each of the layer's grids that the last grid's `pixels` depend on, first grid first.
-fn grids(layer: &Layer, pixels: Range<usize>) -> Vec<Vec<u32>> {
-    let mut grids = vec![pixels.map(|pixel| pixel as u32).collect::<Vec<u32>>()];
+/// The pixels of each of the layer's grids that the last grid's `pixels` depend on: those of the first grid,
+/// and of the grid that each step of windows makes.
+fn grids(layer: &Layer, pixels: Range<usize>) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let mut first: Vec<u32> = pixels.map(|pixel| pixel as u32).collect();
+    let mut later = Vec::new();
     for windows in layer.steps.iter().rev().filter_map(Step::windows) {
-        let last = grids.last().map(Vec::as_slice).unwrap_or_default();
         let mut before: Vec<u32> =
-            last.iter().flat_map(|&pixel| windows.get(pixel as usize)).copied().collect();
+            first.iter().flat_map(|&pixel| windows.get(pixel as usize)).copied().collect();
         before.sort_unstable();
         before.dedup();
-        grids.push(before);
+        later.push(std::mem::replace(&mut first, before));
     }
-    grids.reverse();
-    grids
+    later.reverse();
+    (first, later)
 }
 
 impl Tile<'_> {
@@ -245,7 +249,7 @@ impl Tile<'_> {
 
     /// Moves on to the next grid; gives the one before.
     fn next_grid(&mut self, grids: &mut impl Iterator<Item = Vec<u32>>) -> Result<Grid, TileError> {
-        let pixels = grids.next().unwrap_or_default();
+        let pixels = grids.next().expect("each step of windows has a grid");
         let base = self.take(self.size(pixels.len()))?;
         self.taken += self.size(pixels.len());
         Ok(std::mem::replace(&mut self.grid, Grid::new(pixels, base)))
@@ -274,6 +278,10 @@ impl Tile<'_> {
     }
 
     /// Loads what is not in local memory yet.
+    ///
+    /// # Errors
+    ///
+    /// Local memory that they do not fit.
     pub fn load(&mut self, spans: &[Span]) -> Result<(), TileError> {
         let plan = self.context.plan;
         let away = |span: &Span| !matches!(plan.home(span.object), Home::Local(_));
@@ -316,7 +324,8 @@ impl Tile<'_> {
             if !known.as_ref().is_some_and(inside) {
                 known = self.state.arena.locate(vector, self.context.plan);
             }
-            known.map_or(0, |placed| placed.local + u64::from(vector.index - placed.span.start))
+            let placed = known.expect("what a tile reads was loaded before");
+            placed.local + u64::from(vector.index - placed.span.start)
         })
     }
 
@@ -340,6 +349,10 @@ impl Tile<'_> {
     }
 
     /// Copies vectors to accumulators beyond the grids; gives the first.
+    ///
+    /// # Errors
+    ///
+    /// Too few accumulators, or local memory that the vectors do not fit.
     pub fn bring(&mut self, vectors: &[VecRef]) -> Result<u64, TileError> {
         let base = self.take(vectors.len() as u64)?;
         self.load(&spans(vectors.iter().copied()))?;

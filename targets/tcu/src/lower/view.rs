@@ -22,6 +22,7 @@ pub struct View {
 
 /// Elements of a pixel of a tensor in its natural packing: its innermost axis.
 pub fn natural_channels(shape: &[usize]) -> usize {
+    // Default: a scalar is one element.
     shape.last().copied().unwrap_or(1)
 }
 

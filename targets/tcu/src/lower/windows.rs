@@ -17,7 +17,10 @@ impl Tile<'_> {
             for (i, &pixel) in self.grid.pixels.iter().enumerate() {
                 sources.clear();
                 let first = before.accumulator(block, 0);
-                let position = |p: &u32| before.pixels.binary_search(p).unwrap_or_default() as u64;
+                let position = |p: &u32| {
+                    let at = before.pixels.binary_search(p);
+                    at.expect("the grid before has the pixels of all windows") as u64
+                };
                 sources.extend(windows.get(pixel as usize).iter().map(|p| first + position(p)));
                 visit(self.accumulator(block, i), pixel as usize, &sources);
             }
@@ -34,6 +37,10 @@ impl Tile<'_> {
     }
 
     /// [`Step::AveragePool`](super::hir::Step).
+    ///
+    /// # Errors
+    ///
+    /// Local memory that the scales do not fit.
     pub fn average_pool(
         &mut self,
         windows: &Windows,
@@ -60,6 +67,10 @@ impl Tile<'_> {
     }
 
     /// As the step says; products are added weight by weight, so that each weight goes to the register once.
+    ///
+    /// # Errors
+    ///
+    /// Local memory that the weights do not fit, or too few accumulators.
     pub fn weighted_sum(&mut self, sum: &WeightedSum, before: &Grid) -> Result<(), TileError> {
         let mut uses: Vec<Vec<(u64, u64)>> = vec![Vec::new(); sum.weights.len() * self.blocks.len()];
         let per_block = self.grid.pixels.len() as u64;

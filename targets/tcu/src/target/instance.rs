@@ -63,7 +63,7 @@ impl Instance for TcuInstance {
     }
 
     fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
-        Ok(lower::check(graph, &self.config).into_iter().map(problem).collect())
+        Ok(lower::check(graph, &self.config))
     }
 
     fn prepare(&self, graph: &Graph, options: &CompileOptions) -> Result<Graph, TargetError> {
@@ -221,16 +221,9 @@ fn option(key: &str, value: &str, reason: &str) -> TargetError {
     TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
 }
 
-fn problem(problem: lower::Problem) -> Problem {
-    let lower::Problem { node, op, reason, hint } = problem;
-    Problem { node, op, reason, hint }
-}
-
 fn lower_error(error: LowerError) -> TargetError {
     match error {
-        LowerError::Unsupported { problems } => {
-            TargetError::Refused(problems.into_iter().map(problem).collect())
-        }
+        LowerError::Unsupported { problems } => TargetError::Refused(problems),
         other => TargetError::failed(other),
     }
 }

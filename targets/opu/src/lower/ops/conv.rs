@@ -1,10 +1,10 @@
 //! Conv: a term for each tap and each plane of the operand.
 
-use npukit_graph::op;
+use npukit_graph::{NodeId, op};
+use npukit_lower::Reject;
 
 use super::{constant, optional};
-use crate::lower::builder::{Builder, Lowered};
-use crate::lower::error::Reject;
+use crate::lower::layers::{Builder, Lowered};
 use crate::lower::map::View;
 use crate::lower::product::{Part, Product, Term, Weights};
 
@@ -35,6 +35,10 @@ impl Taps {
     }
 
     /// The terms over `view`, with the border that they need. Rows of the weights count taps, then channels.
+    ///
+    /// # Errors
+    ///
+    /// More padding than the border has room for.
     pub fn terms(&self, builder: &mut Builder, view: View, name: &str) -> Result<Vec<Term>, Reject> {
         let reach = self.reach(view.size);
         let view = builder.bordered(view, name, reach)?;
@@ -56,8 +60,12 @@ impl Taps {
 }
 
 /// Lowers a convolution with constant weights.
-pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Weights that are computed or not of floats, or as [`terms`].
+pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let matrix = constant(builder, node.inputs[1], "weights")?;
     let bias = optional(builder, node.inputs.get(2), "bias")?;
     let &[rows, columns, group_in, channels] = matrix.shape() else {
@@ -90,5 +98,7 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered
     };
     let terms = taps.terms(builder, view, &node.name)?;
     let parts = vec![Part::new(weights, taps.strides, terms)];
-    Ok(builder.chain(i, Product { size: [height, width], channels, parts, factors: None, bias }))
+    Ok(Lowered::Chain(
+        builder.chain(id, Product { size: [height, width], channels, parts, factors: None, bias }),
+    ))
 }

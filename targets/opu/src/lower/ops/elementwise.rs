@@ -1,11 +1,11 @@
 //! Activations, sums of feature maps, and arithmetic with constants by channel.
 
 use npukit_graph::op::{Binary, BinaryKind};
-use npukit_graph::{Affine, Op, Operator, ValueId};
+use npukit_graph::{Affine, NodeId, Op, Operator, ValueId};
+use npukit_lower::Reject;
 
-use crate::lower::builder::{Builder, Chain, Lowered, identity};
-use crate::lower::error::Reject;
 use crate::lower::layer::Step;
+use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::Product;
 use crate::op::Activation;
 
@@ -18,22 +18,30 @@ pub fn is_sum(op: &Op) -> bool {
 }
 
 /// Lowers an activation of what is in memory.
-pub fn activation(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let step = Step::Activation(function(builder, i)?);
-    let mut chain = copy(builder, i)?;
-    Builder::take_step(&mut chain, step);
+///
+/// # Errors
+///
+/// A slope that the machine does not have, or an operand without a place.
+pub fn activation(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let step = Step::Activation(function(builder, id)?);
+    let mut chain = copy(builder, id)?;
+    chain.post = chain.post.with(step).expect("an activation alone has a form");
     Ok(Lowered::Chain(chain))
 }
 
 /// Lets an activation join a chain.
-pub fn follow_activation(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+///
+/// # Errors
+///
+/// None: what cannot follow is lowered on its own.
+pub fn follow_activation(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     // What cannot be is reported when it is lowered on its own.
-    let function = function(builder, i);
+    let function = function(builder, id);
     Ok(function.is_ok_and(|function| Builder::take_step(chain, Step::Activation(function))))
 }
 
-fn function(builder: &mut Builder, i: usize) -> Result<Activation, Reject> {
-    let Op::LeakyRelu(op) = &builder.node(i).op else { return Ok(Activation::Relu) };
+fn function(builder: &mut Builder, id: NodeId) -> Result<Activation, Reject> {
+    let Op::LeakyRelu(op) = &builder.node(id).op else { return Ok(Activation::Relu) };
     if op.alpha != SLOPE {
         if !builder.approximate {
             return Err(Reject::new(
@@ -47,13 +55,17 @@ fn function(builder: &mut Builder, i: usize) -> Result<Activation, Reject> {
 }
 
 /// Lowers a sum of feature maps, or arithmetic with a constant.
-pub fn arithmetic(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// An operator that the machine does not have, or operands of different shapes.
+pub fn arithmetic(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     if let Some(affine) = Affine::of(builder.graph, node) {
         let view = builder.view(affine.operand)?;
         let mut product = product(&[(view, 1.0)]);
         product.then(&affine.factors);
-        return Ok(builder.chain(i, product));
+        return Ok(Lowered::Chain(builder.chain(id, product)));
     }
     let &[left, right] = node.inputs.as_slice() else {
         return Err(Reject::new("its parameters are not constants", "export the model in inference form"));
@@ -70,24 +82,24 @@ pub fn arithmetic(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         }
     };
     alike(builder, left, right)?;
-    if let Some(sum) = combined(builder, i, left, right) {
+    if let Some(sum) = combined(builder, id, left, right) {
         return Ok(Lowered::Chain(sum));
     }
     let views = [(builder.view(left)?, 1.0), (builder.view(right)?, sign)];
-    Ok(builder.chain(i, product(&views)))
+    Ok(Lowered::Chain(builder.chain(id, product(&views))))
 }
 
 /// Two sums of products as one; with one in memory, that one is added on the way there.
-fn combined(builder: &mut Builder, i: usize, left: ValueId, right: ValueId) -> Option<Chain> {
+fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) -> Option<Chain> {
     // A value added to itself has two readers, and was not held back.
-    if !is_sum(&builder.node(i).op) {
+    if !is_sum(&builder.node(id).op) {
         return None;
     }
     for (held, other) in [(left, right), (right, left)] {
         let Some(mut chain) = builder.take_pending(held) else { continue };
-        if join(builder, &mut chain, other, i) {
-            chain.nodes.push(i);
-            chain.value = builder.node(i).outputs.first().copied()?;
+        if join(builder, &mut chain, other, id) {
+            chain.nodes.push(id);
+            chain.value = builder.node(id).outputs[0];
             return Some(chain);
         }
         builder.hold(chain);
@@ -96,8 +108,12 @@ fn combined(builder: &mut Builder, i: usize, left: ValueId, right: ValueId) -> O
 }
 
 /// Lets a sum of feature maps, or arithmetic with constants, join a chain.
-pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// None: what cannot follow is lowered on its own.
+pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
+    let node = builder.node(id);
     if let Some(affine) = Affine::of(builder.graph, node) {
         // Its only operand that is no constant is what it follows.
         let folds = chain.post.is_empty();
@@ -111,11 +127,11 @@ pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, i: usize) -> 
     if alike(builder, chain.value, other).is_err() {
         return Ok(false);
     }
-    Ok(join(builder, chain, other, i))
+    Ok(join(builder, chain, other, id))
 }
 
-/// Adds `other` to the chain; the sum is the result of node `i`.
-fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, i: usize) -> bool {
+/// Adds `other` to the chain; the sum is the result of node `id`.
+fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, id: NodeId) -> bool {
     let plain = chain.post.is_empty() && chain.copies == [1, 1];
     if plain && let Some(held) = builder.take_pending(other) {
         if chain.product.add(held.product.clone()) {
@@ -124,8 +140,8 @@ fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, i: usize) -> b
         }
         builder.hold(held);
     }
-    let Some(view) = builder.stored_view(other).cloned() else { return false };
-    let sum = builder.node(i).outputs.first().and_then(|&sum| builder.fraction(sum).ok());
+    let Some(view) = builder.fusion.view(other).cloned() else { return false };
+    let sum = builder.node(id).outputs.first().and_then(|&sum| builder.fraction(sum).ok());
     let planes = &builder.planes;
     let same_fraction = view.pieces.iter().all(|piece| Some(planes.get(piece.plane).fraction) == sum);
     let aligned = view.pieces.iter().all(|piece| piece.lane == 0)
@@ -147,18 +163,16 @@ fn alike(builder: &Builder, left: ValueId, right: ValueId) -> Result<(), Reject>
     Err(Reject::new(reason, "add feature maps of one shape, or one constant for each channel"))
 }
 
-/// A chain that only copies the first operand of node `i`.
-fn copy(builder: &mut Builder, i: usize) -> Result<Chain, Reject> {
-    let view = builder.view(builder.node(i).inputs[0])?;
-    match builder.chain(i, product(&[(view, 1.0)])) {
-        Lowered::Chain(chain) => Ok(chain),
-        Lowered::Views => Err(Reject::new("it has no result", "remove it")),
-    }
+/// A chain that only copies the first operand of node `id`.
+fn copy(builder: &mut Builder, id: NodeId) -> Result<Chain, Reject> {
+    let view = builder.view(builder.node(id).inputs[0])?;
+    Ok(builder.chain(id, product(&[(view, 1.0)])))
 }
 
-/// The sum of feature maps, each times its factor.
+/// The sum of feature maps of one size, at least one, each times its factor.
 fn product(views: &[(crate::lower::map::View, f32)]) -> Product {
-    let (size, channels) = views.first().map_or(([1, 1], 1), |(view, _)| (view.size, view.channels()));
+    let (first, _) = &views[0];
+    let (size, channels) = (first.size, first.channels());
     let parts = views.iter().map(|(view, factor)| identity(view, *factor)).collect();
     Product { size, channels, parts, factors: None, bias: None }
 }

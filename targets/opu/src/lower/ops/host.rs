@@ -3,8 +3,8 @@
 use npukit_graph::op::{Unary, UnaryKind};
 use npukit_graph::{Op, ValueId};
 
-use crate::lower::builder::{Builder, extent};
 use crate::lower::host::HostOutput;
+use crate::lower::layers::{Builder, extent};
 use crate::lower::map::View;
 use crate::program::{HostOp, HostStep};
 
@@ -24,12 +24,15 @@ pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
     let (name, shape) = (graph.value(output).name.clone(), graph.shape(output).to_vec());
     let (mut value, mut nodes, mut steps) = (output, Vec::new(), Vec::new());
     let (mut perm, mut moved): (Vec<usize>, bool) = ((0..shape.len()).collect(), false);
-    while let Some(i) =
-        builder.producer(value).filter(|_| builder.readers(value).len() == usize::from(!nodes.is_empty()))
+    while let Some(id) = builder
+        .fusion
+        .readers
+        .producer(value)
+        .filter(|_| builder.fusion.readers.all(value).len() == usize::from(!nodes.is_empty()))
     {
-        let node = builder.node(i);
+        let node = builder.node(id);
         let Some(&operand) = node.inputs.first() else { break };
-        if graph.is_output(operand) || builder.producer(operand).is_none() {
+        if graph.is_output(operand) || builder.fusion.readers.producer(operand).is_none() {
             break;
         }
         match &node.op {
@@ -51,10 +54,10 @@ pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
             },
             _ => break,
         }
-        nodes.push(i);
+        nodes.push(id);
         value = operand;
     }
-    nodes.iter().for_each(|&i| builder.set_done(i));
+    nodes.iter().for_each(|&id| builder.fusion.set_done(id));
     steps.reverse();
     let view = View { size: [1, 1], pieces: Vec::new() };
     WayOut { value, output: HostOutput { name, view, shape, perm, steps } }
@@ -71,11 +74,11 @@ fn transposition(op: &Op, from: &[usize], to: &[usize]) -> Option<Vec<usize>> {
 /// What the host computes in place of `op`, if it can.
 fn step(op: &Op) -> Option<HostOp> {
     match op {
-        Op::Softmax(op) => Some(HostOp::Softmax { axis: op.axis, axis_end: op.axis_end }),
-        Op::LogSoftmax(op) => Some(HostOp::LogSoftmax { axis: op.axis, axis_end: op.axis_end }),
-        Op::Unary(Unary { kind: UnaryKind::Sigmoid }) => Some(HostOp::Sigmoid),
-        Op::Unary(Unary { kind: UnaryKind::Tanh }) => Some(HostOp::Tanh),
-        Op::Unary(Unary { kind: UnaryKind::Exp }) => Some(HostOp::Exp),
+        Op::Softmax(op) => Some(HostOp::Softmax(op.clone())),
+        Op::LogSoftmax(op) => Some(HostOp::LogSoftmax(op.clone())),
+        Op::Unary(Unary { kind: kind @ (UnaryKind::Sigmoid | UnaryKind::Tanh | UnaryKind::Exp) }) => {
+            Some(HostOp::from(*kind))
+        }
         _ => None,
     }
 }

@@ -2,12 +2,12 @@
 //! each window lie side by side, and the convolution is pointwise.
 
 use npukit_graph::{Op, ValueId, op};
+use npukit_lower::Reject;
 use npukit_numeric::ElementType;
 
 use super::super::limits::{LANES, filters, lanes, pixel_cycles};
-use crate::lower::builder::Builder;
-use crate::lower::error::Reject;
 use crate::lower::host::HostInput;
+use crate::lower::layers::Builder;
 use crate::program::Patches;
 
 /// Makes the planes of all inputs.
@@ -21,14 +21,18 @@ fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
     let element = builder.graph.value(input).info.element;
     if element != ElementType::F32 {
         let hint = "make it a float, or begin the model behind what takes it";
-        builder.report(&name, "input", Reject::new(format!("it is not of floats but of {element:?}"), hint));
+        builder.fusion.report(
+            &name,
+            "input",
+            Reject::new(format!("it is not of floats but of {element:?}"), hint),
+        );
     }
     let (value, perm) = transposed(builder, input);
     let (extent, fraction) = match (builder.extent(value), builder.fraction(value)) {
         (Ok(extent), Ok(fraction)) => (extent, fraction),
         (Err(reject), _) | (_, Err(reject)) => {
-            builder.report(&name, "input", reject);
-            [input, value].into_iter().for_each(|value| builder.set_unmade(value));
+            builder.fusion.report(&name, "input", reject);
+            [input, value].into_iter().for_each(|value| builder.fusion.set_unmade(value));
             return None;
         }
     };
@@ -40,7 +44,7 @@ fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
     };
     let view = builder.planes.new_map(&name, size, channels, fraction);
     let planes = view.pieces.iter().map(|piece| piece.plane).collect();
-    builder.set_view(value, view);
+    builder.fusion.set_view(value, view);
     if packing.is_some() {
         builder.set_packed(value);
     }
@@ -51,7 +55,7 @@ fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
 fn transposed(builder: &mut Builder, input: ValueId) -> (ValueId, Vec<usize>) {
     let shape = builder.graph.shape(input);
     let natural = || (0..shape.len()).collect();
-    let Some(reader) = builder.only_reader(input) else { return (input, natural()) };
+    let Some(reader) = builder.fusion.readers.only(input) else { return (input, natural()) };
     let node = builder.node(reader);
     let Some(&output) = node.outputs.first() else { return (input, natural()) };
     let perm = match &node.op {
@@ -63,7 +67,7 @@ fn transposed(builder: &mut Builder, input: ValueId) -> (ValueId, Vec<usize>) {
     perm.map_or_else(
         || (input, natural()),
         |perm| {
-            builder.set_done(reader);
+            builder.fusion.set_done(reader);
             (output, perm)
         },
     )
@@ -87,7 +91,7 @@ struct Packed {
 
 /// The windows of the convolution that alone reads `input`, when laying them out takes fewer cycles.
 fn packing(builder: &Builder, input: ValueId) -> Option<Packed> {
-    let node = builder.node(builder.only_reader(input)?);
+    let node = builder.node(builder.fusion.readers.only(input)?);
     let Op::Conv(op @ op::Conv { group: 1, .. }) = &node.op else { return None };
     let &[rows, columns, channels, outputs] = builder.graph.constant(*node.inputs.get(1)?)?.shape() else {
         return None;

@@ -1,15 +1,19 @@
 //! Gemm and MatMul by a constant: one term for each plane; a flattened image has one for each pixel too.
 
-use npukit_graph::op;
+use npukit_graph::{NodeId, op};
+use npukit_lower::Reject;
 
-use super::constant;
-use crate::lower::builder::{Builder, Lowered, identity};
-use crate::lower::error::Reject;
+use super::{constant, floats};
+use crate::lower::layers::{Builder, Lowered, identity};
 use crate::lower::product::{Part, Product, Weights};
 
 /// Lowers a general matrix product.
-pub fn gemm(builder: &mut Builder, i: usize, op: &op::Gemm) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Operands that are transposed or computed where they must not be.
+pub fn gemm(builder: &mut Builder, id: NodeId, op: &op::Gemm) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let channels = builder.graph.shape(node.outputs[0])[1];
     if op.trans_a {
         return Err(Reject::new("its first operand is transposed", "export the model without transA"));
@@ -17,7 +21,7 @@ pub fn gemm(builder: &mut Builder, i: usize, op: &op::Gemm) -> Result<Lowered, R
     let bias = match node.inputs.get(2) {
         Some(&value) => {
             let tensor = constant(builder, value, "addends")?;
-            let values = tensor.as_f32().unwrap_or_default();
+            let values = floats(&tensor);
             if values.len() != channels && values.len() != 1 {
                 let reason =
                     format!("its addend has shape {:?}, not one element for each column", tensor.shape());
@@ -35,28 +39,32 @@ pub fn gemm(builder: &mut Builder, i: usize, op: &op::Gemm) -> Result<Lowered, R
         Weights::Rows { matrix, columns: channels }
     };
     let factors = (op.alpha != 1.0).then(|| vec![op.alpha; channels]);
-    product(builder, i, weights, factors, bias)
+    product(builder, id, weights, factors, bias)
 }
 
 /// Lowers a product with a constant matrix.
-pub fn matmul(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// A right operand that is computed, or is not one matrix.
+pub fn matmul(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let matrix = constant(builder, node.inputs[1], "second operand's elements")?;
     let &[_, columns] = matrix.shape() else {
         let reason = format!("its second operand has shape {:?}, which is no matrix", matrix.shape());
         return Err(Reject::new(reason, "multiply by one constant matrix"));
     };
-    product(builder, i, Weights::Rows { matrix, columns }, None, None)
+    product(builder, id, Weights::Rows { matrix, columns }, None, None)
 }
 
 fn product(
     builder: &mut Builder,
-    i: usize,
+    id: NodeId,
     weights: Weights,
     factors: Option<Vec<f32>>,
     bias: Option<Vec<f32>>,
 ) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+    let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
     let [_, _, operand] = builder.extent(node.inputs[0])?;
@@ -65,5 +73,5 @@ fn product(
         return Err(Reject::new(reason, "multiply images pixel by pixel, or flattened"));
     }
     let parts = vec![Part::new(weights, [1, 1], identity(&view, 1.0).terms)];
-    Ok(builder.chain(i, Product { size: [rows, columns], channels, parts, factors, bias }))
+    Ok(Lowered::Chain(builder.chain(id, Product { size: [rows, columns], channels, parts, factors, bias })))
 }

@@ -1,38 +1,51 @@
 //! Pooling: maxima on the way to memory, means as products with a diagonal matrix.
 
+use npukit_graph::NodeId;
 use npukit_graph::op::{self, ReduceKind, Window};
+use npukit_lower::Reject;
 
 use super::conv::Taps;
-use crate::lower::builder::{Builder, Chain, Lowered, identity};
-use crate::lower::error::Reject;
 use crate::lower::layer::{Pooling, Step};
+use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::{Part, Product, Weights};
 use crate::lower::windows::Windows;
 
 /// Lowers a max pooling of what is in memory.
-pub fn max(builder: &mut Builder, i: usize, op: &op::MaxPool) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Windows beyond the fields of the instruction, or an operand without a place.
+pub fn max(builder: &mut Builder, id: NodeId, op: &op::MaxPool) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
-    let pooling = pooling(builder, i, op)?;
+    let pooling = pooling(builder, id, op)?;
     let (size, channels) = (view.size, view.channels());
     let parts = vec![identity(&view, 1.0)];
-    let lowered = builder.chain(i, Product { size, channels, parts, factors: None, bias: None });
-    let Lowered::Chain(mut chain) = lowered else { return Ok(lowered) };
-    Builder::take_step(&mut chain, Step::Pool(pooling));
+    let mut chain = builder.chain(id, Product { size, channels, parts, factors: None, bias: None });
+    chain.post = chain.post.with(Step::Pool(pooling)).expect("a pooling alone has a form");
     Ok(Lowered::Chain(chain))
 }
 
 /// Lets a max pooling join a chain.
-pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, op: &op::MaxPool) -> Result<bool, Reject> {
-    match pooling(builder, i, op) {
+///
+/// # Errors
+///
+/// None: what cannot follow is lowered on its own.
+pub fn follow(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    id: NodeId,
+    op: &op::MaxPool,
+) -> Result<bool, Reject> {
+    match pooling(builder, id, op) {
         Ok(pooling) => Ok(Builder::take_step(chain, Step::Pool(pooling))),
         // Reported when it is lowered on its own.
         Err(_) => Ok(false),
     }
 }
 
-fn pooling(builder: &Builder, i: usize, op: &op::MaxPool) -> Result<Pooling, Reject> {
-    let node = builder.node(i);
+fn pooling(builder: &Builder, id: NodeId, op: &op::MaxPool) -> Result<Pooling, Reject> {
+    let node = builder.node(id);
     let [rows, columns, _] = builder.extent(node.inputs[0])?;
     let [height, width, _] = builder.extent(node.outputs[0])?;
     let Window { kernel, strides, dilations, pads, .. } = &op.window;
@@ -41,6 +54,7 @@ fn pooling(builder: &Builder, i: usize, op: &op::MaxPool) -> Result<Pooling, Rej
         Windows { size, window, stride, before: pads[axis], count }
     };
     let pooling = Pooling([axis(0, rows, height), axis(1, columns, width)]);
+    // Default: windows that do not fit the image at all are refused like those that miss it.
     if !op.window.always_on_image([rows, columns]).unwrap_or(false) {
         let reason = format!("some windows of {kernel:?} lie on padding {pads:?} only");
         return Err(Reject::new(reason, "pad by less than a window"));
@@ -56,8 +70,12 @@ fn pooling(builder: &Builder, i: usize, op: &op::MaxPool) -> Result<Pooling, Rej
 }
 
 /// Lowers a mean over windows.
-pub fn average(builder: &mut Builder, i: usize, op: &op::AveragePool) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Windows that count padding, or that do not fit the border.
+pub fn average(builder: &mut Builder, id: NodeId, op: &op::AveragePool) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let [rows, columns, _] = builder.extent(node.inputs[0])?;
     let [height, width, _] = builder.extent(node.outputs[0])?;
     let window = &op.window;
@@ -76,12 +94,16 @@ pub fn average(builder: &mut Builder, i: usize, op: &op::AveragePool) -> Result<
         before: [window.pads[0], window.pads[1]],
         size: [height, width],
     };
-    means(builder, i, taps, 1.0 / divisor as f32)
+    means(builder, id, taps, 1.0 / divisor as f32)
 }
 
 /// Lowers a mean, or sum, over rows and columns.
-pub fn reduce(builder: &mut Builder, i: usize, op: &op::Reduce) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Other reductions than means and sums of all pixels.
+pub fn reduce(builder: &mut Builder, id: NodeId, op: &op::Reduce) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let shape = builder.graph.shape(node.inputs[0]);
     let mut axes = op.axes.clone();
     axes.sort_unstable();
@@ -95,17 +117,19 @@ pub fn reduce(builder: &mut Builder, i: usize, op: &op::Reduce) -> Result<Lowere
     let factor = if op.kind == ReduceKind::Mean { 1.0 / (rows * columns) as f32 } else { 1.0 };
     let taps =
         Taps { kernel: [rows, columns], strides: [1, 1], dilations: [1, 1], before: [0, 0], size: [1, 1] };
-    means(builder, i, taps, factor)
+    means(builder, id, taps, factor)
 }
 
 /// Sums over windows, times `factor`.
-fn means(builder: &mut Builder, i: usize, taps: Taps, factor: f32) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+fn means(builder: &mut Builder, id: NodeId, taps: Taps, factor: f32) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
     let channels = view.channels();
     let terms = taps.terms(builder, view, &node.name)?;
     let weights =
         Weights::Diagonal { factors: vec![factor; channels], taps: taps.kernel[0] * taps.kernel[1] };
     let parts = vec![Part::new(weights, taps.strides, terms)];
-    Ok(builder.chain(i, Product { size: taps.size, channels, parts, factors: None, bias: None }))
+    Ok(Lowered::Chain(
+        builder.chain(id, Product { size: taps.size, channels, parts, factors: None, bias: None }),
+    ))
 }

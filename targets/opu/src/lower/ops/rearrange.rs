@@ -1,22 +1,27 @@
 //! What only moves elements: views of what is there, and copies where no view will do.
 
+use npukit_graph::NodeId;
 use npukit_graph::op::{self, PadMode};
+use npukit_lower::Reject;
 
-use crate::lower::builder::{Builder, Lowered, identity};
-use crate::lower::error::Reject;
+use crate::lower::layers::{Builder, Lowered, identity};
 use crate::lower::map::View;
 use crate::lower::product::{Part, Product, Term};
 
 /// Lowers a change of shape.
-pub fn reshape(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// A change that regroups channels.
+pub fn reshape(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
     let to = builder.graph.shape(node.outputs[0]);
     // Where channels stay, the number of pixels is what is wrong.
     let keeps_channels = to.len() <= 4 && to.last() == Some(&view.channels());
     let extent = builder.extent(node.outputs[0]);
     let [rows, columns, channels] =
-        extent.map_err(|reject| if keeps_channels { reject } else { regroups(builder, i) })?;
+        extent.map_err(|reject| if keeps_channels { reject } else { regroups(builder, id) })?;
     let same = view.size == [rows, columns] && view.channels() == channels;
     let view = match view {
         view if same => view,
@@ -24,24 +29,24 @@ pub fn reshape(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         view if view.channels() == channels && rows == 1 && view.size[1] == 1 => {
             turned(builder, &view, &node.name)
         }
-        _ => return Err(regroups(builder, i)),
+        _ => return Err(regroups(builder, id)),
     };
-    builder.set_view(node.outputs[0], view);
+    builder.fusion.set_view(node.outputs[0], view);
     Ok(Lowered::Views)
 }
 
 /// Why a change of shape is refused that takes elements from pixel to pixel.
-fn regroups(builder: &Builder, i: usize) -> Reject {
-    let node = builder.node(i);
+fn regroups(builder: &Builder, id: NodeId) -> Reject {
+    let node = builder.node(id);
     let [from, to] = [node.inputs[0], node.outputs[0]].map(|value| builder.graph.shape(value));
     let reason = format!("it regroups pixels and channels, {from:?} to {to:?}");
-    Reject::new(reason, hint(builder, i, "flatten images, or end the model before it"))
+    Reject::new(reason, hint(builder, id, "flatten images, or end the model before it"))
 }
 
 /// What helps against moving elements, `otherwise` where they are not those of an input: the host lays out an input,
 /// but in one way only.
-fn hint<'a>(builder: &Builder, i: usize, otherwise: &'a str) -> &'a str {
-    if builder.graph.inputs.contains(&builder.node(i).inputs[0]) {
+fn hint<'a>(builder: &Builder, id: NodeId, otherwise: &'a str) -> &'a str {
+    if builder.graph.inputs.contains(&builder.node(id).inputs[0]) {
         "give the input as it is wanted here, or leave out the output that has it otherwise"
     } else {
         otherwise
@@ -51,8 +56,7 @@ fn hint<'a>(builder: &Builder, i: usize, otherwise: &'a str) -> &'a str {
 /// A column of pixels as a row.
 fn turned(builder: &mut Builder, view: &View, name: &str) -> View {
     let rows = view.size[0];
-    let fraction =
-        view.pieces.iter().map(|piece| builder.planes.get(piece.plane).fraction).min().unwrap_or(0);
+    let fraction = builder.planes.coarsest_fraction(view);
     let output = builder.planes.new_map(&format!("{name}/row"), [1, rows], view.channels(), fraction);
     for row in 0..rows {
         builder.copy_into(&view.window([row, 0], [1, 1]), output.window([0, row], [1, 1]), name);
@@ -61,21 +65,29 @@ fn turned(builder: &mut Builder, view: &View, name: &str) -> View {
 }
 
 /// Lowers a transposition that moves no element.
-pub fn transpose(builder: &mut Builder, i: usize, op: &op::Transpose) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Elements that move.
+pub fn transpose(builder: &mut Builder, id: NodeId, op: &op::Transpose) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let shape = builder.graph.shape(node.inputs[0]);
     let moved: Vec<usize> = op.perm.iter().copied().filter(|&axis| shape[axis] != 1).collect();
     if !moved.is_sorted() {
         let otherwise = "keep images in one order of axes, or end the model before it; the host transposes inputs and outputs";
         let reason = format!("axes {:?} of {shape:?} change places", op.perm);
-        return Err(Reject::new(reason, hint(builder, i, otherwise)));
+        return Err(Reject::new(reason, hint(builder, id, otherwise)));
     }
-    reshape(builder, i)
+    reshape(builder, id)
 }
 
 /// Lowers a concatenation: along channels a view, along rows and columns copies side by side.
-pub fn concat(builder: &mut Builder, i: usize, op: &op::Concat) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Feature maps of other sizes, or an axis of images.
+pub fn concat(builder: &mut Builder, id: NodeId, op: &op::Concat) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let views = node.inputs.iter().map(|&input| builder.view(input)).collect::<Result<Vec<_>, _>>()?;
     let output = node.outputs[0];
     let [rows, columns, channels] = builder.extent(output)?;
@@ -83,7 +95,7 @@ pub fn concat(builder: &mut Builder, i: usize, op: &op::Concat) -> Result<Lowere
     let size = [rows, columns];
     if op.axis + 1 == rank {
         let pieces = views.into_iter().flat_map(|view| view.pieces).collect();
-        builder.set_view(output, View { size, pieces });
+        builder.fusion.set_view(output, View { size, pieces });
         return Ok(Lowered::Views);
     }
     let axis = match (rank, op.axis) {
@@ -103,27 +115,35 @@ pub fn concat(builder: &mut Builder, i: usize, op: &op::Concat) -> Result<Lowere
         builder.copy_into(&view, map.window(origin, view.size), &node.name);
         origin[axis] += view.size[axis];
     }
-    builder.set_view(output, map);
+    builder.fusion.set_view(output, map);
     Ok(Lowered::Views)
 }
 
 /// Lowers a split.
-pub fn split(builder: &mut Builder, i: usize, op: &op::Split) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// An axis that is not of channels, rows or columns.
+pub fn split(builder: &mut Builder, id: NodeId, op: &op::Split) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let mut start = 0;
     for (&output, &length) in node.outputs.iter().zip(&op.sizes) {
         let range = op::SliceRange { axis: op.axis, start, length, step: 1 };
         let view = builder.view(node.inputs[0])?;
         let view = part(builder.graph.shape(node.inputs[0]).len(), &view, &range)?;
-        builder.set_view(output, view);
+        builder.fusion.set_view(output, view);
         start += length;
     }
     Ok(Lowered::Views)
 }
 
 /// Lowers a slice: a view, or a copy when it steps over pixels.
-pub fn slice(builder: &mut Builder, i: usize, op: &op::Slice) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// As [`split`], or steps backwards.
+pub fn slice(builder: &mut Builder, id: NodeId, op: &op::Slice) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let rank = builder.graph.shape(node.inputs[0]).len();
     let mut view = builder.view(node.inputs[0])?;
     let mut strides = [1, 1];
@@ -142,11 +162,13 @@ pub fn slice(builder: &mut Builder, i: usize, op: &op::Slice) -> Result<Lowered,
     }
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
     if strides == [1, 1] {
-        builder.set_view(node.outputs[0], View { size: [rows, columns], ..view });
+        builder.fusion.set_view(node.outputs[0], View { size: [rows, columns], ..view });
         return Ok(Lowered::Views);
     }
     let parts = vec![Part { strides, ..identity(&view, 1.0) }];
-    Ok(builder.chain(i, Product { size: [rows, columns], channels, parts, factors: None, bias: None }))
+    Ok(Lowered::Chain(
+        builder.chain(id, Product { size: [rows, columns], channels, parts, factors: None, bias: None }),
+    ))
 }
 
 /// The elements of a range; steps are left to the caller.
@@ -166,8 +188,12 @@ fn part(rank: usize, view: &View, range: &op::SliceRange) -> Result<View, Reject
 }
 
 /// Lowers a padding with zeros by reading the operand's border.
-pub fn pad(builder: &mut Builder, i: usize, op: &op::Pad) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// Another value than zero, another axis, or more than the border has room for.
+pub fn pad(builder: &mut Builder, id: NodeId, op: &op::Pad) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let [rows, columns, channels] = builder.extent(node.outputs[0])?;
     let zeros = matches!(op.mode, PadMode::Constant(value) if value == 0.0);
     let &[[0, 0], rows_by, columns_by, [0, 0]] = op.pads.as_slice() else { return Err(padding(op)) };
@@ -175,14 +201,17 @@ pub fn pad(builder: &mut Builder, i: usize, op: &op::Pad) -> Result<Lowered, Rej
         return Err(padding(op));
     }
     let view = builder.view(node.inputs[0])?;
-    let reach = [rows_by, columns_by].as_flattened().iter().copied().max().unwrap_or(0);
+    let reach = rows_by[0].max(rows_by[1]).max(columns_by[0]).max(columns_by[1]);
+    // Default: cutting off, which is a padding below zero, reads no border.
     let view = builder.bordered(view, &node.name, usize::try_from(reach).unwrap_or(0))?;
     let identity = identity(&view, 1.0);
     let shifted =
         |term: &Term| Term { at: [term.at[0] - rows_by[0], term.at[1] - columns_by[0]], ..term.clone() };
     let terms = identity.terms.iter().map(shifted).collect();
     let parts = vec![Part { terms, ..identity }];
-    Ok(builder.chain(i, Product { size: [rows, columns], channels, parts, factors: None, bias: None }))
+    Ok(Lowered::Chain(
+        builder.chain(id, Product { size: [rows, columns], channels, parts, factors: None, bias: None }),
+    ))
 }
 
 fn padding(op: &op::Pad) -> Reject {

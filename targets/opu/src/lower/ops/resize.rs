@@ -1,16 +1,20 @@
 //! Resize to whole multiples by repeating elements.
 
 use npukit_graph::op::{self, ResizeMode};
-use npukit_graph::{Op, Operator};
+use npukit_graph::{NodeId, Op, Operator};
+use npukit_lower::Reject;
 use npukit_numeric::Tensor;
 
-use crate::lower::builder::{Builder, Lowered, identity};
-use crate::lower::error::Reject;
+use crate::lower::layers::{Builder, Chain, Lowered, identity};
 use crate::lower::product::Product;
 
 /// Lowers a resampling that repeats each pixel.
-pub fn lower(builder: &mut Builder, i: usize, op: &op::Resize) -> Result<Lowered, Reject> {
-    let node = builder.node(i);
+///
+/// # Errors
+///
+/// A resampling that repeats no whole pixels.
+pub fn lower(builder: &mut Builder, id: NodeId, op: &op::Resize) -> Result<Lowered, Reject> {
+    let node = builder.node(id);
     let view = builder.view(node.inputs[0])?;
     let copies = copies(op, view.size).ok_or_else(|| {
         let reason = format!("it resamples {:?} pixels to {:?} with {:?}", view.size, op.size, op.mode);
@@ -18,10 +22,7 @@ pub fn lower(builder: &mut Builder, i: usize, op: &op::Resize) -> Result<Lowered
     })?;
     let parts = vec![identity(&view, 1.0)];
     let product = Product { size: view.size, channels: view.channels(), parts, factors: None, bias: None };
-    match builder.chain(i, product) {
-        Lowered::Chain(chain) => Ok(Lowered::Chain(crate::lower::builder::Chain { copies, ..chain })),
-        views => Ok(views),
-    }
+    Ok(Lowered::Chain(Chain { copies, ..builder.chain(id, product) }))
 }
 
 /// How often rows and columns are repeated, if that is all. The operator itself says where elements go.

@@ -1,10 +1,10 @@
 //! What is refused before anything of its size is made: tensors without floats, empty ones, and
 //! those out of proportion.
 
-use npukit_graph::{Op, ValueId};
+use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::ElementType;
 
-use super::{Builder, Reject};
+use super::{Builder, ConstantsShortage, Reject};
 use crate::lower::ops;
 use crate::lower::view::natural_channels;
 
@@ -23,14 +23,18 @@ impl Builder<'_> {
         for &input in &self.graph.inputs {
             if let Err(reject) = self.require_tensor(input) {
                 let name = &self.graph.value(input).name;
-                self.report(name, "input", reject);
+                self.fusion.report(name, "input", reject);
             }
         }
     }
 
     /// Refuses a node whose operands or results are not tensors of floats of a reasonable size.
-    pub(super) fn require_operands(&self, i: usize) -> Result<(), Reject> {
-        let node = self.node(i);
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the first such operand or result.
+    pub(super) fn require_operands(&self, id: NodeId) -> Result<(), Reject> {
+        let node = self.graph.node(id);
         // Parts without elements do not change what they are joined to.
         let joins = matches!(node.op, Op::Concat(_));
         node.inputs.iter().filter(|_| !joins).try_for_each(|&operand| self.require_elements(operand))?;
@@ -65,6 +69,10 @@ impl Builder<'_> {
     }
 
     /// Refuses a tensor whose lists of vectors would fill the host's memory.
+    ///
+    /// # Errors
+    ///
+    /// The size, and what is possible.
     pub(super) fn require_size(&self, value: ValueId) -> Result<(), Reject> {
         let shape = self.graph.shape(value);
         let product =
@@ -84,6 +92,10 @@ impl Builder<'_> {
     }
 
     /// Refuses a node that would list more vectors than a program may.
+    ///
+    /// # Errors
+    ///
+    /// The number of uses, and what is possible.
     pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
         let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
         if uses <= MOST_USES {
@@ -96,10 +108,14 @@ impl Builder<'_> {
     }
 
     /// Refuses `vectors` more of constants than DRAM1, or the host's memory, holds.
+    ///
+    /// # Errors
+    ///
+    /// A shortage of DRAM1, or more than any program may have.
     pub fn require_constants(&self, vectors: u64) -> Result<(), Reject> {
         let needed = self.objects.constant_vectors().saturating_add(vectors);
         if needed > self.config.dram1_depth {
-            return Err(Reject::Constants { needed });
+            return Err(Reject::Shortage(ConstantsShortage { needed }));
         }
         if needed.saturating_mul(self.array_size() as u64) <= MOST_CONSTANTS {
             return Ok(());

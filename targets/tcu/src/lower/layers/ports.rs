@@ -1,6 +1,6 @@
 //! Inputs and outputs: which objects the host writes and reads, and in which layout.
 
-use npukit_graph::{Op, ValueId};
+use npukit_graph::{NodeId, Op, ValueId};
 
 use super::Builder;
 use crate::lower::hir::{Layer, Port, Step};
@@ -26,41 +26,42 @@ impl Builder<'_> {
 
     fn bind_input(&mut self, input: ValueId) -> Port {
         let model_shape = self.graph.shape(input).to_vec();
-        let readers = self.readers.get(&input).cloned().unwrap_or_default();
-        let packing = self.common_packing(&readers).filter(|_| !self.is_output(input));
+        let readers = self.fusion.readers.all(input).to_vec();
+        let packing = self.common_packing(&readers).filter(|_| !self.fusion.readers.is_output(input));
         let natural = || Packing { perm: (0..model_shape.len()).collect(), shape: model_shape.clone() };
         let Packing { perm, shape } = packing.clone().unwrap_or_else(natural);
         let view = self.stored_view(input, ObjectKind::Input, &shape);
         let object = view.vectors.first().map_or(VecRef::ZERO.object, |vector| vector.object);
         let channels = view.channels;
         if packing.is_some() {
-            for i in readers {
-                self.done[i] = true;
-                self.views.insert(self.node(i).outputs[0], view.clone());
+            for id in readers {
+                self.fusion.set_done(id);
+                self.fusion.set_view(self.graph.node(id).outputs[0], view.clone());
             }
         } else {
-            self.views.insert(input, view);
+            self.fusion.set_view(input, view);
         }
         let name = self.graph.value(input).name.clone();
         Port { name, object, layout: Layout { model_shape, perm, channels } }
     }
 
     /// The packing that all `readers` ask for, when each is a Transpose or Reshape to the same.
-    fn common_packing(&self, readers: &[usize]) -> Option<Packing> {
+    fn common_packing(&self, readers: &[NodeId]) -> Option<Packing> {
         let (&first, others) = readers.split_first()?;
         let packing = self.packing(first)?;
-        others.iter().all(|&i| self.packing(i).as_ref() == Some(&packing)).then_some(packing)
+        others.iter().all(|&id| self.packing(id).as_ref() == Some(&packing)).then_some(packing)
     }
 
-    fn packing(&self, i: usize) -> Option<Packing> {
-        let node = self.node(i);
+    fn packing(&self, id: NodeId) -> Option<Packing> {
+        let node = self.graph.node(id);
         let &output = node.outputs.first()?;
         let perm = match &node.op {
             Op::Transpose(transpose) => transpose.perm.clone(),
             Op::Reshape(_) => (0..self.graph.shape(node.inputs[0]).len()).collect(),
             _ => return None,
         };
-        (!self.is_output(output)).then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
+        (!self.fusion.readers.is_output(output))
+            .then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
     }
 
     /// Finds (or makes, by a copy) the run of DRAM0 vectors behind an output.
@@ -69,11 +70,11 @@ impl Builder<'_> {
         let model_shape = self.graph.shape(output).to_vec();
         let (stored, perm) = ops::output_layout(self, output);
         let view = match self.view(stored) {
-            Ok(view) => view.clone(),
+            Ok(view) => view,
             Err(reject) => {
                 // A node without a view was reported itself.
-                if self.producer(stored).is_none() {
-                    self.report(&name, "output", reject);
+                if self.fusion.readers.producer(stored).is_none() {
+                    self.fusion.report(&name, "output", reject);
                 }
                 View { shape: model_shape.clone(), channels: 1, vectors: Vec::new() }
             }
@@ -81,7 +82,7 @@ impl Builder<'_> {
         let channels = view.channels;
         let object = match self.whole_output(&view) {
             Some(object) => object,
-            None => self.copy_out(&name, view),
+            None => self.copy_out(output, view),
         };
         Port { name, object, layout: Layout { model_shape, perm, channels } }
     }
@@ -101,12 +102,13 @@ impl Builder<'_> {
         (found.kind == ObjectKind::Output && found.vectors as usize == view.vectors.len()).then_some(object)
     }
 
-    fn copy_out(&mut self, name: &str, view: View) -> ObjectId {
-        let object = self.objects.add(name.to_owned(), ObjectKind::Output, view.vectors.len());
+    fn copy_out(&mut self, output: ValueId, view: View) -> ObjectId {
+        let vectors = view.vectors.len();
+        let object = self.objects.add_value(self.graph, output, ObjectKind::Output, vectors);
         let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
         let vectors = self.stored(view.vectors);
         let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];
-        let nodes = vec![format!("copy to {name}")];
+        let nodes = vec![format!("copy to {}", self.graph.value(output).name)];
         self.layers.push(Layer { nodes, macs: 0, pixels, blocks, steps, kept: 0 });
         object
     }

@@ -1,6 +1,6 @@
 //! Relu, LeakyRelu, PRelu and Clip on values in the accumulators.
 
-use npukit_graph::op;
+use npukit_graph::{NodeId, op};
 
 use super::binary;
 use crate::lower::hir::{ChannelOperand, Formula, Operand, Operation, Step};
@@ -8,6 +8,10 @@ use crate::lower::layers::{Builder, Chain, Reject};
 use crate::op::SimdOp;
 
 /// The SIMD unit combines two vectors through a register.
+///
+/// # Errors
+///
+/// An instance without a SIMD register.
 pub fn needs_register(builder: &Builder) -> Result<(), Reject> {
     if builder.config.simd_registers_depth == 0 {
         return Err(Reject::new(
@@ -28,6 +32,10 @@ pub fn with_scalar(builder: &mut Builder, op: SimdOp, value: f32) -> Step {
 }
 
 /// `max(x, 0)`.
+///
+/// # Errors
+///
+/// An instance without a SIMD register.
 pub fn relu(builder: &mut Builder, chain: &mut Chain) -> Result<bool, Reject> {
     needs_register(builder)?;
     chain.steps.push(with_scalar(builder, SimdOp::Max, 0.0));
@@ -35,6 +43,10 @@ pub fn relu(builder: &mut Builder, chain: &mut Chain) -> Result<bool, Reject> {
 }
 
 /// `min(max(x, low), high)`; infinite bounds take no step.
+///
+/// # Errors
+///
+/// An instance without a SIMD register, or constants that DRAM1 does not hold.
 pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result<bool, Reject> {
     needs_register(builder)?;
     for (op, bound) in [(SimdOp::Max, clip.min), (SimdOp::Min, clip.max)] {
@@ -46,6 +58,10 @@ pub fn clip(builder: &mut Builder, chain: &mut Chain, clip: &op::Clip) -> Result
 }
 
 /// `x` where positive, `alpha x` elsewhere.
+///
+/// # Errors
+///
+/// As [`clip`].
 pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRelu) -> Result<bool, Reject> {
     needs_register(builder)?;
     let alpha = leaky.alpha;
@@ -57,9 +73,13 @@ pub fn leaky_relu(builder: &mut Builder, chain: &mut Chain, leaky: &op::LeakyRel
 }
 
 /// `x` where positive, `slope x` elsewhere, with a slope per channel, or per element.
-pub fn prelu(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+///
+/// # Errors
+///
+/// As [`clip`], or slopes that are computed.
+pub fn prelu(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let node = &builder.graph.nodes[i];
+    let node = builder.graph.node(id);
     if chain.value != node.inputs[0] {
         return Ok(false);
     }

@@ -1,8 +1,8 @@
 //! Add, Sub, Mul, Max and Min of a value in the accumulators with a constant or a value in memory, and
 //! Div by a constant.
 
-use npukit_graph::ValueId;
 use npukit_graph::op::{self, BinaryKind};
+use npukit_graph::{NodeId, ValueId};
 
 use super::activation::needs_register;
 use super::matmul::per_channel;
@@ -32,39 +32,53 @@ impl From<Other> for Operand {
 }
 
 /// Combines the grid with the node's other operand.
+///
+/// # Errors
+///
+/// An operator that the SIMD unit does not have, or an operand that cannot be broadcast.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
-    i: usize,
+    id: NodeId,
     binary: &op::Binary,
 ) -> Result<bool, Reject> {
-    let node = &builder.graph.nodes[i];
+    let node = builder.graph.node(id);
     if builder.graph.shape(chain.value) != builder.graph.shape(node.outputs[0]) {
         return Ok(false);
     }
-    combine(builder, chain, i, binary)
+    combine(builder, chain, id, binary)
 }
 
 /// Lowers a node whose operands are all smaller than its result: one is broadcast as it is loaded.
-pub fn lower(builder: &mut Builder, i: usize, binary: &op::Binary) -> Result<Option<Chain>, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// As [`follow`], or an operand without a view.
+pub fn lower(builder: &mut Builder, id: NodeId, binary: &op::Binary) -> Result<Option<Chain>, Reject> {
+    let node = builder.graph.node(id);
     let value = node.inputs.iter().copied().find(|&value| builder.graph.constant(value).is_none());
+    // Default: of constants alone the first is loaded.
     let value = value.unwrap_or(node.inputs[0]);
-    let view = builder.view(value)?.clone();
+    let view = builder.view(value)?;
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
-    let wide = rearrange::expand(builder, i, &view, &shape)?;
-    let mut chain = loaded(builder, i, value, wide);
-    Ok(combine(builder, &mut chain, i, binary)?.then_some(chain))
+    let wide = rearrange::expand(builder, id, &view, &shape)?;
+    let mut chain = loaded(builder, id, value, wide);
+    Ok(combine(builder, &mut chain, id, binary)?.then_some(chain))
 }
 
-fn combine(builder: &mut Builder, chain: &mut Chain, i: usize, binary: &op::Binary) -> Result<bool, Reject> {
-    let op = operation(builder, i, binary.kind)?;
+fn combine(
+    builder: &mut Builder,
+    chain: &mut Chain,
+    id: NodeId,
+    binary: &op::Binary,
+) -> Result<bool, Reject> {
+    let op = operation(builder, id, binary.kind)?;
     needs_register(builder)?;
-    let node = &builder.graph.nodes[i];
+    let node = builder.graph.node(id);
     let swapped = node.inputs[0] != chain.value;
     let value = node.inputs[usize::from(!swapped)];
     let reciprocal = binary.kind == BinaryKind::Div;
-    let Some(other) = other(builder, chain, i, value, reciprocal)? else { return Ok(false) };
+    let Some(other) = other(builder, chain, id, value, reciprocal)? else { return Ok(false) };
     chain.steps.push(match other {
         Other::Blocks(vectors) => Step::ChannelWise { op, operand: ChannelOperand::Blocks(vectors), swapped },
         Other::Vectors(vectors) if op == SimdOp::Add => Step::AddVectors(vectors),
@@ -74,8 +88,8 @@ fn combine(builder: &mut Builder, chain: &mut Chain, i: usize, binary: &op::Bina
 }
 
 /// The SIMD unit's operation; a division by a constant multiplies by its reciprocal.
-fn operation(builder: &Builder, i: usize, kind: BinaryKind) -> Result<SimdOp, Reject> {
-    let divisor = builder.graph.nodes[i].inputs[1];
+fn operation(builder: &Builder, id: NodeId, kind: BinaryKind) -> Result<SimdOp, Reject> {
+    let divisor = builder.graph.node(id).inputs[1];
     Ok(match kind {
         BinaryKind::Add => SimdOp::Add,
         BinaryKind::Sub => SimdOp::Subtract,
@@ -92,11 +106,11 @@ fn operation(builder: &Builder, i: usize, kind: BinaryKind) -> Result<SimdOp, Re
 fn other(
     builder: &mut Builder,
     chain: &Chain,
-    i: usize,
+    id: NodeId,
     value: ValueId,
     reciprocal: bool,
 ) -> Result<Option<Other>, Reject> {
-    let shape = builder.graph.shape(builder.graph.nodes[i].outputs[0]).to_vec();
+    let shape = builder.graph.shape(builder.graph.node(id).outputs[0]).to_vec();
     if let Some(tensor) = builder.graph.constant(value).cloned() {
         let name = builder.graph.value(value).name.clone();
         let elements = tensor.as_f32().ok_or_else(|| no_floats(tensor.element()))?;
@@ -106,7 +120,7 @@ fn other(
         let inverse: Vec<f32> = elements.iter().map(|x| 1.0 / x).collect();
         return constant(builder, chain, &shape, name, (&inverse, tensor.shape())).map(Some);
     }
-    let Ok(view) = builder.view(value).cloned() else { return Ok(None) };
+    let Ok(view) = builder.view(value) else { return Ok(None) };
     if view.shape == shape && view.channels == chain.channels {
         return Ok(Some(Other::Vectors(view.vectors)));
     }
@@ -117,7 +131,7 @@ fn other(
     if !natural {
         return Ok(None);
     }
-    Ok(Some(Other::Vectors(rearrange::expand(builder, i, &view, &shape)?.vectors)))
+    Ok(Some(Other::Vectors(rearrange::expand(builder, id, &view, &shape)?.vectors)))
 }
 
 /// A view with the grid's channels, its pixels broadcast to those of the grid.
@@ -133,6 +147,10 @@ fn broadcast_pixels(builder: &mut Builder, chain: &Chain, shape: &[usize], view:
 }
 
 /// Constant elements of a shape that broadcasts to `shape`, as the grid needs them.
+///
+/// # Errors
+///
+/// A constant that is not of floats, or that DRAM1 does not hold.
 pub fn constant(
     builder: &mut Builder,
     chain: &Chain,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use npukit_graph::op::BinaryKind;
-use npukit_graph::{Op, ValueId, op};
+use npukit_graph::{NodeId, Op, ValueId, op};
 use npukit_numeric::Tensor;
 
 use super::matmul::{self, Product};
@@ -25,51 +25,60 @@ pub struct Taps<'a> {
 }
 
 /// Lowers a convolution with constant weights.
-pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Lowered, Reject> {
-    match addend(builder, i) {
+///
+/// # Errors
+///
+/// Weights that are not constants, an image without a view, or constants that DRAM1 does not hold.
+pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lowered, Reject> {
+    match addend(builder, id) {
         // Lowered together with the other one.
-        Some(Addend { node, .. }) if node > i => Ok(Lowered::Views),
+        Some(Addend { node, .. }) if node > id => Ok(Lowered::Views),
         Some(Addend { node, conv: other, sum }) => {
-            let summands = [Summand::of_conv(builder, node, &other)?, Summand::of_conv(builder, i, conv)?];
-            chain(builder, &summands, vec![node, i, sum])
+            let first = Summand::of_conv(builder, node, &other)?;
+            let second = Summand::of_conv(builder, id, conv)?;
+            chain(builder, &first, Some(&second), &[node, id, sum], sum)
         }
         None => {
-            let only = Summand::of_conv(builder, i, conv)?;
-            chain(builder, &[only], vec![i])
+            let only = Summand::of_conv(builder, id, conv)?;
+            chain(builder, &only, None, &[id], id)
         }
     }
 }
 
 /// A product with one term per tap and block of input channels. Groups become blocks of a matrix
 /// that is zero elsewhere; array loads that are zero altogether are left out.
-pub fn product(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Lowered, Reject> {
-    let only = Summand::new(builder, i, conv)?;
-    chain(builder, &[only], vec![i])
+///
+/// # Errors
+///
+/// As [`lower`].
+pub fn product(builder: &mut Builder, id: NodeId, conv: &Taps) -> Result<Lowered, Reject> {
+    let only = Summand::new(builder, id, conv)?;
+    chain(builder, &only, None, &[id], id)
 }
 
 /// A convolution whose result is added to another's.
 struct Addend {
-    node: usize,
+    node: NodeId,
     conv: op::Conv,
     /// The node that adds them.
-    sum: usize,
+    sum: NodeId,
 }
 
-/// The convolution that node `i` is added to, when they can be one product.
-fn addend(builder: &Builder, i: usize) -> Option<Addend> {
-    let nodes = &builder.graph.nodes;
-    let dense = |node: usize| match &nodes[node].op {
-        Op::Conv(conv) if conv.group == 1 && has_weights(builder, node) => Some(conv.clone()),
+/// The convolution that node `id` is added to, when they can be one product.
+fn addend(builder: &Builder, id: NodeId) -> Option<Addend> {
+    let graph = builder.graph;
+    let dense = |id: NodeId| match &graph.node(id).op {
+        Op::Conv(conv) if conv.group == 1 && has_weights(builder, id) => Some(conv.clone()),
         _ => None,
     };
-    dense(i)?;
-    let own = nodes[i].outputs[0];
-    let sum = builder.only_reader(own)?;
-    let Op::Binary(op::Binary { kind: BinaryKind::Add }) = nodes[sum].op else { return None };
-    let other = *nodes[sum].inputs.iter().find(|&&input| input != own)?;
-    let node = builder.producer_index(other)?;
+    dense(id)?;
+    let own = graph.node(id).outputs[0];
+    let sum = builder.fusion.readers.only(own)?;
+    let Op::Binary(op::Binary { kind: BinaryKind::Add }) = graph.node(sum).op else { return None };
+    let other = *graph.node(sum).inputs.iter().find(|&&input| input != own)?;
+    let node = builder.fusion.readers.producer(other)?;
     let conv = dense(node)?;
-    let alone = builder.only_reader(other) == Some(sum);
+    let alone = builder.fusion.readers.only(other) == Some(sum);
     let alike = builder.graph.shape(own) == builder.graph.shape(other);
     (builder.order == Order::Default && alone && alike).then_some(Addend { node, conv, sum })
 }
@@ -89,15 +98,15 @@ struct Summand {
 }
 
 impl Summand {
-    fn of_conv(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Self, Reject> {
+    fn of_conv(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Self, Reject> {
         let source = |axis: usize, out: usize, tap: usize| {
             (out * conv.strides[axis] + tap * conv.dilations[axis]).checked_sub(conv.pads[axis])
         };
-        Self::new(builder, i, &Taps { group: conv.group, source: &source })
+        Self::new(builder, id, &Taps { group: conv.group, source: &source })
     }
 
-    fn new(builder: &mut Builder, i: usize, conv: &Taps) -> Result<Self, Reject> {
-        let node = &builder.graph.nodes[i];
+    fn new(builder: &mut Builder, id: NodeId, conv: &Taps) -> Result<Self, Reject> {
+        let node = builder.graph.node(id);
         let weights = constant(builder, node.inputs[1], "weights")?;
         let bias = match node.inputs.get(2) {
             Some(&value) => Some(constant(builder, value, "bias")?),
@@ -109,7 +118,7 @@ impl Summand {
                 "use a 2-D convolution",
             ));
         };
-        let view = natural_view(builder, i, node.inputs[0])?;
+        let view = natural_view(builder, id, node.inputs[0])?;
         let output = builder.graph.shape(node.outputs[0]);
         let array_size = builder.array_size();
         let blocks = view.blocks(array_size);
@@ -131,20 +140,26 @@ impl Summand {
         let [group_in, group_out] = self.group;
         match input.checked_sub(channel / group_out * group_in) {
             Some(input) if input < group_in => {
-                let elements = self.weights.as_f32().unwrap_or_default();
-                elements[(tap * group_in + input) * self.channels + channel]
+                floats(&self.weights)[(tap * group_in + input) * self.channels + channel]
             }
             _ => 0.0,
         }
     }
 }
 
-/// The product of all terms, as the start of a chain.
-fn chain(builder: &mut Builder, summands: &[Summand], nodes: Vec<usize>) -> Result<Lowered, Reject> {
-    let ([first, others @ ..], Some(&last)) = (summands, nodes.last()) else { return Ok(Lowered::Views) };
-    let names: Vec<&str> = summands.iter().map(|summand| summand.name.as_str()).collect();
-    let bias = bias(summands);
-    let terms = summands.iter().flat_map(|s| s.terms.iter().map(|term| Term { inputs: term.inputs.clone() }));
+/// The product of all terms, of one convolution or of two that are added, as the start of a chain of `nodes`;
+/// node `last` of them gives the result.
+fn chain(
+    builder: &mut Builder,
+    first: &Summand,
+    second: Option<&Summand>,
+    nodes: &[NodeId],
+    last: NodeId,
+) -> Result<Lowered, Reject> {
+    let summands = || std::iter::once(first).chain(second);
+    let names: Vec<&str> = summands().map(|summand| summand.name.as_str()).collect();
+    let bias = bias(summands());
+    let terms = summands().flat_map(|s| s.terms.iter().map(|term| Term { inputs: term.inputs.clone() }));
     let product = Product {
         name: names.join("+"),
         terms: terms.collect(),
@@ -152,31 +167,41 @@ fn chain(builder: &mut Builder, summands: &[Summand], nodes: Vec<usize>) -> Resu
         bias: bias.as_deref(),
         upstream_bias_term: first.blocks - 1,
     };
-    let step =
-        matmul::step(builder, &product, |term, lane, channel| match term.checked_sub(first.terms.len()) {
-            None => first.weight(term, lane, channel),
-            Some(term) => others.first().map_or(0.0, |other| other.weight(term, lane, channel)),
-        })?;
-    let value = builder.graph.nodes[last].outputs[0];
+    let step = matmul::step(builder, &product, |term, lane, channel| {
+        match (term.checked_sub(first.terms.len()), second) {
+            (Some(term), Some(second)) => second.weight(term, lane, channel),
+            _ => first.weight(term, lane, channel),
+        }
+    })?;
+    let value = builder.graph.node(last).outputs[0];
     let pixels = builder.graph.shape(value)[..3].iter().product();
-    let macs = nodes.iter().map(|&node| builder.macs(node)).sum();
-    let channels = first.channels;
+    let macs = nodes.iter().map(|&id| builder.macs(id)).sum();
+    let (nodes, channels) = (nodes.to_vec(), first.channels);
     Ok(Lowered::Chain(Chain { nodes, value, pixels, channels, macs, steps: vec![step], saved: false }))
 }
 
 /// The sum of all biases.
-fn bias(summands: &[Summand]) -> Option<Vec<f32>> {
-    let mut biases = summands.iter().filter_map(|summand| summand.bias.as_ref()?.as_f32());
+fn bias<'a>(summands: impl Iterator<Item = &'a Summand>) -> Option<Vec<f32>> {
+    let mut biases = summands.filter_map(|summand| summand.bias.as_ref()).map(|bias| floats(bias));
     let first = biases.next()?.to_vec();
     Some(biases.fold(first, |sum, bias| sum.iter().zip(bias).map(|(a, b)| a + b).collect()))
 }
 
-/// Whether the weights of node `i`, and its bias, are constants of floats.
-pub fn has_weights(builder: &Builder, i: usize) -> bool {
-    builder.graph.nodes[i].inputs[1..].iter().all(|&value| constant(builder, value, "weights").is_ok())
+/// The elements of a constant that is known to be of floats: what [`constant`] gives, say.
+pub fn floats(constant: &Tensor) -> &[f32] {
+    constant.as_f32().expect("nothing but floats is lowered as weights")
+}
+
+/// Whether the weights of node `id`, and its bias, are constants of floats.
+pub fn has_weights(builder: &Builder, id: NodeId) -> bool {
+    builder.graph.node(id).inputs[1..].iter().all(|&value| constant(builder, value, "weights").is_ok())
 }
 
 /// A constant of floats.
+///
+/// # Errors
+///
+/// A value that is computed, or is not of floats.
 pub fn constant(builder: &Builder, value: ValueId, what: &str) -> Result<Arc<Tensor>, Reject> {
     let name = &builder.graph.value(value).name;
     let tensor = builder.graph.constant(value).filter(|tensor| tensor.as_f32().is_some());
@@ -206,6 +231,7 @@ fn tap_pixels(conv: &Taps, input: &[usize], output: &[usize], ky: usize, kx: usi
 }
 
 fn terms(view: &View, taps: &[Vec<Option<usize>>], blocks: usize) -> Vec<Term> {
+    // Default: beyond the image are zeros.
     let at = |pixel: Option<usize>, block| pixel.map_or(VecRef::ZERO, |p| view.vectors[p * blocks + block]);
     let term =
         |pixels: &[Option<usize>], block| Term { inputs: pixels.iter().map(|&p| at(p, block)).collect() };

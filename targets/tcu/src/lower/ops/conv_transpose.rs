@@ -1,17 +1,21 @@
 //! ConvTranspose: the terms of a convolution that meets only every stride-th pixel. Nothing is done
 //! for pixels a tap does not meet.
 
-use npukit_graph::op;
+use npukit_graph::{NodeId, op};
 
 use super::conv::{self, Taps};
 use crate::lower::layers::{Builder, Lowered, Reject};
 
 /// Lowers a transposed convolution with constant weights.
-pub fn lower(builder: &mut Builder, i: usize, conv: &op::ConvTranspose) -> Result<Lowered, Reject> {
+///
+/// # Errors
+///
+/// As a convolution.
+pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::ConvTranspose) -> Result<Lowered, Reject> {
     // The element of the operand whose kernel has its `tap` at `out`.
     let source = |axis: usize, out: usize, tap: usize| {
         let distance = (out + conv.pads[axis]).checked_sub(tap * conv.dilations[axis])?;
         distance.is_multiple_of(conv.strides[axis]).then_some(distance / conv.strides[axis])
     };
-    conv::product(builder, i, &Taps { group: conv.group, source: &source })
+    conv::product(builder, id, &Taps { group: conv.group, source: &source })
 }

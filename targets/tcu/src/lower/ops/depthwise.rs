@@ -5,9 +5,9 @@
 //! accumulators. The SIMD unit takes as many cycles for each tap, and does not have to load a square of
 //! weights for each: it wins where images are small, or where the input is in the accumulators already.
 
-use npukit_graph::op;
+use npukit_graph::{NodeId, op};
 
-use super::conv::{constant, has_weights};
+use super::conv::{constant, floats, has_weights};
 use super::load_and;
 use super::pool::may_take_windows;
 use crate::lower::Order;
@@ -15,12 +15,16 @@ use crate::lower::hir::{MatMul, Step, WeightedSum, Windows};
 use crate::lower::layers::{Builder, Chain, Reject};
 
 /// Loads the image and convolves it on the SIMD unit; `None` when the array is to do it.
-pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Option<Chain>, Reject> {
-    if Shapes::of(builder, i, conv).is_none() {
+///
+/// # Errors
+///
+/// As [`follow`], or an image without a view.
+pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Option<Chain>, Reject> {
+    if Shapes::of(builder, id, conv).is_none() {
         return Ok(None);
     }
-    let image = builder.graph.nodes[i].inputs[0];
-    load_and(builder, i, image, |builder, chain, i| follow(builder, chain, i, conv))
+    let image = builder.graph.node(id).inputs[0];
+    load_and(builder, id, image, |builder, chain, id| follow(builder, chain, id, conv))
 }
 
 /// What an instruction of the SIMD unit counts here. The estimator says 1; on the hardware, where each
@@ -28,10 +32,14 @@ pub fn lower(builder: &mut Builder, i: usize, conv: &op::Conv) -> Result<Option<
 const SIMD_CYCLES: usize = 2;
 
 /// Convolves the grid on the SIMD unit; `false` when the array does it in fewer cycles, or nothing else can.
-pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, conv: &op::Conv) -> Result<bool, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// More vectors than a program may list, or weights that DRAM1 does not hold.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId, conv: &op::Conv) -> Result<bool, Reject> {
+    let node = builder.graph.node(id);
     // All but the first operand are constants: that one is the chain's.
-    let Some(shapes) = Shapes::of(builder, i, conv) else { return Ok(false) };
+    let Some(shapes) = Shapes::of(builder, id, conv) else { return Ok(false) };
     if chain.channels != shapes.channels || !may_take_windows(chain) {
         return Ok(false);
     }
@@ -41,7 +49,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, conv: &op::Con
         return Ok(false);
     }
     let weights = constant(builder, node.inputs[1], "weights")?;
-    let (elements, channels) = (weights.as_f32().unwrap_or_default(), shapes.channels);
+    let (elements, channels) = (floats(&weights), shapes.channels);
     let name = builder.graph.value(node.inputs[1]).name.clone();
     let taps = shapes.kernel[0] * shapes.kernel[1];
     let vectors = builder.constant_vectors(name, taps, channels, |tap, c| elements[tap * channels + c])?;
@@ -49,7 +57,7 @@ pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize, conv: &op::Con
     let bias = match node.inputs.get(2) {
         Some(&value) => {
             let (name, bias) = (builder.graph.value(value).name.clone(), constant(builder, value, "bias")?);
-            let elements = bias.as_f32().unwrap_or_default();
+            let elements = floats(&bias);
             builder.constant_vectors(name, 1, channels, |_, c| elements[c])?
         }
         None => Vec::new(),
@@ -76,8 +84,8 @@ struct Shapes {
 
 impl Shapes {
     /// `None` for another convolution, or where the SIMD unit cannot do it.
-    fn of(builder: &Builder, i: usize, conv: &op::Conv) -> Option<Self> {
-        let node = &builder.graph.nodes[i];
+    fn of(builder: &Builder, id: NodeId, conv: &op::Conv) -> Option<Self> {
+        let node = builder.graph.node(id);
         let image = |value| match builder.graph.shape(value) {
             &[images, rows, columns, channels] => Some(([images, rows, columns], channels)),
             _ => None,
@@ -86,7 +94,7 @@ impl Shapes {
         let weights = builder.graph.shape(node.inputs[1]);
         let depthwise = conv.group == channels && conv.group == filters && channels > 1;
         let possible = builder.config.simd_registers_depth > 0 && builder.order == Order::Default;
-        if !depthwise || !possible || !has_weights(builder, i) || weights.len() != 4 {
+        if !depthwise || !possible || !has_weights(builder, id) || weights.len() != 4 {
             return None;
         }
         Some(Self {
@@ -207,7 +215,7 @@ mod tests {
             .expect("valid")[0];
         assert_eq!(graph.shape(y), [2, 3, 5, 20]);
         let builder = Builder::new(&graph, HashMap::new(), &config, Order::Default);
-        let shapes = Shapes::of(&builder, 0, &conv).expect("a depthwise convolution");
+        let shapes = Shapes::of(&builder, NodeId(0), &conv).expect("a depthwise convolution");
         let chain = Chain { nodes: vec![], value: x, pixels: 70, channels: 20, macs: 0, steps, saved: false };
         [shapes.array_cycles(&builder, &chain, 100), shapes.simd_cycles(&builder, &chain, 100)]
     }
@@ -225,7 +233,7 @@ mod tests {
             let conv = op::Conv { strides: [1, 1], dilations: [dilation, 1], pads: [0; 4], group: 4 };
             graph.add_node("conv".to_owned(), conv.clone().into(), vec![x, weights], &["y"]).expect("valid");
             let builder = Builder::new(&graph, HashMap::new(), &config, Order::Default);
-            let shapes = Shapes::of(&builder, 0, &conv).expect("a depthwise convolution");
+            let shapes = Shapes::of(&builder, NodeId(0), &conv).expect("a depthwise convolution");
             assert_eq!(shapes.reach, reach, "{rows} {dilation}");
         }
     }

@@ -1,7 +1,7 @@
 //! Steps of the host: operators that the array has no form for, where only the host reads their results.
 
 use npukit_graph::op::{LogSoftmax, Softmax, UnaryKind};
-use npukit_graph::{Op, Operator, ValueId};
+use npukit_graph::{NodeId, Op, Operator, ValueId};
 
 use super::rearrange;
 use crate::lower::layers::{Builder, Lowered, Reject};
@@ -31,9 +31,13 @@ fn has_form(kind: UnaryKind) -> bool {
     )
 }
 
-/// Makes a host step of node `i`; `None` when something on the array reads its result.
-pub fn lower(builder: &mut Builder, i: usize, op: HostOp) -> Result<Option<Lowered>, Reject> {
-    let node = &builder.graph.nodes[i];
+/// Makes a host step of node `id`; `None` when something on the array reads its result.
+///
+/// # Errors
+///
+/// A sum over axes that are not neighbours in the output.
+pub fn lower(builder: &mut Builder, id: NodeId, op: HostOp) -> Result<Option<Lowered>, Reject> {
+    let node = builder.graph.node(id);
     let Some((output, perm)) = way_out(builder, node.outputs[0]) else { return Ok(None) };
     let op = permuted(op, &perm)?;
     builder.add_host_step(HostStep {
@@ -50,7 +54,7 @@ pub fn lower(builder: &mut Builder, i: usize, op: HostOp) -> Result<Option<Lower
 fn way_out(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<usize>)> {
     let mut axes: Vec<usize> = (0..builder.graph.shape(value).len()).collect();
     while !rearrange::closes_the_graph(builder, value) {
-        let node = &builder.graph.nodes[builder.only_reader(value)?];
+        let node = builder.graph.node(builder.fusion.readers.only(value)?);
         match &node.op {
             Op::Transpose(op) if rearrange::closes_the_graph(builder, node.outputs[0]) => {
                 let moved = axes.iter().map(|axis| op.perm.iter().position(|from| from == axis));

@@ -16,11 +16,13 @@ const MOST_ERROR: f64 = 1.0 / 16.0;
 
 /// `function(grid)`, called `name` where it is refused.
 ///
-/// Errors: an instance without the extension, or one with too little room for a table.
+/// # Errors
+///
+/// An instance without the extension, or one with too little room for a table.
 pub fn step(builder: &mut Builder, function: Function, name: &str) -> Result<Step, Reject> {
     if builder.config.lookup_tables == 0 {
         // Without its parameters: it has none of these functions.
-        return Err(needs_lookup(name.split(" {").next().unwrap_or(name)));
+        return Err(needs_lookup(name.split_once(" {").map_or(name, |(name, _)| name)));
     }
     if builder.config.simd_registers_depth < builder.config.lookup_tables {
         return Err(Reject::new(
@@ -61,6 +63,7 @@ fn entry_of(table: &Table, number: usize, entry: usize) -> f32 {
     let entry = entry.min(table.keys.len() - 1);
     match number.checked_sub(1) {
         None => table.keys[entry],
+        // Default: tables beyond the last coefficient's are loaded, and nothing is multiplied by them.
         Some(k) => table.coefficients[entry].get(k).copied().unwrap_or(0.0),
     }
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use npukit_graph::op::BinaryKind;
-use npukit_graph::{Op, ValueId, op};
+use npukit_graph::{NodeId, Op, ValueId, op};
 use npukit_numeric::Tensor;
 
 use super::activation::with_scalar;
+use super::conv::floats;
 use super::{natural_view, variable_matmul};
 use crate::lower::Order;
 use crate::lower::hir::{Bias, ChannelOperand, MatMul, Rows, Step, Term, WeightSet};
@@ -38,8 +39,12 @@ impl Product<'_> {
 }
 
 /// Lowers `A * B + C` with constant `C`.
-pub fn lower_gemm(builder: &mut Builder, i: usize, gemm: &op::Gemm) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// Operands that are not constants where they must be, or are transposed.
+pub fn lower_gemm(builder: &mut Builder, id: NodeId, gemm: &op::Gemm) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
     let factor = if builder.graph.constant(node.inputs[1]).is_some() { 1.0 } else { gemm.alpha };
     if gemm.trans_a || gemm.trans_b || gemm.alpha != factor || gemm.beta != 1.0 {
         return Err(Reject::new(
@@ -48,9 +53,9 @@ pub fn lower_gemm(builder: &mut Builder, i: usize, gemm: &op::Gemm) -> Result<Lo
         ));
     }
     if builder.graph.constant(node.inputs[1]).is_some() {
-        return lower(builder, i);
+        return lower(builder, id);
     }
-    let Lowered::Chain(mut chain) = variable_matmul::lower(builder, i)? else { return Ok(Lowered::Views) };
+    let Lowered::Chain(mut chain) = variable_matmul::lower(builder, id)? else { return Ok(Lowered::Views) };
     if factor != 1.0 {
         chain.steps.push(with_scalar(builder, SimdOp::Multiply, factor));
     }
@@ -65,23 +70,27 @@ pub fn lower_gemm(builder: &mut Builder, i: usize, gemm: &op::Gemm) -> Result<Lo
 }
 
 /// Lowers a product, with constant weights on the right or without.
-pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// Operands without a view, or weights that DRAM1 does not hold.
+pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
     let Some((weights, [rows, columns])) = constant_matrix(builder, node.inputs[1]) else {
-        return variable_matmul::lower(builder, i);
+        return variable_matmul::lower(builder, id);
     };
     let mut bias = match node.inputs.get(2) {
         Some(&value) => Some(constant_bias(builder, value, columns)?),
         None => None,
     };
-    let mut nodes = vec![i];
+    let mut nodes = vec![id];
     let mut value = node.outputs[0];
     if let (None, Some((next, constant))) = (&bias, added_constant(builder, value, columns)) {
         bias = Some(constant);
         nodes.push(next);
-        value = builder.graph.nodes[next].outputs[0];
+        value = builder.graph.node(next).outputs[0];
     }
-    let view = reduction_view(builder, i, node.inputs[0], rows)?;
+    let view = reduction_view(builder, id, node.inputs[0], rows)?;
     let terms = terms(&view, rows, builder.array_size());
     let (pixels, blocks) = (view.vectors.len() / terms.len(), view.blocks(builder.array_size()));
     let product = Product {
@@ -91,14 +100,14 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         channels: columns,
         bias: bias.as_deref(),
     };
-    let elements = weights.as_f32().unwrap_or_default();
+    let elements = floats(&weights);
     let array_size = builder.array_size();
     let step = step(builder, &product, |term, lane, channel| {
         let in_pixel = term % blocks * array_size + lane;
         let row = term / blocks * view.channels + in_pixel;
         if in_pixel < view.channels { elements[row * columns + channel] } else { 0.0 }
     })?;
-    let macs = builder.macs(i);
+    let macs = builder.macs(id);
     Ok(Lowered::Chain(Chain {
         nodes,
         value,
@@ -114,7 +123,9 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
 ///
 /// `weight(term, lane, channel)` is the weight from input lane `lane` of `term` to output `channel`.
 ///
-/// Errors: as [`Builder::require_constants`].
+/// # Errors
+///
+/// As [`Builder::require_constants`].
 pub fn step(
     builder: &mut Builder,
     product: &Product,
@@ -134,7 +145,7 @@ pub fn step(
         for term in 0..product.terms.len() {
             let weight = |lane, channel| weight(term, lane, channel);
             let matrix = matrix(builder, product.channels, block, weight);
-            rows += matrix.as_ref().map_or(0, |_| n);
+            rows += if matrix.is_some() { n } else { 0 };
             matrices.push(matrix);
             builder.require_constants(rows as u64)?;
         }
@@ -187,6 +198,7 @@ fn bias_terms(order: Order, product: &Product, matrices: &[Option<Vec<i32>>]) ->
     if let Some(whole) = all.clone().find(|t| present(t) && whole(t)) {
         return vec![(whole, Bias::All)];
     }
+    // Default: without any weights the first term carries the bias.
     let first = all.clone().find(present).unwrap_or(0);
     shared_out(product, all.filter(present)).unwrap_or_else(|| vec![(first, Bias::All)])
 }
@@ -211,6 +223,7 @@ fn shared_out(product: &Product, terms: impl Iterator<Item = usize>) -> Option<V
 fn bias_row(builder: &mut Builder, bias: Option<&[f32]>, block: usize) -> Option<Vec<i32>> {
     let n = builder.array_size();
     let bias = bias?;
+    // Default: lanes beyond the last channel, which nobody reads.
     let lane = |lane: usize| bias.get(block * n + lane).copied().unwrap_or(0.0);
     let row: Vec<i32> = (0..n).map(|l| builder.objects.raw(lane(l))).collect();
     row.iter().any(|&raw| raw != 0).then_some(row)
@@ -266,12 +279,12 @@ pub fn per_channel(elements: &[f32], shape: &[usize], channels: usize) -> Option
 }
 
 /// The Add of a constant that alone reads `value`: in our order it is a bias.
-fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(usize, Vec<f32>)> {
+fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(NodeId, Vec<f32>)> {
     if builder.order == Order::Upstream {
         return None;
     }
-    let reader = builder.only_reader(value)?;
-    let node = &builder.graph.nodes[reader];
+    let reader = builder.fusion.readers.only(value)?;
+    let node = builder.graph.node(reader);
     match &node.op {
         Op::Binary(binary) if binary.kind == BinaryKind::Add => {}
         _ => return None,
@@ -284,9 +297,9 @@ fn added_constant(builder: &Builder, value: ValueId, columns: usize) -> Option<(
 }
 
 /// The view of the left operand with pixels that divide a row.
-fn reduction_view(builder: &mut Builder, i: usize, value: ValueId, rows: usize) -> Result<View, Reject> {
-    let view = builder.view(value)?.clone();
-    if rows.is_multiple_of(view.channels) { Ok(view) } else { natural_view(builder, i, value) }
+fn reduction_view(builder: &mut Builder, id: NodeId, value: ValueId, rows: usize) -> Result<View, Reject> {
+    let view = builder.view(value)?;
+    if rows.is_multiple_of(view.channels) { Ok(view) } else { natural_view(builder, id, value) }
 }
 
 /// One term per block of the pixels that make up a row of `rows` elements.

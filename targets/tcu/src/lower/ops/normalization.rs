@@ -1,22 +1,27 @@
 //! BatchNormalization that no convolution took up: a multiplication and an addition per channel.
 
-use npukit_graph::op;
+use npukit_graph::{NodeId, op};
 
 use super::activation::needs_register;
 use crate::lower::hir::{ChannelOperand, Step};
 use crate::lower::layers::{Builder, Chain, Reject};
+use crate::lower::view::natural_channels;
 use crate::op::SimdOp;
 
 /// The factor of each channel, then its addend; both are computed in double precision.
+///
+/// # Errors
+///
+/// Parameters that are not a constant for each channel, or an instance without a SIMD register.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
-    i: usize,
+    id: NodeId,
     norm: &op::BatchNormalization,
 ) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let node = &builder.graph.nodes[i];
-    let channels = builder.graph.shape(node.inputs[0]).last().copied().unwrap_or(1);
+    let node = builder.graph.node(id);
+    let channels = natural_channels(builder.graph.shape(node.inputs[0]));
     if channels != chain.channels {
         return Ok(false);
     }

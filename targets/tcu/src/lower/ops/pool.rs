@@ -1,6 +1,7 @@
 //! MaxPool and AveragePool on values in the accumulators; windows that are larger than the
 //! accumulators are gone through in memory, one vector of each at a time.
 
+use npukit_graph::NodeId;
 use npukit_graph::op::{self, Window};
 
 use super::activation::needs_register;
@@ -10,9 +11,13 @@ use crate::lower::object::VecRef;
 use crate::op::SimdOp;
 
 /// The largest vector of each window; padding is left out.
-pub fn max(builder: &mut Builder, chain: &mut Chain, i: usize, pool: &op::MaxPool) -> Result<bool, Reject> {
+///
+/// # Errors
+///
+/// More vectors than a program may list.
+pub fn max(builder: &mut Builder, chain: &mut Chain, id: NodeId, pool: &op::MaxPool) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let Some(windows) = windows(builder, chain, i, &pool.window)? else { return Ok(false) };
+    let Some(windows) = windows(builder, chain, id, &pool.window)? else { return Ok(false) };
     let empty = (0..windows.len()).any(|w| windows.get(w).is_empty());
     if empty {
         return Err(Reject::new(
@@ -30,15 +35,19 @@ pub fn max(builder: &mut Builder, chain: &mut Chain, i: usize, pool: &op::MaxPoo
 }
 
 /// The sum of each window times one over its divisor.
+///
+/// # Errors
+///
+/// More vectors than a program may list, or scales that DRAM1 does not hold.
 pub fn average(
     builder: &mut Builder,
     chain: &mut Chain,
-    i: usize,
+    id: NodeId,
     pool: &op::AveragePool,
 ) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let Some(windows) = windows(builder, chain, i, &pool.window)? else { return Ok(false) };
-    let node = &builder.graph.nodes[i];
+    let Some(windows) = windows(builder, chain, id, &pool.window)? else { return Ok(false) };
+    let node = builder.graph.node(id);
     let (input, output) = (builder.graph.shape(node.inputs[0]), builder.graph.shape(node.outputs[0]));
     let image = [input[1], input[2]];
     let divisor = |w: usize| pool.divisor([w / output[2] % output[1], w % output[2]], image);
@@ -58,8 +67,8 @@ pub fn average(
 
 /// The pixels of each window. `None` when the grid is not an image that may be taken over: repacked,
 /// already stored, or made by windows itself (windows of windows would keep too much at once).
-fn windows(builder: &Builder, chain: &Chain, i: usize, window: &Window) -> Result<Option<Windows>, Reject> {
-    let node = &builder.graph.nodes[i];
+fn windows(builder: &Builder, chain: &Chain, id: NodeId, window: &Window) -> Result<Option<Windows>, Reject> {
+    let node = builder.graph.node(id);
     let input = builder.graph.shape(node.inputs[0]);
     let output = builder.graph.shape(node.outputs[0]);
     if input.len() != 4 || input[3] != chain.channels || !may_take_windows(chain) {
@@ -99,6 +108,10 @@ pub enum Absent {
 /// Replaces a load of the image by a load of each window's first vector, to which a step for each
 /// further vector adds that. In the order of the window: results round and saturate as they would in
 /// the accumulators. `false` when the chain holds more than the load.
+///
+/// # Errors
+///
+/// More vectors than a program may list.
 pub fn reduce_in_memory(
     builder: &mut Builder,
     chain: &mut Chain,
@@ -112,6 +125,7 @@ pub fn reduce_in_memory(
     let entry = |k: usize, w: usize, block: usize| {
         let window = windows.get(w);
         let pixel = window.get(k).or(window.first().filter(|_| absent == Absent::First));
+        // Default: `absent` says that zeros stand for what is not there.
         pixel.map_or(VecRef::ZERO, |&pixel| image[pixel as usize * blocks + block])
     };
     let pairs = || (0..windows.len()).flat_map(|w| (0..blocks).map(move |block| (w, block)));

@@ -1,6 +1,6 @@
 //! Pow: by a small integer, products of the value with itself; by another constant, a lookup.
 
-use npukit_graph::{Graph, ValueId};
+use npukit_graph::{Graph, NodeId, ValueId};
 use npukit_numeric::TensorData;
 
 use super::activation::{formula, needs_register, on_grid};
@@ -15,9 +15,13 @@ use crate::op::SimdOp;
 const MOST: usize = 8;
 
 /// Raises the grid to the power of the node's constant operand.
-pub fn follow(builder: &mut Builder, chain: &mut Chain, i: usize) -> Result<bool, Reject> {
+///
+/// # Errors
+///
+/// Exponents that are computed, or that the array has no form of.
+pub fn follow(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let node = &builder.graph.nodes[i];
+    let node = builder.graph.node(id);
     let exponent = exponent(builder.graph, node.inputs[1])
         .ok_or_else(|| needs_lookup("Pow by an exponent that is no constant, the same for all elements"))?;
     if chain.value != node.inputs[0]

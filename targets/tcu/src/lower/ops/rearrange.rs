@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use npukit_graph::ValueId;
 use npukit_graph::op::{self, PadMode};
+use npukit_graph::{NodeId, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
 use super::binary::broadcast;
@@ -25,43 +25,55 @@ const MIXED_USE: usize = 4;
 
 /// Whether `value` is made by a Transpose that only the host reads: the layout of the output says it.
 pub fn closes_the_graph(builder: &Builder, value: ValueId) -> bool {
-    builder.is_output(value) && !builder.is_read(value)
+    builder.fusion.readers.is_output(value) && builder.fusion.readers.all(value).is_empty()
 }
 
 /// Reshape: the same vectors, for the next reader to make sense of.
-pub fn reshape(builder: &mut Builder, i: usize, reshape: &op::Reshape) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
-    builder.set_view(node.outputs[0], view.reshaped(&reshape.shape, builder.array_size()));
+///
+/// # Errors
+///
+/// An operand without a view.
+pub fn reshape(builder: &mut Builder, id: NodeId, reshape: &op::Reshape) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
+    builder.fusion.set_view(node.outputs[0], view.reshaped(&reshape.shape, builder.array_size()));
     Ok(Lowered::Views)
 }
 
 /// Transpose: pixels change places; lanes move only when the innermost axis does.
-pub fn transpose(builder: &mut Builder, i: usize, transpose: &op::Transpose) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// An operand without a view, or lanes that move in more ways than a program may list.
+pub fn transpose(builder: &mut Builder, id: NodeId, transpose: &op::Transpose) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
     let output = node.outputs[0];
     if closes_the_graph(builder, output) {
         return Ok(Lowered::Views);
     }
-    let view = builder.view(node.inputs[0])?.clone();
+    let view = builder.view(node.inputs[0])?;
     let shape = builder.graph.shape(output).to_vec();
     let strides = strides(&view.shape);
     let strides: Vec<usize> = transpose.perm.iter().map(|&axis| strides[axis]).collect();
-    let moved = gather(builder, i, &shape, |element| {
+    let moved = gather(builder, id, &shape, |element| {
         let at = indices(element, &shape).zip(&strides).map(|(index, stride)| index * stride).sum();
         Some((&view, at))
     })?;
-    builder.set_view(output, moved);
+    builder.fusion.set_view(output, moved);
     Ok(Lowered::Views)
 }
 
 /// Concat.
-pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// As [`transpose`].
+pub fn concat(builder: &mut Builder, id: NodeId, concat: &op::Concat) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let mut parts = Vec::new();
     for &input in &node.inputs {
-        parts.push(builder.view(input)?.clone());
+        parts.push(builder.view(input)?);
     }
     let inner: usize = shape[concat.axis + 1..].iter().product();
     // Where each part ends along the axis.
@@ -72,7 +84,7 @@ pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lo
             Some(*end)
         })
         .collect();
-    let joined = gather(builder, i, &shape, |element| {
+    let joined = gather(builder, id, &shape, |element| {
         let (outer, rest) = (element / (shape[concat.axis] * inner), element % (shape[concat.axis] * inner));
         let (along, within) = (rest / inner, rest % inner);
         let place = ends.partition_point(|&end| end <= along);
@@ -81,37 +93,45 @@ pub fn concat(builder: &mut Builder, i: usize, concat: &op::Concat) -> Result<Lo
         let before = ends[place] - size;
         Some((part, (outer * size + along - before) * inner + within))
     })?;
-    builder.set_view(node.outputs[0], joined);
+    builder.fusion.set_view(node.outputs[0], joined);
     Ok(Lowered::Views)
 }
 
 /// Split: one view per part.
-pub fn split(builder: &mut Builder, i: usize, split: &op::Split) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+///
+/// # Errors
+///
+/// As [`transpose`].
+pub fn split(builder: &mut Builder, id: NodeId, split: &op::Split) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let strides = strides(&view.shape);
     let mut first = 0;
     for (&output, &size) in node.outputs.iter().zip(&split.sizes) {
         let mut start = vec![0; view.shape.len()];
         start[split.axis] = first;
         let shape = builder.graph.shape(output).to_vec();
-        let part = gather(builder, i, &shape, |element| {
+        let part = gather(builder, id, &shape, |element| {
             let at = indices(element, &shape)
                 .zip(&start)
                 .zip(&strides)
                 .map(|((index, first), stride)| (index + first) * stride);
             Some((&view, at.sum()))
         })?;
-        builder.set_view(output, part);
+        builder.fusion.set_view(output, part);
         first += size;
     }
     Ok(Lowered::Views)
 }
 
 /// Slice.
-pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+///
+/// # Errors
+///
+/// As [`transpose`].
+pub fn slice(builder: &mut Builder, id: NodeId, slice: &op::Slice) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let strides = strides(&view.shape);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let mut starts = vec![0; shape.len()];
@@ -119,20 +139,24 @@ pub fn slice(builder: &mut Builder, i: usize, slice: &op::Slice) -> Result<Lower
     for range in &slice.ranges {
         (starts[range.axis], steps[range.axis]) = (range.start as isize, range.step);
     }
-    let part = gather(builder, i, &shape, |element| {
+    let part = gather(builder, id, &shape, |element| {
         let along = |(axis, index): (usize, usize)| {
             (starts[axis] + index as isize * steps[axis]) as usize * strides[axis]
         };
         Some((&view, indices(element, &shape).enumerate().map(along).sum()))
     })?;
-    builder.set_view(node.outputs[0], part);
+    builder.fusion.set_view(node.outputs[0], part);
     Ok(Lowered::Views)
 }
 
 /// Gather by constant indices.
-pub fn gather_indices(builder: &mut Builder, i: usize, axis: usize) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+///
+/// # Errors
+///
+/// Indices that are computed, and as [`transpose`].
+pub fn gather_indices(builder: &mut Builder, id: NodeId, axis: usize) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let size = view.shape[axis];
     let indices = builder.graph.constant(node.inputs[1]).and_then(|tensor| positions(tensor, size));
     let picked = indices.ok_or_else(|| {
@@ -143,12 +167,12 @@ pub fn gather_indices(builder: &mut Builder, i: usize, axis: usize) -> Result<Lo
     })?;
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let inner: usize = view.shape[axis + 1..].iter().product();
-    let taken = gather(builder, i, &shape, |element| {
+    let taken = gather(builder, id, &shape, |element| {
         let (rest, within) = (element / inner, element % inner);
         let (outer, index) = (rest / picked.len(), picked[rest % picked.len()]);
         Some((&view, (outer * size + index) * inner + within))
     })?;
-    builder.set_view(node.outputs[0], taken);
+    builder.fusion.set_view(node.outputs[0], taken);
     Ok(Lowered::Views)
 }
 
@@ -166,9 +190,13 @@ fn positions(indices: &Tensor, size: usize) -> Option<Vec<usize>> {
 
 /// Pad: zeros are stored nowhere; another value is one constant vector; the other modes take
 /// vectors again.
-pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+///
+/// # Errors
+///
+/// As [`transpose`], or a constant that DRAM1 does not hold.
+pub fn pad(builder: &mut Builder, id: NodeId, pad: &op::Pad) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let strides = strides(&view.shape);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let filling = match pad.mode {
@@ -183,7 +211,7 @@ pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Re
     let n = builder.array_size();
     let axes = view.shape.iter().zip(&pad.pads);
     let sources: Vec<Vec<Option<usize>>> = axes.map(|(&size, &pads)| pad.sources(size, pads)).collect();
-    let padded = gather(builder, i, &shape, |element| {
+    let padded = gather(builder, id, &shape, |element| {
         let mut at = 0;
         for (axis, index) in indices(element, &shape).enumerate() {
             match sources[axis][index] {
@@ -195,40 +223,54 @@ pub fn pad(builder: &mut Builder, i: usize, pad: &op::Pad) -> Result<Lowered, Re
         }
         Some((&view, at))
     })?;
-    builder.set_view(node.outputs[0], padded);
+    builder.fusion.set_view(node.outputs[0], padded);
     Ok(Lowered::Views)
 }
 
 /// Tile: the same vectors again.
-pub fn tile(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+///
+/// # Errors
+///
+/// As [`transpose`].
+pub fn tile(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let strides = strides(&view.shape);
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
-    let tiled = gather(builder, i, &shape, |element| {
+    let tiled = gather(builder, id, &shape, |element| {
         let along = |(axis, index): (usize, usize)| index % view.shape[axis] * strides[axis];
         Some((&view, indices(element, &shape).enumerate().map(along).sum()))
     })?;
-    builder.set_view(node.outputs[0], tiled);
+    builder.fusion.set_view(node.outputs[0], tiled);
     Ok(Lowered::Views)
 }
 
 /// The same elements in the packing the innermost axis asks for.
-pub fn repack(builder: &mut Builder, i: usize, view: &View) -> Result<View, Reject> {
-    gather(builder, i, &view.shape, |element| Some((view, element)))
+///
+/// # Errors
+///
+/// As [`transpose`].
+pub fn repack(builder: &mut Builder, id: NodeId, view: &View) -> Result<View, Reject> {
+    gather(builder, id, &view.shape, |element| Some((view, element)))
 }
 
 /// The elements broadcast to `shape`.
-pub fn expand(builder: &mut Builder, i: usize, view: &View, shape: &[usize]) -> Result<View, Reject> {
-    gather(builder, i, shape, |element| Some((view, broadcast(element, shape, &view.shape))))
+///
+/// # Errors
+///
+/// As [`transpose`].
+pub fn expand(builder: &mut Builder, id: NodeId, view: &View, shape: &[usize]) -> Result<View, Reject> {
+    gather(builder, id, shape, |element| Some((view, broadcast(element, shape, &view.shape))))
 }
 
 /// A tensor of `shape` in natural packing whose element `e` is the one `map(e)` names, or zero.
 ///
-/// Errors: lanes that move in more ways than there is room for.
+/// # Errors
+///
+/// Lanes that move in more ways than there is room for.
 pub fn gather<'v>(
     builder: &mut Builder,
-    i: usize,
+    id: NodeId,
     shape: &[usize],
     map: impl Fn(usize) -> Option<(&'v View, usize)>,
 ) -> Result<View, Reject> {
@@ -255,7 +297,7 @@ pub fn gather<'v>(
             }
         }
     }
-    mix(builder, i, &mut vectors, mixed)?;
+    mix(builder, id, &mut vectors, mixed)?;
     Ok(View { shape: shape.to_vec(), channels, vectors })
 }
 
@@ -293,7 +335,7 @@ fn sources<'v>(lanes: impl Iterator<Item = Option<(&'v View, usize)>>, n: usize)
 /// Makes the vectors whose lanes move, in a layer of their own: one term per different selection.
 fn mix(
     builder: &mut Builder,
-    i: usize,
+    id: NodeId,
     vectors: &mut [VecRef],
     mixed: Vec<(usize, Vec<(VecRef, Lanes)>)>,
 ) -> Result<(), Reject> {
@@ -303,7 +345,7 @@ fn mix(
     let pixels = mixed.len();
     let mut selections: HashMap<Lanes, usize> = HashMap::new();
     let mut terms: Vec<Term> = Vec::new();
-    let name = format!("{}/mixed", builder.graph.nodes[i].name);
+    let name = format!("{}/mixed", builder.graph.node(id).name);
     let object = builder.objects.add(name.clone(), ObjectKind::Variable, pixels);
     for (pixel, (at, sources)) in mixed.into_iter().enumerate() {
         vectors[at] = VecRef { object, index: pixel as u32 };
@@ -328,8 +370,8 @@ fn mix(
     };
     let step = matmul::step(builder, &product, selected)?;
     let steps = vec![step, Step::Save { object, pixel_major: false }];
-    let (value, channels) = (builder.graph.nodes[i].outputs[0], product.channels);
-    builder.push_layer(Chain { nodes: vec![i], value, pixels, channels, macs: 0, steps, saved: true });
+    let (value, channels) = (builder.graph.node(id).outputs[0], product.channels);
+    builder.push_layer(Chain { nodes: vec![id], value, pixels, channels, macs: 0, steps, saved: true });
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Reduce: windows of pixels on the SIMD unit; sums over channels as a product with ones.
 
+use npukit_graph::NodeId;
 use npukit_graph::op::{self, ReduceKind};
 
 use super::activation::{formula, needs_register, on_grid};
@@ -14,32 +15,40 @@ use crate::lower::object::{ObjectKind, VecRef};
 use crate::op::SimdOp;
 
 /// Starts a chain for a reduction that takes in the innermost axis; `None` for others.
-pub fn lower(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<Option<Lowered>, Reject> {
+///
+/// # Errors
+///
+/// Reductions that sums, products and maxima do not make up, or operands without a view.
+pub fn lower(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Option<Lowered>, Reject> {
     needs_register(builder)?;
     operation(reduce.kind)?;
-    let input = builder.graph.nodes[i].inputs[0];
+    let input = builder.graph.node(id).inputs[0];
     let axes = builder.graph.shape(input).len();
     if axes == 0 || !reduce.axes.contains(&(axes - 1)) {
         return Ok(None);
     }
     match reduce.kind {
         ReduceKind::Sum | ReduceKind::Mean => {
-            sum_channels(builder, i, reduce).map(|chain| Some(Lowered::Chain(chain)))
+            sum_channels(builder, id, reduce).map(|chain| Some(Lowered::Chain(chain)))
         }
-        _ => reduce_lanes(builder, i, reduce).map(|chain| Some(Lowered::Chain(chain))),
+        _ => reduce_lanes(builder, id, reduce).map(|chain| Some(Lowered::Chain(chain))),
     }
 }
 
 /// Reduces pixels of the grid; `false` when channels are reduced, or the grid must be stored first.
+///
+/// # Errors
+///
+/// Reductions that the SIMD unit has no form of.
 pub fn follow(
     builder: &mut Builder,
     chain: &mut Chain,
-    i: usize,
+    id: NodeId,
     reduce: &op::Reduce,
 ) -> Result<bool, Reject> {
     needs_register(builder)?;
     operation(reduce.kind)?;
-    let shape = builder.graph.shape(builder.graph.nodes[i].inputs[0]);
+    let shape = builder.graph.shape(builder.graph.node(id).inputs[0]);
     let Some((&channels, outer)) = shape.split_last() else { return Ok(false) };
     if reduce.axes.contains(&outer.len()) || channels != chain.channels {
         return Ok(false);
@@ -125,7 +134,7 @@ fn store(builder: &mut Builder, chain: &mut Chain, step: Step) -> bool {
     let [Step::Load(_)] = chain.steps.as_slice() else { return false };
     let (pixels, channels) = (chain.pixels, chain.channels);
     let blocks = channels.div_ceil(builder.array_size()).max(1);
-    let name = chain.nodes.first().map_or("", |&i| &builder.graph.nodes[i].name);
+    let name = &builder.graph.node(chain.nodes[0]).name;
     let object = builder.objects.add(format!("{name}/each"), ObjectKind::Variable, pixels * blocks);
     let mut steps = std::mem::take(&mut chain.steps);
     steps.extend([step, Step::Save { object, pixel_major: true }]);
@@ -149,9 +158,9 @@ fn each(kind: ReduceKind) -> Option<Step> {
 }
 
 /// One product with ones for each vector of a group: its sum comes out as a single channel.
-fn sum_channels(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<Chain, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = natural_view(builder, i, node.inputs[0])?;
+fn sum_channels(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Chain, Reject> {
+    let node = builder.graph.node(id);
+    let view = natural_view(builder, id, node.inputs[0])?;
     let (n, blocks, channels) = (builder.array_size(), view.blocks(builder.array_size()), view.channels);
     let windows = windows(&view.shape[..view.shape.len() - 1], &reduce.axes);
     let (pixels, longest) = (windows.len(), windows.longest());
@@ -169,13 +178,13 @@ fn sum_channels(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<
         steps.push(scaling(&[scale], 1));
     }
     let macs = (pixels * longest * channels) as u64;
-    Ok(Chain { nodes: vec![i], value: node.outputs[0], pixels, channels: 1, macs, steps, saved: false })
+    Ok(Chain { nodes: vec![id], value: node.outputs[0], pixels, channels: 1, macs, steps, saved: false })
 }
 
 /// Turns the tensor so that the axes to be reduced are pixels, then reduces those.
-fn reduce_lanes(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<Chain, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+fn reduce_lanes(builder: &mut Builder, id: NodeId, reduce: &op::Reduce) -> Result<Chain, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let stays = (0..view.shape.len()).filter(|axis| !reduce.axes.contains(axis));
     let order: Vec<usize> = reduce.axes.iter().copied().chain(stays).collect();
     let strides = strides(&view.shape);
@@ -184,10 +193,10 @@ fn reduce_lanes(builder: &mut Builder, i: usize, reduce: &op::Reduce) -> Result<
         // Nothing stays: one channel.
         shape.push(1);
     }
-    let turned = gather(builder, i, &shape, |element| {
+    let turned = gather(builder, id, &shape, |element| {
         Some((&view, indices(element, &shape).zip(&order).map(|(index, &axis)| index * strides[axis]).sum()))
     })?;
-    let mut chain = loaded(builder, i, node.inputs[0], turned);
+    let mut chain = loaded(builder, id, node.inputs[0], turned);
     let first: Vec<usize> = (0..reduce.axes.len()).collect();
     let windows = windows(&shape[..shape.len() - 1], &first);
     if !reduce_windows(builder, &mut chain, reduce.kind, windows)? {

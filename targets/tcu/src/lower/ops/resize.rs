@@ -1,5 +1,6 @@
 //! Resize: nearest takes vectors again; linear is a weighted sum of the corner vectors.
 
+use npukit_graph::NodeId;
 use npukit_graph::op::{self, ResizeMode, Sample};
 
 use super::activation::needs_register;
@@ -15,34 +16,42 @@ pub fn is_nearest(resize: &op::Resize) -> bool {
 }
 
 /// Takes the nearest pixel's vectors.
-pub fn nearest(builder: &mut Builder, i: usize, resize: &op::Resize) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
-    let view = builder.view(node.inputs[0])?.clone();
+///
+/// # Errors
+///
+/// An operand without a view.
+pub fn nearest(builder: &mut Builder, id: NodeId, resize: &op::Resize) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
+    let view = builder.view(node.inputs[0])?;
     let shape = builder.graph.shape(node.outputs[0]).to_vec();
     let [rows, columns] = [0, 1].map(|axis| resize.samples(axis, view.shape[axis + 1]));
     let (h, w, channels) = (view.shape[1], view.shape[2], view.shape[3]);
     if resize.extrapolation() != 0.0 {
         stays_inside([&rows, &columns])?;
     }
-    let resized = rearrange::gather(builder, i, &shape, |element| {
+    let resized = rearrange::gather(builder, id, &shape, |element| {
         let (pixel, channel) = (element / channels, element % channels);
         let (x, y, image) = (pixel % shape[2], pixel / shape[2] % shape[1], pixel / (shape[1] * shape[2]));
         let (&(row, _), &(column, _)) = rows[y].taps.first().zip(columns[x].taps.first())?;
         Some((&view, ((image * h + row) * w + column) * channels + channel))
     })?;
-    builder.set_view(node.outputs[0], resized);
+    builder.fusion.set_view(node.outputs[0], resized);
     Ok(Lowered::Views)
 }
 
 /// Sums the corners, each times the product of its two weights (rounded once).
+///
+/// # Errors
+///
+/// An instance without a SIMD register, samples outside the image, or too many vectors.
 pub fn linear(
     builder: &mut Builder,
     chain: &mut Chain,
-    i: usize,
+    id: NodeId,
     resize: &op::Resize,
 ) -> Result<bool, Reject> {
     needs_register(builder)?;
-    let node = &builder.graph.nodes[i];
+    let node = builder.graph.node(id);
     let input = builder.graph.shape(node.inputs[0]);
     let output = builder.graph.shape(node.outputs[0]);
     if input[3] != chain.channels || !may_take_windows(chain) {
@@ -53,6 +62,7 @@ pub fn linear(
         stays_inside([&rows, &columns])?;
     }
     let most = [&rows, &columns].map(|samples| samples.iter().map(|sample| sample.taps.len()).max());
+    // Default: an axis without samples has no taps.
     let most = most.into_iter().map(|taps| taps.unwrap_or_default());
     builder.require_uses(most.chain(output[..3].iter().copied()))?;
     let mut windows = Windows::default();

@@ -10,6 +10,10 @@ use crate::lower::lookup_table::Function;
 use crate::op::SimdOp;
 
 /// Applies the function to the grid.
+///
+/// # Errors
+///
+/// A function that neither the SIMD unit nor a lookup has.
 pub fn follow(builder: &mut Builder, chain: &mut Chain, unary: &op::Unary) -> Result<bool, Reject> {
     needs_register(builder)?;
     let steps = match unary.kind {

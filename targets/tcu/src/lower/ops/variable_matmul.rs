@@ -1,7 +1,7 @@
 //! Products whose right operand is no constant matrix: the array takes its weights from local memory,
 //! so rows of an activation can be weights.
 
-use npukit_graph::ValueId;
+use npukit_graph::{NodeId, ValueId};
 
 use super::{natural_view, rearrange};
 use crate::lower::hir::{Bias, MatMul, Rows, Step, Term, WeightSet};
@@ -13,16 +13,20 @@ use crate::lower::view::View;
 ///
 /// Term: a right matrix and a block of its rows; it meets the pixels whose matrix it is. Weights: the
 /// rows' vectors, those of one block of columns.
-pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
-    let node = &builder.graph.nodes[i];
+///
+/// # Errors
+///
+/// Operands without a view, or products that would list too many vectors.
+pub fn lower(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
+    let node = builder.graph.node(id);
     let (left, right) = (node.inputs[0], node.inputs[1]);
     let shapes = Shapes::new(builder.graph.shape(left), builder.graph.shape(right));
     let n = builder.array_size();
     let (k_blocks, blocks) = (shapes.k.div_ceil(n), shapes.n.div_ceil(n));
     let pixels = shapes.matrices.len() * shapes.m;
     builder.require_uses([shapes.right_matrices, k_blocks, pixels.max(blocks * n)])?;
-    let left = natural_view(builder, i, left)?;
-    let right = rows_view(builder, i, right, &shapes)?;
+    let left = natural_view(builder, id, left)?;
+    let right = rows_view(builder, id, right, &shapes)?;
     let rows = builder.stored(right.vectors);
     let of_pixel = |pixel: usize| (shapes.matrices[pixel / shapes.m], pixel % shapes.m);
     let input = |matrix: usize, k_block: usize, pixel: usize| match of_pixel(pixel) {
@@ -42,7 +46,7 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
         sets: sets.map(|(block, pair)| set(block, pair)).collect(),
     };
     Ok(Lowered::Chain(Chain {
-        nodes: vec![i],
+        nodes: vec![id],
         value: node.outputs[0],
         pixels,
         channels: shapes.n,
@@ -53,12 +57,12 @@ pub fn lower(builder: &mut Builder, i: usize) -> Result<Lowered, Reject> {
 }
 
 /// The right operand with a row in each pixel.
-fn rows_view(builder: &mut Builder, i: usize, value: ValueId, shapes: &Shapes) -> Result<View, Reject> {
+fn rows_view(builder: &mut Builder, id: NodeId, value: ValueId, shapes: &Shapes) -> Result<View, Reject> {
     if builder.graph.shape(value).len() > 1 {
-        return natural_view(builder, i, value);
+        return natural_view(builder, id, value);
     }
-    let view = builder.view(value)?.clone();
-    rearrange::gather(builder, i, &[shapes.k, 1], |element| Some((&view, element)))
+    let view = builder.view(value)?;
+    rearrange::gather(builder, id, &[shapes.k, 1], |element| Some((&view, element)))
 }
 
 /// Sizes of a batched product.
@@ -84,6 +88,7 @@ impl Shapes {
         };
         let axes = left_batch.len().max(right_batch.len());
         let size = |batch: &[usize], axis: usize| {
+            // Default: an axis that a batch does not have counts 1.
             (axis + batch.len()).checked_sub(axes).and_then(|axis| batch.get(axis)).copied().unwrap_or(1)
         };
         let batch: Vec<usize> =

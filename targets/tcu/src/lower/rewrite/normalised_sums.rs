@@ -20,7 +20,7 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
     while index < graph.nodes.len() {
         if let Some(sum) = Sum::at(graph, index, config.array_size) {
             // One node goes, one comes.
-            let _ = sum.apply(graph, index);
+            sum.apply(graph, index);
         }
         index += 1;
     }
@@ -61,13 +61,15 @@ impl Sum {
         (alike && pays).then_some(Self { conv, add, other, factors })
     }
 
-    fn apply(self, graph: &mut Graph, norm: usize) -> Option<()> {
+    fn apply(self, graph: &mut Graph, norm: usize) {
         let channels = self.factors.len();
         let weights = graph.node(self.conv).inputs[1];
-        let scaled = floats(graph, weights)?.iter().zip(self.factors.iter().cycle());
+        let old = floats(graph, weights).expect("the convolution is by constants");
+        let scaled = old.iter().zip(self.factors.iter().cycle());
         let scaled = scaled.map(|(&weight, [factor, _])| (f64::from(weight) * factor) as f32).collect();
         let bias = graph.node(self.conv).inputs.get(2).and_then(|&bias| floats(graph, bias));
-        let bias = |c: usize| bias.and_then(|bias| bias.get(c)).map_or(0.0, |&b| f64::from(b));
+        // Default: a convolution without a bias adds nothing.
+        let bias = |c: usize| bias.map_or(0.0, |bias| f64::from(bias[c]));
         let bias: Vec<f32> =
             self.factors.iter().enumerate().map(|(c, [f, o])| (bias(c) * f + o) as f32).collect();
         let mut diagonal = vec![0.0; channels * channels];
@@ -76,10 +78,12 @@ impl Sum {
         }
         let (shape, base) = (graph.shape(weights).to_vec(), name_of(graph, weights));
         let node_name = graph.nodes[norm].name.clone();
-        let scaled = add_floats(graph, &base, shape, scaled)?;
-        let bias = add_floats(graph, &format!("{base}/bias"), vec![channels], bias)?;
-        let diagonal =
-            add_floats(graph, &format!("{node_name}/scale"), vec![1, 1, channels, channels], diagonal)?;
+        let mut add = |name: &str, shape: Vec<usize>, data: Vec<f32>| {
+            add_floats(graph, name, shape, data).expect("the elements fill their shape")
+        };
+        let scaled = add(&base, shape, scaled);
+        let bias = add(&format!("{base}/bias"), vec![channels], bias);
+        let diagonal = add(&format!("{node_name}/scale"), vec![1, 1, channels, channels], diagonal);
         set_operand(graph, self.conv, 1, scaled);
         set_operand(graph, self.conv, 2, bias);
         let info = graph.value(self.other).info.clone();
@@ -99,6 +103,5 @@ impl Sum {
         graph.nodes[norm] = Node { outputs, ..sum };
         graph.nodes[self.add.0 as usize] =
             Node { name: node_name, op, inputs: vec![self.other, diagonal], outputs: vec![through] };
-        Some(())
     }
 }

@@ -16,6 +16,7 @@ use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 
 use super::{floats, is_dense};
 use crate::config::Config;
+use crate::lower::view::natural_channels;
 use convolution::Grouped;
 
 /// Group sizes tried.
@@ -91,7 +92,7 @@ impl Classes {
     /// Whether some image that may be grouped leaves lanes idle.
     fn any_partial_vector(&self, graph: &Graph, array_size: usize) -> bool {
         self.of_value.iter().enumerate().any(|(value, class)| {
-            let channels = graph.shape(ValueId(value as u32)).last().copied().unwrap_or(0);
+            let channels = natural_channels(graph.shape(ValueId(value as u32)));
             class.is_some_and(|class| self.columns[class] > 1) && !channels.is_multiple_of(array_size)
         })
     }
@@ -140,7 +141,7 @@ impl Role {
         let by_channel = |id: ValueId| {
             let own = graph.shape(id);
             let outer = own.len().saturating_sub(1);
-            let channels = own.last().copied().unwrap_or(1);
+            let channels = natural_channels(own);
             own[..outer].iter().all(|&size| size == 1) && (channels == 1 || Some(&channels) == shape.last())
         };
         let fits = |&id: &ValueId| match floats(graph, id) {

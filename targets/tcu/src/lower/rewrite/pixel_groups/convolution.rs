@@ -94,11 +94,9 @@ impl Grouped {
         let [rows, _, inputs, outputs] = self.kernel;
         let name = name_of(graph, self.weights);
         let shape = vec![rows, self.groups, self.from * inputs, self.to * outputs];
-        let data = floats(graph, self.weights).map(|old| self.spread(old)).unwrap_or_default();
+        let data = self.spread(floats(graph, self.weights).expect("only products by constants are grouped"));
         let mut node = self.node;
-        if let Some(weights) = add_floats(graph, &name, shape, data) {
-            node.inputs[1] = weights;
-        }
+        node.inputs[1] = add_floats(graph, &name, shape, data).expect("the weights fill their shape");
         if let Some(bias) = node.inputs.get(2).and_then(|&bias| super::repeated(graph, bias, self.to)) {
             node.inputs[2] = bias;
         }

@@ -8,8 +8,9 @@ use npukit_graph::{Graph, ValueId, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 
 use super::code::{Code, Place, word};
+use super::layers::{Layers, Step};
 use super::memory::{Memory, Region};
-use super::plan::{Plan, Step};
+use super::plan::Plan;
 use super::{LowerError, Weights};
 use crate::config::Config;
 use crate::op::{CvoFlags, CvoFunc};
@@ -34,11 +35,13 @@ struct Kept {
 }
 
 /// A lowering in progress.
-pub(super) struct Lowering<'a> {
+pub struct Lowering<'a> {
     pub code: Code,
     /// The plan's graph, whose values are slots; more are added.
     pub graph: Graph,
     memory: Memory,
+    /// Where what was placed lies.
+    pub plan: Plan,
     l2_words: u32,
     in_l2: BTreeMap<ValueId, Region>,
     /// How many values lie in a region, by its word.
@@ -62,10 +65,10 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub fn new(config: &Config, plan: &Plan, weights: &'a mut Weights) -> Self {
-        let graph = plan.graph.clone();
+    pub fn new(config: &Config, layers: &Layers, weights: &'a mut Weights) -> Self {
+        let graph = layers.graph.clone();
         let mut uses: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
-        for (index, step) in plan.steps.iter().enumerate() {
+        for (index, step) in layers.steps.iter().enumerate() {
             step.operands.iter().for_each(|&id| uses.entry(id).or_default().push(index));
         }
         let at_host = graph.inputs.iter().map(|&id| (id, AtHost::Slot)).collect();
@@ -73,6 +76,7 @@ impl<'a> Lowering<'a> {
             code: Code::default(),
             graph,
             memory: Memory::new(config.l2_words),
+            plan: Plan::default(),
             l2_words: config.l2_words,
             in_l2: BTreeMap::new(),
             owners: BTreeMap::new(),
@@ -83,7 +87,7 @@ impl<'a> Lowering<'a> {
             name: String::new(),
             pinned: Vec::new(),
             weights,
-            finer: plan.finer,
+            finer: layers.finer,
             images: BTreeMap::new(),
             blanks: BTreeMap::new(),
         }
@@ -94,7 +98,7 @@ impl<'a> Lowering<'a> {
         [self.memory.maximum, self.memory.aggregate]
     }
 
-    pub fn begin(&mut self, index: usize, name: &str, step: &Step) {
+    pub fn begin(&mut self, index: usize, step: &Step, name: &str) {
         (self.step, self.name) = (index, name.to_owned());
         self.pinned = step.operands.clone();
     }
@@ -131,6 +135,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// A constant that stays in L2 from its first use on, while there is room, and at least for the step at work.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
         let slot = match self.kept.get_mut(name) {
             Some(&mut Kept { region: Some(region), ref mut step, .. }) => {
@@ -146,28 +154,37 @@ impl<'a> Lowering<'a> {
         };
         let region = self.allocate(self.values(slot))?;
         self.code.send_first(slot, region);
+        self.plan.hold(self.step, region, &format!("constant {name}"));
         self.kept.insert(name.to_owned(), Kept { slot, region: Some(region), step: self.step });
         Ok(region)
     }
 
     /// The word of a scalar that stays in L2.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn scalar(&mut self, value: f32) -> Result<u32, LowerError> {
         Ok(self.keep(&format!("the number {value}"), || word(value))?.base)
     }
 
     /// Room in L2; values that are used last go to the host if there is none, and then constants that were kept.
     ///
-    /// Errors: no room even so.
+    /// # Errors
+    ///
+    /// No room even so.
     pub fn allocate(&mut self, values: usize) -> Result<Region, LowerError> {
         loop {
             if let Some(region) = self.memory.allocate(values) {
                 self.owners.insert(region.base, 1);
+                self.plan.allocate(self.step, region);
                 return Ok(region);
             }
             let farthest = self
                 .in_l2
                 .keys()
                 .filter(|id| !self.pinned.contains(id))
+                // Default: what no step uses any more goes first.
                 .max_by_key(|&&id| self.next_use(id).unwrap_or(usize::MAX))
                 .copied();
             let Some(id) = farthest else {
@@ -192,12 +209,11 @@ impl<'a> Lowering<'a> {
 
     /// Gives back a region that is no value's.
     pub fn release(&mut self, region: Region) {
-        if let Some(owners) = self.owners.get_mut(&region.base) {
-            *owners -= 1;
-            if *owners == 0 {
-                self.owners.remove(&region.base);
-                self.memory.release(region);
-            }
+        let owners = self.owners.get_mut(&region.base).expect("what is released was allocated");
+        *owners -= 1;
+        if *owners == 0 {
+            self.owners.remove(&region.base);
+            self.memory.release(region);
         }
     }
 
@@ -210,15 +226,15 @@ impl<'a> Lowering<'a> {
 
     /// A value is in L2.
     pub fn place(&mut self, id: ValueId, region: Region) {
+        self.plan.hold(self.step, region, &self.graph.value(id).name);
         self.in_l2.insert(id, region);
     }
 
     /// `alias` is the same values as `id`, which is in L2.
     pub fn share(&mut self, id: ValueId, alias: ValueId) {
-        if let Some(&region) = self.in_l2.get(&id) {
-            *self.owners.entry(region.base).or_default() += 1;
-            self.in_l2.insert(alias, region);
-        }
+        let region = self.in_l2[&id];
+        *self.owners.get_mut(&region.base).expect("what is in L2 was allocated") += 1;
+        self.place(alias, region);
     }
 
     pub fn is_in_l2(&self, id: ValueId) -> bool {
@@ -226,6 +242,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// The value in L2; the host sends it when it is not there.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn fetch(&mut self, id: ValueId) -> Result<Region, LowerError> {
         if let Some(&region) = self.in_l2.get(&id) {
             return Ok(region);
@@ -247,6 +267,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// A region for a result that begins as `operand` and may take its place.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn turn(&mut self, operand: ValueId) -> Result<Region, LowerError> {
         if let Some(region) = self.take(operand)? {
             return Ok(region);
@@ -258,6 +282,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// The region of an operand that is used for the last time, and is nobody else's.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn take(&mut self, operand: ValueId) -> Result<Option<Region>, LowerError> {
         let region = self.fetch(operand)?;
         let alone = self.owners.get(&region.base) == Some(&1) && self.next_use(operand).is_none();
@@ -271,6 +299,10 @@ impl<'a> Lowering<'a> {
     }
 
     /// A region for a result of as many values as `operand`, which may take its place.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn like(&mut self, operand: ValueId) -> Result<Region, LowerError> {
         match self.take(operand)? {
             Some(region) => Ok(region),
@@ -305,6 +337,10 @@ impl<'a> Lowering<'a> {
 
     /// Puts `factor * vector` into `dst`, or adds it. The scalar goes into the word before the vector, which
     /// `owns` says is its own; otherwise, and before every further part, it is put back afterwards.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub fn scale(
         &mut self,
         [vector, scalar, dst]: [u32; 3],

@@ -1,11 +1,17 @@
-//! What a node that only moves elements does to them: [`movement`], found by moving their numbers.
+//! Nodes that only move elements: where those go is found by moving their numbers, [`movement`].
 
-use npukit_graph::{Graph, Node, Op, Operator};
+use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
+
+use super::{Found, Work, host};
+use crate::config::WORD_LANES;
+use crate::lower::LowerError;
+use crate::lower::emit::Lowering;
+use crate::lower::layers::Layers;
 
 /// Elements next to each other that stay so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub struct Run {
     /// Which operand they are of.
     pub operand: usize,
     /// Place of the first among the operand's elements.
@@ -16,12 +22,14 @@ pub(super) struct Run {
     pub length: usize,
 }
 
+/// Most pieces in which the machine moves elements.
+const MOST_PIECES: usize = 1024;
 /// Most elements whose way is looked at.
 const MOST: usize = 1 << 22;
 
 /// For each result of `node` where its elements come from, in runs as long as possible; none when the
 /// node does more than move elements of operands that are not constants.
-pub(super) fn movement(graph: &Graph, node: &Node) -> Option<Vec<Vec<Run>>> {
+pub fn movement(graph: &Graph, node: &Node) -> Option<Vec<Vec<Run>>> {
     let moved = match node.op {
         Op::Concat(_) => node.inputs.len(),
         Op::Reshape(_) | Op::Transpose(_) | Op::Slice(_) | Op::Split(_) | Op::Tile(_) | Op::Gather(_) => 1,
@@ -39,7 +47,7 @@ pub(super) fn movement(graph: &Graph, node: &Node) -> Option<Vec<Vec<Run>>> {
             operands.push(Tensor::clone(constant?));
             continue;
         }
-        let start = starts.last().copied().unwrap_or(0);
+        let start = starts[starts.len() - 1];
         starts.push(start + size(id));
         let numbers = (start as i64..(start + size(id)) as i64).collect();
         operands.push(Tensor::new(graph.shape(id).to_vec(), TensorData::I64(numbers)).ok()?);
@@ -64,9 +72,71 @@ fn runs(numbers: &[i64], starts: &[usize]) -> Vec<Run> {
 }
 
 /// Whether the result is the operand, element by element.
-pub(super) fn is_identity(results: &[Vec<Run>], values: usize) -> bool {
+pub fn is_identity(results: &[Vec<Run>], values: usize) -> bool {
     let whole = Run { operand: 0, from: 0, to: 0, length: values };
     matches!(results, [runs] if runs[..] == [whole])
+}
+
+impl Layers {
+    /// What a node becomes that moves `runs` of its operands.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn moved(&self, node: &Node, runs: Vec<Vec<Run>>) -> Found {
+        let operands = match node.op {
+            Op::Concat(_) => node.inputs.clone(),
+            _ => node.inputs.iter().take(1).copied().collect(),
+        };
+        if operands.iter().any(|&id| !self.graph.value(id).info.element.is_float()) {
+            return host("it is not of floats");
+        }
+        let values = self.size(operands[0]);
+        let whole =
+            |run: &Run| [run.from, run.to, run.length].iter().all(|place| place.is_multiple_of(WORD_LANES));
+        if is_identity(&runs, values) {
+            return Ok((Work::Move(runs), operands));
+        }
+        if !runs.iter().flatten().all(whole) {
+            return host("it moves less than whole words of L2");
+        }
+        let pieces = runs.iter().map(Vec::len).sum::<usize>();
+        if pieces > MOST_PIECES {
+            return host(format!("it moves more than {MOST_PIECES} pieces"));
+        }
+        Ok((Work::Move(runs), operands))
+    }
+}
+
+impl Lowering<'_> {
+    /// Moves runs of values; results that are the operand share its place.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn rearrange(
+        &mut self,
+        runs: &[Vec<Run>],
+        operands: &[ValueId],
+        results: &[ValueId],
+    ) -> Result<(), LowerError> {
+        let (&[first, ..], &[result, ..]) = (operands, results) else {
+            return Err(LowerError::Fault("a move"));
+        };
+        if is_identity(runs, self.values(first)) {
+            self.share(first, result);
+            return Ok(());
+        }
+        for (runs, &result) in runs.iter().zip(results) {
+            let region = self.allocate(self.values(result))?;
+            for run in runs {
+                let source = self.fetch(operands[run.operand])?;
+                self.code.copy(source.at(run.from), region.at(run.to), run.length);
+            }
+            self.place(result, region);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

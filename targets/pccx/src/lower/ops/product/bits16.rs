@@ -4,17 +4,21 @@ use std::sync::Arc;
 
 use npukit_numeric::BLOCK;
 
-use super::LowerError;
-use super::machine::Lowering;
-use super::memory::Region;
 use crate::config::WORD_LANES;
+use crate::lower::LowerError;
+use crate::lower::emit::Lowering;
+use crate::lower::memory::Region;
 use crate::op::{CvoFlags, MacFlags};
 use crate::weights::WeightImage;
 
 impl Lowering<'_> {
     /// Rows from word `source` on, times the weights of the images. With activations of 16 bits, what 8 bits leave
     /// of them comes first: the large part is added to the small one, and rounded once.
-    pub(super) fn multiply(
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(in crate::lower::ops) fn multiply(
         &mut self,
         images: &[u32],
         [source, dst]: [u32; 2],

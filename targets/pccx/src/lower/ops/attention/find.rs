@@ -6,11 +6,12 @@ use std::rc::Rc;
 
 use npukit_graph::op::{Binary, BinaryKind, CompareKind, ReduceKind, Where};
 use npukit_graph::{Graph, Node, NodeId, Op, Operator, ValueId};
+use npukit_lower::Readers;
 use npukit_numeric::{Tensor, TensorData};
 
-use super::product::MOST_ROWS;
 use crate::config::WORD_LANES;
 use crate::host::Tokens;
+use crate::lower::ops::product::MOST_ROWS;
 
 /// A score below this one is as good as hidden: masks of files have it in place of infinity.
 const HIDDEN: f32 = -1e4;
@@ -20,7 +21,7 @@ const MOST_BETWEEN: usize = 64;
 
 /// `softmax(factor * queries keys + mask) values`, row by row.
 #[derive(Clone, Debug)]
-pub(super) struct Attention {
+pub struct Attention {
     /// Queries, `[.., rows, features]`.
     pub queries: ValueId,
     /// Keys, `[.., features, tokens]`.
@@ -40,15 +41,14 @@ pub(super) struct Attention {
 }
 
 /// What is around a node.
-pub(super) struct Context<'a> {
-    pub graph: &'a Graph,
-    pub producers: Vec<Option<NodeId>>,
-    pub consumers: Vec<Vec<NodeId>>,
+pub struct Context<'a> {
+    graph: &'a Graph,
+    readers: Readers,
 }
 
 impl<'a> Context<'a> {
     pub fn new(graph: &'a Graph) -> Self {
-        Self { graph, producers: graph.producers(), consumers: graph.consumers() }
+        Self { graph, readers: Readers::of(graph) }
     }
 
     /// The node that makes a value nobody else uses.
@@ -58,8 +58,8 @@ impl<'a> Context<'a> {
 
     /// The node that makes a value which so many nodes use, and nobody else.
     fn used_by(&self, id: ValueId, users: usize) -> Option<(NodeId, &'a Node)> {
-        let alone = self.consumers.get(id.0 as usize)?.len() == users && !self.graph.is_output(id);
-        let node = self.producers.get(id.0 as usize).copied().flatten().filter(|_| alone)?;
+        let alone = self.readers.all(id).len() == users && !self.readers.is_output(id);
+        let node = self.readers.producer(id).filter(|_| alone)?;
         Some((node, self.graph.node(node)))
     }
 
@@ -67,7 +67,7 @@ impl<'a> Context<'a> {
     fn makers(&self, id: ValueId, is: impl Fn(&Op) -> bool) -> Vec<NodeId> {
         let (mut found, mut seen, mut left) = (Vec::new(), BTreeSet::new(), vec![id]);
         while let Some(id) = left.pop() {
-            let Some(maker) = self.producers.get(id.0 as usize).copied().flatten() else { continue };
+            let Some(maker) = self.readers.producer(id) else { continue };
             if !seen.insert(maker.0) || seen.len() > MOST_BETWEEN {
                 continue;
             }
@@ -98,7 +98,7 @@ impl<'a> Context<'a> {
 }
 
 /// Nodes of an attention that is the host's, and why.
-pub(super) struct Unfit {
+pub struct Unfit {
     /// Its products and its softmax.
     pub nodes: Vec<NodeId>,
     pub reason: &'static str,
@@ -106,7 +106,7 @@ pub(super) struct Unfit {
 
 /// The attention whose last node is `last`, or why the machine does not compute it; none when no softmax makes what
 /// it multiplies.
-pub(super) fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unfit>> {
+pub fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unfit>> {
     let node = context.graph.node(last);
     let (Op::MatMul(_), &[chances, values]) = (&node.op, &node.inputs[..]) else { return None };
     let softmaxes = context.makers(chances, |op| matches!(op, Op::Softmax(_)));
@@ -257,7 +257,7 @@ fn same_last_axis(graph: &Graph, node: &Node) -> bool {
 }
 
 /// The constant that is one number.
-pub(super) fn number(graph: &Graph, id: ValueId) -> Option<f32> {
+pub fn number(graph: &Graph, id: ValueId) -> Option<f32> {
     let values = graph.constant(id)?.as_f32()?;
     let &first = values.first()?;
     values.iter().all(|&value| value == first).then_some(first)

@@ -1,14 +1,64 @@
 //! Norms, row by row (specification 5.4).
 
-use npukit_graph::ValueId;
+use npukit_graph::{Node, Op, ValueId};
 
-use super::LowerError;
-use super::code::word;
-use super::machine::Lowering;
-use super::memory::Region;
-use super::plan::Norm;
+use super::{Found, NO_MUL, Work, host};
 use crate::config::WORD_LANES;
+use crate::lower::LowerError;
+use crate::lower::code::word;
+use crate::lower::emit::Lowering;
+use crate::lower::layers::Layers;
+use crate::lower::memory::Region;
 use crate::op::{CvoFlags, CvoFunc};
+
+/// How a norm is computed.
+#[derive(Clone, Debug)]
+pub struct Norm {
+    /// Added to the mean square or the variance.
+    pub epsilon: f32,
+    /// Whether the mean is taken off first.
+    pub centred: bool,
+    /// A factor for each value of a row.
+    pub gain: ValueId,
+    /// What is added to each value of a row.
+    pub bias: Option<ValueId>,
+    /// Values of a row.
+    pub row: usize,
+}
+
+impl Layers {
+    /// A norm of rows over the axes from `axis` on.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn norm(
+        &mut self,
+        node: &Node,
+        [x, gain]: [ValueId; 2],
+        bias: Option<ValueId>,
+        axis: usize,
+        epsilon: f32,
+        ext: bool,
+    ) -> Found {
+        if !ext {
+            return host(NO_MUL);
+        }
+        let shape = self.graph.shape(x).to_vec();
+        let trailing = shape[axis..].to_vec();
+        let row: usize = trailing.iter().product();
+        if row == 0 || (!row.is_multiple_of(WORD_LANES) && row != self.size(x)) {
+            return host("its rows are no whole words of L2");
+        }
+        let gain = self.spread(gain, &trailing)?;
+        let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;
+        let centred = matches!(node.op, Op::LayerNormalization(_));
+        // Gains and biases that change are operands.
+        let moving = [Some(gain), bias].into_iter().flatten().filter(|&id| self.graph.constant(id).is_none());
+        let operands = std::iter::once(x).chain(moving).collect();
+        Ok((Work::Norm(Norm { epsilon, centred, gain, bias, row }), operands))
+    }
+}
 
 /// Words of a norm's numbers: 1/N, a sum, 1, epsilon, and the root of their mean.
 struct Numbers {
@@ -20,6 +70,11 @@ struct Numbers {
 }
 
 impl Lowering<'_> {
+    /// One row after the other: mean, squares, root of their mean, and the quotient.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub(super) fn norm(&mut self, norm: &Norm, x: ValueId, result: ValueId) -> Result<(), LowerError> {
         let (source, row) = (self.fetch(x)?, norm.row);
         let numbers = self.numbers(norm)?;

@@ -1,19 +1,22 @@
 //! Attention: scores, softmax and context of one row after the other, with keys and values as weights of
 //! 4 bits (specification 5.4, 5.5).
 
+mod find;
+
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use npukit_graph::ValueId;
 
-use super::LowerError;
-use super::attention::Attention;
-use super::machine::Lowering;
-use super::memory::Region;
-use super::plan::Plan;
+pub use find::{Attention, Context, Unfit, find, number};
+
 use crate::config::WORD_LANES;
 use crate::host::{HostStep, Tokens};
+use crate::lower::LowerError;
+use crate::lower::emit::Lowering;
+use crate::lower::layers::Layers;
+use crate::lower::memory::Region;
 use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
 
@@ -33,15 +36,20 @@ struct Sight {
 type Seen = ([usize; 2], Rc<Tokens>);
 
 impl Lowering<'_> {
+    /// Computes scores, softmax and context, as many rows at a time as there is room for.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
     pub(super) fn attend(
         &mut self,
         attention: &Attention,
-        plan: &Plan,
+        layers: &Layers,
         result: ValueId,
     ) -> Result<(), LowerError> {
         let rows = attention.seen.len();
         let counts: Vec<usize> = attention.seen.iter().map(|tokens| count(tokens)).collect();
-        let most = counts.iter().copied().max().unwrap_or(0).next_multiple_of(WORD_LANES);
+        let most = counts.iter().max().expect("an attention has rows").next_multiple_of(WORD_LANES);
         let sights = self.sights(attention)?;
         let queries = self.fetch(attention.queries)?;
         let [features, wide] = attention.features;
@@ -57,7 +65,7 @@ impl Lowering<'_> {
                 self.softmax(scores, chances.at(place * most), count)?;
             }
             let seen: Vec<(Sight, usize)> = rows.iter().map(|(_, seen)| *seen).collect();
-            self.weigh(plan.extensions(), &seen, chances, most)?;
+            self.weigh(layers.extensions, &seen, chances, most)?;
             for (place, &(row, (sight, count))) in rows.iter().enumerate() {
                 let (from, to) = (chances.at(place * most), region.at(row * wide));
                 self.multiply(&[sight.values], [from, to], [1, count, wide], MacFlags::default())?;

@@ -1,0 +1,308 @@
+//! Steps of the host: what a machine does not have is computed by the graph's evaluator, on an output of the
+//! program. [`HostStep`] serialises as artifacts hold it: the operator's name as ONNX spells it in `op`, its
+//! attributes beside it.
+
+use npukit_graph::op::{GeluForm, LogSoftmax, Softmax, Unary, UnaryKind};
+use npukit_graph::{OpError, Operator};
+use npukit_numeric::Tensor;
+use serde::{Deserialize, Serialize};
+
+/// A step the machine cannot do; the host does it after the program, on an output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostStep {
+    /// Node of the model.
+    pub node: String,
+    /// Output it applies to; its result has the same name and shape.
+    pub output: String,
+    /// Why the host does it.
+    pub reason: String,
+    /// What it computes.
+    #[serde(flatten)]
+    pub op: HostOp,
+}
+
+/// What a host step computes: an operator of the graph, on an output in the model's shape, that keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
+pub enum HostOp {
+    /// Softmax.
+    Softmax(Softmax),
+    /// Its logarithm.
+    LogSoftmax(LogSoftmax),
+    /// A function of each element.
+    Unary(Unary),
+}
+
+impl From<UnaryKind> for HostOp {
+    fn from(kind: UnaryKind) -> Self {
+        Self::Unary(Unary { kind })
+    }
+}
+
+impl HostOp {
+    fn operator(&self) -> &dyn Operator {
+        match self {
+            Self::Softmax(op) => op,
+            Self::LogSoftmax(op) => op,
+            Self::Unary(op) => op,
+        }
+    }
+
+    /// The operator's name, as ONNX spells it.
+    pub fn name(&self) -> &'static str {
+        self.operator().name()
+    }
+
+    /// The first axis it works over and one past the last, if it names some.
+    pub const fn axes(&self) -> Option<(usize, usize)> {
+        match *self {
+            Self::Softmax(Softmax { axis, axis_end }) | Self::LogSoftmax(LogSoftmax { axis, axis_end }) => {
+                Some((axis, axis_end))
+            }
+            Self::Unary(_) => None,
+        }
+    }
+
+    /// The step's result, as the graph's evaluator computes it.
+    ///
+    /// # Errors
+    ///
+    /// Axes the tensor does not have.
+    pub fn apply(&self, tensor: &Tensor) -> Result<Tensor, OpError> {
+        let mut results = self.operator().eval(&[tensor])?;
+        Ok(results.pop().expect("these operators have one result"))
+    }
+
+    /// Reads an operator by its name and attributes.
+    ///
+    /// # Errors
+    ///
+    /// A name that no host step has, attributes that are missing or of another type.
+    pub fn read<A: Attributes>(attributes: &A) -> Result<Self, A::Error> {
+        let name = attributes.text("op")?;
+        let axes = || Ok((attributes.index("axis")?, attributes.index("axis_end")?));
+        match name {
+            "Softmax" => axes().map(|(axis, axis_end)| Self::Softmax(Softmax { axis, axis_end })),
+            "LogSoftmax" => axes().map(|(axis, axis_end)| Self::LogSoftmax(LogSoftmax { axis, axis_end })),
+            name => {
+                let known = PLAIN.iter().chain(WITH_ATTRIBUTES);
+                let named = known.copied().find(|&kind| Self::from(kind).name() == name);
+                let kind = named.ok_or_else(|| {
+                    let told = "which is not a host step of this npukit; compile the model again";
+                    attributes.error("op", format!("is `{name}`, {told}"))
+                })?;
+                with_attributes(attributes, kind).map(Self::from)
+            }
+        }
+    }
+}
+
+/// What [`HostOp::read`] takes an operator's attributes from; errors say where they stand.
+pub trait Attributes {
+    /// What is wrong, and where.
+    type Error;
+
+    /// A text.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or not a text.
+    fn text(&self, key: &str) -> Result<&str, Self::Error>;
+
+    /// The number of an axis.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or not a whole number from 0.
+    fn index(&self, key: &str) -> Result<usize, Self::Error>;
+
+    /// A float.
+    ///
+    /// # Errors
+    ///
+    /// It is missing, or not a float.
+    fn float(&self, key: &str) -> Result<f32, Self::Error>;
+
+    /// An error about a key.
+    fn error(&self, key: &str, reason: String) -> Self::Error;
+}
+
+/// Functions without attributes.
+const PLAIN: &[UnaryKind] = &[
+    UnaryKind::Sign,
+    UnaryKind::Sqrt,
+    UnaryKind::Exp,
+    UnaryKind::Log,
+    UnaryKind::Reciprocal,
+    UnaryKind::Floor,
+    UnaryKind::Ceil,
+    UnaryKind::Round,
+    UnaryKind::Sin,
+    UnaryKind::Cos,
+    UnaryKind::Tan,
+    UnaryKind::Asin,
+    UnaryKind::Acos,
+    UnaryKind::Atan,
+    UnaryKind::Sinh,
+    UnaryKind::Cosh,
+    UnaryKind::Tanh,
+    UnaryKind::Asinh,
+    UnaryKind::Acosh,
+    UnaryKind::Atanh,
+    UnaryKind::Erf,
+    UnaryKind::Sigmoid,
+    UnaryKind::Mish,
+    UnaryKind::Softplus,
+    UnaryKind::Softsign,
+];
+
+/// Functions with attributes; the values here do not count.
+const WITH_ATTRIBUTES: &[UnaryKind] = &[
+    UnaryKind::Swish { alpha: 1.0 },
+    UnaryKind::Gelu { form: GeluForm::Exact },
+    UnaryKind::Elu { alpha: 1.0 },
+    UnaryKind::Celu { alpha: 1.0 },
+    UnaryKind::Selu { alpha: 1.0, gamma: 1.0 },
+];
+
+fn with_attributes<A: Attributes>(attributes: &A, kind: UnaryKind) -> Result<UnaryKind, A::Error> {
+    let alpha = || attributes.float("alpha");
+    Ok(match kind {
+        UnaryKind::Swish { .. } => UnaryKind::Swish { alpha: alpha()? },
+        UnaryKind::Elu { .. } => UnaryKind::Elu { alpha: alpha()? },
+        UnaryKind::Celu { .. } => UnaryKind::Celu { alpha: alpha()? },
+        UnaryKind::Selu { .. } => UnaryKind::Selu { alpha: alpha()?, gamma: attributes.float("gamma")? },
+        UnaryKind::Gelu { .. } => UnaryKind::Gelu { form: gelu_form(attributes)? },
+        plain => plain,
+    })
+}
+
+fn gelu_form<A: Attributes>(attributes: &A) -> Result<GeluForm, A::Error> {
+    let name = attributes.text("approximate")?;
+    let form = [GeluForm::Exact, GeluForm::Tanh].into_iter().find(|&form| approximation(form) == name);
+    form.ok_or_else(|| attributes.error("approximate", format!("is `{name}`, must be `none` or `tanh`")))
+}
+
+/// ONNX's name for the form.
+const fn approximation(form: GeluForm) -> &'static str {
+    match form {
+        GeluForm::Exact => "none",
+        GeluForm::Tanh => "tanh",
+    }
+}
+
+/// An operator as artifacts hold it.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Written {
+    op: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    axis: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    axis_end: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    alpha: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gamma: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approximate: Option<String>,
+}
+
+impl From<HostOp> for Written {
+    fn from(op: HostOp) -> Self {
+        let (axis, axis_end) = op.axes().unzip();
+        let named = Self { op: op.name().to_owned(), axis, axis_end, ..Self::default() };
+        let HostOp::Unary(Unary { kind }) = op else { return named };
+        match kind {
+            UnaryKind::Swish { alpha } | UnaryKind::Elu { alpha } | UnaryKind::Celu { alpha } => {
+                Self { alpha: Some(alpha), ..named }
+            }
+            UnaryKind::Selu { alpha, gamma } => Self { alpha: Some(alpha), gamma: Some(gamma), ..named },
+            UnaryKind::Gelu { form } => Self { approximate: Some(approximation(form).to_owned()), ..named },
+            _ => named,
+        }
+    }
+}
+
+impl TryFrom<Written> for HostOp {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        Self::read(&written)
+    }
+}
+
+impl Written {
+    fn present<T>(&self, key: &str, value: Option<T>) -> Result<T, String> {
+        value.ok_or_else(|| self.error(key, "is missing".to_owned()))
+    }
+}
+
+impl Attributes for Written {
+    type Error = String;
+
+    fn text(&self, key: &str) -> Result<&str, String> {
+        match key {
+            "op" => Ok(&self.op),
+            _ => self.present(key, self.approximate.as_deref().filter(|_| key == "approximate")),
+        }
+    }
+
+    fn index(&self, key: &str) -> Result<usize, String> {
+        self.present(key, if key == "axis" { self.axis } else { self.axis_end })
+    }
+
+    fn float(&self, key: &str) -> Result<f32, String> {
+        self.present(key, if key == "alpha" { self.alpha } else { self.gamma })
+    }
+
+    fn error(&self, key: &str, reason: String) -> String {
+        format!("`{key}` {reason}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<HostStep, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The text of an artifact, whose operator stands in `op` with its attributes beside it.
+    fn text(op: &str) -> String {
+        format!(r#"{{"node":"n","output":"y","reason":"r",{op}}}"#)
+    }
+
+    #[test]
+    fn steps_are_written_as_artifacts_have_them() {
+        let softmax = HostOp::Softmax(Softmax { axis: 1, axis_end: 3 });
+        let selu = UnaryKind::Selu { alpha: 1.5, gamma: 0.25 };
+        for (op, written) in [
+            (softmax, r#""op":"Softmax","axis":1,"axis_end":3"#),
+            (UnaryKind::Tanh.into(), r#""op":"Tanh""#),
+            (UnaryKind::Elu { alpha: 0.5 }.into(), r#""op":"Elu","alpha":0.5"#),
+            (selu.into(), r#""op":"Selu","alpha":1.5,"gamma":0.25"#),
+            (UnaryKind::Gelu { form: GeluForm::Tanh }.into(), r#""op":"Gelu","approximate":"tanh""#),
+        ] {
+            let [node, output, reason] = ["n", "y", "r"].map(str::to_owned);
+            let step = HostStep { node, output, reason, op };
+            assert_eq!(serde_json::to_string(&step).ok(), Some(text(written)));
+            assert_eq!(read(&text(written)), Ok(step));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_named() {
+        for (op, told) in [
+            (r#""op":"Conv""#, "`op` is `Conv`, which is no host step"),
+            (r#""op":"LogSoftmax","axis":1"#, "`axis_end` is missing"),
+            (r#""op":"Celu""#, "`alpha` is missing"),
+            (r#""op":"Selu","alpha":1.0"#, "`gamma` is missing"),
+            (r#""op":"Gelu""#, "`approximate` is missing"),
+            (r#""op":"Gelu","approximate":"erf""#, "`approximate` is `erf`, must be `none` or `tanh`"),
+        ] {
+            let error = read(&text(op)).expect_err(op);
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Functions and arithmetic of whole values.
+
+use npukit_graph::op::{Binary, BinaryKind, GeluForm, UnaryKind};
+use npukit_graph::shape::broadcast;
+use npukit_graph::{Node, ValueId};
+
+use super::attention::number;
+use super::{Found, NO_MUL, Work, host};
+use crate::lower::LowerError;
+use crate::lower::emit::Lowering;
+use crate::lower::layers::{HostReason, Layers};
+use crate::lower::options::{Gelu, Isa, Options};
+use crate::op::{CvoFlags, CvoFunc};
+
+impl Layers {
+    /// A function of each value.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn unary(&mut self, kind: UnaryKind, options: &Options) -> Result<Work, HostReason> {
+        let ext = options.isa == Isa::Ext;
+        let function = match kind {
+            UnaryKind::Exp => CvoFunc::Exp,
+            UnaryKind::Sqrt => CvoFunc::Sqrt,
+            UnaryKind::Sin => CvoFunc::Sin,
+            UnaryKind::Cos => CvoFunc::Cos,
+            UnaryKind::Gelu { form: GeluForm::Tanh } => CvoFunc::Gelu,
+            UnaryKind::Gelu { .. } if options.gelu == Gelu::Tanh => {
+                self.approximated += 1;
+                CvoFunc::Gelu
+            }
+            UnaryKind::Gelu { .. } => return Err("gelu=exact: the machine has the form by tanh".into()),
+            UnaryKind::Tanh if ext => CvoFunc::Tanh,
+            UnaryKind::Tanh => {
+                return Err("isa=base has it by EXP and RECIP only, which loses small values".into());
+            }
+            UnaryKind::Sigmoid => return Ok(Work::Sigmoid),
+            UnaryKind::Swish { alpha } if ext => return Ok(Work::Swish(alpha)),
+            UnaryKind::Swish { .. } => return Err(NO_MUL.into()),
+            UnaryKind::Neg => return Ok(Work::Factor(-1.0)),
+            UnaryKind::Reciprocal => return Err("RECIP gives 0 for 0".into()),
+            _ => return Err("the machine has no form of it".into()),
+        };
+        Ok(Work::Function(function))
+    }
+
+    /// Arithmetic of two values, or of one and a number.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn binary(
+        &mut self,
+        node: &Node,
+        kind: BinaryKind,
+        left: ValueId,
+        right: ValueId,
+        ext: bool,
+    ) -> Found {
+        let shape = self.graph.shape(node.outputs[0]).to_vec();
+        let whole = |layers: &Self, id| layers.graph.shape(id) == shape;
+        match kind {
+            BinaryKind::Mul | BinaryKind::Div => {
+                let (x, factor) = match number(&self.graph, right) {
+                    Some(factor) if whole(self, left) => (left, Some(factor)),
+                    _ if kind == BinaryKind::Div => (left, None),
+                    _ => (right, number(&self.graph, left).filter(|_| whole(self, right))),
+                };
+                if let Some(factor) = factor {
+                    let factor = if kind == BinaryKind::Div { 1.0 / factor } else { factor };
+                    return Ok((Work::Factor(factor), vec![x]));
+                }
+                if kind == BinaryKind::Div {
+                    return host("RECIP gives 0 for 0");
+                }
+                if !ext {
+                    return host(NO_MUL);
+                }
+            }
+            BinaryKind::Add | BinaryKind::Sub => {}
+            _ => return host("the machine has no form of it"),
+        }
+        let known = broadcast(self.graph.shape(left), self.graph.shape(right)).as_deref() == Some(&shape[..]);
+        if !known {
+            return host("operands of other shapes than the result");
+        }
+        let operands = vec![self.spread(left, &shape)?, self.spread(right, &shape)?];
+        if operands[0] == operands[1] && kind == BinaryKind::Mul {
+            return Ok((Work::Square, vec![left]));
+        }
+        Ok((Work::Binary(kind), operands))
+    }
+}
+
+impl Lowering<'_> {
+    /// One function of CVO for each value.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn function(
+        &mut self,
+        function: CvoFunc,
+        x: ValueId,
+        result: ValueId,
+    ) -> Result<(), LowerError> {
+        let source = self.fetch(x)?;
+        let region = self.like(x)?;
+        self.code.cvo(function, source.base, region.base, source.values, CvoFlags::PLAIN);
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// `factor * x`
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn factor(&mut self, factor: f32, x: ValueId, result: ValueId) -> Result<(), LowerError> {
+        let (source, scalar) = (self.fetch(x)?, self.scalar(factor)?);
+        let region = self.like(x)?;
+        self.scale([source.base, scalar, region.base], true, source.values, CvoFlags::PLAIN)?;
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// `1 / (1 + e^-x)`
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn sigmoid(&mut self, x: ValueId, result: ValueId) -> Result<(), LowerError> {
+        let source = self.fetch(x)?;
+        let region = self.like(x)?;
+        self.sigmoid_of(source.base, region.base, source.values, 1.0)?;
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// `x / (1 + e^(-alpha x))`
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn swish(&mut self, alpha: f32, x: ValueId, result: ValueId) -> Result<(), LowerError> {
+        let source = self.fetch(x)?;
+        let region = self.allocate(source.values)?;
+        self.sigmoid_of(source.base, region.base, source.values, alpha)?;
+        self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, CvoFlags::PLAIN);
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// `1 / (1 + e^(-alpha x))`
+    fn sigmoid_of(&mut self, src: u32, dst: u32, values: usize, alpha: f32) -> Result<(), LowerError> {
+        let (minus, one) = (self.scalar(-alpha)?, self.scalar(1.0)?);
+        let ones = self.keep(&format!("{values} ones"), || vec![1.0; values])?;
+        self.scale([src, minus, dst], true, values, CvoFlags::PLAIN)?;
+        self.code.cvo(CvoFunc::Exp, dst, dst, values, CvoFlags::PLAIN);
+        self.scale([ones.base, one, dst], true, values, CvoFlags::ADD)?;
+        self.code.cvo(CvoFunc::Recip, dst, dst, values, CvoFlags::PLAIN);
+        Ok(())
+    }
+
+    /// `x * x`
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn square(&mut self, x: ValueId, result: ValueId) -> Result<(), LowerError> {
+        let region = self.turn(x)?;
+        self.code.cvo(CvoFunc::Mul, region.base, region.base, region.values, CvoFlags::PLAIN);
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// Adds, takes off or multiplies, in the place of an operand where that is free.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn binary(
+        &mut self,
+        binary: &Binary,
+        [left, right]: [ValueId; 2],
+        result: ValueId,
+    ) -> Result<(), LowerError> {
+        if left == right && binary.kind == BinaryKind::Add {
+            return self.factor(2.0, left, result);
+        }
+        // Sums and products may begin as either; a difference begins as what is taken from.
+        let swaps = binary.kind != BinaryKind::Sub;
+        let (source, region) = match self.take(left)? {
+            Some(region) => (self.fetch(right)?, region),
+            None if swaps => (self.fetch(left)?, self.turn(right)?),
+            None => (self.fetch(right)?, self.turn(left)?),
+        };
+        match binary.kind {
+            BinaryKind::Mul => {
+                self.code.cvo(CvoFunc::Mul, source.base, region.base, source.values, CvoFlags::PLAIN);
+            }
+            kind => {
+                let sign = self.scalar(if kind == BinaryKind::Sub { -1.0 } else { 1.0 })?;
+                self.scale([source.base, sign, region.base], true, source.values, CvoFlags::ADD)?;
+            }
+        }
+        self.place(result, region);
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! Products of rows with constant matrices.
+
+mod bits16;
+mod weights;
+
+use npukit_graph::ValueId;
+use npukit_numeric::Tensor;
+
+pub use weights::Weights;
+
+use super::{Found, host};
+use crate::config::WORD_LANES;
+use crate::lower::LowerError;
+use crate::lower::code::Code;
+use crate::lower::emit::Lowering;
+use crate::lower::layers::{HostReason, Layers};
+use crate::lower::memory::Region;
+use crate::op::MacFlags;
+
+use super::Work;
+
+/// Most rows of an image, in whole words of results.
+pub const MOST_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
+/// Largest dimension of a constant entry.
+const LARGEST: usize = u16::MAX as usize;
+
+/// A product with a constant matrix.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// The matrix.
+    pub weights: ValueId,
+    /// Whether it lies with a row for each result.
+    pub by_rows: bool,
+    /// Factor of the product.
+    pub alpha: f32,
+    /// What every row of the result starts from, a constant of as many values as a row or as the result.
+    pub bias: Option<ValueId>,
+    /// Rows, inputs of a row, results of a row.
+    pub size: [usize; 3],
+    /// Whether the second operand is added.
+    pub adds: bool,
+}
+
+impl Layers {
+    /// A product of rows with a constant matrix, which lies by rows or by columns.
+    ///
+    /// # Errors
+    ///
+    /// Why it is the host's.
+    pub(super) fn product(
+        &mut self,
+        x: ValueId,
+        weights: ValueId,
+        by_rows: bool,
+        alpha: f32,
+        bias: Option<ValueId>,
+    ) -> Found {
+        if self.graph.constant(weights).is_none() {
+            return host("both operands change, and no softmax makes one of them");
+        }
+        let (&[first, second], Some((&k, rows))) =
+            (self.graph.shape(weights), self.graph.shape(x).split_last())
+        else {
+            return host("the weights are several matrices");
+        };
+        let m = rows.iter().product();
+        let n = if by_rows { first } else { second };
+        if self.graph.constant(x).is_some() {
+            return host("there is nothing to multiply");
+        }
+        if k > LARGEST {
+            return host(format!("more than {LARGEST} inputs of a row, what a constant entry says at most"));
+        }
+        // Rows go one by one when their results are of several images.
+        if n > MOST_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
+            return host("inputs or results of a row are no whole words of L2");
+        }
+        let bad = |id: ValueId| {
+            let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32());
+            !values.is_some_and(|values| values.iter().all(|value| value.is_finite()))
+        };
+        if bad(weights) || bias.is_some_and(bad) {
+            return host("a weight is not finite");
+        }
+        // A row of whole words of L2 is sent once; anything else as the whole result.
+        let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
+        let bias = match bias {
+            Some(bias) if is_row(bias) && (m == 1 || n.is_multiple_of(WORD_LANES)) => Some(bias),
+            Some(bias) => Some(self.spread(bias, &[m, n])?),
+            None => None,
+        };
+        let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false };
+        Ok((Work::Product(product), vec![x]))
+    }
+
+    /// A constant times a factor.
+    ///
+    /// # Errors
+    ///
+    /// A factor that changes from run to run, or is not of floats.
+    pub(super) fn scaled(&mut self, id: ValueId, factor: f32) -> Result<ValueId, HostReason> {
+        let constant = self.graph.constant(id).ok_or("the bias changes")?;
+        if factor == 1.0 {
+            return Ok(id);
+        }
+        let values = constant.as_f32().ok_or("the bias is not of floats")?;
+        let values = values.iter().map(|value| value * factor).collect();
+        let shape = constant.shape().to_vec();
+        let name = format!("{} times {factor}", self.graph.value(id).name);
+        let tensor = Tensor::from_f32(shape, values).map_err(|_| "the bias has no shape")?;
+        Ok(self.graph.add_constant(name, tensor))
+    }
+}
+
+impl Lowering<'_> {
+    /// `x weights`, plus the bias or the second operand.
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2; weights that cannot be quantised.
+    pub(super) fn product(
+        &mut self,
+        product: &Product,
+        operands: &[ValueId],
+        result: ValueId,
+    ) -> Result<(), LowerError> {
+        let &[x, ref other @ ..] = operands else { return Err(LowerError::Fault("a product")) };
+        let [m, _, n] = product.size;
+        let source = self.fetch(x)?;
+        let region = match (other.first(), product.bias) {
+            (Some(&other), _) => self.turn(other)?,
+            (None, bias) => {
+                let region = self.allocate(m * n)?;
+                if let Some(bias) = bias {
+                    self.send_bias(bias, region, [m, n])?;
+                }
+                region
+            }
+        };
+        let accm = product.adds || product.bias.is_some();
+        let flags = MacFlags { findemax: false, accm, w_scale: true };
+        let images = self.images_of(product)?;
+        self.multiply(&images, [source.base, region.base], product.size, flags)?;
+        self.place(result, region);
+        Ok(())
+    }
+
+    /// Every row of the region begins as the bias.
+    fn send_bias(&mut self, bias: ValueId, region: Region, [m, n]: [usize; 2]) -> Result<(), LowerError> {
+        if self.values(bias) == m * n {
+            self.send(bias, region);
+            return Ok(());
+        }
+        let first = Region { values: n, ..region };
+        self.send(bias, first);
+        (1..m).for_each(|row| self.code.copy(region.base, region.at(row * n), n));
+        Ok(())
+    }
+
+    fn images_of(&mut self, product: &Product) -> Result<Vec<u32>, LowerError> {
+        let value = self.graph.value(product.weights);
+        let key = format!("{} {} {}", value.name, product.by_rows, product.alpha);
+        if let Some(known) = self.images.get(&key) {
+            return Ok(known.clone());
+        }
+        let (name, tensor) = (value.name.clone(), value.constant.clone());
+        let tensor = tensor.ok_or(LowerError::Fault("weights"))?;
+        let images = self.weights.of(&name, &tensor, product)?.to_vec();
+        let numbers: Vec<u32> = images.into_iter().map(|image| self.code.image(image)).collect();
+        self.images.insert(key, numbers.clone());
+        Ok(numbers)
+    }
+
+    /// Rows from word `source` on, as the engines take them, times the weights of the images.
+    pub(super) fn multiply_once(
+        &mut self,
+        images: &[u32],
+        [source, dst]: [u32; 2],
+        [m, k, n]: [usize; 3],
+        flags: MacFlags,
+    ) {
+        // Results of several images do not lie next to each other: then rows go one by one.
+        let tile = if images.len() > 1 { 1 } else { Code::most_rows(k) };
+        for start in (0..m).step_by(tile) {
+            let rows = (m - start).min(tile);
+            let (src, row) =
+                (source + (start * k / WORD_LANES) as u32, dst + (start * n / WORD_LANES) as u32);
+            for (part, &image) in images.iter().enumerate() {
+                let first = part * MOST_ROWS;
+                let results = (n - first).min(MOST_ROWS);
+                let dst = row + (first / WORD_LANES) as u32;
+                self.code.product(image, src, dst, [rows, k, results], flags);
+            }
+        }
+    }
+}
