@@ -101,7 +101,7 @@ pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
     let missing = shape.len().saturating_sub(own.len());
     let stride = strides(own);
     let axis = |(index, &size): (usize, &usize)| match index.checked_sub(missing) {
-        Some(place) if own.get(place) == Some(&size) => (size, stride.get(place).copied().unwrap_or(0)),
+        Some(place) if own[place] == size => (size, stride[place]),
         _ => (size, 0),
     };
     shape.iter().enumerate().map(axis).collect()
