@@ -178,6 +178,7 @@ impl Lowering<'_> {
         let constants = self.graph.outputs.iter().filter(|&&id| self.graph.constant(id).is_some());
         for &id in constants.collect::<BTreeSet<_>>() {
             let values = self.graph.constant(id).and_then(|constant| constant.as_f32());
+            // Default: a constant that is not of floats is refused below, whatever its fraction.
             let fraction = largest_fraction(values.unwrap_or_default().iter().map(|&x| x.into()));
             let value = &mut self.plan.values[id.0 as usize];
             value.fraction = fraction;

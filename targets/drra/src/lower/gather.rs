@@ -59,6 +59,7 @@ impl Gather {
         let mut words = Vec::new();
         for vector in vectors {
             let start = self.offset + offset(&self.vectors, vector);
+            // Default: a plan may ask for elements beyond the tensor, which are 0.
             words.extend(elements.iter().map(|element| values.get(start + element).copied().unwrap_or(0)));
             match &self.tail {
                 Tail::None => {}
