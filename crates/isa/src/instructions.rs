@@ -50,10 +50,11 @@ impl NoInstruction {
 /// ```
 ///
 /// with `CODE, KIND in BITS` where more bits than the opcode tell it from others, and `CODE, if CONDITION`
-/// where only some instances have it. Where the instance decides what tells it from others, `code(CODE)` stands
-/// in place of the literal and `variant(VARIANT) in BITS` in place of the kind; the bits may be none. The rows
-/// stand after `for TYPE, words of BYTES, opcode in BITS;`, or after `for TYPE on NAME: CONTEXT, ..` where bits
-/// or codings depend on an instance. `outside { PATTERN => NAME, WORD; }` after the rows is for what no row says.
+/// where only some instances have it. Where the instance decides what tells it from others, `code(CODE)`
+/// stands in place of the literal and `variant(VARIANT) in BITS` in place of the kind; the bits may be none.
+/// The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or after
+/// `for TYPE on NAME: CONTEXT, ..` where bits or codings depend on an instance.
+/// `outside { PATTERN => NAME, WORD; }` after the rows is for what no row says.
 ///
 /// `INSTRUCTION` is at once the pattern that takes an instruction apart and the expression that builds it. Its
 /// variables are the fields, whose types are [`Operand`](crate::coding::Operand)s; `CODING` is a

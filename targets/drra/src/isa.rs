@@ -27,9 +27,9 @@ pub(crate) const OPCODE: BitRange = BitRange::new(28, 3);
 /// The slot of a resource instruction.
 pub(crate) const SLOT: BitRange = BitRange::new(24, 4);
 
-const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their slot, \
-                   where they mean what the component there makes of them. Fields that are not written are 0, \
-                   `step` is 1. A negative value is in two's complement.";
+const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their \
+                   slot, where they mean what the component there makes of them. Fields that are not written \
+                   are 0, `step` is 1. A negative value is in two's complement.";
 
 /// How instructions become words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! [`recode`]: the words of a program in another encoding.
 //!
-//! Instructions stay where they are, since each takes a cycle. A `rep` and the `repx` after it are one repetition,
-//! whose parts are as long as the fields of the encoding.
+//! Instructions stay where they are, since each takes a cycle. A `rep` and the `repx` after it are one
+//! repetition, whose parts are as long as the fields of the encoding.
 
 use npukit_base::BitRange;
 use npukit_isa::coding::{Coding, Number, Signed};

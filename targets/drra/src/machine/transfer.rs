@@ -107,8 +107,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side; zeros when
-    /// nothing sends.
+    /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side; zeros
+    /// when nothing sends.
     fn incoming(&self, index: usize, slot: u8) -> Row {
         let from = self.cells[index].swb.direction_of(slot).and_then(|side| {
             let cell = &self.cells[self.neighbours[index][side.index()]?];

@@ -62,8 +62,8 @@ modes! {
     /// What `calc` computes.
     CalcMode {
         Idle = 0 "idle", Add = 1 "add", Sub = 2 "sub", Lls = 3 "lls", Lrs = 4 "lrs", Mul = 5 "mul",
-        Div = 6 "div", Mod = 7 "mod", BitAnd = 8 "bitand", BitOr = 9 "bitor", BitInv = 10 "bitinv", BitXor = 11 "bitxor",
-        Eq = 17 "eq", Ne = 18 "ne", Gt = 19 "gt", Ge = 20 "ge", Lt = 21 "lt", Le = 22 "le", Addh = 23 "addh",
+        Div = 6 "div", Mod = 7 "mod", BitAnd = 8 "bitand", BitOr = 9 "bitor", BitInv = 10 "bitinv",
+        BitXor = 11 "bitxor", Eq = 17 "eq", Ne = 18 "ne", Gt = 19 "gt", Ge = 20 "ge", Lt = 21 "lt", Le = 22 "le", Addh = 23 "addh",
         And = 32 "and", Or = 33 "or", Not = 34 "not",
     }
 }
