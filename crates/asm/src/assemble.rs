@@ -5,13 +5,10 @@ use npukit_base::{Span, Word, closest};
 use npukit_isa::token::{Token, number, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
-use crate::error::{AsmError, AsmErrors, source_span};
+use crate::error::{AsmError, AsmErrors, MOST_ERRORS, source_span};
 use crate::grammar::{CompiledForm, Grammar};
 use crate::matcher::{BadValue, Expected, Outcome, read};
 use crate::symbols::Symbols;
-
-/// Faults listed of one file; more are counted only.
-const MAX_ERRORS: usize = 100;
 
 /// The instructions of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,11 @@
-//! [`AsmErrors`]: everything wrong with a source file, each fault with its place.
+//! [`Faults`]: everything wrong with a text, each fault with its place; [`AsmErrors`] of assembly.
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use miette::{Diagnostic, NamedSource, SourceCode, SourceSpan};
 use npukit_base::Span;
 use thiserror::Error;
+
+/// Faults listed of one text; more are counted only.
+pub(crate) const MOST_ERRORS: usize = 100;
 
 /// A fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
@@ -133,18 +136,38 @@ pub enum AsmError {
     },
 }
 
-/// Every fault of a file; never empty. `miette` draws it with a caret under each.
-#[derive(Clone, Debug, Error, Diagnostic)]
+/// Every fault of an assembly file.
+pub type AsmErrors = Faults<AsmError>;
+
+/// Every fault of a text; never empty. `miette` draws it with a caret under each.
+#[derive(Clone, Debug, Error)]
 #[error("{}", summary(.errors.len(), *.more, .source_code.name()))]
-pub struct AsmErrors {
-    /// The file.
-    #[source_code]
+pub struct Faults<E: Diagnostic> {
+    /// The text.
     pub source_code: NamedSource<String>,
-    /// The first faults, in the file's order.
-    #[related]
-    pub errors: Vec<AsmError>,
+    /// The first faults.
+    pub errors: Vec<E>,
     /// How many others there are.
     pub more: usize,
+}
+
+impl<E: Diagnostic> Faults<E> {
+    /// The faults of a text, of which the first 100 are kept; `name` is the file's, for messages.
+    pub fn new(name: &str, text: &str, mut errors: Vec<E>) -> Self {
+        let more = errors.len().saturating_sub(MOST_ERRORS);
+        errors.truncate(MOST_ERRORS);
+        Self { source_code: NamedSource::new(name, text.to_owned()), errors, more }
+    }
+}
+
+impl<E: Diagnostic> Diagnostic for Faults<E> {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source_code)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.errors.iter().map(|error| error as &'a dyn Diagnostic)))
+    }
 }
 
 impl AsmError {
@@ -173,6 +196,7 @@ fn summary(listed: usize, more: usize, name: &str) -> String {
     }
 }
 
-pub(crate) fn source_span(span: Span) -> SourceSpan {
+/// A place of a text, for `miette`.
+pub fn source_span(span: Span) -> SourceSpan {
     (span.start, span.size_bytes()).into()
 }

@@ -78,7 +78,7 @@ impl CompiledForm<'_> {
         let said = self.template.fields();
         let implied = |field: &Field| self.when.iter().any(|when| when.gives() == Some(&field.name));
         self.instruction.fields.iter().zip(values).enumerate().all(|(index, (field, value))| {
-            said.contains(&index) || implied(field) || *value == field.kind.default_value()
+            said.contains(&index) || implied(field) || *value == field.default_value()
         })
     }
 
@@ -113,7 +113,7 @@ impl CompiledForm<'_> {
         visit(pieces, &mut |piece| {
             if let Piece::Field(index) = piece {
                 let field = self.instruction.fields.get(*index).zip(values.get(*index));
-                default &= field.is_none_or(|(field, value)| *value == field.kind.default_value());
+                default &= field.is_none_or(|(field, value)| *value == field.default_value());
             }
         });
         default
@@ -125,10 +125,7 @@ fn printed(field: &Field, value: u64) -> String {
         FieldKind::Number { radix: Radix::Hexadecimal, .. } => format!("{value:#x}"),
         FieldKind::Signed { .. } => value.cast_signed().to_string(),
         FieldKind::Number { .. } | FieldKind::Power { .. } => value.to_string(),
-        FieldKind::Choice { names, .. } => {
-            let name = names.iter().find(|(code, _)| *code == value);
-            name.map_or_else(|| value.to_string(), |(_, name)| name.clone())
-        }
+        FieldKind::Choice { .. } => field.name_of(value).map_or_else(|| value.to_string(), str::to_owned),
         FieldKind::Set { names } => {
             let set = names.iter().filter(|(bit, _)| value >> bit & 1 == 1).map(|(_, name)| name.as_str());
             let set = set.collect::<Vec<_>>().join("|");

@@ -21,4 +21,4 @@ mod symbols;
 
 pub use assemble::{Assembly, Line, assemble};
 pub use disassemble::{Disassembly, DisassemblyLine, Words, disassemble, disassemble_as, disassemble_in};
-pub use error::{AsmError, AsmErrors};
+pub use error::{AsmError, AsmErrors, Faults, source_span};

@@ -191,7 +191,7 @@ impl<'a> Matcher<'a> {
             _ => {}
         }
         let token = self.tokens.get(self.at).copied();
-        let value = token.and_then(|token| named(field, token.text));
+        let value = token.and_then(|token| field.code_of(token.text));
         match (value, token) {
             (Some(value), _) => self.set(index, value),
             (None, Some(token)) if token.is_number() && takes_numbers(field) => {
@@ -253,7 +253,7 @@ impl<'a> Matcher<'a> {
             None => {
                 let (text, span) = (format!("{}{}", sign.text, token.text), sign.span.to(token.span));
                 self.bad.push(BadValue { field: index, text, span });
-                self.set(index, field.kind.default_value());
+                self.set(index, field.default_value());
             }
         }
         Ok(())
@@ -271,7 +271,7 @@ impl<'a> Matcher<'a> {
                 let span =
                     rest.iter().take(used).map(|token| token.span).reduce(Span::to).unwrap_or_default();
                 self.bad.push(BadValue { field: index, text, span });
-                self.set(index, field.kind.default_value());
+                self.set(index, field.default_value());
             }
         }
         self.at += used;
@@ -285,7 +285,7 @@ impl<'a> Matcher<'a> {
             _ => {
                 let (text, span) = (token.text.to_owned(), token.span);
                 self.bad.push(BadValue { field: index, text, span });
-                self.set(index, field.kind.default_value());
+                self.set(index, field.default_value());
             }
         }
     }
@@ -316,7 +316,7 @@ impl<'a> Matcher<'a> {
         }
         let fields = &self.form.instruction.fields;
         let values = fields.iter().zip(&self.values);
-        let values = values.map(|(field, value)| value.unwrap_or(field.kind.default_value())).collect();
+        let values = values.map(|(field, value)| value.unwrap_or(field.default_value())).collect();
         Outcome::Matched { values, bad: self.bad }
     }
 
@@ -342,12 +342,6 @@ impl<'a> Matcher<'a> {
         let index = self.form.instruction.field(field)?;
         self.values.get_mut(index).map(|slot| *slot.get_or_insert(value))
     }
-}
-
-/// The code of a name.
-fn named(field: &Field, text: &str) -> Option<u64> {
-    let FieldKind::Choice { names, .. } = &field.kind else { return None };
-    names.iter().find(|(_, name)| name.eq_ignore_ascii_case(text)).map(|(code, _)| *code)
 }
 
 const fn takes_numbers(field: &Field) -> bool {

@@ -48,6 +48,10 @@ pub struct Power {
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a>(pub &'a [&'a str]);
 
+/// Codes, some of which have names; the others are written as numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a>(pub &'a [(u64, &'a str)]);
+
 /// A bit, written as this text when set.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag<'a>(pub &'a str);
@@ -153,6 +157,18 @@ impl Coding for Choice<'_> {
     }
 }
 
+impl Coding for Names<'_> {
+    #[inline]
+    fn store(&self, value: u64, bits: BitRange) -> Option<u64> {
+        (value <= bits.max()).then_some(value)
+    }
+
+    fn kind(&self) -> FieldKind {
+        let names = self.0.iter().map(|(code, name)| (*code, (*name).to_owned()));
+        FieldKind::Choice { names: names.collect(), open: true }
+    }
+}
+
 impl Coding for Flag<'_> {
     #[inline]
     fn store(&self, value: u64, _bits: BitRange) -> Option<u64> {
@@ -209,17 +225,23 @@ macro_rules! unsigned {
 
 unsigned!(u8 u16 u32 u64);
 
-impl Operand for i32 {
-    #[inline]
-    fn into_value(self) -> u64 {
-        i64::from(self).cast_unsigned()
-    }
+macro_rules! signed {
+    ($($number:ty)*) => {$(
+        impl Operand for $number {
+            #[inline]
+            fn into_value(self) -> u64 {
+                i64::from(self).cast_unsigned()
+            }
 
-    #[inline]
-    fn from_value(value: u64) -> Option<Self> {
-        value.cast_signed().try_into().ok()
-    }
+            #[inline]
+            fn from_value(value: u64) -> Option<Self> {
+                value.cast_signed().try_into().ok()
+            }
+        }
+    )*};
 }
+
+signed!(i8 i16 i32);
 
 impl Operand for bool {
     #[inline]

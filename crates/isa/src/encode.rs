@@ -84,6 +84,31 @@ fn product(fields: &[String]) -> &'static str {
 }
 
 impl Field {
+    /// The value where text leaves the field out.
+    pub fn default_value(&self) -> u64 {
+        self.default.unwrap_or_else(|| self.kind.default_value())
+    }
+
+    /// The name of a value that has one.
+    pub fn name_of(&self, value: u64) -> Option<&str> {
+        let FieldKind::Choice { names, .. } = &self.kind else { return None };
+        names.iter().find(|(code, _)| *code == value).map(|(_, name)| name.as_str())
+    }
+
+    /// The value of a name, whatever its case.
+    pub fn code_of(&self, name: &str) -> Option<u64> {
+        let FieldKind::Choice { names, .. } = &self.kind else { return None };
+        names.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(code, _)| *code)
+    }
+
+    /// The names of values, in the order of the table.
+    pub fn names(&self) -> Vec<&str> {
+        match &self.kind {
+            FieldKind::Choice { names, .. } => names.iter().map(|(_, name)| name.as_str()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The largest value the field takes, as written.
     pub fn max(&self) -> u64 {
         match &self.kind {
@@ -152,7 +177,7 @@ impl Field {
             FieldKind::Power { .. } if !value.is_power_of_two() => false,
             _ => {
                 let in_range = (self.kind.default_value()..=self.max()).contains(&value);
-                in_range && (!self.needs_name() || self.names(value))
+                in_range && (!self.needs_name() || self.is_named(value))
             }
         }
     }
@@ -187,9 +212,9 @@ impl Field {
         matches!(self.kind, FieldKind::Choice { open: false, .. } | FieldKind::Set { .. })
     }
 
-    fn names(&self, value: u64) -> bool {
+    fn is_named(&self, value: u64) -> bool {
         match &self.kind {
-            FieldKind::Choice { names, .. } => names.iter().any(|(code, _)| *code == value),
+            FieldKind::Choice { .. } => self.name_of(value).is_some(),
             FieldKind::Set { names } => {
                 value & !names.iter().fold(0, |bits, (bit, _)| bits | bit_value(*bit)) == 0
             }
@@ -251,12 +276,9 @@ impl InstructionSpec {
 
     /// A condition, after what it limits.
     fn in_words(&self, when: &When) -> String {
-        let name = |field: &str, value: u64| match self.field(field).map(|index| &self.fields[index].kind) {
-            Some(FieldKind::Choice { names, .. }) => {
-                let known = names.iter().find(|(code, _)| *code == value);
-                known.map_or_else(|| value.to_string(), |(_, name)| name.clone())
-            }
-            _ => value.to_string(),
+        let name = |field: &str, value: u64| {
+            let name = self.field(field).and_then(|index| self.fields[index].name_of(value));
+            name.map_or_else(|| value.to_string(), str::to_owned)
         };
         match when {
             When::Is(field, value) => format!(", where `{field}` is {}", name(field, *value)),

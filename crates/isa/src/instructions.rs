@@ -49,10 +49,12 @@ impl NoInstruction {
 /// } .with_form(..) .with_..(..);
 /// ```
 ///
-/// with `CODE, KIND in BITS` where more bits than the opcode tell it from others, and `CODE, if CONDITION` where only
-/// some instances have it. The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or after
-/// `for TYPE on NAME: CONTEXT, ..` where bits or codings depend on an instance. `outside { PATTERN => "NAME", WORD; }`
-/// after the rows is for what no row says.
+/// with `CODE, KIND in BITS` where more bits than the opcode tell it from others, and `CODE, if CONDITION`
+/// where only some instances have it. Where the instance decides what tells it from others, `code(CODE)`
+/// stands in place of the literal and `variant(VARIANT) in BITS` in place of the kind; the bits may be none.
+/// The rows stand after `for TYPE, words of BYTES, opcode in BITS;`, or after
+/// `for TYPE on NAME: CONTEXT, ..` where bits or codings depend on an instance.
+/// `outside { PATTERN => NAME, WORD; }` after the rows is for what no row says.
 ///
 /// `INSTRUCTION` is at once the pattern that takes an instruction apart and the expression that builds it. Its
 /// variables are the fields, whose types are [`Operand`](crate::coding::Operand)s; `CODING` is a
@@ -96,12 +98,15 @@ macro_rules! instructions {
     (
         for $Op:ident $( on $context:ident : $Context:ty )?, words of $size:expr, opcode in $opcode:expr;
         $(
-            $code:literal $(, $kind:literal in $kind_bits:expr)? $(, if $condition:expr)? =>
+            $( $code:literal )? $( code($any_code:expr) )?
+            $(, $kind:literal in $kind_bits:expr)?
+            $(, variant($variant:expr) in $variant_bits:expr)?
+            $(, if $condition:expr)? =>
             $mnemonic:literal { $($op:tt)+ } $meaning:literal {
                 $( $field:ident : $bits:expr => $coding:expr, $about:expr; )*
             } $( . $with:ident ( $($argument:tt)* ) )* ;
         )+
-        $( outside { $( $outside:pat => $outside_name:literal, $outside_word:expr; )+ } )?
+        $( outside { $( $outside:pat => $outside_name:expr, $outside_word:expr; )+ } )?
     ) => {
         impl $Op {
             /// The instruction's name.
@@ -118,6 +123,7 @@ macro_rules! instructions {
             /// # Errors
             ///
             /// The first operand that its field cannot hold.
+            #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[inline(always)]
             pub fn to_word(&self $(, $context: $Context)?) -> Result<$crate::Word, Box<$crate::FieldError>> {
                 #[allow(unused_imports, reason = "some sets have no fields")]
@@ -129,7 +135,10 @@ macro_rules! instructions {
                                 return Err($crate::FieldError::Absent { instruction: $mnemonic.to_owned() }.into());
                             } )?
                             #[allow(unused_mut, reason = "some rows have no fields")]
-                            let mut word = $crate::Word::ZERO.with($opcode, $code) $( .with($kind_bits, $kind) )?;
+                            let mut word = $crate::Word::ZERO
+                                .with($opcode, $( $code )? $( $any_code )?)
+                                $( .with($kind_bits, $kind) )?
+                                $( .with($variant_bits, $variant) )?;
                             $(
                                 let value = Operand::into_value($field);
                                 match Coding::store(&$coding, value, $bits) {
@@ -139,6 +148,7 @@ macro_rules! instructions {
                                         meaning: $about.to_owned(),
                                         bits: $bits,
                                         kind: Coding::kind(&$coding),
+                                        default: None,
                                     }
                                     .error($mnemonic, value)
                                     .into()),
@@ -156,13 +166,17 @@ macro_rules! instructions {
             /// # Errors
             ///
             /// An opcode or an operand without meaning.
+            #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[inline(always)]
             pub fn from_word(word: $crate::Word $(, $context: $Context)?) -> Result<Self, $crate::NoInstruction> {
                 use $crate::coding::{Coding, Operand};
                 let (instruction, field, value) = 'no_operand: {
                     match word.get($opcode) {
                         $(
-                            $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
+                            $( $code if true )? $( opcode if opcode == $any_code )?
+                        $( && word.get($kind_bits) == $kind )?
+                        $( && word.get($variant_bits) == $variant )?
+                        $( && $condition )? => {
                                 $(
                                     let value = Coding::value(&$coding, word.get($bits), $bits);
                                     let Some($field) = Operand::from_value(value) else {
@@ -181,12 +195,16 @@ macro_rules! instructions {
             }
 
             /// The values of all fields of a word, in their order, as written; none of a word without meaning.
+            #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[cold]
             fn operands(word: $crate::Word $(, $context: $Context)?) -> Vec<u64> {
                 use $crate::coding::Coding;
                 match word.get($opcode) {
                     $(
-                        $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
+                        $( $code if true )? $( opcode if opcode == $any_code )?
+                        $( && word.get($kind_bits) == $kind )?
+                        $( && word.get($variant_bits) == $variant )?
+                        $( && $condition )? => {
                             vec![$( Coding::value(&$coding, word.get($bits), $bits) ),*]
                         }
                     )+
@@ -195,11 +213,18 @@ macro_rules! instructions {
             }
 
             /// The set bits of a word that neither the opcode nor a field has.
+            #[allow(unused_variables, reason = "no row may depend on the instance")]
             pub fn reserved_bits(word: $crate::Word $(, $context: $Context)?) -> $crate::Word {
                 let known = match word.get($opcode) {
                     $(
-                        $code if true $( && word.get($kind_bits) == $kind )? $( && $condition )? => {
-                            $crate::Word::ZERO $( | $crate::Word::mask($kind_bits) )? $( | $crate::Word::mask($bits) )*
+                        $( $code if true )? $( opcode if opcode == $any_code )?
+                        $( && word.get($kind_bits) == $kind )?
+                        $( && word.get($variant_bits) == $variant )?
+                        $( && $condition )? => {
+                            $crate::Word::ZERO
+                                $( | $crate::Word::mask($kind_bits) )?
+                                $( | $crate::Word::mask($variant_bits) )?
+                                $( | $crate::Word::mask($bits) )*
                         }
                     )+
                     _ => $crate::Word::ZERO,
@@ -208,6 +233,7 @@ macro_rules! instructions {
             }
 
             /// The rows of the table, in their order.
+            #[allow(unused_variables, reason = "no row may depend on the instance")]
             pub fn rows($($context: $Context)?) -> Vec<$crate::InstructionSpec> {
                 use $crate::coding::Coding;
                 let mut rows = Vec::new();
@@ -215,8 +241,9 @@ macro_rules! instructions {
                     if true $( && $condition )? {
                         rows.push(
                             $crate::InstructionSpec::new($mnemonic, $size, $meaning)
-                                .with_pattern("opcode", $opcode, $code)
+                                .with_pattern("opcode", $opcode, $( $code )? $( $any_code )?)
                                 $( .with_pattern("kind", $kind_bits, $kind) )?
+                                $( .with_pattern("variant", $variant_bits, $variant) )?
                                 $( .with_field(
                                     stringify!($field).trim_start_matches("r#"),
                                     $bits,

@@ -75,6 +75,8 @@ pub struct Field {
     pub bits: BitRange,
     /// What values mean.
     pub kind: FieldKind,
+    /// The value where text leaves the field out, when that is not the kind's ([`FieldKind::default_value`]).
+    pub default: Option<u64>,
 }
 
 /// A bound on several fields of an instruction together, or on one where others have certain values: their product
@@ -225,17 +227,28 @@ impl InstructionSpec {
         self
     }
 
-    /// Adds bits of a fixed value.
+    /// Adds bits of a fixed value; none where an instance gives them no bits.
     #[must_use]
     pub fn with_pattern(mut self, name: &str, bits: BitRange, value: u64) -> Self {
-        self.patterns.push(Pattern { name: name.to_owned(), bits, value });
+        if bits.width > 0 {
+            self.patterns.push(Pattern { name: name.to_owned(), bits, value });
+        }
         self
     }
 
     /// Adds an operand.
     #[must_use]
     pub fn with_field(mut self, name: &str, bits: BitRange, kind: FieldKind, meaning: &str) -> Self {
-        self.fields.push(Field { name: name.to_owned(), meaning: meaning.to_owned(), bits, kind });
+        let (name, meaning) = (name.to_owned(), meaning.to_owned());
+        self.fields.push(Field { name, meaning, bits, kind, default: None });
+        self
+    }
+
+    /// Gives a field that is there another value where text leaves it out.
+    #[must_use]
+    pub fn with_default(mut self, field: &str, value: u64) -> Self {
+        let index = self.field(field).expect("a default is of a field that stands before it");
+        self.fields[index].default = Some(value);
         self
     }
 

@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn what_is_missing_or_unknown_is_named() {
         for (op, told) in [
-            (r#""op":"Conv""#, "`op` is `Conv`, which is no host step"),
+            (r#""op":"Conv""#, "`op` is `Conv`, which is not a host step"),
             (r#""op":"LogSoftmax","axis":1"#, "`axis_end` is missing"),
             (r#""op":"Celu""#, "`alpha` is missing"),
             (r#""op":"Selu","alpha":1.0"#, "`gamma` is missing"),

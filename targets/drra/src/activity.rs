@@ -5,9 +5,11 @@ mod counts;
 mod table;
 mod timeline;
 
+use crate::asm::Listing;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place};
 use crate::isa::Isa;
+use crate::op::Op;
 
 pub(crate) use counts::Counts;
 pub(crate) use table::Table;
@@ -41,8 +43,18 @@ pub(crate) fn port_names(fabric: &Fabric) -> Vec<PortName> {
 
 /// `rf 2 word_read`
 fn port_name(cell: &Cell, slot: u8, port: u8) -> String {
-    let component = cell.component_at(slot).unwrap_or(Component::Sequencer);
+    let component = cell.component_at(slot).expect("ports are of components");
     let fields = Isa::get().rows(component).iter().flat_map(|row| &row.fields);
-    let names = fields.filter(|field| field.name == "port").find_map(|field| field.name_of(port.into()));
-    format!("{} {slot} {}", component.name(), names.unwrap_or("?"))
+    let name = fields.filter(|field| field.name == "port").find_map(|field| field.name_of(port.into()));
+    format!("{} {slot} {}", component.name(), name.expect("all ports of a fabric have names"))
+}
+
+/// An instruction of a cell's program as text: `rep(slot=1, port=word_read, iter=32)`.
+fn text_of(cell: &Cell, op: &Op) -> String {
+    let component_at = |slot| cell.component_at(slot);
+    let component = op.slot().map_or(Some(Component::Sequencer), component_at);
+    let word = component.and_then(|component| op.word(component).ok());
+    let word = word.expect("an instruction of a program came from a word");
+    let instruction = Isa::get().decode(word, component_at);
+    instruction.expect("words of instructions decode").text(Listing::Named)
 }

@@ -126,6 +126,10 @@ pub enum PatternError {
 
 impl Pattern {
     /// `dsu` and `evt`: opens a lane.
+    ///
+    /// # Errors
+    ///
+    /// A lane more than a port has, or after the first `trans`.
     pub fn open(&mut self, base: i64) -> Result<(), PatternError> {
         if !self.transitions.is_empty() {
             return Err(PatternError::LateLane);
@@ -140,6 +144,10 @@ impl Pattern {
 
     /// `rep`: a level of the last lane, or around all lanes after a `trans`. With `spill`, levels beyond those of a
     /// single lane go around it.
+    ///
+    /// # Errors
+    ///
+    /// A level before the first lane, or more than a lane or the port has.
     pub fn rep(&mut self, level: Level, widths: Widths, spill: bool) -> Result<(), PatternError> {
         let may_spill = spill && self.lanes.len() == 1;
         let lane = self.lanes.last_mut().ok_or(PatternError::NoLane)?;
@@ -158,6 +166,10 @@ impl Pattern {
     }
 
     /// `repx`: the high parts of the last `rep`.
+    ///
+    /// # Errors
+    ///
+    /// There is no `rep` that it could extend.
     pub fn repx(&mut self, iter: u32, step: u32, delay: u32) -> Result<(), PatternError> {
         let widths = self.last.take().ok_or(PatternError::Repx)?;
         let lane = self.lanes.last_mut().map(|lane| &mut lane.levels);
@@ -173,6 +185,10 @@ impl Pattern {
     }
 
     /// `trans`: connects a lane with the next; without effect after an outer level.
+    ///
+    /// # Errors
+    ///
+    /// A transition before the first lane, or more than the lanes have between them.
     pub fn trans(&mut self, delay: u32) -> Result<(), PatternError> {
         let (lanes, transitions) = (self.lanes.len(), self.transitions.len() + 1);
         match lanes {
@@ -191,6 +207,10 @@ impl Pattern {
     }
 
     /// Whether all lanes are connected.
+    ///
+    /// # Errors
+    ///
+    /// Lanes that are not connected.
     pub const fn check(&self) -> Result<(), PatternError> {
         let (lanes, transitions) = (self.lanes.len(), self.transitions.len());
         if lanes > transitions + 1 { Err(PatternError::Unconnected { lanes, transitions }) } else { Ok(()) }

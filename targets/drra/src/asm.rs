@@ -19,7 +19,9 @@ pub use print::{Listed, Listing, disassemble};
 
 /// The text of a file, laid out; `name` is the file's, for messages.
 ///
-/// Errors: what [`assemble`] finds.
+/// # Errors
+///
+/// What [`assemble`] finds.
 pub fn format(fabric: &Fabric, name: &str, text: &str) -> Result<String, AsmErrors> {
     assemble(fabric, name, text)?;
     Ok(layout(text, Language::Assembly))

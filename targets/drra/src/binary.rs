@@ -84,7 +84,9 @@ fn write(program: &Program, digits: impl Fn(u32) -> String) -> String {
 
 /// Reads `instr.bin`, or the same in hexadecimal.
 ///
-/// Errors: the first line that is neither a cell nor a word, a word before any cell, a cell that is listed twice.
+/// # Errors
+///
+/// The first line that is neither a cell nor a word, a word before any cell, a cell that is listed twice.
 pub fn read_program(text: &str) -> Result<Program, BinaryError> {
     let mut program = Program::default();
     let mut current: Option<&mut Vec<u32>> = None;
@@ -127,7 +129,7 @@ fn word_of(line: &str) -> Option<u32> {
 fn short(line: &str) -> String {
     const MOST: usize = 40;
     match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),
+        Some((end, _)) => format!("{}...", &line[..end]),
         None => line.to_owned(),
     }
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::component::Component;
 use crate::fabric::{Direction, Fabric, Options, Resource};
-use crate::op::{ActMode, DpuMode, Op, ResourceOp};
+use crate::op::{ActMode, DpuMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 
 pub(crate) use finding::{code, findings};
@@ -126,16 +126,18 @@ fn place(slot: u8, op: ResourceOp, resource: &Resource) -> Option<Refusal> {
 fn meaning(op: ResourceOp, options: Options) -> Option<Refusal> {
     let unwired = |code: &u8| Direction::from_code(*code).is_none();
     match op {
-        ResourceOp::Open { dynamic: true, .. } if !options.extensions => Some(Refusal::DynamicAddress),
+        ResourceOp::Dsu { dynamic: true, .. } if !options.extensions => Some(Refusal::DynamicAddress),
         ResourceOp::Dpu { mode, .. } if mode.is_reserved() => Some(Refusal::Reserved { mode }),
         ResourceOp::Dpu { mode, .. } if !mode.is_defined() && !options.extensions => {
             Some(Refusal::Mode { mode })
         }
-        ResourceOp::Send { directions, .. } => {
-            let mut sent = (0..16).filter(|code| directions >> code & 1 == 1);
+        ResourceOp::Route { sr: Transfer::Send, target, .. } => {
+            let mut sent = (0..16).filter(|code| target >> code & 1 == 1);
             sent.find(unwired).map(|code| Refusal::Direction { code })
         }
-        ResourceOp::Receive { source: code, .. } if unwired(&code) => Some(Refusal::Direction { code }),
+        ResourceOp::Route { sr: Transfer::Receive, source: code, .. } if unwired(&code) => {
+            Some(Refusal::Direction { code })
+        }
         ResourceOp::Swb { channel, target, .. } if channel != target => {
             Some(Refusal::Channel { channel, target })
         }

@@ -20,6 +20,7 @@ use npukit_base::Span;
 use crate::fabric::{Fabric, Place};
 use crate::op::Op;
 use crate::pasm::ast;
+use crate::pasm::error::faults;
 use crate::pasm::{PasmError, PasmErrors};
 use crate::schedule::{Group, Schedule, check, explain, schedule};
 pub use fields::written;
@@ -93,6 +94,10 @@ impl EpochReport {
 }
 
 /// Finds what the operations of an epoch mean on a fabric, and everything that is wrong with them.
+///
+/// # Errors
+///
+/// Everything wrong with the operations.
 pub fn resolve(fabric: &Fabric, epoch: &ast::Epoch) -> Result<Epoch, Vec<PasmError>> {
     let mut errors = Vec::new();
     let mut resolved =
@@ -120,7 +125,11 @@ impl Epoch {
 
     /// Gives every instruction its cycle, after an epoch that left the ports as `ports` say.
     ///
-    /// `nodes` bounds the search. Errors: constraints that contradict each other, by a smallest such set.
+    /// `nodes` bounds the search.
+    ///
+    /// # Errors
+    ///
+    /// Constraints that contradict each other, by a smallest such set.
     pub fn schedule(
         &self,
         name: &str,
@@ -128,7 +137,7 @@ impl Epoch {
         nodes: usize,
         text: Text<'_>,
     ) -> Result<Timed, PasmErrors> {
-        let fail = |error| PasmErrors::new(text.name, text.text, vec![error]);
+        let fail = |error| faults(text.name, text.text, vec![error]);
         let mut configurations: Vec<usize> = self.operations.iter().map(Operation::configurations).collect();
         for _ in 0..MOST_ROUNDS {
             let problem = problem::problem(self, &configurations, ports).map_err(fail)?;
@@ -155,8 +164,7 @@ impl Epoch {
         let mut cells: BTreeMap<Place, Issued> = BTreeMap::new();
         for (index, operation) in self.operations.iter().enumerate() {
             let start = found.start(problem, index);
-            let before = found.configurations.get(index).map_or(&[][..], Vec::as_slice);
-            let cycles = before.iter().copied().zip(operation.instructions(found));
+            let cycles = found.configurations[index].iter().copied().zip(operation.instructions(found));
             let own = operation.sequence().map(|(offset, op)| (start + offset, op));
             let cell = cells.entry(operation.place).or_default();
             cell.extend(cycles.chain(own).map(|(cycle, op)| (cycle, op, Some(index))));
@@ -164,7 +172,8 @@ impl Epoch {
         for (&cell, groups) in &found.groups {
             let place = self.operations.iter().find(|operation| operation.cell == cell).map(|one| one.place);
             let acts = groups.iter().enumerate().flat_map(|(turn, group)| activations(turn, group));
-            cells.entry(place.unwrap_or_default()).or_default().extend(acts);
+            let place = place.expect("what is activated is an operation of the epoch");
+            cells.entry(place).or_default().extend(acts);
         }
         cells.values_mut().for_each(|cell| cell.sort_by_key(|(cycle, _, _)| *cycle));
         Timed {

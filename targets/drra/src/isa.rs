@@ -1,33 +1,35 @@
-//! The instruction table, component by component: [`Isa`].
+//! The instruction sets of all components, as tables: [`Isa`]. Their rows stand in [`crate::op`].
 //!
 //! A word alone does not say what it is: a resource instruction means what the component in its slot makes
-//! of it. So rows belong to a [`Component`], and decoding takes the cell it is for. The rows
-//! are in `table`, the page of `npu isa` is made by [`Isa::spec`].
+//! of it. So rows belong to a [`Component`], and decoding takes the cell it is for. [`Isa::spec`] makes the
+//! page of `npu isa`.
 //!
 //! Source: specification 2, `drra-isa.json`.
 
 mod recode;
-mod spec;
-mod table;
 
 use std::sync::LazyLock;
 
 use npukit_base::{BitRange, Word};
+use npukit_isa::{ByteOrder, Field, FieldKind, InstructionSpec, IsaSpec, Pattern, Radix};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::component::Component;
+use crate::op::{Format, Op, ResourceOp};
 
 pub use recode::{RecodeError, recode};
 
 /// Bit that tells resource instructions from those of control.
-const TYPE: BitRange = BitRange::new(31, 1);
+pub(crate) const TYPE: BitRange = BitRange::new(31, 1);
 /// The opcode.
-const OPCODE: BitRange = BitRange::new(28, 3);
+pub(crate) const OPCODE: BitRange = BitRange::new(28, 3);
 /// The slot of a resource instruction.
-const SLOT: BitRange = BitRange::new(24, 4);
-/// What tells instructions of one opcode apart, in the later encoding.
-const FLAG: BitRange = BitRange::new(23, 1);
+pub(crate) const SLOT: BitRange = BitRange::new(24, 4);
+
+const DOC: &str = "A cell's sequencer executes the instructions of control and forwards the others to their \
+                   slot, where they mean what the component there makes of them. Fields that are not written \
+                   are 0, `step` is 1. A negative value is in two's complement.";
 
 /// How instructions become words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,37 +45,8 @@ pub enum Encoding {
 /// The instruction sets of all components.
 #[derive(Clone, Debug)]
 pub struct Isa {
-    rows: Vec<(Component, Vec<Row>)>,
-}
-
-/// An instruction of a component.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub meaning: &'static str,
-    /// Tells it from the others of its component.
-    pub opcode: u8,
-    /// Tells it from others of the same opcode, by the highest bit of the payload.
-    pub flag: Option<bool>,
-    /// Its fields, from the most significant.
-    pub fields: Vec<Field>,
-}
-
-/// An operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// Its name.
-    pub name: &'static str,
-    /// Where it stands in the word.
-    pub bits: BitRange,
-    /// Its value when it is not written.
-    pub default: u32,
-    /// Whether it is in two's complement.
-    pub signed: bool,
-    /// Values with a name.
-    pub names: &'static [(u32, &'static str)],
+    /// In the order of [`Component::ALL`].
+    rows: [Vec<InstructionSpec>; Component::ALL.len()],
 }
 
 /// An instruction with the bits of its fields, before anybody asks what they mean.
@@ -83,26 +56,8 @@ pub struct Instruction {
     pub component: Component,
     /// Its place among the component's rows.
     pub row: usize,
-    /// The slot it goes to; 0 for control.
-    pub slot: u8,
-    /// The bits of each field, in the order of the row.
+    /// The bits of each field, in the order of the row: the slot first, but for control.
     pub values: Vec<u32>,
-}
-
-/// A value its field cannot hold.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{value} does not fit field `{field}` of {instruction}: legal are {min} to {max}")]
-pub struct ValueError {
-    /// The instruction.
-    pub instruction: &'static str,
-    /// The field.
-    pub field: &'static str,
-    /// The value.
-    pub value: i64,
-    /// Smallest legal value.
-    pub min: i64,
-    /// Largest legal value.
-    pub max: i64,
 }
 
 /// Why a word is no instruction of its cell.
@@ -138,45 +93,46 @@ pub enum DecodeError {
     },
 }
 
-impl Field {
-    /// The legal values, smallest and largest.
-    pub const fn range(&self) -> (i64, i64) {
-        let max = self.bits.max() as i64;
-        if self.signed { (-(max / 2) - 1, max / 2) } else { (0, max) }
-    }
-
-    /// The bits of `value`; none when it does not fit.
-    pub fn bits_of(&self, value: i64) -> Option<u32> {
-        let (min, max) = self.range();
-        (min..=max).contains(&value).then_some((value as u64 & self.bits.max()) as u32)
-    }
-
-    /// The value of `bits`, with its sign.
-    pub const fn value_of(&self, bits: u32) -> i64 {
-        let (value, max) = (bits as i64, self.bits.max() as i64);
-        if self.signed && value > max / 2 { value - max - 1 } else { value }
-    }
-
-    /// The name of a value.
-    pub fn name_of(&self, bits: u32) -> Option<&'static str> {
-        self.names.iter().find(|(code, _)| *code == bits).map(|(_, name)| *name)
-    }
-
-    /// The bits of a name, whatever its case.
-    pub fn code_of(&self, name: &str) -> Option<u32> {
-        self.names.iter().find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(code, _)| *code)
+/// Smallest and largest legal value of a field.
+pub fn range(field: &Field) -> (i64, i64) {
+    match field.kind {
+        FieldKind::Signed { min, max } => (min, max),
+        _ => (0, field.bits.max().cast_signed()),
     }
 }
 
-impl Row {
-    /// Place of a field.
-    pub fn field(&self, name: &str) -> Option<usize> {
-        self.fields.iter().position(|field| field.name == name)
+/// The bits of a value of a field; none when it does not fit.
+pub fn bits_of(field: &Field, value: i64) -> Option<u32> {
+    let value = value.cast_unsigned();
+    field.allows(value).then(|| field.stored(value) as u32)
+}
+
+/// The value that bits of a field stand for, with its sign.
+pub fn value_of(field: &Field, bits: u32) -> i64 {
+    field.value(bits.into()).cast_signed()
+}
+
+impl Instruction {
+    /// An instruction, all fields at their defaults.
+    pub fn new(component: Component, row: usize) -> Self {
+        let fields = &Isa::get().rows(component)[row].fields;
+        let bits = |field: &Field| field.stored(field.default_value()) as u32;
+        Self { component, row, values: fields.iter().map(bits).collect() }
     }
 
-    /// The bits of all fields that are not written.
-    pub fn defaults(&self) -> Vec<u32> {
-        self.fields.iter().map(|field| field.default).collect()
+    /// Its row, which has the same fields in all encodings.
+    pub fn spec(&self) -> &'static InstructionSpec {
+        &Isa::get().rows(self.component)[self.row]
+    }
+
+    /// The bits of a field, if it has that.
+    pub fn get(&self, field: &str) -> Option<u32> {
+        self.spec().field(field).map(|index| self.values[index])
+    }
+
+    /// Each field with its bits.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static Field, u32)> + '_ {
+        self.spec().fields.iter().zip(self.values.iter().copied())
     }
 }
 
@@ -188,109 +144,115 @@ impl Isa {
 
     /// The table of an encoding. All have the same rows and fields in the same order.
     pub fn of(encoding: Encoding) -> &'static Self {
-        static RELEASED: LazyLock<Isa> = LazyLock::new(|| Isa { rows: table::rows(Encoding::Released) });
-        static LATER: LazyLock<Isa> = LazyLock::new(|| Isa { rows: table::rows(Encoding::Later) });
+        static RELEASED: LazyLock<Isa> = LazyLock::new(|| Isa::new(Encoding::Released));
+        static LATER: LazyLock<Isa> = LazyLock::new(|| Isa::new(Encoding::Later));
         match encoding {
             Encoding::Released => &RELEASED,
             Encoding::Later => &LATER,
         }
     }
 
+    fn new(encoding: Encoding) -> Self {
+        Self { rows: Component::ALL.map(|component| rows(Format { component, encoding })) }
+    }
+
     /// The instructions of a component.
-    pub fn rows(&self, component: Component) -> &[Row] {
-        self.rows.iter().find(|(of, _)| *of == component).map_or(&[], |(_, rows)| rows)
+    pub fn rows(&self, component: Component) -> &[InstructionSpec] {
+        &self.rows[component as usize]
     }
 
-    /// The row of an instruction.
-    pub fn row(&self, instruction: &Instruction) -> Option<&Row> {
-        self.rows(instruction.component).get(instruction.row)
-    }
-
-    /// An instruction by name, all fields at their defaults.
-    pub fn new_instruction(&self, component: Component, name: &str, slot: u8) -> Option<Instruction> {
-        let rows = self.rows(component);
-        let row = rows.iter().position(|row| row.name == name)?;
-        Some(Instruction { component, row, slot, values: rows.get(row)?.defaults() })
-    }
-
-    /// An instruction by name, with these values and defaults elsewhere.
-    ///
-    /// Errors: a value that does not fit. None when the component has no such instruction or field.
-    pub fn instruction(
-        &self,
-        component: Component,
-        name: &str,
-        slot: u8,
-        values: &[(&str, i64)],
-    ) -> Option<Result<Instruction, ValueError>> {
-        let mut instruction = self.new_instruction(component, name, slot)?;
-        let row = self.row(&instruction)?;
-        for &(name, value) in values {
-            let index = row.field(name)?;
-            let field = row.fields.get(index)?;
-            let Some(bits) = field.bits_of(value) else {
-                let (min, max) = field.range();
-                return Some(Err(ValueError { instruction: row.name, field: field.name, value, min, max }));
-            };
-            *instruction.values.get_mut(index)? = bits;
+    /// The table in the form that is common to all targets. A row's context is its component; fields that
+    /// may be negative are given by their bits.
+    pub fn spec(&self, name: &str) -> IsaSpec {
+        let mut instructions = self.rows.concat();
+        for field in instructions.iter_mut().flat_map(|row| &mut row.fields) {
+            if matches!(field.kind, FieldKind::Signed { .. }) {
+                field.kind = FieldKind::up_to(field.bits.max(), Radix::Decimal);
+            }
         }
-        Some(Ok(instruction))
+        let (name, doc) = (name.to_owned(), DOC.to_owned());
+        IsaSpec { name, doc, byte_order: ByteOrder::Big, instructions }
     }
 
-    /// The word of an instruction. Values are cut to their fields' widths, which [`Field::bits_of`] checks.
+    /// The word of an instruction. Values are cut to their fields' widths, which [`bits_of`] checks.
     pub fn encode(&self, instruction: &Instruction) -> u32 {
-        let Some(row) = self.row(instruction) else { return 0 };
-        let mut word = Word::ZERO.with(OPCODE, row.opcode.into());
-        if instruction.component != Component::Sequencer {
-            word = word.with(TYPE, 1).with(SLOT, instruction.slot.into());
-        }
-        if let Some(flag) = row.flag {
-            word = word.with(FLAG, flag.into());
-        }
-        for (field, &value) in row.fields.iter().zip(&instruction.values) {
-            word.set(field.bits, value.into());
-        }
-        word.get(BitRange::new(0, 32)) as u32
+        let row = &self.rows(instruction.component)[instruction.row];
+        let fields = row.fields.iter().zip(&instruction.values);
+        let word = fields.fold(row.pattern().1, |word, (field, &bits)| word.with(field.bits, bits.into()));
+        word.low_u64() as u32
     }
 
     /// The instruction of `word` in a cell whose slots hold what `component_at` says.
     ///
-    /// Errors: an empty slot, an opcode without meaning, reserved bits that are set.
+    /// # Errors
+    ///
+    /// An empty slot, an opcode without meaning, reserved bits that are set.
     pub fn decode(
-        &self,
+        &'static self,
         word: u32,
         component_at: impl Fn(u8) -> Option<Component>,
     ) -> Result<Instruction, DecodeError> {
-        let bits = Word::from_le_bytes(&word.to_le_bytes());
-        let slot = if bits.get(TYPE) == 1 { bits.get(SLOT) as u8 } else { 0 };
-        let component = match bits.get(TYPE) {
-            0 => Component::Sequencer,
-            _ => component_at(slot).ok_or(DecodeError::EmptySlot { word, slot })?,
+        let bits = Word::from(word);
+        let component = if bits.get(TYPE) == 0 {
+            Component::Sequencer
+        } else {
+            let slot = bits.get(SLOT) as u8;
+            component_at(slot).ok_or(DecodeError::EmptySlot { word, slot })?
         };
         let opcode = bits.get(OPCODE) as u8;
-        let mut rows = self.rows(component).iter().enumerate();
-        let is_flagged = |row: &Row| row.flag.is_none_or(|flag| u64::from(flag) == bits.get(FLAG));
-        let (row, found) = rows
-            .find(|(_, row)| row.opcode == opcode && is_flagged(row))
-            .ok_or(DecodeError::Opcode { word, component, opcode })?;
-        let values = found.fields.iter().map(|field| bits.get(field.bits) as u32).collect();
-        let instruction = Instruction { component, row, slot, values };
-        match word ^ self.encode(&instruction) {
-            0 => Ok(instruction),
-            bits => Err(DecodeError::Reserved { word, instruction: found.name, bits }),
+        let rows = self.rows(component);
+        let row = rows.iter().position(|row| row.matches(bits));
+        let row = row.ok_or(DecodeError::Opcode { word, component, opcode })?;
+        let reserved = bits & rows[row].reserved();
+        if !reserved.is_zero() {
+            let (instruction, bits) = (rows[row].name.as_str(), reserved.low_u64() as u32);
+            return Err(DecodeError::Reserved { word, instruction, bits });
         }
+        let values = rows[row].fields.iter().map(|field| bits.get(field.bits) as u32).collect();
+        Ok(Instruction { component, row, values })
     }
+}
+
+/// The rows of a component, with what all of them have: type, slot and text.
+fn rows(format: Format) -> Vec<InstructionSpec> {
+    let rows = match format.component {
+        Component::Sequencer => Op::rows(format),
+        _ => ResourceOp::rows(format),
+    };
+    rows.into_iter().map(|row| placed(format.component, row)).collect()
+}
+
+fn placed(component: Component, mut row: InstructionSpec) -> InstructionSpec {
+    let is_resource = component != Component::Sequencer;
+    row.patterns.insert(0, Pattern { name: "type".to_owned(), bits: TYPE, value: is_resource.into() });
+    if is_resource {
+        let (name, meaning) = ("slot".to_owned(), "where it goes".to_owned());
+        let kind = FieldKind::up_to(SLOT.max(), Radix::Decimal);
+        row.fields.insert(0, Field { name, meaning, bits: SLOT, kind, default: None });
+    }
+    let operands: Vec<String> = row.fields.iter().map(|field| format!("{0}={{{0}}}", field.name)).collect();
+    let syntax = format!("{}({})", row.name, operands.join(", "));
+    row.with_context(component.name()).with_form(&syntax, Vec::new())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn components_stand_in_their_places() {
+        for (index, component) in Component::ALL.into_iter().enumerate() {
+            assert_eq!(component as usize, index);
+        }
+    }
 
     #[test]
     fn a_word_means_what_its_slot_makes_of_it() {
         let name = |component| {
             let found = Isa::get().decode(0x8148_0080, |_| Some(component));
-            found.ok().and_then(|found| Isa::get().row(&found)).map(|row| row.name)
+            found.ok().map(|found| found.spec().name.as_str())
         };
         assert_eq!(name(Component::Rf), Some("rep"));
         assert_eq!(name(Component::Dpu), None, "bits of `evt` are reserved");
@@ -302,12 +264,19 @@ mod tests {
 
     #[test]
     fn values_that_do_not_fit_are_refused() {
-        let isa = Isa::get();
-        let rep = |step| isa.instruction(Component::Rf, "rep", 1, &[("step", step)]);
-        assert!(rep(-64).is_some_and(|found| found.is_ok()));
-        let told = rep(64).and_then(Result::err).map(|error| error.to_string());
-        assert_eq!(told.as_deref(), Some("64 does not fit field `step` of rep: legal are -64 to 63"));
-        assert!(isa.instruction(Component::Rf, "evt", 1, &[]).is_none());
+        let named = |component, name| {
+            let rows = Isa::get().rows(component).iter();
+            rows.into_iter().find(|row: &&InstructionSpec| row.name == name)
+        };
+        let step = |value: i64| {
+            let row = named(Component::Rf, "rep")?;
+            let field = &row.fields[row.field("step")?];
+            Some(field.check(&row.name, value.cast_unsigned()).map(|()| bits_of(field, value)))
+        };
+        assert_eq!(step(-64), Some(Ok(Some(64))));
+        let told = step(64).and_then(Result::err).map(|error| error.to_string());
+        assert_eq!(told.as_deref(), Some("`step` of rep is 64: legal are -64 to 63"));
+        assert!(named(Component::Rf, "evt").is_none());
     }
 
     #[test]
@@ -315,8 +284,42 @@ mod tests {
         let rows = Isa::get().rows(Component::Sequencer);
         let field = rows.iter().find(|row| row.name == "brn").and_then(|row| row.fields.get(1));
         for value in [-256, -1, 0, 255] {
-            let back = field.and_then(|field| Some(field.value_of(field.bits_of(value)?)));
+            let back = field.and_then(|field| Some(value_of(field, bits_of(field, value)?)));
             assert_eq!(back, Some(value));
         }
+    }
+
+    #[test]
+    fn the_table_has_no_fault() {
+        for encoding in [Encoding::Released, Encoding::Later] {
+            assert_eq!(Isa::of(encoding).spec("drra").check(), []);
+        }
+    }
+
+    /// Only scalar registers go by several names.
+    #[test]
+    fn fields_of_other_names_mean_something_else() {
+        let spec = Isa::get().spec("drra");
+        let fields = spec.instructions.iter().flat_map(|row| &row.fields);
+        let all: BTreeSet<(&str, String)> =
+            fields.map(|field| (field.name.as_ref(), field.meaning.to_string())).collect();
+        let registers = ["operand1", "reg", "result"];
+        for (name, meaning) in &all {
+            let of_others = all.iter().filter(|(other, said)| other != name && said == meaning);
+            let others = of_others.map(|(other, _)| *other).collect::<Vec<_>>();
+            let expected: Vec<&str> = match meaning.as_str() {
+                "scalar register" => registers.into_iter().filter(|other| other != name).collect(),
+                _ => Vec::new(),
+            };
+            assert_eq!(others, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_field_has_a_meaning() {
+        let spec = Isa::get().spec("drra");
+        let fields = spec.instructions.iter().flat_map(|row| &row.fields);
+        let without: Vec<_> = fields.filter(|field| field.meaning.is_empty()).collect();
+        assert_eq!(without, Vec::<&Field>::new());
     }
 }

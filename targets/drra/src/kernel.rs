@@ -9,13 +9,14 @@ mod resolve;
 
 use std::collections::BTreeSet;
 
+use npukit_asm::source_span;
 use npukit_base::Span;
 
+use crate::component::Component;
 use crate::epoch::{self, Epoch, EpochReport, Text};
 use crate::fabric::{Fabric, Place};
-use crate::isa::Isa;
 use crate::op::Op;
-use crate::pasm::error::source_span;
+use crate::pasm::error::faults;
 use crate::pasm::{PasmError, PasmErrors, parse};
 use crate::program::Program;
 use crate::schedule::DEFAULT_NODES;
@@ -42,11 +43,13 @@ pub struct Kernel {
 
 /// Compiles the text of a PASM file; `nodes` bounds the search in each epoch, 0 for the default.
 ///
-/// Errors: every fault of the text; then the first epoch without a schedule, with the constraints that
-/// contradict each other; then what does not fit into a sequencer.
+/// # Errors
+///
+/// Every fault of the text; then the first epoch without a schedule, with the constraints that contradict
+/// each other; then what does not fit into a sequencer.
 pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<Kernel, PasmErrors> {
     let source = parse(name, text)?;
-    let fail = |errors| PasmErrors::new(name, text, errors);
+    let fail = |errors| faults(name, text, errors);
     let nodes = if nodes == 0 { DEFAULT_NODES } else { nodes };
     let steps = resolve(fabric, &source).map_err(fail)?;
     let places = steps.iter().flat_map(Step::places).collect();
@@ -54,6 +57,7 @@ pub fn compile(fabric: &Fabric, name: &str, text: &str, nodes: usize) -> Result<
     let mut compiler =
         Compiler { places, nodes, text: Text { name, text }, ports: block::start(), epochs: Vec::new() };
     let mut block = compiler.steps(&steps, 0)?;
+    // Default: a program without cells is called nowhere.
     let skew = compiler.places.iter().map(|place| place.col as i64).max().unwrap_or(0);
     // The call takes as long to arrive as the return takes to come back.
     let cycles = block.cycles.map(|cycles| cycles + 1 + 2 * skew * i64::from(fabric.options.call_skew));
@@ -75,7 +79,7 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn fail(&self, reason: &str, span: Span, help: &str) -> PasmErrors {
-        PasmErrors::new(self.text.name, self.text.text, vec![rule(reason, span, help)])
+        faults(self.text.name, self.text.text, vec![rule(reason, span, help)])
     }
 
     /// Steps one after the other, `depth` loops around them.
@@ -112,6 +116,7 @@ impl Compiler<'_> {
         let listed: BTreeSet<Place> = block.cells.keys().copied().collect();
         for place in self.places.difference(&listed) {
             let ops = block.cells.entry(*place).or_default();
+            // Default: what ends in no known cycle is the last of all; nothing is there to wait for.
             block::wait(ops, block.cycles.unwrap_or(0));
         }
         block
@@ -122,7 +127,7 @@ impl Compiler<'_> {
         self.ports = epoch::Ports::unknown();
         let body = self.steps(body, depth + 1)?;
         self.ports = epoch::Ports::unknown();
-        let counter = COUNTERS.get(depth).copied().unwrap_or_default();
+        let counter = COUNTERS[depth];
         let reason = format!("the loop does not fit: `brn` reaches over {REACH} instructions");
         body.repeated(count, counter, REACH).ok_or_else(|| self.fail(&reason, span, "repeat less in it"))
     }
@@ -159,14 +164,12 @@ fn words(fabric: &Fabric, block: &Block) -> Result<Program, PasmError> {
             );
             return Err(rule(&reason, Span::default(), "use loops, or split the program into calls"));
         }
-        let encoded = ops.iter().filter_map(|op| {
-            let component = match op {
-                Op::Resource { slot, .. } => cell.component_at(*slot)?,
-                _ => crate::component::Component::Sequencer,
-            };
-            op.instruction(component).map(|instruction| Isa::get().encode(&instruction))
-        });
-        program.cells.insert(place, encoded.collect());
+        let word = |op: &Op| {
+            let component = op.slot().map_or(Some(Component::Sequencer), |slot| cell.component_at(slot));
+            let word = component.and_then(|component| op.word(component).ok());
+            word.expect("operations were resolved for the components of their cell")
+        };
+        program.cells.insert(place, ops.iter().map(word).collect());
     }
     Ok(program)
 }

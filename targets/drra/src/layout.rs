@@ -19,7 +19,7 @@ pub(crate) fn layout(text: &str, language: Language) -> String {
     let mut layout = Layout { language, text: String::new(), line: String::new(), braces: 0, parentheses: 0 };
     let mut before: Option<&Token<'_>> = None;
     for token in &tokens {
-        let gap = before.map_or("", |before| text.get(before.span.end..token.span.start).unwrap_or_default());
+        let gap = before.map_or("", |before| &text[before.span.end..token.span.start]);
         layout.token(token, before, gap);
         before = Some(token);
     }

@@ -59,6 +59,10 @@ impl Reject {
 }
 
 /// The graph in the forms that are lowered.
+///
+/// # Errors
+///
+/// A pass finds shapes that do not go together.
 pub fn prepare(graph: &Graph) -> Result<Graph, pass::PassError> {
     let mut graph = graph.clone();
     pass::simplify(&mut graph)?;
@@ -68,12 +72,15 @@ pub fn prepare(graph: &Graph) -> Result<Graph, pass::PassError> {
 
 /// Every node of a prepared graph that cannot be lowered, whatever its fraction lengths.
 pub fn check(fabric: &Fabric, graph: &Graph) -> Vec<Problem> {
+    // Default: a graph that can be lowered has no problems.
     lower(fabric, graph, None).err().unwrap_or_default()
 }
 
 /// The plan of a prepared graph. Without fraction lengths all numbers have those of the dpu's products.
 ///
-/// Errors: every node that cannot be lowered.
+/// # Errors
+///
+/// Every node that cannot be lowered.
 pub fn lower(
     fabric: &Fabric,
     graph: &Graph,
@@ -171,6 +178,7 @@ impl Lowering<'_> {
         let constants = self.graph.outputs.iter().filter(|&&id| self.graph.constant(id).is_some());
         for &id in constants.collect::<BTreeSet<_>>() {
             let values = self.graph.constant(id).and_then(|constant| constant.as_f32());
+            // Default: a constant that is not of floats is refused below, whatever its fraction.
             let fraction = largest_fraction(values.unwrap_or_default().iter().map(|&x| x.into()));
             let value = &mut self.plan.values[id.0 as usize];
             value.fraction = fraction;

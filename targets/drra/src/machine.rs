@@ -155,7 +155,11 @@ impl Warnings {
 }
 
 impl Machine {
-    /// A machine after reset. Errors: a program that is none for the fabric, or that the fabric refuses.
+    /// A machine after reset.
+    ///
+    /// # Errors
+    ///
+    /// A program that is none for the fabric, or that the fabric refuses.
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
         let revision = fabric.options.revision;
@@ -176,6 +180,10 @@ impl Machine {
     }
 
     /// Another program, all memories and configurations as they are.
+    ///
+    /// # Errors
+    ///
+    /// A program that is none for the fabric, or that the fabric refuses.
     pub fn reload(&mut self, program: &Program) -> Result<(), LoadError> {
         let ops = load(&self.fabric, program)?;
         self.cells.iter_mut().zip(ops).for_each(|(cell, ops)| cell.sequencer.ops = ops);
@@ -200,7 +208,11 @@ impl Machine {
         }
     }
 
-    /// Rows of the input buffer; those not listed were never written. Errors: a row beyond it.
+    /// Rows of the input buffer; those not listed were never written.
+    ///
+    /// # Errors
+    ///
+    /// A row beyond it.
     pub fn set_input(&mut self, image: &Image) -> Result<(), LoadError> {
         self.input.clear();
         let depth = self.fabric.input_depth;
@@ -227,13 +239,15 @@ impl Machine {
 
     /// Calls the program: every cell starts at its first instruction, and the run ends with the last halt.
     ///
-    /// Errors: what cannot be executed, and a run in which more than `limit` cycles have to be computed; those that
+    /// # Errors
+    ///
+    /// What cannot be executed, and a run in which more than `limit` cycles have to be computed; those that
     /// are passed over do not count.
     pub fn run(&mut self, limit: u64, observer: &mut impl Observer) -> Result<Run, Fault> {
         self.call();
         let mut computed = 0;
         loop {
-            let cycle = self.cells.iter().map(|cell| cell.wake).min().unwrap_or(u64::MAX);
+            let cycle = self.cells.iter().map(|cell| cell.wake).min().expect("a fabric has a cell");
             if computed >= limit {
                 return Err(Fault::Limit { cycle, computed, state: self.describe() });
             }
@@ -254,7 +268,7 @@ impl Machine {
         (self.warnings, self.halted) = (Warnings::default(), 0);
         for index in 0..self.cells.len() {
             let start = self.start(index);
-            let Some(cell) = self.cells.get_mut(index) else { continue };
+            let cell = &mut self.cells[index];
             cell.ports.rest();
             let sequencer = &mut cell.sequencer;
             (sequencer.pc, sequencer.next, sequencer.halted) = (0, start, None);
@@ -273,12 +287,14 @@ impl Machine {
             }
         }
         let cells = self.cells.iter().enumerate();
-        let cell_cycles: Vec<u64> = cells
-            .map(|(index, cell)| cell.sequencer.halted.unwrap_or(0).saturating_sub(self.start(index)) + 1)
-            .collect();
+        let cycles = |(index, cell): (usize, &CellState)| {
+            let halted = cell.sequencer.halted.expect("a run ends when all cells have halted");
+            halted - self.start(index) + 1
+        };
+        let cell_cycles: Vec<u64> = cells.map(cycles).collect();
         // The call takes as long to arrive as the return takes to come back.
         let ends = cell_cycles.iter().enumerate().map(|(index, cycles)| cycles + 2 * self.start(index));
-        let cycles = ends.max().unwrap_or(0);
+        let cycles = ends.max().expect("a fabric has a cell");
         let warnings = std::mem::take(&mut self.warnings);
         Run { cycles, cell_cycles, warnings: warnings.list, more_warnings: warnings.more }
     }
@@ -307,9 +323,8 @@ impl Machine {
         }
         let mut changed = 0_u64;
         for (&index, number) in due.iter().zip(0_u32..) {
-            if let Some(cell) = self.cells.get_mut(index) {
-                changed |= u64::from(compute(cell)).checked_shl(number).unwrap_or(0);
-            }
+            // Default: there are bits for 64 cells; below the others count as changed.
+            changed |= u64::from(compute(&mut self.cells[index])).checked_shl(number).unwrap_or(0);
         }
         self.apply(cycle)?;
         for (&index, number) in due.iter().zip(0_u32..) {
@@ -322,7 +337,7 @@ impl Machine {
 
     /// Step 1: lines, addresses and words.
     fn addresses(&mut self, index: usize, cycle: u64, observer: &mut impl Observer) -> Result<(), Fault> {
-        let Some(cell) = self.cells.get_mut(index) else { return Ok(()) };
+        let cell = &mut self.cells[index];
         cell.sequencer.raise(cycle);
         let wrapped = cell.ports.emit(cycle);
         for rf in &cell.rfs {
@@ -355,9 +370,7 @@ impl Machine {
         changed: bool,
         observer: &mut impl Observer,
     ) -> Result<(), Fault> {
-        let Some((state, cell)) = self.cells.get_mut(index).zip(self.fabric.cells.get(index)) else {
-            return Ok(());
-        };
+        let (state, cell) = (&mut self.cells[index], &self.fabric.cells[index]);
         swb::switch(state);
         if state.sequencer.next != cycle {
             let is_quiet = state.ports.emitted == 0 && !changed;
@@ -387,8 +400,8 @@ impl Machine {
 
     /// Where every cell is, a line for each.
     pub fn describe(&self) -> String {
-        let cells = self.fabric.places().zip(&self.fabric.cells).zip(&self.cells);
-        cells.map(|((place, cell), state)| format!("cell {place}: {}\n", state.describe(cell))).collect()
+        let cells = self.fabric.places().zip(&self.cells);
+        cells.map(|(place, state)| format!("cell {place}: {}\n", state.describe())).collect()
     }
 }
 

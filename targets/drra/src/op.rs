@@ -1,17 +1,22 @@
-//! Typed instructions: [`Op`]. The simulator, the checks and the scheduler use these instead of fields.
+//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`] of the
+//! sequencer, [`ResourceOp::rows`] of the components in the slots.
 //!
-//! An [`Op`] is made of an [`Instruction`] by [`Op::new`]; [`Op::instruction`] goes back.
+//! The simulator, the checks and the scheduler use these instead of fields. [`Op::new`] makes one of an
+//! [`Instruction`], [`Op::word`] goes back. Source: specification 2, `drra-isa.json`.
 
-mod fields;
+mod format;
 mod mode;
 
+use npukit_base::{BitRange, Word};
+use npukit_isa::coding::{Names, Number, Signed};
+use npukit_isa::{FieldError, NoInstruction, Radix, instructions};
 use thiserror::Error;
 
 use crate::component::Component;
-use crate::fabric::Cell;
-use crate::isa::Instruction;
-use fields::Fields;
-pub use mode::{ActMode, CalcMode, DpuMode};
+use crate::isa::{Instruction, Isa, OPCODE, SLOT, TYPE};
+pub use format::Format;
+use format::{CONTROL, RESOURCE, below};
+pub use mode::{ActMode, CalcMode, DpuMode, Transfer};
 
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,8 +79,8 @@ pub enum ResourceOp {
         config: u8,
         /// What is computed.
         mode: DpuMode,
-        /// Constant of some modes.
-        immediate: i16,
+        /// Constant of some modes; bits of a signed number.
+        immediate: u16,
     },
     /// swb: links word output `source` to word input `target`.
     Swb {
@@ -88,33 +93,32 @@ pub enum ResourceOp {
         /// Slot.
         target: u8,
     },
-    /// swb: the directions that the bulk rows of slot `source` leave in.
-    Send {
+    /// swb: the directions that the bulk rows of slot `source` leave in, or the slots that take those from
+    /// direction `source`.
+    Route {
         /// Which of the four tables.
         option: u8,
-        /// Slot.
+        /// Which of the two.
+        sr: Transfer,
+        /// Slot or direction.
         source: u8,
-        /// Directions, a bit each.
-        directions: u16,
+        /// Directions or slots, a bit each.
+        target: u16,
     },
-    /// swb: the slots that take the bulk rows from direction `source`.
-    Receive {
-        /// Which of the four tables.
-        option: u8,
-        /// Direction.
-        source: u8,
-        /// Slots, a bit each.
-        slots: u16,
-    },
-    /// `dsu` and `evt`: opens a lane of `port` at address `base`.
-    Open {
+    /// dpu and swb: opens a lane of `port`, at address 0.
+    Evt {
         /// Port of the slot.
         port: u8,
-        /// `option` of `dsu`, which nothing reads.
+    },
+    /// Memories: opens a lane of `port` at address `base`.
+    Dsu {
+        /// Which of the four tables, which nothing reads.
         option: u8,
+        /// Port of the slot.
+        port: u8,
         /// Whether `base` names a scalar register.
         dynamic: bool,
-        /// First address; 0 with `evt`.
+        /// First address.
         base: u16,
     },
     /// A repetition level.
@@ -148,6 +152,141 @@ pub enum ResourceOp {
     },
 }
 
+/// Bytes of a word.
+const WORD_BYTES: usize = 4;
+
+const WAIT: [BitRange; 2] = below(CONTROL, [1, 27]);
+const ACT: [BitRange; 3] = below(CONTROL, [16, 4, 8]);
+const CALC: [BitRange; 5] = below(CONTROL, [6, 4, 1, 8, 4]);
+const BRN: [BitRange; 3] = below(CONTROL, [4, 9, 9]);
+
+instructions! {
+    for Op on format: Format, words of WORD_BYTES, opcode in OPCODE;
+
+    0 => "halt" { Self::Halt } "ends the cell's program" {
+    };
+
+    1 => "wait" { Self::Wait { events: mode, cycle } } "takes `cycle` + 1 cycles" {
+        mode: WAIT[0] => Names(&[(0, "cycles"), (1, "events")]), MODE;
+        cycle: WAIT[1] => all(WAIT[1]), "cycles it takes, less one";
+    };
+
+    2 => "act" { Self::Act { mode, ports, param } }
+    "activates ports: their first address is in the next cycle" {
+        ports: ACT[0] => all(ACT[0]), "ports, as `mode` reads them";
+        mode: ACT[1] => Names(ActMode::NAMES), MODE;
+        param: ACT[2] => all(ACT[2]), "first slot, mask of ports or first register, by `mode`";
+    };
+
+    3 => "calc" { Self::Calc { mode, operand1, dynamic: operand2_sd, operand2, result } }
+    "computes on scalar registers" {
+        mode: CALC[0] => Names(CalcMode::NAMES), MODE;
+        operand1: CALC[1] => all(CALC[1]), "scalar register";
+        operand2_sd: CALC[2] => Names(DYNAMIC), "whether `operand2` names a scalar register";
+        operand2: CALC[3] => all(CALC[3]), "number or scalar register";
+        result: CALC[4] => all(CALC[4]), "scalar register";
+    };
+
+    4 => "brn" { Self::Brn { reg, target_true, target_false } }
+    "goes on at a distance from the next instruction, by whether a register is not 0" {
+        reg: BRN[0] => all(BRN[0]), "scalar register";
+        target_true: BRN[1] => Signed::all(BRN[1]), "distance if it is not 0; bits of a signed number";
+        target_false: BRN[2] => Signed::all(BRN[2]), "distance if it is 0; bits of a signed number";
+    };
+
+    outside {
+        Self::Resource { slot, op } =>
+            op.mnemonic(), op.to_word(format)?.with(TYPE, 1).with(SLOT, slot.into());
+    }
+}
+
+const DPU: [BitRange; 3] = below(RESOURCE, [2, 5, 16]);
+const DSU: [BitRange; 4] = below(RESOURCE, [2, 2, 1, 16]);
+
+instructions! {
+    for ResourceOp on format: Format, words of WORD_BYTES, opcode in OPCODE;
+
+    code(format.code(4, 0)), if format.component == Component::Dpu
+    => "dpu" { Self::Dpu { config, mode, immediate } } "sets a configuration" {
+        config: DPU[0] => all(DPU[0]), "which of the four configurations";
+        mode: DPU[1] => Names(DpuMode::NAMES), MODE;
+        immediate: DPU[2] => all(DPU[2]), "constant of some modes";
+    };
+
+    code(format.code(4, 0)), variant(0) in format.variant(), if format.component == Component::Swb
+    => "swb" { Self::Swb { option, channel, source, target } }
+    "links a slot's word output to a slot's word input" {
+        option: format.swb()[0] => all(format.swb()[0]), OPTION;
+        channel: format.swb()[1] => all(format.swb()[1]), "the slot that receives, once more";
+        source: format.swb()[2] => all(format.swb()[2]), SOURCE;
+        target: format.swb()[3] => all(format.swb()[3]), TARGET;
+    };
+
+    code(format.code(5, 0)), variant(format.second()) in format.variant(),
+    if format.component == Component::Swb
+    => "route" { Self::Route { option, sr, source, target } }
+    "links bulk rows of slots to directions, or directions to slots" {
+        option: format.route()[0] => all(format.route()[0]), OPTION;
+        sr: format.route()[1] => Names(Transfer::NAMES), "whether slots send or receive";
+        source: format.route()[2] => all(format.route()[2]), SOURCE;
+        target: format.route()[3] => all(format.route()[3]), TARGET;
+    };
+
+    code(format.code(0, 1)), if !format.has_addresses()
+    => "evt" { Self::Evt { port } }
+    "opens a lane of the port" {
+        port: format.port() => Names(format.ports()), PORT;
+    };
+
+    code(format.code(6, 1)), if format.has_addresses()
+    => "dsu" { Self::Dsu { option, port, dynamic: init_addr_sd, base: init_addr } }
+    "opens a lane of the port at an address" {
+        option: DSU[0] => all(DSU[0]), OPTION;
+        port: DSU[1] => Names(format.ports()), PORT;
+        init_addr_sd: DSU[2] => Names(DYNAMIC), "whether `init_addr` names a scalar register";
+        init_addr: DSU[3] => all(DSU[3]), "first address";
+    };
+
+    code(format.timing(0, 2)), variant(0) in format.variant()
+    => "rep" { Self::Rep { port, iter, step, delay } }
+    "repeats what the port does `iter` times, `delay` idle cycles between" {
+        port: format.rep()[0] => Names(format.ports()), PORT;
+        iter: format.rep()[1] => all(format.rep()[1]), "how often";
+        step: format.rep()[2] => Signed::all(format.rep()[2]), STEP;
+        delay: format.rep()[3] => all(format.rep()[3]), DELAY;
+    } .with_default("step", 1);
+
+    code(format.timing(1, 2)), variant(format.second()) in format.variant()
+    => "repx" { Self::Repx { port, iter, step, delay } }
+    "the high parts of the fields of the `rep` before it" {
+        port: format.rep()[0] => Names(format.ports()), PORT;
+        iter: format.rep()[1] => all(format.rep()[1]), "how often";
+        step: format.rep()[2] => all(format.rep()[2]), STEP;
+        delay: format.rep()[3] => all(format.rep()[3]), DELAY;
+    } .with_default("step", 1);
+
+    code(format.timing(2, 3))
+    => "trans" { Self::Trans { port, delay } }
+    "connects a lane of the port with the next one, `delay` idle cycles between" {
+        port: format.port() => Names(format.ports()), PORT;
+        delay: format.transition() => all(format.transition()), DELAY;
+    };
+}
+
+const DYNAMIC: &[(u64, &str)] = &[(0, "s"), (1, "d")];
+const MODE: &str = "what is done";
+const OPTION: &str = "which of the four tables; without effect in `dsu`";
+const SOURCE: &str = "the slot that sends; of `route`, sr=receive, the direction";
+const TARGET: &str = "the slot that receives; of `route` the directions, or the slots, a bit each";
+const PORT: &str = "which address generator of the slot";
+const STEP: &str = "what is added to the address each time; signed in `rep`";
+const DELAY: &str = "idle cycles between";
+
+/// Every number that the bits hold.
+const fn all(bits: BitRange) -> Number {
+    Number::all(bits, Radix::Decimal)
+}
+
 /// An instruction whose mode has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{instruction} has no mode {mode}")]
@@ -155,83 +294,36 @@ pub struct ModeError {
     /// The instruction.
     pub instruction: &'static str,
     /// The mode.
-    pub mode: u32,
+    pub mode: u64,
 }
 
 impl Op {
-    /// What an instruction means. Errors: a mode without meaning.
+    /// What an instruction means.
+    ///
+    /// # Errors
+    ///
+    /// A mode without meaning.
     pub fn new(instruction: &Instruction) -> Result<Self, ModeError> {
-        let fields = Fields::new(instruction);
-        let mode_error = || ModeError { instruction: fields.name(), mode: fields.get("mode") };
-        Ok(match fields.name() {
-            "halt" => Self::Halt,
-            "wait" => Self::Wait { events: fields.get("mode") == 1, cycle: fields.get("cycle") },
-            "act" => Self::Act {
-                mode: ActMode::from_code(fields.get("mode")).ok_or_else(mode_error)?,
-                ports: fields.get("ports") as u16,
-                param: fields.get("param") as u8,
-            },
-            "calc" => Self::Calc {
-                mode: CalcMode::from_code(fields.get("mode")).ok_or_else(mode_error)?,
-                operand1: fields.get("operand1") as u8,
-                dynamic: fields.get("operand2_sd") == 1,
-                operand2: fields.get("operand2") as u8,
-                result: fields.get("result") as u8,
-            },
-            "brn" => Self::Brn {
-                reg: fields.get("reg") as u8,
-                target_true: fields.signed("target_true") as i16,
-                target_false: fields.signed("target_false") as i16,
-            },
-            _ => Self::Resource {
-                slot: instruction.slot,
-                op: ResourceOp::new(&fields).ok_or_else(mode_error)?,
-            },
+        let (word, format) =
+            (Word::from(Isa::get().encode(instruction)), Format::released(instruction.component));
+        let op = match instruction.component {
+            Component::Sequencer => Self::from_word(word, format),
+            _ => ResourceOp::from_word(word, format)
+                .map(|op| Self::Resource { slot: word.get(SLOT) as u8, op }),
+        };
+        op.map_err(|error| match error {
+            NoInstruction::Operand(error) => ModeError { instruction: error.instruction, mode: error.value },
+            NoInstruction::Opcode { .. } => unreachable!("the opcode is that of the instruction's row"),
         })
     }
 
-    /// The instruction of a component that means this; none when the component has no such instruction.
-    pub fn instruction(&self, component: Component) -> Option<Instruction> {
-        let (name, slot) = (self.name(component), self.slot().unwrap_or(0));
-        let values: Vec<(&str, i64)> = match *self {
-            Self::Halt => vec![],
-            Self::Wait { events, cycle } => vec![("mode", events.into()), ("cycle", cycle.into())],
-            Self::Act { mode, ports, param } => {
-                vec![("mode", mode.code().into()), ("ports", ports.into()), ("param", param.into())]
-            }
-            Self::Calc { mode, operand1, dynamic, operand2, result } => vec![
-                ("mode", mode.code().into()),
-                ("operand1", operand1.into()),
-                ("operand2_sd", dynamic.into()),
-                ("operand2", operand2.into()),
-                ("result", result.into()),
-            ],
-            Self::Brn { reg, target_true, target_false } => vec![
-                ("reg", reg.into()),
-                ("target_true", target_true.into()),
-                ("target_false", target_false.into()),
-            ],
-            Self::Resource { op, .. } => op.values(component),
-        };
-        fields::instruction(component, name, slot, &values)
-    }
-
-    /// Its mnemonic, at a component of this kind.
-    pub const fn name(&self, component: Component) -> &'static str {
-        match self {
-            Self::Halt => "halt",
-            Self::Wait { .. } => "wait",
-            Self::Act { .. } => "act",
-            Self::Calc { .. } => "calc",
-            Self::Brn { .. } => "brn",
-            Self::Resource { op, .. } => op.name(component),
-        }
-    }
-
-    /// Its mnemonic in a cell.
-    pub fn name_in(&self, cell: &Cell) -> &'static str {
-        let component = self.slot().and_then(|slot| cell.component_at(slot));
-        self.name(component.unwrap_or(Component::Sequencer))
+    /// The word of the instruction, at a component.
+    ///
+    /// # Errors
+    ///
+    /// The component has no such instruction, or an operand does not fit its field.
+    pub fn word(&self, component: Component) -> Result<u32, Box<FieldError>> {
+        Ok(self.to_word(Format::released(component))?.low_u64() as u32)
     }
 
     /// The slot of a resource instruction.
@@ -244,111 +336,15 @@ impl Op {
 }
 
 impl ResourceOp {
-    fn new(fields: &Fields<'_>) -> Option<Self> {
-        let byte = |name| fields.get(name) as u8;
-        let port = byte("port");
-        Some(match fields.name() {
-            "dpu" => Self::Dpu {
-                config: byte("config"),
-                mode: DpuMode::from_code(fields.get("mode"))?,
-                immediate: fields.get("immediate") as u16 as i16,
-            },
-            "swb" => Self::Swb {
-                option: byte("option"),
-                channel: byte("channel"),
-                source: byte("source"),
-                target: byte("target"),
-            },
-            "route" => {
-                let (option, source, mask) = (byte("option"), byte("source"), fields.get("target") as u16);
-                if byte("sr") == 0 {
-                    Self::Send { option, source, directions: mask }
-                } else {
-                    Self::Receive { option, source, slots: mask }
-                }
-            }
-            "evt" => Self::Open { port, option: 0, dynamic: false, base: 0 },
-            "dsu" => Self::Open {
-                port,
-                option: byte("option"),
-                dynamic: byte("init_addr_sd") == 1,
-                base: fields.get("init_addr") as u16,
-            },
-            "rep" => Self::Rep {
-                port,
-                iter: byte("iter"),
-                step: fields.signed("step") as i8,
-                delay: byte("delay"),
-            },
-            "repx" => Self::Repx { port, iter: byte("iter"), step: byte("step"), delay: byte("delay") },
-            "trans" => Self::Trans { port, delay: fields.get("delay") },
-            _ => return None,
-        })
-    }
-
-    fn values(&self, component: Component) -> Vec<(&'static str, i64)> {
-        match *self {
-            Self::Dpu { config, mode, immediate } => vec![
-                ("config", config.into()),
-                ("mode", mode.code().into()),
-                ("immediate", (immediate as u16).into()),
-            ],
-            Self::Swb { option, channel, source, target } => vec![
-                ("option", option.into()),
-                ("channel", channel.into()),
-                ("source", source.into()),
-                ("target", target.into()),
-            ],
-            Self::Send { option, source, directions: mask } => route(option, 0, source, mask),
-            Self::Receive { option, source, slots: mask } => route(option, 1, source, mask),
-            Self::Open { port, .. } if !has_addresses(component) => vec![("port", port.into())],
-            Self::Open { port, option, dynamic, base } => vec![
-                ("port", port.into()),
-                ("option", option.into()),
-                ("init_addr_sd", dynamic.into()),
-                ("init_addr", base.into()),
-            ],
-            Self::Rep { port, iter, step, delay } => rep(port, iter, step.into(), delay),
-            Self::Repx { port, iter, step, delay } => rep(port, iter, step.into(), delay),
-            Self::Trans { port, delay } => vec![("port", port.into()), ("delay", delay.into())],
-        }
-    }
-
-    /// Its mnemonic, at a component of this kind.
-    pub const fn name(&self, component: Component) -> &'static str {
-        match self {
-            Self::Dpu { .. } => "dpu",
-            Self::Swb { .. } => "swb",
-            Self::Send { .. } | Self::Receive { .. } => "route",
-            Self::Open { .. } if has_addresses(component) => "dsu",
-            Self::Open { .. } => "evt",
-            Self::Rep { .. } => "rep",
-            Self::Repx { .. } => "repx",
-            Self::Trans { .. } => "trans",
-        }
-    }
-
     /// The port whose address generator it is for.
     pub const fn port(&self) -> Option<u8> {
         match self {
-            Self::Open { port, .. }
+            Self::Evt { port }
+            | Self::Dsu { port, .. }
             | Self::Rep { port, .. }
             | Self::Repx { port, .. }
             | Self::Trans { port, .. } => Some(*port),
             _ => None,
         }
     }
-}
-
-/// Whether lanes of this component open at an address (`dsu`) rather than at 0 (`evt`).
-const fn has_addresses(component: Component) -> bool {
-    matches!(component, Component::Rf) || component.is_iosram()
-}
-
-fn route(option: u8, direction: i64, source: u8, mask: u16) -> Vec<(&'static str, i64)> {
-    vec![("option", option.into()), ("sr", direction), ("source", source.into()), ("target", mask.into())]
-}
-
-fn rep(port: u8, iter: u8, step: i64, delay: u8) -> Vec<(&'static str, i64)> {
-    vec![("port", port.into()), ("iter", iter.into()), ("step", step), ("delay", delay.into())]
 }

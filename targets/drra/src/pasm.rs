@@ -18,7 +18,9 @@ pub use parser::parse;
 
 /// The text of a file, laid out; `name` is the file's, for messages.
 ///
-/// Errors: what [`parse`] finds.
+/// # Errors
+///
+/// What [`parse`] finds.
 pub fn format(name: &str, text: &str) -> Result<String, PasmErrors> {
     parse(name, text)?;
     Ok(layout_of(text))

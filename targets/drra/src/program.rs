@@ -81,7 +81,9 @@ impl Program {
 
     /// The instructions of every cell of a fabric, in the fabric's order.
     ///
-    /// Errors: a cell that is not there, a program too long, a word that means nothing to its cell.
+    /// # Errors
+    ///
+    /// A cell that is not there, a program too long, a word that means nothing to its cell.
     pub fn decode(&self, fabric: &Fabric) -> Result<Vec<Vec<Op>>, ProgramError> {
         let mut ops = vec![Vec::new(); fabric.cells.len()];
         for (&place, words) in &self.cells {

@@ -270,12 +270,13 @@ impl CellState {
     }
 
     /// What it is doing.
-    pub fn describe(&self, cell: &Cell) -> String {
+    pub fn describe(&self) -> String {
         let Sequencer { ops, pc, next, halted, regs, .. } = &self.sequencer;
         let doing = match halted {
             Some(cycle) => format!("halted in cycle {cycle}"),
             None => {
-                let name = ops.get(*pc).unwrap_or(&Op::Halt).name_in(cell);
+                // Default: memory beyond the program is 0, which is `halt`.
+                let name = ops.get(*pc).unwrap_or(&Op::Halt).mnemonic();
                 format!("at instruction {pc} ({name}), which is for cycle {next}")
             }
         };

@@ -92,7 +92,7 @@ impl Target for Drra {
 fn meant(
     revision: Revision,
     meaning: Meaning,
-    findings: impl FnOnce() -> Vec<Finding>,
+    findings: impl FnOnce() -> Result<Vec<Finding>, TargetError>,
 ) -> Result<Revision, TargetError> {
     match meaning {
         Meaning::Sequential => Ok(Revision::Seed),
@@ -100,7 +100,7 @@ fn meant(
         // The text agrees with itself.
         Meaning::Agreed if revision == Revision::Seed => Ok(revision),
         Meaning::Agreed => {
-            let errors: Vec<Finding> = findings().into_iter().filter(Finding::is_error).collect();
+            let errors: Vec<Finding> = findings()?.into_iter().filter(Finding::is_error).collect();
             if errors.is_empty() { Ok(revision) } else { Err(TargetError::Differs(errors)) }
         }
     }

@@ -44,9 +44,9 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<NoToken>) {
     let (mut tokens, mut errors) = (Vec::new(), Vec::new());
     let mut start = 0;
     while let Some(first) = text.get(start..).and_then(|rest| rest.chars().next()) {
-        let rest = text.get(start..).unwrap_or_default();
+        let rest = &text[start..];
         let size = if first.is_whitespace() { first.len_utf8() } else { size(rest, first) };
-        let piece = rest.get(..size).unwrap_or_default();
+        let piece = &rest[..size];
         let span = Span::new(start, start + size);
         start += size;
         if first.is_whitespace() {
@@ -65,9 +65,11 @@ pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<NoToken>) {
 
 /// Bytes of the token that begins with `first`.
 fn size(rest: &str, first: char) -> usize {
+    // Default: the last line.
     let line = rest.find('\n').unwrap_or(rest.len());
     let word = |from: usize| {
-        let tail = rest.get(from..).unwrap_or_default();
+        let tail = &rest[from..];
+        // Default: up to the end of the text.
         from + tail.find(|letter: char| !is_word(letter)).unwrap_or(tail.len())
     };
     match first {
@@ -102,6 +104,7 @@ fn kind(piece: &str, first: char) -> Result<TokenKind, &'static str> {
 fn integer(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
+        // Default: a sign may be missing.
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     if !digits.starts_with(|digit: char| digit.is_ascii_digit()) {
@@ -110,6 +113,7 @@ fn integer(text: &str) -> Option<i64> {
     let lower = digits.to_ascii_lowercase();
     let bases = [("0b", 2), ("0o", 8), ("0d", 10), ("0x", 16)];
     let base = bases.iter().find_map(|(prefix, base)| Some((lower.strip_prefix(prefix)?, *base)));
+    // Default: without a prefix a number is decimal.
     let (digits, base) = base.unwrap_or((&lower, 10));
     let value = u64::from_str_radix(digits, base).ok().filter(|_| !digits.starts_with('+'))?;
     let value = i64::try_from(value).ok()?;

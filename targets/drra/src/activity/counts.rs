@@ -29,13 +29,12 @@ impl<'a> Counts<'a> {
 }
 
 impl Observer for Counts<'_> {
-    fn issue(&mut self, _cycle: u64, cell: usize, _pc: usize, op: &Op) {
-        let Some(cell) = self.fabric.cells.get(cell) else { return };
+    fn issue(&mut self, _cycle: u64, _cell: usize, _pc: usize, op: &Op) {
         let cycles = match op {
             Op::Wait { cycle, .. } => u64::from(*cycle) + 1,
             _ => 1,
         };
-        let kind = self.kinds.entry(op.name_in(cell)).or_default();
+        let kind = self.kinds.entry(op.mnemonic()).or_default();
         *kind = (kind.0 + 1, kind.1 + cycles);
     }
 

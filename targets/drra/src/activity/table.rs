@@ -9,9 +9,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::port_name;
-use crate::asm::Listing;
-use crate::component::Component;
+use super::{port_name, text_of};
 use crate::fabric::Fabric;
 use crate::machine::Observer;
 use crate::op::Op;
@@ -36,12 +34,21 @@ struct Doing {
 }
 
 impl<'a, W: Write> Table<'a, W> {
+    /// Begins with the head.
+    ///
+    /// # Errors
+    ///
+    /// `out` cannot be written.
     pub fn new(fabric: &'a Fabric, mut out: W) -> io::Result<Self> {
         writeln!(out, "{:>9}  {:<9} {:<WIDTH$} addresses", "cycle", "cell", "instruction")?;
         Ok(Self { fabric, out, cycle: 0, cells: BTreeMap::new(), error: None })
     }
 
     /// Ends the table.
+    ///
+    /// # Errors
+    ///
+    /// The first time that `out` could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush(self.cycle);
         self.error.map_or(Ok(()), Err)?;
@@ -80,15 +87,11 @@ impl<'a, W: Write> Table<'a, W> {
 
 impl<W: Write> Observer for Table<'_, W> {
     fn issue(&mut self, cycle: u64, cell: usize, _pc: usize, op: &Op) {
-        let component =
-            self.fabric.cells.get(cell).zip(op.slot()).and_then(|(cell, slot)| cell.component_at(slot));
-        let instruction = op.instruction(component.unwrap_or(Component::Sequencer));
-        self.cell(cycle, cell).instruction =
-            instruction.map(|instruction| instruction.text(Listing::Named)).unwrap_or_default();
+        self.cell(cycle, cell).instruction = text_of(&self.fabric.cells[cell], op);
     }
 
     fn address(&mut self, cycle: u64, cell: usize, slot: u8, port: u8, address: u32) {
-        let Some(name) = self.fabric.cells.get(cell).map(|cell| port_name(cell, slot, port)) else { return };
+        let name = port_name(&self.fabric.cells[cell], slot, port);
         self.cell(cycle, cell).addresses.push(format!("{name} {address}"));
     }
 }

@@ -6,9 +6,7 @@ use std::io::{self, Write};
 use npukit_trace::{ChromeTrace, Slice, Track};
 use serde_json::json;
 
-use super::port_names;
-use crate::asm::Listing;
-use crate::component::Component;
+use super::{port_names, text_of};
 use crate::fabric::Fabric;
 use crate::machine::Observer;
 use crate::op::Op;
@@ -38,6 +36,11 @@ struct Run {
 }
 
 impl<'a, W: Write> Timeline<'a, W> {
+    /// Begins with the head.
+    ///
+    /// # Errors
+    ///
+    /// `out` cannot be written.
     pub fn new(fabric: &'a Fabric, program: &str, clock_mhz: Option<f64>, out: W) -> io::Result<Self> {
         let mut trace = ChromeTrace::new(out, program, clock_mhz)?;
         let (mut sequencers, mut ports) = (Vec::new(), BTreeMap::new());
@@ -53,6 +56,10 @@ impl<'a, W: Write> Timeline<'a, W> {
     }
 
     /// Ends the trace.
+    ///
+    /// # Errors
+    ///
+    /// The first time that `out` could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         for port in self.ports.values_mut() {
             port.end(&mut self.trace)?;
@@ -84,14 +91,9 @@ impl<W: Write> Observer for Timeline<'_, W> {
             Op::Wait { cycle: wait, .. } => cycle + u64::from(*wait),
             _ => cycle,
         };
-        let component =
-            self.fabric.cells.get(cell).zip(op.slot()).and_then(|(cell, slot)| cell.component_at(slot));
-        let instruction = op.instruction(component.unwrap_or(Component::Sequencer));
-        let text = instruction.map(|instruction| instruction.text(Listing::Named)).unwrap_or_default();
-        let Some(&track) = self.sequencers.get(cell) else { return };
-        let name = text.split('(').next().unwrap_or_default();
-        let details = json!({ "instruction": text, "pc": pc });
-        let written = self.trace.slice(track, &Slice { name, start: cycle, end, details });
+        let details = json!({ "instruction": text_of(&self.fabric.cells[cell], op), "pc": pc });
+        let slice = Slice { name: op.mnemonic(), start: cycle, end, details };
+        let written = self.trace.slice(self.sequencers[cell], &slice);
         self.keep(written);
     }
 

@@ -29,6 +29,7 @@ pub(super) fn plan(plan: &Plan, constants: usize) -> Checked {
     let mut elements = 0_usize;
     for (number, value) in plan.values.iter().enumerate() {
         let own = value.shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size));
+        // Default: more than can be counted is more than is legal.
         elements = own.and_then(|own| elements.checked_add(own)).unwrap_or(usize::MAX);
         require(elements <= MOST_ELEMENTS, || {
             format!("values up to {number}, `{}`, have more than {MOST_ELEMENTS} elements", value.name)
@@ -84,7 +85,7 @@ pub(super) fn kernel(fabric: &Fabric, kernel: &Kernel) -> Checked {
     };
     let is_spare = matches!(&kernel.kind, Kind::Stream(stream) if stream.spare >= stream.period.max(1));
     require(!is_spare, || "no word of a result counts".to_owned())?;
-    let largest = sizes.into_iter().max().unwrap_or(0);
+    let largest = sizes[0].max(sizes[1]);
     require(largest <= MOST_WORDS, || format!("{largest} words; at most {MOST_WORDS} are"))?;
     let bases = kernel.bases.len();
     require(bases <= fabric.cols, || format!("{bases} columns; the fabric has {}", fabric.cols))

@@ -16,16 +16,28 @@ pub(super) struct Folder<'a> {
 
 impl Folder<'_> {
     /// The manifest's bytes.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
     pub fn own(&self) -> Result<Vec<u8>, TargetError> {
         self.files.read(self.path).map_err(TargetError::failed)
     }
 
     /// Those of a file beside it.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
     pub fn bytes(&self, name: &str) -> Result<Vec<u8>, TargetError> {
         sibling(self.path, name).and_then(|path| self.files.read(&path)).map_err(TargetError::failed)
     }
 
     /// A file beside it that is text.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is not UTF-8.
     pub fn text(&self, name: &str) -> Result<String, TargetError> {
         String::from_utf8(self.bytes(name)?).map_err(|error| {
             wrong(name, &format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()))

@@ -101,6 +101,10 @@ struct CallEntry {
 }
 
 /// The files of a model, the plan first.
+///
+/// # Errors
+///
+/// A kernel without words in the fabric's encoding.
 pub fn write(model: &Model) -> Result<Vec<ArtifactFile>, TargetError> {
     let Model { name, target, executable, macs } = model;
     let of = |ending: &str| format!("{name}.{ending}");
@@ -200,7 +204,9 @@ fn give_constants(plan: &mut Plan, constants: &[Arc<[i16]>]) {
 ///
 /// Every kernel is called once, with zeros: it must take the cycles that the plan says.
 ///
-/// Errors: [`ArtifactError`](super::ArtifactError), with the file and the place in it.
+/// # Errors
+///
+/// [`ArtifactError`](super::ArtifactError), with the file and the place in it.
 pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let folder = Folder { path, files };
     let manifest: Manifest = serde_json::from_slice(&folder.own()?).map_err(|error| folder.wrong(&error))?;
@@ -218,6 +224,7 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let kernels = manifest.kernels.into_iter().map(|entry| read_kernel(&folder, &fabric, entry));
     let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
     let calls = calls(manifest.calls, &kernels).map_err(|error| folder.wrong(&error))?;
+    // Default: a model without calls, of driver's steps only, needs no columns.
     let columns = columns(&fabric).unwrap_or_default();
     let executable = Executable { fabric, columns, plan, kernels, calls };
     check::calls(&executable).map_err(|error| folder.wrong(&error))?;
@@ -234,7 +241,7 @@ fn read_constants(folder: &Folder<'_>, constants: &Constants) -> Result<Vec<Arc<
     }
     let mut rest = all.as_slice();
     let parts = constants.words.iter().map(|words| {
-        let (part, after) = rest.split_at_checked(*words).unwrap_or_default();
+        let (part, after) = rest.split_at(*words);
         rest = after;
         part.into()
     });

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use miette::{NamedSource, SourceSpan};
-use npukit_asm::{AsmError, AsmErrors};
+use npukit_asm::{AsmError, AsmErrors, source_span};
 use npukit_base::{Span, closest};
+use npukit_isa::{Field, InstructionSpec};
 
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place};
-use crate::isa::{Field, Instruction, Isa, Row};
+use crate::isa::{Instruction, Isa, bits_of, range as legal_range};
 use crate::program::{At, Program};
 use crate::token::{NoToken, Token, TokenKind, tokens};
-
-/// Faults listed of one file; more are counted only.
-const MOST_ERRORS: usize = 100;
 
 /// A program and where its instructions come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,14 +25,13 @@ pub struct Source {
 
 /// Assembles `text` for a fabric; `name` is the file's, for messages.
 ///
-/// Errors: every fault of the file, the first 100 of them with their places.
+/// # Errors
+///
+/// Every fault of the file, the first 100 of them with their places.
 pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmErrors> {
     let (tokens, mut errors) = read(text);
     let mut parser = Parser { rest: &tokens, last: Span::default() };
-    let (mut source, mut more) = (Source::default(), errors.len().saturating_sub(MOST_ERRORS));
-    errors.truncate(MOST_ERRORS);
-    let mut note = |error| if errors.len() < MOST_ERRORS { errors.push(error) } else { more += 1 };
-    let (mut cell, mut before) = (None, None);
+    let (mut source, mut cell, mut before) = (Source::default(), None, None);
     while let Some(first) = parser.rest.first().cloned() {
         let found = parser.call().and_then(|call| {
             let found = statement(fabric, &call, &mut cell, &mut source)?;
@@ -48,19 +44,18 @@ pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmEr
                 (None, Some(error))
             }
         };
-        no_times(before.as_ref(), found.as_ref()).err().into_iter().chain(error).for_each(&mut note);
+        errors.extend(no_times(before.as_ref(), found.as_ref()).err().into_iter().chain(error));
         before = found;
     }
-    no_times(before.as_ref(), None).err().into_iter().for_each(&mut note);
-    if errors.is_empty() {
-        return Ok(source);
-    }
-    Err(AsmErrors { source_code: NamedSource::new(name, text.to_owned()), errors, more })
+    errors.extend(no_times(before.as_ref(), None).err());
+    if errors.is_empty() { Ok(source) } else { Err(AsmErrors::new(name, text, errors)) }
 }
 
 /// One instruction in text, at a component that is already known: `rep(slot=1, iter=32)`.
 ///
-/// Errors: the first fault, with its place in `text`.
+/// # Errors
+///
+/// The first fault, with its place in `text`.
 pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmError> {
     let (tokens, errors) = read(text);
     errors.into_iter().next().map_or(Ok(()), Err)?;
@@ -176,7 +171,7 @@ impl<'a> Parser<'a> {
         let after = text.get(first.span.end..).and_then(|rest| rest.find('\n'));
         let end = after.map_or(text.len(), |size| first.span.end + size);
         let skip = self.rest.iter().take_while(|token| token.span.start < end).count();
-        self.rest = self.rest.get(skip..).unwrap_or_default();
+        self.rest = &self.rest[skip..];
     }
 }
 
@@ -263,7 +258,7 @@ fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
     }
     if !Component::ALL.into_iter().any(is_of) {
         let mut known: Vec<&str> =
-            Component::ALL.iter().flat_map(|&of| isa.rows(of)).map(|row| row.name).collect();
+            Component::ALL.iter().flat_map(|&of| isa.rows(of)).map(|row| row.name.as_str()).collect();
         known.sort_unstable();
         known.dedup();
         return Err(mnemonic(call, &known));
@@ -286,54 +281,47 @@ fn component(cell: &Cell, call: &Call<'_>) -> Result<Component, AsmError> {
 
 /// The instruction, and whether it is a `repx` without `step`.
 fn resolve(component: Component, call: &Call<'_>) -> Result<(Instruction, bool), AsmError> {
-    let isa = Isa::get();
-    let known: Vec<&str> = isa.rows(component).iter().map(|row| row.name).collect();
-    let mut instruction =
-        isa.new_instruction(component, call.name, 0).ok_or_else(|| mnemonic(call, &known))?;
-    let row = isa.row(&instruction).ok_or_else(|| mnemonic(call, &known))?;
-    for (index, (key, span, value)) in call.arguments.iter().enumerate() {
-        if call.arguments.iter().take(index).any(|(other, _, _)| other == key) {
+    let rows = Isa::get().rows(component);
+    let unknown = || mnemonic(call, &rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>());
+    let index = rows.iter().position(|row| row.name == call.name).ok_or_else(unknown)?;
+    let (row, mut instruction) = (&rows[index], Instruction::new(component, index));
+    for (number, (key, span, value)) in call.arguments.iter().enumerate() {
+        if call.arguments.iter().take(number).any(|(other, _, _)| other == key) {
             return Err(syntax("each field once", format!("`{key}` again"), *span, String::new()));
         }
-        match (*key, field(row, key)) {
-            ("slot", _) if component != Component::Sequencer => instruction.slot = slot(value)?,
-            (_, Some((index, field))) => {
-                let bits = bits(row, field, value)?;
-                instruction.values.iter_mut().skip(index).take(1).for_each(|of_field| *of_field = bits);
-            }
+        match field(row, key) {
+            Some(index) => instruction.values[index] = bits(row, &row.fields[index], value)?,
             // Upstream writes the port of the operation beside instructions that have none.
-            ("port", None) if component != Component::Sequencer => drop(slot(value)?),
-            _ => return Err(no_field(component, row, key, *span)),
+            None if *key == "port" && component != Component::Sequencer => drop(port(value)?),
+            None => return Err(no_field(component, row, key, *span)),
         }
     }
     Ok((instruction, row.name == "repx" && call.argument("step").is_none()))
 }
 
 /// A field by its name, or by the name other releases have for it.
-fn field<'a>(row: &'a Row, key: &str) -> Option<(usize, &'a Field)> {
-    let key = if row.name == "dpu" && key == "option" { "config" } else { key };
-    let index = row.field(key)?;
-    Some((index, row.fields.get(index)?))
+fn field(row: &InstructionSpec, key: &str) -> Option<usize> {
+    row.field(if row.name == "dpu" && key == "option" { "config" } else { key })
 }
 
-/// A slot or port.
-fn slot(value: &Token<'_>) -> Result<u8, AsmError> {
+/// A port that the instruction does not have.
+fn port(value: &Token<'_>) -> Result<u8, AsmError> {
     let number = match value.kind {
-        TokenKind::Integer(number) => u8::try_from(number).ok().filter(|slot| *slot < 16),
+        TokenKind::Integer(number) => u8::try_from(number).ok().filter(|port| *port < 16),
         _ => None,
     };
     number.ok_or_else(|| range(&text_of(value), "0 to 15".to_owned(), value.span, "a slot".to_owned()))
 }
 
-fn bits(row: &Row, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
+fn bits(row: &InstructionSpec, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
     let found = match value.kind {
-        TokenKind::Integer(number) => field.bits_of(number),
-        TokenKind::Identifier => field.code_of(value.text),
+        TokenKind::Integer(number) => bits_of(field, number),
+        TokenKind::Identifier => field.code_of(value.text).map(|code| code as u32),
         _ => None,
     };
     found.ok_or_else(|| {
-        let (min, max) = field.range();
-        let names: Vec<&str> = field.names.iter().map(|(_, name)| *name).collect();
+        let (min, max) = legal_range(field);
+        let names = field.names();
         let mut legal = format!("{min} to {max}");
         let mut help = format!("field `{}` of {}", field.name, row.name);
         if value.kind == TokenKind::Identifier && !names.is_empty() {
@@ -346,10 +334,11 @@ fn bits(row: &Row, field: &Field, value: &Token<'_>) -> Result<u32, AsmError> {
     })
 }
 
-fn no_field(component: Component, row: &Row, key: &str, span: Span) -> AsmError {
-    let mut known: Vec<&str> = row.fields.iter().map(|field| field.name).collect();
+fn no_field(component: Component, row: &InstructionSpec, key: &str, span: Span) -> AsmError {
+    let mut known: Vec<&str> = row.fields.iter().map(|field| field.name.as_str()).collect();
     if component != Component::Sequencer {
-        known.push("slot");
+        // The slot, which all have, after what only some have.
+        known.rotate_left(1);
     }
     let help = match closest(key, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -381,8 +370,4 @@ fn text_of(token: &Token<'_>) -> String {
         TokenKind::Text => token.text.to_owned(),
         _ => format!("`{}`", token.text),
     }
-}
-
-fn source_span(span: Span) -> SourceSpan {
-    (span.start, span.end.saturating_sub(span.start)).into()
 }

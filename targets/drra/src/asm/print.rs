@@ -1,8 +1,10 @@
 //! [`disassemble`]: words to text that assembles to the same words.
 
+use npukit_isa::Field;
+
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
-use crate::isa::{Field, Instruction, Isa};
+use crate::isa::{Instruction, Isa, value_of};
 use crate::program::{At, Program};
 
 /// How instructions are written.
@@ -60,44 +62,47 @@ pub fn disassemble(fabric: &Fabric, program: &Program, listing: Listing) -> List
 impl Instruction {
     /// Whether it is a `rep` of no times, to which the instruction after it adds none.
     pub(super) fn repeats_nothing(&self, next: Option<&Self>) -> bool {
-        let is_extended = next
-            .is_some_and(|next| next.slot == self.slot && next.times("repx").is_some_and(|iter| iter > 0));
-        self.times("rep") == Some(0) && !is_extended
+        let adds = |next: &Self| {
+            next.get("slot") == self.get("slot") && next.times("repx").is_some_and(|iter| iter > 0)
+        };
+        self.times("rep") == Some(0) && !next.is_some_and(adds)
     }
 
     /// The field `iter` of an instruction of that name.
     fn times(&self, name: &str) -> Option<u32> {
-        let row = Isa::get().row(self).filter(|row| row.name == name)?;
-        self.values.get(row.field("iter")?).copied()
+        if self.spec().name == name { self.get("iter") } else { None }
     }
 
     /// The instruction as text.
     pub fn text(&self, listing: Listing) -> String {
-        let Some(row) = Isa::get().row(self) else { return String::new() };
-        let fields = row.fields.iter().zip(&self.values);
         let mut written: Vec<(&str, String)> = match listing {
             Listing::Named => {
-                let said = fields.filter(|(field, bits)| field.name == "port" || **bits != field.default);
-                said.map(|(field, bits)| (field.name, named(field, *bits))).collect()
+                let said = self.fields().filter(|(field, bits)| is_said(field, *bits));
+                said.map(|(field, bits)| (field.name.as_str(), named(field, bits))).collect()
             }
             Listing::Upstream => {
-                fields.map(|(field, bits)| (field.name, field.value_of(*bits).to_string())).collect()
+                let number = |(field, bits): (&'static Field, u32)| {
+                    (field.name.as_str(), value_of(field, bits).to_string())
+                };
+                self.fields().map(number).collect()
             }
         };
-        if self.component != Component::Sequencer {
-            written.insert(0, ("slot", self.slot.to_string()));
-        }
         if listing == Listing::Upstream {
-            if self.component != Component::Sequencer && row.field("port").is_none() {
+            if self.component != Component::Sequencer && self.get("port").is_none() {
                 written.push(("port", "0".to_owned()));
             }
             written.sort_unstable();
         }
         let written: Vec<String> = written.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        format!("{}({})", row.name, written.join(", "))
+        format!("{}({})", self.spec().name, written.join(", "))
     }
 }
 
+/// Whether a listing says a field: where the instruction goes, and what has not its default.
+fn is_said(field: &Field, bits: u32) -> bool {
+    matches!(field.name.as_str(), "slot" | "port") || field.value(bits.into()) != field.default_value()
+}
+
 fn named(field: &Field, bits: u32) -> String {
-    field.name_of(bits).map_or_else(|| field.value_of(bits).to_string(), str::to_owned)
+    field.name_of(bits.into()).map_or_else(|| value_of(field, bits).to_string(), str::to_owned)
 }

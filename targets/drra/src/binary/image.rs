@@ -36,7 +36,9 @@ fn write(image: &Image, digits: impl Fn(u16) -> String) -> String {
 
 /// Reads an image in binary or hexadecimal digits.
 ///
-/// Errors: the first line that is not a row's number and its digits, a number beyond 65535, a row listed twice.
+/// # Errors
+///
+/// The first line that is not a row's number and its digits, a number beyond 65535, a row listed twice.
 pub fn read_image(text: &str) -> Result<Image, BinaryError> {
     let mut image = Image::new();
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

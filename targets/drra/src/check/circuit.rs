@@ -11,8 +11,8 @@ pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {
     match op {
         Op::Brn { .. } => vec![Lint::Branch],
         Op::Resource { slot, op } => {
-            let component = cell.component_at(slot);
-            component.map(|component| of_port(cell, (slot, component), op)).unwrap_or_default()
+            let component = cell.component_at(slot).expect("a word for an empty slot is no instruction");
+            of_port(cell, (slot, component), op)
         }
         _ => Vec::new(),
     }
@@ -21,7 +21,7 @@ pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {
 fn of_port(cell: &Cell, (slot, component): (u8, Component), op: ResourceOp) -> Vec<Lint> {
     let widths = Revision::Released.widths(component);
     match op {
-        ResourceOp::Open { base, .. } if component == Component::Rf && base != 0 => {
+        ResourceOp::Dsu { base, .. } if component == Component::Rf && base != 0 => {
             vec![Lint::FirstAddress { component, base }]
         }
         ResourceOp::Rep { port, iter, step, delay } => {

@@ -11,7 +11,7 @@ use crate::agu::Widths;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric};
 use crate::fault::FaultKind;
-use crate::op::{ActMode, Op, ResourceOp};
+use crate::op::{ActMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 use crate::revision::Revision;
 
@@ -260,8 +260,12 @@ fn alone(cell: &Cell, next: Option<&Op>, op: Op) -> Option<Lint> {
             let slot = [source, target].into_iter().find(|slot| lacks(*slot))?;
             Some(Lint::NothingThere { slot, what: "words" })
         }
-        Op::Resource { op: ResourceOp::Send { source, .. }, .. } => no_rows(cell, 1 << source),
-        Op::Resource { op: ResourceOp::Receive { slots, .. }, .. } => no_rows(cell, slots),
+        Op::Resource { op: ResourceOp::Route { sr: Transfer::Send, source, .. }, .. } => {
+            no_rows(cell, 1 << source)
+        }
+        Op::Resource { op: ResourceOp::Route { sr: Transfer::Receive, target, .. }, .. } => {
+            no_rows(cell, target)
+        }
         _ => None,
     }
 }
@@ -299,7 +303,7 @@ impl Order {
 
     fn resource(&mut self, cell: &Cell, slot: u8, op: ResourceOp) -> Option<Lint> {
         let (port, component) = (op.port()?, cell.component_at(slot)?);
-        if matches!(op, ResourceOp::Open { .. }) {
+        if matches!(op, ResourceOp::Evt { .. } | ResourceOp::Dsu { .. }) {
             self.last.insert(slot, port);
             let lanes = self.lanes.entry((slot, port)).or_insert(0);
             *lanes += 1;

@@ -122,6 +122,7 @@ fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell
     });
     let found = cell(&name, resources, &own, fabric)?;
     let known = CELL_KINDS.iter().find(|(kind, _, _)| *kind == entry.kind);
+    // Default: a cell of an unknown kind may use what its resources use.
     let has = |given: Option<bool>, of_kind: Option<bool>| given.or(of_kind).unwrap_or(true);
     let ports =
         (has(entry.io_input, known.map(|kind| kind.1)), has(entry.io_output, known.map(|kind| kind.2)));

@@ -33,6 +33,7 @@ pub(super) struct FileOptions {
 impl FileOptions {
     /// What a file says, and what follows for what it does not say. Errors: an encoding that the revision has not.
     fn options(&self) -> Result<Options, ConfigError> {
+        // Default: a file that says the encoding only means the revision that has it.
         let revision = self.revision.unwrap_or(match self.encoding {
             Some(Encoding::Later) => Revision::Later,
             _ => Revision::Released,
@@ -41,6 +42,7 @@ impl FileOptions {
         if self.encoding.is_some_and(|encoding| encoding != own.encoding) {
             return Err(ConfigError::Encoding { revision: revision.name() });
         }
+        // Default: what a file does not say is as in its revision.
         let call_skew = self.call_skew.unwrap_or(own.call_skew);
         Ok(Options { call_skew, extensions: self.extensions, strict: self.strict, ..own })
     }
@@ -58,6 +60,11 @@ pub(super) struct Elaborated {
 
 impl Elaborated {
     /// The fabric, with what a file says of buffers and options.
+    ///
+    /// # Errors
+    ///
+    /// An encoding that the revision does not have, two cells at one port of a buffer, memories beyond what a
+    /// simulation may take.
     pub fn finish(self, interface: &Interface, options: &FileOptions) -> Result<Fabric, ConfigError> {
         let depth = |depth: Option<i64>, name: &str| {
             let given = Parameters::new("interface", depth.map(|depth| (name.to_owned(), depth)));
@@ -71,7 +78,11 @@ impl Elaborated {
         )
     }
 
-    /// The fabric. Errors: two cells at one port of a buffer, memories beyond what a simulation may take.
+    /// The fabric.
+    ///
+    /// # Errors
+    ///
+    /// Two cells at one port of a buffer, memories beyond what a simulation may take.
     pub fn check(
         self,
         input_depth: usize,

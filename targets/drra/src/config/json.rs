@@ -101,8 +101,10 @@ struct Form {
 
 /// Elaborates an architecture file, or reads one that is elaborated already.
 ///
-/// Errors: not JSON, a name nobody defines, a parameter out of range or given in two ways, a place with no cell or two,
-/// more slots than a cell has, a memory where its buffer is not.
+/// # Errors
+///
+/// Not JSON, a name nobody defines, a parameter out of range or given in two ways, a place with no cell or
+/// two, more slots than a cell has, a memory where its buffer is not.
 pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     let form: Form = parse(text)?;
     if form.fabric.is_none() && form.parameters.is_some() {
@@ -251,6 +253,7 @@ pub(super) fn cell<'a>(
     let mut resources: Vec<Resource> = Vec::new();
     let mut free = 0;
     for (slot, kind, parameters) in kinds {
+        // Default: a resource without a slot follows the one before it.
         let slot = slot.unwrap_or(free);
         let component = Component::from_name(kind).filter(|component| *component != Component::Sequencer);
         let component =
@@ -292,6 +295,7 @@ fn place(
     kinds: &BTreeMap<&str, Cell>,
 ) -> Result<Elaborated, ConfigError> {
     let side = |given: usize, key: &str, name: &str| {
+        // Default: any number beyond the limit is refused below with it.
         let value = i64::try_from(given).unwrap_or(i64::MAX);
         let given = Parameters::new(key, [(name.to_owned(), value)]).inherit("fabric", parameters)?;
         given.get("fabric", name, value, 1, MOST_SIDE as i64).map(|side| side as usize)

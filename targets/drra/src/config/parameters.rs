@@ -24,7 +24,11 @@ impl Parameters {
         self
     }
 
-    /// Adds what is inherited. Errors: a number that `self` has already, with another value.
+    /// Adds what is inherited.
+    ///
+    /// # Errors
+    ///
+    /// A number that `self` has already, with another value.
     pub fn inherit(mut self, place: &str, other: &Self) -> Result<Self, ConfigError> {
         for (name, (value, by)) in &other.values {
             match self.values.get(name) {
@@ -45,7 +49,11 @@ impl Parameters {
         Ok(self)
     }
 
-    /// A number, `default` when nobody gives it. Errors: out of range.
+    /// A number, `default` when nobody gives it.
+    ///
+    /// # Errors
+    ///
+    /// Out of range.
     pub fn get(&self, place: &str, name: &str, default: i64, min: i64, max: i64) -> Result<i64, ConfigError> {
         let value = self.values.get(name).map_or(default, |(value, _)| *value);
         if (min..=max).contains(&value) {
@@ -55,6 +63,10 @@ impl Parameters {
     }
 
     /// Rows of the memory of a resource.
+    ///
+    /// # Errors
+    ///
+    /// A width or a depth out of range.
     pub fn memory_rows(&self, place: &str, component: Component) -> Result<usize, ConfigError> {
         let rows = match component {
             // Word addresses are 6 bits by default; the generator's hold at most 16.

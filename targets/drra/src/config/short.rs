@@ -13,6 +13,10 @@ use crate::fabric::{Fabric, Options};
 pub(super) const MOST_SIDE: usize = 256;
 
 /// The fabric of a short form, as the released revision, with the default parameters but instruction memories of 256 words.
+///
+/// # Errors
+///
+/// A text of another form, an unknown component, or cells that do not go together.
 pub fn from_short(text: &str) -> Result<Fabric, ConfigError> {
     let error = |reason: &str| ConfigError::Short { text: text.to_owned(), reason: reason.to_owned() };
     let (size, kinds) = text.split_once(':').ok_or_else(|| error("a `:` follows the size"))?;

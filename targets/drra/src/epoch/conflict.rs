@@ -1,10 +1,10 @@
 //! Why an epoch has no schedule, as an error with places.
 
 use miette::LabeledSpan;
+use npukit_asm::source_span;
 
 use super::Epoch;
 use crate::pasm::PasmError;
-use crate::pasm::error::source_span;
 use crate::schedule::{Conflict, Problem, Rule, ScheduleError, Violation};
 
 /// The constraints that contradict each other, or that none was found.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_asm::source_span;
 use npukit_base::closest;
 
 use super::Epoch;
@@ -10,7 +11,6 @@ use super::operation::{Action, Operation};
 use crate::pasm::PasmError;
 use crate::pasm::ast;
 use crate::pasm::constraint::{Condition, Reference, Relation, Sum, Term};
-use crate::pasm::error::source_span;
 use crate::schedule::linear::{Linear, Variable};
 use crate::schedule::{Alternatives, Constraint};
 
@@ -66,6 +66,10 @@ fn visit(condition: &Condition, look: &mut impl FnMut(&Reference)) {
 
 /// What the constraints of an epoch say of the variables of its problem: `starts` of the operations, and
 /// `free` ones in the order of the epoch's.
+///
+/// # Errors
+///
+/// The first name that the epoch does not have, or two operations of one name.
 pub fn constraints(
     epoch: &Epoch,
     starts: &[Variable],

@@ -1,10 +1,10 @@
 //! Faults of operations, as errors with places.
 
+use npukit_asm::source_span;
 use npukit_base::{Span, closest};
 
 use crate::pasm::PasmError;
 use crate::pasm::ast::{self, Parameter, Value};
-use crate::pasm::error::source_span;
 
 /// There is no such thing among those that are `known`.
 pub(super) fn unknown<'a>(

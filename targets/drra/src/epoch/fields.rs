@@ -1,47 +1,89 @@
 //! [`Fields`]: the values of an instruction, by the fields of its row.
 
 use npukit_base::Span;
+use npukit_isa::InstructionSpec;
 
 use super::fault::{bad_value, rule, unknown};
 use super::operation::Resolved;
 use crate::component::Component;
-use crate::isa::{Isa, Row};
+use crate::isa::{Instruction, Isa, bits_of, range, value_of};
 use crate::op::{Op, ResourceOp};
 use crate::pasm::ast::{self, Value};
 use crate::schedule::Variable;
 
-/// The values of an instruction, in the order of its row.
+/// The values of an instruction.
 pub(super) struct Fields {
-    pub row: &'static Row,
-    pub component: Component,
-    pub values: Vec<i64>,
+    component: Component,
+    /// Place of the row among the component's.
+    index: usize,
+    pub row: &'static InstructionSpec,
+    /// In the order of the row.
+    values: Vec<i64>,
     pub delay: Option<Variable>,
 }
 
 impl Fields {
-    pub fn get(&self, name: &str) -> i64 {
-        self.row.field(name).and_then(|index| self.values.get(index)).copied().unwrap_or(0)
+    /// An instruction that the component has, all fields at their defaults.
+    ///
+    /// # Errors
+    ///
+    /// The component has no such instruction.
+    pub fn new(component: Component, mnemonic: &ast::Name) -> Resolved<Self> {
+        let rows = Isa::get().rows(component);
+        let index = rows.iter().position(|row| row.name == mnemonic.text);
+        let names = rows.iter().map(|row| row.name.as_str());
+        let index = index.ok_or_else(|| unknown("instruction", mnemonic, names))?;
+        let default = Instruction::new(component, index);
+        let values = default.fields().map(|(field, bits)| value_of(field, bits)).collect();
+        Ok(Self { component, index, row: &rows[index], values, delay: None })
     }
 
+    /// The place of a field that a parameter names; the slot is the operation's.
+    ///
+    /// # Errors
+    ///
+    /// The instruction has no such field.
+    pub fn index(&self, name: &str, parameter: &ast::Parameter) -> Resolved<usize> {
+        let names = self.row.fields.iter().map(|field| field.name.as_str()).filter(|name| *name != "slot");
+        self.row.field(name).ok_or_else(|| unknown("field", &parameter.name, names))
+    }
+
+    /// The value of a field of the row.
+    pub fn get(&self, name: &str) -> i64 {
+        self.values[self.row.field(name).expect("callers ask for fields of the instruction they read")]
+    }
+
+    /// Gives a field a value.
+    pub fn put(&mut self, index: usize, value: i64) {
+        self.values[index] = value;
+    }
+
+    /// Gives a field a value, if the instruction has it.
     pub fn set(&mut self, name: &str, value: i64) {
-        if let Some(slot) = self.row.field(name).and_then(|index| self.values.get_mut(index)) {
-            *slot = value;
+        if let Some(index) = self.row.field(name) {
+            self.put(index, value);
         }
     }
 
     /// The instruction.
-    fn typed(&self, slot: u8, span: Span) -> Resolved<Op> {
-        let values: Vec<(&str, i64)> =
-            self.row.fields.iter().map(|field| field.name).zip(self.values.iter().copied()).collect();
+    fn typed(&self, span: Span) -> Resolved<Op> {
         let wrong = |reason: String| rule(&reason, span, "see `npu isa` for its fields");
-        let instruction = Isa::get().instruction(self.component, self.row.name, slot, &values);
-        let instruction = instruction.ok_or_else(|| wrong("it cannot be encoded".to_owned()))?;
-        let instruction = instruction.map_err(|error| wrong(error.to_string()))?;
+        let mut values = Vec::new();
+        for (field, &value) in self.row.fields.iter().zip(&self.values) {
+            let refused = || wrong(field.error(&self.row.name, value.cast_unsigned()).to_string());
+            values.push(bits_of(field, value).ok_or_else(refused)?);
+        }
+        let instruction = Instruction { component: self.component, row: self.index, values };
         Op::new(&instruction).map_err(|error| wrong(error.to_string()))
     }
 
-    pub fn op(&self, slot: u8, span: Span) -> Resolved<ResourceOp> {
-        match self.typed(slot, span)? {
+    /// The instruction of a resource.
+    ///
+    /// # Errors
+    ///
+    /// A value that its field cannot hold, a mode without meaning, or an instruction of control.
+    pub fn op(&self, span: Span) -> Resolved<ResourceOp> {
+        match self.typed(span)? {
             Op::Resource { op, .. } => Ok(op),
             _ => Err(rule("it is no instruction of a resource", span, "put it into a cop")),
         }
@@ -49,30 +91,33 @@ impl Fields {
 }
 
 /// An instruction of the sequencer.
+///
+/// # Errors
+///
+/// What [`written`] finds.
 pub fn control(instruction: &ast::Instruction) -> Resolved<Op> {
     written(Component::Sequencer, 0, instruction)
 }
 
 /// An instruction whose parameters are all numbers, as in a raw operation.
+///
+/// # Errors
+///
+/// An instruction or a field that is not there, a value that its field cannot hold.
 pub fn written(component: Component, slot: u8, instruction: &ast::Instruction) -> Resolved<Op> {
-    let rows = Isa::get().rows(component);
-    let row = rows.iter().find(|row| row.name == instruction.mnemonic.text);
-    let row =
-        row.ok_or_else(|| unknown("instruction", &instruction.mnemonic, rows.iter().map(|row| row.name)))?;
-    let mut fields = Fields { row, component, values: Vec::new(), delay: None };
-    fields.values = row.fields.iter().map(|field| field.value_of(field.default)).collect();
+    let mut fields = Fields::new(component, &instruction.mnemonic)?;
+    fields.set("slot", slot.into());
     for parameter in instruction.parameters.iter().filter(|parameter| parameter.name.text != "slot") {
-        let names = row.fields.iter().map(|field| field.name);
-        let index =
-            row.field(&parameter.name.text).ok_or_else(|| unknown("field", &parameter.name, names))?;
-        let field = &row.fields[index];
+        let index = fields.index(&parameter.name.text, parameter)?;
+        let field = &fields.row.fields[index];
         let value = match &parameter.value {
             Value::Integer(value) => Some(*value),
-            Value::Name(name) => field.code_of(name).map(i64::from),
+            Value::Name(name) => field.code_of(name).map(u64::cast_signed),
         };
-        let legal = format!("`{}` of {} is {} to {}", field.name, row.name, field.range().0, field.range().1);
-        let value = value.filter(|value| field.bits_of(*value).is_some());
-        fields.values[index] = value.ok_or_else(|| bad_value(field.name, parameter, &legal))?;
+        let (min, max) = range(field);
+        let legal = format!("`{}` of {} is {min} to {max}", field.name, fields.row.name);
+        let value = value.filter(|value| bits_of(field, *value).is_some());
+        fields.put(index, value.ok_or_else(|| bad_value(&field.name, parameter, &legal))?);
     }
-    fields.typed(slot, instruction.mnemonic.span)
+    fields.typed(instruction.mnemonic.span)
 }

@@ -1,5 +1,6 @@
 //! [`resolve`]: what an operation of PASM means on a fabric.
 
+use npukit_asm::source_span;
 use npukit_base::Span;
 
 use super::fault::{bad_value, rule, unknown, value_error};
@@ -11,7 +12,6 @@ use crate::fabric::{Fabric, Place};
 use crate::op::{Op, ResourceOp};
 use crate::pasm::PasmError;
 use crate::pasm::ast::{self, OperationKind, Value, find};
-use crate::pasm::error::source_span;
 use crate::pasm::pattern::Pattern;
 use crate::revision::Revision;
 use crate::schedule::{Schedule, Variable};
@@ -93,12 +93,13 @@ impl Operation {
             Setting::Rep(rep, variable) => {
                 let delay = variable.map_or(rep.delay, &value);
                 let rep = Rep { delay, ..rep };
-                // The reader and the bounds of variables let nothing else pass.
-                rep.instructions(rop.port, rop.revision, rop.component).unwrap_or_default()
+                let ops = rep.instructions(rop.port, rop.revision, rop.component);
+                ops.expect("the reader and the bounds of variables let nothing else pass")
             }
             Setting::Trans(delay, variable) => {
                 let delay = variable.map_or(delay, &value);
-                vec![ResourceOp::Trans { port: rop.port, delay: u32::try_from(delay).unwrap_or(0) }]
+                let delay = u32::try_from(delay).expect("variables and fields have lower bounds of 0");
+                vec![ResourceOp::Trans { port: rop.port, delay }]
             }
         });
         ops.map(|op| Op::Resource { slot: rop.slot, op }).collect()
@@ -125,7 +126,11 @@ impl Operation {
 /// What an operation means, or the first thing wrong with it.
 pub(super) type Resolved<T> = Result<T, PasmError>;
 
-/// What an operation means; new free variables are appended to `variables`. Errors: everything wrong with it.
+/// What an operation means; new free variables are appended to `variables`.
+///
+/// # Errors
+///
+/// Everything wrong with it.
 pub fn resolve(
     fabric: &Fabric,
     operation: &ast::Operation,
@@ -181,6 +186,7 @@ fn rop(
 ) -> Result<(Rop, Warnings), Vec<PasmError>> {
     let one = |error| vec![error];
     let (slot, port) = (index(operation, "slot").map_err(one)?, index(operation, "port").map_err(one)?);
+    // Default: a slot beyond all, where nothing is.
     let slot = u8::try_from(slot).unwrap_or(u8::MAX);
     let cell = fabric.cell(place);
     let Some((cell, resource)) = cell.and_then(|cell| Some((cell, cell.resource_at(slot)?))) else {

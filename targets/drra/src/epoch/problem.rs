@@ -7,7 +7,7 @@ use super::constraint::constraints;
 use super::operation::{Action, Operation, Rop, Setting};
 use super::rep::Rep;
 use crate::component::Component;
-use crate::op::ResourceOp;
+use crate::op::{ResourceOp, Transfer};
 use crate::pasm::PasmError;
 use crate::schedule::linear::{Linear, Variable};
 use crate::schedule::{self, Issue, Line, Problem, Rule, Schedule};
@@ -50,6 +50,7 @@ impl Ports {
     }
 
     fn ready(&self, port: Port) -> i64 {
+        // Default: what is known of all other ports.
         self.ready.get(&port).copied().unwrap_or(self.others)
     }
 }
@@ -69,6 +70,10 @@ pub fn free_variables(epoch: &Epoch) -> impl Iterator<Item = (&String, Variable)
 }
 
 /// The problem of an epoch whose operations have so many `configurations` each.
+///
+/// # Errors
+///
+/// A constraint that names what the epoch does not have.
 pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result<Problem, PasmError> {
     let mut problem = Problem::default();
     let most = most_of_variables(epoch);
@@ -76,7 +81,7 @@ pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result
     for (operation, &configurations) in epoch.operations.iter().zip(configurations) {
         let (low, issue, span) = match &operation.action {
             Action::Cop(_, cycles) => {
-                let instructions = usize::try_from(*cycles).unwrap_or(0);
+                let instructions = usize::try_from(*cycles).expect("instructions take cycles");
                 (0, Issue::Sequence { instructions }, Linear::default())
             }
             Action::Rop(rop) => {
@@ -164,8 +169,10 @@ fn changes(writer: &Rop, user: &Rop) -> bool {
             ResourceOp::Swb { source, target, .. } => {
                 (reads_word && user.slot == source) || (writes_word && user.slot == target)
             }
-            ResourceOp::Send { source, .. } => gives_bulk && user.slot == source,
-            ResourceOp::Receive { slots, .. } => takes_bulk && slots >> user.slot & 1 == 1,
+            ResourceOp::Route { sr: Transfer::Send, source, .. } => gives_bulk && user.slot == source,
+            ResourceOp::Route { sr: Transfer::Receive, target, .. } => {
+                takes_bulk && target >> user.slot & 1 == 1
+            }
             ResourceOp::Dpu { .. } => {
                 writes_word || (user.component == Component::Dpu && user.first_slot == writer.first_slot)
             }

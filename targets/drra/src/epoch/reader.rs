@@ -1,6 +1,7 @@
 //! [`Reader`]: the instructions of a rop, and the lanes and levels they build.
 
 use npukit_base::Span;
+use npukit_isa::{Field, InstructionSpec};
 
 use super::fault::{bad_value, rule, unknown};
 use super::fields::Fields;
@@ -8,7 +9,7 @@ use super::operation::{Resolved, Rop, Setting, Warnings};
 use super::rep::Rep;
 use crate::check::{Lint, code, lints_of_text, refusal};
 use crate::fabric::{Cell, Options};
-use crate::isa::{Field, Isa, Row};
+use crate::isa::range;
 use crate::op::{Op, ResourceOp};
 use crate::pasm::ast::{self, Parameter, Value};
 use crate::pasm::pattern::{MOST_CYCLES, Pattern};
@@ -51,14 +52,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the next instruction.
+    ///
+    /// # Errors
+    ///
+    /// The first thing wrong with it.
     pub fn read(&mut self, instruction: &ast::Instruction) -> Resolved<()> {
-        let rows = Isa::get().rows(self.rop.component);
-        let mnemonic = &instruction.mnemonic;
-        let row = rows.iter().find(|row| row.name == mnemonic.text);
-        let row = row.ok_or_else(|| unknown("instruction", mnemonic, rows.iter().map(|row| row.name)))?;
-        let fields = self.fields(row, instruction)?;
-        let span = mnemonic.span;
-        match row.name {
+        let fields = self.fields(instruction)?;
+        let span = instruction.mnemonic.span;
+        match fields.row.name.as_str() {
             "rep" => self.rep(&fields, span),
             "repx" => {
                 let is_default = instruction.parameter("step").is_none();
@@ -66,7 +67,7 @@ impl<'a> Reader<'a> {
                 self.repx(&fields, span)
             }
             name => {
-                let (slot, op) = (self.rop.slot, fields.op(self.rop.slot, span)?);
+                let (slot, op) = (self.rop.slot, fields.op(span)?);
                 self.ops.push((span, Op::Resource { slot, op }));
                 match name {
                     "dsu" | "evt" => self.open(op, span),
@@ -99,9 +100,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The values of an instruction's fields, what is not written at its default.
-    fn fields(&mut self, row: &'static Row, instruction: &ast::Instruction) -> Resolved<Fields> {
-        let mut fields = Fields { row, component: self.rop.component, values: Vec::new(), delay: None };
-        fields.values = row.fields.iter().map(|field| field.value_of(field.default)).collect();
+    fn fields(&mut self, instruction: &ast::Instruction) -> Resolved<Fields> {
+        let mut fields = Fields::new(self.rop.component, &instruction.mnemonic)?;
+        let row = fields.row;
+        fields.set("slot", self.rop.slot.into());
         fields.set("port", self.rop.port.into());
         for parameter in &instruction.parameters {
             match parameter.name.text.as_str() {
@@ -110,10 +112,9 @@ impl<'a> Reader<'a> {
                 "level" => self.level(parameter)?,
                 name => {
                     let name = if name == "option" && row.name == "dpu" { "config" } else { name };
-                    let names = row.fields.iter().map(|field| field.name);
-                    let index = row.field(name).ok_or_else(|| unknown("field", &parameter.name, names))?;
+                    let index = fields.index(name, parameter)?;
                     let value = self.value(row, &row.fields[index], parameter, &mut fields.delay)?;
-                    fields.values[index] = value;
+                    fields.put(index, value);
                 }
             }
         }
@@ -123,14 +124,14 @@ impl<'a> Reader<'a> {
     /// The value of a parameter; a free variable's is 0 for now.
     fn value(
         &mut self,
-        row: &Row,
+        row: &InstructionSpec,
         field: &Field,
         parameter: &Parameter,
         delay: &mut Option<Variable>,
     ) -> Resolved<i64> {
         match &parameter.value {
             Value::Integer(value) => {
-                let (mut min, mut max) = field.range();
+                let (mut min, mut max) = range(field);
                 if row.name == "rep" {
                     let wide = Rep::limits(self.rop.revision, self.rop.component);
                     if let Some((_, low, high)) = wide.into_iter().find(|(name, _, _)| *name == field.name) {
@@ -141,22 +142,22 @@ impl<'a> Reader<'a> {
                 if (min..=max).contains(value) {
                     Ok(*value)
                 } else {
-                    Err(bad_value(field.name, parameter, &legal))
+                    Err(bad_value(&field.name, parameter, &legal))
                 }
             }
             Value::Name(name) => match field.code_of(name) {
-                Some(code) => Ok(code.into()),
-                None if field.name == "delay" && matches!(row.name, "rep" | "trans") => {
+                Some(code) => Ok(code.cast_signed()),
+                None if field.name == "delay" && matches!(row.name.as_str(), "rep" | "trans") => {
                     *delay = Some(self.variable(name));
                     Ok(0)
                 }
-                None if field.names.is_empty() => {
-                    Err(bad_value(field.name, parameter, "only delays of rep and trans can be variables"))
+                None if field.names().is_empty() => {
+                    Err(bad_value(&field.name, parameter, "only delays of rep and trans can be variables"))
                 }
                 None => Err(unknown(
                     "value",
                     &ast::Name { text: name.clone(), span: parameter.span },
-                    field.names.iter().map(|name| name.1),
+                    field.names().into_iter(),
                 )),
             },
         }
@@ -178,7 +179,7 @@ impl<'a> Reader<'a> {
         Err(bad_value(name, parameter, &format!("its operation says {name}={expected}")))
     }
 
-    fn port(&self, parameter: &Parameter, row: &Row) -> Resolved<()> {
+    fn port(&self, parameter: &Parameter, row: &InstructionSpec) -> Resolved<()> {
         let field = row.field("port").and_then(|index| row.fields.get(index));
         match (&parameter.value, field) {
             (Value::Name(name), Some(field)) if field.code_of(name) == Some(self.rop.port.into()) => Ok(()),
@@ -274,6 +275,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The rop with all that was read.
+    ///
+    /// # Errors
+    ///
+    /// Lanes that are not connected, or a rop that takes too long.
     pub fn finish(mut self, span: Span) -> Resolved<Rop> {
         if !self.lanes.patterns.is_empty() && self.lanes.delays.len() + 1 != self.lanes.patterns.len() {
             return Err(rule(

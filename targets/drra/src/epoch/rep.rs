@@ -91,9 +91,10 @@ impl Rep {
     /// The smallest number of times, from `iter` on, that at most `parts` levels of a port have.
     pub fn countable(iter: usize, step: i64, component: Component, revision: Revision, parts: u32) -> usize {
         let is_countable = |iter: &usize| {
-            let rep = Self { iter: i64::try_from(*iter).unwrap_or(i64::MAX), step, delay: 0 };
+            let rep = Self { iter: *iter as i64, step, delay: 0 };
             !revision.is_released() || rep.nested(revision.widths(component), parts).is_some()
         };
+        // Default: what cannot be counted is refused where the instructions are made.
         (iter..2 * iter).find(is_countable).unwrap_or(iter)
     }
 

@@ -15,7 +15,9 @@ pub(crate) fn calc(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
         CalcMode::Lls => left(a, b),
         CalcMode::Lrs => a >> b.clamp(0, 15),
         CalcMode::Mul => saturate(wide_a * wide_b),
+        // Default: what is divided by 0 is 0.
         CalcMode::Div => saturate(wide_a.checked_div(wide_b).unwrap_or(0)),
+        // Default: the same.
         CalcMode::Mod => saturate(wide_a.checked_rem(wide_b).unwrap_or(0)),
         CalcMode::BitAnd => a & b,
         CalcMode::BitOr => a | b,
@@ -39,8 +41,12 @@ pub(crate) fn calc(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
 pub(crate) fn released(mode: CalcMode, a: i16, b: i16) -> Option<i16> {
     match mode {
         CalcMode::Idle | CalcMode::Mul | CalcMode::Div | CalcMode::Mod => Some(0),
-        CalcMode::Addh => Some(i16::try_from(a.wrapping_add(b << 8) as u16).unwrap_or(i16::MAX)),
+        CalcMode::Addh => {
+            let sum = a.wrapping_add(b << 8).cast_unsigned();
+            Some(sum.min(i16::MAX.cast_unsigned()).cast_signed())
+        }
         CalcMode::Lls => {
+            // Default: no bit is left.
             let shifted = i32::from(a).checked_shl(u32::from(b as u16)).unwrap_or(0);
             Some(saturate(i64::from(shifted << 15 >> 15)))
         }

@@ -27,7 +27,8 @@ impl Iosram {
         self.at(ports.address(self.slot, SRAM_READ))
     }
 
+    /// The row of an address, which ports keep within the memory; zeros without one.
     fn at(&self, address: Option<usize>) -> Row {
-        address.and_then(|address| self.rows.get(address)).copied().unwrap_or_default()
+        address.map_or_else(Row::default, |address| self.rows[address])
     }
 }

@@ -14,14 +14,13 @@ impl Rf {
     #[inline]
     pub(crate) fn word(&self, ports: &Ports) -> i16 {
         let address = ports.address(self.slot, WORD_READ);
-        let word = address.and_then(|address| self.rows.get(address / ROW_WORDS)?.get(address % ROW_WORDS));
-        word.copied().unwrap_or(0)
+        address.map_or(0, |address| self.rows[address / ROW_WORDS][address % ROW_WORDS])
     }
 
-    /// The row that leaves in this cycle.
+    /// The row that leaves in this cycle: zeros without an address.
     pub(crate) fn row(&self, ports: &Ports) -> Row {
         let address = ports.address(self.slot, BULK_READ);
-        address.and_then(|address| self.rows.get(address)).copied().unwrap_or_default()
+        address.map_or_else(Row::default, |address| self.rows[address])
     }
 
     /// Takes in a word, unless a bulk row goes to the same row.
@@ -32,8 +31,6 @@ impl Rf {
         if ports.address(self.slot, BULK_WRITE) == Some(row) {
             return;
         }
-        let word = words[usize::from(swb.source_of(self.slot) & 31)];
-        let place = self.rows.get_mut(row).and_then(|row| row.get_mut(address % ROW_WORDS));
-        place.into_iter().for_each(|place| *place = word);
+        self.rows[row][address % ROW_WORDS] = words[usize::from(swb.source_of(self.slot) & 31)];
     }
 }

@@ -2,10 +2,9 @@
 
 use super::calc;
 use crate::agu::Level;
-use crate::component::Component;
 use crate::fabric::{Cell, Direction, Options};
 use crate::fault::FaultKind;
-use crate::op::{ActMode, CalcMode, Op, ResourceOp};
+use crate::op::{ActMode, CalcMode, Op, ResourceOp, Transfer};
 use crate::revision::Revision;
 use crate::state::{CellState, DpuConfig, Sequencer};
 
@@ -25,6 +24,7 @@ impl Sequencer {
     /// The instruction of `cycle`. Memory beyond the program is 0, which halts.
     #[inline]
     pub(crate) fn op(&self, cycle: u64) -> Option<Op> {
+        // Default: memory beyond the program is 0, which is `halt`.
         (self.next == cycle).then(|| self.ops.get(self.pc).copied().unwrap_or(Op::Halt))
     }
 
@@ -39,14 +39,15 @@ impl Sequencer {
 
     fn lines(&self, mode: ActMode, ports: u16, param: u8) -> u64 {
         match mode {
+            // Default: there are no lines beyond those of 16 slots.
             ActMode::Contiguous => u64::from(ports).checked_shl(4 * u32::from(param)).unwrap_or(0),
             ActMode::PortIndex => {
                 let slots = (0..16).filter(|slot| ports >> slot & 1 == 1);
                 slots.fold(0, |lines, slot| lines | u64::from(param & 15) << (4 * slot))
             }
             ActMode::Map => (0..4).fold(0, |lines, part| {
-                let reg = self.regs.get(usize::from(param) + part).copied().unwrap_or(0);
-                lines | u64::from(reg as u16) << (16 * part)
+                // A first register from which on there are not four is refused with the program.
+                lines | u64::from(self.regs[usize::from(param) + part] as u16) << (16 * part)
             }),
         }
     }
@@ -136,30 +137,32 @@ fn resource(
     match op {
         ResourceOp::Dpu { config, mode, immediate } => {
             let dpu = state.dpus.iter_mut().find(|dpu| dpu.slot == slot);
-            let config = dpu.and_then(|dpu| dpu.configs.get_mut(usize::from(config)));
-            config.into_iter().for_each(|config| *config = DpuConfig { mode, immediate });
+            let dpu = dpu.expect("a program that configures a dpu beside its first slot is refused");
+            dpu.configs[usize::from(config)] = DpuConfig { mode, immediate: immediate.cast_signed() };
             Ok(None)
         }
         ResourceOp::Swb { option, source, target, .. } => {
             state.swb.link(option, source, target);
             Ok(None)
         }
-        ResourceOp::Send { option, source, directions } => {
-            state.swb.send(option, source, directions);
+        ResourceOp::Route { option, sr: Transfer::Send, source, target } => {
+            state.swb.send(option, source, target);
             Ok(None)
         }
-        ResourceOp::Receive { option, source, slots } => {
+        ResourceOp::Route { option, sr: Transfer::Receive, source, target } => {
             let direction = Direction::from_code(source);
-            direction.into_iter().for_each(|direction| state.swb.receive(option, direction, slots));
+            let direction = direction.expect("a program that receives from no neighbour is refused");
+            state.swb.receive(option, direction, target);
             Ok(None)
         }
-        ResourceOp::Open { port, dynamic, base, .. } => {
+        ResourceOp::Evt { port } => state.ports.open(cycle, slot, port, 0),
+        ResourceOp::Dsu { port, dynamic, base, .. } => {
             let base = if dynamic { state.sequencer.reg(base as u8) as u16 } else { base };
             state.ports.open(cycle, slot, port, base)
         }
         ResourceOp::Rep { port, iter, step, delay } => {
             let level = Level { iter: iter.into(), step: step.into(), delay: delay.into() };
-            let component = cell.component_at(slot).unwrap_or(Component::Rf);
+            let component = cell.component_at(slot).expect("a word for an empty slot is no instruction");
             let widths = options.revision.widths(component);
             state.ports.rep(cycle, (slot, port), level, widths, options.extensions)
         }

@@ -8,15 +8,12 @@ impl Swb {
     /// the latest counts.
     pub(crate) fn link(&mut self, option: u8, source: u8, target: u8) {
         let option = usize::from(option);
-        let (Some(links), Some(sources)) = (self.links.get_mut(option), self.word_source.get_mut(option))
-        else {
-            return;
-        };
+        let (links, sources) = (&mut self.links[option], &mut self.word_source[option]);
         links.retain(|(other, _)| *other != source);
         links.push((source, target));
         sources.fill(NO_SLOT);
         for &(source, target) in links.iter() {
-            sources.iter_mut().skip(target.into()).take(1).for_each(|of| *of = source);
+            sources[usize::from(target)] = source;
         }
     }
 

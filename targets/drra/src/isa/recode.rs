@@ -1,11 +1,14 @@
 //! [`recode`]: the words of a program in another encoding.
 //!
-//! Instructions stay where they are, since each takes a cycle. A `rep` and the `repx` behind it are one repetition,
-//! whose parts are as long as the fields of the encoding.
+//! Instructions stay where they are, since each takes a cycle. A `rep` and the `repx` after it are one
+//! repetition, whose parts are as long as the fields of the encoding.
 
+use npukit_base::BitRange;
+use npukit_isa::coding::{Coding, Number, Signed};
+use npukit_isa::{Field, FieldKind, Radix};
 use thiserror::Error;
 
-use super::{DecodeError, Encoding, Field, Instruction, Isa};
+use super::{DecodeError, Encoding, Instruction, Isa};
 use crate::fabric::{Cell, Fabric};
 use crate::program::{At, Program};
 
@@ -40,7 +43,9 @@ pub enum RecodeError {
 
 /// The words of a program for a fabric in another encoding. Cells that the fabric does not have stay as they are.
 ///
-/// Errors: a word that is no instruction, a value that does not fit.
+/// # Errors
+///
+/// A word that is no instruction, a value that does not fit.
 pub fn recode(
     fabric: &Fabric,
     program: &Program,
@@ -62,11 +67,19 @@ pub fn recode(
 
 impl Fabric {
     /// A program with the words of a file, from one as released.
+    ///
+    /// # Errors
+    ///
+    /// What [`recode`] finds.
     pub fn encoded(&self, program: &Program) -> Result<Program, RecodeError> {
         recode(self, program, Encoding::Released, self.options.encoding)
     }
 
     /// A program as released, from one with the words of a file.
+    ///
+    /// # Errors
+    ///
+    /// What [`recode`] finds.
     pub fn decoded(&self, program: &Program) -> Result<Program, RecodeError> {
         recode(self, program, self.options.encoding, Encoding::Released)
     }
@@ -98,36 +111,31 @@ impl Recoder<'_> {
 
     /// Whether the second is a `repx` of the first.
     fn extends(&self, first: &Instruction, second: &Instruction) -> bool {
-        let port = |of: &Instruction| {
-            let row = self.from.row(of)?;
-            Some((of.slot, *of.values.get(row.field("port")?)?))
-        };
-        let name = |of: &Instruction| self.from.row(of).map(|row| row.name);
-        (name(first), name(second)) == (Some("rep"), Some("repx")) && port(first) == port(second)
+        let port = |of: &Instruction| (of.get("slot"), of.get("port"));
+        (first.spec().name.as_str(), second.spec().name.as_str()) == ("rep", "repx")
+            && port(first) == port(second)
     }
 
     /// The words of an instruction, or of a `rep` and its `repx`.
     fn repetition(&self, parts: &[&Instruction], at: At) -> Result<Vec<u32>, RecodeError> {
         let mut recoded: Vec<Instruction> = parts.iter().map(|&part| part.clone()).collect();
-        let Some(row) = parts.first().and_then(|first| self.to.row(first)) else { return Ok(Vec::new()) };
-        let old =
-            parts.first().and_then(|first| self.from.row(first)).into_iter().flat_map(|row| &row.fields);
-        for (index, (old, new)) in old.zip(&row.fields).enumerate() {
-            let bits = |part: &&Instruction| part.values.get(index).copied().unwrap_or(0);
-            let count = if old.name == "port" { 1 } else { parts.len() as u32 };
-            let value = wide(old, parts.iter().take(count as usize).map(bits));
-            let new_bits = wide_field(new, count);
-            let all = new_bits.bits_of(value).ok_or(RecodeError::Value {
-                at,
-                instruction: row.name,
-                field: new.name,
-                value,
-                bits: new_bits.bits.width,
-            })?;
-            for (part, number) in recoded.iter_mut().zip(0..) {
-                let number = if count == 1 { 0 } else { number };
-                let own = all >> (number * new.bits.width) & new.bits.max() as u32;
-                part.values.iter_mut().skip(index).take(1).for_each(|value| *value = own);
+        let row = |isa: &'static Isa| &isa.rows(parts[0].component)[parts[0].row];
+        let (from, to) = (row(self.from), row(self.to));
+        for (index, (old, new)) in from.fields.iter().zip(&to.fields).enumerate() {
+            // Each part goes to the slot and the port; the other fields continue in the next part.
+            let is_shared = matches!(old.name.as_str(), "slot" | "port");
+            let count = if is_shared { 1 } else { parts.len() };
+            let value = joined(old, parts.iter().take(count).map(|part| part.values[index]));
+            let whole = wide(new, count);
+            if !whole.allows(value) {
+                let (instruction, field) = (to.name.as_str(), new.name.as_str());
+                let (value, bits) = (value.cast_signed(), whole.bits.width);
+                return Err(RecodeError::Value { at, instruction, field, value, bits });
+            }
+            let all = whole.stored(value);
+            for (number, part) in recoded.iter_mut().enumerate() {
+                let number = if is_shared { 0 } else { number as u32 };
+                part.values[index] = (all >> (number * new.bits.width) & new.bits.max()) as u32;
             }
         }
         Ok(recoded.iter().map(|instruction| self.to.encode(instruction)).collect())
@@ -135,17 +143,21 @@ impl Recoder<'_> {
 }
 
 /// The value of a field whose parts are in several instructions, the low one first.
-fn wide(field: &Field, parts: impl Iterator<Item = u32>) -> i64 {
-    let (mut bits, mut count) = (0_u32, 0);
+fn joined(field: &Field, parts: impl Iterator<Item = u32>) -> u64 {
+    let (mut bits, mut count) = (0, 0);
     for part in parts {
-        bits |= part << (count * field.bits.width);
+        bits |= u64::from(part) << (count as u32 * field.bits.width);
         count += 1;
     }
-    wide_field(field, count).value_of(bits)
+    wide(field, count).value(bits)
 }
 
 /// A field of so many parts.
-fn wide_field(field: &Field, parts: u32) -> Field {
-    let bits = npukit_base::BitRange::new(0, field.bits.width * parts.max(1));
-    Field { bits, ..*field }
+fn wide(field: &Field, parts: usize) -> Field {
+    let bits = BitRange::new(0, field.bits.width * parts as u32);
+    let kind = match field.kind {
+        FieldKind::Signed { .. } => Signed::all(bits).kind(),
+        _ => Number::all(bits, Radix::Decimal).kind(),
+    };
+    Field { bits, kind, ..field.clone() }
 }

@@ -93,6 +93,7 @@ impl Block {
         otherwise.pad(longest + 1)?;
         let mut block = Self { cells: BTreeMap::new(), cycles: Some(longest + 2) };
         for (place, first) in then.cells {
+            // Default: a cell without instructions in the other way.
             let second = otherwise.cells.remove(&place).unwrap_or_default();
             let is_idle = first.iter().chain(&second).all(|op| matches!(op, Op::Wait { .. }));
             let mut ops = Vec::new();
@@ -132,7 +133,8 @@ pub fn wait(ops: &mut Vec<Op>, mut cycles: i64) {
     }
     while cycles > 0 {
         let part = cycles.min(MOST_WAIT);
-        ops.push(Op::Wait { events: false, cycle: u32::try_from(part - 1).unwrap_or(0) });
+        let cycle = u32::try_from(part - 1).expect("at least 1 and at most what a wait takes");
+        ops.push(Op::Wait { events: false, cycle });
         cycles -= part;
     }
 }

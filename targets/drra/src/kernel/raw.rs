@@ -9,7 +9,11 @@ use crate::op::Op;
 use crate::pasm::PasmError;
 use crate::pasm::ast::{Epoch, Instruction, Operation, OperationKind, Value, find};
 
-/// The instructions of an epoch of raw operations. Errors: everything wrong with it.
+/// The instructions of an epoch of raw operations.
+///
+/// # Errors
+///
+/// Everything wrong with it.
 pub fn block(fabric: &Fabric, epoch: &Epoch) -> Result<Block, Vec<PasmError>> {
     let (mut block, mut errors) = (Block::default(), Vec::new());
     let help = "move it into an epoch of its own";
@@ -33,6 +37,7 @@ pub fn block(fabric: &Fabric, epoch: &Epoch) -> Result<Block, Vec<PasmError>> {
 /// Waits at the end of the shorter cells, where all take a known time.
 fn align(block: &mut Block) {
     let cycles: Option<Vec<i64>> = block.cells.values().map(|ops| ops.iter().map(cycles).sum()).collect();
+    // Default: no cells take no time.
     block.cycles = cycles.as_ref().map(|all| all.iter().copied().max().unwrap_or(0));
     if let (Some(own), Some(all)) = (cycles, block.cycles) {
         block.cells.values_mut().zip(own).for_each(|(ops, own)| wait_separately(ops, all - own));
@@ -69,12 +74,11 @@ fn ops(fabric: &Fabric, operation: &Operation) -> Result<(Place, Vec<Op>), Vec<P
     for instruction in &operation.instructions {
         let slot = slot(instruction);
         let component = slot.map_or(Some(Component::Sequencer), |slot| cell.component_at(slot));
-        let reason = format!("slot {} of cell {place} is empty", slot.unwrap_or(0));
+        // Default: control goes to no slot; its words have 0 there.
+        let number = slot.unwrap_or(0);
+        let reason = format!("slot {number} of cell {place} is empty");
         let missing = || rule(&reason, instruction.mnemonic.span, "name the slot of a component");
-        match component
-            .ok_or_else(missing)
-            .and_then(|component| written(component, slot.unwrap_or(0), instruction))
-        {
+        match component.ok_or_else(missing).and_then(|component| written(component, number, instruction)) {
             Ok(op) => ops.push(op),
             Err(error) => errors.push(error),
         }
@@ -85,6 +89,7 @@ fn ops(fabric: &Fabric, operation: &Operation) -> Result<(Place, Vec<Op>), Vec<P
 /// The slot that a raw instruction goes to; none for the sequencer's.
 fn slot(instruction: &Instruction) -> Option<u8> {
     match instruction.parameter("slot").map(|parameter| &parameter.value) {
+        // Default: a slot beyond all, where nothing is.
         Some(Value::Integer(slot)) => Some(u8::try_from(*slot).unwrap_or(u8::MAX)),
         _ => None,
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use npukit_asm::source_span;
 use npukit_base::Span;
 
 use super::block::Block;
@@ -10,7 +11,6 @@ use crate::epoch::{self, Epoch};
 use crate::fabric::{Fabric, Place};
 use crate::pasm::PasmError;
 use crate::pasm::ast::{For, If, Operation, OperationKind, Parameter, Program, Region, Value, find};
-use crate::pasm::error::source_span;
 
 /// A region, resolved.
 pub(super) enum Step {
@@ -148,11 +148,12 @@ impl Resolver<'_> {
 
     /// Registers that loops and activations use are not to be written by others.
     fn check_reserved(&mut self, operations: &[Operation], depth: usize) {
-        let counters = COUNTERS.get(..depth).unwrap_or_default();
+        let counters = &COUNTERS[..depth];
         for operation in operations.iter().filter(|operation| operation.kind == OperationKind::Cop) {
             for instruction in &operation.instructions {
                 let Some(parameter) = instruction.parameter("result") else { continue };
                 let Value::Integer(register) = parameter.value else { continue };
+                // Default: a register beyond all, which the instruction's reader refuses.
                 let register = u8::try_from(register).unwrap_or(u8::MAX);
                 if counters.contains(&register) || epoch::MAP_REGISTERS.contains(&register) || register == 0 {
                     let reason = format!("register {register} is not free here");

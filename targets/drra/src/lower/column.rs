@@ -27,7 +27,11 @@ pub struct Column {
     pub revision: Revision,
 }
 
-/// The columns of a fabric that can compute, all alike. Errors: why there is none.
+/// The columns of a fabric that can compute, all alike.
+///
+/// # Errors
+///
+/// Why there is none.
 pub fn columns(fabric: &Fabric) -> Result<Vec<Column>, String> {
     let found: Vec<Column> = (0..fabric.cols).filter_map(|col| column(fabric, col)).collect();
     let Some(first) = found.first() else {

@@ -32,6 +32,10 @@ pub struct Ran {
 
 impl Executable {
     /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
+    ///
+    /// # Errors
+    ///
+    /// What the machine refuses or faults on, with the step; a value that is too large.
     pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
         Runner::new(self, self.fabric.options.revision, Unset::Zero).run(inputs)
     }
@@ -67,7 +71,9 @@ impl<'a> Runner<'a> {
 
     /// Runs a sample: the integers of each input, in the plan's order. Work is spread over the threads of `rayon`.
     ///
-    /// Errors: what the machine refuses or faults on, a value that is too large.
+    /// # Errors
+    ///
+    /// What the machine refuses or faults on, a value that is too large.
     pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
         let Executable { plan, calls, .. } = self.executable;
         let values = vec![Vec::new(); plan.values.len()];
@@ -232,9 +238,11 @@ impl Driver<'_> {
             let words = gather.words(self.source(&gather.source), load.vectors.clone());
             let words = spaced(words, gather.length(), load.spare);
             for number in 0..load.rows {
+                // Default: the rest of the last row is zeros.
                 let word = |index: usize| words.get(number * ROW_WORDS + index).copied().unwrap_or(0);
                 let (row, values): (usize, Row) = (base + number * count + turn, std::array::from_fn(word));
                 let depth = self.executable.fabric.input_depth;
+                // Default: a row beyond all; only the message has it.
                 let beyond = |_| LoadError::Input { row: u32::try_from(row).unwrap_or(u32::MAX), depth };
                 machine.input.write(row, values).map_err(beyond)?;
             }
@@ -258,7 +266,8 @@ fn taken(machine: &Machine, results: &Results, bases: &Bases) -> Result<Vec<i16>
         if let Some(fault) = machine.unwritten(row, count) {
             return Err(fault);
         }
-        words.extend(machine.output.read(row).unwrap_or_default().into_iter().take(count));
+        let of_row = machine.output.read(row).expect("a call that ran wrote its results within the buffer");
+        words.extend(of_row.into_iter().take(count));
     }
     Ok(words)
 }

@@ -102,7 +102,12 @@ pub enum ExecuteError {
 
 impl Executable {
     /// Schedules the kernels of a plan, each once.
+    ///
+    /// # Errors
+    ///
+    /// A kernel without a schedule, or one that the fabric's revision computes otherwise; a call that faults.
     pub fn new(fabric: &Fabric, plan: Plan) -> Result<Self, ExecuteError> {
+        // Default: a plan without calls, of driver's steps only, needs no columns.
         let columns = columns(fabric).unwrap_or_default();
         let (mut kernels, mut known): (Vec<Ready>, HashMap<Kernel, usize>) = (Vec::new(), HashMap::new());
         let mut calls = Vec::new();
@@ -186,6 +191,10 @@ impl Ready {
     }
 
     /// A kernel with what is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// A program that does not decode.
     pub fn read(
         fabric: &Fabric,
         kernel: Kernel,
@@ -215,7 +224,8 @@ impl Ready {
         let mut machine = Machine::new(fabric, &self.compiled.program)?;
         machine.unset(Unset::Poison);
         let rows: usize = call.loads.iter().map(Load::all_rows).sum();
-        let zeros = (0..u32::try_from(rows).unwrap_or(u32::MAX)).map(|row| (row, Default::default()));
+        let rows = u32::try_from(rows).expect("rows of a call fit into the input buffer");
+        let zeros = (0..rows).map(|row| (row, Default::default()));
         machine.set_input(&zeros.collect())?;
         machine.run(self.kernel.limit(), &mut ())?;
         call.taken(&machine).map(|_| ()).map_err(CallError::from)
@@ -223,7 +233,8 @@ impl Ready {
 
     /// Cycles of a call.
     pub fn cycles(&self) -> u64 {
-        self.compiled.cycles.and_then(|cycles| u64::try_from(cycles).ok()).unwrap_or(0)
+        let cycles = self.compiled.cycles.expect("kernels have no raw instructions");
+        u64::try_from(cycles).expect("a call takes cycles")
     }
 }
 

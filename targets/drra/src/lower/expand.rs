@@ -7,6 +7,10 @@ use npukit_graph::{Graph, Node, Op, OpError, Operator, Value, ValueId};
 use npukit_numeric::Tensor;
 
 /// Puts several nodes in the place of each operator that they make.
+///
+/// # Errors
+///
+/// The shapes of a new node do not go together.
 pub fn expand(graph: &mut Graph) -> Result<(), PassError> {
     for node in std::mem::take(&mut graph.nodes) {
         let mut parts = Parts { name: node.name.clone(), nodes: Vec::new(), graph };

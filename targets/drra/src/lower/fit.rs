@@ -37,9 +37,8 @@ fn of_cell(cell: &Cell, ops: &[Op]) -> Vec<String> {
             Op::Resource { slot, op } => of_port(cell.component_at(slot), slot, op, &mut levels),
             _ => false,
         };
-        found.extend(
-            wrong.then(|| format!("instruction {pc} ({}) has not been seen to work", op.name_in(cell))),
-        );
+        found
+            .extend(wrong.then(|| format!("instruction {pc} ({}) has not been seen to work", op.mnemonic())));
     }
     found
 }
@@ -52,7 +51,11 @@ fn of_port(
 ) -> bool {
     match op {
         ResourceOp::Repx { .. } | ResourceOp::Trans { .. } => true,
-        ResourceOp::Open { port, dynamic, base, .. } => {
+        ResourceOp::Evt { port } => {
+            levels.insert((slot, port), 0);
+            false
+        }
+        ResourceOp::Dsu { port, dynamic, base, .. } => {
             levels.insert((slot, port), 0);
             dynamic || (base != 0 && component == Some(Component::Rf))
         }

@@ -73,6 +73,7 @@ impl<'a> Format<'a> {
     /// The fraction length of a value.
     pub fn fraction(&self, id: ValueId) -> i32 {
         let stated = || self.quantisation.and_then(|all| all.fraction(id));
+        // Default: without fraction lengths all numbers have those of the dpu's products.
         self.changed.get(&id).copied().or_else(stated).unwrap_or(self.fraction_bits)
     }
 
@@ -100,7 +101,11 @@ impl<'a> Format<'a> {
 
     /// How products of operands with these fraction lengths become a result with fraction length `y`.
     ///
-    /// `constant` tells which operands are constants. Errors: bits that would be lost, when few are left.
+    /// `constant` tells which operands are constants.
+    ///
+    /// # Errors
+    ///
+    /// Bits that would be lost, when few are left.
     pub fn products(&self, operands: [i32; 2], constant: [bool; 2], y: i32) -> Result<Products, Reject> {
         let range = if self.extensions { 0..=MOST_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
@@ -146,6 +151,10 @@ impl<'a> Format<'a> {
     }
 
     /// The mode, which only extensions have.
+    ///
+    /// # Errors
+    ///
+    /// The fabric has no extensions.
     pub fn extension(&self, mode: DpuMode, immediate: i16) -> Result<Work, Reject> {
         if self.extensions {
             return Ok(Work { mode, immediate });
@@ -165,6 +174,7 @@ pub fn integer(x: f64, fraction: i32) -> i16 {
 pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
     let largest = values.filter(|x| x.is_finite()).fold(0_f64, |largest, x| largest.max(x.abs()));
     let fits = |fraction: &i32| (largest * 2f64.powi(*fraction)).round() <= i16::MAX.into();
+    // Default: numbers beyond saturate.
     (-30..=30).rev().find(fits).unwrap_or(-30)
 }
 
@@ -174,6 +184,7 @@ pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
 pub fn bias(values: &[f32], result: i32, shift: i32) -> (Vec<i16>, i16) {
     let largest = values.iter().fold(0_f64, |largest, &x| largest.max(f64::from(x).abs()));
     let fits = |one: &i32| (largest * 2f64.powi(result + shift - one)).round() <= i16::MAX.into();
+    // Default: a bias beyond saturates.
     let one = (0..BITS as i32 - 2).find(fits).unwrap_or(BITS as i32 - 2);
     (values.iter().map(|&x| integer(x.into(), result + shift - one)).collect(), 1 << one)
 }

@@ -59,6 +59,7 @@ impl Gather {
         let mut words = Vec::new();
         for vector in vectors {
             let start = self.offset + offset(&self.vectors, vector);
+            // Default: a plan may ask for elements beyond the tensor, which are 0.
             words.extend(elements.iter().map(|element| values.get(start + element).copied().unwrap_or(0)));
             match &self.tail {
                 Tail::None => {}
@@ -101,7 +102,7 @@ pub fn broadcast(shape: &[usize], own: &[usize]) -> Axes {
     let missing = shape.len().saturating_sub(own.len());
     let stride = strides(own);
     let axis = |(index, &size): (usize, &usize)| match index.checked_sub(missing) {
-        Some(place) if own.get(place) == Some(&size) => (size, stride.get(place).copied().unwrap_or(0)),
+        Some(place) if own[place] == size => (size, stride[place]),
         _ => (size, 0),
     };
     shape.iter().enumerate().map(axis).collect()

@@ -32,10 +32,15 @@ impl Buffer {
 
     /// Whether a row was written.
     pub fn is_written(&self, row: usize) -> bool {
+        // Default: rows beyond the last written one are not kept.
         self.written.get(row).copied().unwrap_or(false)
     }
 
-    /// A row; what it holds that nobody has set when it was not written. Errors: beyond the depth.
+    /// A row; what it holds that nobody has set when it was not written.
+    ///
+    /// # Errors
+    ///
+    /// Beyond the depth.
     pub fn read(&self, row: usize) -> Result<Row, FaultKind> {
         self.check(row)?;
         Ok(match (self.rows.get(row), self.unset) {
@@ -48,16 +53,18 @@ impl Buffer {
         })
     }
 
-    /// Writes a row. Errors: beyond the depth.
+    /// Writes a row.
+    ///
+    /// # Errors
+    ///
+    /// Beyond the depth.
     pub fn write(&mut self, row: usize, values: Row) -> Result<(), FaultKind> {
         self.check(row)?;
         if row >= self.rows.len() {
             self.rows.resize(row + 1, Row::default());
             self.written.resize(row + 1, false);
         }
-        if let Some((place, written)) = self.rows.get_mut(row).zip(self.written.get_mut(row)) {
-            (*place, *written) = (values, true);
-        }
+        (self.rows[row], self.written[row]) = (values, true);
         Ok(())
     }
 

@@ -57,12 +57,13 @@ impl Shadow {
         Self { cells: cells.iter().map(cell).collect(), ..Self::default() }
     }
 
-    fn rows(&mut self, cell: usize, part: Bulk) -> Option<&mut Vec<Unwritten>> {
-        let cell = self.cells.get_mut(cell)?;
+    /// A row of a part that has rows.
+    fn row(&mut self, cell: usize, part: Bulk, row: usize) -> &mut Unwritten {
+        let cell = &mut self.cells[cell];
         match part {
-            Bulk::None => None,
-            Bulk::Rf(number) => cell.rfs.get_mut(usize::from(number)),
-            Bulk::Iosram(number) => cell.iosrams.get_mut(usize::from(number)),
+            Bulk::None => unreachable!("only files and memories have rows"),
+            Bulk::Rf(number) => &mut cell.rfs[usize::from(number)][row],
+            Bulk::Iosram(number) => &mut cell.iosrams[usize::from(number)][row],
         }
     }
 
@@ -74,7 +75,7 @@ impl Shadow {
         row: usize,
         origin: impl FnOnce(usize) -> Fault,
     ) -> Unwritten {
-        let found = self.rows(cell, part).and_then(|rows| rows.get(row).copied()).unwrap_or_default();
+        let found = *self.row(cell, part, row);
         match found {
             Unwritten { words: 0, .. } | Unwritten { origin: Some(_), .. } => found,
             Unwritten { words, origin: None } => self.nothing(words, origin(words.trailing_zeros() as usize)),
@@ -97,12 +98,10 @@ impl Machine {
         match shadow.output.get(&row) {
             None => Some(Fault::Output { row }),
             Some(found) if found.words & wanted == 0 => None,
-            Some(found) => Some(
-                found
-                    .origin
-                    .and_then(|origin| shadow.origins.get(origin).cloned())
-                    .unwrap_or(Fault::Output { row }),
-            ),
+            Some(found) => {
+                let origin = found.origin.expect("what is passed on without being written has an origin");
+                Some(shadow.origins[origin].clone())
+            }
         }
     }
 
@@ -119,7 +118,7 @@ impl Machine {
     fn follow_all(&self, shadow: &mut Shadow, cycle: u64, due: &[usize]) -> Result<(), Fault> {
         let mut written = Vec::new();
         for &index in due {
-            let Some(cell) = self.cells.get(index) else { continue };
+            let cell = &self.cells[index];
             for (number, rf) in (0..).zip(&cell.rfs) {
                 self.registers(shadow, (cycle, index), (number, rf), &mut written)?;
             }
@@ -128,12 +127,10 @@ impl Machine {
             }
         }
         for Written { cell, part, row, words, unwritten } in written {
-            let place = shadow.rows(cell, part).and_then(|rows| rows.get_mut(row));
-            place.into_iter().for_each(|place| {
-                let left = place.words & !words;
-                let origin = if unwritten.words & words == 0 { place.origin } else { unwritten.origin };
-                *place = Unwritten { words: left | unwritten.words & words, origin };
-            });
+            let place = shadow.row(cell, part, row);
+            let left = place.words & !words;
+            let origin = if unwritten.words & words == 0 { place.origin } else { unwritten.origin };
+            *place = Unwritten { words: left | unwritten.words & words, origin };
         }
         Ok(())
     }
@@ -150,11 +147,11 @@ impl Machine {
         (number, rf): (u8, &Rf),
         written: &mut Vec<Written>,
     ) -> Result<(), Fault> {
-        let Some(cell) = self.cells.get(at.1) else { return Ok(()) };
+        let cell = &self.cells[at.1];
         let (slot, part, ports) = (rf.slot, Bulk::Rf(number), &cell.ports);
         if let Some(register) = ports.address(slot, rf::WORD_READ) {
-            let row = shadow.rows(at.1, part).and_then(|rows| rows.get(register / ROW_WORDS).copied());
-            if row.is_some_and(|row| row.words >> (register % ROW_WORDS) & 1 == 1) {
+            let row = shadow.row(at.1, part, register / ROW_WORDS);
+            if row.words >> (register % ROW_WORDS) & 1 == 1 {
                 return Err(self.access(at, slot, rf::WORD_READ, FaultKind::Unwritten { register }));
             }
         }
@@ -185,7 +182,7 @@ impl Machine {
         (number, memory): (u8, &Iosram),
         written: &mut Vec<Written>,
     ) {
-        let Some(cell) = self.cells.get(at.1) else { return };
+        let cell = &self.cells[at.1];
         let (slot, part, ports) = (memory.slot, Bulk::Iosram(number), &cell.ports);
         if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
             let unwritten = match ports.address(slot, iosram::SRAM_READ) {
@@ -225,14 +222,13 @@ impl Machine {
 
     /// The row that arrives at a slot, as [`Machine::incoming`] has it.
     fn arriving(&self, shadow: &mut Shadow, at: (u64, usize), slot: u8, port: u8) -> Unwritten {
-        let side = self.cells.get(at.1).and_then(|cell| cell.swb.direction_of(slot));
-        let from = side.and_then(|side| {
-            let index = self.neighbours.get(at.1)?.get(side.index())?.as_ref().copied()?;
-            let cell = self.cells.get(index)?;
+        let from = self.cells[at.1].swb.direction_of(slot).and_then(|side| {
+            let index = self.neighbours[at.1][side.index()]?;
+            let cell = &self.cells[index];
             Some((index, cell, cell.swb.sender_of(side.opposite())?))
         });
         let found = from.and_then(|(index, cell, sender)| {
-            let part = cell.bulk.get(usize::from(sender)).copied().unwrap_or_default();
+            let part = cell.bulk[usize::from(sender)];
             let (row, port) = outgoing(cell, part)?;
             let origin = |word: usize| {
                 let kind = match part {
@@ -252,11 +248,11 @@ fn outgoing(cell: &CellState, part: Bulk) -> Option<(usize, u8)> {
     match part {
         Bulk::None => None,
         Bulk::Rf(number) => {
-            let slot = cell.rfs.get(usize::from(number))?.slot;
+            let slot = cell.rfs[usize::from(number)].slot;
             Some((cell.ports.address(slot, rf::BULK_READ)?, rf::BULK_READ))
         }
         Bulk::Iosram(number) => {
-            let slot = cell.iosrams.get(usize::from(number))?.slot;
+            let slot = cell.iosrams[usize::from(number)].slot;
             let is_taken = cell.ports.address(slot, iosram::SRAM_READ).is_some();
             let row = cell.ports.address(slot + 1, iosram::BULK_READ).filter(|_| !is_taken)?;
             Some((row, iosram::BULK_READ))

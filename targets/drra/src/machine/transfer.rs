@@ -19,6 +19,7 @@ pub(super) struct Transfers {
 #[derive(Clone, Copy, Debug)]
 struct Written {
     cell: usize,
+    slot: u8,
     row: usize,
     values: Row,
 }
@@ -43,7 +44,7 @@ impl Machine {
         cycle: u64,
         observer: &mut impl Observer,
     ) -> Result<(), Fault> {
-        let Some(cell) = self.cells.get(index) else { return Ok(()) };
+        let cell = &self.cells[index];
         if cell.ports.emitted & (ROW_PORTS | cell.ports.iosram) == 0 {
             return Ok(());
         }
@@ -67,8 +68,8 @@ impl Machine {
         cycle: u64,
         observer: &mut impl Observer,
     ) -> Result<(), Fault> {
-        let Some(cell) = self.cells.get(index) else { return Ok(()) };
-        let Some(part) = cell.iosrams.get(number) else { return Ok(()) };
+        let cell = &self.cells[index];
+        let part = &cell.iosrams[number];
         let (slot, ports) = (part.slot, &cell.ports);
         let place = || self.fabric.place(index);
         let mut access = |is_write, row| {
@@ -84,7 +85,7 @@ impl Machine {
         }
         if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
             access(true, row);
-            self.transfers.output.push(Written { cell: index, row, values: part.output(ports) });
+            self.transfers.output.push(Written { cell: index, slot, row, values: part.output(ports) });
         }
         let bulk = ports.address(slot + 1, iosram::BULK_WRITE);
         let transfer =
@@ -106,30 +107,26 @@ impl Machine {
         Ok(())
     }
 
-    /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side.
+    /// The row that arrives at a slot: through the cell's routes, from a slot of the cell at that side; zeros
+    /// when nothing sends.
     fn incoming(&self, index: usize, slot: u8) -> Row {
-        let side = self.cells.get(index).and_then(|cell| cell.swb.direction_of(slot));
-        let from = side.and_then(|side| {
-            let cell = self.cells.get(self.neighbours.get(index)?.get(side.index())?.as_ref().copied()?)?;
+        let from = self.cells[index].swb.direction_of(slot).and_then(|side| {
+            let cell = &self.cells[self.neighbours[index][side.index()]?];
             Some((cell, cell.swb.sender_of(side.opposite())?))
         });
-        from.map(|(cell, slot)| outgoing(cell, slot)).unwrap_or_default()
+        from.map_or_else(Row::default, |(cell, slot)| outgoing(cell, slot))
     }
 
     /// Step 4: writes all rows.
     pub(super) fn apply(&mut self, cycle: u64) -> Result<(), Fault> {
         let mut transfers = std::mem::take(&mut self.transfers);
         for transfer in transfers.memories.drain(..) {
-            let rows = self.cells.get_mut(transfer.cell).and_then(|cell| rows(cell, transfer.part));
-            let place = rows.and_then(|rows| rows.get_mut(transfer.address));
-            place.into_iter().for_each(|place| *place = transfer.row);
+            rows(&mut self.cells[transfer.cell], transfer.part)[transfer.address] = transfer.row;
         }
         // Of several columns that write a row the highest counts.
         transfers.output.sort_by_key(|written| self.fabric.place(written.cell).col);
-        for Written { cell: index, row, values } in transfers.output.drain(..) {
+        for Written { cell: index, slot, row, values } in transfers.output.drain(..) {
             let place = self.fabric.place(index);
-            let slot =
-                self.cells.get(index).and_then(|cell| cell.iosrams.first()).map_or(0, |part| part.slot);
             let fault = |kind| Fault::Access { cycle, place, slot, port: iosram::OUTPUT_BUFFER, kind };
             self.output.write(row, values).map_err(fault)?;
         }
@@ -140,19 +137,18 @@ impl Machine {
 
 /// The bulk row that leaves a slot in this cycle.
 fn outgoing(cell: &CellState, slot: u8) -> Row {
-    match cell.bulk.get(usize::from(slot)).copied().unwrap_or_default() {
+    match cell.bulk[usize::from(slot)] {
         Bulk::None => Row::default(),
-        Bulk::Rf(part) => cell.rfs.get(usize::from(part)).map(|rf| rf.row(&cell.ports)).unwrap_or_default(),
-        Bulk::Iosram(part) => {
-            cell.iosrams.get(usize::from(part)).map(|part| part.row(&cell.ports)).unwrap_or_default()
-        }
+        Bulk::Rf(part) => cell.rfs[usize::from(part)].row(&cell.ports),
+        Bulk::Iosram(part) => cell.iosrams[usize::from(part)].row(&cell.ports),
     }
 }
 
-fn rows(cell: &mut CellState, part: Bulk) -> Option<&mut Vec<Row>> {
+/// The rows of a part that takes rows in.
+fn rows(cell: &mut CellState, part: Bulk) -> &mut [Row] {
     match part {
-        Bulk::None => None,
-        Bulk::Rf(part) => cell.rfs.get_mut(usize::from(part)).map(|rf| &mut rf.rows),
-        Bulk::Iosram(part) => cell.iosrams.get_mut(usize::from(part)).map(|part| &mut part.rows),
+        Bulk::None => unreachable!("only files and memories take rows in"),
+        Bulk::Rf(part) => &mut cell.rfs[usize::from(part)].rows,
+        Bulk::Iosram(part) => &mut cell.iosrams[usize::from(part)].rows,
     }
 }

@@ -1,29 +1,45 @@
-//! Modes of instructions: [`ActMode`], [`CalcMode`], [`DpuMode`].
+//! Codes of fields: [`ActMode`], [`CalcMode`], [`DpuMode`] and [`Transfer`], each with its names in text.
 
+use npukit_isa::coding::Operand;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An enumeration whose variants have the codes of the table.
+/// An enumeration whose variants have the codes and the names of the table.
 macro_rules! modes {
-    ($(#[$doc:meta])* $name:ident { $($variant:ident = $code:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $Type:ident { $($variant:ident = $code:literal $name:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(missing_docs, reason = "the names are the instruction set's own; `exec` says what each does")]
-        pub enum $name { $($variant = $code),* }
+        pub enum $Type { $($variant = $code),* }
 
-        impl $name {
-            /// Every mode, by code.
+        impl $Type {
+            /// Every one, by code.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Codes and names, by code.
+            pub const NAMES: &'static [(u64, &'static str)] = &[$(($code, $name)),*];
 
             /// Its code.
             pub const fn code(self) -> u8 {
                 self as u8
             }
 
-            /// The mode of that code.
-            pub const fn from_code(code: u32) -> Option<Self> {
-                match code {
+            /// Its name in text.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),*
+                }
+            }
+        }
+
+        impl Operand for $Type {
+            fn into_value(self) -> u64 {
+                self.code().into()
+            }
+
+            fn from_value(value: u64) -> Option<Self> {
+                match value {
                     $($code => Some(Self::$variant),)*
                     _ => None,
                 }
@@ -34,26 +50,35 @@ macro_rules! modes {
 
 modes! {
     /// How `act` names ports.
-    ActMode { Contiguous = 0, PortIndex = 1, Map = 2 }
+    ActMode { Contiguous = 0 "contiguous", PortIndex = 1 "port_index", Map = 2 "map" }
+}
+
+modes! {
+    /// What a `route` is for: the slots that send bulk rows, or those that receive them.
+    Transfer { Send = 0 "send", Receive = 1 "receive" }
 }
 
 modes! {
     /// What `calc` computes.
     CalcMode {
-        Idle = 0, Add = 1, Sub = 2, Lls = 3, Lrs = 4, Mul = 5, Div = 6, Mod = 7, BitAnd = 8, BitOr = 9,
-        BitInv = 10, BitXor = 11, Eq = 17, Ne = 18, Gt = 19, Ge = 20, Lt = 21, Le = 22, Addh = 23,
-        And = 32, Or = 33, Not = 34,
+        Idle = 0 "idle", Add = 1 "add", Sub = 2 "sub", Lls = 3 "lls", Lrs = 4 "lrs", Mul = 5 "mul",
+        Div = 6 "div", Mod = 7 "mod", BitAnd = 8 "bitand", BitOr = 9 "bitor", BitInv = 10 "bitinv",
+        BitXor = 11 "bitxor", Eq = 17 "eq", Ne = 18 "ne", Gt = 19 "gt", Ge = 20 "ge", Lt = 21 "lt", Le = 22 "le", Addh = 23 "addh",
+        And = 32 "and", Or = 33 "or", Not = 34 "not",
     }
 }
 
 modes! {
     /// What a dpu computes.
     DpuMode {
-        Idle = 0, Add = 1, SumAcc = 2, AddConst = 3, Subt = 4, SubtAbs = 5, Mode6 = 6, Mult = 7,
-        MultAdd = 8, MultConst = 9, Mac = 10, LdIr = 11, Axpy = 12, MaxMinAcc = 13, MaxMinConst = 14,
-        Mode15 = 15, MaxMin = 16, ShiftL = 17, ShiftR = 18, Sigm = 19, Tanhyp = 20, Expon = 21,
-        LkRelu = 22, Relu = 23, Div = 24, AccSoftmax = 25, DivSoftmax = 26, LdAcc = 27, ScaleDw = 28,
-        ScaleUp = 29, MacInter = 30, Mode31 = 31,
+        Idle = 0 "idle", Add = 1 "add", SumAcc = 2 "sum_acc", AddConst = 3 "add_const", Subt = 4 "subt",
+        SubtAbs = 5 "subt_abs", Mode6 = 6 "mode_6", Mult = 7 "mult", MultAdd = 8 "mult_add",
+        MultConst = 9 "mult_const", Mac = 10 "mac", LdIr = 11 "ld_ir", Axpy = 12 "axpy",
+        MaxMinAcc = 13 "max_min_acc", MaxMinConst = 14 "max_min_const", Mode15 = 15 "mode_15",
+        MaxMin = 16 "max_min", ShiftL = 17 "shift_l", ShiftR = 18 "shift_r", Sigm = 19 "sigm",
+        Tanhyp = 20 "tanhyp", Expon = 21 "expon", LkRelu = 22 "lk_relu", Relu = 23 "relu", Div = 24 "div",
+        AccSoftmax = 25 "acc_softmax", DivSoftmax = 26 "div_softmax", LdAcc = 27 "ld_acc",
+        ScaleDw = 28 "scale_dw", ScaleUp = 29 "scale_up", MacInter = 30 "mac_inter", Mode31 = 31 "mode_31",
     }
 }
 
@@ -66,14 +91,6 @@ impl DpuMode {
     /// Whether it is only a number, with or without extensions.
     pub const fn is_reserved(self) -> bool {
         matches!(self, Self::Mode6 | Self::Mode15 | Self::Mode31)
-    }
-
-    /// Its name in the table.
-    pub fn name(self) -> &'static str {
-        use crate::component::Component;
-        let rows = crate::isa::Isa::get().rows(Component::Dpu);
-        let field = rows.iter().flat_map(|row| &row.fields).find(|field| field.name == "mode");
-        field.and_then(|field| field.name_of(self.code().into())).unwrap_or_default()
     }
 }
 

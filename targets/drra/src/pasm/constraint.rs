@@ -1,8 +1,9 @@
 //! [`parse`]: the expressions of `cstr`, comparisons of sums joined by `/\` and `\/`.
 
+use npukit_asm::source_span;
 use npukit_base::Span;
 
-use super::error::{PasmError, source_span};
+use super::error::PasmError;
 
 /// Parentheses within each other that are read.
 const MOST_NESTED: usize = 64;
@@ -61,7 +62,9 @@ pub struct Reference {
 
 /// Reads a constraint; `start` is the place of its first byte in the file.
 ///
-/// Errors: the first fault.
+/// # Errors
+///
+/// The first fault.
 pub fn parse(text: &str, start: usize) -> Result<Condition, PasmError> {
     let mut reader = Reader { text, start, at: 0, depth: 0 };
     let condition = reader.any()?;
@@ -80,7 +83,7 @@ type Read<T> = Result<T, PasmError>;
 
 impl<'a> Reader<'a> {
     fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        &self.text[self.at..]
     }
 
     fn blanks(&mut self) {
@@ -220,6 +223,7 @@ impl<'a> Reader<'a> {
     fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        // Default: up to the end of the text.
         let (word, _) = rest.split_at(end.unwrap_or(rest.len()));
         self.at += word.len();
         word
@@ -236,6 +240,7 @@ impl<'a> Reader<'a> {
         if !self.take("e") {
             return Err(self.expected("an event, as `.e0`"));
         }
+        // Default: a lane beyond all, which the operation does not have.
         let lane = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let mut indices = Vec::new();
         while self.take("[") {

@@ -1,13 +1,10 @@
 //! [`PasmErrors`]: everything wrong with a PASM file, each fault with its place.
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceSpan};
-use npukit_base::Span;
+use miette::{Diagnostic, LabeledSpan, SourceSpan};
+use npukit_asm::{Faults, source_span};
 use thiserror::Error;
 
 use crate::token::NoToken;
-
-/// Faults listed of one file; more are counted only.
-const MOST_ERRORS: usize = 100;
 
 /// A fault of a PASM file.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
@@ -123,28 +120,13 @@ pub enum PasmError {
     },
 }
 
-/// Every fault of a file; never empty. `miette` draws it with a caret under each.
-#[derive(Clone, Debug, Error, Diagnostic)]
-#[error("{}", summary(.errors.len(), *.more, .source_code.name()))]
-pub struct PasmErrors {
-    /// The file.
-    #[source_code]
-    pub source_code: NamedSource<String>,
-    /// The first faults, in the file's order.
-    #[related]
-    pub errors: Vec<PasmError>,
-    /// How many others there are.
-    pub more: usize,
-}
+/// Every fault of a PASM file.
+pub type PasmErrors = Faults<PasmError>;
 
-impl PasmErrors {
-    /// The faults of a file, in order of place.
-    pub fn new(name: &str, text: &str, mut errors: Vec<PasmError>) -> Self {
-        errors.sort_by_key(|error| error.span().offset());
-        let more = errors.len().saturating_sub(MOST_ERRORS);
-        errors.truncate(MOST_ERRORS);
-        Self { source_code: NamedSource::new(name, text.to_owned()), errors, more }
-    }
+/// The faults of a file, in order of place.
+pub(crate) fn faults(name: &str, text: &str, mut errors: Vec<PasmError>) -> PasmErrors {
+    errors.sort_by_key(|error| error.span().offset());
+    Faults::new(name, text, errors)
 }
 
 impl PasmError {
@@ -167,16 +149,4 @@ impl From<NoToken> for PasmError {
     fn from(NoToken { found, fault, span }: NoToken) -> Self {
         Self::Token { found, fault, span: source_span(span) }
     }
-}
-
-fn summary(listed: usize, more: usize, name: &str) -> String {
-    match (listed, more) {
-        (1, 0) => format!("1 error in {name}"),
-        (_, 0) => format!("{listed} errors in {name}"),
-        _ => format!("{} errors in {name}, the first {listed} of them", listed + more),
-    }
-}
-
-pub(crate) fn source_span(span: Span) -> SourceSpan {
-    (span.start, span.size_bytes()).into()
 }

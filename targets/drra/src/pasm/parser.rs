@@ -1,5 +1,6 @@
 //! [`parse`]: PASM text to a [`Program`].
 
+use npukit_asm::source_span;
 use npukit_base::{Span, closest};
 
 use super::ast::{
@@ -7,7 +8,7 @@ use super::ast::{
     Value,
 };
 use super::constraint;
-use super::error::{PasmError, PasmErrors, source_span};
+use super::error::{PasmError, PasmErrors, faults};
 use crate::token::{Token, TokenKind, tokens};
 
 /// Nested regions that are read; a text of nothing but braces must not exhaust the stack.
@@ -17,7 +18,9 @@ const OPERATIONS: [&str; 4] = ["rop", "cop", "raw", "cstr"];
 
 /// Reads a program; `name` is the file's, for messages.
 ///
-/// Errors: every fault of the file, the first 100 of them with their places.
+/// # Errors
+///
+/// Every fault of the file, the first 100 of them with their places.
 pub fn parse(name: &str, text: &str) -> Result<Program, PasmErrors> {
     let (mut tokens, errors) = tokens(text);
     let errors = errors.into_iter().map(PasmError::from).collect();
@@ -27,7 +30,7 @@ pub fn parse(name: &str, text: &str) -> Result<Program, PasmErrors> {
     if parser.errors.is_empty() {
         return Ok(Program { regions });
     }
-    Err(PasmErrors::new(name, text, parser.errors))
+    Err(faults(name, text, parser.errors))
 }
 
 struct Parser<'a> {

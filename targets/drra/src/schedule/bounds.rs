@@ -26,11 +26,11 @@ pub(super) struct System {
 
 impl Bounds {
     pub fn low(&self, variable: Variable) -> i64 {
-        self.low.get(variable.0).copied().unwrap_or(0)
+        self.low[variable.0]
     }
 
     pub fn high(&self, variable: Variable) -> i64 {
-        self.high.get(variable.0).copied().unwrap_or(0)
+        self.high[variable.0]
     }
 
     /// The smallest value of a sum.
@@ -73,9 +73,7 @@ impl System {
 
     pub fn push(&mut self, sum: Linear) {
         for (variable, _) in sum.terms() {
-            if let Some(list) = self.of_variable.get_mut(variable.0) {
-                list.push(self.sums.len());
-            }
+            self.of_variable[variable.0].push(self.sums.len());
         }
         self.sums.push(sum);
     }
@@ -94,6 +92,10 @@ impl System {
 
     /// Narrows `bounds` as far as the sums can in [`MOST_STEPS`], when only those from `first` on, and those with one
     /// of `changed`, can say anything new.
+    ///
+    /// # Errors
+    ///
+    /// No value is left for a variable.
     pub fn narrow(&self, bounds: &mut Bounds, first: usize, changed: &[Variable]) -> Result<(), Empty> {
         let mut waiting: Vec<usize> = (first..self.sums.len()).collect();
         let mut is_waiting = vec![false; self.sums.len()];

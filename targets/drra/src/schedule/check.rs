@@ -96,6 +96,7 @@ fn extent(problem: &Problem, schedule: &Schedule, index: usize) -> Option<(i64, 
     let start = schedule.value(operation.start);
     let first = schedule.configurations.get(index)?.first().copied();
     let least = if operation.line().is_some() { start - 1 } else { start };
+    // Default: without configurations its start is what changes first.
     Some((first.unwrap_or(least), start, start + operation.span.value(&schedule.values)))
 }
 
@@ -176,6 +177,7 @@ fn lines(problem: &Problem, schedule: &Schedule, found: &mut Vec<Violation>) {
         for group in groups {
             let loaded = group.loads.len() == group.activation.loads()
                 && group.loads.iter().all(|cycle| *cycle < group.cycle);
+            // Default: no line is raised in that cycle.
             let wanted = expected.remove(&(cell, group.cycle)).unwrap_or_default();
             if !loaded || raised(group.activation) != wanted {
                 found.push(Violation::Lines { cell, cycle: group.cycle });

@@ -87,7 +87,7 @@ pub(super) fn place(
     fill(&mut jobs, &taken)?;
     let mut loads = jobs.split_off(own).into_iter();
     for group in groups.iter_mut().filter(|group| group.activation.loads() > 0) {
-        group.loads = loads.next().map(|job| job.cycles).unwrap_or_default();
+        group.loads = loads.next().expect("each of these groups has a job").cycles;
     }
     let configurations = jobs.into_iter().filter_map(|job| Some((*job.operations.first()?, job.cycles)));
     Ok(Placed { configurations: configurations.collect(), groups })
@@ -134,6 +134,7 @@ fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overf
             cycle = cycle.max(jobs[next].ready);
             continue;
         };
+        // Default: no instructions of the component are under way.
         let job = jobs[first].component.and_then(|component| begun.get(&component)).copied().unwrap_or(first);
         is_exact &= job == first;
         if taken.contains_key(&cycle) {

@@ -55,11 +55,10 @@ impl Linear {
         Self::default().plus(factor, self)
     }
 
-    /// Its value where each variable has that of `values`; one that is not listed has 0.
+    /// Its value where each variable has that of `values`.
     pub fn value(&self, values: &[i64]) -> i64 {
         self.terms.iter().fold(self.constant, |sum, &(variable, factor)| {
-            let value = values.get(variable.0).copied().unwrap_or(0);
-            sum.saturating_add(factor.saturating_mul(value))
+            sum.saturating_add(factor.saturating_mul(values[variable.0]))
         })
     }
 

@@ -123,8 +123,10 @@ fn longest_chain(operations: &[Operation], apart: &[Vec<i64>], members: &mut [us
     let mut chains: Vec<(usize, i64)> = Vec::new();
     for &one in members.iter() {
         let before = chains.iter().filter(|(other, _)| precedes(*other, one)).map(|chain| chain.1).max();
+        // Default: nothing must come before.
         chains.push((one, before.unwrap_or(0) + operations[one].issue_cycles()));
     }
+    // Default: no operations take no time.
     chains.into_iter().map(|chain| chain.1).max().unwrap_or(0)
 }
 
@@ -141,6 +143,7 @@ pub(super) fn cell_bound(problem: &Problem, bounds: &Bounds) -> i64 {
         let job = (bounds.low(operation.ready), bounds.minimum(&after), operation.configurations() as i64);
         cells.entry(operation.cell).or_default().push(job);
     }
+    // Default: no cells take no time.
     cells.into_values().map(one_cell_bound).max().unwrap_or(0)
 }
 

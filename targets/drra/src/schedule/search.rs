@@ -47,12 +47,12 @@ pub enum ScheduleError {
 impl Schedule {
     /// The cycle in which an operation starts.
     pub fn start(&self, problem: &Problem, operation: usize) -> i64 {
-        problem.operations.get(operation).map_or(0, |operation| self.value(operation.start))
+        self.value(problem.operations[operation].start)
     }
 
     /// The value of a variable.
     pub fn value(&self, variable: Variable) -> i64 {
-        self.values.get(variable.0).copied().unwrap_or(0)
+        self.values[variable.0]
     }
 
     /// Whether no schedule is shorter.
@@ -62,6 +62,10 @@ impl Schedule {
 }
 
 /// Finds a schedule of the fewest cycles, or the best that `nodes` steps find.
+///
+/// # Errors
+///
+/// Constraints that contradict each other, or a search that ended before it found out.
 pub fn schedule(problem: &Problem, nodes: usize) -> Result<Schedule, ScheduleError> {
     Search::new(problem).run(nodes, false)
 }

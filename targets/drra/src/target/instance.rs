@@ -48,6 +48,8 @@ const PASM: &str = ".pasm";
 /// Stages of the compiler.
 const PLAN: &str = "plan";
 const KERNELS: &str = "pasm";
+/// Stage of their instructions.
+const ASSEMBLY: &str = "asm";
 /// The words in hexadecimal.
 const HEX: &str = "hex";
 
@@ -112,7 +114,7 @@ impl Instance for DrraInstance {
     }
 
     fn stages(&self) -> &'static [&'static str] {
-        &[PLAN, KERNELS]
+        &[PLAN, KERNELS, ASSEMBLY]
     }
 
     fn emit(&self, graph: &Graph, options: &CompileOptions, stage: &str) -> Result<String, TargetError> {
@@ -120,6 +122,7 @@ impl Instance for DrraInstance {
         match stage {
             PLAN => Ok(program.plan()),
             KERNELS => Ok(program.executable.kernels.iter().map(|ready| ready.pasm.as_str()).collect()),
+            ASSEMBLY => Ok(program.assembly()),
             _ => Err(TargetError::Option {
                 key: "emit".to_owned(),
                 value: stage.to_owned(),
@@ -216,8 +219,8 @@ fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Ve
     let mut found: Vec<_> = refused.chain(lints).chain(steps).collect();
     found.sort();
     let told = |(at, warning): (At, String)| {
-        let span = source.spans.get(&at).copied().unwrap_or_default();
-        excerpt(text, span, &format!("{at}: {warning}"))
+        // Every instruction of the program came from the text.
+        excerpt(text, source.spans[&at], &format!("{at}: {warning}"))
     };
     found.into_iter().map(told).collect()
 }

@@ -12,6 +12,8 @@ use npukit_target::{
 use super::meant;
 use crate::artifact::Model;
 use crate::artifact::model::write;
+use crate::asm::{Listing, disassemble};
+use crate::lower::executable::StepCalls;
 use crate::lower::plan::{Step, Task, Value};
 use crate::lower::{Executable, Ran, Runner, integer};
 
@@ -19,19 +21,20 @@ use crate::lower::{Executable, Ran, Runner, integer};
 const MODEL: &str = "fabric";
 
 impl Model {
-    fn value(&self, number: usize) -> Option<&Value> {
-        self.executable.plan.values.get(number)
+    /// A value of the plan, whose numbers were checked where they came from a file.
+    fn value(&self, number: usize) -> &Value {
+        &self.executable.plan.values[number]
     }
 
     fn ports(&self, numbers: &[usize]) -> Vec<Port> {
-        numbers.iter().filter_map(|&number| self.value(number)).map(port).collect()
+        numbers.iter().map(|&number| port(self.value(number))).collect()
     }
 
     /// The integers of a sample, and how many of its numbers did not fit.
     fn integers(&self, inputs: &Inputs) -> Result<(Vec<Vec<i16>>, u64), PortError> {
         let (mut all, mut saturated) = (Vec::new(), 0);
         for &number in &self.executable.plan.inputs {
-            let Some(value) = self.value(number) else { continue };
+            let value = self.value(number);
             let tensor = port(value).tensor(inputs)?.as_f32();
             let numbers = tensor.ok_or_else(|| PortError::Element { name: value.name.clone() })?;
             let scale = 2f64.powi(value.fraction);
@@ -53,7 +56,7 @@ impl Model {
         own.map(|(step, _)| HostStepReport {
             node: step.name.clone(),
             op: step.op.clone(),
-            output: self.value(step.result).map(|value| value.name.clone()).unwrap_or_default(),
+            output: self.value(step.result).name.clone(),
             reason: reason(step),
         })
         .collect()
@@ -82,7 +85,7 @@ impl Model {
     fn result(&self, ran: &Ran, saturated: u64) -> Result<RunResult, TargetError> {
         let mut outputs = Vec::new();
         for &number in &self.executable.plan.outputs {
-            let (Some(value), Some(words)) = (self.value(number), ran.values.get(number)) else { continue };
+            let (value, words) = (self.value(number), &ran.values[number]);
             let scale = 2f64.powi(-value.fraction);
             let reals = words.iter().map(|&word| (f64::from(word) * scale) as f32).collect();
             let values = Tensor::from_f32(value.shape.clone(), reals);
@@ -104,14 +107,39 @@ impl Model {
     pub fn plan(&self) -> String {
         let calls = self.executable.calls.iter().map(|step| step.iter().flatten().count());
         let line = |((step, cycles), calls): ((&Step, u64), usize)| {
-            let shape = self.value(step.result).map(|value| (value.shape.clone(), value.fraction));
-            let (shape, fraction) = shape.unwrap_or_default();
+            let Value { shape, fraction, .. } = self.value(step.result);
             format!(
                 "{} ({}): {shape:?}, fraction {fraction}, {calls} calls, {cycles} cycles\n",
                 step.name, step.op
             )
         };
         self.layers_of().zip(calls).map(line).collect()
+    }
+}
+
+impl Model {
+    /// The instructions of each kernel, after who calls it.
+    pub fn assembly(&self) -> String {
+        let Executable { fabric, kernels, .. } = &self.executable;
+        let kernels = kernels.iter().enumerate().map(|(number, ready)| {
+            let (name, cycles) = (ready.kernel.kind.name(), ready.cycles());
+            let callers = self.callers(number).join(", ");
+            let listed = disassemble(fabric, &ready.compiled.program, Listing::Named);
+            format!("# kernel {number}, {name}: {cycles} cycles; {callers}\n{}", listed.text)
+        });
+        kernels.collect()
+    }
+
+    /// How often each step calls a kernel, in words.
+    fn callers(&self, kernel: usize) -> Vec<String> {
+        let steps = self.executable.plan.steps.iter().zip(&self.executable.calls);
+        let count = |calls: &StepCalls| calls.iter().flatten().filter(|call| call.1 == kernel).count();
+        let counted = steps.map(|(step, calls)| (step, count(calls))).filter(|(_, count)| *count > 0);
+        let text = |(step, count): (&Step, usize)| match count {
+            1 => format!("1 call of `{}`", step.name),
+            _ => format!("{count} calls of `{}`", step.name),
+        };
+        counted.map(text).collect()
     }
 }
 
@@ -161,8 +189,7 @@ impl Compiled for Model {
     }
 
     fn layers(&self) -> Vec<Layer> {
-        let results =
-            |step: &Step| self.value(step.result).map(|value| value.name.clone()).into_iter().collect();
+        let results = |step: &Step| vec![self.value(step.result).name.clone()];
         let layer = |step: &Step| Layer { name: step.name.clone(), results: results(step) };
         self.executable.plan.steps.iter().map(layer).collect()
     }
@@ -172,7 +199,8 @@ impl Compiled for Model {
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
-        let revision = meant(self.executable.fabric.options.revision, options.meaning, || self.findings())?;
+        let revision =
+            meant(self.executable.fabric.options.revision, options.meaning, || Ok(self.findings()))?;
         let (integers, saturated) = self.integers(inputs).map_err(TargetError::failed)?;
         let runner = Runner::new(&self.executable, revision, options.unset);
         options.repeat(|| self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated))

@@ -107,11 +107,14 @@ fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
 impl Compiled for DrraProgram {
     fn report(&self) -> ProgramReport {
         let Artifact { name, fabric_name, fabric, program, .. } = &self.artifact;
+        // Default: a program that does not decode has no findings; `lint` and every run say why.
         let ops = program.decode(fabric).unwrap_or_default();
         let warnings = lints(fabric, &ops).into_iter().map(|(at, lint)| format!("{at}: {lint}"));
         let warnings = fabric.unreleased().into_iter().chain(warnings);
+        // Default: the longest of no programs.
         let longest = program.cells.values().map(Vec::len).max().unwrap_or(0) as u64;
-        let depth = fabric.cells.iter().map(|cell| cell.iram_words).min().unwrap_or(0) as u64;
+        let depth =
+            fabric.cells.iter().map(|cell| cell.iram_words).min().expect("a fabric has a cell") as u64;
         let iram = MemoryReport { maximum: longest, aggregate: program.instructions() as u64, depth };
         ProgramReport {
             name: name.clone(),
@@ -137,7 +140,7 @@ impl Compiled for DrraProgram {
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
         let revision = self.artifact.fabric.options.revision;
-        let revision = meant(revision, options.meaning, || self.lint().unwrap_or_default())?;
+        let revision = meant(revision, options.meaning, || self.lint())?;
         let (image, saturated) = self.image(inputs)?;
         let mut machine = self.machine(revision)?;
         machine.unset(options.unset);

@@ -3,9 +3,9 @@
 use npukit_drra::Component;
 use npukit_drra::config::from_short;
 use npukit_drra::fabric::{Fabric, Place};
-use npukit_drra::isa::{Encoding, Instruction, Isa, recode};
+use npukit_drra::isa::{Encoding, Instruction, Isa, range, recode};
 use npukit_drra::op::Op;
-use npukit_isa::Mode;
+use npukit_isa::{Field, FieldKind, InstructionSpec, Mode};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -35,6 +35,17 @@ fn known(row: &Value) -> Known {
     (text(row, "name"), number(row, "opcode"), row["fields"].as_array().unwrap().iter().map(field).collect())
 }
 
+fn names_of(field: &Field) -> Vec<(u64, String)> {
+    match &field.kind {
+        FieldKind::Choice { names, .. } => names.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn opcode(row: &InstructionSpec) -> u64 {
+    row.patterns.iter().find(|pattern| pattern.name == "opcode").unwrap().value
+}
+
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn the_table_is_the_specifications() {
@@ -47,20 +58,12 @@ fn the_table_is_the_specifications() {
         let mut expected: Vec<Known> =
             described["instructions"].as_array().unwrap().iter().map(known).collect();
         let rows = Isa::get().rows(component).iter().map(|row| {
-            let fields = row.fields.iter().map(|field| {
-                let names =
-                    field.names.iter().map(|(code, name)| ((*code).into(), (*name).to_owned())).collect();
-                let bits = field.bits;
-                (
-                    field.name.to_owned(),
-                    bits.lo.into(),
-                    bits.width.into(),
-                    field.default.into(),
-                    field.signed,
-                    names,
-                )
+            let fields = row.fields.iter().filter(|field| field.name != "slot").map(|field| {
+                let (bits, is_signed) = (field.bits, matches!(field.kind, FieldKind::Signed { .. }));
+                let default = field.default_value();
+                (field.name.clone(), bits.lo.into(), bits.width.into(), default, is_signed, names_of(field))
             });
-            (row.name.to_owned(), row.opcode.into(), fields.collect())
+            (row.name.clone(), opcode(row), fields.collect())
         });
         let mut found: Vec<Known> = rows.collect();
         expected.sort();
@@ -75,15 +78,12 @@ fn instructions() -> impl Strategy<Value = Instruction> {
         .into_iter()
         .flat_map(|component| (0..Isa::get().rows(component).len()).map(move |row| (component, row)));
     let pick = proptest::sample::select(rows.collect::<Vec<_>>());
-    (pick, 0_u8..16, proptest::collection::vec(any::<u32>(), 5)).prop_map(
-        |((component, row), slot, values)| {
-            let fields = &Isa::get().rows(component)[row].fields;
-            let values =
-                fields.iter().zip(values).map(|(field, value)| value & field.bits.max() as u32).collect();
-            let slot = if component == Component::Sequencer { 0 } else { slot };
-            Instruction { component, row, slot, values }
-        },
-    )
+    (pick, proptest::collection::vec(any::<u32>(), 6)).prop_map(|((component, row), values)| {
+        let fields = &Isa::get().rows(component)[row].fields;
+        let values =
+            fields.iter().zip(values).map(|(field, value)| value & field.bits.max() as u32).collect();
+        Instruction { component, row, values }
+    })
 }
 
 proptest! {
@@ -95,7 +95,7 @@ proptest! {
         let back = Isa::get().decode(word, |_| Some(instruction.component));
         prop_assert_eq!(back.as_ref(), Ok(&instruction));
         if let Ok(op) = Op::new(&instruction) {
-            prop_assert_eq!(op.instruction(instruction.component), Some(instruction));
+            prop_assert_eq!(op.word(instruction.component), Ok(word));
         }
     }
 
@@ -109,9 +109,8 @@ proptest! {
         match Isa::get().decode(word, |_| Some(component)) {
             Ok(found) if component.name() == Component::ALL[index].name() => {
                 let row = row.unwrap();
-                prop_assert_eq!(&spec.instructions[row.instruction].name, Isa::get().row(&found).unwrap().name);
-                let slot = (component != Component::Sequencer).then_some(u64::from(found.slot));
-                let values: Vec<u64> = slot.into_iter().chain(found.values.iter().map(|v| (*v).into())).collect();
+                prop_assert_eq!(&spec.instructions[row.instruction].name, &found.spec().name);
+                let values: Vec<u64> = found.values.iter().map(|bits| (*bits).into()).collect();
                 prop_assert_eq!(row.values, values);
             }
             Ok(_) => {}
@@ -180,11 +179,15 @@ fn steps_have_a_default_and_a_sign() {
         (Encoding::Later, Swb, 6),
     ] {
         let (half, all) = (1 << (bits - 1), 1 << bits);
-        for (name, range) in [("rep", (-half, half - 1)), ("repx", (0, all - 1))] {
+        for (name, expected) in [("rep", (-half, half - 1)), ("repx", (0, all - 1))] {
             let rows = Isa::of(encoding).rows(component);
             let row = rows.iter().find(|row| row.name == name).unwrap();
             let step = &row.fields[row.field("step").unwrap()];
-            assert_eq!((step.default, step.range()), (1, range), "{name} of {component:?} in {encoding:?}");
+            assert_eq!(
+                (step.default_value(), range(step)),
+                (1, expected),
+                "{name} of {component:?} in {encoding:?}"
+            );
         }
     }
 }

@@ -100,7 +100,7 @@ impl Spaced {
 /// The longest delay that a level of a component has.
 fn longest_delay(column: &Column, component: Component) -> usize {
     let [.., (_, _, longest)] = Rep::limits(column.revision, component);
-    usize::try_from(longest).unwrap_or(usize::MAX)
+    usize::try_from(longest).expect("a delay is not negative")
 }
 
 /// Resets and counts, where the mode asks for them. What comes after the last result does no harm.

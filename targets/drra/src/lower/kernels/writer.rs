@@ -1,7 +1,5 @@
 //! [`Writer`]: PASM text, operation by operation.
 
-use std::fmt::Write;
-
 use crate::fabric::Place;
 
 /// A level: how often, step of the address, idle cycles between.
@@ -27,11 +25,8 @@ impl Writer {
     /// An operation whose body is instructions as text.
     pub fn rop(&mut self, name: &str, place: Place, (slot, port): (u8, u8), body: &str) {
         let (Place { row, col }, column) = (place, self.column);
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            self.operations,
-            "rop<{name}_{column}> (row={row}, col={col}, slot={slot}, port={port}) {{ {body} }}"
-        );
+        self.operations +=
+            &format!("rop<{name}_{column}> (row={row}, col={col}, slot={slot}, port={port}) {{ {body} }}\n");
     }
 
     /// A constraint in which `@` stands before the names of operations.

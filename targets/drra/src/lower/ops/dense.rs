@@ -16,11 +16,19 @@ pub(super) const FILE_WORDS: usize = 64;
 const MOST_TERMS: usize = 16_000;
 
 /// `x [.., m, k]` times `w [.., k, n]`; outer axes are broadcast.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn matmul(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     product(lowering, node, None)
 }
 
 /// The same with a bias of each column.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn gemm(lowering: &mut Lowering<'_>, node: &Node, gemm: &Gemm) -> Result<(), Reject> {
     if *gemm != Gemm::PLAIN {
         return Err(Reject::new(
@@ -137,7 +145,7 @@ fn nest(work: Work, rows: &Gather, columns: &Gather, to: &Place) -> Option<Task>
     if !fits {
         return None;
     }
-    let step = |words: usize| i64::try_from(words).unwrap_or(0);
+    let step = |words: usize| words as i64;
     let levels = [vec![(k, 1), (n, 0), (m, step(k))], vec![(k, 1), (n, step(k)), (m, 0)]];
     let nest = Nest { work, words: [m * k, k * n], levels, results: m * n, period: k };
     Some(Task::Nest { nest, operands: [rows.clone(), columns.clone()], to: to.clone() })

@@ -35,6 +35,10 @@ impl Signals {
 }
 
 /// Signals to their transforms.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn dft(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft) -> Result<(), Reject> {
     let x = operand(node, 0)?;
     let missing = || Reject::new("its operand has no such axis", "check the model");

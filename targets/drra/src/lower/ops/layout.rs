@@ -10,6 +10,10 @@ use crate::lower::plan::{Place, Source, Task};
 use crate::lower::{Lowering, Reject};
 
 /// The same elements in the same order.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn reshape(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let count = lowering.graph.shape(y).iter().product();
@@ -19,10 +23,14 @@ pub fn reshape(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
 }
 
 /// Axes in another order.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn transpose(lowering: &mut Lowering<'_>, node: &Node, perm: &[usize]) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (shape, stride) = (lowering.graph.shape(y), strides(lowering.graph.shape(x)));
-    let axes = shape.iter().zip(perm).map(|(&size, &axis)| (size, stride.get(axis).copied().unwrap_or(0)));
+    let axes = shape.iter().zip(perm).map(|(&size, &axis)| (size, stride[axis]));
     let (elements, count) = (axes.collect(), shape.iter().product());
     let source = lowering.read(node, x, lowering.format.fraction(y))?;
     let from = Gather { elements, ..Gather::rows(source, 1, 1) };
@@ -31,19 +39,27 @@ pub fn transpose(lowering: &mut Lowering<'_>, node: &Node, perm: &[usize]) -> Re
 }
 
 /// Chosen elements along some axes.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn slice(lowering: &mut Lowering<'_>, node: &Node, slice: &Slice) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let mut axes = whole(lowering.graph.shape(x));
     for range in &slice.ranges {
-        let start = isize::try_from(range.start).unwrap_or(0);
-        let index = |number: usize| start + isize::try_from(number).unwrap_or(0) * range.step;
-        let indices = (0..range.length).map(|number| usize::try_from(index(number)).unwrap_or(0));
+        let index = |number: usize| range.start.checked_add_signed(number as isize * range.step);
+        let indices =
+            (0..range.length).map(|number| index(number).expect("shape inference checked the range"));
         choose(&mut axes, range.axis, indices);
     }
     moved(lowering, node, (x, y), &axes)
 }
 
 /// Parts along an axis.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<(), Reject> {
     let (x, mut start) = (operand(node, 0)?, 0);
     for (&y, &size) in node.outputs.iter().zip(&split.sizes) {
@@ -56,6 +72,10 @@ pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<
 }
 
 /// Operands beside each other.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn concat(lowering: &mut Lowering<'_>, node: &Node, axis: usize) -> Result<(), Reject> {
     let y = result(node)?;
     let stride = strides(lowering.graph.shape(y));
@@ -63,19 +83,21 @@ pub fn concat(lowering: &mut Lowering<'_>, node: &Node, axis: usize) -> Result<(
     for &x in &node.inputs {
         let shape = lowering.graph.shape(x).to_vec();
         let from = lowering.read(node, x, lowering.format.fraction(y))?;
-        let to = Place {
-            offset: start * stride.get(axis).copied().unwrap_or(0),
-            axes: shape.iter().copied().zip(stride.clone()).collect(),
-        };
+        let to =
+            Place { offset: start * stride[axis], axes: shape.iter().copied().zip(stride.clone()).collect() };
         let from = Gather::rows(from, 1, shape.iter().product());
         tasks.push(Task::Move { from, to, shift: 0 });
-        start += shape.get(axis).copied().unwrap_or(0);
+        start += shape[axis];
     }
     lowering.push(node, y.0 as usize, tasks);
     Ok(())
 }
 
 /// Elements around those of the operand: a constant, or some of them once more.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (own, shape) = (lowering.graph.shape(x).to_vec(), lowering.graph.shape(y).to_vec());
@@ -98,6 +120,10 @@ pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Re
 }
 
 /// The nearest elements of an image of another size.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn resize(lowering: &mut Lowering<'_>, node: &Node, resize: &Resize) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let is_crop = matches!(resize.coordinates, Coordinates::TfCropAndResize(_));
@@ -189,6 +215,7 @@ fn run(list: &[usize]) -> Option<Run> {
     let &first = list.first()?;
     let step = list.get(1).and_then(|second| second.checked_sub(first));
     let steps = list.windows(2).take_while(|pair| pair[1].checked_sub(pair[0]) == step && step.is_some());
+    // Default: one element alone is a run of any step.
     Some(Run { first, step: step.unwrap_or(1), count: 1 + steps.count(), at: 0, every: 1 })
 }
 

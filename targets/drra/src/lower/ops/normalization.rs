@@ -15,6 +15,10 @@ use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// A factor and an addend for each channel: sums of two products.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalization) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let constant = |place| {
@@ -45,6 +49,10 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
 }
 
 /// `e^(x - max) / sum(e^(x - max))` in Q4.11 and modes of the extension.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn softmax(lowering: &mut Lowering<'_>, node: &Node, softmax: &Softmax) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let mode = |mode| lowering.format.extension(mode, 0);

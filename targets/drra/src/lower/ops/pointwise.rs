@@ -16,6 +16,10 @@ use crate::op::DpuMode;
 pub(super) const FUNCTION_BITS: i32 = 11;
 
 /// Two operands, broadcast as NumPy does.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Result<(), Reject> {
     let (a, b, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let to = lowering.format.fraction(y);
@@ -68,11 +72,19 @@ fn difference(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
 }
 
 /// `max(x, 0)`.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn relu(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {
     limited(lowering, node, Some(0), None)
 }
 
 /// `x` between limits.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn clip(lowering: &mut Lowering<'_>, node: &Node, clip: &Clip) -> Result<(), Reject> {
     let fraction = lowering.format.fraction(result(node)?);
     let [low, high] = [clip.min, clip.max].map(|limit| integer(limit.into(), fraction));
@@ -139,6 +151,10 @@ fn sums(low: Option<i16>, high: Option<i16>) -> Result<Vec<Stage>, Reject> {
 }
 
 /// A function of each element.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn unary(lowering: &mut Lowering<'_>, node: &Node, kind: UnaryKind) -> Result<(), Reject> {
     match kind {
         UnaryKind::Neg => negative(lowering, node),
@@ -181,6 +197,10 @@ fn function(lowering: &mut Lowering<'_>, node: &Node, mode: DpuMode) -> Result<(
 }
 
 /// `x` where it is not negative, `alpha x` elsewhere.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let work = lowering.format.extension(DpuMode::LkRelu, integer(alpha.into(), FUNCTION_BITS))?;

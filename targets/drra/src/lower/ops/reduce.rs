@@ -11,6 +11,10 @@ use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// A result of all elements along some axes.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Result<(), Reject> {
     let (x, y) = (operand(node, 0)?, result(node)?);
     let (rows, _) = over(lowering.graph.shape(x), &reduce.axes);
@@ -61,7 +65,7 @@ pub(super) fn over(shape: &[usize], axes: &[usize]) -> (Gather, Gather) {
     let mut between = strides(&vectors.iter().map(|axis| axis.0).collect::<Vec<_>>()).into_iter();
     let number = |(axis, (size, _)): (usize, (usize, usize))| match axes.contains(&axis) {
         true => (size, 0),
-        false => (size, between.next().unwrap_or(0)),
+        false => (size, between.next().expect("one for each axis that is not reduced")),
     };
     let repeats = all().map(number).collect();
     let gather =

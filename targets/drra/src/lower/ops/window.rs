@@ -59,6 +59,10 @@ impl Image {
 }
 
 /// A convolution: each group's filters with the windows of its channels.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(), Reject> {
     let (x, weights, y) = (operand(node, 0)?, operand(node, 1)?, result(node)?);
     let &[kh, kw, channels, filters] = lowering.graph.shape(weights) else {
@@ -126,6 +130,10 @@ fn nest(work: Work, image: &Image, kernels: &Gather, windows: &Gather) -> Option
 }
 
 /// The largest word of each window.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Result<(), Reject> {
     let work = lowering.format.extension(DpuMode::MaxMinAcc, 0)?;
     let y = result(node)?;
@@ -135,6 +143,10 @@ pub fn max_pool(lowering: &mut Lowering<'_>, node: &Node, window: &Window) -> Re
 }
 
 /// The mean of each window: the sum of its words, each multiplied by its share.
+///
+/// # Errors
+///
+/// Why the node cannot be lowered, and what to change.
 pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool) -> Result<(), Reject> {
     if pool.window.pads != [0; 4] && !pool.count_include_pad {
         return Err(Reject::new("means that leave padding out", "pad before, or count the padding"));
@@ -158,6 +170,10 @@ pub(super) struct Share {
 
 impl Share {
     /// That of sums `y` of words of `x`.
+    ///
+    /// # Errors
+    ///
+    /// Bits that would be lost, when few are left.
     pub fn new(lowering: &Lowering<'_>, [x, y]: [ValueId; 2], factor: f64) -> Result<Self, Reject> {
         let fraction = |id| lowering.format.fraction(id);
         let exact = largest_fraction([factor].into_iter());
@@ -168,6 +184,10 @@ impl Share {
     }
 
     /// Appends the step that sums vectors.
+    ///
+    /// # Errors
+    ///
+    /// Why the node cannot be lowered, and what to change.
     pub fn push(&self, lowering: &mut Lowering<'_>, node: &Node, vectors: Gather) -> Result<(), Reject> {
         let (length, count) = (vectors.length(), vectors.count());
         let shares = Gather { elements: vec![(length, 0)], ..repeated(self.word, 1) };
