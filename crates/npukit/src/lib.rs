@@ -17,6 +17,7 @@ mod groups;
 mod inputs;
 mod max_error;
 mod model;
+pub mod options;
 mod origin;
 mod quantise;
 mod refusal;

@@ -24,7 +24,7 @@ use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{Graph, Node, ValueId};
 use thiserror::Error;
 
-pub use options::{Activations, Gelu, Isa, Kv, OptionError, Options};
+pub use options::{Activations, Gelu, Isa, Kv, OPTIONS, Options};
 pub use product::Weights;
 
 use crate::config::Config;

@@ -3,6 +3,7 @@
 use npukit_graph::op::UnaryKind;
 use npukit_graph::{OpError, Operator, op};
 use npukit_numeric::Tensor;
+use npukit_target::OUTSIDE;
 
 use crate::config::Config;
 use crate::op::Op;
@@ -124,9 +125,6 @@ pub struct MemoryUse {
     /// Accumulators.
     pub accumulators: Usage,
 }
-
-/// Name of the instructions that are of no layer, in reports.
-pub const OUTSIDE: &str = "(outside all layers)";
 
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ use crate::generate::Decoder;
 use crate::host::Layer;
 use crate::isa::isa;
 use crate::listing;
-use crate::lower::{Executable, OptionError, Options, Weights, compile};
+use crate::lower::{Executable, Options, Weights, compile};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -48,7 +48,7 @@ impl PccxInstance {
         if !problems.is_empty() {
             return Err(TargetError::Refused(problems));
         }
-        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
+        let ours = Options::parse(&self.config, &options.options)?;
         compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
     }
 }
@@ -81,7 +81,8 @@ impl Instance for PccxInstance {
         Ok(isa(&self.config))
     }
 
-    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+        Options::parse(&self.config, &options.options)?;
         let problem = |node: &npukit_graph::Node| {
             let reason = match &node.op {
                 Op::Conv(_) | Op::ConvTranspose(_) => "the machine has no form of a convolution",
@@ -91,7 +92,7 @@ impl Instance for PccxInstance {
                 node: node.name.clone(),
                 op: node.op.name().to_owned(),
                 reason: reason.to_owned(),
-                hint: "pccx is for transformers and perceptrons; tcu, opu and drra take convolutions"
+                hint: "the machine is for transformers and perceptrons; use a target that takes convolutions"
                     .to_owned(),
             })
         };
@@ -113,7 +114,10 @@ impl Instance for PccxInstance {
         match stage {
             PLAN => Ok(plan(&executable)),
             ASM => assembly(&executable.program).map_err(TargetError::failed),
-            _ => Err(option("emit", stage, &format!("the stages are {}", self.stages().join(", ")))),
+            _ => {
+                let reason = format!("the stages are graph, {}", self.stages().join(", "));
+                Err(TargetError::option("emit", stage, reason))
+            }
         }
     }
 
@@ -122,7 +126,7 @@ impl Instance for PccxInstance {
         model: &DecoderModel,
         options: &GeneratorOptions,
     ) -> Result<Box<dyn Generator>, TargetError> {
-        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
+        let ours = Options::parse(&self.config, &options.options)?;
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
         let decoder = decoder.map_err(TargetError::failed)?;
         let model = model.config().name.clone();
@@ -156,7 +160,8 @@ impl Instance for PccxInstance {
             UOPS => listing::micro_operations(bytes),
             MEMH => listing::memh(bytes),
             _ => {
-                return Err(option("format", form, &format!("the forms are {}", self.listings().join(", "))));
+                let reason = format!("the forms are {}", self.listings().join(", "));
+                return Err(TargetError::option("format", form, reason));
             }
         };
         let problems = own.problems.iter().map(ToString::to_string).collect();
@@ -200,13 +205,4 @@ impl Generator for PccxGenerator {
         let taken = self.decoder.take(tokens).map_err(TargetError::failed)?;
         Ok(Step { logits: taken.logits, cycles: Some(taken.cycles) })
     }
-}
-
-fn option_error(error: OptionError) -> TargetError {
-    let OptionError { key, value, reason } = error;
-    TargetError::Option { key, value, reason }
-}
-
-fn option(key: &str, value: &str, reason: &str) -> TargetError {
-    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
 }
