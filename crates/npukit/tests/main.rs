@@ -9,6 +9,8 @@ mod generate;
 mod memory;
 #[path = "main/numbers.rs"]
 mod numbers;
+#[path = "main/options.rs"]
+mod options;
 #[path = "main/passed.rs"]
 mod passed;
 #[path = "main/quantised.rs"]
