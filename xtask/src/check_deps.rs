@@ -2,11 +2,13 @@
 //!
 //! - [`ladder`]: a crate depends only on crates of lower lines (the table of `ARCHITECTURE.md`);
 //! - [`manifests`]: dependencies are declared once, at the root, each with what it saves;
+//! - [`names`]: shared crates name no accelerator and none of its options, targets do not name each other;
 //! - [`sources`]: `unsafe` only in `crates/numeric/src/simd`, no path of somebody's machine.
 
 mod ladder;
 mod manifests;
 mod metadata;
+mod names;
 mod sources;
 
 use std::fmt;
@@ -15,7 +17,7 @@ use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
 /// One line for the help.
-pub const ABOUT: &str = "Checks the dependency ladder, the manifests, `unsafe` and stray absolute paths";
+pub const ABOUT: &str = "Checks the dependency ladder, the manifests, names, `unsafe` and stray absolute paths";
 
 /// A broken rule, at its place.
 #[derive(Debug, PartialEq)]
@@ -50,6 +52,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     }
     let mut problems = ladder::check(&edges);
     problems.extend(manifests::check(&files));
+    problems.extend(names::check(&files));
     problems.extend(sources::check(&files));
     summarise(&problems, edges.len(), files.len())
 }

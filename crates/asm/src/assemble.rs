@@ -5,7 +5,7 @@ use npukit_base::{Span, Word, closest};
 use npukit_isa::token::{Token, number, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
-use crate::error::{AsmError, AsmErrors, MOST_ERRORS, source_span};
+use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
 use crate::grammar::{CompiledForm, Grammar};
 use crate::matcher::{BadValue, Expected, Outcome, read};
 use crate::symbols::Symbols;

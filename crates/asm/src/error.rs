@@ -5,7 +5,7 @@ use npukit_base::Span;
 use thiserror::Error;
 
 /// Faults listed of one text; more are counted only.
-pub(crate) const MOST_ERRORS: usize = 100;
+pub(crate) const MAX_ERRORS: usize = 100;
 
 /// A fault of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
@@ -154,8 +154,8 @@ pub struct Faults<E: Diagnostic> {
 impl<E: Diagnostic> Faults<E> {
     /// The faults of a text, of which the first 100 are kept; `name` is the file's, for messages.
     pub fn new(name: &str, text: &str, mut errors: Vec<E>) -> Self {
-        let more = errors.len().saturating_sub(MOST_ERRORS);
-        errors.truncate(MOST_ERRORS);
+        let more = errors.len().saturating_sub(MAX_ERRORS);
+        errors.truncate(MAX_ERRORS);
         Self { source_code: NamedSource::new(name, text.to_owned()), errors, more }
     }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use npukit::{MaxError, QuantiseMethod};
 
+use crate::options::{CompileOptions, TimeOptions, key_and_value};
+
 /// One toolchain for open neural-network accelerators.
 #[derive(Debug, Parser)]
 #[command(name = "npu", version, about, propagate_version = true)]
@@ -50,8 +52,8 @@ pub enum Command {
     Format(FormatArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
-    /// List the targets and their instances
-    Targets,
+    /// List the targets and their instances, or the options of a target
+    Targets(TargetsArgs),
 }
 
 /// How a model is read.
@@ -81,23 +83,6 @@ pub enum Resize {
     Asymmetric,
     /// As TensorFlow's exporter meant it
     HalfPixel,
-}
-
-/// How a model is compiled.
-#[derive(Debug, Args)]
-pub struct LoweringArgs {
-    /// Where variables and constants live, as `local-vars`; the cheapest when not given
-    #[arg(long, value_name = "STRATEGY")]
-    pub strategy: Option<String>,
-    /// Order of the passes over an array, as `upstream`
-    #[arg(long, value_name = "ORDER")]
-    pub order: Option<String>,
-    /// Whose cycles the compiler minimises, as `model` (the hardware's, the default) or `estimator`
-    #[arg(long, value_name = "COST_MODEL")]
-    pub minimise: Option<String>,
-    /// An option of the target's own, as `isa=ext`; may be given several times
-    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = target_option)]
-    pub options: Vec<(String, String)>,
 }
 
 /// What a program means where hardware computes something else than its instructions say.
@@ -146,12 +131,12 @@ pub enum Rescale {
 pub struct ModelSourceArgs {
     /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
     pub model: String,
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub lowering: LoweringArgs,
+    pub lowering: CompileOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
@@ -160,15 +145,15 @@ pub struct ModelSourceArgs {
 /// A model for a target, or an artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// `.onnx` file, frozen TensorFlow graph (`.pb`), or an artifact's manifest (`.tmodel`)
+    /// `.onnx` file, frozen TensorFlow graph (`.pb`), or an artifact's manifest
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
-    /// For a model: `tcu:PRESET` or `tcu:path/to/file.tarch`
+    /// For a model: a target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub lowering: LoweringArgs,
+    pub lowering: CompileOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub model: ModelArgs,
@@ -186,7 +171,7 @@ pub struct CompileArgs {
     /// Folder for the files
     #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
     pub output: Option<PathBuf>,
-    /// Print what the compiler has after a stage: graph, layers, hir, plan, lir, asm
+    /// Print what the compiler has after a stage: `graph`, or one of the target's
     #[arg(long, value_name = "STAGE", conflicts_with = "output")]
     pub emit: Option<String>,
 }
@@ -270,29 +255,16 @@ pub struct TimeArgs {
     pub calibration: CalibrationArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub board: BoardArgs,
+    pub options: TimeOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
-    /// Whose cycles to report: `model` (the default; as the hardware takes them) or `estimator` (as published)
-    #[arg(long, value_name = "MODEL")]
-    pub clock: Option<String>,
-    /// Whose costs instructions have, by name: for opu `reference`, `ideal` or `detailed`, the instance's own if
-    /// not given
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<String>,
     /// Report from a file of the hardware's performance samples instead
-    #[arg(long, value_name = "FILE", conflicts_with = "clock")]
+    #[arg(long, value_name = "FILE")]
     pub from_samples: Option<String>,
     /// Write the performance samples that the hardware would give, 64-bit words as its driver finds them
     #[arg(long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
-    /// Cycles from a performance sample to the next, 1000 when not given
-    #[arg(long, value_name = "CYCLES")]
-    pub sample_interval: Option<String>,
-    /// Write whole blocks of so many performance samples
-    #[arg(long, value_name = "SAMPLES", requires = "samples")]
-    pub sample_block: Option<String>,
     /// Write what each unit does when, as a Chrome trace for <https://ui.perfetto.dev>; in the
     /// format of the target's own tools when the name ends as theirs do
     #[arg(long, value_name = "OUT.json")]
@@ -303,23 +275,6 @@ pub struct TimeArgs {
     /// Write the cycles of each instruction
     #[arg(long, value_name = "OUT.csv")]
     pub by_instruction: Option<PathBuf>,
-}
-
-/// A board other than the preset's.
-#[derive(Debug, Args)]
-pub struct BoardArgs {
-    /// Clock; memory keeps its latency in nanoseconds
-    #[arg(long, value_name = "MHZ")]
-    pub clock_mhz: Option<String>,
-    /// Cycles until memory answers
-    #[arg(long, value_name = "CYCLES")]
-    pub latency: Option<String>,
-    /// Cycles until memory answers writes, if other than for reads
-    #[arg(long, value_name = "CYCLES")]
-    pub write_latency: Option<String>,
-    /// Width of the data bus of each DRAM bank
-    #[arg(long, value_name = "BITS")]
-    pub axi_bits: Option<String>,
 }
 
 /// `npu check`
@@ -336,7 +291,7 @@ pub struct CheckArgs {
 /// `npu conform`
 #[derive(Debug, Args)]
 pub struct ConformArgs {
-    /// Target, as `tcu`
+    /// A target of `npu targets`
     pub target: String,
     /// Files, and folders that are searched
     #[arg(value_name = "PATH", required = true)]
@@ -346,7 +301,7 @@ pub struct ConformArgs {
 /// `npu demo`
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
 }
@@ -363,8 +318,8 @@ pub struct GenerateArgs {
     /// Machine to run it on; float when not given
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
-    /// An option of the target's own, as `kv=host`; may be given several times
-    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = target_option)]
+    /// An option of the target's own, as `npu targets TARGET --options` lists them; may be given several times
+    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub options: Vec<(String, String)>,
     /// Most tokens to generate, as far as the model has room; 256 when not given
     #[arg(long, value_name = "N")]
@@ -428,7 +383,7 @@ pub enum BenchTable {
 pub struct AsmArgs {
     /// Source file
     pub file: String,
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// File for the words
@@ -441,7 +396,7 @@ pub struct AsmArgs {
 pub struct DisasmArgs {
     /// Program file
     pub file: String,
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
@@ -458,7 +413,7 @@ pub struct LintArgs {
     /// An artifact's manifest, a file of words, or assembly text
     #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
     pub path: String,
-    /// `tcu:PRESET` or `tcu:path/to/file.tarch`; an artifact knows it
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; an artifact knows it
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
 }
@@ -468,7 +423,7 @@ pub struct LintArgs {
 pub struct FormatArgs {
     /// Source file
     pub file: String,
-    /// `drra:PRESET`; a target whose programs have a layout
+    /// A target whose programs have a layout, as in other commands
     #[arg(long, value_name = "TARGET")]
     pub target: String,
     /// Print nothing, and fail if the file is laid out otherwise
@@ -479,10 +434,21 @@ pub struct FormatArgs {
     pub output: Option<PathBuf>,
 }
 
+/// `npu targets`
+#[derive(Debug, Args)]
+pub struct TargetsArgs {
+    /// Only this one
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+    /// List its options instead of its instances
+    #[arg(long, requires = "target")]
+    pub options: bool,
+}
+
 /// `npu isa`
 #[derive(Debug, Args)]
 pub struct IsaArgs {
-    /// `tcu`, `tcu:PRESET` or `tcu:path/to/file.tarch`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
     pub target: String,
     /// Only this one
     pub instruction: Option<String>,
@@ -510,12 +476,6 @@ fn dimension(text: &str) -> Result<(String, usize), String> {
     let size =
         size.trim().parse().map_err(|_| format!("`{size}` is no size: sizes are whole numbers from 0"))?;
     Ok((name.to_owned(), size))
-}
-
-/// `isa=ext`
-fn target_option(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE, as `isa=ext`")?;
-    Ok((key.to_owned(), value.to_owned()))
 }
 
 fn max_error(text: &str) -> Result<MaxError, String> {

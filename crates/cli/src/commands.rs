@@ -17,15 +17,12 @@ mod time;
 mod truth;
 mod zoo;
 
-use std::collections::BTreeMap;
-
 use npukit::verbs::Source;
 use npukit::{Calibration, Context, InputFile, Meaning, ModelOptions, RescaleMode};
 
 use crate::answer::Answer;
 use crate::args::{
-    CalibrationArgs, Cli, Command, LoweringArgs, MeaningArgs, ModelArgs, ModelSourceArgs, Rescale, Resize,
-    SourceArgs,
+    CalibrationArgs, Cli, Command, MeaningArgs, ModelArgs, ModelSourceArgs, Rescale, Resize, SourceArgs,
 };
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
@@ -50,7 +47,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Isa(args) => isa::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),
-        Command::Targets => Ok(targets::run()),
+        Command::Targets(args) => targets::run(args),
     }
 }
 
@@ -81,12 +78,6 @@ fn model_options(args: &ModelArgs) -> ModelOptions {
     }
 }
 
-fn lowering_options(args: &LoweringArgs) -> BTreeMap<String, String> {
-    let given = [("strategy", &args.strategy), ("order", &args.order), ("minimise", &args.minimise)];
-    let given = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
-    given.chain(args.options.iter().cloned()).collect()
-}
-
 fn calibration(args: &CalibrationArgs) -> Calibration {
     let mode = match args.rescale {
         Rescale::Auto => RescaleMode::Auto,
@@ -101,7 +92,7 @@ fn source(args: &SourceArgs, calibrating: &CalibrationArgs) -> Source {
     Source {
         path: args.path.clone(),
         target: args.target.clone(),
-        options: lowering_options(&args.lowering),
+        options: args.lowering.0.clone(),
         model: model_options(&args.model),
         calibration: calibration(calibrating),
     }
@@ -111,7 +102,7 @@ fn model_source(args: &ModelSourceArgs, calibrating: &CalibrationArgs) -> Source
     Source {
         path: args.model.clone(),
         target: Some(args.target.clone()),
-        options: lowering_options(&args.lowering),
+        options: args.lowering.0.clone(),
         model: model_options(&args.reading),
         calibration: calibration(calibrating),
     }

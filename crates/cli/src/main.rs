@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod disk;
 mod failure;
+mod options;
 mod printable;
 mod progress;
 mod table;

@@ -4,8 +4,8 @@
 //! [`DecoderModel::decode`] make graphs of it; a [`Session`] computes them in `f32` with a cache of keys and
 //! values. Which characters tokens stand for does not matter here.
 
-pub(crate) mod builder;
-pub(crate) mod config;
+pub mod builder;
+pub mod config;
 mod graphs;
 mod session;
 mod weights;

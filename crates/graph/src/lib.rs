@@ -20,7 +20,6 @@
 mod classes;
 pub mod decoder;
 pub mod eval;
-pub mod gemma3n;
 mod graph;
 mod ir;
 mod macs;

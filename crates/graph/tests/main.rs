@@ -25,10 +25,6 @@ mod equalise;
 mod evaluation;
 #[path = "main/forms.rs"]
 mod forms;
-#[path = "main/gemma3n.rs"]
-mod gemma3n;
-#[path = "main/gemma3n_parts.rs"]
-mod gemma3n_parts;
 #[path = "main/growth.rs"]
 mod growth;
 #[path = "main/laws.rs"]

@@ -18,7 +18,7 @@ pub struct Options {
     /// needs are not imported, so a network can be cut before operators nobody supports.
     pub outputs: Vec<String>,
     /// Reads ONNX's Resize at opset 10 (and Upsample) with half-pixel centres, as TensorFlow's
-    /// exporter meant it and the TCU compiler did, or as the standard's examples do, asymmetric.
+    /// exporter meant it and compilers of its time did, or as the standard's examples do, asymmetric.
     /// When none it is the latter, and that is told.
     pub resize_half_pixel: Option<bool>,
 }

@@ -11,6 +11,7 @@ use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 
 use crate::refusal;
+use crate::targets::default_target;
 
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -27,7 +28,7 @@ pub enum Error {
     },
     /// A model needs a target, and none is given.
     #[error("a model needs `--target`")]
-    #[diagnostic(help("`--target tcu:pynqz1`, for instance; `npu targets` lists them"))]
+    #[diagnostic(help("`--target {}`, for instance; `npu targets` lists them", default_target().name()))]
     NoTarget,
     /// An artifact knows its target.
     #[error("`{path}` is an artifact, which knows its target")]
@@ -42,7 +43,7 @@ pub enum Error {
         /// The artifact.
         path: String,
         /// The option.
-        option: &'static str,
+        option: String,
     },
     /// An option that does not apply to the target.
     #[error("{option} does not apply to {target}")]

@@ -18,6 +18,7 @@ mod inputs;
 mod layer_compare;
 mod max_error;
 mod model;
+pub mod options;
 mod origin;
 mod quantise;
 mod refusal;

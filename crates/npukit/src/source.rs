@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, Instance, Problem};
+use npukit_target::{Compiled, Instance, Problem, Target};
 
 use crate::Context;
 use crate::error::Error;
@@ -12,14 +12,14 @@ use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
-use crate::targets::{artifact_target, resolve};
+use crate::targets::{artifact_target, instance_of, resolve, target};
 
 /// What to compile, run or time: a model for a target, or an artifact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// The `.onnx` or `.pb` file, or the artifact's manifest.
     pub path: String,
-    /// For a model, as `tcu:pynqz1`.
+    /// For a model: a target, or with `:` one of its instances.
     pub target: Option<String>,
     /// For a model: the target's own options, by name.
     pub options: BTreeMap<String, String>,
@@ -48,9 +48,11 @@ impl Source {
         if self.target.is_some() {
             return Err(Error::NeedlessTarget { path: self.path.clone() });
         }
-        let needless = |option| Err(Error::NeedlessOption { path: self.path.clone(), option });
+        let needless =
+            |option: &str| Err(Error::NeedlessOption { path: self.path.clone(), option: option.to_owned() });
         if !self.options.is_empty() {
-            return needless("`--strategy`, `--order` or `--minimise`");
+            let keys: Vec<String> = self.options.keys().map(|key| format!("`{key}`")).collect();
+            return needless(&format!("option {}", keys.join(", ")));
         }
         if self.model != ModelOptions::default() {
             return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");
@@ -161,6 +163,19 @@ impl Source {
         let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
         origin.rescaling = Some(report);
         Ok(chosen)
+    }
+
+    /// Whether it is an artifact, and no model.
+    pub(crate) fn is_artifact(&self) -> bool {
+        artifact_target(&self.path).is_some()
+    }
+
+    /// The accelerator it is for: that of the artifact, or the one named.
+    pub(crate) fn accelerator(&self) -> Result<&'static dyn Target, Error> {
+        if let Some(target) = artifact_target(&self.path) {
+            return Ok(target);
+        }
+        target(instance_of(self.target.as_deref().ok_or(Error::NoTarget)?).0)
     }
 
     pub(crate) fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {

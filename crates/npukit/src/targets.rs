@@ -34,10 +34,7 @@ pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
 /// [`Error::UnknownTarget`]; [`Error::Read`] when the file cannot be read; [`Error::Target`] when the preset
 /// does not exist or the file does not describe an instance.
 pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Error> {
-    let (name, instance) = match spec.split_once(':') {
-        Some((name, instance)) => (name, Some(instance)),
-        None => (spec, None),
-    };
+    let (name, instance) = instance_of(spec);
     let target = target(name)?;
     let Some(instance) = instance else {
         return Ok(target.instance(Config::Default)?);
@@ -49,6 +46,14 @@ pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Err
     }
     let bytes = reader.read(instance)?;
     Ok(target.instance(Config::File { name: instance, bytes: &bytes })?)
+}
+
+/// The target and the instance that `spec` names.
+pub(crate) fn instance_of(spec: &str) -> (&str, Option<&str>) {
+    match spec.split_once(':') {
+        Some((name, instance)) => (name, Some(instance)),
+        None => (spec, None),
+    }
 }
 
 /// The target whose artifacts end as `path` does.

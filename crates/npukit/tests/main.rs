@@ -11,6 +11,8 @@ mod layer_compare;
 mod memory;
 #[path = "main/numbers.rs"]
 mod numbers;
+#[path = "main/options.rs"]
+mod options;
 #[path = "main/passed.rs"]
 mod passed;
 #[path = "main/quantised.rs"]

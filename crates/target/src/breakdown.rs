@@ -1,12 +1,12 @@
 //! [`Breakdown`]: what each instruction took, added up by layer and by kind for a
-//! [`TimeReport`](crate::TimeReport).
+//! [`TimeReport`](crate::TimeReport); [`Whole`] has the rows of a report that are added up otherwise.
 
 use std::collections::BTreeMap;
 
 use crate::time::{InstructionTime, KindTime, LayerTime, Roofline};
 
-/// Name of the instructions that are of no layer.
-const OUTSIDE: &str = "(outside all layers)";
+/// Name of the instructions that are of no layer, in reports.
+pub const OUTSIDE: &str = "(outside all layers)";
 
 /// What an instruction took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub struct Spent {
     pub cycles: u64,
     /// Cycles in which it has the multipliers.
     pub compute: u64,
-    /// Cycles that its traffic takes at least.
-    pub memory: u64,
+    /// Cycles that its traffic takes at least, in each of two memories that work at the same time.
+    pub memory: [u64; 2],
 }
 
 /// What a layer computes.
@@ -34,13 +34,53 @@ pub struct LayerWork<'a> {
     pub macs: u64,
 }
 
+/// What the parts of a program are parts of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Cycles of the whole program.
+    pub cycles: u64,
+    /// Multiply-accumulates of the machine in a cycle.
+    pub multipliers: u64,
+}
+
+impl Whole {
+    /// Share of the multipliers' time in which they did the model's work, 0 to 1.
+    pub fn utilisation(&self, macs: u64, cycles: u64) -> f64 {
+        ratio(macs as f64, self.multipliers as f64 * cycles as f64)
+    }
+
+    /// What bounds the time of `macs` that took `cycles`, when memory takes `memory` of them at least.
+    pub fn roofline(&self, macs: u64, memory: u64, cycles: u64) -> Roofline {
+        Roofline::new(macs.div_ceil(self.multipliers.max(1)), memory, cycles)
+    }
+
+    /// A layer that took `cycles`, of which memory takes `memory` at least.
+    pub fn layer(&self, work: &LayerWork<'_>, instructions: usize, cycles: u64, memory: u64) -> LayerTime {
+        LayerTime {
+            name: work.name.to_owned(),
+            instructions,
+            cycles,
+            share: share(cycles, self.cycles),
+            macs: work.macs,
+            utilisation: self.utilisation(work.macs, cycles),
+            roofline: self.roofline(work.macs, memory, cycles),
+        }
+    }
+
+    /// A kind of instruction.
+    pub fn kind(&self, kind: &str, instructions: usize, vectors: u64, cycles: u64) -> KindTime {
+        let share = share(cycles, self.cycles);
+        KindTime { kind: kind.to_owned(), instructions, vectors, cycles, share }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     instructions: usize,
     vectors: u64,
     cycles: u64,
     compute: u64,
-    memory: u64,
+    memory: [u64; 2],
 }
 
 impl Sum {
@@ -49,7 +89,15 @@ impl Sum {
         self.vectors = self.vectors.saturating_add(spent.vectors);
         self.cycles = self.cycles.saturating_add(spent.cycles);
         self.compute = self.compute.saturating_add(spent.compute);
-        self.memory = self.memory.saturating_add(spent.memory);
+        for (sum, spent) in self.memory.iter_mut().zip(spent.memory) {
+            *sum = sum.saturating_add(spent);
+        }
+    }
+
+    /// Cycles of the busier memory.
+    fn memory(&self) -> u64 {
+        let [first, second] = self.memory;
+        first.max(second)
     }
 }
 
@@ -57,9 +105,8 @@ impl Sum {
 pub struct Breakdown<'a> {
     work: &'a [LayerWork<'a>],
     spent: &'a [Spent],
-    /// Multiply-accumulates in a cycle.
-    multipliers: u64,
-    whole: Sum,
+    whole: Whole,
+    sum: Sum,
     /// By layer; the last one is of instructions outside all layers.
     layers: Vec<Sum>,
     kinds: BTreeMap<&'static str, Sum>,
@@ -68,16 +115,17 @@ pub struct Breakdown<'a> {
 impl<'a> Breakdown<'a> {
     /// By instruction, on a machine of so many multipliers; no layers when they are not known.
     pub fn new(work: &'a [LayerWork<'a>], spent: &'a [Spent], multipliers: u64) -> Self {
-        let (mut whole, mut kinds) = (Sum::default(), BTreeMap::<_, Sum>::new());
+        let (mut sum, mut kinds) = (Sum::default(), BTreeMap::<_, Sum>::new());
         let mut layers = vec![Sum::default(); work.len() + 1];
         for one in spent {
-            whole.add(one);
+            sum.add(one);
             kinds.entry(one.kind).or_default().add(one);
             if let Some(layer) = layers.get_mut(one.layer.min(work.len())) {
                 layer.add(one);
             }
         }
-        Self { work, spent, multipliers: multipliers.max(1), whole, layers, kinds }
+        let whole = Whole { cycles: sum.cycles, multipliers };
+        Self { work, spent, whole, sum, layers, kinds }
     }
 
     /// All cycles.
@@ -92,12 +140,17 @@ impl<'a> Breakdown<'a> {
 
     /// Share of the multipliers' time in which they did the model's work; none when that is not known.
     pub fn utilisation(&self) -> Option<f64> {
-        self.macs().map(|macs| self.share_of_multipliers(macs, self.whole.cycles))
+        self.macs().map(|macs| self.whole.utilisation(macs, self.whole.cycles))
     }
 
-    /// Of the whole.
+    /// Of the whole: by the model's work, or by what the multipliers did when that is not known.
     pub fn roofline(&self) -> Roofline {
-        self.roofline_of(&self.whole, self.macs())
+        let Sum { compute, cycles, .. } = self.sum;
+        let memory = self.sum.memory();
+        self.macs().map_or_else(
+            || Roofline::new(compute, memory, cycles),
+            |macs| self.whole.roofline(macs, memory, cycles),
+        )
     }
 
     /// By layer, and the instructions of none if there are any; nothing when no layers are known.
@@ -109,19 +162,14 @@ impl<'a> Breakdown<'a> {
         let rows = self.work.iter().chain([&outside]).zip(&self.layers).enumerate();
         let is_shown = |place: usize, sum: &Sum| place < self.work.len() || sum.instructions > 0;
         rows.filter(|(place, (_, sum))| is_shown(*place, sum))
-            .map(|(_, (work, sum))| self.layer(work, sum))
+            .map(|(_, (work, sum))| self.whole.layer(work, sum.instructions, sum.cycles, sum.memory()))
             .collect()
     }
 
     /// By kind of instruction.
     pub fn kinds(&self) -> Vec<KindTime> {
-        let time = |(kind, sum): (&&str, &Sum)| KindTime {
-            kind: (*kind).to_owned(),
-            instructions: sum.instructions,
-            vectors: sum.vectors,
-            cycles: sum.cycles,
-            share: self.share(sum),
-        };
+        let time =
+            |(kind, sum): (&&str, &Sum)| self.whole.kind(kind, sum.instructions, sum.vectors, sum.cycles);
         self.kinds.iter().map(time).collect()
     }
 
@@ -135,35 +183,13 @@ impl<'a> Breakdown<'a> {
         };
         self.spent.iter().map(time).collect()
     }
-
-    fn layer(&self, work: &LayerWork<'_>, sum: &Sum) -> LayerTime {
-        LayerTime {
-            name: work.name.to_owned(),
-            instructions: sum.instructions,
-            cycles: sum.cycles,
-            share: self.share(sum),
-            macs: work.macs,
-            utilisation: self.share_of_multipliers(work.macs, sum.cycles),
-            roofline: self.roofline_of(sum, Some(work.macs)),
-        }
-    }
-
-    /// By the model's work, or by what the multipliers did when that is not known.
-    fn roofline_of(&self, sum: &Sum, macs: Option<u64>) -> Roofline {
-        let compute = macs.map_or(sum.compute, |macs| macs.div_ceil(self.multipliers));
-        Roofline::new(compute, sum.memory, sum.cycles)
-    }
-
-    fn share_of_multipliers(&self, macs: u64, cycles: u64) -> f64 {
-        ratio(macs as f64, self.multipliers as f64 * cycles as f64)
-    }
-
-    fn share(&self, sum: &Sum) -> f64 {
-        ratio(sum.cycles as f64, self.whole.cycles as f64)
-    }
 }
 
-/// A share; 0 of nothing.
+/// A share of cycles; 0 of nothing.
+pub fn share(part: u64, whole: u64) -> f64 {
+    ratio(part as f64, whole as f64)
+}
+
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -173,9 +199,9 @@ mod tests {
     use super::*;
 
     const SPENT: [Spent; 3] = [
-        Spent { layer: 0, kind: "load", vectors: 5, cycles: 10, compute: 0, memory: 5 },
-        Spent { layer: 1, kind: "conv", vectors: 2, cycles: 30, compute: 30, memory: 0 },
-        Spent { layer: 2, kind: "load", vectors: 1, cycles: 10, compute: 0, memory: 1 },
+        Spent { layer: 0, kind: "load", vectors: 5, cycles: 10, compute: 0, memory: [5, 2] },
+        Spent { layer: 1, kind: "conv", vectors: 2, cycles: 30, compute: 30, memory: [0, 2] },
+        Spent { layer: 2, kind: "load", vectors: 1, cycles: 10, compute: 0, memory: [1, 1] },
     ];
 
     #[test]

@@ -7,6 +7,7 @@ use npukit_lower::{Problem, list};
 use miette::Diagnostic;
 
 use crate::lint::Finding;
+use crate::options::OptionError;
 
 /// Why a target could not do what was asked.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -20,15 +21,8 @@ pub enum TargetError {
         verb: &'static str,
     },
     /// An option the target does not know, or a value it does not take.
-    #[error("option `{key}={value}`: {reason}")]
-    Option {
-        /// Name of the option.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What is legal.
-        reason: String,
-    },
+    #[error(transparent)]
+    Option(#[from] OptionError),
     /// Nodes of the model cannot be lowered; all of them are listed.
     #[error("{} of the model cannot be compiled for this target:{}", count(.0.len()), list(.0))]
     Refused(Vec<Problem>),
@@ -57,6 +51,11 @@ pub enum TargetError {
 }
 
 impl TargetError {
+    /// An option, or something else that is chosen by name, that is not legal; `reason` says what is.
+    pub fn option(key: &str, value: &str, reason: impl Into<String>) -> Self {
+        OptionError { key: key.to_owned(), value: value.to_owned(), reason: reason.into() }.into()
+    }
+
     /// Wraps a target's own error.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
         Self::Failed(error.into())

@@ -27,7 +27,7 @@ pub struct Step {
 ///
 /// The same tokens give the same logits, whether taken at once or one by one, up to the machine's rounding.
 pub trait Generator: Send {
-    /// Target and instance, as `pccx:kv260`.
+    /// Target and instance, as `TARGET:INSTANCE`.
     fn name(&self) -> String;
 
     /// The machine's clock, of which [`Step::cycles`] are.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 /// Most characters of a stem: with any of our endings a name has fewer than the 255 bytes of file systems and the
-/// 256 characters of the TCU's C driver.
+/// 256 characters that C drivers take.
 const MOST: usize = 200;
 /// Digits of the hash in a name that cannot be kept.
 const DIGITS: usize = 8;
@@ -13,7 +13,7 @@ const DIGITS: usize = 8;
 /// The name, without an ending, of the files of a model for an instance, as `digits_onnx_reference`.
 ///
 /// `model` is the model's file name. Its ASCII letters, digits and spaces are kept, other characters become `_`:
-/// upstream's rule for the TCU, but for `:` and other white space, which not every file system takes.
+/// the rule of Tensil's compiler, but for `:` and other white space, which not every file system takes.
 /// Of the instance `+` and `-` are kept too. A hash of both is appended when there are characters that are not
 /// ASCII, or too many: two names of such models are two.
 ///

@@ -33,7 +33,7 @@ pub struct MemoryReport {
 pub struct ProgramReport {
     /// Its name.
     pub name: String,
-    /// Target and instance, as `tcu:pynqz1`.
+    /// Target and instance, as `TARGET:INSTANCE`.
     pub target: String,
     /// Instructions.
     pub instructions: usize,

@@ -15,6 +15,7 @@ use crate::benchmark::Benchmark;
 use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
 use crate::lint::Finding;
+use crate::options::OptionSpec;
 use crate::program::Compiled;
 use crate::read::Reader;
 use crate::vectors::Case;
@@ -22,7 +23,7 @@ use crate::vectors::Case;
 /// An instance that comes with npukit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Preset {
-    /// Name, as in `--target tcu:NAME`.
+    /// Name, as in `--target TARGET:NAME`.
     pub name: String,
     /// Its parameters in a line.
     pub summary: String,
@@ -94,6 +95,11 @@ pub trait Target: Send + Sync {
     /// File name extensions of configuration files, without the dot.
     fn config_extensions(&self) -> &'static [&'static str];
 
+    /// The options of its compiler and of its cost models.
+    fn options(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+
     /// An instance.
     fn instance(&self, config: Config<'_>) -> Result<Box<dyn Instance>, TargetError>;
 
@@ -127,7 +133,7 @@ pub trait Target: Send + Sync {
 
 /// An accelerator with its parameters fixed.
 pub trait Instance: Send + Sync {
-    /// Target and instance, as `tcu:pynqz1`.
+    /// Target and instance, as `TARGET:INSTANCE`.
     fn name(&self) -> String;
 
     /// Parameters, by name.

@@ -2,11 +2,12 @@
 
 mod instance;
 mod model;
+mod options;
 mod program;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, Finding, Instance, Meaning, Preset, Reader, Target, TargetError,
-    instance_name,
+    Case, Compiled, Config as Source, Finding, Instance, Meaning, Named, OptionSpec, Preset, Presets, Reader,
+    Target, TargetError,
 };
 
 use crate::artifact;
@@ -15,14 +16,27 @@ use crate::conform;
 use crate::fabric::{Fabric, Options};
 use crate::revision::Revision;
 use instance::DrraInstance;
+use options::OPTIONS;
 use program::DrraProgram;
 
 /// KTH's DRRA: a coarse-grained reconfigurable fabric.
 #[derive(Clone, Copy, Debug)]
 pub struct Drra;
 
-/// The fabric when none is named: the one of the published examples.
-const DEFAULT: &str = "3x1";
+/// Its fabrics; when none is named, the one of the published examples.
+const FABRICS: Presets<Fabric> = Presets {
+    target: "drra",
+    default: "3x1",
+    names: || PRESETS.iter().map(|(name, _, _)| *name).collect(),
+    named,
+    summary: |name, _| summary(name),
+    extension: "json",
+    read: |text| Ok((from_json(text).map_err(|error| error.to_string())?, misspelt(text))),
+    others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \
+             the extension, `+seed` for what the seed's text says, `+later` for the later encoding or `+f11` for 11 \
+             fraction bits (released with `+later` only)",
+};
+
 /// What names of fabrics end in whose dpus have the modes of the extension.
 pub(crate) const EXTENDED: &str = "+ext";
 /// What they end in that do what the seed's text says.
@@ -52,23 +66,20 @@ impl Target for Drra {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        let preset = |(name, summary, _): &(&str, &str, &str)| Preset {
-            name: (*name).to_owned(),
-            summary: (*summary).to_owned(),
-        };
-        PRESETS.iter().map(preset).collect()
+        FABRICS.list()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
-        &["json"]
+        &[FABRICS.extension]
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        &OPTIONS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        Ok(Box::new(match source {
-            Source::Default => named(DEFAULT)?,
-            Source::Preset(name) => named(name)?,
-            Source::File { name, bytes } => from_file(name, bytes)?,
-        }))
+        let Named { name, config: fabric, warnings } = FABRICS.instance(source)?;
+        Ok(Box::new(DrraInstance { name, fabric, warnings }))
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
@@ -106,50 +117,39 @@ fn meant(
     }
 }
 
-/// A preset, or a fabric in the short form.
-fn named(name: &str) -> Result<DrraInstance, TargetError> {
-    let unknown = |reason: String| TargetError::Option {
-        key: "target".to_owned(),
-        value: format!("drra:{name}"),
-        reason,
-    };
+/// What comes with npukit under a name, in a line.
+fn summary(name: &str) -> String {
+    let preset = PRESETS.iter().find(|(known, _, _)| *known == name);
+    preset.map_or_else(String::new, |(_, summary, _)| (*summary).to_owned())
+}
+
+/// A preset or a fabric in the short form, changed as the endings of its name say.
+///
+/// # Errors
+///
+/// A short form or a number of fraction bits that cannot be.
+fn named(name: &str) -> Result<Option<Fabric>, String> {
     for (ending, change) in CHANGES {
         if let Some(plain) = name.strip_suffix(ending) {
-            let fabric = change(named(plain)?.fabric);
-            return Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() });
+            return Ok(named(plain)?.map(change));
         }
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
-        let legal =
-            || unknown(format!("`{FRACTION}` is followed by fraction bits, 0 to {MOST_FRACTION_BITS}"));
-        let bits = bits.parse().ok().filter(|bits| *bits <= MOST_FRACTION_BITS).ok_or_else(legal)?;
-        let mut instance = named(plain)?;
-        let parts = instance.fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
-        parts.for_each(|part| part.fraction_bits = bits);
-        return Ok(DrraInstance { name: name.to_owned(), ..instance });
+        let bits =
+            bits.parse().ok().filter(|bits| *bits <= MOST_FRACTION_BITS).ok_or_else(|| {
+                format!("`{FRACTION}` is followed by fraction bits, 0 to {MOST_FRACTION_BITS}")
+            })?;
+        return Ok(named(plain)?.map(|fabric| with_fraction_bits(fabric, bits)));
     }
     if name.contains(':') {
-        let fabric = from_short(name).map_err(|error| unknown(error.to_string()))?;
-        return Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() });
+        return from_short(name).map(Some).map_err(|error| error.to_string());
     }
-    let fabric = preset(name).ok_or_else(|| {
-        let names: Vec<&str> = PRESETS.iter().map(|(name, _, _)| *name).collect();
-        unknown(format!(
-            "there is no such fabric; there are {}, each also with `+ext` behind for the modes of the extension, `+seed` for \
-             what the seed's text says, `+later` for the later encoding or `+f11` for 11 fraction bits (released with \
-             `+later` only), or give an architecture as .json, or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`",
-            names.join(", ")
-        ))
-    })?;
-    Ok(DrraInstance { name: name.to_owned(), fabric, warnings: Vec::new() })
+    Ok(preset(name))
 }
 
-/// The instance is named after the file.
-fn from_file(name: &str, bytes: &[u8]) -> Result<DrraInstance, TargetError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
-    })?;
-    let fabric = from_json(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-    let warnings = misspelt(text).iter().map(|warning| format!("{name}: {warning}")).collect();
-    Ok(DrraInstance { name: instance_name(name).to_owned(), fabric, warnings })
+/// The fabric whose dpus' products all lose this many fraction bits.
+fn with_fraction_bits(mut fabric: Fabric, bits: u32) -> Fabric {
+    let parts = fabric.cells.iter_mut().flat_map(|cell| &mut cell.resources);
+    parts.for_each(|part| part.fraction_bits = bits);
+    fabric
 }

@@ -2,26 +2,37 @@
 
 mod compile;
 mod instance;
+mod options;
 mod program;
 mod time;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError,
-    instance_name, sibling,
+    Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,
+    Target, TargetError, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::Config;
 use crate::{artifact, conform};
 use instance::OpuInstance;
+use options::OPTIONS;
 use program::OpuProgram;
 
 /// UCLA's OPU: a CNN overlay processor of pointwise convolutions, for quantised networks.
 #[derive(Clone, Copy, Debug)]
 pub struct Opu;
 
-/// The instance when none is named.
-const DEFAULT: &str = "reference";
+/// Its instances.
+const PRESETS: Presets<Config> = Presets {
+    target: "opu",
+    default: "reference",
+    names: || Config::presets().collect(),
+    named: |name| Ok(Config::preset(name)),
+    summary: |_, config| config.summary.clone(),
+    extension: "toml",
+    read: |text| Ok((Config::from_toml(text).map_err(|error| error.to_string())?, Vec::new())),
+    others: "",
+};
 
 impl Target for Opu {
     fn name(&self) -> &'static str {
@@ -33,25 +44,23 @@ impl Target for Opu {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        let preset =
-            |name: &str| Some(Preset { name: name.to_owned(), summary: Config::preset(name)?.summary });
-        Config::presets().filter_map(preset).collect()
+        PRESETS.list()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
-        &["toml"]
+        &[PRESETS.extension]
     }
 
     fn benchmarks(&self) -> &'static [Benchmark] {
         BENCHMARKS
     }
 
+    fn options(&self) -> &'static [OptionSpec] {
+        &OPTIONS
+    }
+
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let (name, config) = match source {
-            Source::Default => preset(DEFAULT)?,
-            Source::Preset(name) => preset(name)?,
-            Source::File { name, bytes } => from_file(name, bytes)?,
-        };
+        let Named { name, config, .. } = PRESETS.instance(source)?;
         Ok(Box::new(OpuInstance { name, config }))
     }
 
@@ -70,25 +79,4 @@ impl Target for Opu {
     fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
         conform::vectors(path, bytes, files)
     }
-}
-
-fn preset(name: &str) -> Result<(String, Config), TargetError> {
-    let config = Config::preset(name).ok_or_else(|| TargetError::Option {
-        key: "target".to_owned(),
-        value: format!("opu:{name}"),
-        reason: format!(
-            "there is no such instance; there are {}, or give a .toml file",
-            Config::presets().collect::<Vec<_>>().join(", ")
-        ),
-    })?;
-    Ok((name.to_owned(), config))
-}
-
-/// The instance is named after the file, up to its first dot.
-fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
-    })?;
-    let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-    Ok((instance_name(name).to_owned(), config))
 }

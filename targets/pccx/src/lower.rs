@@ -25,7 +25,7 @@ use npukit_lower::Problem;
 use thiserror::Error;
 
 pub use ops::Weights;
-pub use options::{Activations, Gelu, Isa, Kv, OptionError, Options};
+pub use options::{Activations, Gelu, Isa, Kv, OPTIONS, Options};
 
 use crate::config::Config;
 use crate::host::{Host, Layer};
@@ -146,7 +146,7 @@ fn print_layers(layers: &[Layer]) -> String {
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph) -> Vec<Problem> {
     let reason = "the machine has no form of a convolution";
-    let hint = "pccx is for transformers and perceptrons; tcu, opu and drra take convolutions";
+    let hint = "the machine is for transformers and perceptrons; use a target that takes convolutions";
     let is_convolution = |node: &&Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
     let problem = |node: &Node| Problem::new(&node.name, node.op.name(), reason, hint);
     graph.nodes.iter().filter(is_convolution).map(problem).collect()

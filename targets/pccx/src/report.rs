@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use npukit_target::{Breakdown, LayerWork, Roofline, Spent, TimeReport, UnitTime, Wait as WaitTime};
+use npukit_target::{Breakdown, LayerWork, Roofline, Spent, TimeReport, UnitTime, Wait as WaitTime, share};
 use npukit_trace::{ChromeTrace, Slice};
 use serde_json::json;
 
@@ -118,7 +118,7 @@ fn spent(config: &Config, ops: &[Op], timeline: &Timeline, layer_of: impl Fn(usi
             vectors: span.cost.values,
             cycles: end - before,
             compute: span.cost.macs.div_ceil(rate),
-            memory: (weights + host).ceil() as u64,
+            memory: [(weights + host).ceil() as u64, 0],
         }
     };
     spans.map(one).collect()
@@ -141,10 +141,6 @@ const fn kind(op: &Op, bound: Bound) -> &'static str {
         (Op::Memset(_), _) => "MEMSET",
         (Op::Kick | Op::Dropped(_), _) => "no operation",
     }
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 /// Cycles in which an engine works: its spans do not overlap.

@@ -4,13 +4,14 @@ mod instance;
 mod program;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, instance_name,
+    Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,
+    Target, TargetError,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, Profile};
 use crate::host::{HOST, Host, TENSORS};
-use crate::lower::Executable;
+use crate::lower::{Executable, OPTIONS};
 use crate::{artifact, conform};
 use instance::PccxInstance;
 use program::PccxProgram;
@@ -19,8 +20,17 @@ use program::PccxProgram;
 #[derive(Clone, Copy, Debug)]
 pub struct Pccx;
 
-/// The instance when none is named.
-const DEFAULT: &str = "reference";
+/// Its instances.
+const PRESETS: Presets<Config> = Presets {
+    target: "pccx",
+    default: "reference",
+    names: || Config::presets().collect(),
+    named: |name| Ok(Config::preset(name)),
+    summary: |_, config| summary(config),
+    extension: "toml",
+    read: |text| Ok((Config::from_toml(text).map_err(|error| error.to_string())?, Vec::new())),
+    others: "",
+};
 
 impl Target for Pccx {
     fn name(&self) -> &'static str {
@@ -32,21 +42,19 @@ impl Target for Pccx {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        let preset =
-            |name| Some(Preset { name: String::from(name), summary: summary(&Config::preset(name)?) });
-        Config::presets().filter_map(preset).collect()
+        PRESETS.list()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
-        &["toml"]
+        &[PRESETS.extension]
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        &OPTIONS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let (name, config) = match source {
-            Source::Default => preset(DEFAULT)?,
-            Source::Preset(name) => preset(name)?,
-            Source::File { name, bytes } => from_file(name, bytes)?,
-        };
+        let Named { name, config, .. } = PRESETS.instance(source)?;
         Ok(Box::new(PccxInstance { name, config }))
     }
 
@@ -56,7 +64,7 @@ impl Target for Pccx {
 
     fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
         let (name, mut program) = artifact::read_set(path, files)?;
-        let (instance, config) = preset(program.preset())?;
+        let Named { name: instance, config, .. } = PRESETS.preset(program.preset())?;
         let host = Host::read(&program.extras);
         let host = host.map_err(|error| TargetError::failed(format!("{path}: {error}")))?;
         // The host writes its own again.
@@ -86,25 +94,4 @@ fn summary(config: &Config) -> String {
     };
     let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
     format!("{} L2 words, {} MHz, {numbers}{extensions}", config.l2_words, config.timing.core_mhz)
-}
-
-fn preset(name: &str) -> Result<(String, Config), TargetError> {
-    let config = Config::preset(name).ok_or_else(|| {
-        let names = Config::presets().collect::<Vec<_>>().join(", ");
-        TargetError::Option {
-            key: "target".to_owned(),
-            value: format!("pccx:{name}"),
-            reason: format!("there is no such instance; there are {names}, or give a .toml file"),
-        }
-    })?;
-    Ok((name.to_owned(), config))
-}
-
-/// The instance is named after the file.
-fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
-    })?;
-    let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-    Ok((instance_name(name).to_owned(), config))
 }

@@ -1,6 +1,7 @@
 //! A compiled program, before it is written to files and after it was read from them.
 
 pub use npukit_lower::{HostOp, HostStep};
+use npukit_target::OUTSIDE;
 
 use crate::config::Config;
 use crate::op::Op;
@@ -71,9 +72,6 @@ pub struct MemoryUse {
     /// Accumulators.
     pub accumulators: Usage,
 }
-
-/// Name of the instructions that are of no layer, in reports.
-pub const OUTSIDE: &str = "(outside all layers)";
 
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Saturations;
 use npukit_sim::Fault;
-use npukit_target::Unset;
+use npukit_target::{OUTSIDE, Unset};
 
 use crate::fault::{FaultKind, Memory};
 use crate::hazard::LostWrite;
 use crate::machine::{AccessError, Machine};
-use crate::program::{Binding, OUTSIDE, Piece, Program};
+use crate::program::{Binding, Piece, Program};
 use crate::state::MachineError;
 use crate::timing::kind;
 

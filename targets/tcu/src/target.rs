@@ -1,25 +1,36 @@
 //! [`Tcu`], the [`Target`] of this crate.
 
 mod instance;
+mod options;
 mod program;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError,
-    instance_name, sibling,
+    Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,
+    Target, TargetError, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::Config;
 use crate::{artifact, board, conform};
 use instance::TcuInstance;
+use options::OPTIONS;
 use program::TcuProgram;
 
 /// Tensil's tensor compute unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Tcu;
 
-/// The instance when none is named: the one every figure of the documentation is for.
-const DEFAULT: &str = "pynqz1";
+/// Its instances; when none is named, the one every figure of the documentation is for.
+const PRESETS: Presets<Config> = Presets {
+    target: "tcu",
+    default: "pynqz1",
+    names: || Config::presets().collect(),
+    named: |name| Ok(Config::preset(name)),
+    summary,
+    extension: "tarch",
+    read,
+    others: "",
+};
 
 impl Target for Tcu {
     fn name(&self) -> &'static str {
@@ -31,25 +42,20 @@ impl Target for Tcu {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        Config::presets()
-            .filter_map(|name| {
-                Some(Preset { name: name.to_owned(), summary: summary(name, &Config::preset(name)?) })
-            })
-            .collect()
+        PRESETS.list()
     }
 
     fn config_extensions(&self) -> &'static [&'static str] {
-        &["tarch"]
+        &[PRESETS.extension]
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        &OPTIONS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let of_preset =
-            |name| preset(name).map(|(name, config)| TcuInstance { name, config, warnings: Vec::new() });
-        Ok(Box::new(match source {
-            Source::Default => of_preset(DEFAULT)?,
-            Source::Preset(name) => of_preset(name)?,
-            Source::File { name, bytes } => from_file(name, bytes)?,
-        }))
+        let Named { name, config, warnings } = PRESETS.instance(source)?;
+        Ok(Box::new(TcuInstance { name, config, warnings }))
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
@@ -86,26 +92,7 @@ fn summary(name: &str, config: &Config) -> String {
     )
 }
 
-fn preset(name: &str) -> Result<(String, Config), TargetError> {
-    let config = Config::preset(name).ok_or_else(|| TargetError::Option {
-        key: "target".to_owned(),
-        value: format!("tcu:{name}"),
-        reason: format!("there is no such instance; there are {}, or give a .tarch file", names()),
-    })?;
-    Ok((name.to_owned(), config))
-}
-
-fn names() -> String {
-    Config::presets().collect::<Vec<_>>().join(", ")
-}
-
-/// The instance is named after the file.
-fn from_file(name: &str, bytes: &[u8]) -> Result<TcuInstance, TargetError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
-    })?;
-    let (config, warnings) =
-        Config::from_json(text).map_err(|errors| TargetError::failed(format!("{name}: {errors}")))?;
-    let warnings = warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
-    Ok(TcuInstance { name: instance_name(name).to_owned(), config, warnings })
+fn read(text: &str) -> Result<(Config, Vec<String>), String> {
+    let (config, warnings) = Config::from_json(text).map_err(|errors| errors.to_string())?;
+    Ok((config, warnings.iter().map(ToString::to_string).collect()))
 }

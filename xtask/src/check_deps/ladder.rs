@@ -35,6 +35,7 @@ const LADDER: &[Rung] = &[
     rung(2, "npukit-lower"),
     rung(2, "npukit-import"),
     rung(2, "npukit-trace"),
+    only(2, "npukit-decoders", &["npukit-graph", "npukit-numeric"]),
     rung(3, "npukit-target"),
     rung(4, "npukit-tcu"),
     rung(4, "npukit-opu"),

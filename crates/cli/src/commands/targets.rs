@@ -1,20 +1,42 @@
 //! `npu targets`
 
-use npukit::verbs::list::list;
+use npukit::options::OptionSpec;
+use npukit::verbs::list::{TargetReport, list, list_one, options};
 
 use crate::answer::Answer;
+use crate::args::TargetsArgs;
+use crate::failure::Failure;
 use crate::table::{Column, table};
 
-pub fn run() -> Answer {
-    let targets = list();
-    let mut text = String::new();
-    for target in &targets {
-        text += &format!("{}: {}\n\n", target.name, target.summary);
-        let rows = target
-            .presets
-            .iter()
-            .map(|preset| vec![format!("{}:{}", target.name, preset.name), preset.summary.clone()]);
-        text += &table(&[Column::Left("--target"), Column::Left("instance")], rows);
+pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
+    let Some(name) = &args.target else {
+        let targets = list();
+        return Ok(Answer::new(targets.iter().map(instances).collect(), &targets));
+    };
+    if args.options {
+        let specs = options(name)?;
+        return Ok(Answer::new(option_table(specs), &specs));
     }
-    Answer::new(text, &targets)
+    let target = list_one(name)?;
+    Ok(Answer::new(instances(&target), &[&target]))
+}
+
+/// A target and its instances.
+fn instances(target: &TargetReport) -> String {
+    let rows = target
+        .presets
+        .iter()
+        .map(|preset| vec![format!("{}:{}", target.name, preset.name), preset.summary.clone()]);
+    let presets = table(&[Column::Left("--target"), Column::Left("instance")], rows);
+    format!("{}: {}\n\n{presets}", target.name, target.summary)
+}
+
+/// A line for each option.
+fn option_table(specs: &[OptionSpec]) -> String {
+    let row = |spec: &OptionSpec| {
+        let cells = [spec.key, spec.stage.name(), &spec.values.to_string(), spec.default, spec.doc];
+        cells.map(str::to_owned).to_vec()
+    };
+    let columns = ["option", "stage", "values", "default", "what it chooses"].map(Column::Left);
+    table(&columns, specs.iter().map(row))
 }

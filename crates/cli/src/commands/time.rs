@@ -1,6 +1,5 @@
 //! `npu time`
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use npukit::report::{FlagTime, KindTime, UnitTime};
@@ -18,7 +17,7 @@ use crate::table::{Column, facts, percent, table, thousands};
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let request = Request {
         source: source(&args.source, &args.calibration),
-        options: options(args),
+        options: args.options.0.clone(),
         from_samples: args.from_samples.clone(),
         meaning: meaning(&args.meaning),
         trace_extension: args.trace.as_ref().and_then(|path| Some(path.extension()?.to_str()?.to_owned())),
@@ -43,22 +42,6 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
 fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
     let [a, b, c, d] = results;
     Ok([a?, b?, c?, d?])
-}
-
-/// The target's options that are given.
-fn options(args: &TimeArgs) -> BTreeMap<String, String> {
-    let board = &args.board;
-    let given = [
-        ("clock", &args.clock),
-        ("profile", &args.profile),
-        ("clock-mhz", &board.clock_mhz),
-        ("latency", &board.latency),
-        ("write-latency", &board.write_latency),
-        ("axi-bits", &board.axi_bits),
-        ("sample-interval", &args.sample_interval),
-        ("sample-block", &args.sample_block),
-    ];
-    given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
 }
 
 pub(super) fn text(report: &Report) -> String {

@@ -15,36 +15,44 @@ const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };
 
 /// Sizes of an attention.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heads {
+pub struct Heads {
     /// Tokens computed at once.
-    pub(crate) length: usize,
+    pub length: usize,
     /// Heads of queries.
-    pub(crate) heads: usize,
+    pub heads: usize,
     /// Heads of keys and values; neighbouring heads of queries share one.
-    pub(crate) kv_heads: usize,
+    pub kv_heads: usize,
     /// Features of a head.
-    pub(crate) head: usize,
+    pub head: usize,
     /// Factor of the products of queries and keys.
-    pub(crate) scale: f32,
+    pub scale: f32,
 }
 
 /// A graph under construction.
-pub(crate) struct Builder {
-    pub(crate) graph: Graph,
+pub struct Builder {
+    /// What there is of it.
+    pub graph: Graph,
     /// Matrices that are in the graph.
     matrices: Vec<(Arc<Tensor>, ValueId)>,
 }
 
 impl Builder {
-    pub(crate) fn new(name: &str) -> Self {
+    /// An empty graph.
+    pub fn new(name: &str) -> Self {
         Self { graph: Graph { name: name.to_owned(), ..Graph::default() }, matrices: Vec::new() }
     }
 
-    pub(crate) fn input(&mut self, name: &str, shape: Vec<usize>, element: ElementType) -> ValueId {
+    /// An input of that shape.
+    pub fn input(&mut self, name: &str, shape: Vec<usize>, element: ElementType) -> ValueId {
         self.graph.add_input(name, ValueInfo { shape, element })
     }
 
-    pub(crate) fn constant(
+    /// A constant of that shape.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Shape`] when `data` has another number of elements.
+    pub fn constant(
         &mut self,
         name: &str,
         shape: Vec<usize>,
@@ -55,12 +63,17 @@ impl Builder {
         Ok(self.graph.add_constant(name, Tensor::new(shape, data).map_err(wrong)?))
     }
 
-    pub(crate) fn scalar(&mut self, name: &str, value: f32) -> Result<ValueId, DecoderError> {
+    /// A constant of shape `[]`.
+    ///
+    /// # Errors
+    ///
+    /// None: a shape of one element fits one value.
+    pub fn scalar(&mut self, name: &str, value: f32) -> Result<ValueId, DecoderError> {
         self.constant(name, Vec::new(), TensorData::F32(vec![value]))
     }
 
     /// A tensor of the model; one value wherever it is used, with the name under which it was first.
-    pub(crate) fn matrix(&mut self, matrix: &Matrix) -> ValueId {
+    pub fn matrix(&mut self, matrix: &Matrix) -> ValueId {
         let tensor = matrix.tensor();
         if let Some((_, id)) = self.matrices.iter().find(|(known, _)| Arc::ptr_eq(known, tensor)) {
             return *id;
@@ -71,7 +84,11 @@ impl Builder {
     }
 
     /// A node with one result; both have the name.
-    pub(crate) fn emit(
+    ///
+    /// # Errors
+    ///
+    /// Operands that the operator does not take.
+    pub fn emit(
         &mut self,
         name: &str,
         op: impl Into<Op>,
@@ -83,7 +100,12 @@ impl Builder {
         results.first().copied().ok_or(none)
     }
 
-    pub(crate) fn binary(
+    /// An operation on the elements of two tensors.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn binary(
         &mut self,
         name: &str,
         kind: BinaryKind,
@@ -93,22 +115,31 @@ impl Builder {
         self.emit(name, Binary { kind }, vec![left, right])
     }
 
-    pub(crate) fn add(&mut self, name: &str, left: ValueId, right: ValueId) -> Result<ValueId, DecoderError> {
+    /// The sum of two tensors.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn add(&mut self, name: &str, left: ValueId, right: ValueId) -> Result<ValueId, DecoderError> {
         self.binary(name, BinaryKind::Add, left, right)
     }
 
-    pub(crate) fn product(
-        &mut self,
-        name: &str,
-        x: ValueId,
-        matrix: &Matrix,
-    ) -> Result<ValueId, DecoderError> {
+    /// `x [rows, features]` times a `matrix [results, features]`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn product(&mut self, name: &str, x: ValueId, matrix: &Matrix) -> Result<ValueId, DecoderError> {
         let weights = self.matrix(matrix);
         self.emit(name, BY_ROWS, vec![x, weights])
     }
 
     /// The rows of `x [rows, features]`, each divided by its root of the mean square, times `gain`.
-    pub(crate) fn rms_norm(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn rms_norm(
         &mut self,
         name: &str,
         x: ValueId,
@@ -119,17 +150,21 @@ impl Builder {
         self.emit(name, RmsNormalization { axis: 1, epsilon }, vec![x, gain])
     }
 
-    pub(crate) fn reshape(
-        &mut self,
-        name: &str,
-        x: ValueId,
-        shape: &[usize],
-    ) -> Result<ValueId, DecoderError> {
+    /// The elements of `x` in another shape.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn reshape(&mut self, name: &str, x: ValueId, shape: &[usize]) -> Result<ValueId, DecoderError> {
         self.emit(name, Reshape { shape: shape.to_vec() }, vec![x])
     }
 
     /// `x`, whose elements are those of `[length, heads * head]`, as `[heads, length, head]`.
-    pub(crate) fn by_head(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn by_head(
         &mut self,
         name: &str,
         x: ValueId,
@@ -141,7 +176,11 @@ impl Builder {
 
     /// The cached keys and values, if there are any, with a token's own after them:
     /// `[kv_heads, tokens, head]` each.
-    pub(crate) fn behind_cache(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn behind_cache(
         &mut self,
         at: &impl Fn(&str) -> String,
         cache: Option<&[ValueId; 2]>,
@@ -157,7 +196,11 @@ impl Builder {
     /// `[kv_heads, keys, head]`.
     ///
     /// `mask` is which keys a token may see, `[length, keys]`, and what hidden scores become.
-    pub(crate) fn attend(
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::emit`].
+    pub fn attend(
         &mut self,
         at: &impl Fn(&str) -> String,
         sizes: Heads,

@@ -4,10 +4,10 @@ use super::DecoderError;
 use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
 
 /// Largest size or count; products of two of them fit every machine's words.
-pub(crate) const MAX: usize = 1 << 24;
+pub const MAX: usize = 1 << 24;
 
 /// Most positions.
-pub(crate) const MAX_POSITIONS: usize = 1 << 20;
+pub const MAX_POSITIONS: usize = 1 << 20;
 
 /// How the values between layers are normalised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ impl DecoderConfig {
 }
 
 /// Cosines and sines of a rotation with that base at `count` positions from `first` on, `[count, head / 2]` each.
-pub(crate) fn rotations(theta: f32, head: usize, first: usize, count: usize) -> [Vec<f32>; 2] {
+pub fn rotations(theta: f32, head: usize, first: usize, count: usize) -> [Vec<f32>; 2] {
     let frequency = |pair: usize| f64::from(theta).powf(-2.0 * pair as f64 / head as f64);
     let pairs = head / 2;
     let turn = |i: usize| (first + i / pairs) as f64 * frequency(i % pairs);
@@ -176,7 +176,12 @@ pub(crate) fn rotations(theta: f32, head: usize, first: usize, count: usize) -> 
     [table(f64::cos), table(f64::sin)]
 }
 
-pub(crate) fn refuse(
+/// Refuses the size or number `key` of a configuration when it is `wrong`.
+///
+/// # Errors
+///
+/// [`DecoderError::Config`] with what was `found` and what is `legal`.
+pub fn refuse(
     wrong: bool,
     key: &'static str,
     found: &dyn std::fmt::Display,

@@ -62,7 +62,7 @@ pub struct Layer {
 
 impl Matrix {
     /// The tensor under that name, when it has the shape and holds floats.
-    pub(crate) fn new(
+    pub fn new(
         name: String,
         tensor: impl Into<Arc<Tensor>>,
         expected: &[usize],

@@ -21,7 +21,7 @@ use language::{HeldOut, Language};
 pub struct Request {
     /// The model's description, a TOML file; the embedded adder when none.
     pub model: Option<String>,
-    /// As `pccx:kv260`; the float evaluator when none.
+    /// A target, or with `:` one of its instances; the float evaluator when none.
     pub target: Option<String>,
     /// The target's own options, by name.
     pub options: BTreeMap<String, String>,

@@ -46,7 +46,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     let words = match std::str::from_utf8(&bytes) {
         Ok(text) if is_text(text) => match instance.assemble(path, text) {
             Ok(assembled) => assembled.bytes,
-            // Words of drra are text, too.
+            // A target's words may be text, too.
             Err(_) if are_words(&*instance, &bytes) => bytes,
             Err(error) => return Err(error.into()),
         },

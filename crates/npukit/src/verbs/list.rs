@@ -1,9 +1,10 @@
 //! `npu targets`: the accelerators, and the instances that come with npukit.
 
-use npukit_target::Preset;
+use npukit_target::{OptionSpec, Preset, Target};
 use serde::Serialize;
 
-use crate::targets::targets;
+use crate::error::Error;
+use crate::targets::{target, targets};
 
 /// An accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -18,10 +19,31 @@ pub struct TargetReport {
 
 /// All accelerators.
 pub fn list() -> Vec<TargetReport> {
-    let report = |target: &&dyn npukit_target::Target| TargetReport {
+    targets().iter().map(|target| report(*target)).collect()
+}
+
+/// The accelerator called `name`.
+///
+/// # Errors
+///
+/// None is called so.
+pub fn list_one(name: &str) -> Result<TargetReport, Error> {
+    Ok(report(target(name)?))
+}
+
+/// The options of the accelerator called `name`.
+///
+/// # Errors
+///
+/// None is called so.
+pub fn options(name: &str) -> Result<&'static [OptionSpec], Error> {
+    Ok(target(name)?.options())
+}
+
+fn report(target: &dyn Target) -> TargetReport {
+    TargetReport {
         name: target.name().to_owned(),
         summary: target.summary().to_owned(),
         presets: target.presets(),
-    };
-    targets().iter().map(report).collect()
+    }
 }

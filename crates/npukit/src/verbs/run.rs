@@ -55,7 +55,10 @@ impl Request {
             _ => return Ok(()),
         };
         match artifact_target(&self.source.path) {
-            Some(_) => Err(Error::NeedlessOption { path: self.source.path.clone(), option: unused }),
+            Some(_) => {
+                let (path, option) = (self.source.path.clone(), unused.to_owned());
+                Err(Error::NeedlessOption { path, option })
+            }
             None => Ok(()),
         }
     }

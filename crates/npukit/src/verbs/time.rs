@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use npukit_target::{Compiled, InstructionTime, Meaning, ProgramReport, TimeOptions, TimeReport};
+use npukit_target::{Compiled, InstructionTime, Meaning, ProgramReport, Stage, TimeOptions, TimeReport};
 use serde::Serialize;
 
 use crate::Context;
 use crate::error::Error;
+use crate::options;
 use crate::origin::Origin;
 use crate::remarks::Remarks;
 use crate::source::{Program, Source};
@@ -15,9 +16,9 @@ use crate::source::{Program, Source};
 /// What to time, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The program.
+    /// The program. Options of timing may stand among its own.
     pub source: Source,
-    /// The target's own options, by name.
+    /// The target's own options of timing, by name.
     pub options: BTreeMap<String, String>,
     /// A file of what the hardware's sampling unit gave, to report instead of what we compute.
     pub from_samples: Option<String>,
@@ -78,8 +79,10 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 /// [`Error::Target`] for options or sinks that the target does not have; [`Error::Write`] when a sink does
 /// not take what is written.
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
-    let Program { compiled, origin } = request.source.program(&[], context)?;
-    let options = TimeOptions { options: request.options.clone(), meaning: request.meaning };
+    let stage = if sinks.samples.is_some() { Stage::Samples } else { Stage::Time };
+    let (source, options) = options::for_time(&request.source, &request.options, stage)?;
+    let Program { compiled, origin } = source.program(&[], context)?;
+    let options = TimeOptions { options, meaning: request.meaning };
     let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
         None => compiled.time(&options)?,

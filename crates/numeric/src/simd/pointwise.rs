@@ -1,6 +1,6 @@
 //! Products of pixels and weights of one byte, with results of 16 bits: [`pointwise`].
 //!
-//! A tap of a convolution, as the OPU computes it: the products of a pixel's channels are summed exactly,
+//! A tap of a convolution, as overlay processors compute it: the products of a pixel's channels are summed exactly,
 //! shifted with rounding down, and added to the result with one saturation. Weights may add what makes
 //! the shift round otherwise.
 

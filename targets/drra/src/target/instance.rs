@@ -7,11 +7,13 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, TargetError, artifact_stem,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Stage, TargetError,
+    artifact_stem,
 };
 use serde_json::{Value, json};
 
 use super::EXTENDED;
+use super::options::chosen;
 use crate::agu::Widths;
 use crate::artifact::Model;
 use crate::asm::{self, Listing, Source};
@@ -100,7 +102,8 @@ impl Instance for DrraInstance {
         Some(lower::scheme(&self.fabric))
     }
 
-    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+        chosen(Stage::Compile, &options.options)?;
         let graph = lower::prepare(graph).map_err(TargetError::failed)?;
         Ok(lower::check(&self.fabric, &graph))
     }
@@ -123,11 +126,10 @@ impl Instance for DrraInstance {
             PLAN => Ok(program.plan()),
             KERNELS => Ok(program.executable.kernels.iter().map(|ready| ready.pasm.as_str()).collect()),
             ASSEMBLY => Ok(program.assembly()),
-            _ => Err(TargetError::Option {
-                key: "emit".to_owned(),
-                value: stage.to_owned(),
-                reason: format!("the stages are graph, {}", self.stages().join(", ")),
-            }),
+            _ => {
+                let reason = format!("the stages are graph, {}", self.stages().join(", "));
+                Err(TargetError::option("emit", stage, reason))
+            }
         }
     }
 
@@ -191,10 +193,7 @@ impl DrraInstance {
     }
 
     fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<Model, TargetError> {
-        if let Some((key, value)) = options.options.iter().next() {
-            let reason = "drra has no options of compile".to_owned();
-            return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
-        }
+        chosen(Stage::Compile, &options.options)?;
         let prepared = if options.prepared {
             graph.clone()
         } else {

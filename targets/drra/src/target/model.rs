@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, KindTime, Layer, LayerTime, Output, Port,
-    PortError, ProgramReport, Roofline, RunOptions, RunResult, Saturation, Saturations, TargetError,
-    TimeOptions, TimeReport,
+    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, KindTime, Layer, LayerWork, Output, Port,
+    PortError, ProgramReport, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError,
+    TimeOptions, TimeReport, Whole,
 };
 
 use super::meant;
+use super::options::chosen;
 use crate::artifact::Model;
 use crate::artifact::model::write;
 use crate::asm::{Listing, disassemble};
@@ -211,10 +212,7 @@ impl Compiled for Model {
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        if let Some((key, value)) = options.options.iter().next() {
-            let reason = "drra has no options of time".to_owned();
-            return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
-        }
+        let clock_mhz: Option<f64> = chosen(Stage::Time, &options.options)?.number("clock-mhz");
         let columns = self.executable.columns.len().max(1) as u64;
         let works: Vec<u64> = self
             .executable
@@ -224,30 +222,24 @@ impl Compiled for Model {
             .map(|step| step.tasks.iter().map(|task| task.work()).sum())
             .collect();
         let (total, work): (u64, u64) = (self.executable.cycles().iter().sum(), works.iter().sum());
-        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let layers = self.layers_of().zip(&works).map(|((step, cycles), &work)| LayerTime {
-            name: step.name.clone(),
-            instructions: 0,
-            cycles,
-            share: share(cycles, total),
-            macs: work,
-            utilisation: share(work, cycles * columns),
-            roofline: Roofline::new(work.div_ceil(columns), 0, cycles),
-        });
+        let whole = Whole { cycles: total, multipliers: columns };
+        let layers = self.layers_of().zip(&works);
+        let layers = layers
+            .map(|((step, cycles), &macs)| whole.layer(&LayerWork { name: &step.name, macs }, 0, cycles, 0));
         Ok(TimeReport {
             cycles: BTreeMap::from([(MODEL.to_owned(), total)]),
             model: MODEL.to_owned(),
             assumptions: self.assumptions(),
             notes: vec!["operations are words that a dpu works on".to_owned()],
-            milliseconds: None,
-            clock_mhz: None,
-            clock_source: None,
-            utilisation: Some(share(work, total * columns)),
-            array_busy: share(work, total * columns),
-            roofline: Roofline::new(work.div_ceil(columns), 0, total),
+            milliseconds: clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
+            clock_mhz,
+            clock_source: clock_mhz.map(|_| "as given".to_owned()),
+            utilisation: Some(whole.utilisation(work, total)),
+            array_busy: whole.utilisation(work, total),
+            roofline: whole.roofline(work, 0, total),
             energy: 0,
             layers: layers.collect(),
-            kinds: self.kinds(total),
+            kinds: self.kinds(whole),
             units: Vec::new(),
             flags: Vec::new(),
             instructions: Vec::new(),
@@ -267,7 +259,7 @@ impl Model {
     }
 
     /// Where time goes, by kernel.
-    fn kinds(&self, total: u64) -> Vec<KindTime> {
+    fn kinds(&self, whole: Whole) -> Vec<KindTime> {
         let mut calls = vec![0_u64; self.executable.kernels.len()];
         for (_, number) in self.executable.calls.iter().flatten().flatten() {
             if let Some(count) = calls.get_mut(*number) {
@@ -275,12 +267,9 @@ impl Model {
             }
         }
         let kernels = self.executable.kernels.iter().zip(calls);
-        let kind = |(ready, calls): (&crate::lower::Ready, u64)| KindTime {
-            kind: ready.kernel.kind.name(),
-            instructions: ready.compiled.program.instructions(),
-            vectors: calls,
-            cycles: calls * ready.cycles(),
-            share: if total == 0 { 0.0 } else { (calls * ready.cycles()) as f64 / total as f64 },
+        let kind = |(ready, calls): (&crate::lower::Ready, u64)| {
+            let instructions = ready.compiled.program.instructions();
+            whole.kind(&ready.kernel.kind.name(), instructions, calls, calls * ready.cycles())
         };
         kernels.map(kind).collect()
     }

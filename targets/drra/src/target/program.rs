@@ -5,11 +5,12 @@ use std::io::Write;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    Compiled, Finding, Inputs, KindTime, MemoryReport, Output, Port, PortError, ProgramReport, Roofline,
-    RunOptions, RunResult, Saturations, TargetError, TimeOptions, TimeReport, UnitTime,
+    Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramReport, Roofline, RunOptions,
+    RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime, Whole, share,
 };
 
 use super::meant;
+use super::options::chosen;
 use crate::activity::{Counts, Table, Timeline, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
@@ -172,7 +173,8 @@ impl Compiled for DrraProgram {
         timeline.finish().map_err(TargetError::failed)
     }
 
-    fn cycles(&self, _options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+    fn cycles(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        clock(options)?;
         let mut table = Table::new(&self.artifact.fabric, out).map_err(TargetError::failed)?;
         self.observe(&mut table)?;
         table.finish().map_err(TargetError::failed)
@@ -195,26 +197,14 @@ impl Compiled for DrraProgram {
 
 /// The clock that is asked for; DRRA has none of its own.
 fn clock(options: &TimeOptions) -> Result<Option<f64>, TargetError> {
-    let Some(text) = options.options.get("clock-mhz") else { return Ok(None) };
-    let mhz = text.parse().ok().filter(|mhz: &f64| mhz.is_finite() && *mhz > 0.0);
-    mhz.map(Some).ok_or_else(|| TargetError::Option {
-        key: "clock-mhz".to_owned(),
-        value: text.clone(),
-        reason: "a number of megahertz above 0".to_owned(),
-    })
+    Ok(chosen(Stage::Time, &options.options)?.number("clock-mhz"))
 }
 
 fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock_mhz: Option<f64>) -> TimeReport {
     let fabric = &artifact.fabric;
-    let share = |cycles: u64, of: u64| if of == 0 { 0.0 } else { cycles as f64 / of as f64 };
-    let all: u64 = run.cell_cycles.iter().sum();
-    let kinds = counts.kinds.iter().map(|(kind, &(instructions, cycles))| KindTime {
-        kind: (*kind).to_owned(),
-        instructions,
-        vectors: 0,
-        cycles,
-        share: share(cycles, all),
-    });
+    let cells = Whole { cycles: run.cell_cycles.iter().sum(), multipliers: 0 };
+    let kinds = counts.kinds.iter();
+    let kinds = kinds.map(|(kind, &(instructions, cycles))| cells.kind(kind, instructions, 0, cycles));
     let units = port_names(fabric).into_iter().filter_map(|port| {
         let busy = *counts.ports.get(&(port.cell, port.number))?;
         Some(UnitTime { unit: port.text, busy, share: share(busy, run.cycles), waits: Vec::new() })

@@ -2,9 +2,10 @@
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::{Rounding, Scheme};
-use npukit_target::{CompileOptions, Finding, Problem, TargetError, artifact_stem};
+use npukit_target::{CompileOptions, Finding, Problem, Stage, TargetError, artifact_stem};
 
 use super::instance::OpuInstance;
+use super::options::chosen;
 use super::program::OpuProgram;
 use crate::codec::encode_program;
 use crate::isa::isa;
@@ -65,7 +66,10 @@ impl OpuInstance {
                 let words = encode_program(&lowered.ops).map_err(TargetError::failed)?;
                 Ok(npukit_asm::disassemble(&isa(), &words).to_string())
             }
-            _ => Err(option("emit", stage, &format!("the stages are graph, {}", STAGES.join(", ")))),
+            _ => {
+                let reason = format!("the stages are graph, {}", STAGES.join(", "));
+                Err(TargetError::option("emit", stage, reason))
+            }
         }
     }
 
@@ -81,16 +85,7 @@ impl OpuInstance {
 
 /// Whether leaky rectification of any slope is taken for that of 1/8.
 fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
-    let mut approximate = false;
-    for (key, value) in &options.options {
-        approximate = match (key.as_str(), value.as_str()) {
-            ("leaky", "exact") => false,
-            ("leaky", "nearest") => true,
-            ("leaky", _) => return Err(option(key, value, "must be `exact` or `nearest`")),
-            _ => return Err(option(key, value, "the only option of opu is `leaky`")),
-        };
-    }
-    Ok(approximate)
+    Ok(chosen(Stage::Compile, &options.options)?.text("leaky") == Some("nearest"))
 }
 
 /// The last stage: nothing leaves that a machine would not run, or would not run twice.
@@ -108,7 +103,3 @@ fn sound(program: &Program) -> Result<(), TargetError> {
      {} in instruction {:?}: {}", .0.code, .0.instruction, .0.message
 )]
 struct Unsound(Finding);
-
-fn option(key: &str, value: &str, reason: &str) -> TargetError {
-    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
-}

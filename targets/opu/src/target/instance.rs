@@ -74,8 +74,7 @@ impl Instance for OpuInstance {
 
     fn disassemble(&self, bytes: &[u8], form: &str) -> Result<Disassembled, TargetError> {
         if form != LISTING {
-            let (key, value) = ("format".to_owned(), form.to_owned());
-            return Err(TargetError::Option { key, value, reason: format!("the only form is {LISTING}") });
+            return Err(TargetError::option("format", form, format!("the only form is {LISTING}")));
         }
         let own = npukit_asm::disassemble_as(&isa(), bytes, None, Words::Value);
         let problems = own.problems.iter().map(ToString::to_string).collect();

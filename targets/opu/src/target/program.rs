@@ -4,8 +4,8 @@ use std::io::Write;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, Output, Port, PortError, ProgramReport,
-    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, OUTSIDE, Output, Port, PortError,
+    ProgramReport, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
 };
 
 use super::time;
@@ -14,9 +14,6 @@ use crate::program::{Binding, HostStep, Program};
 use crate::run::Board;
 use crate::tensor::Packed;
 use crate::validate;
-
-/// Name of the instructions that are of no layer, in reports.
-const OUTSIDE: &str = "(outside all layers)";
 
 /// A program and what the compiler had to say.
 pub(crate) struct OpuProgram {

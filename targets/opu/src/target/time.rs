@@ -4,7 +4,9 @@ mod profile;
 
 use std::io::Write;
 
-use npukit_target::{Breakdown, LayerWork, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait};
+use npukit_target::{
+    Breakdown, LayerWork, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share,
+};
 use npukit_trace::{ChromeTrace, Slice as TraceSlice};
 use serde_json::json;
 
@@ -115,7 +117,7 @@ fn spent(program: &Program, timing: &Timing, slices: &[Slice]) -> Vec<Spent> {
         if let Some((spent, end)) = each.get_mut(slice.instruction) {
             *end = slice.end.max(*end);
             spent.vectors += slice.words;
-            spent.memory += traffic(timing, slice);
+            spent.memory[0] += traffic(timing, slice);
             if slice.engine == Engine::Multiply {
                 spent.compute += slice.end - slice.start;
             }
@@ -155,10 +157,6 @@ fn units(totals: &Totals) -> Vec<UnitTime> {
     let [read, written] = totals.port;
     let ports = [unit("DRAM port, loads", read, Vec::new()), unit("DRAM port, stores", written, Vec::new())];
     Engine::ALL.into_iter().map(engine).chain(ports).collect()
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What a compilation may be asked for: [`Options`].
+//! What a compilation may be asked for: [`Options`], declared as [`OPTIONS`].
 
 use std::collections::BTreeMap;
 
-use thiserror::Error;
+use npukit_target::{Chosen, OptionError, OptionSpec, Stage, Values};
 
 use crate::config::Config;
 
@@ -58,17 +58,45 @@ pub struct Options {
     pub m_tile: usize,
 }
 
-/// An option that is none, or has another value than it may.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("option `{key}={value}`: {reason}")]
-pub struct OptionError {
-    /// Its name.
-    pub key: String,
-    /// Its value.
-    pub value: String,
-    /// What is legal.
-    pub reason: String,
-}
+/// Every option of this target.
+#[rustfmt::skip] // A table.
+pub const OPTIONS: [OptionSpec; 5] = [
+    OptionSpec {
+        key: "isa",
+        values: Values::Choice(&["base", "ext"]),
+        default: "the instance's",
+        doc: "whether the extensions MUL, RELU and TANH are used: `base` has elementwise products as host steps",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "kv",
+        values: Values::Choice(&["npu", "host"]),
+        default: "npu",
+        doc: "where attention is computed: `npu` with keys and values as 4-bit weights, `host` in float",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "gelu",
+        values: Values::Choice(&["tanh", "exact"]),
+        default: "tanh",
+        doc: "what becomes of a Gelu by the error function: `tanh` is the machine's, `exact` a host step",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "activations",
+        values: Values::Choice(&["8", "16"]),
+        default: "8",
+        doc: "bits of its activations that a product takes; with 16 it is computed twice",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "m_tile",
+        values: Values::Whole { least: 1, most: 1024 },
+        default: "16",
+        doc: "most tokens of a prompt that are computed at once",
+        stage: Stage::Compile,
+    },
+];
 
 /// Tokens of a prompt computed at once when nobody says (specification 5.6).
 const M_TILE: usize = 16;
@@ -86,35 +114,19 @@ impl Options {
     ///
     /// Other names and values, and extensions that the instance does not have.
     pub fn parse(config: &Config, asked: &BTreeMap<String, String>) -> Result<Self, OptionError> {
-        let mut options = Self::of(config);
-        for (key, value) in asked {
-            let wrong = |reason: &str| OptionError {
-                key: key.clone(),
-                value: value.clone(),
-                reason: reason.to_owned(),
-            };
-            match (key.as_str(), value.as_str()) {
-                ("isa", "base") => options.isa = Isa::Base,
-                ("isa", "ext") if config.extensions => options.isa = Isa::Ext,
-                ("isa", "ext") => {
-                    return Err(wrong("the instance has no extensions; `pccx:extended` does"));
-                }
-                ("isa", _) => return Err(wrong("legal are base and ext")),
-                ("kv", "npu") => options.kv = Kv::Npu,
-                ("kv", "host") => options.kv = Kv::Host,
-                ("kv", _) => return Err(wrong("legal are npu and host")),
-                ("gelu", "tanh") => options.gelu = Gelu::Tanh,
-                ("gelu", "exact") => options.gelu = Gelu::Exact,
-                ("gelu", _) => return Err(wrong("legal are tanh and exact")),
-                ("activations", "8") => options.activations = Activations::Bits8,
-                ("activations", "16") => options.activations = Activations::Bits16,
-                ("activations", _) => return Err(wrong("legal are 8 and 16")),
-                ("m_tile", text) => {
-                    let tile = text.parse().ok().filter(|tile| (1..=1024).contains(tile));
-                    options.m_tile = tile.ok_or_else(|| wrong("legal are 1 to 1024"))?;
-                }
-                _ => return Err(wrong("pccx has the options isa, kv, gelu, activations and m_tile")),
-            }
+        let chosen = Chosen::new("pccx", &OPTIONS, Stage::Compile, asked)?;
+        let of = Self::of(config);
+        let options = Self {
+            isa: chosen.word("isa", isa).unwrap_or(of.isa),
+            kv: chosen.word("kv", kv).unwrap_or(of.kv),
+            gelu: chosen.word("gelu", gelu).unwrap_or(of.gelu),
+            activations: chosen.word("activations", activations).unwrap_or(of.activations),
+            m_tile: chosen.number("m_tile").unwrap_or(of.m_tile),
+        };
+        if options.isa == Isa::Ext && !config.extensions {
+            let [key, value, reason] =
+                ["isa", "ext", "the instance has no extensions; `pccx:extended` does"].map(str::to_owned);
+            return Err(OptionError { key, value, reason });
         }
         Ok(options)
     }
@@ -127,5 +139,37 @@ impl Options {
         [("isa", isa), ("kv", kv), ("activations", activations)]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into()
+    }
+}
+
+fn isa(name: &str) -> Option<Isa> {
+    match name {
+        "base" => Some(Isa::Base),
+        "ext" => Some(Isa::Ext),
+        _ => None,
+    }
+}
+
+fn kv(name: &str) -> Option<Kv> {
+    match name {
+        "npu" => Some(Kv::Npu),
+        "host" => Some(Kv::Host),
+        _ => None,
+    }
+}
+
+fn gelu(name: &str) -> Option<Gelu> {
+    match name {
+        "tanh" => Some(Gelu::Tanh),
+        "exact" => Some(Gelu::Exact),
+        _ => None,
+    }
+}
+
+fn activations(bits: &str) -> Option<Activations> {
+    match bits {
+        "8" => Some(Activations::Bits8),
+        "16" => Some(Activations::Bits16),
+        _ => None,
     }
 }

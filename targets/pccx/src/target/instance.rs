@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::generate::Decoder;
 use crate::isa::isa;
 use crate::listing;
-use crate::lower::{self, Executable, OptionError, Options, Weights, compile};
+use crate::lower::{self, Executable, Options, Weights, compile};
 
 /// An instance with its name.
 pub(super) struct PccxInstance {
@@ -55,7 +55,7 @@ impl PccxInstance {
         if !problems.is_empty() {
             return Err(TargetError::Refused(problems));
         }
-        Options::parse(&self.config, &options.options).map_err(option_error)
+        Ok(Options::parse(&self.config, &options.options)?)
     }
 }
 
@@ -72,7 +72,8 @@ impl Instance for PccxInstance {
         Ok(isa(&self.config))
     }
 
-    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+        Options::parse(&self.config, &options.options)?;
         Ok(lower::check(graph))
     }
 
@@ -95,7 +96,10 @@ impl Instance for PccxInstance {
             LAYERS => Ok(stages()?.layers),
             PLAN => Ok(stages()?.plan),
             ASM => assembly(&self.executable(graph, options)?.program).map_err(TargetError::failed),
-            _ => Err(option("emit", stage, &format!("the stages are {}", self.stages().join(", ")))),
+            _ => {
+                let reason = format!("the stages are graph, {}", self.stages().join(", "));
+                Err(TargetError::option("emit", stage, reason))
+            }
         }
     }
 
@@ -104,7 +108,7 @@ impl Instance for PccxInstance {
         model: &DecoderModel,
         options: &GeneratorOptions,
     ) -> Result<Box<dyn Generator>, TargetError> {
-        let ours = Options::parse(&self.config, &options.options).map_err(option_error)?;
+        let ours = Options::parse(&self.config, &options.options)?;
         let decoder = Decoder::new(&self.config, ours, model, options.capacity);
         let decoder = decoder.map_err(TargetError::failed)?;
         let model = model.config().name.clone();
@@ -138,7 +142,8 @@ impl Instance for PccxInstance {
             UOPS => listing::micro_operations(bytes),
             MEMH => listing::memh(bytes),
             _ => {
-                return Err(option("format", form, &format!("the forms are {}", self.listings().join(", "))));
+                let reason = format!("the forms are {}", self.listings().join(", "));
+                return Err(TargetError::option("format", form, reason));
             }
         };
         let problems = own.problems.iter().map(ToString::to_string).collect();
@@ -182,13 +187,4 @@ impl Generator for PccxGenerator {
         let taken = self.decoder.take(tokens).map_err(TargetError::failed)?;
         Ok(Step { logits: taken.logits, cycles: Some(taken.cycles) })
     }
-}
-
-fn option_error(error: OptionError) -> TargetError {
-    let OptionError { key, value, reason } = error;
-    TargetError::Option { key, value, reason }
-}
-
-fn option(key: &str, value: &str, reason: &str) -> TargetError {
-    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
 }

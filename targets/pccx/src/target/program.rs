@@ -5,16 +5,16 @@ use std::sync::OnceLock;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning, MemoryReport, Output,
-    Parts, Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, TargetError, TimeOptions,
-    TimeReport, Unset,
+    ArtifactFile, Chosen, Compiled, Finding, HostStepReport, Inputs, Layer, LayerWork, Meaning, MemoryReport,
+    Output, Parts, Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, Stage, TargetError,
+    TimeOptions, TimeReport, Unset,
 };
 
 use crate::check::{findings, program_warnings};
 use crate::clock::{self, Timeline};
 use crate::config::Config;
 use crate::host::Host;
-use crate::lower::Executable;
+use crate::lower::{Executable, OPTIONS};
 use crate::machine::Machine;
 use crate::program::HostOp;
 use crate::runtime::Session;
@@ -76,10 +76,7 @@ impl PccxProgram {
     }
 
     fn timeline(&self, options: &TimeOptions) -> Result<Timeline, TargetError> {
-        if let Some((key, value)) = options.options.iter().next() {
-            let reason = "pccx has no options of time: its parameters are the instance's".to_owned();
-            return Err(TargetError::Option { key: key.clone(), value: value.clone(), reason });
-        }
+        Chosen::new("pccx", &OPTIONS, Stage::Time, &options.options)?;
         let program = &self.executable.program;
         Ok(clock::run_with_host(&self.config, &program.code, &program.syncs()))
     }

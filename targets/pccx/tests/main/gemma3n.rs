@@ -1,6 +1,6 @@
 //! Gemma 3N on the machine: small layers against float, one of the size of E4B run and all of them timed.
 
-use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
+use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::{Graph, Op, Operator, evaluate};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::Config;

@@ -9,7 +9,8 @@ use npukit_graph::op::{
 };
 use npukit_numeric::ElementType;
 use npukit_pccx::Config;
-use npukit_pccx::lower::{Activations, Gelu, Isa, Kv, OptionError, Options};
+use npukit_pccx::lower::{Activations, Gelu, Isa, Kv, Options};
+use npukit_target::OptionError;
 
 use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
 
@@ -340,14 +341,18 @@ fn options_are_what_was_asked_for() {
     }
     for (key, value, reason) in [
         ("isa", "ext", "the instance has no extensions; `pccx:extended` does"),
-        ("isa", "new", "legal are base and ext"),
-        ("kv", "ext", "legal are npu and host"),
-        ("gelu", "8", "legal are tanh and exact"),
-        ("activations", "12", "legal are 8 and 16"),
-        ("m_tile", "0", "legal are 1 to 1024"),
-        ("m_tile", "1025", "legal are 1 to 1024"),
-        ("m_tile", "x", "legal are 1 to 1024"),
-        ("tile", "1", "pccx has the options isa, kv, gelu, activations and m_tile"),
+        ("isa", "new", "must be base or ext"),
+        ("kv", "ext", "must be npu or host"),
+        ("gelu", "8", "must be tanh or exact"),
+        ("activations", "12", "must be 8 or 16"),
+        ("m_tile", "0", "must be a whole number from 1 to 1024"),
+        ("m_tile", "1025", "must be a whole number from 1 to 1024"),
+        ("m_tile", "x", "must be a whole number from 1 to 1024"),
+        (
+            "mtile",
+            "1",
+            "there is no such option: `m_tile` is meant, perhaps; those of pccx: isa, kv, gelu, activations, m_tile",
+        ),
     ] {
         let [key, value, reason] = [key, value, reason].map(str::to_owned);
         assert_eq!(parse(&reference, &key, &value), Err(OptionError { key, value, reason }));

@@ -6,10 +6,11 @@ use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, TargetError,
-    artifact_stem,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, Stage,
+    TargetError, artifact_stem,
 };
 
+use super::options::chosen;
 use super::program::TcuProgram;
 use crate::board;
 use crate::clock::ClockParams;
@@ -17,7 +18,7 @@ use crate::codec::{decode_program_lenient, encode_program};
 use crate::config::{Config, DataType};
 use crate::isa::isa;
 use crate::listing::listing;
-use crate::lower::{self, LowerError, Minimise, Order, Strategy};
+use crate::lower::{self, LowerError, Minimise, Order};
 use crate::validate::{self, LOST_ADDITION, MOVED_WRITES, validate_with};
 
 /// An architecture with its name.
@@ -62,7 +63,8 @@ impl Instance for TcuInstance {
         Ok(isa(&self.config))
     }
 
-    fn check(&self, graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+    fn check(&self, graph: &Graph, options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
+        chosen(Stage::Compile, &options.options)?;
         Ok(lower::check(graph, &self.config))
     }
 
@@ -93,7 +95,10 @@ impl Instance for TcuInstance {
             "hir" => Ok(stages.hir),
             "plan" => Ok(stages.plan),
             "lir" => Ok(stages.lir),
-            _ => Err(option("emit", stage, &format!("the stages are graph, {}", self.stages().join(", ")))),
+            _ => {
+                let reason = format!("the stages are graph, {}", self.stages().join(", "));
+                Err(TargetError::option("emit", stage, reason))
+            }
         }
     }
 
@@ -127,7 +132,10 @@ impl Instance for TcuInstance {
                     decode_program_lenient(&self.config, &bytes[..whole]).map_err(TargetError::failed)?;
                 listing(&self.config, &ops)
             }
-            _ => return Err(option("format", form, &format!("the forms are {OWN} and {UPSTREAM}"))),
+            _ => {
+                let reason = format!("the forms are {OWN} and {UPSTREAM}");
+                return Err(TargetError::option("format", form, reason));
+            }
         };
         Ok(Disassembled { text, instructions, problems })
     }
@@ -143,28 +151,22 @@ impl TcuInstance {
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
         let name = artifact_stem(&options.model_name, &self.name);
         let prepared = options.prepared;
+        let chosen = chosen(Stage::Compile, &options.options)?;
         let minimise = Some(self.hardware());
-        let mut lowering =
-            lower::Options { name: Some(name), minimise, prepared, ..lower::Options::default() };
-        for (key, value) in &options.options {
-            match key.as_str() {
-                "strategy" => lowering.strategy = Some(strategy(value)?),
-                "order" => lowering.order = order(value)?,
-                "minimise" => lowering.minimise = Some(self.minimise(value)?),
-                _ => {
-                    let legal = "the options of tcu are `strategy`, `order` and `minimise`";
-                    return Err(option(key, value, legal));
-                }
-            }
-        }
-        Ok(lowering)
+        Ok(lower::Options {
+            name: Some(name),
+            strategy: chosen.word("strategy", |name| name.parse().ok()),
+            order: chosen.word("order", order).unwrap_or_default(),
+            minimise: chosen.word("minimise", |name| self.minimise(name)).or(minimise),
+            prepared,
+        })
     }
 
-    fn minimise(&self, value: &str) -> Result<Minimise, TargetError> {
-        match value {
-            "estimator" => Ok(Minimise::Estimator),
-            "model" => Ok(self.hardware()),
-            _ => Err(option("minimise", value, "must be `model` or `estimator`")),
+    fn minimise(&self, name: &str) -> Option<Minimise> {
+        match name {
+            "estimator" => Some(Minimise::Estimator),
+            "model" => Some(self.hardware()),
+            _ => None,
         }
     }
 
@@ -204,23 +206,13 @@ pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Find
     Finding { code, severity, instruction: Some(instruction), layer, message: format!("{reason}; {hint}") }
 }
 
-fn strategy(value: &str) -> Result<Strategy, TargetError> {
-    let legal = || format!("must be one of {}", Strategy::ALL.map(Strategy::name).join(", "));
-    value.parse().map_err(|_| option("strategy", value, &legal()))
-}
-
-fn order(value: &str) -> Result<Order, TargetError> {
-    match value {
-        "default" => Ok(Order::Default),
-        "upstream" => Ok(Order::Upstream),
-        _ => Err(option("order", value, "must be `default` or `upstream`")),
+fn order(name: &str) -> Option<Order> {
+    match name {
+        "default" => Some(Order::Default),
+        "upstream" => Some(Order::Upstream),
+        _ => None,
     }
 }
-
-fn option(key: &str, value: &str, reason: &str) -> TargetError {
-    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
-}
-
 fn lower_error(error: LowerError) -> TargetError {
     match error {
         LowerError::Unsupported { problems } => TargetError::Refused(problems),

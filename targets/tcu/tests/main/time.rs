@@ -164,9 +164,9 @@ fn latency_and_bus_are_options() {
 fn options_that_make_no_sense_are_refused() {
     let program = program("pynqz1", vec![Op::NoOp], &[]);
     for (key, value, told) in [
-        ("clock", "sundial", "`model` and `estimator`"),
-        ("clock-mhz", "0", "above 0"),
-        ("clock-mhz", "NaN", "above 0"),
+        ("clock", "sundial", "must be model or estimator"),
+        ("clock-mhz", "0", "from 0.001 to 100000"),
+        ("clock-mhz", "NaN", "from 0.001 to 100000"),
         ("latency", "-1", "from 0 to 65535"),
         ("axi-bits", "100", "8 bits times a power of two"),
         ("axi-bits", "256", "a vector of 128 bits on a bus of 256 bits"),

@@ -2,7 +2,7 @@
 
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderError;
-use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
+use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 
 /// Tokens before the one that is computed.
 const CACHE: usize = 31;

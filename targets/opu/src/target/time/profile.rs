@@ -1,9 +1,10 @@
 //! [`Profile`]: whose parameters the clock has, by the options of `npu time`.
 
-use npukit_target::{TargetError, TimeOptions};
+use npukit_target::{Stage, TargetError, TimeOptions};
 
 use crate::config::{Config, Timing};
 use crate::program::Program;
+use crate::target::options::chosen;
 
 /// Instances whose parameters any program may be timed with.
 const SHIPPED: [&str; 3] = ["reference", "ideal", "detailed"];
@@ -25,25 +26,25 @@ impl Profile {
     ///
     /// Errors: options that are not legal.
     pub fn chosen(program: &Program, options: &TimeOptions) -> Result<Self, TargetError> {
-        let own = program.config.timing.clone();
-        let name = shipped().find(|profile| profile.timing == own).map_or(OWN.to_owned(), |found| found.name);
-        let mut profile = Self { name, timing: own, is_clock_given: false };
-        if let Some(name) = options.options.get("profile") {
-            profile = Self::all(program).find(|known| known.name == *name).ok_or_else(|| {
-                let known: Vec<_> = Self::all(program).map(|known| known.name).collect();
-                option("profile", name, &format!("the profiles are {}", known.join(", ")))
-            })?;
-        }
-        for (key, value) in options.options.iter().filter(|(key, _)| *key != "profile") {
-            if key != "clock-mhz" {
-                return Err(option(key, value, "the options of opu are `profile` and `clock-mhz`"));
-            }
-            let mhz = value.parse().ok().filter(|mhz| (0.001..=1e6).contains(mhz));
-            profile.timing.clock_mhz =
-                mhz.ok_or_else(|| option(key, value, "must be a number of MHz, 0.001 to 1000000"))?;
+        let chosen = chosen(Stage::Time, &options.options)?;
+        let named = |name: &str| match name {
+            OWN => Some(Self::own(program)),
+            _ => shipped().find(|profile| profile.name == name),
+        };
+        let mut profile = chosen.word("profile", named).unwrap_or_else(|| Self::own(program));
+        if let Some(mhz) = chosen.number("clock-mhz") {
+            profile.timing.clock_mhz = mhz;
             profile.is_clock_given = true;
         }
         Ok(profile)
+    }
+
+    /// That of the program's instance.
+    fn own(program: &Program) -> Self {
+        let timing = program.config.timing.clone();
+        let name =
+            shipped().find(|profile| profile.timing == timing).map_or(OWN.to_owned(), |found| found.name);
+        Self { name, timing, is_clock_given: false }
     }
 
     /// All there are for a program.
@@ -77,8 +78,4 @@ fn shipped() -> impl Iterator<Item = Profile> {
         let timing = Config::preset(name)?.timing;
         Some(Profile { name: name.to_owned(), timing, is_clock_given: false })
     })
-}
-
-fn option(key: &str, value: &str, reason: &str) -> TargetError {
-    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason: reason.to_owned() }
 }

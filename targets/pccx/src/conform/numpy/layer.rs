@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderError;
-use npukit_graph::gemma3n::{AttentionInput, Cache, Gate, Gemma3nConfig, Layer, TopK};
+use npukit_decoders::gemma3n::{AttentionInput, Cache, Gate, Gemma3nConfig, Layer, TopK};
 use npukit_numeric::{ElementType, Tensor};
 use serde::Deserialize;
 

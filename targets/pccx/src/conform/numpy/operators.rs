@@ -1,6 +1,6 @@
 //! Single operators.
 
-use npukit_graph::gemma3n::{Gate, Gemma3nConfig, TopK};
+use npukit_decoders::gemma3n::{Gate, Gemma3nConfig, TopK};
 use npukit_graph::op::{GeluForm, RmsNormalization, RotaryEmbedding, Softmax, Unary, UnaryKind};
 use npukit_graph::{Op, Operator};
 use npukit_target::Case;

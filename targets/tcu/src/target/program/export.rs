@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use npukit_target::{TargetError, TimeOptions};
+use npukit_target::{OUTSIDE, TargetError, TimeOptions};
 use npukit_trace::{ChromeTrace, Slice, Track};
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::settings::Settings;
 use crate::clock::{Slice as Work, Unit};
 use crate::configuration::Register;
 use crate::op::Op;
-use crate::program::{OUTSIDE, Program};
+use crate::program::Program;
 use crate::samples::{DRIVER_SHIFT, Sample};
 use crate::timing::kind;
 
@@ -97,7 +97,7 @@ impl TcuProgram {
             return Ok(());
         }
         let reason = format!("the program fills {samples} samples at most; a block has {most} at most");
-        Err(TargetError::Option { key: "sample-block".to_owned(), value: block.to_string(), reason })
+        Err(TargetError::option("sample-block", &block.to_string(), reason))
     }
 }
 

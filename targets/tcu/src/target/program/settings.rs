@@ -1,12 +1,11 @@
 //! What the options of `npu time` ask for: [`Settings`].
 
-use std::str::FromStr;
-
-use npukit_target::{TargetError, TimeOptions};
+use npukit_target::{Chosen, Stage, TargetError, TimeOptions};
 
 use crate::board;
 use crate::clock::{Clock, ClockError, ClockParams};
 use crate::config::Config;
+use crate::target::options::chosen;
 
 /// Whose cycles a report is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +27,11 @@ impl CostModel {
             Self::Samples => "samples",
         }
     }
+
+    /// What a value of the option `clock` asks for.
+    fn of_clock(name: &str) -> Option<Self> {
+        [Self::Model, Self::Estimator].into_iter().find(|model| model.name() == name)
+    }
 }
 
 /// What the options ask for; what they leave open is the board's.
@@ -47,13 +51,13 @@ pub(super) struct Settings {
 
 /// The C driver's (specification 6.4).
 const SAMPLE_INTERVAL: u16 = 1000;
-/// The fastest clock taken, in MHz: latencies that follow from it stay those of a memory.
-const FASTEST_MHZ: f64 = 100_000.0;
 
 impl Settings {
     /// The settings for a program of `config`, on the preset `board` if it is of one.
     ///
-    /// Errors: [`TargetError::Option`] for options that do not exist and values that are not legal.
+    /// # Errors
+    ///
+    /// [`TargetError::Option`] for options that do not exist and values that are not legal.
     pub(super) fn new(
         config: &Config,
         board: Option<&str>,
@@ -69,45 +73,30 @@ impl Settings {
             sample_interval: SAMPLE_INTERVAL,
             sample_block: 1,
         };
-        // The board's latency follows from the clock, so the clock comes first.
-        if let Some(value) = options.options.get("clock-mhz") {
-            settings.set_clock(config, value)?;
-        }
-        for (key, value) in &options.options {
-            settings.set(key, value)?;
-        }
+        settings.take(config, chosen(Stage::Samples, &options.options)?);
         settings.check_bus(config)?;
         Ok(settings)
     }
 
-    fn set_clock(&mut self, config: &Config, value: &str) -> Result<(), TargetError> {
-        let mhz = f64::from_str(value).ok().filter(|mhz| *mhz > 0.0 && *mhz <= FASTEST_MHZ);
-        let reason = || format!("must be a number of megahertz above 0, at most {FASTEST_MHZ}");
-        let mhz = mhz.ok_or_else(|| error("clock-mhz", value, reason()))?;
-        self.clock_mhz = Some(mhz);
-        self.clock_source = Some("as given".to_owned());
-        self.memory = board::memory(config, Some(mhz));
-        Ok(())
-    }
-
-    fn set(&mut self, key: &str, value: &str) -> Result<(), TargetError> {
-        let latency = |value| number(key, value, 0, u64::from(u16::MAX));
-        match key {
-            "clock" => self.cost_model = cost_model(value)?,
-            "clock-mhz" => {}
-            "latency" => {
-                self.memory.read_latency = latency(value)?;
-                self.memory.write_response_latency = self.memory.read_latency;
-            }
-            // Comes after `latency` in the order of names.
-            "write-latency" => self.memory.write_response_latency = latency(value)?,
-            "axi-bits" => self.memory.axi_bits = number(key, value, 8, 1024)? as u32,
-            "sample-interval" => self.sample_interval = number(key, value, 1, u16::MAX.into())? as u16,
-            "sample-block" => self.sample_block = number(key, value, 1, u32::MAX.into())? as u32,
-            _ => return Err(error(key, value, format!("there is no such option; there are {KNOWN}"))),
+    fn take(&mut self, config: &Config, chosen: Chosen<'_>) {
+        if let Some(cost_model) = chosen.word("clock", CostModel::of_clock) {
+            self.cost_model = cost_model;
         }
-        self.memory_given |= matches!(key, "latency" | "write-latency" | "axi-bits");
-        Ok(())
+        // The board's latency follows from the clock, so the clock comes first.
+        if let Some(mhz) = chosen.number("clock-mhz") {
+            self.clock_mhz = Some(mhz);
+            self.clock_source = Some("as given".to_owned());
+            self.memory = board::memory(config, Some(mhz));
+        }
+        let (latency, write_latency) = (chosen.number("latency"), chosen.number("write-latency"));
+        let axi_bits = chosen.number("axi-bits");
+        let memory = &mut self.memory;
+        memory.read_latency = latency.unwrap_or(memory.read_latency);
+        memory.write_response_latency = write_latency.or(latency).unwrap_or(memory.write_response_latency);
+        memory.axi_bits = axi_bits.unwrap_or(memory.axi_bits);
+        self.memory_given = latency.is_some() || write_latency.is_some() || axi_bits.is_some();
+        self.sample_interval = chosen.number("sample-interval").unwrap_or(self.sample_interval);
+        self.sample_block = chosen.number("sample-block").unwrap_or(self.sample_block);
     }
 
     /// A bus the options ask for must fit; one that is the board's fits if any does.
@@ -115,26 +104,9 @@ impl Settings {
         let bits = self.memory.axi_bits;
         match Clock::new(config, self.memory) {
             Err(found @ (ClockError::Bus { .. } | ClockError::Beats { .. })) if self.memory_given => {
-                Err(error("axi-bits", &bits.to_string(), found.to_string()))
+                Err(TargetError::option("axi-bits", &bits.to_string(), found.to_string()))
             }
             _ => Ok(()),
         }
     }
-}
-
-const KNOWN: &str = "clock, clock-mhz, latency, write-latency, axi-bits, sample-interval and sample-block";
-
-fn cost_model(value: &str) -> Result<CostModel, TargetError> {
-    let known = [CostModel::Model, CostModel::Estimator];
-    let found = known.into_iter().find(|model| model.name() == value);
-    found.ok_or_else(|| error("clock", value, "there are `model` and `estimator`".to_owned()))
-}
-
-fn number(key: &str, value: &str, least: u64, most: u64) -> Result<u64, TargetError> {
-    let number = value.parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| error(key, value, format!("must be a whole number from {least} to {most}")))
-}
-
-fn error(key: &str, value: &str, reason: String) -> TargetError {
-    TargetError::Option { key: key.to_owned(), value: value.to_owned(), reason }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{FlagTime, Roofline, TargetError, TimeOptions, TimeReport, UnitTime, Wait};
+use npukit_target::{Breakdown, FlagTime, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share};
 
 use super::TcuProgram;
-use super::breakdown::{Breakdown, ratio};
+use super::breakdown::{spent, work};
 use super::settings::{CostModel, Settings};
 use super::timeline::TimeError;
 use crate::clock::{ClockParams, Signal, Timeline, Unit};
@@ -59,6 +59,10 @@ impl TcuProgram {
         bytes: &[u8],
         options: &TimeOptions,
     ) -> Result<TimeReport, TargetError> {
+        if let Some(clock) = options.options.get("clock") {
+            let reason = "performance samples are the hardware's cycles already";
+            return Err(TargetError::option("clock", clock, reason));
+        }
         let settings = Settings { cost_model: CostModel::Samples, ..self.settings(options)? };
         let found = samples::read(self.program.instructions.len(), bytes)
             .map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
@@ -89,7 +93,12 @@ impl TcuProgram {
     fn report_of(&self, settings: &Settings, measured: Measured, timeline: Option<Timeline>) -> TimeReport {
         let Program { config, instructions, .. } = &self.program;
         let Estimate { cycles: estimated, undrained, energy, .. } = estimate(config, instructions);
-        let total = measured.cycles.iter().fold(0, |sum: u64, cycles| sum.saturating_add(*cycles));
+        let beats =
+            if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
+        let (work, spent) = (work(&self.program), spent(&self.program, &measured.cycles, beats));
+        let multipliers = (config.array_size as u64).saturating_pow(2);
+        let breakdown = Breakdown::new(&work, &spent, multipliers);
+        let total = breakdown.cycles();
         let mut by_model = BTreeMap::from([
             (CostModel::Estimator.name().to_owned(), estimated),
             (ESTIMATOR_UNDRAINED.to_owned(), undrained),
@@ -97,10 +106,6 @@ impl TcuProgram {
         ]);
         by_model.extend(timeline.map(|timeline| (CostModel::Model.name().to_owned(), timeline.total)));
         let modelled = by_model.contains_key(CostModel::Model.name());
-        let beats =
-            if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
-        let breakdown = Breakdown::new(&self.program, &measured.cycles, beats);
-        let (compute, memory) = breakdown.bounds(self.macs());
         TimeReport {
             assumptions: assumptions(settings, modelled),
             notes: measured.notes.into_iter().chain([ROOFLINE.to_owned()]).collect(),
@@ -109,9 +114,9 @@ impl TcuProgram {
             milliseconds: settings.clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
             clock_mhz: settings.clock_mhz,
             clock_source: settings.clock_source.clone(),
-            utilisation: self.macs().map(|macs| breakdown.utilisation(macs, total)),
-            array_busy: ratio(measured.array_busy as f64, total as f64),
-            roofline: Roofline::new(compute, memory, total),
+            utilisation: breakdown.utilisation(),
+            array_busy: share(measured.array_busy, total),
+            roofline: breakdown.roofline(),
             energy,
             layers: breakdown.layers(),
             kinds: breakdown.kinds(),
@@ -175,7 +180,7 @@ fn units(timeline: &Timeline) -> Vec<UnitTime> {
 fn unit_time(name: &str, busy: u64, total: u64, mut waits: Vec<Wait>) -> UnitTime {
     waits.retain(|wait| wait.cycles > 0);
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.cycles));
-    UnitTime { unit: name.to_owned(), busy, share: ratio(busy as f64, total as f64), waits }
+    UnitTime { unit: name.to_owned(), busy, share: share(busy, total), waits }
 }
 
 /// All cycles in which the decoder does not hand on an instruction.

@@ -3,10 +3,10 @@
 use npukit_numeric::{ElementType, TensorData};
 
 use super::{AttentionInput, Cache, Gemma3nConfig, KeyValue, Layer};
-use crate::decoder::builder::{Builder, Heads};
-use crate::decoder::{DecoderError, Matrix};
-use crate::ir::ValueId;
-use crate::op::{
+use npukit_graph::ValueId;
+use npukit_graph::decoder::builder::{Builder, Heads};
+use npukit_graph::decoder::{DecoderError, Matrix};
+use npukit_graph::op::{
     BinaryKind, Cast, Concat, GeluForm, MatMul, Reduce, ReduceKind, RotaryEmbedding, Slice, SliceRange,
     Unary, UnaryKind,
 };

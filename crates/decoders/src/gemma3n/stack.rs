@@ -4,10 +4,10 @@ use npukit_numeric::{ElementType, TensorData};
 
 use super::net::{Computed, Net, no_keys};
 use super::{Gemma3n, Gemma3nConfig, Layer};
-use crate::decoder::DecoderError;
-use crate::decoder::config::MAX_POSITIONS;
-use crate::ir::{Graph, ValueId};
-use crate::op::{BinaryKind, Concat, Reduce, ReduceKind, RmsNormalization, Unary, UnaryKind};
+use npukit_graph::decoder::DecoderError;
+use npukit_graph::decoder::config::MAX_POSITIONS;
+use npukit_graph::op::{BinaryKind, Concat, Reduce, ReduceKind, RmsNormalization, Unary, UnaryKind};
+use npukit_graph::{Graph, ValueId};
 
 /// Added to the mean square of a stream on its way back, so that a stream of zeros stays one: the root is 1e-12.
 const TINY: f32 = 1e-24;

@@ -1,10 +1,9 @@
 //! Gemma 3N: limits, and numbers that a normalisation would hide.
 
-use npukit_graph::gemma3n::{Gemma3n, Gemma3nConfig};
+use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 
-use crate::decoder_limits::assert_limit;
 use crate::gemma3n::{small, token, values, weights};
-use crate::support::{f32s, floats};
+use crate::support::{assert_limit, f32s, floats};
 
 /// Changes one size of a configuration.
 type Set = fn(&mut Gemma3nConfig, usize);

@@ -2,8 +2,8 @@
 //! each layer's own, sparse gates, layers that read other layers' keys and values.
 //!
 //! [`Layer::step`] is the graph of one layer, [`Gemma3n::decode`] that of a whole model; both compute one token.
-//! Formulas: pccx specification, 5.1; where its documents and its runtime disagree (C37, C38), an option says whom
-//! [`Gemma3nConfig`] follows.
+//! Formulas: 5.1 of the specification of the accelerator that was made for it; where its documents and its runtime
+//! disagree (C37, C38), an option says whom [`Gemma3nConfig`] follows.
 
 mod config;
 mod net;

@@ -3,8 +3,8 @@
 use npukit_numeric::ElementType;
 
 use super::{Gate, TopK};
-use crate::decoder::DecoderError;
-use crate::decoder::config::{MAX, refuse, rotations};
+use npukit_graph::decoder::DecoderError;
+use npukit_graph::decoder::config::{MAX, refuse, rotations};
 
 /// What the attention of a layer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub struct Gemma3nConfig {
 impl Gemma3nConfig {
     /// Gemma 3N E4B as the documents give it, with their formulas.
     ///
-    /// Source: pccx specification, 5.1.
+    /// Source: 5.1 of the specification of the accelerator that was made for it.
     pub fn e4b() -> Self {
         Self {
             name: "gemma3n_e4b".to_owned(),

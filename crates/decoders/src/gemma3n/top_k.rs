@@ -2,10 +2,10 @@
 
 use npukit_numeric::ElementType;
 
-use crate::decoder::DecoderError;
-use crate::decoder::builder::Builder;
-use crate::ir::{Graph, ValueId};
-use crate::op::{BinaryKind, Compare, CompareKind, Reduce, ReduceKind, Relu, Unary, UnaryKind, Where};
+use npukit_graph::decoder::DecoderError;
+use npukit_graph::decoder::builder::Builder;
+use npukit_graph::op::{BinaryKind, Compare, CompareKind, Reduce, ReduceKind, Relu, Unary, UnaryKind, Where};
+use npukit_graph::{Graph, ValueId};
 
 /// What becomes of a gate whose cutoff is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use npukit_decoders::gemma3n::{AttentionInput, Cache, Gate, Gemma3n, Gemma3nConfig, Layer, TopK};
 use npukit_graph::decoder::DecoderError;
-use npukit_graph::gemma3n::{AttentionInput, Cache, Gate, Gemma3n, Gemma3nConfig, Layer, TopK};
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::{ElementType, SmallFloat, Tensor};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use npukit_numeric::Tensor;
 
 use super::Gemma3nConfig;
-use crate::decoder::{DecoderError, Matrix};
+use npukit_graph::decoder::{DecoderError, Matrix};
 
 /// A model. Tensors that are one in memory, whatever layers they are of, are one constant of its graph.
 ///

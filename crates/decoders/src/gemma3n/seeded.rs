@@ -7,7 +7,7 @@ use std::sync::Arc;
 use npukit_numeric::Tensor;
 
 use super::{Gemma3n, Gemma3nConfig};
-use crate::decoder::DecoderError;
+use npukit_graph::decoder::DecoderError;
 
 /// Root of the mean square of codes that are equally often -7 to 7.
 const CODE_RMS: f32 = 4.32;

@@ -1,0 +1,115 @@
+//! Flags made from what the targets declare: [`CompileOptions`] and [`TimeOptions`].
+//!
+//! An option of several targets is one flag, and each target's line of the help says what it is there.
+
+use std::collections::BTreeMap;
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use npukit::options::{OptionSpec, Stage, declared};
+
+/// Where the help lists them.
+const HEADING: &str = "Options of targets";
+/// The flag that takes any of them.
+const ANY: &str = "option";
+
+/// Options of compiling a model, by name: their flags, and `--option KEY=VALUE` for any option there is.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions(pub BTreeMap<String, String>);
+
+/// Options of timing a program, by name.
+#[derive(Clone, Debug, Default)]
+pub struct TimeOptions(pub BTreeMap<String, String>);
+
+impl FromArgMatches for CompileOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let any = matches.get_many::<(String, String)>(ANY).into_iter().flatten().cloned();
+        Ok(Self(given(matches, &[Stage::Compile]).chain(any).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for CompileOptions {
+    fn augment_args(command: Command) -> Command {
+        flags(command, &[Stage::Compile]).arg(any())
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for TimeOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(given(matches, &TIMING).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for TimeOptions {
+    fn augment_args(command: Command) -> Command {
+        flags(command, &TIMING)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Stages of `npu time`.
+const TIMING: [Stage; 2] = [Stage::Time, Stage::Samples];
+
+/// The options of `stages`, by key, each with the targets that have it.
+fn by_key(stages: &[Stage]) -> BTreeMap<&'static str, Vec<(&'static str, &'static OptionSpec)>> {
+    let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (target, spec) in declared().filter(|(_, spec)| stages.contains(&spec.stage)) {
+        all.entry(spec.key).or_default().push((target, spec));
+    }
+    all
+}
+
+fn flags(command: Command, stages: &[Stage]) -> Command {
+    by_key(stages).into_iter().fold(command, |command, (key, specs)| command.arg(flag(key, &specs)))
+}
+
+/// The flag of an option. What samples are written by is of no use without samples.
+fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg {
+    let help: Vec<String> = specs.iter().map(|(target, spec)| help(target, spec)).collect();
+    let arg = Arg::new(key).long(key).value_name("VALUE").help(help.join("; ")).help_heading(HEADING);
+    let needs_samples = specs.iter().all(|(_, spec)| spec.stage == Stage::Samples);
+    if needs_samples { arg.requires("samples") } else { arg }
+}
+
+fn help(target: &str, spec: &OptionSpec) -> String {
+    format!("{target}: {}: {}; {} when not given", spec.doc, spec.values, spec.default)
+}
+
+/// The flag that takes any option.
+pub fn any() -> Arg {
+    Arg::new(ANY)
+        .long(ANY)
+        .value_name("KEY=VALUE")
+        .value_parser(key_and_value)
+        .action(ArgAction::Append)
+        .help("An option of the target's own, as `npu targets TARGET --options` lists them; may be given several times")
+        .help_heading(HEADING)
+}
+
+/// What the flags of the options of `stages` were given.
+fn given(matches: &ArgMatches, stages: &[Stage]) -> impl Iterator<Item = (String, String)> {
+    let value = |key: &'static str| Some((key.to_owned(), matches.get_one::<String>(key)?.clone()));
+    by_key(stages).into_keys().filter_map(value)
+}
+
+/// `KEY=VALUE`
+pub fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
+    Ok((key.to_owned(), value.to_owned()))
+}

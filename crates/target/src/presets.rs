@@ -1,0 +1,149 @@
+//! [`Presets`]: the instances that come with a target, and how any of its instances is found.
+
+use crate::error::TargetError;
+use crate::name::instance_name;
+use crate::target::{Config, Preset};
+
+/// The parameters of a configuration file and what its author should know of, or why there are none.
+pub type Read<C> = Result<(C, Vec<String>), String>;
+
+/// The instances of a target whose parameters are a `C`.
+#[derive(Clone, Copy, Debug)]
+pub struct Presets<C> {
+    /// Short name of the target.
+    pub target: &'static str,
+    /// The instance when none is named.
+    pub default: &'static str,
+    /// The names of those that come with npukit, in the order of a listing.
+    pub names: fn() -> Vec<&'static str>,
+    /// The instance of a name, which may be a variation of those; none when there is none. Errors: a variation
+    /// that cannot be.
+    pub named: fn(&str) -> Result<Option<C>, String>,
+    /// What there is to know of one that comes with npukit, in a line.
+    pub summary: fn(&str, &C) -> String,
+    /// File name extension of configuration files, without the dot.
+    pub extension: &'static str,
+    /// Reads a configuration file.
+    pub read: fn(&str) -> Read<C>,
+    /// What else a user can name, for the message that there is no such instance.
+    pub others: &'static str,
+}
+
+/// Parameters and what they are called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<C> {
+    /// Name of the preset or of the file, without its ending.
+    pub name: String,
+    /// The parameters.
+    pub config: C,
+    /// What the author of the file should know of; empty for a preset.
+    pub warnings: Vec<String>,
+}
+
+impl<C> Presets<C> {
+    /// Those that come with npukit.
+    ///
+    /// # Panics
+    ///
+    /// When one of the names has no instance.
+    pub fn list(&self) -> Vec<Preset> {
+        let preset = |name: &'static str| {
+            let config = (self.named)(name).ok().flatten().expect("every name of the list has an instance");
+            Preset { name: name.to_owned(), summary: (self.summary)(name, &config) }
+        };
+        (self.names)().into_iter().map(preset).collect()
+    }
+
+    /// The instance that `source` says.
+    ///
+    /// # Errors
+    ///
+    /// A name that no instance has; a file that is not the configuration of one.
+    pub fn instance(&self, source: Config<'_>) -> Result<Named<C>, TargetError> {
+        match source {
+            Config::Default => self.preset(self.default),
+            Config::Preset(name) => self.preset(name),
+            Config::File { name, bytes } => self.file(name, bytes),
+        }
+    }
+
+    /// The instance called `name`.
+    ///
+    /// # Errors
+    ///
+    /// None is called so.
+    pub fn preset(&self, name: &str) -> Result<Named<C>, TargetError> {
+        let unknown = |reason| TargetError::option("target", &format!("{}:{name}", self.target), reason);
+        let config = (self.named)(name).map_err(unknown)?.ok_or_else(|| unknown(self.known()))?;
+        Ok(Named { name: name.to_owned(), config, warnings: Vec::new() })
+    }
+
+    /// That there is no such instance, and which there are.
+    fn known(&self) -> String {
+        let names = (self.names)().join(", ");
+        format!(
+            "there is no such instance; there are {names}, or give a .{} file{}",
+            self.extension, self.others
+        )
+    }
+
+    /// The instance of a file, after which it is named.
+    fn file(&self, name: &str, bytes: &[u8]) -> Result<Named<C>, TargetError> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
+        })?;
+        let (config, warnings) =
+            (self.read)(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+        let warnings = warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
+        Ok(Named { name: instance_name(name).to_owned(), config, warnings })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    const PRESETS: Presets<u32> = Presets {
+        target: "t",
+        default: "one",
+        names: || vec!["one", "two"],
+        named: |name| match name {
+            "one" => Ok(Some(1)),
+            "two" => Ok(Some(2)),
+            "two+x" => Err("x is a number".to_owned()),
+            _ => Ok(None),
+        },
+        summary: |name, config| format!("{name} is {config}"),
+        extension: "txt",
+        read: |text| Ok((text.parse().map_err(|_| "not a number".to_owned())?, vec!["small".to_owned()])),
+        others: "",
+    };
+
+    fn told(source: Config<'_>) -> String {
+        PRESETS.instance(source).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn instances_are_found_by_name() {
+        let summaries: Vec<String> = PRESETS.list().into_iter().map(|preset| preset.summary).collect();
+        assert_eq!(summaries, ["one is 1", "two is 2"]);
+        let named = |name: &str, config| Named { name: name.to_owned(), config, warnings: Vec::new() };
+        assert_eq!(PRESETS.instance(Config::Default).unwrap(), named("one", 1));
+        assert_eq!(PRESETS.instance(Config::Preset("two")).unwrap(), named("two", 2));
+        let unknown =
+            "option `target=t:six`: there is no such instance; there are one, two, or give a .txt file";
+        assert_eq!(told(Config::Preset("six")), unknown);
+        assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
+    }
+
+    #[test]
+    fn instances_are_read_from_files() {
+        let file = |bytes| Config::File { name: "boards/mine.v2.txt", bytes };
+        let found = PRESETS.instance(file(b"7")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("mine.v2", 7));
+        assert_eq!(found.warnings, ["boards/mine.v2.txt: small"]);
+        assert_eq!(told(file(b"x")), "boards/mine.v2.txt: not a number");
+        assert_eq!(told(file(b"7\xff")), "boards/mine.v2.txt: byte 1 is not UTF-8 text");
+    }
+}

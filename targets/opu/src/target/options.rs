@@ -1,0 +1,40 @@
+//! [`OPTIONS`] of the compiler and of `npu time`.
+
+use std::collections::BTreeMap;
+
+use npukit_target::{Chosen, OptionSpec, Stage, TargetError, Values};
+
+/// Every option of this target.
+#[rustfmt::skip] // A table.
+pub(super) const OPTIONS: [OptionSpec; 3] = [
+    OptionSpec {
+        key: "leaky",
+        values: Values::Choice(&["exact", "nearest"]),
+        default: "exact",
+        doc: "leaky rectification of slopes other than 1/8: `exact` refuses it, `nearest` takes it for that of 1/8",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "profile",
+        values: Values::Choice(&["reference", "ideal", "detailed", "instance"]),
+        default: "instance",
+        doc: "whose costs instructions have; `instance` has the program's own",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "clock-mhz",
+        values: Values::Real { least: 0.001, most: 1e6 },
+        default: "the profile's",
+        doc: "clock",
+        stage: Stage::Time,
+    },
+];
+
+/// The options given at `stage`.
+///
+/// # Errors
+///
+/// [`TargetError::Option`] for the first that is not legal.
+pub(super) fn chosen(stage: Stage, given: &BTreeMap<String, String>) -> Result<Chosen<'_>, TargetError> {
+    Ok(Chosen::new("opu", &OPTIONS, stage, given)?)
+}

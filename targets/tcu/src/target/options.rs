@@ -1,0 +1,89 @@
+//! [`OPTIONS`] of the compiler and of `npu time`.
+
+use std::collections::BTreeMap;
+
+use npukit_target::{Chosen, OptionSpec, Stage, TargetError, Values};
+
+/// Every option of this target.
+#[rustfmt::skip] // A table.
+pub(super) const OPTIONS: [OptionSpec; 10] = [
+    OptionSpec {
+        key: "strategy",
+        values: Values::Choice(&["local-isolated", "local-vars", "local-consts", "local-vars-and-consts"]),
+        default: "the cheapest",
+        doc: "where variables and constants live",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "order",
+        values: Values::Choice(&["default", "upstream"]),
+        default: "default",
+        doc: "order of the passes over an array",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "minimise",
+        values: Values::Choice(&["model", "estimator"]),
+        default: "model",
+        doc: "whose cycles the compiler minimises: `model` has the hardware's, `estimator` the published ones",
+        stage: Stage::Compile,
+    },
+    OptionSpec {
+        key: "clock",
+        values: Values::Choice(&["model", "estimator"]),
+        default: "model",
+        doc: "whose cycles to report: `model` as the hardware takes them, `estimator` as published",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "clock-mhz",
+        values: Values::Real { least: 0.001, most: 100_000.0 },
+        default: "the board's",
+        doc: "clock; memory keeps its latency in nanoseconds",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "latency",
+        values: Values::Whole { least: 0, most: 65_535 },
+        default: "the board's",
+        doc: "cycles until memory answers",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "write-latency",
+        values: Values::Whole { least: 0, most: 65_535 },
+        default: "as for reads",
+        doc: "cycles until memory answers writes",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "axi-bits",
+        values: Values::Whole { least: 8, most: 1024 },
+        default: "the board's",
+        doc: "width of the data bus of each DRAM bank",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "sample-interval",
+        values: Values::Whole { least: 1, most: 65_535 },
+        default: "1000",
+        doc: "cycles from a performance sample to the next",
+        stage: Stage::Time,
+    },
+    OptionSpec {
+        key: "sample-block",
+        values: Values::Whole { least: 1, most: 4_294_967_295 },
+        default: "1",
+        doc: "performance samples are written in whole blocks of this many",
+        stage: Stage::Samples,
+    },
+];
+
+/// The options given at `stage`.
+///
+/// # Errors
+///
+/// [`TargetError::Option`] for the first that is not legal.
+pub(super) fn chosen(stage: Stage, given: &BTreeMap<String, String>) -> Result<Chosen<'_>, TargetError> {
+    Ok(Chosen::new("tcu", &OPTIONS, stage, given)?)
+}
