@@ -17,7 +17,8 @@ use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
 
 /// One line for the help.
-pub const ABOUT: &str = "Checks the dependency ladder, the manifests, names, `unsafe` and stray absolute paths";
+pub const ABOUT: &str =
+    "Checks the dependency ladder, the manifests, names, `unsafe` and stray absolute paths";
 
 /// A broken rule, at its place.
 #[derive(Debug, PartialEq)]

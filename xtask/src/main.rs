@@ -9,6 +9,7 @@ mod bless;
 mod check_defaults;
 mod check_deps;
 mod mutants;
+mod new_target;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "check-deps", about: check_deps::ABOUT, run: check_deps::run },
     Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
+    Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
 ];
 
@@ -46,6 +48,10 @@ enum Error {
     Write { path: String, source: std::io::Error },
     #[error("cannot read the answer of `cargo metadata`: {0}")]
     Metadata(#[from] serde_json::Error),
+    #[error("a target is called by a new word of small letters and digits, not `{0}`")]
+    TargetName(String),
+    #[error("{path} has no line `{line}` beside which a target is listed")]
+    NoPlace { path: String, line: String },
     #[error("{0} found")]
     Found(Count),
 }

@@ -1,6 +1,6 @@
 //! The attribute [`macro@needs`]: a test that wants what is not in the repository is seen as ignored without it.
 //!
-//! Use it through `npukit_testing`, which also finds the files.
+//! Use it through `npukit_shared`, which also finds the files.
 
 use std::path::Path;
 

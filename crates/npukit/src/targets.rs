@@ -4,9 +4,18 @@ use npukit_target::{Config, Instance, Reader, Target};
 
 use crate::error::Error;
 
+/// All accelerators, a line for each.
+#[rustfmt::skip]
+static TARGETS: &[&dyn Target] = &[
+    &npukit_tcu::Tcu,
+    &npukit_opu::Opu,
+    &npukit_pccx::Pccx,
+    &npukit_drra::Drra,
+];
+
 /// All accelerators.
 pub fn targets() -> &'static [&'static dyn Target] {
-    &[&npukit_tcu::Tcu, &npukit_opu::Opu, &npukit_pccx::Pccx, &npukit_drra::Drra]
+    TARGETS
 }
 
 /// The target a name stands for when none is given.

@@ -1,28 +1,117 @@
-//! What the tests of several crates share: [`shared`] finds what is not in the repository, [`macro@needs`] lets a
-//! test that wants it be seen as ignored where it is absent.
+//! The suite that every target passes: a [`Suite`] says what is particular to a target, [`suite!`] makes its tests.
+//!
+//! | test | asks |
+//! |---|---|
+//! | [`Suite::vectors`] | every golden vector passes, and none is lost |
+//! | [`Suite::tables`] | the instruction set is sound; an instruction with random operands survives its text |
+//! | [`Suite::words`] | any bytes have a listing, which assembles to them |
+//! | [`Suite::programs`] | the text of compiled graphs assembles, and survives its listing |
+//! | [`Suite::lowering`] | what is compiled computes what the graph says, on memory that holds anything, and when it is written and read; `check` and `compile` refuse the same |
+//! | [`Suite::times`] | the parts of a report on time add up |
+//! | [`Suite::damage`] | damaged configurations, vectors and artifacts are refused or read, without a panic |
+//!
+//! A function panics where that is not so.
+
+mod compiled;
+mod damage;
+mod disk;
+mod graphs;
+mod lowering;
+mod random;
+mod text;
+mod time;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 
-pub use npukit_needs::needs;
+use npukit_target::{Config, Instance, Target};
 
-/// The path of `name` below the folder of vectors, programs and networks that are not in the repository:
-/// `NPUKIT_SHARED`, or `shared` beside the workspace.
-///
-/// Panics when it is absent, so tests that call it stand below `#[needs(NPUKIT_SHARED)]`.
-pub fn shared(name: &str) -> PathBuf {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let path = std::env::var_os("NPUKIT_SHARED").map_or(default, PathBuf::from).join(name);
-    assert!(path.exists(), "{} is absent (NPUKIT_SHARED names the folder)", path.display());
-    path
+pub use graphs::small_graphs;
+pub use npukit_shared::{golden, needs, shared, shared_bytes};
+pub use random::Random;
+
+/// What is particular to a target.
+#[derive(Clone, Copy)]
+pub struct Suite {
+    /// The target.
+    pub target: &'static dyn Target,
+    /// Its folder: `env!("CARGO_MANIFEST_DIR")`.
+    pub folder: &'static str,
+    /// Every file of its vectors, or a folder, which ends in `/`, with the numbers of vectors passed and skipped.
+    pub vectors: &'static [(&'static str, usize, usize)],
+    /// Measurements among the vectors that are met within their tolerance only.
+    pub inexact: usize,
+    /// The presets that are tried, and which of [`small_graphs`] each refuses to compile.
+    pub presets: &'static [(&'static str, &'static [&'static str])],
+    /// Where the text of a compiled program is found.
+    pub text: Text,
+    /// How far a result may be from the graph's, as a share of the largest one of its tensor.
+    pub tolerance: f64,
 }
 
-/// The bytes of a file below the same folder. Panics when it cannot be read.
-pub fn shared_bytes(name: &str) -> Vec<u8> {
-    let path = shared(name);
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// Where the text of a compiled program is found.
+#[derive(Clone, Copy, Debug)]
+pub enum Text {
+    /// What the compiler has after a stage; words in files follow one another.
+    Stage(&'static str),
+    /// The files of its artifact whose names end so; words in files are text themselves.
+    Files(&'static str),
 }
 
-/// The path of our own golden vectors of a target, which are in the repository: `tests/golden/TARGET`.
-pub fn golden(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(target)
+impl Suite {
+    /// The folder of its vectors: `golden` in its own, or, where that is absent, `tests/golden/TARGET`.
+    fn golden(&self) -> PathBuf {
+        let own = Path::new(self.folder).join("golden");
+        if own.is_dir() { own } else { golden(self.target.name()) }
+    }
+
+    /// The instances that are tried, and which of [`small_graphs`] each refuses.
+    fn instances(&self) -> Vec<(Box<dyn Instance>, &'static [&'static str])> {
+        let instance = |&(name, refused): &(&'static str, _)| {
+            let instance = self.target.instance(Config::Preset(name));
+            (instance.unwrap_or_else(|error| panic!("{name}: {error}")), refused)
+        };
+        self.presets.iter().map(instance).collect()
+    }
+}
+
+/// The tests of the suite for a target; a module of its test binary is `suite!(SUITE);`.
+#[macro_export]
+macro_rules! suite {
+    ($suite:expr) => {
+        #[test]
+        fn every_golden_vector_passes() {
+            $suite.vectors();
+        }
+
+        #[test]
+        fn instructions_survive_their_text() {
+            $suite.tables();
+        }
+
+        #[test]
+        fn any_words_survive_their_listing() {
+            $suite.words();
+        }
+
+        #[test]
+        fn compiled_programs_survive_their_text() {
+            $suite.programs();
+        }
+
+        #[test]
+        fn small_graphs_compute_what_they_say() {
+            $suite.lowering();
+        }
+
+        #[test]
+        fn parts_of_the_time_add_up() {
+            $suite.times();
+        }
+
+        #[test]
+        fn damaged_files_are_refused_or_read() {
+            $suite.damage();
+        }
+    };
 }

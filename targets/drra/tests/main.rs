@@ -36,3 +36,5 @@ mod released;
 mod run;
 #[path = "main/scheduler.rs"]
 mod scheduler;
+#[path = "main/suite.rs"]
+mod suite;

@@ -18,3 +18,5 @@ mod lint;
 mod lower;
 #[path = "main/machine.rs"]
 mod machine;
+#[path = "main/suite.rs"]
+mod suite;

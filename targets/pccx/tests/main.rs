@@ -34,6 +34,8 @@ mod room;
 mod runtime;
 #[path = "main/steps.rs"]
 mod steps;
+#[path = "main/suite.rs"]
+mod suite;
 #[path = "main/time.rs"]
 mod time;
 #[path = "main/twice.rs"]

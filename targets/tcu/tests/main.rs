@@ -36,5 +36,7 @@ mod numerics;
 mod published;
 #[path = "main/sequences.rs"]
 mod sequences;
+#[path = "main/suite.rs"]
+mod suite;
 #[path = "main/time.rs"]
 mod time;

@@ -2,31 +2,48 @@
 
 use super::Problem;
 use super::metadata::{Edge, Kind};
+use crate::root;
 
 /// A crate's place on the ladder.
-struct Rung {
+#[derive(Clone, Copy)]
+struct Rung<'a> {
     /// Package name.
-    name: &'static str,
+    name: &'a str,
     /// A crate may depend on any crate of a lower line...
     line: u8,
     /// ...or, where this is given, on these crates only.
     only: Option<&'static [&'static str]>,
 }
 
-const fn rung(line: u8, name: &'static str) -> Rung {
+const fn rung(line: u8, name: &str) -> Rung<'_> {
     Rung { name, line, only: None }
 }
 
-const fn only(line: u8, name: &'static str, only: &'static [&'static str]) -> Rung {
+const fn only<'a>(line: u8, name: &'a str, only: &'static [&'static str]) -> Rung<'a> {
     Rung { name, line, only: Some(only) }
 }
 
-/// Every crate. One that is not here may not be in the workspace.
-const LADDER: &[Rung] = &[
+/// The line of the targets: every folder of `targets`.
+const TARGETS: u8 = 4;
+
+/// What the suite of the targets uses.
+const TESTING: &[&str] = &[
+    "npukit-base",
+    "npukit-shared",
+    "npukit-isa",
+    "npukit-numeric",
+    "npukit-graph",
+    "npukit-asm",
+    "npukit-target",
+    "npukit-conform",
+];
+
+/// Every other crate. One that is not here may not be in the workspace.
+const LADDER: &[Rung<'_>] = &[
     only(0, FEATURES, &[]),
     only(0, "npukit-base", &[]),
     only(0, "npukit-needs", &[]),
-    only(1, "npukit-testing", &["npukit-needs"]),
+    only(1, "npukit-shared", &["npukit-needs"]),
     only(1, "npukit-isa", &["npukit-base"]),
     only(1, "npukit-numeric", &["npukit-base"]),
     only(1, "npukit-graph", &["npukit-base", "npukit-numeric"]),
@@ -37,13 +54,11 @@ const LADDER: &[Rung] = &[
     rung(2, "npukit-trace"),
     only(2, "npukit-decoders", &["npukit-graph", "npukit-numeric"]),
     rung(3, "npukit-target"),
-    rung(4, "npukit-tcu"),
-    rung(4, "npukit-opu"),
-    rung(4, "npukit-pccx"),
-    rung(4, "npukit-drra"),
     rung(4, "npukit-explore"),
     rung(4, "npukit-conform"),
     rung(4, "npukit-zoo"),
+    only(TARGETS, "npukit-testing", TESTING),
+    rung(TARGETS, "npukit-skeleton"),
     rung(5, "npukit"),
     rung(6, "npukit-fuzzing"),
     only(6, "npukit-cli", &["npukit"]),
@@ -99,7 +114,7 @@ fn broken(edge: &Edge) -> Option<String> {
     }
 }
 
-fn higher(from: &Rung, to: &Rung, relation: &str) -> String {
+fn higher(from: Rung<'_>, to: Rung<'_>, relation: &str) -> String {
     format!("it is on line {}, and must be on a line {relation} {}", to.line, from.line)
 }
 
@@ -107,8 +122,15 @@ fn unknown(name: &str) -> String {
     format!("{name} is on no line of the ladder; give it one in xtask/src/check_deps/ladder.rs")
 }
 
-fn find(name: &str) -> Option<&'static Rung> {
-    LADDER.iter().find(|rung| rung.name == name)
+fn find(name: &str) -> Option<Rung<'_>> {
+    let known = LADDER.iter().copied().find(|rung| rung.name == name);
+    known.or_else(|| is_target(name).then(|| rung(TARGETS, name)))
+}
+
+/// Whether a crate is one of the folders of `targets`.
+fn is_target(name: &str) -> bool {
+    let folder = name.strip_prefix("npukit-").filter(|folder| !folder.contains(['/', '\\', '.']));
+    folder.is_some_and(|folder| root().join("targets").join(folder).join("Cargo.toml").is_file())
 }
 
 #[cfg(test)]
@@ -153,6 +175,7 @@ mod tests {
             ("npukit-target", "npukit-tcu"),
             ("npukit-tcu", "npukit-opu"),
             ("npukit-conform", "npukit-tcu"),
+            ("npukit-conform", "npukit-testing"),
             ("npukit-cli", "npukit-graph"),
             ("xtask", "npukit-base"),
         ] {

@@ -37,11 +37,15 @@ fn root(line: &str) -> Option<String> {
     (!fine).then(|| format!("`{}` needs a comment on what it saves", name(line)))
 }
 
-/// A line of a member: its version comes from the root.
+/// A line of a member: its version comes from the root. A target is named by its folder: who knows of targets
+/// lists them, and nobody else does.
 fn member(line: &str) -> Option<String> {
-    let fine = line.contains(".workspace = true") || line.contains("workspace = true");
+    let fine = line.contains("workspace = true") || line.contains(TARGET);
     (!fine).then(|| format!("`{}` takes its version from the root: `workspace = true`", name(line)))
 }
+
+/// How a dependency on a target begins.
+const TARGET: &str = "{ path = \"../../targets/";
 
 fn name(line: &str) -> &str {
     line.split(['=', '.', ' ']).next().unwrap_or(line)
@@ -69,6 +73,12 @@ mod tests {
         assert_eq!(
             messages(text),
             ["Cargo.toml:6: `rand` takes its version from the root: `workspace = true`"]
+        );
+        let targets =
+            "[dependencies]\nnpukit-tcu = { path = \"../../targets/tcu\" }\nx = { path = \"../x\" }\n";
+        assert_eq!(
+            messages(targets),
+            ["Cargo.toml:3: `x` takes its version from the root: `workspace = true`"]
         );
     }
 

@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use npukit_testing::needs;
+use npukit_shared::needs;
 
 use crate::npu::text;
 

@@ -8,7 +8,7 @@ use npukit_graph::{Graph, evaluate};
 use npukit_import::onnx::{Options, read};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npz;
-use npukit_testing::needs;
+use npukit_shared::needs;
 
 /// Largest difference to ONNX Runtime, relative to `1 + |value|`: sums are in another order.
 const TOLERANCE: f32 = 1e-4;

@@ -5,7 +5,7 @@ use npukit_graph::{Graph, Op, evaluate};
 use npukit_import::onnx::{Options, read};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::read_npy;
-use npukit_testing::{needs, shared_bytes};
+use npukit_shared::{needs, shared_bytes};
 
 use crate::model::floats;
 

@@ -229,7 +229,10 @@ fn every_fault_of_a_file_has_its_place() {
         (replaced("macs = ", "mads = "), "unknown field `mads`"),
         (replaced("\"int8\"", "\"int99\""), "there is no type `int99`"),
         (replaced("queue = 4", "queue = 0"), "config: `timing.queue` is 0"),
-        (replaced("\"Softmax\"", "\"Maxsoft\""), "`op` is `Maxsoft`, which is not a host step of this npukit"),
+        (
+            replaced("\"Softmax\"", "\"Maxsoft\""),
+            "`op` is `Maxsoft`, which is not a host step of this npukit",
+        ),
         (replaced("double.image", "../../etc/passwd"), "there is no such file"),
     ];
     for (error, message) in cases {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use npukit_graph::eval::evaluate_all;
 use npukit_decoders::gemma3n::Cache;
+use npukit_graph::eval::evaluate_all;
 use npukit_graph::quantise::rows::dequantise_weights;
 use npukit_graph::{Graph, Node, Op, ValueId};
 use npukit_numeric::{ElementType, Tensor, TensorData};

@@ -1,0 +1,104 @@
+//! [`Subject`]: a small graph and what an instance makes of it.
+
+use npukit_graph::quantise::{Distributions, Method, quantise, stated_fractions};
+use npukit_graph::{Graph, evaluate};
+use npukit_numeric::Tensor;
+use npukit_target::{CompileOptions, Compiled, Instance, Problem, TargetError};
+
+use crate::{Random, Suite, small_graphs};
+
+/// A graph for an instance, with samples.
+pub struct Subject {
+    /// Instance and graph, for messages.
+    pub name: String,
+    /// As the instance compiles it.
+    pub graph: Graph,
+    /// How.
+    pub options: CompileOptions,
+    /// Inputs of a sample, in the order of the graph's.
+    pub sample: Vec<Tensor>,
+}
+
+/// Samples by which tensors become integers.
+const SAMPLES: u64 = 8;
+
+impl Subject {
+    /// What the graph says of the sample.
+    pub fn expected(&self) -> Vec<Tensor> {
+        evaluate(&self.graph, &self.sample).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// The sample by name.
+    pub fn inputs(&self) -> Vec<(String, Tensor)> {
+        let name = |&id| self.graph.value(id).name.clone();
+        self.graph.inputs.iter().map(name).zip(self.sample.iter().cloned()).collect()
+    }
+
+    fn new(instance: &dyn Instance, name: &str, graph: &Graph) -> Self {
+        let name = format!("{name} on {}", instance.name());
+        let fails = |error: &dyn std::fmt::Display| -> ! { panic!("{name}: {error}") };
+        let mut options = CompileOptions { model_name: "small.onnx".to_owned(), ..CompileOptions::default() };
+        let graph = instance.prepare(graph, &options).unwrap_or_else(|error| fails(&error));
+        options.prepared = true;
+        if let Some(scheme) = instance.quantisation() {
+            let mut seen = Distributions::new(&graph);
+            for seed in 0..SAMPLES {
+                seen.observe(&graph, &sample(&graph, seed)).unwrap_or_else(|error| fails(&error));
+            }
+            let stated = stated_fractions(&graph, &scheme);
+            options.quantisation = Some(quantise(&graph, &seen, &scheme, Method::MinMax, &stated));
+        }
+        let sample = sample(&graph, 0);
+        Self { name, graph, options, sample }
+    }
+}
+
+/// Random inputs.
+fn sample(graph: &Graph, seed: u64) -> Vec<Tensor> {
+    let mut random = Random::new(seed);
+    let tensor = |&id| {
+        let shape = graph.shape(id).to_vec();
+        let values = random.numbers(shape.iter().product());
+        Tensor::from_f32(shape, values).expect("as many as the shape has")
+    };
+    graph.inputs.iter().map(tensor).collect()
+}
+
+impl Suite {
+    /// Calls `each` with every small graph that every instance compiles, and its program.
+    pub(crate) fn each_compiled(&self, mut each: impl FnMut(&dyn Instance, &Subject, &dyn Compiled)) {
+        for (instance, refused) in self.instances() {
+            for (name, graph) in small_graphs() {
+                if refused.contains(&name) {
+                    continue;
+                }
+                let subject = Subject::new(&*instance, name, &graph);
+                let compiled = instance.compile(&subject.graph, &subject.options);
+                let compiled = compiled.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+                each(&*instance, &subject, &*compiled);
+            }
+        }
+    }
+
+    /// The graphs that ought to be refused are, by `check` and by `compile`, with the same reasons, and no other.
+    pub(crate) fn refusals(&self) {
+        for (instance, refused) in self.instances() {
+            for (name, graph) in small_graphs() {
+                let subject = Subject::new(&*instance, name, &graph);
+                let checked = instance.check(&graph, &CompileOptions::default());
+                let checked = checked.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+                assert_eq!(!checked.is_empty(), refused.contains(&name), "{}: {checked:?}", subject.name);
+                for Problem { node, op, reason, hint } in &checked {
+                    let empty = [node, op, reason, hint].iter().any(|text| text.is_empty());
+                    assert!(!empty, "{}: a refusal leaves something open: {checked:?}", subject.name);
+                }
+                let compiled = match instance.compile(&subject.graph, &subject.options) {
+                    Ok(_) => Vec::new(),
+                    Err(TargetError::Refused(problems)) => problems,
+                    Err(error) => panic!("{}: {error}", subject.name),
+                };
+                assert_eq!(compiled, checked, "{}: compile and check", subject.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Words to text and back.
+
+use npukit_asm::{assemble, disassemble_in};
+use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
+use npukit_target::{Compiled, Config, Instance, TargetError};
+
+use crate::compiled::Subject;
+use crate::{Random, Suite, Text};
+
+/// Words of each instruction with random operands.
+const WORDS: usize = 50;
+/// How often operands are drawn that may not stand together.
+const DRAWS: usize = 1000;
+/// Programs of random bytes.
+const PROGRAMS: usize = 300;
+
+impl Suite {
+    /// The table of every preset is sound, and words of the instructions of those that are tried survive their text.
+    pub fn tables(&self) {
+        for preset in self.target.presets() {
+            let instance = self.target.instance(Config::Preset(&preset.name));
+            let instance = instance.unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+            assert_eq!(isa(&*instance).check(), [], "{}", preset.name);
+        }
+        for (instance, _) in self.instances() {
+            let isa = isa(&*instance);
+            let mut random = Random::new(1);
+            for row in &isa.instructions {
+                let words = (0..DRAWS).filter_map(|_| {
+                    let values: Vec<u64> = row.fields.iter().map(|field| any(field, &mut random)).collect();
+                    row.encode(&values).ok()
+                });
+                let words: Vec<_> = words.take(WORDS).collect();
+                assert!(!words.is_empty(), "{}: no operands of {} stand together", isa.name, row.name);
+                words.iter().for_each(|&word| survives(&isa, row, &isa.bytes(word, row.size_bytes)));
+            }
+        }
+    }
+
+    /// Any bytes, and words of instructions with random bits, have a listing that assembles to them.
+    pub fn words(&self) {
+        for (instance, _) in self.instances() {
+            let isa = isa(&*instance);
+            let mut random = Random::new(2);
+            for program in 0..PROGRAMS {
+                let count = random.below(8);
+                let bytes = if program % 2 == 0 {
+                    random.bytes(count * 5)
+                } else {
+                    (0..count).flat_map(|_| nearly(&isa, &mut random)).collect()
+                };
+                self.listed(&*instance, &bytes);
+            }
+        }
+    }
+
+    /// The text of compiled graphs assembles, and its words survive their listing.
+    pub fn programs(&self) {
+        let mut seen = 0;
+        self.each_compiled(|instance, subject, compiled| {
+            let instructions = compiled.report().instructions;
+            seen += instructions;
+            let texts = self.texts(instance, subject, compiled);
+            assert!(!texts.is_empty() || instructions == 0, "{}: no text", subject.name);
+            for (name, text) in texts {
+                let assembled = instance.assemble(&name, &text);
+                let assembled = assembled.unwrap_or_else(|error| panic!("{}: {error:?}", subject.name));
+                assert_eq!(assembled.instructions > 0, instructions > 0, "{}: instructions", subject.name);
+                assert!(self.listed(instance, &assembled.bytes), "{}: no listing", subject.name);
+            }
+        });
+        assert!(seen > 0, "no graph has an instruction");
+    }
+
+    /// The text of a compiled graph: names of files and their content.
+    fn texts(
+        &self,
+        instance: &dyn Instance,
+        subject: &Subject,
+        compiled: &dyn Compiled,
+    ) -> Vec<(String, String)> {
+        match self.text {
+            Text::Stage(stage) => {
+                let text = instance.emit(&subject.graph, &subject.options, stage);
+                let text = text.unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+                vec![("program.s".to_owned(), text)]
+            }
+            Text::Files(ending) => {
+                let files = compiled.files().unwrap_or_else(|error| panic!("{}: {error}", subject.name));
+                let texts = files.into_iter().filter(|file| file.name.ends_with(ending));
+                texts.map(|file| (file.name, String::from_utf8_lossy(&file.bytes).into_owned())).collect()
+            }
+        }
+    }
+
+    /// The first form of listing assembles to the words; the others are there. Whether there is a listing.
+    ///
+    /// A listing says what is wrong with words that it leaves out.
+    fn listed(&self, instance: &dyn Instance, words: &[u8]) -> bool {
+        let forms = instance.listings();
+        let Ok(listing) = instance.disassemble(words, forms[0]) else { return false };
+        for form in &forms[1..] {
+            let other = instance.disassemble(words, form);
+            assert!(other.is_ok(), "{}: no listing {form} of {words:02x?}", instance.name());
+        }
+        let bytes = match instance.assemble("listing.s", &listing.text) {
+            Ok(assembled) => assembled.bytes,
+            Err(error) => {
+                assert!(!listing.problems.is_empty(), "{error:?} in the listing of {words:02x?}");
+                return true;
+            }
+        };
+        if matches!(self.text, Text::Files(_)) {
+            let again = instance.disassemble(&bytes, forms[0]).map(|again| again.text);
+            assert_eq!(again.ok(), Some(listing.text), "{}: listed again", instance.name());
+            return true;
+        }
+        assert_eq!(bytes, words[..bytes.len().min(words.len())], "{}: {}", instance.name(), listing.text);
+        let partial = isa(instance).shortest_bytes();
+        let left = words.len() - bytes.len();
+        assert!(left < partial || !listing.problems.is_empty(), "{left} of {words:02x?} are left out");
+        true
+    }
+}
+
+fn isa(instance: &dyn Instance) -> IsaSpec {
+    instance.isa().unwrap_or_else(|error: TargetError| panic!("{}: {error}", instance.name()))
+}
+
+/// A word's listing assembles to it.
+fn survives(isa: &IsaSpec, row: &InstructionSpec, bytes: &[u8]) {
+    let listing = disassemble_in(isa, bytes, row.context.as_deref()).to_string();
+    let again = assemble(isa, "listing.s", &listing);
+    let again = again.unwrap_or_else(|error| panic!("{} {}: {error:?}", isa.name, row.name));
+    assert_eq!(again.bytes, bytes, "{} {}: {listing}", isa.name, row.name);
+}
+
+/// Any value of a field; mostly a legal one.
+fn any(field: &Field, random: &mut Random) -> u64 {
+    match &field.kind {
+        FieldKind::Number { min, max, .. } => between(*min, *max, random),
+        FieldKind::Signed { min, max } => {
+            let value = between(0, max.abs_diff(*min), random);
+            min.wrapping_add_unsigned(value).cast_unsigned()
+        }
+        FieldKind::Power { min, max } => 1 << between(u64::from(*min), u64::from(*max), random),
+        FieldKind::Choice { names, .. } => names[random.below(names.len())].0,
+        FieldKind::Flag { .. } | FieldKind::Set { .. } => random.bits() & field.bits.max(),
+    }
+}
+
+/// A number from `min` to `max`; an end of them every fourth time.
+fn between(min: u64, max: u64, random: &mut Random) -> u64 {
+    match random.below(8) {
+        0 => min,
+        1 => max,
+        _ => min + random.bits() % (max - min).saturating_add(1).max(1),
+    }
+}
+
+/// The bytes of a word that has the pattern of an instruction, and otherwise any bits.
+fn nearly(isa: &IsaSpec, random: &mut Random) -> Vec<u8> {
+    let row = &isa.instructions[random.below(isa.instructions.len())];
+    let (mask, pattern) = row.pattern();
+    let any = isa.word(&random.bytes(row.size_bytes));
+    isa.bytes((any & !mask) | pattern, row.size_bytes)
+}

@@ -1,0 +1,31 @@
+//! The golden vectors of a target, as `npu conform` runs them.
+
+use std::collections::BTreeMap;
+
+use crate::Suite;
+use crate::disk::Disk;
+
+impl Suite {
+    /// Every vector of the repository passes, as many measurements as ever to the cycle, and in each file there are as many as
+    /// there ought to be.
+    pub fn vectors(&self) {
+        let folder = self.golden().to_string_lossy().into_owned();
+        let report = npukit_conform::run(self.target, std::slice::from_ref(&folder), &Disk, &|_, _| ());
+        let report = report.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(report.failures, [], "vectors fail");
+        assert_eq!(report.unrecognised, [""; 0], "files that the target does not know");
+        let inexact = report.measured - report.exact;
+        assert_eq!(inexact, self.inexact, "measurements met within their tolerance only");
+        let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for file in &report.files {
+            let name = file.file.strip_prefix(&folder).unwrap_or(&file.file).trim_start_matches('/');
+            let name = name.split_once('/').map_or_else(|| name.to_owned(), |(first, _)| format!("{first}/"));
+            let (passed, skipped) = counts.entry(name).or_default();
+            *passed += file.passed;
+            *skipped += file.skipped;
+        }
+        let expected =
+            self.vectors.iter().map(|&(name, passed, skipped)| (name.to_owned(), (passed, skipped)));
+        assert_eq!(counts, expected.collect(), "vectors passed and skipped, by file");
+    }
+}

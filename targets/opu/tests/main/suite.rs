@@ -1,0 +1,25 @@
+//! What every target passes.
+
+use npukit_opu::Opu;
+use npukit_testing::{Suite, Text, suite};
+
+const REFUSED: &[&str] = &["transposed convolution"];
+
+const SUITE: Suite = Suite {
+    target: &Opu,
+    folder: env!("CARGO_MANIFEST_DIR"),
+    vectors: &[
+        ("encoding.json", 99, 0),
+        ("faults.json", 49, 0),
+        ("index.json", 1, 0),
+        ("upstream-divergent.json", 12, 0),
+        ("cases/", 171, 0),
+    ],
+    inexact: 0,
+    presets: &[("reference", REFUSED), ("int16", REFUSED), ("fp16", REFUSED)],
+    text: Text::Stage("asm"),
+    // Units of 8 bits.
+    tolerance: 0.05,
+};
+
+suite!(SUITE);

@@ -1,0 +1,66 @@
+//! [`Machine`]: state and meaning, for one run after the other.
+
+use npukit_sim::Fault;
+use npukit_target::Unset;
+
+use crate::config::Config;
+use crate::exec::step;
+use crate::op::Op;
+use crate::state::{FaultKind, State};
+
+/// A machine after its reset.
+#[derive(Debug)]
+pub struct Machine {
+    state: State,
+}
+
+impl Machine {
+    /// One whose memory holds what `unset` says.
+    pub fn new(config: &Config, unset: Unset) -> Self {
+        Self { state: State::new(config.memory_words, unset) }
+    }
+
+    /// Results so far that did not fit.
+    pub const fn saturated(&self) -> u64 {
+        self.state.saturated
+    }
+
+    /// Executes one instruction.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind`]; nothing has changed then.
+    pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
+        step(&mut self.state, op)
+    }
+
+    /// Executes a program up to its `end`.
+    ///
+    /// # Errors
+    ///
+    /// The first instruction that cannot be executed.
+    pub fn run(&mut self, ops: &[Op]) -> Result<(), Fault<FaultKind>> {
+        let ops = ops.split(|op| *op == Op::End).next().unwrap_or(ops);
+        npukit_sim::run(ops, &mut |_| (), |_, op| self.step(op))
+    }
+
+    /// Reads numbers.
+    ///
+    /// # Errors
+    ///
+    /// Numbers beyond memory, or that nobody has written.
+    pub fn read(&self, address: u32, n: u32) -> Result<Vec<i16>, FaultKind> {
+        self.state.read(address, n)
+    }
+
+    /// Writes numbers.
+    ///
+    /// # Errors
+    ///
+    /// Numbers beyond memory.
+    pub fn write(&mut self, address: u32, numbers: &[i16]) -> Result<(), FaultKind> {
+        let n = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        self.state.write(address, n)?.copy_from_slice(numbers);
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! [`Skeleton`], the [`Target`] of this crate.
+
+mod instance;
+mod program;
+
+use npukit_target::{
+    Case, Compiled, Config as Source, Instance, Preset, Reader, Target, TargetError, instance_name,
+};
+
+use crate::config::Config;
+use crate::{artifact, conform};
+use instance::SkeletonInstance;
+use program::SkeletonProgram;
+
+/// A machine of three instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct Skeleton;
+
+/// Its short name.
+const TARGET: &str = "skeleton";
+/// The instance when none is named.
+const DEFAULT: &str = "reference";
+
+impl Target for Skeleton {
+    fn name(&self) -> &'static str {
+        TARGET
+    }
+
+    fn summary(&self) -> &'static str {
+        "Skeleton: a machine of three instructions"
+    }
+
+    fn presets(&self) -> Vec<Preset> {
+        let preset =
+            |name: &str| Some(Preset { name: name.to_owned(), summary: Config::preset(name)?.summary });
+        Config::presets().filter_map(preset).collect()
+    }
+
+    fn config_extensions(&self) -> &'static [&'static str] {
+        &["toml"]
+    }
+
+    fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
+        let (name, config) = match source {
+            Source::Default => preset(DEFAULT)?,
+            Source::Preset(name) => preset(name)?,
+            Source::File { name, bytes } => from_file(name, bytes)?,
+        };
+        Ok(Box::new(SkeletonInstance { name, config }))
+    }
+
+    fn artifact_extensions(&self) -> &'static [&'static str] {
+        &[artifact::EXTENSION]
+    }
+
+    fn load(&self, path: &str, files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
+        Ok(Box::new(SkeletonProgram(artifact::read(path, files).map_err(TargetError::failed)?)))
+    }
+
+    fn vectors(&self, path: &str, bytes: &[u8], _files: &dyn Reader) -> Option<Vec<Case>> {
+        conform::vectors(path, bytes)
+    }
+}
+
+fn preset(name: &str) -> Result<(String, Config), TargetError> {
+    let config = Config::preset(name).ok_or_else(|| {
+        let known = Config::presets().collect::<Vec<_>>().join(", ");
+        let reason = format!("there is no such instance; there are {known}, or give a .toml file");
+        TargetError::option("target", &format!("{TARGET}:{name}"), reason)
+    })?;
+    Ok((name.to_owned(), config))
+}
+
+/// The instance is named after the file.
+fn from_file(name: &str, bytes: &[u8]) -> Result<(String, Config), TargetError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
+    })?;
+    let config = Config::from_toml(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+    Ok((instance_name(name).to_owned(), config))
+}

@@ -1,0 +1,143 @@
+//! [`SkeletonProgram`]: a program to write, run and time.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::Tensor;
+use npukit_target::{
+    ArtifactFile, Breakdown, Chosen, Compiled, Inputs, Layer, LayerWork, Output, Port, PortError,
+    ProgramReport, RunOptions, RunResult, Saturations, Spent, Stage, TargetError, TimeOptions, TimeReport,
+};
+
+use super::TARGET;
+use crate::artifact;
+use crate::clock;
+use crate::machine::Machine;
+use crate::program::{Binding, Program};
+use crate::state::FORMAT;
+
+/// A program as the command has it.
+pub struct SkeletonProgram(pub Program);
+
+/// The name of the cost model.
+const MODEL: &str = "clock";
+
+impl SkeletonProgram {
+    /// The numbers of an input, and how many did not fit.
+    fn numbers(binding: &Binding, inputs: &Inputs) -> Result<(Vec<i16>, u64), PortError> {
+        let tensor = port(binding).tensor(inputs)?;
+        let values = tensor.as_f32().ok_or(PortError::Element { name: binding.name.clone() })?;
+        let saturated = values.iter().filter(|&&x| !fits(x)).count() as u64;
+        Ok((values.iter().map(|&x| FORMAT.from_f32(x) as i16).collect(), saturated))
+    }
+
+    fn output(binding: &Binding, machine: &Machine) -> Result<Output, TargetError> {
+        let count = binding.numbers().ok_or_else(|| outside(binding))?;
+        let raw = machine.read(binding.address, count).map_err(TargetError::failed)?;
+        let values = raw.iter().map(|&raw| FORMAT.to_f32(raw.into())).collect();
+        let values = Tensor::from_f32(binding.shape.clone(), values).map_err(|_| outside(binding))?;
+        Ok(Output { name: binding.name.clone(), values, raw: raw.into_iter().map(i32::from).collect() })
+    }
+}
+
+impl Compiled for SkeletonProgram {
+    fn report(&self) -> ProgramReport {
+        let Self(program) = self;
+        ProgramReport {
+            name: program.name.clone(),
+            target: format!("skeleton:{}", program.instance),
+            instructions: program.instructions.len(),
+            macs: Some(0),
+            memory: BTreeMap::new(),
+            host_steps: Vec::new(),
+            layers: program.layers.iter().map(|layer| layer.name.clone()).collect(),
+            choices: BTreeMap::new(),
+            saturated_constants: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn inputs(&self) -> Vec<Port> {
+        self.0.inputs.iter().map(port).collect()
+    }
+
+    fn outputs(&self) -> Vec<Port> {
+        self.0.outputs.iter().map(port).collect()
+    }
+
+    fn layers(&self) -> Vec<Layer> {
+        let layers = self.0.layers.iter();
+        layers.map(|layer| Layer { name: layer.name.clone(), results: vec![layer.result.clone()] }).collect()
+    }
+
+    fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
+        artifact::write(&self.0).map_err(TargetError::failed)
+    }
+
+    fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
+        let Self(program) = self;
+        let numbers = program.inputs.iter().map(|binding| Self::numbers(binding, inputs));
+        let numbers = numbers.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
+        let mut machine = Machine::new(&program.config, options.unset);
+        options.repeat(|| {
+            for (binding, (numbers, _)) in program.inputs.iter().zip(&numbers) {
+                machine.write(binding.address, numbers).map_err(TargetError::failed)?;
+            }
+            let before = machine.saturated();
+            machine.run(&program.instructions).map_err(TargetError::failed)?;
+            let outputs = program.outputs.iter().map(|binding| Self::output(binding, &machine));
+            let saturations = Saturations {
+                inputs: numbers.iter().map(|(_, saturated)| saturated).sum(),
+                results: machine.saturated() - before,
+                layers: Vec::new(),
+            };
+            Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+        })
+    }
+
+    fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+        Chosen::new(TARGET, &[], Stage::Time, &options.options)?;
+        let Self(program) = self;
+        let work: Vec<_> =
+            program.layers.iter().map(|layer| LayerWork { name: &layer.name, macs: 0 }).collect();
+        let costs = clock::run(&program.config, &program.instructions);
+        let spent = costs.iter().zip(&program.instructions).enumerate().map(|(index, (cost, op))| Spent {
+            layer: program.layer_of(index),
+            kind: op.mnemonic(),
+            vectors: cost.numbers,
+            cycles: cost.cycles,
+            compute: cost.numbers.div_ceil(program.config.lanes.into()),
+            memory: [0, 0],
+        });
+        let spent: Vec<Spent> = spent.collect();
+        let breakdown = Breakdown::new(&work, &spent, program.config.lanes.into());
+        Ok(TimeReport {
+            cycles: BTreeMap::from([(MODEL.to_owned(), breakdown.cycles())]),
+            model: MODEL.to_owned(),
+            assumptions: vec!["instructions run one after the other".to_owned()],
+            notes: vec!["vectors are numbers".to_owned()],
+            milliseconds: Some(breakdown.cycles() as f64 / (program.config.clock_mhz * 1e3)),
+            clock_mhz: Some(program.config.clock_mhz),
+            clock_source: Some("the configuration".to_owned()),
+            utilisation: breakdown.utilisation(),
+            roofline: breakdown.roofline(),
+            layers: breakdown.layers(),
+            kinds: breakdown.kinds(),
+            instructions: breakdown.instructions(),
+            ..TimeReport::default()
+        })
+    }
+}
+
+/// Whether memory holds a number as near as its fraction bits allow.
+fn fits(x: f32) -> bool {
+    let rounded = (f64::from(x) * FORMAT.one() as f64 + 0.5).floor();
+    (FORMAT.min() as f64..=FORMAT.max() as f64).contains(&rounded)
+}
+
+fn port(binding: &Binding) -> Port {
+    Port { name: binding.name.clone(), shape: binding.shape.clone(), vectors: None }
+}
+
+fn outside(binding: &Binding) -> TargetError {
+    TargetError::failed(format!("output `{}` does not lie in memory", binding.name))
+}

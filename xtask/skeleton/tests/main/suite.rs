@@ -1,0 +1,21 @@
+//! What every target passes.
+
+use npukit_skeleton::Skeleton;
+use npukit_testing::{Suite, Text, suite};
+
+/// The machine only adds and clips.
+const REFUSED: &[&str] =
+    &["dense", "perceptron", "convolution", "pools", "softmax", "transposed convolution"];
+
+const SUITE: Suite = Suite {
+    target: &Skeleton,
+    folder: env!("CARGO_MANIFEST_DIR"),
+    vectors: &[("program.json", 3, 0)],
+    inexact: 0,
+    presets: &[("reference", REFUSED)],
+    text: Text::Stage("asm"),
+    // Half a unit of the last place of each operand: 2^-9 twice, of results near 1.
+    tolerance: 0.005,
+};
+
+suite!(SUITE);

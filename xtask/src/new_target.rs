@@ -1,0 +1,172 @@
+//! `cargo xtask new-target NAME`: a folder below `targets` with a machine of three instructions that passes the suite of
+//! all targets, and the two lines outside of it by which the command knows it.
+//!
+//! The folder is a copy of `xtask/skeleton`, a crate that is built and tested like any other.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Error, root};
+
+/// One line for the help.
+pub const ABOUT: &str = "Writes a working target of three instructions, and the two lines that list it";
+
+/// The folder that is copied.
+const SKELETON: &str = "xtask/skeleton";
+
+/// The line before which a manifest takes the new target, and the one after which the list does.
+const LINES: [(&str, &str); 2] =
+    [("crates/npukit/Cargo.toml", "rayon.workspace = true\n"), ("crates/npukit/src/targets.rs", "\n];\n")];
+
+/// Makes the target that the only argument names.
+///
+/// # Errors
+///
+/// A name that is not a word of small letters and digits, or is taken; files that cannot be read or written.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    let [name] = arguments else { return Err(Error::TargetName(arguments.join(" "))) };
+    for path in make(&root(), name)? {
+        println!("{path}");
+    }
+    println!("`cargo test -p npukit-{name}` tests it, `npu isa {name}` shows its instructions");
+    Ok(())
+}
+
+/// Makes the target in a workspace; gives what was written: the folder, and the files that have a new line.
+fn make(root: &Path, name: &str) -> Result<Vec<String>, Error> {
+    let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let folder = root.join("targets").join(name);
+    let is_taken = folder.exists() || root.join("crates").join(name).exists();
+    if !is_word || is_taken {
+        return Err(Error::TargetName(name.to_owned()));
+    }
+    copy(&root.join(SKELETON), &folder, &|text| renamed(text, name))?;
+    format(&folder)?;
+    let lines = [
+        format!("npukit-{name} = {{ path = \"../../targets/{name}\" }}\n"),
+        format!("\n    &npukit_{name}::{},", type_name(name)),
+    ];
+    let mut written = vec![format!("targets/{name}")];
+    for ((path, before), line) in LINES.into_iter().zip(lines) {
+        let text = read(&root.join(path))?;
+        let Some(at) = text.find(before) else {
+            return Err(Error::NoPlace { path: path.to_owned(), line: before.trim().to_owned() });
+        };
+        write(&root.join(path), &format!("{}{line}{}", &text[..at], &text[at..]))?;
+        written.push(path.to_owned());
+    }
+    Ok(written)
+}
+
+/// The text of the skeleton with the name of the target in place of its own.
+fn renamed(text: &str, name: &str) -> String {
+    text.replace("skeleton", name).replace("Skeleton", &type_name(name))
+}
+
+/// The name of the target's type.
+fn type_name(name: &str) -> String {
+    name[..1].to_uppercase() + &name[1..]
+}
+
+/// Copies the texts of a folder, changed.
+fn copy(from: &Path, to: &Path, change: &dyn Fn(&str) -> String) -> Result<(), Error> {
+    std::fs::create_dir_all(to).map_err(|source| Error::Write { path: to.display().to_string(), source })?;
+    for path in entries(from)? {
+        let Some(name) = path.file_name() else { continue };
+        if path.is_dir() {
+            copy(&path, &to.join(name), change)?;
+        } else {
+            write(&to.join(name), &change(&read(&path)?))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lays out the Rust of a target: another name may change the order of its imports.
+fn format(folder: &Path) -> Result<(), Error> {
+    let command = "rustfmt --edition 2024 src/lib.rs tests/main.rs".to_owned();
+    let output = Command::new("rustfmt")
+        .args(command.split(' ').skip(1))
+        .current_dir(folder)
+        .output()
+        .map_err(|source| Error::Start { command: command.clone(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Error::Command { command, status: output.status, stderr })
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::Read { path: folder.display().to_string(), source };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect()
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.display().to_string(), source })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    /// What of the workspace a target is built with.
+    const FOLDERS: [&str; 3] = ["crates", "targets", "xtask"];
+    const FILES: [&str; 3] = ["Cargo.toml", "Cargo.lock", "rustfmt.toml"];
+
+    /// Copies files, of any content.
+    fn copied(from: &Path, to: &Path) {
+        if from.is_dir() {
+            std::fs::create_dir_all(to).unwrap();
+            entries(from).unwrap().iter().for_each(|path| copied(path, &to.join(path.file_name().unwrap())));
+        } else {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+
+    /// A new target passes the suite of all targets, and the facade lists it by two lines.
+    #[test]
+    fn a_new_target_passes_the_suite() {
+        let workspace = root();
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
+        let copy = target.join("new-target");
+        let _ = std::fs::remove_dir_all(&copy);
+        std::fs::create_dir_all(&copy).unwrap();
+        FOLDERS.into_iter().chain(FILES).for_each(|name| copied(&workspace.join(name), &copy.join(name)));
+        let written = make(&copy, "fifth").unwrap();
+        assert_eq!(written, ["targets/fifth", "crates/npukit/Cargo.toml", "crates/npukit/src/targets.rs"]);
+        for (path, _) in LINES {
+            let [before, after] = [&workspace, &copy].map(|root| read(&root.join(path)).unwrap());
+            let new: Vec<&str> = after.lines().filter(|line| line.contains("fifth")).collect();
+            assert_eq!(
+                (new.len(), after.lines().count()),
+                (1, before.lines().count() + 1),
+                "{path}: {new:?}"
+            );
+        }
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--offline", "-p", "npukit-fifth"])
+            .current_dir(&copy)
+            .env("CARGO_TARGET_DIR", &target)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(text.contains("test suite::small_graphs_compute_what_they_say ... ok"), "{text}");
+        assert!(make(&copy, "fifth").is_err(), "its name is taken");
+    }
+
+    #[test]
+    fn names_are_words() {
+        for name in ["", "Fifth", "5th", "a-b", "../x", "tcu", "asm"] {
+            assert!(matches!(make(&root(), name), Err(Error::TargetName(_))), "{name}");
+        }
+    }
+}
