@@ -2,7 +2,8 @@
 //!
 //! In the folders and files of [`PLACES`] each of `unwrap_or_default()`, `unwrap_or(LITERAL)` and `let _ =` has a
 //! comment beside it, on its line or in the lines of comment right above, that begins with [`REASON`] and says why
-//! the default is the true value. A broken invariant wants an index, an `expect("why it holds")` or an error.
+//! the default is the true value. `let _ = write!(..)` is what a `String` is written with, which cannot fail, and
+//! needs no reason. A broken invariant wants an index, an `expect("why it holds")` or an error.
 
 use crate::source::{SourceFile, source_files};
 use crate::{Count, Error, root};
@@ -45,7 +46,9 @@ fn silent_defaults(file: &SourceFile) -> Vec<String> {
     let lines: Vec<&str> = file.text.lines().collect();
     // Tests inside a file are its last item.
     let end = lines.iter().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(lines.len());
-    let silent = (0..end).filter(|&index| is_default(code(lines[index])) && !has_reason(&lines, index));
+    let silent = (0..end).filter(|&index| {
+        is_default(code(lines[index])) && !has_reason(&lines, index) && !writes_text(&lines, index)
+    });
     silent.map(|index| format!("{}:{}: {}", file.path, index + 1, lines[index].trim())).collect()
 }
 
@@ -69,6 +72,14 @@ fn is_literal(argument: &str) -> bool {
     is_number || known.iter().any(|known| argument.starts_with(known))
 }
 
+/// Whether the statement of `let _ =` formats into a `String`: on its line, or on the next where it does not fit.
+fn writes_text(lines: &[&str], index: usize) -> bool {
+    let Some((_, value)) = lines[index].split_once("let _ =") else { return false };
+    let next = || lines.get(index + 1).map_or("", |line| line.trim());
+    let value = if value.trim().is_empty() { next() } else { value.trim() };
+    value.starts_with("write!(") || value.starts_with("writeln!(")
+}
+
 /// Whether the line, or a comment right above the statement it belongs to, gives the reason.
 fn has_reason(lines: &[&str], index: usize) -> bool {
     let comment = |line: &&&str| line.trim_start().starts_with("//");
@@ -83,6 +94,15 @@ mod tests {
     fn found(path: &str, text: &str) -> Vec<String> {
         let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
         if is_searched(path) { silent_defaults(&file) } else { Vec::new() }
+    }
+
+    #[test]
+    fn text_is_written_without_a_reason_and_nothing_else() {
+        let text = "fn f() {\n    let _ = writeln!(text, \"a\");\n    let _ =\n        write!(text, \"b\");\n    let _ = run();\n}\n";
+        assert_eq!(
+            found("targets/a/src/lower/print.rs", text),
+            ["targets/a/src/lower/print.rs:5: let _ = run();"]
+        );
     }
 
     #[test]

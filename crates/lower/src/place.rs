@@ -54,8 +54,8 @@ pub fn place(lifetimes: &[Lifetime]) -> Placement {
 
 impl Placement {
     fn at(lifetimes: &[Lifetime], offsets: Vec<u64>) -> Self {
-        // Default: no objects need no memory.
         let ends = lifetimes.iter().zip(&offsets).map(|(lifetime, offset)| offset + lifetime.size);
+        // Default: no objects need no memory.
         Self { maximum: ends.max().unwrap_or(0), offsets }
     }
 }

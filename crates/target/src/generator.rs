@@ -45,6 +45,8 @@ pub trait Generator: Send {
 
     /// Takes tokens that follow those taken before: a prompt, or one that was generated.
     ///
-    /// Errors: no tokens, tokens that are not of the vocabulary, more than the capacity; the machine's own.
+    /// # Errors
+    ///
+    /// No tokens, tokens that are not of the vocabulary, more than the capacity; the machine's own.
     fn take(&mut self, tokens: &[usize]) -> Result<Step, TargetError>;
 }

@@ -29,7 +29,9 @@ impl Parts {
 
     /// Checks that the file called `name` is the one that the file called `manifest` was written with.
     ///
-    /// Errors: [`ReadError::Mixed`].
+    /// # Errors
+    ///
+    /// [`ReadError::Mixed`].
     pub fn check(&self, manifest: &str, name: &str, bytes: &[u8]) -> Result<(), ReadError> {
         let (actual, expected) = (sha256(bytes), self.0.get(name));
         if self.is_empty() || expected == Some(&actual) {

@@ -96,7 +96,9 @@ pub enum PortError {
 impl Port {
     /// The tensor of a sample that is for this port, in the model's shape.
     ///
-    /// Errors: [`PortError::Missing`] and [`PortError::Shape`].
+    /// # Errors
+    ///
+    /// [`PortError::Missing`] and [`PortError::Shape`].
     pub fn tensor<'a>(&self, sample: &'a [(String, Tensor)]) -> Result<&'a Tensor, PortError> {
         let given = sample.iter().find(|(name, _)| *name == self.name);
         let missing = || PortError::Missing { name: self.name.clone(), shape: self.shape.clone() };
@@ -107,7 +109,11 @@ impl Port {
     /// Cuts `tensor` into samples along its first axis.
     ///
     /// A tensor of the sample's shape is one sample; one whose first axis is a multiple of the
-    /// sample's is several; likewise for rows of vectors. Errors: [`PortError::Shape`].
+    /// sample's is several; likewise for rows of vectors.
+    ///
+    /// # Errors
+    ///
+    /// [`PortError::Shape`].
     pub fn split(&self, tensor: &Tensor) -> Result<Vec<Tensor>, PortError> {
         let misfit = || self.misfit(tensor.shape());
         let sample = self.sample_shape(tensor.shape()).ok_or_else(misfit)?;

@@ -74,36 +74,59 @@ pub trait Compiled: Send + Sync {
     }
 
     /// The files its drivers load, the manifest first.
+    ///
+    /// # Errors
+    ///
+    /// A program that has no files, because it came from files that are not the drivers' or does not
+    /// encode.
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         Err(self.unsupported("compile"))
     }
 
     /// Runs one sample, bit-exactly, on a machine whose memory is zero at the start.
     ///
-    /// Errors: those of [`Self::run_with`].
+    /// # Errors
+    ///
+    /// Those of [`Self::run_with`].
     fn run(&self, inputs: &Inputs) -> Result<RunResult, TargetError> {
         self.run_with(inputs, &RunOptions::default())
     }
 
     /// Runs one sample, bit-exactly, as the options say.
     ///
-    /// Errors: inputs that do not fit, what the machine faults on, [`TargetError::Differs`] when hardware would
+    /// # Errors
+    ///
+    /// Inputs that do not fit, what the machine faults on, [`TargetError::Differs`] when hardware would
     /// compute something else and the options do not choose, [`TargetError::Unrepeatable`].
     fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         Err(self.unsupported("run"))
     }
 
     /// What is wrong with the program, in the order of its instructions.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no lint; words that do not decode.
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
         Err(self.unsupported("lint"))
     }
 
     /// Says how long it takes.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no clock; options that it does not take
+    /// ([`TargetError::Option`]); a program that its clock cannot run.
     fn time(&self, _options: &TimeOptions) -> Result<TimeReport, TargetError> {
         Err(self.unsupported("time"))
     }
 
     /// As [`Self::time`], from what the hardware's sampling unit gave; `name` is the file's, for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no sampling unit; bytes that are not samples of
+    /// this program; options as for [`Self::time`].
     fn time_samples(
         &self,
         _name: &str,
@@ -114,11 +137,21 @@ pub trait Compiled: Send + Sync {
     }
 
     /// Writes what the hardware's sampling unit would give.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no sampling unit; options as for [`Self::time`];
+    /// what `out` refuses.
     fn samples(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
         Err(self.unsupported("time --samples"))
     }
 
     /// Writes what each unit does when, as a Chrome trace.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no trace; options as for [`Self::time`]; what `out`
+    /// refuses.
     fn trace(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
         Err(self.unsupported("time --trace"))
     }
@@ -129,6 +162,11 @@ pub trait Compiled: Send + Sync {
     }
 
     /// As [`Self::trace`], in the format of one of [`Self::trace_extensions`].
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no trace in that format; options as for
+    /// [`Self::time`]; what `out` refuses.
     fn trace_as(
         &self,
         _extension: &str,
@@ -139,6 +177,11 @@ pub trait Compiled: Send + Sync {
     }
 
     /// Writes what every part of the machine does in each cycle, as text.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no account by cycles; options as for
+    /// [`Self::time`]; what `out` refuses.
     fn cycles(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
         Err(self.unsupported("time --cycles"))
     }
@@ -151,6 +194,11 @@ pub trait Compiled: Send + Sync {
     }
 
     /// Reads a text file of the target's own tools as input values; `name` is for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no text form of values; a file that is not in it,
+    /// with the place.
     fn read_text(&self, _name: &str, _bytes: &[u8]) -> Result<Tensor, TargetError> {
         Err(self.unsupported("text inputs"))
     }

@@ -65,6 +65,10 @@ impl ReadError {
     }
 
     /// What there is to be read, if anything: a file that is not there is no error, one that cannot be read is.
+    ///
+    /// # Errors
+    ///
+    /// That of `read`, unless it is [`ReadError::Absent`].
     pub fn optional<T>(read: Result<T, Self>) -> Result<Option<T>, Self> {
         match read {
             Err(Self::Absent { .. }) => Ok(None),
@@ -89,11 +93,19 @@ pub struct Part {
 /// Gives the bytes of files.
 pub trait Reader: Sync {
     /// The bytes of the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Absent`] when there is no such file, [`ReadError::Unreadable`] when it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
 
     /// The bytes in `range` of the file at `path`, as far as it has them.
     ///
     /// A reader that can read no less gives a part of the whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::read`]; a range that lies after the end gives no bytes and is not an error.
     fn read_range(&self, path: &str, range: Range<u64>) -> Result<Part, ReadError> {
         let bytes = self.read(path)?;
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -104,7 +116,9 @@ pub trait Reader: Sync {
 
     /// The path of a file that the one at `path` names: `location` is relative to its folder and has no `..`.
     ///
-    /// Errors: what leads out of that folder, by a link, say. A reader that knows no links joins the two.
+    /// # Errors
+    ///
+    /// What leads out of that folder, by a link, say. A reader that knows no links joins the two.
     fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {
         Ok(format!("{}{location}", folder(path)))
     }
@@ -112,6 +126,10 @@ pub trait Reader: Sync {
     /// The paths of all files below the folder at `path`, sorted; a file gives itself.
     ///
     /// A reader that cannot list gives the path itself.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Absent`] and [`ReadError::Unreadable`] for a folder that cannot be listed.
     fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
         Ok(vec![path.to_owned()])
     }
@@ -125,7 +143,9 @@ impl<F: Fn(&str) -> Result<Vec<u8>, ReadError> + Sync> Reader for F {
 
 /// The path of the file called `name` in the folder of the file at `path`.
 ///
-/// Errors: a name that leaves the folder (a separator, `..`, a drive) or is empty.
+/// # Errors
+///
+/// A name that leaves the folder (a separator, `..`, a drive) or is empty.
 pub fn sibling(path: &str, name: &str) -> Result<String, ReadError> {
     let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0']);
     if !plain {

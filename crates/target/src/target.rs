@@ -101,6 +101,11 @@ pub trait Target: Send + Sync {
     }
 
     /// An instance.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Option`] for a name that no instance has; a file that is not a configuration, with
+    /// the place.
     fn instance(&self, config: Config<'_>) -> Result<Box<dyn Instance>, TargetError>;
 
     /// File name extensions of artifacts, without the dot.
@@ -109,6 +114,11 @@ pub trait Target: Send + Sync {
     }
 
     /// Loads the artifact whose manifest is at `path`; other files come from `files`.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no artifacts; files that cannot be read, that do
+    /// not belong together or that are not an artifact of it.
     fn load(&self, _path: &str, _files: &dyn Reader) -> Result<Box<dyn Compiled>, TargetError> {
         Err(TargetError::Unsupported { target: self.name().to_owned(), verb: "run" })
     }
@@ -163,27 +173,50 @@ pub trait Instance: Send + Sync {
     }
 
     /// Its instruction set.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no instruction set to show.
     fn isa(&self) -> Result<IsaSpec, TargetError> {
         Err(self.unsupported("isa"))
     }
 
     /// Every node that cannot be lowered with the target's own options; nothing else of `options` matters.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no compiler; options that it does not take
+    /// ([`TargetError::Option`]). What cannot be lowered is not an error here.
     fn check(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Vec<Problem>, TargetError> {
         Err(self.unsupported("check"))
     }
 
     /// The graph that `compile` lowers in place of `graph`: it may compute the same in fewer cycles. Who
     /// wants to look at the values of a program finds them in this one.
+    ///
+    /// # Errors
+    ///
+    /// Options that the target does not take; a graph that is not valid.
     fn prepare(&self, graph: &Graph, _options: &CompileOptions) -> Result<Graph, TargetError> {
         Ok(graph.clone())
     }
 
     /// Compiles a model.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Refused`] with every node that cannot be lowered; a program that does not fit the
+    /// memories, with the numbers; options that the target does not take ([`TargetError::Option`]).
     fn compile(&self, _graph: &Graph, _options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
         Err(self.unsupported("compile"))
     }
 
     /// A language model on this machine, at the beginning of a text.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no form of language models; a model whose sizes do
+    /// not fit the machine; options that it does not take.
     fn generator(
         &self,
         _model: &DecoderModel,
@@ -198,16 +231,30 @@ pub trait Instance: Send + Sync {
     }
 
     /// What the compiler has after `stage`, as text.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::compile`]; a stage that is not one of [`Self::stages`].
     fn emit(&self, _graph: &Graph, _options: &CompileOptions, _stage: &str) -> Result<String, TargetError> {
         Err(self.unsupported("compile --emit"))
     }
 
     /// Text to words. `name` is the file's, for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no assembler; [`TargetError::Text`] with every
+    /// fault of the text.
     fn assemble(&self, _name: &str, _text: &str) -> Result<Assembled, TargetError> {
         Err(self.unsupported("asm"))
     }
 
     /// Program text, laid out: another layout of the same program, comments kept. `name` is the file's, for errors.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no layout of text; [`TargetError::Text`] with every
+    /// fault of the text.
     fn format(&self, _name: &str, _text: &str) -> Result<String, TargetError> {
         Err(self.unsupported("format"))
     }
@@ -218,13 +265,20 @@ pub trait Instance: Send + Sync {
     }
 
     /// Words to text, in one of the forms of [`Instance::listings`].
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no disassembler; a form that is not one of
+    /// [`Self::listings`]. Words without meaning are problems of the listing, not errors.
     fn disassemble(&self, _bytes: &[u8], _listing: &str) -> Result<Disassembled, TargetError> {
         Err(self.unsupported("disasm"))
     }
 
     /// What is wrong with a program of words, in the order of its instructions. `name` is the file's, for errors.
     ///
-    /// Errors: bytes that are no words of the instruction set.
+    /// # Errors
+    ///
+    /// Bytes that are no words of the instruction set.
     fn lint(&self, _name: &str, _bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         Err(self.unsupported("lint"))
     }

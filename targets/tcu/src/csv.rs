@@ -46,6 +46,11 @@ pub enum CsvError {
 }
 
 /// The vectors of a file, as a tensor `[vectors, lanes]`. `file` is for errors.
+///
+/// # Errors
+///
+/// [`CsvError`] with the file and the line: bytes that are not UTF-8, a field that is not a number, rows of
+/// other lengths than `lanes`, no rows.
 pub fn read(file: &str, bytes: &[u8], lanes: usize) -> Result<Tensor, CsvError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| CsvError::Text { file: file.to_owned(), offset: error.valid_up_to() })?;

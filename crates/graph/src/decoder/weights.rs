@@ -62,6 +62,10 @@ pub struct Layer {
 
 impl Matrix {
     /// The tensor under that name, when it has the shape and holds floats.
+    ///
+    /// # Errors
+    ///
+    /// [`DecoderError::Shape`] for another shape; the error of a tensor that holds no floats.
     pub fn new(
         name: String,
         tensor: impl Into<Arc<Tensor>>,

@@ -27,7 +27,9 @@ pub(super) fn operators(bytes: &[u8]) -> Result<Vec<Case>, String> {
 
 /// The layers of a file.
 ///
-/// Errors: what is wrong with the file.
+/// # Errors
+///
+/// What is wrong with the file.
 pub fn layers(bytes: &[u8]) -> Result<Vec<NumpyLayer>, String> {
     let file: layer::File = json(bytes)?;
     file.layers.iter().map(NumpyLayer::new).collect()

@@ -197,6 +197,7 @@ impl Lir {
             write: write.is_some(),
             accumulate,
             write_address,
+            // Default: an instruction that does not read has 0 in the field (`read` above says which).
             read_address: read_address.unwrap_or(0),
             sub,
         });

@@ -65,7 +65,9 @@ fn gate(graph: &Graph) -> Option<&Node> {
 impl NumpyLayer {
     /// What the machine computes.
     ///
-    /// Errors: what does not compile or run.
+    /// # Errors
+    ///
+    /// What does not compile or run.
     pub fn compiled(&self, config: &Config, options: &Options) -> Result<Gated, String> {
         let mut open = Vec::new();
         let mut weights = Weights::default();
@@ -96,7 +98,9 @@ impl NumpyLayer {
     /// and how far from its cutoff the farthest gate is that float has otherwise, next to the gates' root of the
     /// mean square. A gate at its cutoff opens or not by the last bit of anything before it.
     ///
-    /// Errors: a graph that does not compute.
+    /// # Errors
+    ///
+    /// A graph that does not compute.
     pub fn dequantised_with(&self, kv: Kv, open: &[Vec<bool>]) -> Result<(Vec<Vec<f32>>, f64), String> {
         let (mut farthest, mut steps) = (0.0_f64, open.iter());
         let streams = self.float(kv, |mut graph, inputs| {
@@ -117,7 +121,9 @@ impl NumpyLayer {
     /// The streams behind each step in float, on the weights that 4 bits stand for. Keys and values are of 4 bits
     /// where the machine has them so.
     ///
-    /// Errors: a graph that does not compute.
+    /// # Errors
+    ///
+    /// A graph that does not compute.
     pub fn dequantised(&self, kv: Kv) -> Result<Vec<Vec<f32>>, String> {
         self.float(kv, |graph, inputs| evaluate(&graph, inputs))
     }

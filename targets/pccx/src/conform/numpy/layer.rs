@@ -129,6 +129,10 @@ impl NumpyLayer {
     }
 
     /// The streams behind each step, all of them: each step is a graph, which `run` computes from its inputs.
+    ///
+    /// # Errors
+    ///
+    /// The first of `run`; a step whose numbers do not fit the shapes of the layer.
     pub fn streams(
         &self,
         mut run: impl FnMut(&Graph, &[Tensor]) -> Result<Vec<Tensor>, String>,
