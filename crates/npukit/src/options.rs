@@ -1,4 +1,4 @@
-//! The targets' own options: [`declared`] has all of them, [`for_time`] tells apart those of `npu time`.
+//! The targets' own options: [`declared`] has all of them; those of `npu time` are told apart here.
 
 use std::collections::BTreeMap;
 

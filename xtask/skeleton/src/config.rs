@@ -46,7 +46,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`ConfigError`], for the first thing that is wrong.
+    /// The first thing that is wrong: text that is not TOML, or a value out of its range.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
         config.check()?;
