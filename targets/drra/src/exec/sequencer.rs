@@ -46,8 +46,9 @@ impl Sequencer {
                 slots.fold(0, |lines, slot| lines | u64::from(param & 15) << (4 * slot))
             }
             ActMode::Map => (0..4).fold(0, |lines, part| {
-                // A first register from which on there are not four is refused with the program.
-                lines | u64::from(self.regs[usize::from(param) + part] as u16) << (16 * part)
+                // Default: a first register from which on there are not four is refused; the lint reads 0 there.
+                let reg = self.regs.get(usize::from(param) + part).copied().unwrap_or(0);
+                lines | u64::from(reg as u16) << (16 * part)
             }),
         }
     }
@@ -125,7 +126,10 @@ pub(crate) fn execute(
     Ok(told)
 }
 
-/// Hands an instruction to the component at its slot. What cannot be there was refused with the program.
+/// Hands an instruction to the component at its slot.
+///
+/// A program with an instruction that cannot be there never runs, it is refused. The lint goes through it all the
+/// same, for what else is wrong with it: that instruction then changes nothing.
 fn resource(
     state: &mut CellState,
     cell: &Cell,
@@ -137,8 +141,9 @@ fn resource(
     match op {
         ResourceOp::Dpu { config, mode, immediate } => {
             let dpu = state.dpus.iter_mut().find(|dpu| dpu.slot == slot);
-            let dpu = dpu.expect("a program that configures a dpu beside its first slot is refused");
-            dpu.configs[usize::from(config)] = DpuConfig { mode, immediate: immediate.cast_signed() };
+            if let Some(config) = dpu.and_then(|dpu| dpu.configs.get_mut(usize::from(config))) {
+                *config = DpuConfig { mode, immediate: immediate.cast_signed() };
+            }
             Ok(None)
         }
         ResourceOp::Swb { option, source, target, .. } => {
@@ -150,9 +155,9 @@ fn resource(
             Ok(None)
         }
         ResourceOp::Route { option, sr: Transfer::Receive, source, target } => {
-            let direction = Direction::from_code(source);
-            let direction = direction.expect("a program that receives from no neighbour is refused");
-            state.swb.receive(option, direction, target);
+            if let Some(direction) = Direction::from_code(source) {
+                state.swb.receive(option, direction, target);
+            }
             Ok(None)
         }
         ResourceOp::Evt { port } => state.ports.open(cycle, slot, port, 0),
@@ -162,7 +167,7 @@ fn resource(
         }
         ResourceOp::Rep { port, iter, step, delay } => {
             let level = Level { iter: iter.into(), step: step.into(), delay: delay.into() };
-            let component = cell.component_at(slot).expect("a word for an empty slot is no instruction");
+            let Some(component) = cell.component_at(slot) else { return Ok(None) };
             let widths = options.revision.widths(component);
             state.ports.rep(cycle, (slot, port), level, widths, options.extensions)
         }
