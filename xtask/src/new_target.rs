@@ -133,6 +133,7 @@ mod tests {
 
     /// A new target passes the suite of all targets, and the facade lists it by two lines.
     #[test]
+    #[ignore = "builds the crates below a target anew: `cargo test -p xtask -- --ignored`"]
     fn a_new_target_passes_the_suite() {
         let workspace = root();
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
@@ -154,7 +155,8 @@ mod tests {
         let output = Command::new(env!("CARGO"))
             .args(["test", "--offline", "-p", "npukit-fifth"])
             .current_dir(&copy)
-            .env("CARGO_TARGET_DIR", &target)
+            // A folder of its own: crates of the copy have the names that those of the workspace have.
+            .env("CARGO_TARGET_DIR", target.join("new-target-build"))
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
