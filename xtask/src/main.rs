@@ -8,7 +8,9 @@
 mod bless;
 mod check_defaults;
 mod check_deps;
+mod files;
 mod mutants;
+mod new_instruction;
 mod new_target;
 mod source;
 
@@ -28,6 +30,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "check-defaults", about: check_defaults::ABOUT, run: check_defaults::run },
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
+    Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
 ];
 
@@ -50,6 +53,12 @@ enum Error {
     Metadata(#[from] serde_json::Error),
     #[error("a target is called by a new word of small letters and digits, not `{0}`")]
     TargetName(String),
+    #[error(
+        "`new-instruction` wants `--check` and targets that have a patch in xtask/instructions, found `{0}`"
+    )]
+    NewInstruction(String),
+    #[error("{path} is no addition of an instruction: {reason}")]
+    Patch { path: String, reason: &'static str },
     #[error("{path} has no line `{line}` beside which a target is listed")]
     NoPlace { path: String, line: String },
     #[error("{0} found")]
@@ -74,7 +83,7 @@ fn main() -> ExitCode {
     };
     match (chore.run)(&arguments.collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error @ Error::Argument { .. }) => report(&error, 2),
+        Err(error @ (Error::Argument { .. } | Error::NewInstruction(_))) => report(&error, 2),
         Err(error) => report(&error, 1),
     }
 }

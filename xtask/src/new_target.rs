@@ -3,9 +3,10 @@
 //!
 //! The folder is a copy of `xtask/skeleton`, a crate that is built and tested like any other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use crate::files::{entries, make_folder, read, write};
 use crate::{Error, root};
 
 /// One line for the help.
@@ -71,7 +72,7 @@ fn type_name(name: &str) -> String {
 
 /// Copies the texts of a folder, changed.
 fn copy(from: &Path, to: &Path, change: &dyn Fn(&str) -> String) -> Result<(), Error> {
-    std::fs::create_dir_all(to).map_err(|source| Error::Write { path: to.display().to_string(), source })?;
+    make_folder(to)?;
     for path in entries(from)? {
         let Some(name) = path.file_name() else { continue };
         if path.is_dir() {
@@ -98,53 +99,21 @@ fn format(folder: &Path) -> Result<(), Error> {
     Err(Error::Command { command, status: output.status, stderr })
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = |source| Error::Read { path: folder.display().to_string(), source };
-    let entries = std::fs::read_dir(folder).map_err(failed)?;
-    entries.map(|entry| entry.map(|entry| entry.path()).map_err(failed)).collect()
-}
-
-fn read(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.display().to_string(), source })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|source| Error::Write { path: path.display().to_string(), source })
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-
-    /// What of the workspace a target is built with.
-    const FOLDERS: [&str; 3] = ["crates", "targets", "xtask"];
-    const FILES: [&str; 3] = ["Cargo.toml", "Cargo.lock", "rustfmt.toml"];
-
-    /// Copies files, of any content.
-    fn copied(from: &Path, to: &Path) {
-        if from.is_dir() {
-            std::fs::create_dir_all(to).unwrap();
-            entries(from).unwrap().iter().for_each(|path| copied(path, &to.join(path.file_name().unwrap())));
-        } else {
-            std::fs::copy(from, to).unwrap();
-        }
-    }
+    use crate::files::Copy;
 
     /// A new target passes the suite of all targets, and the facade lists it by two lines.
     #[test]
     #[ignore = "builds the crates below a target anew: `cargo test -p xtask -- --ignored`"]
     fn a_new_target_passes_the_suite() {
-        let workspace = root();
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
-        let copy = target.join("new-target");
-        let _ = std::fs::remove_dir_all(&copy);
-        std::fs::create_dir_all(&copy).unwrap();
-        FOLDERS.into_iter().chain(FILES).for_each(|name| copied(&workspace.join(name), &copy.join(name)));
-        let written = make(&copy, "fifth").unwrap();
+        let copy = Copy::new("new-target").unwrap();
+        let written = make(&copy.root, "fifth").unwrap();
         assert_eq!(written, ["targets/fifth", "crates/npukit/Cargo.toml", "crates/npukit/src/targets.rs"]);
         for (path, _) in LINES {
-            let [before, after] = [&workspace, &copy].map(|root| read(&root.join(path)).unwrap());
+            let [before, after] = [&root(), &copy.root].map(|root| read(&root.join(path)).unwrap());
             let new: Vec<&str> = after.lines().filter(|line| line.contains("fifth")).collect();
             assert_eq!(
                 (new.len(), after.lines().count()),
@@ -154,15 +123,14 @@ mod tests {
         }
         let output = Command::new(env!("CARGO"))
             .args(["test", "--offline", "-p", "npukit-fifth"])
-            .current_dir(&copy)
-            // A folder of its own: crates of the copy have the names that those of the workspace have.
-            .env("CARGO_TARGET_DIR", target.join("new-target-build"))
+            .current_dir(&copy.root)
+            .env("CARGO_TARGET_DIR", &copy.target)
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains("test suite::small_graphs_compute_what_they_say ... ok"), "{text}");
-        assert!(make(&copy, "fifth").is_err(), "its name is taken");
+        assert!(make(&copy.root, "fifth").is_err(), "its name is taken");
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub struct Suite {
     pub target: &'static dyn Target,
     /// Its folder: `env!("CARGO_MANIFEST_DIR")`.
     pub folder: &'static str,
-    /// Every file of its vectors, or a folder, which ends in `/`, with the numbers of vectors passed and skipped.
+    /// The files of its vectors, or folders, which end in `/`, with the numbers of vectors passed and skipped. A file
+    /// that is not named may skip none.
     pub vectors: &'static [(&'static str, usize, usize)],
     /// Measurements among the vectors that are met within their tolerance only.
     pub inexact: usize,

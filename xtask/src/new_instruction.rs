@@ -1,0 +1,154 @@
+//! `cargo xtask new-instruction --check [TARGET ...]`: adds an instruction to targets, in a copy of the workspace, and
+//! counts the files that it touches.
+//!
+//! `xtask/instructions/TARGET.patch` is the addition: its first line is `# MNEMONIC: meaning`, the rest a diff with all
+//! parts that an instruction has: its row, its function, its cost and a vector. The copy is built, `npu isa` prints the
+//! instruction's page, its vector passes and so does the suite of its target.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::files::{Copy, entries, read};
+use crate::{Count, Error, root};
+
+/// One line for the help.
+pub const ABOUT: &str =
+    "Adds an instruction to each target, in a copy, and counts the files (--check [TARGET ...])";
+
+/// Where the additions are.
+const FOLDER: &str = "xtask/instructions";
+
+/// The files that a new instruction may touch: its row, its function, its cost and its vector.
+const MAX_FILES: usize = 4;
+
+/// An instruction to be added.
+struct Addition {
+    path: PathBuf,
+    target: String,
+    mnemonic: String,
+    /// What it touches, from the root.
+    files: Vec<String>,
+}
+
+/// Checks the targets that are named, or all.
+///
+/// # Errors
+///
+/// Arguments that are not understood; a patch without its parts, that does not apply, or after which something fails.
+pub fn run(arguments: &[String]) -> Result<(), Error> {
+    let targets = match arguments {
+        [check, targets @ ..] if check == "--check" => targets,
+        _ => return Err(Error::NewInstruction(arguments.join(" "))),
+    };
+    let additions = additions(targets)?;
+    let copy = Copy::new("new-instruction")?;
+    for addition in &additions {
+        succeeds(&copy, "git", &["apply", "-C1", &addition.path.display().to_string()])?;
+    }
+    let mut found = 0;
+    for addition in &additions {
+        addition.check(&copy)?;
+        let count = addition.files.len();
+        found += usize::from(count > MAX_FILES);
+        let (target, mnemonic) = (&addition.target, &addition.mnemonic);
+        println!("{target}: `{mnemonic}` touches {count} files (at most {MAX_FILES})");
+        addition.files.iter().for_each(|file| println!("  {file}"));
+    }
+    if found > 0 { Err(Error::Found(Count(found))) } else { Ok(()) }
+}
+
+/// The additions of the targets that are named, or of all when none is.
+fn additions(targets: &[String]) -> Result<Vec<Addition>, Error> {
+    let mut paths = entries(&root().join(FOLDER))?;
+    paths.sort();
+    let all = paths.iter().map(|path| Addition::read(path)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(unknown) =
+        targets.iter().find(|target| all.iter().all(|addition| addition.target != **target))
+    {
+        return Err(Error::NewInstruction(format!("--check {unknown}")));
+    }
+    Ok(all.into_iter().filter(|addition| targets.is_empty() || targets.contains(&addition.target)).collect())
+}
+
+impl Addition {
+    fn read(path: &Path) -> Result<Self, Error> {
+        let text = read(path)?;
+        let faulty = |reason| Error::Patch { path: path.display().to_string(), reason };
+        let target = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let mnemonic = text.strip_prefix("# ").and_then(|rest| rest.split_once(':'));
+        let files: Vec<String> =
+            text.lines().filter_map(|line| line.strip_prefix("+++ b/")).map(str::to_owned).collect();
+        let addition = Self {
+            path: path
+                .canonicalize()
+                .map_err(|source| Error::Read { path: path.display().to_string(), source })?,
+            target: target.ok_or_else(|| faulty("it is called after no target"))?,
+            mnemonic: mnemonic
+                .ok_or_else(|| faulty("its first line is not `# MNEMONIC: meaning`"))?
+                .0
+                .to_owned(),
+            files,
+        };
+        addition.vectors().next().ok_or_else(|| faulty("it adds no vector below tests/golden"))?;
+        Ok(addition)
+    }
+
+    /// The files of vectors that it adds or changes.
+    fn vectors(&self) -> impl Iterator<Item = &str> {
+        self.files
+            .iter()
+            .map(String::as_str)
+            .filter(|file| file.starts_with("tests/golden/") && file.ends_with(".json"))
+    }
+
+    /// Asks the command for the instruction's page and its vectors, and runs the target's suite.
+    fn check(&self, copy: &Copy) -> Result<(), Error> {
+        let npu = ["run", "--quiet", "-p", "npukit-cli", "--"];
+        succeeds(copy, env!("CARGO"), &[&npu[..], &["isa", &self.target, &self.mnemonic]].concat())?;
+        for vector in self.vectors() {
+            succeeds(copy, env!("CARGO"), &[&npu[..], &["conform", &self.target, vector]].concat())?;
+        }
+        let package = format!("npukit-{}", self.target);
+        succeeds(copy, env!("CARGO"), &["test", "--quiet", "-p", &package, "--test", "main", "suite"])
+    }
+}
+
+/// Runs a command in the copy, and says what it printed if it fails.
+fn succeeds(copy: &Copy, program: &str, arguments: &[&str]) -> Result<(), Error> {
+    let command = format!("{program} {}", arguments.join(" "));
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(&copy.root)
+        .env("CARGO_TARGET_DIR", &copy.target)
+        // The copy may lie in a checkout, whose repository git would take for the copy's own.
+        .env("GIT_CEILING_DIRECTORIES", copy.root.parent().unwrap_or(&copy.root))
+        .output()
+        .map_err(|source| Error::Start { command: command.clone(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+    Err(Error::Command { command, status: output.status, stderr })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    /// Each patch fits the sources as they are, and touches as few files as the recipe of CONTRIBUTING says.
+    #[test]
+    fn the_additions_fit() {
+        for addition in additions(&[]).unwrap() {
+            let output = Command::new("git")
+                .args(["apply", "--check", "-C1"])
+                .arg(&addition.path)
+                .current_dir(root())
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(addition.files.len() <= MAX_FILES, "{:?}", addition.files);
+        }
+    }
+}
