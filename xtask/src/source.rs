@@ -11,8 +11,11 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// Folders that hold nothing of ours.
-const FOREIGN: &[&str] = &["target", ".git", ".venv", "__pycache__"];
+/// Folders that hold nothing of ours; what cargo builds is in folders marked by [`CACHE`].
+const FOREIGN: &[&str] = &[".git", ".venv", "__pycache__"];
+
+/// The file by which a folder says that its contents can be made again.
+const CACHE: &str = "CACHEDIR.TAG";
 
 /// Every UTF-8 file below `root` that is ours, sorted by path.
 pub fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
@@ -22,7 +25,7 @@ pub fn source_files(root: &Path) -> Result<Vec<SourceFile>, Error> {
         for name in names(&root.join(&folder))? {
             let (path, full) = (folder.join(&name), root.join(&folder).join(&name));
             if full.is_dir() {
-                let foreign = FOREIGN.contains(&name.as_str());
+                let foreign = FOREIGN.contains(&name.as_str()) || full.join(CACHE).exists();
                 folders.extend((!foreign).then_some(path));
             } else if let Ok(text) = std::fs::read_to_string(&full) {
                 files.push(SourceFile { path: path.to_string_lossy().replace('\\', "/"), text });
