@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use npukit_base::{counted, help_for};
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
@@ -59,14 +60,14 @@ pub enum Error {
     NoCalibration,
     /// An instruction, stage or form that does not exist.
     #[error("there is no {what} `{name}`")]
-    #[diagnostic(help("there are {known}"))]
+    #[diagnostic(help("{}", help_for(name, &known.iter().map(String::as_str).collect::<Vec<_>>())))]
     UnknownName {
         /// What is named.
         what: &'static str,
         /// The name given.
         name: String,
         /// The names there are.
-        known: String,
+        known: Vec<String>,
     },
     /// The host does not give this number of threads.
     #[error("cannot work on {cores} cores: {reason}")]
@@ -98,7 +99,7 @@ pub enum Error {
         source: Box<ImportError>,
     },
     /// Nodes of a model cannot be imported or compiled for the target; all of them are listed.
-    #[error("the model is not supported: {} of {}", counted(report.problems.len(), "problem"), counted(report.groups.len(), "kind"))]
+    #[error("the model is not supported: {} of {}", counted(report.problems.len() as u64, "problem"), counted(report.groups.len() as u64, "kind"))]
     Refused {
         /// What `npu check` says.
         report: Box<refusal::Report>,
@@ -241,10 +242,6 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// The options that say what is open: by name where all have names, by shapes in any case.

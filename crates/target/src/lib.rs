@@ -19,6 +19,7 @@ mod program;
 mod read;
 mod report;
 mod run_options;
+mod stepper;
 mod target;
 mod time;
 mod vectors;
@@ -38,6 +39,7 @@ pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
 pub use read::{Part, ReadError, Reader, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
+pub use stepper::{Machine, MemoryInfo, Stepper};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};
 pub use time::{
     Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,

@@ -25,6 +25,7 @@ impl PortError {
 
 /// Why a tensor is no batch of samples for a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PortError {
     /// The shape fits neither way.
     #[error(

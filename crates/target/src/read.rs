@@ -1,10 +1,12 @@
 //! [`Reader`]: where bytes come from. Libraries do no I/O; the command implements this.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
 /// Why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// There is none: not even one that cannot be read.
     #[error("cannot read `{path}`: there is no such file")]
@@ -141,6 +143,25 @@ impl<F: Fn(&str) -> Result<Vec<u8>, ReadError> + Sync> Reader for F {
     }
 }
 
+/// Files in memory, by path.
+impl Reader for BTreeMap<String, Vec<u8>> {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        self.get(path).cloned().ok_or_else(|| ReadError::Absent { path: path.to_owned() })
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>, ReadError> {
+        let folder = path.strip_suffix(['/', '\\']).unwrap_or(path);
+        let is_below = |file: &&String| file.strip_prefix(folder).is_some_and(is_inside);
+        let files: Vec<String> = self.keys().filter(is_below).cloned().collect();
+        if files.is_empty() { Err(ReadError::Absent { path: path.to_owned() }) } else { Ok(files) }
+    }
+}
+
+/// Whether what follows the path of a folder in the path of a file names a file in it; of a file, nothing follows.
+fn is_inside(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(['/', '\\'])
+}
+
 /// The path of the file called `name` in the folder of the file at `path`.
 ///
 /// # Errors
@@ -170,6 +191,20 @@ mod tests {
         assert_eq!(bytes(1..3), Ok((vec![1, 2], 4)));
         assert_eq!(bytes(3..u64::MAX), Ok((vec![3], 4)));
         assert_eq!(bytes(9..12), Ok((vec![], 4)));
+    }
+
+    #[test]
+    fn a_map_is_files() {
+        let file = |path: &str| (path.to_owned(), path.as_bytes().to_vec());
+        let files = BTreeMap::from(["a/x", "a/y/z", "ab"].map(file));
+        assert_eq!(files.read("ab"), Ok(b"ab".to_vec()));
+        let absent = |path: &str| ReadError::Absent { path: path.to_owned() };
+        assert_eq!(files.read("a"), Err(absent("a")));
+        for folder in ["a", "a/"] {
+            assert_eq!(files.list(folder), Ok(vec!["a/x".to_owned(), "a/y/z".to_owned()]));
+        }
+        assert_eq!(files.list("ab"), Ok(vec!["ab".to_owned()]));
+        assert_eq!(files.list("b"), Err(absent("b")));
     }
 
     #[test]

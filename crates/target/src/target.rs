@@ -18,6 +18,7 @@ use crate::lint::Finding;
 use crate::options::OptionSpec;
 use crate::program::Compiled;
 use crate::read::Reader;
+use crate::stepper::Stepper;
 use crate::vectors::Case;
 
 /// An instance that comes with npukit.
@@ -281,6 +282,16 @@ pub trait Instance: Send + Sync {
     /// Bytes that are no words of the instruction set.
     fn lint(&self, _name: &str, _bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         Err(self.unsupported("lint"))
+    }
+
+    /// The machine after a reset, at the first instruction of a program of words.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target's machine does not execute instructions one by one; words
+    /// that are not instructions; an instance that cannot be simulated.
+    fn stepper(&self, _words: &[u8]) -> Result<Stepper, TargetError> {
+        Err(self.unsupported("step"))
     }
 
     /// The error of a part that is not there.

@@ -4,6 +4,7 @@ mod compile;
 mod instance;
 mod options;
 mod program;
+mod stepper;
 mod time;
 
 use npukit_target::{

@@ -2,6 +2,7 @@
 
 mod instance;
 mod program;
+mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,

@@ -3,6 +3,7 @@
 mod instance;
 mod options;
 mod program;
+mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,

@@ -5,10 +5,11 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, TargetError,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Stepper, TargetError,
 };
 
 use super::compile::STAGES;
+use super::stepper::stepper;
 use crate::codec::words;
 use crate::config::Config;
 use crate::isa::isa;
@@ -66,6 +67,10 @@ impl Instance for OpuInstance {
     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
         let assembly = npukit_asm::assemble(&isa(), name, text).map_err(TargetError::text)?;
         Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+    }
+
+    fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
+        stepper(self.config.types, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {

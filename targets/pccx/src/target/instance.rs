@@ -6,10 +6,11 @@ use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
-    Problem, Step, TargetError, artifact_stem,
+    Problem, Step, Stepper, TargetError, artifact_stem,
 };
 
 use super::program::PccxProgram;
+use super::stepper::stepper;
 use crate::artifact::{assembly, read_memh};
 use crate::check::{warnings, word_findings};
 use crate::codec::{Codec, INSTRUCTION_BYTES};
@@ -128,6 +129,10 @@ impl Instance for PccxInstance {
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         word_findings(&self.config, bytes).map_err(|error| TargetError::failed(format!("{name}: {error}")))
+    }
+
+    fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
+        stepper(&self.config, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {

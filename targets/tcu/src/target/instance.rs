@@ -6,12 +6,13 @@ use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, Stage,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, Stage, Stepper,
     TargetError, artifact_stem,
 };
 
 use super::options::chosen;
 use super::program::TcuProgram;
+use super::stepper::stepper;
 use crate::board;
 use crate::clock::ClockParams;
 use crate::codec::{decode_program_lenient, encode_program};
@@ -114,6 +115,10 @@ impl Instance for TcuInstance {
             .map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
         let problems = validate_with(&self.config, &ops, self.memory());
         Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
+    }
+
+    fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {
+        stepper(&self.config, words)
     }
 
     fn listings(&self) -> &'static [&'static str] {
