@@ -22,6 +22,7 @@ const SUITE: Suite = Suite {
         ("numpy_layer_9.json", 5, 0),
         ("numpy_ops.json", 40, 0),
         ("preprocess.json", 200, 0),
+        ("program_memcpy.json", 2, 0),
         ("ref_cvo_cos.u16le", 3046, 0),
         ("ref_cvo_exp.u16le", 3070, 0),
         ("ref_cvo_gelu.u16le", 3006, 0),
