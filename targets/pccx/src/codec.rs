@@ -7,7 +7,7 @@ use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::op::{Cvo, CvoFunc, Device, Memcpy, Op};
+use crate::op::{Cvo, CvoFunc, Device, LAST_OPCODE, Memcpy, Op};
 
 /// Bytes of an instruction.
 pub const INSTRUCTION_BYTES: usize = 8;
@@ -42,7 +42,7 @@ pub enum EncodeError {
 pub enum DecodeError {
     /// No instruction has this opcode.
     #[error(
-        "opcode {opcode:#x} has no meaning: legal are 0 to 4, and the kick marker {KICK_MARKER:#x}"
+        "opcode {opcode:#x} has no meaning: legal are 0 to {LAST_OPCODE}, and the kick marker {KICK_MARKER:#x}"
     )]
     ReservedOpcode {
         /// Bits 63:60.

@@ -145,7 +145,7 @@ impl Program {
     /// where they are declared.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.check_extensions()?;
-        let products = self.code.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))).count();
+        let products = self.code.iter().filter(|op| op.takes_weights()).count();
         let (bindings, images) = (self.bindings.len(), self.images.len());
         if bindings != products {
             return Err(ProgramError::Bindings { bindings, products });

@@ -16,7 +16,6 @@ use crate::config::{Config, WORD_BYTES};
 use crate::fault::{Direction, FaultKind};
 use crate::host::{Host, HostStep, StepError, Tokens};
 use crate::machine::{AccessError, Machine};
-use crate::op::Op;
 use crate::program::Program;
 use crate::state::MachineError;
 use crate::weights::{WeightError, WeightImage};
@@ -184,7 +183,7 @@ impl<'a> Session<'a> {
     /// Instructions between two host operations.
     fn execute(&mut self, range: Range<usize>) -> Result<(), RunError> {
         let ops = &self.program.code[range.clone()];
-        for _ in ops.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))) {
+        for _ in ops.iter().filter(|op| op.takes_weights()) {
             let number = self.program.bindings.get(self.products);
             let image = |&number| self.images.get(&number).or(self.program.images.get(number as usize));
             // Without one the instruction faults: `FaultKind::NoWeight`.

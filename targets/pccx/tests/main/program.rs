@@ -6,8 +6,7 @@ use npukit_pccx::Config;
 use npukit_pccx::fault::Direction;
 use npukit_pccx::host::HostStep;
 use npukit_pccx::lower::{Activations, Executable, Gelu, Options, Weights, compile};
-use npukit_pccx::op::{CvoFunc, Device, Memcpy, Op};
-use npukit_pccx::timing::Banks;
+use npukit_pccx::op::{Banks, CvoFunc, Device, Memcpy, Op};
 use npukit_pccx::usage::Use;
 
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED, check, compiled, instances, run_with, steps};
@@ -26,7 +25,7 @@ fn transfers(executable: &Executable, from: Device, to: Device) -> Vec<u64> {
         if let Op::Memcpy(Memcpy { from_device, to_device, .. }) = *op
             && (from_device, to_device) == (from, to)
         {
-            found.extend(uses.reads.or(uses.writes).map(|words| words.end - words.first));
+            found.extend(uses.reads[0].or(uses.writes).map(|words| words.end - words.first));
         }
     }
     found
