@@ -18,6 +18,7 @@ mod memory;
 mod ops;
 mod options;
 mod plan;
+mod reason;
 
 use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{Graph, Node, Op, Operator};
@@ -34,6 +35,7 @@ use crate::weights::WeightError;
 use emit::Lowering;
 use layers::{Layers, operator};
 use plan::Plan;
+use reason::HostReason;
 
 /// Why a graph has no program.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -145,10 +147,10 @@ fn print_layers(layers: &[Layer]) -> String {
 ///
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph) -> Vec<Problem> {
-    let reason = "the machine has no form of a convolution";
+    let reason = HostReason::Convolution.to_string();
     let hint = "the machine is for transformers and perceptrons; use a target that takes convolutions";
     let is_convolution = |node: &&Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
-    let problem = |node: &Node| Problem::new(&node.name, node.op.name(), reason, hint);
+    let problem = |node: &Node| Problem::new(&node.name, node.op.name(), &reason, hint);
     graph.nodes.iter().filter(is_convolution).map(problem).collect()
 }
 
@@ -285,7 +287,7 @@ mod tests {
             checked(&[Op::Kick, function], Host::default()),
             order(1, "reads lane 0 of L2 word 0x5, which nothing before has written")
         );
-        // What the whole program lacks has the place behind its last instruction.
+        // What the whole program lacks has the place after its last instruction.
         let mut host = Host::default();
         let info = ValueInfo { shape: vec![2], element: ElementType::F32 };
         let result = npukit_graph::Value { name: "y".to_owned(), info, constant: None };
@@ -294,7 +296,7 @@ mod tests {
         assert_eq!(checked(&[Op::Kick; 3], host), order(3, missing));
     }
 
-    /// More lanes than there are is a warning, behind which an error is still found.
+    /// More lanes than there are is a warning, after which an error is still found.
     #[test]
     fn warnings_hide_no_error() {
         let config = Config::preset("reference").unwrap();

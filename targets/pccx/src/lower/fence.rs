@@ -69,7 +69,7 @@ mod tests {
         op
     }
 
-    /// What becomes of instructions behind a MEMSET, with the host at work before some of them.
+    /// What becomes of instructions after a MEMSET, with the host at work before some of them.
     fn fenced(ops: &[Op], hosts: &[u32]) -> Vec<Op> {
         let shape = Op::Memset(Memset { shape: Shape::new(1, 1, 64), ..Memset::default() });
         let mut all: Vec<Op> = [shape].into_iter().chain(ops.iter().copied()).collect();
@@ -88,7 +88,7 @@ mod tests {
             (vec![load(100), far], vec![], vec![load(100), far]),
             (vec![load(100), near], vec![], vec![sync(load(100)), near]),
             (vec![load(100), Op::Kick, near], vec![], vec![sync(load(100)), Op::Kick, near]),
-            // The host waits, before or behind it but not elsewhere.
+            // The host waits, before or after it but not elsewhere.
             (vec![load(100), near], vec![1], vec![load(100), near]),
             (vec![load(100), near], vec![0], vec![sync(load(100)), near]),
             (vec![load(100), near], vec![2], vec![sync(load(100)), near]),

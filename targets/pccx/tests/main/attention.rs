@@ -203,7 +203,7 @@ fn an_attention_at_the_host_says_why() {
         (Between::Watched, "scores or probabilities of the attention are wanted elsewhere too"),
         (
             Between::Narrow,
-            "heads of the attention are no whole words of L2: their features are no multiple of 8",
+            "heads of the attention are not whole words of L2: their features are not a multiple of 8",
         ),
     ] {
         assert_eq!(reasons(between, Kv::Npu), [reason; 3]);
