@@ -157,7 +157,7 @@ impl Clock<'_> {
         self.pushed.ceil() as u64
     }
 
-    /// When nothing that is still under way is in the way.
+    /// The first cycle at which no unfinished instruction uses what this one needs.
     fn hazard(&self, access: &Access, uses: &Use) -> u64 {
         let uses_maximum = access.reads_maximum || access.writes_maximum;
         let blocks =
@@ -166,7 +166,8 @@ impl Clock<'_> {
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
-    /// When an instruction that starts then is done. Its weights have come ahead as far as they may.
+    /// When an instruction that starts at `start` is complete. Its weights were fetched ahead as far as the ports
+    /// memories hold them.
     fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
         let timing = &self.config.timing;
         let work = start + cost.load;

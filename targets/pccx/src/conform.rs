@@ -86,7 +86,7 @@ fn records<const N: usize>(bytes: &[u8]) -> Result<Vec<[u16; N]>, String> {
     let (records, left) = values.as_chunks::<N>();
     match rest.len() + 2 * left.len() {
         0 => Ok(records.to_vec()),
-        left => Err(format!("{left} bytes are left behind records of {} bytes", 2 * N)),
+        left => Err(format!("{left} bytes are left after records of {} bytes", 2 * N)),
     }
 }
 

@@ -203,8 +203,8 @@ fn emit_layers(
     Ok(reports)
 }
 
-/// Nothing is used before it is written or while it is under way, and no instruction is one that hardware does
-/// otherwise: what is wrong does not leave the compiler.
+/// Checks the finished program: nothing is used before it is written or while an asynchronous instruction still writes
+/// it, and hardware executes every instruction as the machine does.
 fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
     let found = crate::check::findings(config, &executable.program, &executable.host);
     match found.into_iter().find(npukit_target::Finding::is_error) {
@@ -217,7 +217,7 @@ fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerErr
     }
 }
 
-/// Two names stand for what they are, more for what lies between the first and the last.
+/// The name of a layer: both names of two nodes, the first and the last of more.
 fn layer_name(names: &[&str]) -> String {
     match names {
         [first, _, .., last] => format!("{first} to {last}"),

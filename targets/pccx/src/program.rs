@@ -26,7 +26,8 @@ pub struct Window {
     pub name: String,
 }
 
-/// Something that the host does between two instructions. What kinds and operands mean is the runtime's.
+/// Something that the host does between two instructions. [`crate::host::HostStep`] gives kinds and operands their
+/// meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostOp {

@@ -1,5 +1,5 @@
-//! What `npu time` says of a program: [`report`] of a [`Timeline`], [`limits`] that no program passes, and
-//! the timeline as traces.
+//! The report of `npu time`: [`report`] of a [`Timeline`], lower bounds of its time ([`limits`]), and the
+//! timeline as traces.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -148,8 +148,8 @@ fn busy(timeline: &Timeline, engine: Engine) -> u64 {
     timeline.spans.iter().filter(|span| span.engine == engine).map(|span| span.end - span.start).sum()
 }
 
-/// What an engine did, and how often its instructions were kept waiting for what: in instructions, since
-/// the cycles of different reasons cannot be told apart.
+/// How long an engine worked, and what it waited for in between: idle cycles count for the last reason why the next
+/// instruction did not start.
 fn unit(timeline: &Timeline, engine: Engine) -> UnitTime {
     let mut waits: BTreeMap<Wait, u64> = BTreeMap::new();
     let mut free = 0;

@@ -1,5 +1,5 @@
-//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] as often as one
-//! wants, on any machine. Instructions go to the machine, steps between them are the host's.
+//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] any number of
+//! times, on any machine. Instructions go to the machine, steps between them are the host's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -67,7 +67,7 @@ pub enum RunError {
         slot: String,
         /// What it is.
         found: String,
-        /// What would do.
+        /// What the step takes.
         legal: String,
     },
     /// Keys or values that do not become weights.
@@ -119,7 +119,7 @@ pub fn run(
     Session::new(&mut Machine::new(config)?, program, host)?.run(inputs)
 }
 
-/// A program on a machine and its host, run as often as one wants: nothing is written between two runs but what the
+/// A program on a machine and its host, for any number of runs: nothing is written between two runs but what the
 /// program itself writes.
 pub struct Session<'a> {
     program: &'a Program,

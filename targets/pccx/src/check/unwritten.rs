@@ -91,7 +91,7 @@ impl fmt::Display for Unwritten {
 }
 
 /// Every use of what nothing before it in the program has written, by itself or through copies. What one
-/// instruction finds missing is not told again by those that use its results.
+/// instruction finds missing is not reported again for those that use its results.
 pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten> {
     host::follow(Written::new(l2_words, Some(program)), program, host)
 }
