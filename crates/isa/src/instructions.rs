@@ -166,9 +166,24 @@ macro_rules! instructions {
             /// # Errors
             ///
             /// An opcode or an operand without meaning.
-            #[allow(unused_variables, reason = "no row may depend on the instance")]
             #[inline(always)]
             pub fn from_word(word: $crate::Word $(, $context: $Context)?) -> Result<Self, $crate::NoInstruction> {
+                Self::from_word_or(word $(, $context)?, |error| error)
+            }
+
+            /// The same, with an error of the caller's. Each row builds its instruction where the caller wants it: one
+            /// that is moved once more costs as much as all of its fields.
+            ///
+            /// # Errors
+            ///
+            /// What `refuse` makes of an opcode or an operand without meaning.
+            #[allow(unused_variables, reason = "no row may depend on the instance")]
+            #[inline(always)]
+            pub fn from_word_or<E>(
+                word: $crate::Word
+                $(, $context: $Context)?,
+                refuse: impl FnOnce($crate::NoInstruction) -> E,
+            ) -> Result<Self, E> {
                 use $crate::coding::{Coding, Operand};
                 let (instruction, field, value) = 'no_operand: {
                     match word.get($opcode) {
@@ -187,11 +202,11 @@ macro_rules! instructions {
                                 return Ok($($op)+);
                             }
                         )+
-                        opcode => return Err($crate::NoInstruction::Opcode { opcode }),
+                        opcode => return Err(refuse($crate::NoInstruction::Opcode { opcode })),
                     }
                 };
                 let values = Self::operands(word $(, $context)?);
-                Err($crate::NoInstruction::operand(instruction, field, value, values))
+                Err(refuse($crate::NoInstruction::operand(instruction, field, value, values)))
             }
 
             /// The values of all fields of a word, in their order, as written; none of a word without meaning.
@@ -214,6 +229,7 @@ macro_rules! instructions {
 
             /// The set bits of a word that neither the opcode nor a field has.
             #[allow(unused_variables, reason = "no row may depend on the instance")]
+            #[inline]
             pub fn reserved_bits(word: $crate::Word $(, $context: $Context)?) -> $crate::Word {
                 let known = match word.get($opcode) {
                     $(

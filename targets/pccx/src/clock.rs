@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use memory::ExternalMemory;
 
 use crate::config::Config;
-use crate::op::Op;
-use crate::timing::{Banks, Bound, Cost, Engine, cost, engine};
+use crate::op::{Access, Banks, Engine, Op};
+use crate::timing::{Bound, Cost, cost};
 use crate::usage::Use;
 
 /// Words that the host may push before the first is issued.
@@ -82,8 +82,7 @@ pub struct Timeline {
 struct InFlight {
     end: u64,
     uses: Use,
-    /// Writes e_max.
-    finds_maximum: bool,
+    writes_maximum: bool,
 }
 
 /// The machine's queues and engines as time goes on.
@@ -136,15 +135,16 @@ pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
 
 impl Clock<'_> {
     fn step(&mut self, op: &Op) -> Span {
-        let (engine, cost) = (engine(op), cost(self.config, &self.banks, op));
-        let uses = Use::of(&self.banks, op);
+        let (engine, cost) = (op.engine(), cost(self.config, &self.banks, op));
+        let access = op.access(&self.banks);
+        let uses = Use::from(&access);
         let issue = (self.push(), Wait::Push).max(self.next_issue);
         let free = self.free[engine as usize];
-        let hazard = self.hazard(op, &uses);
+        let hazard = self.hazard(&access, &uses);
         let (start, wait) = issue.max((free, Wait::Engine)).max((hazard, Wait::Hazard));
         let end = self.end(engine, start, &cost);
         self.banks.step(op);
-        self.remember(op, start, InFlight { end, uses, finds_maximum: finds_maximum(op) });
+        self.remember(op, start, InFlight { end, uses, writes_maximum: access.writes_maximum });
         self.free[engine as usize] = end;
         Span { engine, start, end, bound: cost.bound(op), wait, cost }
     }
@@ -157,16 +157,17 @@ impl Clock<'_> {
         self.pushed.ceil() as u64
     }
 
-    /// When nothing that is still under way is in the way.
-    fn hazard(&self, op: &Op, uses: &Use) -> u64 {
-        let needs_maximum = matches!(op, Op::Cvo(cvo) if cvo.flags.sub_emax) || finds_maximum(op);
+    /// The first cycle at which no unfinished instruction uses what this one needs.
+    fn hazard(&self, access: &Access, uses: &Use) -> u64 {
+        let uses_maximum = access.reads_maximum || access.writes_maximum;
         let blocks =
-            |other: &&InFlight| other.uses.conflict(uses).is_some() || (needs_maximum && other.finds_maximum);
+            |other: &&InFlight| other.uses.conflict(uses).is_some() || (uses_maximum && other.writes_maximum);
         // Default: with nothing in the way, an instruction need not wait.
         self.in_flight.iter().filter(blocks).map(|other| other.end).max().unwrap_or(0)
     }
 
-    /// When an instruction that starts then is done. Its weights have come ahead as far as they may.
+    /// When an instruction that starts at `start` is complete. Its weights were fetched ahead as far as the ports
+    /// memories hold them.
     fn end(&mut self, engine: Engine, start: u64, cost: &Cost) -> u64 {
         let timing = &self.config.timing;
         let work = start + cost.load;
@@ -196,19 +197,9 @@ impl Clock<'_> {
         self.issued.push_back(start);
         self.in_flight.retain(|other| other.end > start);
         self.in_flight.push(one);
-        let synchronous = match op {
-            Op::Memcpy(memcpy) => !memcpy.is_async,
-            Op::Cvo(cvo) => !cvo.is_async,
-            Op::Memset(_) => true,
-            Op::Gemv(_) | Op::Gemm(_) | Op::Kick | Op::Dropped(_) => false,
-        };
         let issue = (start + self.config.timing.issue, Wait::Issue);
-        self.next_issue = if synchronous { issue.max((one.end, Wait::Synchronous)) } else { issue };
+        self.next_issue = if op.is_synchronous() { issue.max((one.end, Wait::Synchronous)) } else { issue };
     }
-}
-
-const fn finds_maximum(op: &Op) -> bool {
-    matches!(op, Op::Gemv(mac) | Op::Gemm(mac) if mac.flags.findemax)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::op::{Cvo, CvoFunc, Device, Memcpy, Op};
+use crate::op::{Cvo, CvoFunc, Device, LAST_OPCODE, Memcpy, Op};
 
 /// Bytes of an instruction.
 pub const INSTRUCTION_BYTES: usize = 8;
@@ -41,7 +41,9 @@ pub enum EncodeError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// No instruction has this opcode.
-    #[error("opcode {opcode:#x} has no meaning: legal are 0 to 4, and the kick marker {KICK_MARKER:#x}")]
+    #[error(
+        "opcode {opcode:#x} has no meaning: legal are 0 to {LAST_OPCODE}, and the kick marker {KICK_MARKER:#x}"
+    )]
     ReservedOpcode {
         /// Bits 63:60.
         opcode: u64,
@@ -121,12 +123,11 @@ impl Codec {
     /// No meaning, or reserved bits that are not 0.
     pub fn decode(&self, word: u64) -> Result<Op, DecodeError> {
         let bits = Op::reserved_bits(word.into(), self.extensions);
-        let op = self.assigned(word)?;
+        // An instruction is built where the caller wants it: looking at it on the way would move it.
         if bits.is_zero() {
-            Ok(op)
-        } else {
-            Err(DecodeError::ReservedBits { instruction: op.mnemonic(), bits })
+            return self.assigned(word);
         }
+        Err(DecodeError::ReservedBits { instruction: self.assigned(word)?.mnemonic(), bits })
     }
 
     /// What the circuits make of `word`: they drop what has no meaning, ignore reserved bits, and move
@@ -154,11 +155,12 @@ impl Codec {
 
     /// The instruction of `word`, whatever its reserved bits.
     pub(crate) fn assigned(&self, word: u64) -> Result<Op, DecodeError> {
-        match Op::from_word(word.into(), self.extensions).map_err(|error| self.refusal(error))? {
-            Op::Cvo(Cvo { cvo_func, .. }) if self.lacks(cvo_func) => {
+        let op = Op::from_word_or(word.into(), self.extensions, |error| self.refusal(error));
+        match op {
+            Ok(Op::Cvo(Cvo { cvo_func, .. })) if self.lacks(cvo_func) => {
                 Err(self.no_function(cvo_func.code().into()))
             }
-            op => Ok(op),
+            _ => op,
         }
     }
 

@@ -1,10 +1,11 @@
-//! What golden vectors mean: [`vectors`]. The formats are those of `golden/pccx/README.md`; a file is
-//! known by its name, as `ref_gemm.json` or `ref_gemm-2.json`, and by the key its list has.
+//! What golden vectors mean: [`vectors`]. The formats are those of `golden/pccx/README.md`, and programs of our
+//! own; a file is known by its name, as `ref_gemm.json` or `ref_gemm-2.json`, and by the key its list has.
 
 mod encoding;
 mod host;
 mod lab;
 pub mod numpy;
+mod program;
 mod reference;
 mod upstream;
 
@@ -19,7 +20,7 @@ use crate::{Config, MachineError};
 type Read = fn(&[u8]) -> Result<Vec<Case>, String>;
 
 #[rustfmt::skip] // A table: begin of the name, extension, key, reader.
-const FORMATS: [(&str, &str, &str, Read); 28] = [
+const FORMATS: [(&str, &str, &str, Read); 29] = [
     ("encoding",        "json",  "encodings", encoding::encodings),
     ("decode_uops",     "json",  "steps",     encoding::micro_operations),
     ("load_words",      "json",  "rows",      encoding::load_words),
@@ -48,6 +49,7 @@ const FORMATS: [(&str, &str, &str, Read); 28] = [
     ("numpy_layer",     "json",  "layers",    numpy::steps),
     ("lab_estimates",   "json",  "traces",    lab::estimates),
     ("trace",           "pccx",  "",          lab::container),
+    ("program",         "json",  "programs",  program::programs),
 ];
 
 /// The cases of a file, or none when its format is not known.
@@ -84,7 +86,7 @@ fn records<const N: usize>(bytes: &[u8]) -> Result<Vec<[u16; N]>, String> {
     let (records, left) = values.as_chunks::<N>();
     match rest.len() + 2 * left.len() {
         0 => Ok(records.to_vec()),
-        left => Err(format!("{left} bytes are left behind records of {} bytes", 2 * N)),
+        left => Err(format!("{left} bytes are left after records of {} bytes", 2 * N)),
     }
 }
 

@@ -31,7 +31,7 @@ pub enum GenerateError {
 
 /// Seed of what lies in the machine's memories before the first token.
 const GARBAGE: u64 = 0x706C;
-/// Most programs kept.
+/// Most programs in memory at once.
 const MAX_PROGRAMS: usize = 64;
 
 /// A language model in the middle of a text. Every step is compiled for its position; weights are

@@ -18,6 +18,7 @@ mod memory;
 mod ops;
 mod options;
 mod plan;
+mod reason;
 
 use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
@@ -35,6 +36,7 @@ use crate::weights::WeightError;
 use emit::Lowering;
 use layers::{Layers, operator};
 use plan::Plan;
+use reason::HostReason;
 
 /// Why a graph has no program.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -146,10 +148,10 @@ fn print_layers(layers: &[Layer]) -> String {
 ///
 /// A graph without problems here can still fail [`compile`] for want of memory.
 pub fn check(graph: &Graph) -> Vec<Problem> {
-    let reason = "the machine has no form of a convolution";
+    let reason = HostReason::Convolution.to_string();
     let hint = "the machine is for transformers and perceptrons; use a target that takes convolutions";
     let is_convolution = |node: &&Node| matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_));
-    let problem = |node: &Node| Problem::new(&node.name, node.op.name(), reason, hint);
+    let problem = |node: &Node| Problem::new(&node.name, node.op.name(), &reason, hint);
     graph.nodes.iter().filter(is_convolution).map(problem).collect()
 }
 
@@ -202,8 +204,8 @@ fn emit_layers(
     Ok(reports)
 }
 
-/// Nothing is used before it is written or while it is under way, and no instruction is one that hardware does
-/// otherwise: what is wrong does not leave the compiler.
+/// Checks the finished program: nothing is used before it is written or while an asynchronous instruction still writes
+/// it, and hardware executes every instruction as the machine does.
 fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
     let found = crate::check::findings(config, &executable.program, &executable.host);
     match found.into_iter().find(npukit_target::Finding::is_error) {
@@ -216,7 +218,7 @@ fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerErr
     }
 }
 
-/// Two names stand for what they are, more for what lies between the first and the last.
+/// The name of a layer: both names of two nodes, the first and the last of more.
 fn layer_name(names: &[&str]) -> String {
     match names {
         [first, _, .., last] => format!("{first} to {last}"),
@@ -288,7 +290,7 @@ mod tests {
             checked(&[Op::Kick, function], Host::default()),
             order(1, "reads lane 0 of L2 word 0x5, which nothing before has written")
         );
-        // What the whole program lacks has the place behind its last instruction.
+        // What the whole program lacks has the place after its last instruction.
         let mut host = Host::default();
         let info = ValueInfo { shape: vec![2], element: ElementType::F32 };
         let result = npukit_graph::Value { name: "y".to_owned(), info, constant: None };
@@ -297,7 +299,7 @@ mod tests {
         assert_eq!(checked(&[Op::Kick; 3], host), order(3, missing));
     }
 
-    /// More lanes than there are is a warning, behind which an error is still found.
+    /// More lanes than there are is a warning, after which an error is still found.
     #[test]
     fn warnings_hide_no_error() {
         let config = Config::preset("reference").unwrap();

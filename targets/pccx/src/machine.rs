@@ -195,7 +195,7 @@ impl Machine {
         exec::step(&mut self.state, &self.config, op)
     }
 
-    /// Executes instructions in order. `progress` is told the number of instructions done, now and then.
+    /// Executes instructions in order. `progress` gets the number of instructions done, from time to time.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
 //! Addresses count L2 words of 128 bits; lengths count BF16 values. Source: specification 2.1 to 2.4.
 
+mod access;
 pub(crate) mod fields;
 mod operands;
 
@@ -8,11 +9,15 @@ use npukit_base::BitRange;
 use npukit_isa::coding::{Choice, Coding, Flag, Number, Set};
 use npukit_isa::{FieldKind, Radix, instructions};
 
+pub use access::{Access, Banks, Engine, Values};
 pub use operands::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Shape};
 
 use crate::check::CVO_HARDWARE_LENGTH;
 use crate::codec::INSTRUCTION_BYTES;
 use fields::{OPCODE, cvo, mac, memcpy, memset};
+
+/// The largest opcode but that of the kick marker, which messages name.
+pub(crate) const LAST_OPCODE: u64 = 4;
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +125,97 @@ instructions! {
     }
 }
 
+/// What the rows do not say of an instruction: where it works, and what it uses.
+impl Op {
+    /// What works on it.
+    pub const fn engine(&self) -> Engine {
+        match self {
+            Self::Gemv(_) => Engine::Gemv,
+            Self::Gemm(_) => Engine::Gemm,
+            Self::Cvo(_) => Engine::Cvo,
+            Self::Memcpy(_) => Engine::Memcpy,
+            Self::Memset(_) | Self::Kick | Self::Dropped(_) => Engine::Dispatch,
+        }
+    }
+
+    /// Whether the next instruction waits until it is complete.
+    pub const fn is_synchronous(&self) -> bool {
+        match self {
+            Self::Memcpy(memcpy) => !memcpy.is_async,
+            Self::Cvo(cvo) => !cvo.is_async,
+            Self::Memset(_) => true,
+            Self::Gemv(_) | Self::Gemm(_) | Self::Kick | Self::Dropped(_) => false,
+        }
+    }
+
+    /// Whether it takes the next bound matrix of weights.
+    pub const fn takes_weights(&self) -> bool {
+        matches!(self, Self::Gemv(_) | Self::Gemm(_))
+    }
+
+    /// What it reads and writes, with the constant banks as they are when it is issued.
+    pub fn access(&self, banks: &Banks) -> Access {
+        match self {
+            Self::Gemv(mac) | Self::Gemm(mac) => mac.access(banks),
+            Self::Memcpy(memcpy) => memcpy.access(banks),
+            Self::Cvo(cvo) => cvo.access(),
+            Self::Memset(_) | Self::Kick | Self::Dropped(_) => Access::default(),
+        }
+    }
+}
+
+impl Mac {
+    fn access(&self, banks: &Banks) -> Access {
+        let (fmap, weight) = (banks.fmap(self.shape_ptr_addr), banks.weight(self.size_ptr_addr));
+        let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
+        Access {
+            shapes: [
+                Some((Cache::FmapShape, self.shape_ptr_addr)),
+                Some((Cache::WeightShape, self.size_ptr_addr)),
+            ],
+            reads: [Some(Values::new(self.src_addr, m * k)), None],
+            writes: Some(Values::new(self.dest_reg, m * n)),
+            updates: self.flags.accm,
+            writes_maximum: self.flags.findemax,
+            ..Access::default()
+        }
+    }
+}
+
+impl Memcpy {
+    fn access(&self, banks: &Banks) -> Access {
+        let shape = banks.fmap(self.shape_ptr_addr);
+        let in_l2 = |device, word| (device == Device::Npu).then_some(Values::of(word, shape));
+        Access {
+            shapes: [Some((Cache::FmapShape, self.shape_ptr_addr)), None],
+            reads: [in_l2(self.from_device, self.src_addr), None],
+            writes: in_l2(self.to_device, self.dest_addr),
+            ..Access::default()
+        }
+    }
+}
+
+impl Cvo {
+    fn access(&self) -> Access {
+        let length = usize::from(self.length);
+        // SCALE has its scalar in a word of its own, before the vector.
+        let reads = match self.cvo_func {
+            CvoFunc::Scale => {
+                [Some(Values::new(self.src_addr, 1)), Some(Values::new(self.src_addr + 1, length))]
+            }
+            _ => [Some(Values::new(self.src_addr, length)), None],
+        };
+        let results = if self.cvo_func == CvoFunc::ReduceSum { length.min(1) } else { length };
+        Access {
+            reads,
+            writes: Some(Values::new(self.dst_addr, results)),
+            updates: self.flags.accm || self.cvo_func == CvoFunc::Mul,
+            reads_maximum: self.flags.sub_emax,
+            ..Access::default()
+        }
+    }
+}
+
 const MAC: &str = "(*dst={dest_reg}; src={src_addr}; size={size_ptr_addr}; shape={shape_ptr_addr}; \
                    lanes={parallel_lane}?; flags={flags}?*)";
 const MAC_DOC: &str = "findemax puts the largest result into e_max, accm adds to the destination, w_scale multiplies \
@@ -155,5 +251,17 @@ impl Coding for Functions {
     fn kind(&self) -> FieldKind {
         let last = usize::from(CvoFunc::last(self.extensions).code());
         FieldKind::choice(CvoFunc::ALL[..=last].iter().map(|function| function.name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_largest_opcode() {
+        let rows = Op::rows(true).into_iter().filter(|row| row.name != Op::Kick.mnemonic());
+        let opcodes = rows.filter_map(|row| Some(row.patterns.first()?.value));
+        assert_eq!(opcodes.max(), Some(LAST_OPCODE));
     }
 }

@@ -26,7 +26,8 @@ pub struct Window {
     pub name: String,
 }
 
-/// Something that the host does between two instructions. What kinds and operands mean is the runtime's.
+/// Something that the host does between two instructions. [`crate::host::HostStep`] gives kinds and operands their
+/// meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostOp {
@@ -145,7 +146,7 @@ impl Program {
     /// where they are declared.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.check_extensions()?;
-        let products = self.code.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))).count();
+        let products = self.code.iter().filter(|op| op.takes_weights()).count();
         let (bindings, images) = (self.bindings.len(), self.images.len());
         if bindings != products {
             return Err(ProgramError::Bindings { bindings, products });

@@ -1,5 +1,5 @@
-//! What `npu time` says of a program: [`report`] of a [`Timeline`], [`limits`] that no program passes, and
-//! the timeline as traces.
+//! The report of `npu time`: [`report`] of a [`Timeline`], lower bounds of its time ([`limits`]), and the
+//! timeline as traces.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::clock::{Span, Timeline, Wait};
 use crate::config::Config;
-use crate::op::Op;
-use crate::timing::{Bound, Engine};
+use crate::op::{Device, Engine, Op};
+use crate::timing::Bound;
 use crate::trace::{Arch, Container, Event, EventType, Trace};
 
 /// Name of the cost model.
@@ -137,8 +137,8 @@ const fn kind(op: &Op, bound: Bound) -> &'static str {
         (Op::Cvo(_), _) => "CVO, bound by L2 reads",
         (Op::Memcpy(_), Bound::Host) => "MEMCPY, bound by the coherent port",
         (Op::Memcpy(_), _) => "MEMCPY, within L2",
-        (Op::Memset(_), _) => "MEMSET",
         (Op::Kick | Op::Dropped(_), _) => "no operation",
+        _ => op.mnemonic(),
     }
 }
 
@@ -147,8 +147,8 @@ fn busy(timeline: &Timeline, engine: Engine) -> u64 {
     timeline.spans.iter().filter(|span| span.engine == engine).map(|span| span.end - span.start).sum()
 }
 
-/// What an engine did, and how often its instructions were kept waiting for what: in instructions, since
-/// the cycles of different reasons cannot be told apart.
+/// How long an engine worked, and what it waited for in between: idle cycles count for the last reason why the next
+/// instruction did not start.
 fn unit(timeline: &Timeline, engine: Engine) -> UnitTime {
     let mut waits: BTreeMap<Wait, u64> = BTreeMap::new();
     let mut free = 0;
@@ -255,11 +255,12 @@ pub fn lab_container(config: &Config, ops: &[Op], timeline: &Timeline) -> Contai
 /// The timeline as events of the `.pccx` container, on one core.
 fn lab_trace(ops: &[Op], timeline: &Timeline) -> Trace {
     let event = |(op, span): (&Op, &Span)| {
-        let event = match op {
-            Op::Gemv(_) | Op::Gemm(_) | Op::Cvo(_) => EventType::MacCompute,
-            Op::Memcpy(memcpy) if memcpy.to_device == crate::op::Device::Host => EventType::DmaWrite,
-            Op::Memcpy(_) => EventType::DmaRead,
-            Op::Memset(_) | Op::Kick | Op::Dropped(_) => EventType::ApiCall,
+        let to_host = matches!(op, Op::Memcpy(memcpy) if memcpy.to_device == Device::Host);
+        let event = match span.engine {
+            Engine::Gemv | Engine::Gemm | Engine::Cvo => EventType::MacCompute,
+            Engine::Memcpy if to_host => EventType::DmaWrite,
+            Engine::Memcpy => EventType::DmaRead,
+            Engine::Dispatch => EventType::ApiCall,
         };
         let api = (event == EventType::ApiCall).then(|| op.mnemonic().to_lowercase());
         Event { core: 0, start: span.start, duration: span.end - span.start, event, api }

@@ -1,5 +1,5 @@
-//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] as often as one
-//! wants, on any machine. Instructions go to the machine, steps between them are the host's.
+//! Runs a program with its host's part: [`run`] once, on a machine after its reset; a [`Session`] any number of
+//! times, on any machine. Instructions go to the machine, steps between them are the host's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,6 @@ use crate::config::{Config, WORD_BYTES};
 use crate::fault::{Direction, FaultKind};
 use crate::host::{Host, HostStep, StepError, Tokens};
 use crate::machine::{AccessError, Machine};
-use crate::op::Op;
 use crate::program::Program;
 use crate::state::MachineError;
 use crate::weights::{WeightError, WeightImage};
@@ -68,7 +67,7 @@ pub enum RunError {
         slot: String,
         /// What it is.
         found: String,
-        /// What would do.
+        /// What the step takes.
         legal: String,
     },
     /// Keys or values that do not become weights.
@@ -120,7 +119,7 @@ pub fn run(
     Session::new(&mut Machine::new(config)?, program, host)?.run(inputs)
 }
 
-/// A program on a machine and its host, run as often as one wants: nothing is written between two runs but what the
+/// A program on a machine and its host, for any number of runs: nothing is written between two runs but what the
 /// program itself writes.
 pub struct Session<'a> {
     program: &'a Program,
@@ -184,7 +183,7 @@ impl<'a> Session<'a> {
     /// Instructions between two host operations.
     fn execute(&mut self, range: Range<usize>) -> Result<(), RunError> {
         let ops = &self.program.code[range.clone()];
-        for _ in ops.iter().filter(|op| matches!(op, Op::Gemv(_) | Op::Gemm(_))) {
+        for _ in ops.iter().filter(|op| op.takes_weights()) {
             let number = self.program.bindings.get(self.products);
             let image = |&number| self.images.get(&number).or(self.program.images.get(number as usize));
             // Without one the instruction faults: `FaultKind::NoWeight`.

@@ -75,7 +75,7 @@ impl Target for Pccx {
     }
 
     fn benchmarks(&self) -> &'static [Benchmark] {
-        BENCHMARKS
+        &*BENCHMARKS
     }
 
     fn vector_extensions(&self) -> &'static [&'static str] {

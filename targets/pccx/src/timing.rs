@@ -1,38 +1,7 @@
 //! What an instruction costs by itself: [`cost`]. Source: specification 6.4; [`crate::clock`] overlaps them.
 
 use crate::config::{Config, Timing, WORD_BYTES, WORD_LANES};
-use crate::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Op, Shape};
-
-/// What works on an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Engine {
-    /// The vector core.
-    Gemv,
-    /// The matrix core.
-    Gemm,
-    /// The unit of special functions.
-    Cvo,
-    /// The coherent port and L2's first port.
-    Memcpy,
-    /// The dispatcher itself.
-    Dispatch,
-}
-
-impl Engine {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Gemv, Self::Gemm, Self::Cvo, Self::Memcpy, Self::Dispatch];
-
-    /// Its name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gemv => "vector core",
-            Self::Gemm => "matrix core",
-            Self::Cvo => "special functions",
-            Self::Memcpy => "coherent port",
-            Self::Dispatch => "dispatcher",
-        }
-    }
-}
+use crate::op::{Banks, Cvo, CvoFunc, Device, Engine, Mac, Memcpy, Op};
 
 /// What an instruction spends most of its time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,59 +66,12 @@ impl Cost {
         let work = if self.weights > self.compute { Bound::Weights } else { Bound::Compute };
         let parts =
             [(self.load, Bound::Load), (self.store, Bound::Store), (self.compute.max(self.weights), work)];
-        match op {
-            Op::Memset(_) | Op::Kick | Op::Dropped(_) => Bound::Issue,
-            Op::Memcpy(_) if self.host_bytes > 0 => Bound::Host,
+        match op.engine() {
+            Engine::Dispatch => Bound::Issue,
+            Engine::Memcpy if self.host_bytes > 0 => Bound::Host,
             // Of equal parts the last is named: the work.
             _ => parts.into_iter().max_by_key(|(cycles, _)| *cycles).map_or(Bound::Issue, |(_, bound)| bound),
         }
-    }
-}
-
-/// The engine of an instruction.
-pub const fn engine(op: &Op) -> Engine {
-    match op {
-        Op::Gemv(_) => Engine::Gemv,
-        Op::Gemm(_) => Engine::Gemm,
-        Op::Cvo(_) => Engine::Cvo,
-        Op::Memcpy(_) => Engine::Memcpy,
-        Op::Memset(_) | Op::Kick | Op::Dropped(_) => Engine::Dispatch,
-    }
-}
-
-/// Constant banks as they are when an instruction is issued.
-#[derive(Clone, Debug)]
-pub struct Banks {
-    fmap: [Shape; 64],
-    weight: [Shape; 64],
-}
-
-impl Default for Banks {
-    fn default() -> Self {
-        Self { fmap: [Shape::default(); 64], weight: [Shape::default(); 64] }
-    }
-}
-
-impl Banks {
-    /// Takes a MEMSET; other instructions change nothing.
-    pub fn step(&mut self, op: &Op) {
-        let Op::Memset(memset) = op else { return };
-        let bank = if memset.dest_cache == Cache::FmapShape { &mut self.fmap } else { &mut self.weight };
-        if let Some(entry) = bank.get_mut(usize::from(memset.dest_addr)) {
-            *entry = memset.shape;
-        }
-    }
-
-    /// An entry of the activations' bank.
-    pub fn fmap(&self, entry: u8) -> Shape {
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
-        self.fmap.get(usize::from(entry)).copied().unwrap_or_default()
-    }
-
-    /// An entry of the weights' bank.
-    pub fn weight(&self, entry: u8) -> Shape {
-        // Default: an entry that no word can name is an empty shape, with which an instruction faults.
-        self.weight.get(usize::from(entry)).copied().unwrap_or_default()
     }
 }
 
@@ -279,7 +201,7 @@ fn memcpy(timing: &Timing, banks: &Banks, memcpy: &Memcpy) -> Cost {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
-    use crate::op::{CvoFlags, Memset};
+    use crate::op::{Cache, CvoFlags, Memset, Shape};
 
     fn banks(fmap: Shape, weight: Shape) -> Banks {
         let mut banks = Banks::default();

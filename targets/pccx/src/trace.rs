@@ -56,13 +56,13 @@ impl EventType {
 /// Something that takes time on a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Where.
+    /// The core, from 0.
     pub core: u32,
     /// First cycle.
     pub start: u64,
-    /// Cycles.
+    /// How many cycles it takes.
     pub duration: u64,
-    /// What.
+    /// What the core does.
     pub event: EventType,
     /// Name of the call, of an [`EventType::ApiCall`].
     pub api: Option<String>,
@@ -71,7 +71,7 @@ pub struct Event {
 /// A timeline of events, in core cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Cycles of the whole.
+    /// Cycles from start to end.
     pub total_cycles: u64,
     /// In the order of the file.
     pub events: Vec<Event>,
@@ -115,7 +115,7 @@ struct Header {
 /// A trace with the header around it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Container {
-    /// Who wrote it.
+    /// Name and version of the program that wrote it.
     pub lab_version: String,
     /// The machine.
     pub arch: Arch,
@@ -189,7 +189,7 @@ impl Container {
         bytes
     }
 
-    /// Reads a container; also gives what is odd about it without being wrong: a checksum that differs.
+    /// Reads a container; also gives warnings: a checksum that differs.
     ///
     /// # Errors
     ///

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::op::{Cvo, CvoFunc, Device, Mac, Memcpy, Op};
+use crate::op::{Access, Banks, Op, Values};
 use crate::state::words_of;
-use crate::timing::Banks;
 
 /// L2 words from one on, up to another; at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +15,14 @@ pub struct Words {
 }
 
 impl Words {
-    /// So many words from `first` on; none when there are none.
+    /// `words` words from `first` on; none when there are none.
     pub fn new(first: u32, words: u64) -> Option<Self> {
         (words > 0).then(|| Self { first: first.into(), end: u64::from(first) + words })
+    }
+
+    /// The words that values lie in.
+    fn of(values: Values) -> Option<Self> {
+        Self::new(values.word, words_of(values.count))
     }
 
     /// The words of both.
@@ -51,8 +55,8 @@ pub enum Conflict {
 /// What an instruction uses of L2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// What it reads, apart from what it adds to.
-    pub reads: Option<Words>,
+    /// What it reads, apart from what it writes over: ranges that do not touch each other.
+    pub reads: [Option<Words>; 2],
     /// What it writes.
     pub writes: Option<Words>,
 }
@@ -60,49 +64,30 @@ pub struct Use {
 impl Use {
     /// That of an instruction, with the constant banks as they are when it is issued.
     pub fn of(banks: &Banks, op: &Op) -> Self {
-        match op {
-            Op::Gemv(mac) | Op::Gemm(mac) => Self::of_product(banks, mac),
-            Op::Cvo(cvo) => Self::of_function(cvo),
-            Op::Memcpy(memcpy) => Self::of_transfer(banks, memcpy),
-            Op::Memset(_) | Op::Kick | Op::Dropped(_) => Self::default(),
-        }
-    }
-
-    fn of_product(banks: &Banks, mac: &Mac) -> Self {
-        let (fmap, weight) = (banks.fmap(mac.shape_ptr_addr), banks.weight(mac.size_ptr_addr));
-        let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
-        Self {
-            reads: Words::new(mac.src_addr, words_of(m * k)),
-            writes: Words::new(mac.dest_reg, words_of(m * n)),
-        }
-    }
-
-    fn of_function(cvo: &Cvo) -> Self {
-        let length = usize::from(cvo.length);
-        let scalar = u64::from(cvo.cvo_func == CvoFunc::Scale);
-        let results = if cvo.cvo_func == CvoFunc::ReduceSum { length.min(1) } else { length };
-        Self {
-            reads: Words::new(cvo.src_addr, scalar + words_of(length)),
-            writes: Words::new(cvo.dst_addr, words_of(results)),
-        }
-    }
-
-    fn of_transfer(banks: &Banks, memcpy: &Memcpy) -> Self {
-        let words = words_of(banks.fmap(memcpy.shape_ptr_addr).product() as usize);
-        let at = |device, address| if device == Device::Npu { Words::new(address, words) } else { None };
-        Self {
-            reads: at(memcpy.from_device, memcpy.src_addr),
-            writes: at(memcpy.to_device, memcpy.dest_addr),
-        }
+        Self::from(&op.access(banks))
     }
 
     /// Why an instruction with the use `later` must wait for the one with this, and for which words.
     pub fn conflict(&self, later: &Self) -> Option<(Conflict, Words)> {
-        let meet = |conflict, earlier: Option<Words>, later: Option<Words>| {
-            Some((conflict, earlier?.meeting(later?)?))
+        let meet = |earlier: Option<Words>, later: Option<Words>| earlier?.meeting(later?);
+        let after_write = || later.reads.iter().find_map(|&read| meet(self.writes, read));
+        let before_write = || self.reads.iter().find_map(|&read| meet(read, later.writes));
+        after_write()
+            .map(|words| (Conflict::ReadsWritten, words))
+            .or_else(|| meet(self.writes, later.writes).map(|words| (Conflict::WritesWritten, words)))
+            .or_else(|| before_write().map(|words| (Conflict::WritesRead, words)))
+    }
+}
+
+impl From<&Access> for Use {
+    fn from(access: &Access) -> Self {
+        let reads = match access.reads.map(|values| values.and_then(Words::of)) {
+            // The parts of one operand are one range: a finding names all of its words.
+            [Some(first), Some(second)] if first.end == second.first => {
+                [Some(Words { end: second.end, ..first }), None]
+            }
+            apart => apart,
         };
-        meet(Conflict::ReadsWritten, self.writes, later.reads)
-            .or_else(|| meet(Conflict::WritesWritten, self.writes, later.writes))
-            .or_else(|| meet(Conflict::WritesRead, self.reads, later.writes))
+        Self { reads, writes: access.writes.and_then(Words::of) }
     }
 }

@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::op::Op;
-use crate::timing::Banks;
+use crate::op::{Banks, Engine, Op};
 use crate::usage::{Conflict, Use, Words};
 
 /// An instruction whose result depends on an asynchronous one that may still be under way.
@@ -47,7 +46,7 @@ impl fmt::Display for Unfenced {
 pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
     let mut found = Vec::new();
     let (mut banks, mut syncs) = (Banks::default(), host_syncs);
-    let mut engines = [InFlight::new("MEMCPY"), InFlight::new("CVO")];
+    let mut engines = [InFlight::new(Engine::Memcpy, "MEMCPY"), InFlight::new(Engine::Cvo, "CVO")];
     for (index, op) in ops.iter().enumerate() {
         let here = syncs.iter().take_while(|&&position| position as usize <= index).count();
         if here > 0 {
@@ -57,11 +56,8 @@ pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
         let uses = Use::of(&banks, op);
         banks.step(op);
         found.extend(engines.iter().find_map(|engine| engine.conflict(index, &uses)));
-        let [memcpy, cvo] = &mut engines;
-        match op {
-            Op::Memcpy(op) => memcpy.take(index, uses, op.is_async),
-            Op::Cvo(op) => cvo.take(index, uses, op.is_async),
-            _ => {}
+        if let Some(engine) = engines.iter_mut().find(|engine| engine.engine == op.engine()) {
+            engine.issue(index, uses, op.is_synchronous());
         }
     }
     found
@@ -70,14 +66,15 @@ pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
 /// What the asynchronous instructions of an engine use.
 #[derive(Debug)]
 struct InFlight {
-    engine: &'static str,
+    engine: Engine,
+    mnemonic: &'static str,
     reads: LastUse,
     writes: LastUse,
 }
 
 impl InFlight {
-    const fn new(engine: &'static str) -> Self {
-        Self { engine, reads: LastUse(BTreeMap::new()), writes: LastUse(BTreeMap::new()) }
+    const fn new(engine: Engine, mnemonic: &'static str) -> Self {
+        Self { engine, mnemonic, reads: LastUse(BTreeMap::new()), writes: LastUse(BTreeMap::new()) }
     }
 
     fn complete(&mut self) {
@@ -85,21 +82,23 @@ impl InFlight {
         self.writes.0.clear();
     }
 
-    fn take(&mut self, index: usize, uses: Use, is_async: bool) {
-        if is_async {
-            self.reads.insert(uses.reads, index);
-            self.writes.insert(uses.writes, index);
-        } else {
+    fn issue(&mut self, index: usize, uses: Use, is_synchronous: bool) {
+        if is_synchronous {
             self.complete();
+            return;
         }
+        uses.reads.into_iter().for_each(|words| self.reads.insert(words, index));
+        self.writes.insert(uses.writes, index);
     }
 
     fn conflict(&self, index: usize, uses: &Use) -> Option<Unfenced> {
         let find = |conflict, earlier: &LastUse, later: Option<Words>| {
             let (words, earlier) = earlier.meeting(later?)?;
-            Some(Unfenced { index, earlier, engine: self.engine, conflict, words })
+            Some(Unfenced { index, earlier, engine: self.mnemonic, conflict, words })
         };
-        find(Conflict::ReadsWritten, &self.writes, uses.reads)
+        let mut reads = uses.reads.into_iter();
+        reads
+            .find_map(|words| find(Conflict::ReadsWritten, &self.writes, words))
             .or_else(|| find(Conflict::WritesWritten, &self.writes, uses.writes))
             .or_else(|| find(Conflict::WritesRead, &self.reads, uses.writes))
     }

@@ -9,10 +9,9 @@ use std::fmt;
 use crate::config::{CONSTANT_ENTRIES, WORD_LANES};
 use crate::fault::Direction;
 use crate::host::Host;
-use crate::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Op};
+use crate::op::{Access, Banks, Cache, Device, Memcpy, Op, Values};
 use crate::program::Program;
 use crate::state::words_of;
-use crate::timing::Banks;
 
 /// A use of what nothing before it has written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +91,7 @@ impl fmt::Display for Unwritten {
 }
 
 /// Every use of what nothing before it in the program has written, by itself or through copies. What one
-/// instruction finds missing is not told again by those that use its results.
+/// instruction finds missing is not reported again for those that use its results.
 pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten> {
     host::follow(Written::new(l2_words, Some(program)), program, host)
 }
@@ -132,55 +131,35 @@ impl Written {
     }
 
     fn step(&mut self, index: usize, op: &Op) {
+        let access = op.access(&self.banks);
+        access.shapes.into_iter().flatten().for_each(|(cache, entry)| self.shape(index, cache, entry));
         match op {
-            Op::Gemv(mac) | Op::Gemm(mac) => self.product(index, mac),
-            Op::Cvo(cvo) => self.function(index, cvo),
-            Op::Memcpy(memcpy) => self.transfer(index, memcpy),
+            Op::Memcpy(memcpy) => self.transfer(memcpy),
             Op::Memset(memset) => {
                 let bank = &mut self.shapes[usize::from(memset.dest_cache == Cache::WeightShape)];
                 if let Some(entry) = bank.get_mut(usize::from(memset.dest_addr)) {
                     *entry = true;
                 }
             }
-            Op::Kick | Op::Dropped(_) => {}
+            _ => self.compute(index, &access),
         }
         self.banks.step(op);
     }
 
-    fn product(&mut self, index: usize, mac: &Mac) {
-        self.shape(index, Cache::FmapShape, mac.shape_ptr_addr);
-        self.shape(index, Cache::WeightShape, mac.size_ptr_addr);
-        let (fmap, weight) = (self.banks.fmap(mac.shape_ptr_addr), self.banks.weight(mac.size_ptr_addr));
-        let (m, n, k) = (usize::from(fmap.x), usize::from(weight.y), usize::from(fmap.z));
-        self.read(index, mac.src_addr, m * k);
-        if mac.flags.accm {
-            self.read(index, mac.dest_reg, m * n);
-        }
-        self.write(mac.dest_reg, m * n);
-        self.maximum |= mac.flags.findemax;
-    }
-
-    fn function(&mut self, index: usize, cvo: &Cvo) {
-        let length = usize::from(cvo.length);
-        let results = if cvo.cvo_func == CvoFunc::ReduceSum { length.min(1) } else { length };
-        if cvo.flags.sub_emax && !self.maximum {
+    /// Results are written, whatever they were computed from.
+    fn compute(&mut self, index: usize, access: &Access) {
+        if access.reads_maximum && !self.maximum {
             self.maximum = true;
             self.missing(index, Missing::Maximum);
         }
-        let scalar = u32::from(cvo.cvo_func == CvoFunc::Scale);
-        if scalar == 1 {
-            self.read(index, cvo.src_addr, 1);
-        }
-        self.read(index, cvo.src_addr + scalar, length);
-        if cvo.flags.accm || cvo.cvo_func == CvoFunc::Mul {
-            self.read(index, cvo.dst_addr, results);
-        }
-        self.write(cvo.dst_addr, results);
+        let updated = access.writes.filter(|_| access.updates);
+        access.reads.into_iter().chain([updated]).flatten().for_each(|values| self.read(index, values));
+        access.writes.into_iter().for_each(|values| self.write(values));
+        self.maximum |= access.writes_maximum;
     }
 
     /// Whole words move, with what is not written of them.
-    fn transfer(&mut self, index: usize, memcpy: &Memcpy) {
-        self.shape(index, Cache::FmapShape, memcpy.shape_ptr_addr);
+    fn transfer(&mut self, memcpy: &Memcpy) {
         let shape = self.banks.fmap(memcpy.shape_ptr_addr);
         let lanes = words_of(usize::try_from(shape.product()).unwrap_or(usize::MAX)) as usize * WORD_LANES;
         let Memcpy { from_device, to_device, dest_addr, src_addr, aux_addr, .. } = *memcpy;
@@ -215,9 +194,9 @@ impl Written {
         }
     }
 
-    /// Values from a word on are used. Places beyond L2 are the machine's to refuse.
-    fn read(&mut self, index: usize, word: u32, values: usize) {
-        let place = part_mut(&mut self.l2, word, values);
+    /// Values are used. Places beyond L2 are the machine's to refuse.
+    fn read(&mut self, index: usize, Values { word, count }: Values) {
+        let place = part_mut(&mut self.l2, word, count);
         if let Some(first) = place.iter().position(|written| !written) {
             place.fill(true);
             let word = u64::from(word) + (first / WORD_LANES) as u64;
@@ -225,8 +204,8 @@ impl Written {
         }
     }
 
-    fn write(&mut self, word: u32, values: usize) {
-        part_mut(&mut self.l2, word, values).fill(true);
+    fn write(&mut self, Values { word, count }: Values) {
+        part_mut(&mut self.l2, word, count).fill(true);
     }
 
     fn missing(&mut self, index: usize, missing: Missing) {

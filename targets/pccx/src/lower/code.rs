@@ -16,7 +16,7 @@ use crate::weights::WeightImage;
 /// Most elements of a CVO on hardware (specification 4.6.1).
 const CVO_LENGTH: usize = 2048;
 /// Most words moved at once: a dimension of a constant entry.
-const MOST_WORDS: usize = u16::MAX as usize;
+const MAX_WORDS: usize = u16::MAX as usize;
 
 /// A place of the host's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ struct Space {
 }
 
 impl Space {
-    /// Room for so many values, in one window.
+    /// Room for a number of values, in one window.
     fn take(&mut self, values: usize) -> Place {
         let (units, size) = (values.div_ceil(WORD_LANES) as u64, u64::from(WINDOW_UNITS));
         if self.next % size + units > size {
@@ -143,7 +143,7 @@ impl Code {
     /// Most rows of `k` values in one product, in a number that keeps rows at whole words: at least 16 of as many
     /// values as a constant entry says.
     pub fn most_rows(k: usize) -> usize {
-        let most = ((SHAPE_LIMIT as usize - 1) / k.max(1)).min(MOST_WORDS);
+        let most = ((SHAPE_LIMIT as usize - 1) / k.max(1)).min(MAX_WORDS);
         most - most % WORD_LANES
     }
 
@@ -195,11 +195,11 @@ impl Code {
 
     fn transfer(&mut self, values: usize, memcpy: impl Fn(u32, u8) -> Memcpy) {
         let words = values.div_ceil(WORD_LANES);
-        for start in (0..words).step_by(MOST_WORDS) {
-            let part = (words - start).min(MOST_WORDS);
+        for start in (0..words).step_by(MAX_WORDS) {
+            let part = (words - start).min(MAX_WORDS);
             // A short vector by its values, a long one by its words.
             let shape = match values {
-                ..=MOST_WORDS => Shape::new(1, 1, values as u16),
+                ..=MAX_WORDS => Shape::new(1, 1, values as u16),
                 _ => Shape::new(1, part as u16, WORD_LANES as u16),
             };
             let entry = self.constant(Cache::FmapShape, shape);
@@ -331,7 +331,7 @@ mod tests {
 
     /// 65,535 words at a time, which is what an entry says at most.
     #[test]
-    fn long_transfers_go_in_parts_one_behind_the_other() {
+    fn long_transfers_go_in_parts_one_after_the_other() {
         let values = 8 * 65_535 + 9;
         let region = Region { base: 300, values };
         let parts =

@@ -26,7 +26,7 @@ enum AtHost {
 }
 
 /// A constant of the compiler's.
-struct Kept {
+struct Resident {
     slot: ValueId,
     /// Where it is in L2.
     region: Option<Region>,
@@ -48,7 +48,7 @@ pub struct Lowering<'a> {
     owners: BTreeMap<u32, usize>,
     at_host: BTreeMap<ValueId, AtHost>,
     /// Constants that stay in L2 while there is room, by name.
-    kept: BTreeMap<String, Kept>,
+    resident: BTreeMap<String, Resident>,
     /// Steps that use a value, the last one last.
     uses: BTreeMap<ValueId, Vec<usize>>,
     /// The step at work, its name and operands.
@@ -57,7 +57,7 @@ pub struct Lowering<'a> {
     pinned: Vec<ValueId>,
     pub weights: &'a mut Weights,
     /// Whether products take 16 bits of their activations.
-    pub finer: bool,
+    pub two_byte_activations: bool,
     /// Images by the name of their constant.
     pub images: BTreeMap<String, Vec<u32>>,
     /// Images of zeros by rows, columns, and whether they have scales.
@@ -81,13 +81,13 @@ impl<'a> Lowering<'a> {
             in_l2: BTreeMap::new(),
             owners: BTreeMap::new(),
             at_host,
-            kept: BTreeMap::new(),
+            resident: BTreeMap::new(),
             uses,
             step: 0,
             name: String::new(),
             pinned: Vec::new(),
             weights,
-            finer: layers.finer,
+            two_byte_activations: layers.two_byte_activations,
             images: BTreeMap::new(),
             blanks: BTreeMap::new(),
         }
@@ -140,12 +140,12 @@ impl<'a> Lowering<'a> {
     ///
     /// Too little room in L2.
     pub fn keep(&mut self, name: &str, values: impl FnOnce() -> Vec<f32>) -> Result<Region, LowerError> {
-        let slot = match self.kept.get_mut(name) {
-            Some(&mut Kept { region: Some(region), ref mut step, .. }) => {
+        let slot = match self.resident.get_mut(name) {
+            Some(&mut Resident { region: Some(region), ref mut step, .. }) => {
                 *step = self.step;
                 return Ok(region);
             }
-            Some(kept) => kept.slot,
+            Some(resident) => resident.slot,
             None => {
                 let values = values();
                 let tensor = Tensor::from_f32(vec![values.len()], values);
@@ -155,7 +155,7 @@ impl<'a> Lowering<'a> {
         let region = self.allocate(self.values(slot))?;
         self.code.send_first(slot, region);
         self.plan.hold(self.step, region, &format!("constant {name}"));
-        self.kept.insert(name.to_owned(), Kept { slot, region: Some(region), step: self.step });
+        self.resident.insert(name.to_owned(), Resident { slot, region: Some(region), step: self.step });
         Ok(region)
     }
 
@@ -168,7 +168,7 @@ impl<'a> Lowering<'a> {
         Ok(self.keep(&format!("the number {value}"), || word(value))?.base)
     }
 
-    /// Room in L2; values that are used last go to the host if there is none, and then constants that were kept.
+    /// Room in L2; values that are used last go to the host if there is none, and then constants that were resident.
     ///
     /// # Errors
     ///
@@ -199,15 +199,18 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Frees a kept constant that the step at work does not use; whether there was one.
+    /// Frees a resident constant that the step at work does not use; whether there was one.
     fn forget_kept(&mut self) -> bool {
         let step = self.step;
-        let region =
-            self.kept.values_mut().filter(|kept| kept.step != step).find_map(|kept| kept.region.take());
+        let region = self
+            .resident
+            .values_mut()
+            .filter(|resident| resident.step != step)
+            .find_map(|resident| resident.region.take());
         region.map(|region| self.release(region)).is_some()
     }
 
-    /// Gives back a region that is no value's.
+    /// Gives back a region that holds no value.
     pub fn release(&mut self, region: Region) {
         let owners = self.owners.get_mut(&region.base).expect("what is released was allocated");
         *owners -= 1;

@@ -1,8 +1,7 @@
 //! Which transfers and functions the next instruction has to wait for: [`fence`].
 
-use crate::op::Op;
+use crate::op::{Banks, Op};
 use crate::program::HostOp;
-use crate::timing::{Banks, engine};
 use crate::usage::Use;
 
 /// Takes `async` off instructions whose L2 words a later one touches before anything else waits for them: a
@@ -20,10 +19,10 @@ pub fn fence(ops: &mut [Op], host_ops: &[HostOp]) {
         let next = syncs.partition_point(|&sync| sync <= index);
         // Default: after the last host step the program's end waits.
         let end = syncs.get(next).copied().unwrap_or(ops.len()).min(ops.len());
-        let own = engine(&ops[index]);
+        let own = ops[index].engine();
         let mut later = (index + 1..end).map(|later| {
             let touches = uses[index].conflict(&uses[later]).is_some();
-            (touches, engine(&ops[later]) == own && !is_async(&ops[later]))
+            (touches, ops[later].engine() == own && !is_async(&ops[later]))
         });
         // The first that matters decides.
         let waited = later.find(|(touches, fences)| *touches || *fences);
@@ -70,7 +69,7 @@ mod tests {
         op
     }
 
-    /// What becomes of instructions behind a MEMSET, with the host at work before some of them.
+    /// What becomes of instructions after a MEMSET, with the host at work before some of them.
     fn fenced(ops: &[Op], hosts: &[u32]) -> Vec<Op> {
         let shape = Op::Memset(Memset { shape: Shape::new(1, 1, 64), ..Memset::default() });
         let mut all: Vec<Op> = [shape].into_iter().chain(ops.iter().copied()).collect();
@@ -89,7 +88,7 @@ mod tests {
             (vec![load(100), far], vec![], vec![load(100), far]),
             (vec![load(100), near], vec![], vec![sync(load(100)), near]),
             (vec![load(100), Op::Kick, near], vec![], vec![sync(load(100)), Op::Kick, near]),
-            // The host waits, before or behind it but not elsewhere.
+            // The host waits, before or after it but not elsewhere.
             (vec![load(100), near], vec![1], vec![load(100), near]),
             (vec![load(100), near], vec![0], vec![sync(load(100)), near]),
             (vec![load(100), near], vec![2], vec![sync(load(100)), near]),

@@ -1,6 +1,5 @@
 //! What is computed where: a graph as [`Step`]s, each of one node or several, for machine or host.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use npukit_graph::op::BinaryKind;
@@ -8,28 +7,7 @@ use npukit_graph::{Graph, NodeId, Op, Operator, ValueId};
 
 use super::ops::{Attention, Context, Unfit, Work, find};
 use super::options::{Activations, Isa, Kv, Options};
-
-/// Why the host computes a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostReason(Cow<'static, str>);
-
-impl From<&'static str> for HostReason {
-    fn from(reason: &'static str) -> Self {
-        Self(Cow::Borrowed(reason))
-    }
-}
-
-impl From<String> for HostReason {
-    fn from(reason: String) -> Self {
-        Self(Cow::Owned(reason))
-    }
-}
-
-impl std::fmt::Display for HostReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use super::reason::HostReason;
 
 /// One or several nodes computed as one.
 #[derive(Clone, Debug)]
@@ -61,14 +39,20 @@ pub struct Layers {
     /// Whether CVO's extensions may be used.
     pub extensions: bool,
     /// Whether products take 16 bits of their activations.
-    pub finer: bool,
+    pub two_byte_activations: bool,
 }
 
 impl Layers {
     pub fn new(graph: &Graph, options: &Options) -> Self {
         let extensions = options.isa == Isa::Ext;
-        let finer = options.activations == Activations::Bits16;
-        let mut layers = Self { graph: graph.clone(), steps: Vec::new(), approximated: 0, extensions, finer };
+        let two_byte_activations = options.activations == Activations::Bits16;
+        let mut layers = Self {
+            graph: graph.clone(),
+            steps: Vec::new(),
+            approximated: 0,
+            extensions,
+            two_byte_activations,
+        };
         let (attentions, unfit) = attentions(graph, options);
         let inside: HashSet<NodeId> =
             attentions.values().flat_map(|attention| attention.nodes.iter().copied()).collect();
@@ -84,7 +68,7 @@ impl Layers {
                 }
                 None if inside.contains(&id) => continue,
                 None => match unfit.get(&id) {
-                    Some(&reason) => (Work::Host(reason.into()), node.inputs.clone()),
+                    Some(&reason) => (Work::Host(reason), node.inputs.clone()),
                     None => layers.node(node, options),
                 },
             };
@@ -97,6 +81,9 @@ impl Layers {
     }
 
     /// Sums one of whose operands is a product that nobody else wants: the product adds to the other.
+    ///
+    /// The step takes the place of the sum, since the other operand may be made between the two. A chain of
+    /// [`npukit_lower::Fuse`] takes that of its first node, so this is not one.
     fn add_to_products(&mut self) {
         let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
         let all = self.steps.iter().flat_map(|step| step.operands.iter());
@@ -119,13 +106,13 @@ impl Layers {
             let other = found.and_then(|(_, id)| sum.operands.iter().copied().find(|other| *other != id));
             let (Some((maker, _)), Some(other)) = (found, other) else { continue };
             let (nodes, results) = (sum.nodes.clone(), sum.results.clone());
-            let Some(mut taken) = steps[maker].take() else { continue };
-            if let Work::Product(product) = &mut taken.work {
+            let Some(mut step) = steps[maker].take() else { continue };
+            if let Work::Product(product) = &mut step.work {
                 product.adds = true;
             }
-            taken.operands.push(other);
-            taken.nodes.extend(nodes);
-            steps[index] = Some(Step { results, ..taken });
+            step.operands.push(other);
+            step.nodes.extend(nodes);
+            steps[index] = Some(Step { results, ..step });
         }
         self.steps = steps.into_iter().flatten().collect();
     }
@@ -135,7 +122,7 @@ impl Layers {
         let mut wanted: HashSet<ValueId> = HashSet::new();
         for step in self.steps.iter_mut().rev() {
             if matches!(step.work, Work::Move(_)) && !step.results.iter().any(|id| wanted.contains(id)) {
-                step.work = Work::Host("what comes of it is the host's".into());
+                step.work = Work::Host(HostReason::ResultsAtHost);
             }
             let here = match &step.work {
                 Work::Host(_) => &[],
@@ -152,7 +139,7 @@ impl Layers {
 fn attentions(
     graph: &Graph,
     options: &Options,
-) -> (BTreeMap<NodeId, Attention>, BTreeMap<NodeId, &'static str>) {
+) -> (BTreeMap<NodeId, Attention>, BTreeMap<NodeId, HostReason>) {
     let context = Context::new(graph);
     let (mut fits, mut unfit) = (BTreeMap::new(), BTreeMap::new());
     for id in graph.node_ids() {
@@ -162,9 +149,11 @@ fn attentions(
             Some(Ok(attention)) => {
                 let is_product = |id: &NodeId| matches!(graph.node(*id).op, Op::MatMul(_) | Op::Softmax(_));
                 let nodes = attention.nodes.into_iter().chain([id]).filter(is_product);
-                unfit.extend(nodes.map(|id| (id, "kv=host leaves attention to the host")));
+                unfit.extend(nodes.map(|id| (id, HostReason::KvAtHost)));
             }
-            Some(Err(Unfit { nodes, reason })) => unfit.extend(nodes.into_iter().map(|id| (id, reason))),
+            Some(Err(Unfit { nodes, reason })) => {
+                unfit.extend(nodes.into_iter().map(|id| (id, reason.into())))
+            }
         }
     }
     (fits, unfit)

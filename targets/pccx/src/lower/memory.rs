@@ -47,7 +47,7 @@ impl Memory {
         Self { free: Free::new(0..words.into()), in_use: 0, maximum: 0, aggregate: 0 }
     }
 
-    /// The lowest place for so many values.
+    /// The lowest place for a number of values.
     pub fn allocate(&mut self, values: usize) -> Option<Region> {
         let words = values.div_ceil(WORD_LANES) as u64 + 1;
         let start = self.free.take(words)?;

@@ -13,12 +13,15 @@ use npukit_graph::{Node, Op, Operator, ValueId};
 use npukit_numeric::Tensor;
 
 pub use attention::{Attention, Context, Unfit, find};
-pub use product::Weights;
+pub use movement::MAX_PIECES;
+pub use product::{LARGEST, Weights};
+pub use rotary::MAX_FEATURES;
 
 use super::LowerError;
 use super::emit::Lowering;
-use super::layers::{HostReason, Layers, Step};
+use super::layers::{Layers, Step};
 use super::options::{Isa, Options};
+use super::reason::HostReason;
 use crate::op::CvoFunc;
 use attention::number;
 use movement::{Run, movement};
@@ -55,12 +58,6 @@ pub enum Work {
 /// Work of the machine with its operands, or why it is the host's.
 type Found = Result<(Work, Vec<ValueId>), HostReason>;
 
-const NO_MUL: &str = "isa=base multiplies no two vectors";
-
-fn host(reason: impl Into<HostReason>) -> Found {
-    Err(reason.into())
-}
-
 impl Layers {
     /// What `node` becomes, and its operands.
     pub fn node(&mut self, node: &Node, options: &Options) -> (Work, Vec<ValueId>) {
@@ -68,10 +65,10 @@ impl Layers {
         let all_floats = floats.into_iter().all(|&id| self.graph.value(id).info.element.is_float());
         let moves = movement(&self.graph, node);
         let found = match moves {
-            _ if self.all_constant(node) => host("nothing in it changes from run to run"),
-            _ if self.has_empty(node) => host("a tensor of it has no values"),
+            _ if self.all_constant(node) => Err(HostReason::Constant),
+            _ if self.has_empty(node) => Err(HostReason::Empty),
             Some(runs) => self.moved(node, runs),
-            None if !all_floats => host("it is not of floats"),
+            None if !all_floats => Err(HostReason::NotFloat),
             None => self.computed(node, options),
         };
         // Operands that are constants are the host's to know, and the machine's to be sent.
@@ -115,16 +112,16 @@ impl Layers {
             (Op::Binary(binary), &[left, right]) => self.binary(node, binary.kind, left, right, ext),
             (Op::Pow(_), &[x, power]) if ext && number(&self.graph, power) == Some(2.0) => {
                 if node.outputs.iter().any(|&id| self.graph.shape(id) != self.graph.shape(x)) {
-                    return host("its operand is repeated");
+                    return Err(HostReason::OperandRepeated);
                 }
                 Ok((Work::Square, vec![x]))
             }
             (Op::Reduce(reduce), _) if matches!(reduce.kind, ReduceKind::Mean | ReduceKind::Sum) => {
-                host("sums of rows are placed next to each other")
+                Err(HostReason::RowSums)
             }
-            (Op::RotaryEmbedding(_) | Op::Pow(_) | Op::Relu(_), _) if !ext => host(NO_MUL),
-            (Op::Softmax(_), _) => host("its largest operand is known only behind a product with all of it"),
-            _ => host("the machine has no form of it"),
+            (Op::RotaryEmbedding(_) | Op::Pow(_) | Op::Relu(_), _) if !ext => Err(HostReason::NoMultiply),
+            (Op::Softmax(_), _) => Err(HostReason::Softmax),
+            _ => Err(HostReason::NoForm),
         }
     }
 
@@ -137,13 +134,13 @@ impl Layers {
         if self.graph.constant(id).is_none() && self.size(id) == count {
             return Ok(id);
         }
-        let constant = self.graph.constant(id).ok_or("an operand is repeated")?.clone();
-        let zeros = Tensor::from_f32(shape.to_vec(), vec![0.0; count]).map_err(|_| "too large")?;
+        let constant = self.graph.constant(id).ok_or(HostReason::Repeated)?.clone();
+        let zeros = Tensor::from_f32(shape.to_vec(), vec![0.0; count]).map_err(|_| HostReason::Unmade)?;
         let add = Binary { kind: BinaryKind::Add };
-        let sum = add.eval(&[&zeros, constant.as_ref()]).map_err(|error| error.to_string())?;
+        let sum = add.eval(&[&zeros, constant.as_ref()]).map_err(|_| HostReason::Unmade)?;
         let tensor = sum.into_iter().next().filter(|sum| sum.shape() == shape);
         let name = format!("{} as {shape:?}", self.graph.value(id).name);
-        Ok(self.graph.add_constant(name, tensor.ok_or("an operand is larger than the result")?))
+        Ok(self.graph.add_constant(name, tensor.ok_or(HostReason::LargerOperand)?))
     }
 }
 
@@ -160,7 +157,7 @@ impl Lowering<'_> {
         host_nodes: &mut Vec<Node>,
     ) -> Result<Option<HostReason>, LowerError> {
         let (&[first, ..], &[result, ..]) = (&step.operands[..], &step.results[..]) else {
-            return self.on_host(layers, step, host_nodes, &"it has no operands".into()).map(Some);
+            return self.on_host(layers, step, host_nodes, HostReason::NoOperands).map(Some);
         };
         match &step.work {
             Work::Product(product) => self.product(product, &step.operands, result)?,
@@ -180,11 +177,9 @@ impl Lowering<'_> {
                 self.rearrange(runs, &step.operands, &step.results)?;
             }
             Work::Move(_) => {
-                return self
-                    .on_host(layers, step, host_nodes, &"its operands are at the host".into())
-                    .map(Some);
+                return self.on_host(layers, step, host_nodes, HostReason::OperandsAtHost).map(Some);
             }
-            Work::Host(reason) => return self.on_host(layers, step, host_nodes, reason).map(Some),
+            &Work::Host(reason) => return self.on_host(layers, step, host_nodes, reason).map(Some),
         }
         Ok(None)
     }
@@ -194,7 +189,7 @@ impl Lowering<'_> {
         layers: &Layers,
         step: &Step,
         host_nodes: &mut Vec<Node>,
-        reason: &HostReason,
+        reason: HostReason,
     ) -> Result<HostReason, LowerError> {
         let node = layers.graph.node(step.last()).clone();
         let operands: Vec<ValueId> = node.inputs.clone();
@@ -204,6 +199,6 @@ impl Lowering<'_> {
         self.code.step(crate::host::HostStep::Compute { node: host_nodes.len() as u32 });
         node.outputs.iter().for_each(|&id| self.filled(id));
         host_nodes.push(node);
-        Ok(reason.clone())
+        Ok(reason)
     }
 }

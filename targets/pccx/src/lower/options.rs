@@ -38,7 +38,7 @@ pub enum Gelu {
 pub enum Activations {
     /// The 8 bits of a block that the engines take (specification 4.4.1).
     Bits8,
-    /// 8 bits, and 8 of what they leave: every product is computed twice. Several rows that are no whole words of
+    /// 8 bits, and 8 of what they leave: every product is computed twice. Several rows that are not whole words of
     /// L2 keep 8 bits.
     Bits16,
 }

@@ -16,9 +16,10 @@ use crate::config::Config;
 use crate::host::Host;
 use crate::lower::{Executable, OPTIONS};
 use crate::machine::Machine;
+use crate::op::Banks;
 use crate::program::HostOp;
 use crate::runtime::Session;
-use crate::timing::{Banks, cost};
+use crate::timing::cost;
 use crate::{artifact, report};
 
 /// A program and the instance it runs on.

@@ -8,7 +8,7 @@ use npukit_graph::{ValueId, evaluate};
 use npukit_numeric::{Tensor, TensorData};
 use npukit_pccx::lower::{Kv, Options, Weights, compile};
 
-use crate::net::{BY_ROWS, Net, PRODUCT, check, instances};
+use crate::net::{ATTENTION, BY_ROWS, Net, check, instances};
 use crate::twice;
 
 /// `[heads, rows, tokens]` scores with a mask that is added, or chosen by.
@@ -51,7 +51,7 @@ fn attention(net: &mut Net, [heads, rows, tokens]: [usize; 3], mask: Option<bool
 #[test]
 fn attention_with_repeated_values() {
     for (batch, hosts) in [(&[2, 1][..], 0), (&[1, 3], 3), (&[3], 3), (&[1, 1, 1], 0)] {
-        check(&format!("{batch:?}"), 0.25, [hosts, hosts], |net| {
+        check(&format!("{batch:?}"), ATTENTION, [hosts, hosts], |net| {
             let (queries, keys) = (net.input(&[2, 3, 4, 16]), net.input(&[2, 3, 16, 9]));
             let values = net.input(&[batch, &[9, 16]].concat());
             let scores = net.op(MatMul, &[queries, keys]);
@@ -64,7 +64,7 @@ fn attention_with_repeated_values() {
 /// A factor behind a mask turns what was hidden into what is seen.
 #[test]
 fn a_factor_behind_a_mask() {
-    check("negative", 0.25, [3, 3], |net| {
+    check("negative", ATTENTION, [3, 3], |net| {
         let (queries, keys, values) = (net.input(&[2, 16]), net.input(&[16, 3]), net.input(&[3, 16]));
         let (mask, minus) = (net.constant(&[3], vec![0.0, -1e9, 0.0]), net.constant(&[], vec![-1.0]));
         let scores = net.op(MatMul, &[queries, keys]);
@@ -81,7 +81,7 @@ fn a_factor_behind_a_mask() {
 fn attention_is_the_machines() {
     for size in [[1, 1, 1], [2, 1, 9], [3, 7, 20], [1, 40, 40], [1, 1, 5000]] {
         for mask in [None, Some(true), Some(false)] {
-            check(&format!("{size:?} {mask:?}"), 0.25, [0, 0], |net| attention(net, size, mask));
+            check(&format!("{size:?} {mask:?}"), ATTENTION, [0, 0], |net| attention(net, size, mask));
         }
     }
 }
@@ -116,7 +116,9 @@ fn attention_of_weights_that_4_bits_hold() {
         let square = |x: f64| x * x;
         let error: f64 = found.iter().zip(expected).map(|(a, b)| square(f64::from(a - b))).sum();
         let energy: f64 = expected.iter().map(|&b| square(f64::from(b))).sum();
-        assert!((error / energy).sqrt() < 2.0 * PRODUCT, "{}", (error / energy).sqrt());
+        let error = (error / energy).sqrt();
+        // Measured: 0.0288.
+        assert!(error < 1.2 * 0.0288, "{error}");
     }
 }
 
@@ -203,7 +205,7 @@ fn an_attention_at_the_host_says_why() {
         (Between::Watched, "scores or probabilities of the attention are wanted elsewhere too"),
         (
             Between::Narrow,
-            "heads of the attention are no whole words of L2: their features are no multiple of 8",
+            "heads of the attention are not whole words of L2: their features are not a multiple of 8",
         ),
     ] {
         assert_eq!(reasons(between, Kv::Npu), [reason; 3]);
@@ -213,7 +215,8 @@ fn an_attention_at_the_host_says_why() {
 /// A softmax of a product with constants chooses among values: the product is the machine's all the same.
 #[test]
 fn a_product_with_constants_before_a_softmax_is_the_machines() {
-    check("gates", 0.05, [2, 2], |net| {
+    // Measured: 0.00433.
+    check("gates", 1.2 * 0.004_33, [2, 2], |net| {
         let (x, weights, values) = (net.input(&[3, 16]), net.weights(8, 16), net.input(&[8, 16]));
         let scores = net.op(BY_ROWS, &[x, weights]);
         let chances = net.op(Softmax { axis: 1, axis_end: 2 }, &[scores]);
@@ -224,5 +227,5 @@ fn a_product_with_constants_before_a_softmax_is_the_machines() {
 /// A bound below which everything is hidden changes nothing.
 #[test]
 fn a_bound_of_scores_is_none() {
-    check("a bound", 0.25, [0, 0], |net| with(net, Between::Bound));
+    check("a bound", ATTENTION, [0, 0], |net| with(net, Between::Bound));
 }

@@ -314,7 +314,7 @@ fn a_softmax_over_several_axes_is_the_hosts() {
 #[test]
 fn attention_of_other_shapes_is_the_hosts() {
     let nothing = "the attention has no rows or no tokens";
-    let words = "heads of the attention are no whole words of L2: their features are no multiple of 8";
+    let words = "heads of the attention are not whole words of L2: their features are not a multiple of 8";
     let repeated = "keys of the attention are repeated, or values for heads that do not follow each other";
     for (shapes, reason) in [
         ([&[2, 3, 16][..], &[2, 16, 8], &[2, 8, 16]], None),
@@ -343,7 +343,7 @@ fn attention_of_other_shapes_is_the_hosts() {
 /// A softmax makes what is multiplied only when no other product lies between.
 #[test]
 fn products_behind_products_are_no_attention() {
-    let changes = "both operands change, and no softmax makes one of them";
+    let changes = "product of two activations outside attention";
     let config = &instances()[0];
     assert_eq!(
         reasons_of(config, |net| {
@@ -353,7 +353,7 @@ fn products_behind_products_are_no_attention() {
             let seen = net.unary(UnaryKind::Exp, seen);
             vec![net.op(MatMul, &[seen, others])]
         }),
-        ["its largest operand is known only behind a product with all of it", changes]
+        ["a softmax outside attention: the machine finds a maximum of a product's results only", changes]
     );
     assert_eq!(
         reasons_of(config, |net| {
@@ -373,8 +373,8 @@ fn a_softmax_is_looked_for_among_so_many_nodes() {
         })
     };
     let something = "something else lies between the attention's softmax and the product with the values";
-    let changes = "both operands change, and no softmax makes one of them";
-    let alone = "its largest operand is known only behind a product with all of it";
+    let changes = "product of two activations outside attention";
+    let alone = "a softmax outside attention: the machine finds a maximum of a product's results only";
     assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something; 3]);
     assert_eq!(chain(63, |net, x| net.unary(UnaryKind::Neg, x)), [something; 3]);
     assert_eq!(chain(64, |net, x| net.unary(UnaryKind::Neg, x)), [changes, alone, changes]);

@@ -1,9 +1,8 @@
 //! The lint of asynchronous instructions, against a judge that looks at every pair of instructions.
 
 use npukit_pccx::check::{Unfenced, program_warnings, unfenced, warnings};
-use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
+use npukit_pccx::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
 use npukit_pccx::program::HostOp;
-use npukit_pccx::timing::Banks;
 use npukit_pccx::usage::{Conflict, Use, Words};
 use npukit_pccx::{Codec, Config, Pccx, Program};
 use npukit_target::{Config as Source, Target};
@@ -140,7 +139,7 @@ fn words_meet_where_both_are() {
     assert_eq!(Words::new(3, 0), None);
     assert_eq!(words(3, 5).meeting(words(7, 9)), Some(words(7, 1)));
     assert_eq!(words(3, 5).meeting(words(8, 9)), None);
-    let writes = |at| Use { reads: None, writes: Words::new(at, 2) };
+    let writes = |at| Use { writes: Words::new(at, 2), ..Use::default() };
     assert_eq!(writes(1).conflict(&writes(2)), Some((Conflict::WritesWritten, words(2, 1))));
 }
 

@@ -3,11 +3,12 @@
 use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::{Graph, Op, Operator, evaluate};
 use npukit_numeric::{Tensor, TensorData};
-use npukit_pccx::Config;
 use npukit_pccx::clock::run_with_host;
 use npukit_pccx::conform::numpy::{Apart, layers};
 use npukit_pccx::lower::{Activations, Kv, Options, Weights, compile};
 use npukit_pccx::report::limits;
+use npukit_pccx::{Config, Pccx};
+use npukit_target::Target;
 
 use crate::conform::golden;
 use crate::twice;
@@ -25,7 +26,7 @@ fn small_layers_are_as_their_dequantised_float() {
         let golden: Vec<Vec<f32>> = layer.steps.iter().map(|step| step.out.clone()).collect();
         for config in instances() {
             for (kv, activations, most) in [
-                (Kv::Host, Activations::Bits16, 0.01),
+                (Kv::Host, Activations::Bits16, 1.2 * 0.0074),
                 (Kv::Npu, Activations::Bits16, 0.03),
                 (Kv::Npu, Activations::Bits8, 0.06),
             ] {
@@ -148,7 +149,13 @@ fn e4b_is_as_fast_as_its_bound() {
         let (found, most) = (per_second(time.cycles), per_second(bound.cycles));
         println!("{:?}: {apart:?}; {found} of {most} tokens/s by the {}", options.isa, bound.what);
         assert_eq!(bound.what, "weight ports of GEMV");
-        assert!((most / 3.6 - 1.0).abs() < 0.05, "{most}");
+        // Measured: 1.03 % below the published bound, and 0.10 % below that of the model's weights, since attention
+        // brings keys and values besides.
+        let ours = Pccx.benchmarks().iter().map(|benchmark| 1e3 / (0.95 * benchmark.figures[0].bar.value()));
+        assert!((0.0..1.2 * 0.0103).contains(&(1.0 - most / 3.6)), "{most}");
+        for ours in ours {
+            assert!((0.0..1.2 * 0.001_02).contains(&(1.0 - most / ours)), "{most} of {ours}");
+        }
         assert!(found <= most && found > least * most, "{found} of {most}");
     }
 }

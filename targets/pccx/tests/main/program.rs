@@ -6,11 +6,10 @@ use npukit_pccx::Config;
 use npukit_pccx::fault::Direction;
 use npukit_pccx::host::HostStep;
 use npukit_pccx::lower::{Activations, Executable, Gelu, Options, Weights, compile};
-use npukit_pccx::op::{CvoFunc, Device, Memcpy, Op};
-use npukit_pccx::timing::Banks;
+use npukit_pccx::op::{Banks, CvoFunc, Device, Memcpy, Op};
 use npukit_pccx::usage::Use;
 
-use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED, check, compiled, instances, run_with, steps};
+use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, check, compiled, instances, run_with, steps};
 
 fn plain(config: &Config, build: impl FnOnce(&mut Net) -> Vec<ValueId>) -> Executable {
     compiled(config, &Options::of(config), build)
@@ -26,7 +25,7 @@ fn transfers(executable: &Executable, from: Device, to: Device) -> Vec<u64> {
         if let Op::Memcpy(Memcpy { from_device, to_device, .. }) = *op
             && (from_device, to_device) == (from, to)
         {
-            found.extend(uses.reads.or(uses.writes).map(|words| words.end - words.first));
+            found.extend(uses.reads[0].or(uses.writes).map(|words| words.end - words.first));
         }
     }
     found
@@ -103,7 +102,7 @@ fn sums_take_the_place_of_the_operand_that_is_done_with() {
 
 #[test]
 fn a_difference_of_one_value_is_nothing() {
-    check("x - x + y", 2.0 * ROUNDED, [0, 0], |net| {
+    check("x - x + y", ROUNDED_TWICE, [0, 0], |net| {
         let (x, y) = (net.input(&[20]), net.input(&[20]));
         let x = net.unary(UnaryKind::Exp, x);
         let nothing = net.binary(BinaryKind::Sub, x, x);
@@ -307,7 +306,11 @@ fn activations_of_16_bits_are_finer() {
             let (coarse, fine) = (error(Activations::Bits8), error(Activations::Bits16));
             assert!(coarse < PRODUCT, "{size:?}: {coarse}");
             match is_finer {
-                true => assert!(fine < 0.003 && fine < 0.7 * coarse, "{size:?}: {fine} of {coarse}"),
+                // Measured: at most 0.00225, and 0.438 of the error with 8 bits.
+                true => assert!(
+                    fine < 1.2 * 0.002_25 && fine < 1.2 * 0.438 * coarse,
+                    "{size:?}: {fine} of {coarse}"
+                ),
                 false => assert_eq!(fine, coarse, "{size:?}"),
             }
             let options = |activations| Options { activations, ..Options::of(&config) };

@@ -17,7 +17,7 @@ use crate::net::{BY_ROWS, Net, compiled, instances, reasons};
 /// A graph whose steps are the machine's but for some.
 type Build = fn(&mut Net) -> Vec<ValueId>;
 
-const NO_MUL: &str = "isa=base multiplies no two vectors";
+const NO_MUL: &str = "needs element-wise multiply (isa=ext)";
 const NO_FORM: &str = "the machine has no form of it";
 const NO_ZERO: &str = "RECIP gives 0 for 0";
 const NO_WORDS: &str = "it moves less than whole words of L2";
@@ -76,7 +76,7 @@ fn functions_without_a_form() {
                 let x = net.input(&[16]);
                 vec![net.op(Softmax { axis: 0, axis_end: 1 }, &[x])]
             },
-            [&["its largest operand is known only behind a product with all of it"]; 2],
+            [&["a softmax outside attention: the machine finds a maximum of a product's results only"]; 2],
         ),
         ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are placed next to each other"]; 2]),
         ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are placed next to each other"]; 2]),
@@ -172,9 +172,9 @@ fn with_values(net: &mut Net, weight: f32, bias: f32) -> Vec<ValueId> {
 
 #[test]
 fn products_that_are_no_weights() {
-    const CHANGES: &str = "both operands change, and no softmax makes one of them";
+    const CHANGES: &str = "product of two activations outside attention";
     const NOT_FINITE: &str = "a weight is not finite";
-    const ODD: &str = "inputs or results of a row are no whole words of L2";
+    const ODD: &str = "inputs or results of a row are not whole words of L2";
     check(&[
         ("two rows", |net| product(net, [2, 8, 8]), [&[], &[]]),
         (
@@ -278,8 +278,8 @@ fn normal(net: &mut Net, shape: [usize; 2]) -> Vec<ValueId> {
 
 #[test]
 fn rotations_and_norms_of_parts_of_words() {
-    const HEADS: &str = "its heads are no whole words of L2";
-    const ROWS: &str = "its rows are no whole words of L2";
+    const HEADS: &str = "its heads are not whole words of L2";
+    const ROWS: &str = "its rows are not whole words of L2";
     check(&[
         ("heads of a word", |net| rotated(net, 8), [&[NO_MUL], &[]]),
         ("heads of half a word", |net| rotated(net, 4), [&[NO_MUL], &[HEADS]]),

@@ -21,7 +21,7 @@ fn values_that_have_no_room_wait_at_the_host() {
         let mut config = Config::preset("extended").unwrap();
         config.l2_words = words;
         if fits {
-            assert!(run(&mut net, &config, &[sum]).error < 2.0 * ROUNDED);
+            assert!(run(&mut net, &config, &[sum]).error < ROUNDED);
             continue;
         }
         net.graph.outputs = vec![sum];
@@ -44,7 +44,8 @@ fn norms_leave_no_gains_behind() {
     }
     let mut config = Config::preset("extended").unwrap();
     config.l2_words = 5 * 65;
-    assert!(run(&mut net, &config, &[x]).error < 0.1);
+    // Measured: 0.0147, of forty norms one after another.
+    assert!(run(&mut net, &config, &[x]).error < 1.2 * 0.0147);
 }
 
 /// Constants of the compiler's make room for others.

@@ -22,6 +22,7 @@ const SUITE: Suite = Suite {
         ("numpy_layer_9.json", 5, 0),
         ("numpy_ops.json", 40, 0),
         ("preprocess.json", 200, 0),
+        ("program_memcpy.json", 2, 0),
         ("ref_cvo_cos.u16le", 3046, 0),
         ("ref_cvo_exp.u16le", 3070, 0),
         ("ref_cvo_gelu.u16le", 3006, 0),
@@ -42,12 +43,12 @@ const SUITE: Suite = Suite {
         ("trace_3_4.pccx", 3, 0),
         ("weight_beats.json", 2, 0),
     ],
-    // Estimates of the laboratory.
+    // Floats of `numpy_ops.json` and `numpy_layer*.json`: `conform/numpy.rs` has what each group uses of its tolerance.
     inexact: 40,
     presets: &[("reference", REFUSED), ("extended", REFUSED)],
     text: Text::Stage("asm"),
-    // Blocks of 8 bits, weights of 4 bits.
-    tolerance: 0.05,
+    // Blocks of 8 bits, weights of 4 bits: 0.0346 measured.
+    tolerance: 1.2 * 0.0346,
 };
 
 suite!(SUITE);

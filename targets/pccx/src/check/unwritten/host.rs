@@ -7,7 +7,6 @@ use npukit_graph::ValueId;
 use super::{Missing, Unwritten, Written, part, part_mut};
 use crate::fault::Direction;
 use crate::host::{Host, HostStep};
-use crate::op::Op;
 use crate::program::Program;
 
 /// Steps through a program and its host's operations.
@@ -54,7 +53,7 @@ struct Follower<'a> {
 impl Follower<'_> {
     fn instruction(&mut self, program: &Program, index: usize) {
         let Some(op) = program.code.get(index) else { return };
-        if matches!(op, Op::Gemv(_) | Op::Gemm(_)) {
+        if op.takes_weights() {
             let image = program.bindings.get(self.products).copied();
             if let Some(image) = image.filter(|image| self.to_make.remove(image)) {
                 self.written.missing(index, Missing::Weights { image });

@@ -15,8 +15,10 @@ use crate::lower::{Activations, Executable, Kv, Options, Weights, compile};
 use crate::machine::Machine;
 use crate::runtime::Session;
 
-/// Most that the root of the mean square error may be of that of the values.
-const MOST: f64 = 0.01;
+/// Most that the root of the mean square error may be of that of the values, 0.00844 measured; and most that a gate
+/// which float has otherwise may be from its cutoff, 0.00490 measured. Both are rounding to BF16.
+const MAX_ERROR: f64 = 0.01;
+const MAX_FROM_CUTOFF: f64 = 1.2 * 0.0049;
 
 /// Seed of what lies in memory.
 const GARBAGE: u64 = 9;
@@ -51,7 +53,7 @@ impl Apart {
 /// What a layer gives, and which of its gates are open, step by step.
 #[derive(Clone, Debug, Default)]
 pub struct Gated {
-    /// The streams behind each step.
+    /// The streams after each step.
     pub streams: Vec<Vec<f32>>,
     /// For each step whether a gate reaches its cutoff; nothing in layers whose gates are all open.
     pub open: Vec<Vec<bool>>,
@@ -94,7 +96,7 @@ impl NumpyLayer {
         Ok(Gated { streams, open })
     }
 
-    /// The streams behind each step in float, as [`NumpyLayer::dequantised`], with the gates open that are `open`;
+    /// The streams after each step in float, as [`NumpyLayer::dequantised`], with the gates open that are `open`;
     /// and how far from its cutoff the farthest gate is that float has otherwise, next to the gates' root of the
     /// mean square. A gate at its cutoff opens or not by the last bit of anything before it.
     ///
@@ -118,7 +120,7 @@ impl NumpyLayer {
         Ok((streams, farthest))
     }
 
-    /// The streams behind each step in float, on the weights that 4 bits stand for. Keys and values are of 4 bits
+    /// The streams after each step in float, on the weights that 4 bits stand for. Keys and values are of 4 bits
     /// where the machine has them so.
     ///
     /// # Errors
@@ -128,7 +130,7 @@ impl NumpyLayer {
         self.float(kv, |graph, inputs| evaluate(&graph, inputs))
     }
 
-    /// The streams behind each step as `run` computes them of the layer on the weights that 4 bits stand for.
+    /// The streams after each step as `run` computes them of the layer on the weights that 4 bits stand for.
     fn float(
         &self,
         kv: Kv,
@@ -153,7 +155,7 @@ fn from_cutoff(graph: &Graph, gate: &Node, inputs: &[Tensor], open: &[bool]) -> 
     let all = evaluate_all(graph, inputs).map_err(|error| error.to_string())?;
     let values = |id: &ValueId| {
         let tensor = all.get(id.0 as usize).and_then(Option::as_ref).and_then(|tensor| tensor.as_f32());
-        tensor.ok_or("gates are no floats")
+        tensor.ok_or("gates are not floats")
     };
     let [gates, cutoff] = &gate.inputs[..] else { return Err("gates are compared with a cutoff".to_owned()) };
     let (gates, cutoff) = (values(gates)?, values(cutoff)?.first().copied().unwrap_or(f32::NAN));
@@ -175,17 +177,18 @@ pub(super) fn cases(layer: &NumpyLayer) -> Vec<Case> {
 }
 
 fn check(layer: &NumpyLayer, preset: &str) -> Outcome {
-    let expected = format!("a relative RMS error of at most {MOST}");
+    let expected = format!("a relative RMS error of at most {MAX_ERROR}");
     let Some(config) = Config::preset(preset) else {
         return Outcome::error(expected, format!("there is no instance {preset}"));
     };
     let options = Options { kv: Kv::Host, activations: Activations::Bits16, ..Options::of(&config) };
     let apart = layer.compiled(&config, &options).and_then(|found| {
         let (expected, farthest) = layer.dequantised_with(options.kv, &found.open)?;
-        Ok((Apart::new(&found.streams, &expected), farthest))
+        let apart = Apart::new(&found.streams, &expected);
+        Ok((apart, farthest))
     });
     match apart {
-        Ok((apart, farthest)) if apart.relative <= MOST && farthest <= MOST => {
+        Ok((apart, farthest)) if apart.relative <= MAX_ERROR && farthest <= MAX_FROM_CUTOFF => {
             Outcome::Measured { exact: apart.max == 0.0 }
         }
         Ok((apart, farthest)) => Outcome::Failed {

@@ -53,7 +53,7 @@ pub struct Step {
     pub xs: Vec<f32>,
     /// The layer's own input.
     pub pli: Vec<f32>,
-    /// Streams behind the layer, as the runtime computes them.
+    /// Streams after the layer, as the runtime computes them.
     pub out: Vec<f32>,
 }
 
@@ -64,7 +64,7 @@ pub struct NumpyLayer {
     pub config: Gemma3nConfig,
     /// Its tensors; those of 4 bits are what they stand for.
     pub layer: Layer,
-    /// The tokens, each behind those before it.
+    /// The tokens, each after those before it.
     pub steps: Vec<Step>,
 }
 
@@ -128,7 +128,7 @@ impl NumpyLayer {
         Ok(inputs)
     }
 
-    /// The streams behind each step, all of them: each step is a graph, which `run` computes from its inputs.
+    /// The streams after each step, all of them: each step is a graph, which `run` computes from its inputs.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl NumpyLayer {
 struct Held(Vec<[Vec<f32>; 2]>);
 
 impl Held {
-    /// Holds a step's results behind the streams.
+    /// Holds a step's results after the streams.
     fn push(&mut self, keys_values: &[Tensor]) {
         self.0.push([floats(keys_values.first()), floats(keys_values.get(1))]);
     }

@@ -55,7 +55,7 @@ pub(super) fn cases(bytes: &[u8]) -> Result<Vec<Case>, String> {
     let file: File = json(bytes)?;
     let case = |(index, case): (usize, &Operation)| {
         let (name, expected, got) = case.compute();
-        Case::done(format!("case {index}, {name}"), near(expected, got))
+        Case::done(format!("case {index}, {name}"), near(name, expected, got))
     };
     Ok(file.cases.iter().enumerate().map(case).collect())
 }

@@ -21,7 +21,7 @@ use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
 
 /// Most chances in L2 at a time: a quarter of the published one.
-const MOST_CHANCES: usize = 114_688 * WORD_LANES / 4;
+const MAX_CHANCES: usize = 114_688 * WORD_LANES / 4;
 
 /// Weights of what a row sees.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ impl Lowering<'_> {
         let queries = self.fetch(attention.queries)?;
         let [features, wide] = attention.features;
         let (scores, region) = (self.allocate(most)?, self.allocate(rows * wide)?);
-        let group = (MOST_CHANCES / most.max(1)).clamp(1, rows);
+        let group = (MAX_CHANCES / most.max(1)).clamp(1, rows);
         let chances = self.allocate(group * most)?;
         let rows: Vec<(usize, (Sight, usize))> = sights.into_iter().zip(counts).enumerate().collect();
         for rows in rows.chunks(group) {

@@ -5,11 +5,12 @@ use npukit_graph::shape::broadcast;
 use npukit_graph::{Node, ValueId};
 
 use super::attention::number;
-use super::{Found, NO_MUL, Work, host};
+use super::{Found, Work};
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::{HostReason, Layers};
+use crate::lower::layers::Layers;
 use crate::lower::options::{Gelu, Isa, Options};
+use crate::lower::reason::HostReason;
 use crate::op::{CvoFlags, CvoFunc};
 
 impl Layers {
@@ -30,17 +31,17 @@ impl Layers {
                 self.approximated += 1;
                 CvoFunc::Gelu
             }
-            UnaryKind::Gelu { .. } => return Err("gelu=exact: the machine has the form by tanh".into()),
+            UnaryKind::Gelu { .. } => return Err(HostReason::ExactGelu),
             UnaryKind::Tanh if ext => CvoFunc::Tanh,
             UnaryKind::Tanh => {
-                return Err("isa=base has it by EXP and RECIP only, which loses small values".into());
+                return Err(HostReason::Tanh);
             }
             UnaryKind::Sigmoid => return Ok(Work::Sigmoid),
             UnaryKind::Swish { alpha } if ext => return Ok(Work::Swish(alpha)),
-            UnaryKind::Swish { .. } => return Err(NO_MUL.into()),
+            UnaryKind::Swish { .. } => return Err(HostReason::NoMultiply),
             UnaryKind::Neg => return Ok(Work::Factor(-1.0)),
-            UnaryKind::Reciprocal => return Err("RECIP gives 0 for 0".into()),
-            _ => return Err("the machine has no form of it".into()),
+            UnaryKind::Reciprocal => return Err(HostReason::ReciprocalOfZero),
+            _ => return Err(HostReason::NoForm),
         };
         Ok(Work::Function(function))
     }
@@ -72,18 +73,18 @@ impl Layers {
                     return Ok((Work::Factor(factor), vec![x]));
                 }
                 if kind == BinaryKind::Div {
-                    return host("RECIP gives 0 for 0");
+                    return Err(HostReason::ReciprocalOfZero);
                 }
                 if !ext {
-                    return host(NO_MUL);
+                    return Err(HostReason::NoMultiply);
                 }
             }
             BinaryKind::Add | BinaryKind::Sub => {}
-            _ => return host("the machine has no form of it"),
+            _ => return Err(HostReason::NoForm),
         }
         let known = broadcast(self.graph.shape(left), self.graph.shape(right)).as_deref() == Some(&shape[..]);
         if !known {
-            return host("operands of other shapes than the result");
+            return Err(HostReason::OtherShapes);
         }
         let operands = vec![self.spread(left, &shape)?, self.spread(right, &shape)?];
         if operands[0] == operands[1] && kind == BinaryKind::Mul {

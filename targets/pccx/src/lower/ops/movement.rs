@@ -3,11 +3,12 @@
 use npukit_graph::{Graph, Node, Op, Operator, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::{Found, Work, host};
+use super::{Found, Work};
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
+use crate::lower::reason::HostReason;
 
 /// Elements next to each other that stay so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +24,9 @@ pub struct Run {
 }
 
 /// Most pieces in which the machine moves elements.
-const MOST_PIECES: usize = 1024;
+pub const MAX_PIECES: usize = 1024;
 /// Most elements whose way is looked at.
-const MOST: usize = 1 << 22;
+const MAX_VALUES: usize = 1 << 22;
 
 /// For each result of `node` where its elements come from, in runs as long as possible; none when the
 /// node does more than move elements of operands that are not constants.
@@ -36,7 +37,7 @@ pub fn movement(graph: &Graph, node: &Node) -> Option<Vec<Vec<Run>>> {
         _ => return None,
     };
     let size = |id| graph.shape(id).iter().product::<usize>();
-    if node.outputs.iter().chain(&node.inputs).map(|&id| size(id)).sum::<usize>() > MOST {
+    if node.outputs.iter().chain(&node.inputs).map(|&id| size(id)).sum::<usize>() > MAX_VALUES {
         return None;
     }
     let mut starts = vec![0];
@@ -89,7 +90,7 @@ impl Layers {
             _ => node.inputs.iter().take(1).copied().collect(),
         };
         if operands.iter().any(|&id| !self.graph.value(id).info.element.is_float()) {
-            return host("it is not of floats");
+            return Err(HostReason::NotFloat);
         }
         let values = self.size(operands[0]);
         let whole =
@@ -98,11 +99,11 @@ impl Layers {
             return Ok((Work::Move(runs), operands));
         }
         if !runs.iter().flatten().all(whole) {
-            return host("it moves less than whole words of L2");
+            return Err(HostReason::PartsOfWords);
         }
         let pieces = runs.iter().map(Vec::len).sum::<usize>();
-        if pieces > MOST_PIECES {
-            return host(format!("it moves more than {MOST_PIECES} pieces"));
+        if pieces > MAX_PIECES {
+            return Err(HostReason::Pieces);
         }
         Ok((Work::Move(runs), operands))
     }

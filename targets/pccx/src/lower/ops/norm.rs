@@ -2,13 +2,14 @@
 
 use npukit_graph::{Node, Op, ValueId};
 
-use super::{Found, NO_MUL, Work, host};
+use super::{Found, Work};
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::code::word;
 use crate::lower::emit::Lowering;
 use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
+use crate::lower::reason::HostReason;
 use crate::op::{CvoFlags, CvoFunc};
 
 /// How a norm is computed.
@@ -42,13 +43,13 @@ impl Layers {
         ext: bool,
     ) -> Found {
         if !ext {
-            return host(NO_MUL);
+            return Err(HostReason::NoMultiply);
         }
         let shape = self.graph.shape(x).to_vec();
         let trailing = shape[axis..].to_vec();
         let row: usize = trailing.iter().product();
         if row == 0 || (!row.is_multiple_of(WORD_LANES) && row != self.size(x)) {
-            return host("its rows are no whole words of L2");
+            return Err(HostReason::NormRows);
         }
         let gain = self.spread(gain, &trailing)?;
         let bias = bias.map(|bias| self.spread(bias, &trailing)).transpose()?;

@@ -8,21 +8,22 @@ use npukit_numeric::Tensor;
 
 pub use weights::Weights;
 
-use super::{Found, host};
+use super::Found;
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::code::Code;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::{HostReason, Layers};
+use crate::lower::layers::Layers;
 use crate::lower::memory::Region;
+use crate::lower::reason::HostReason;
 use crate::op::MacFlags;
 
 use super::Work;
 
 /// Most rows of an image, in whole words of results.
-pub const MOST_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
+pub const MAX_ROWS: usize = u16::MAX as usize - WORD_LANES + 1;
 /// Largest dimension of a constant entry.
-const LARGEST: usize = u16::MAX as usize;
+pub const LARGEST: usize = u16::MAX as usize;
 
 /// A product with a constant matrix.
 #[derive(Clone, Debug)]
@@ -56,31 +57,31 @@ impl Layers {
         bias: Option<ValueId>,
     ) -> Found {
         if self.graph.constant(weights).is_none() {
-            return host("both operands change, and no softmax makes one of them");
+            return Err(HostReason::TwoActivations);
         }
         let (&[first, second], Some((&k, rows))) =
             (self.graph.shape(weights), self.graph.shape(x).split_last())
         else {
-            return host("the weights are several matrices");
+            return Err(HostReason::SeveralMatrices);
         };
         let m = rows.iter().product();
         let n = if by_rows { first } else { second };
         if self.graph.constant(x).is_some() {
-            return host("there is nothing to multiply");
+            return Err(HostReason::NothingToMultiply);
         }
         if k > LARGEST {
-            return host(format!("more than {LARGEST} inputs of a row, what a constant entry says at most"));
+            return Err(HostReason::LongRow);
         }
         // Rows go one by one when their results are of several images.
-        if n > MOST_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
-            return host("inputs or results of a row are no whole words of L2");
+        if n > MAX_ROWS && m > 1 && !(n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES)) {
+            return Err(HostReason::ProductRows);
         }
         let bad = |id: ValueId| {
             let values = self.graph.constant(id).and_then(|tensor| tensor.as_f32());
             !values.is_some_and(|values| values.iter().all(|value| value.is_finite()))
         };
         if bad(weights) || bias.is_some_and(bad) {
-            return host("a weight is not finite");
+            return Err(HostReason::NotFinite);
         }
         // A row of whole words of L2 is sent once; anything else as the whole result.
         let is_row = |id| self.size(id) == n && self.graph.shape(id).last() == Some(&n);
@@ -99,15 +100,15 @@ impl Layers {
     ///
     /// A factor that changes from run to run, or is not of floats.
     pub(super) fn scaled(&mut self, id: ValueId, factor: f32) -> Result<ValueId, HostReason> {
-        let constant = self.graph.constant(id).ok_or("the bias changes")?;
+        let constant = self.graph.constant(id).ok_or(HostReason::BiasChanges)?;
         if factor == 1.0 {
             return Ok(id);
         }
-        let values = constant.as_f32().ok_or("the bias is not of floats")?;
+        let values = constant.as_f32().ok_or(HostReason::BiasNotFloat)?;
         let values = values.iter().map(|value| value * factor).collect();
         let shape = constant.shape().to_vec();
         let name = format!("{} times {factor}", self.graph.value(id).name);
-        let tensor = Tensor::from_f32(shape, values).map_err(|_| "the bias has no shape")?;
+        let tensor = Tensor::from_f32(shape, values).map_err(|_| HostReason::Unmade)?;
         Ok(self.graph.add_constant(name, tensor))
     }
 }
@@ -186,8 +187,8 @@ impl Lowering<'_> {
             let (src, row) =
                 (source + (start * k / WORD_LANES) as u32, dst + (start * n / WORD_LANES) as u32);
             for (part, &image) in images.iter().enumerate() {
-                let first = part * MOST_ROWS;
-                let results = (n - first).min(MOST_ROWS);
+                let first = part * MAX_ROWS;
+                let results = (n - first).min(MAX_ROWS);
                 let dst = row + (first / WORD_LANES) as u32;
                 self.code.product(image, src, dst, [rows, k, results], flags);
             }

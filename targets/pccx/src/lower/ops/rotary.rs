@@ -6,17 +6,18 @@ use npukit_graph::op::{Concat, Reshape, RotaryEmbedding};
 use npukit_graph::{NodeId, Op, ValueId};
 use npukit_numeric::{Tensor, TensorData};
 
-use super::{Found, Work, host};
+use super::{Found, Work};
 use crate::config::WORD_LANES;
 use crate::lower::LowerError;
 use crate::lower::emit::Lowering;
-use crate::lower::layers::{HostReason, Layers, Step};
+use crate::lower::layers::{Layers, Step};
 use crate::lower::memory::Region;
+use crate::lower::reason::HostReason;
 use crate::op::{CvoFlags, CvoFunc, MacFlags};
 use crate::weights::WeightImage;
 
 /// Most features of a head that is rotated: the matrix that turns it has as many rows and columns.
-const MOST_FEATURES: usize = 1024;
+pub const MAX_FEATURES: usize = 1024;
 
 /// A rotation with its tables.
 #[derive(Clone, Debug)]
@@ -50,14 +51,14 @@ impl Layers {
                 let heads = op.heads.max(1);
                 (heads, sequence, hidden / heads, true)
             }
-            _ => return host("its operand has neither three nor four axes"),
+            _ => return Err(HostReason::RotaryAxes),
         };
         if !head.is_multiple_of(WORD_LANES) {
-            return host("its heads are no whole words of L2");
+            return Err(HostReason::RotaryHeads);
         }
         let count = self.size(x) / head.max(1);
-        if head > MOST_FEATURES {
-            return host(format!("its heads have more than {MOST_FEATURES} features"));
+        if head > MAX_FEATURES {
+            return Err(HostReason::RotaryFeatures);
         }
         let position = |index: usize| match by_position {
             true => index / heads,
@@ -91,7 +92,7 @@ impl Layers {
         };
         let half = (op.size / 2).max(1);
         let mut values = Vec::new();
-        for row in table.as_f32().ok_or("its tables are not of floats")?.chunks_exact(half) {
+        for row in table.as_f32().ok_or(HostReason::RotaryTables)?.chunks_exact(half) {
             let pair = |feature: usize| if op.interleaved { feature / 2 } else { feature % half };
             let feature = |feature: usize| match feature < op.size {
                 true => row[pair(feature)],
@@ -100,7 +101,7 @@ impl Layers {
             values.extend((0..head).map(feature));
         }
         let shape = vec![values.len() / head, head];
-        let tensor = Tensor::new(shape, TensorData::F32(values)).map_err(|_| "its tables have no shape")?;
+        let tensor = Tensor::new(shape, TensorData::F32(values)).map_err(|_| HostReason::Unmade)?;
         Ok(self.graph.add_constant(name, tensor))
     }
 
@@ -126,7 +127,7 @@ impl Layers {
         if op.size < head {
             let shape = vec![rows, head - op.size];
             let staying = vec![rest; rows * (head - op.size)];
-            let staying = Tensor::from_f32(shape, staying).map_err(|_| "its tables have no shape")?;
+            let staying = Tensor::from_f32(shape, staying).map_err(|_| HostReason::Unmade)?;
             let staying = self.graph.add_constant(format!("rest of {name}"), staying);
             table = self.on_host(Concat { axis: 1 }, &[table, staying], "with the rest")?;
         }
@@ -143,8 +144,8 @@ impl Layers {
     ) -> Result<ValueId, HostReason> {
         let name = format!("{} {what}", self.graph.value(operands[0]).name);
         let results = self.graph.add_node(name.clone(), op.into(), operands.to_vec(), &[&name]);
-        let results = results.map_err(|error| error.to_string())?;
-        let work = Work::Host("tables of a rotation, by feature".into());
+        let results = results.map_err(|_| HostReason::Unmade)?;
+        let work = Work::Host(HostReason::AddedTables);
         let nodes = vec![NodeId((self.graph.nodes.len() - 1) as u32)];
         self.steps.push(Step { work, nodes, operands: operands.to_vec(), results: results.clone() });
         Ok(results[0])

@@ -11,13 +11,14 @@ use npukit_numeric::{Tensor, TensorData};
 
 use crate::config::WORD_LANES;
 use crate::host::Tokens;
-use crate::lower::ops::product::MOST_ROWS;
+use crate::lower::ops::product::MAX_ROWS;
+use crate::lower::reason::AttentionReason;
 
 /// A score below this one is as good as hidden: masks of files have it in place of infinity.
 const HIDDEN: f32 = -1e4;
 
 /// Most nodes between a softmax and a product that are looked at.
-const MOST_BETWEEN: usize = 64;
+const MAX_BETWEEN: usize = 64;
 
 /// `softmax(factor * queries keys + mask) values`, row by row.
 #[derive(Clone, Debug)]
@@ -56,19 +57,19 @@ impl<'a> Context<'a> {
         self.used_by(id, 1)
     }
 
-    /// The node that makes a value which so many nodes use, and nobody else.
+    /// The node that makes a value, if exactly that number of nodes uses it.
     fn used_by(&self, id: ValueId, users: usize) -> Option<(NodeId, &'a Node)> {
         let alone = self.readers.all(id).len() == users && !self.readers.is_output(id);
         let node = self.readers.producer(id).filter(|_| alone)?;
         Some((node, self.graph.node(node)))
     }
 
-    /// The nodes that make a value and are what is asked for, behind others that are no products, and no softmax.
+    /// The nodes of the wanted operator from which a value comes, through others that are neither products nor a softmax.
     fn makers(&self, id: ValueId, is: impl Fn(&Op) -> bool) -> Vec<NodeId> {
         let (mut found, mut seen, mut left) = (Vec::new(), BTreeSet::new(), vec![id]);
         while let Some(id) = left.pop() {
             let Some(maker) = self.readers.producer(id) else { continue };
-            if !seen.insert(maker.0) || seen.len() > MOST_BETWEEN {
+            if !seen.insert(maker.0) || seen.len() > MAX_BETWEEN {
                 continue;
             }
             let node = self.graph.node(maker);
@@ -101,7 +102,7 @@ impl<'a> Context<'a> {
 pub struct Unfit {
     /// Its products and its softmax.
     pub nodes: Vec<NodeId>,
-    pub reason: &'static str,
+    pub reason: AttentionReason,
 }
 
 /// The attention whose last node is `last`, or why the machine does not compute it; none when no softmax makes what
@@ -125,16 +126,14 @@ pub fn find(context: &Context<'_>, last: NodeId) -> Option<Result<Attention, Unf
     }))
 }
 
-const USED: &str = "scores or probabilities of the attention are wanted elsewhere too";
-
 /// The attention of these values, or what about it is not the machine's.
-fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<Attention, &'static str> {
+fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<Attention, AttentionReason> {
     let (graph, multiplied) = (context.graph, chances);
     let mut nodes = Vec::new();
     // Up to the softmax; rows that see nothing may be guarded against, and are refused below.
     let mut blind = None;
     loop {
-        let (id, node) = context.only(chances).ok_or(USED)?;
+        let (id, node) = context.only(chances).ok_or(AttentionReason::UsedElsewhere)?;
         nodes.push(id);
         match (&node.op, &node.inputs[..]) {
             (Op::Reshape(_), &[x, ..]) if same_last_axis(graph, node) => chances = x,
@@ -146,31 +145,29 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             (Op::Softmax(softmax), &[x]) => {
                 let rank = graph.shape(chances).len();
                 if softmax.axis + 1 != rank {
-                    return Err("the attention's softmax is over other axes than the last");
+                    return Err(AttentionReason::SoftmaxAxes);
                 }
                 chances = x;
                 break;
             }
             _ => {
-                return Err(
-                    "something else lies between the attention's softmax and the product with the values",
-                );
+                return Err(AttentionReason::AfterSoftmax);
             }
         }
     }
-    let nothing = "the attention has no rows or no tokens";
+    let nothing = AttentionReason::Empty;
     let (&count, rows) = graph.shape(chances).split_last().ok_or(nothing)?;
     let all: usize = rows.iter().product();
     if all * count == 0 {
         return Err(nothing);
     }
     let (mut factor, mut hidden) = (1.0, vec![false; all * count]);
-    let no_guard = "what hides rows of the attention that see nothing is not known";
+    let no_guard = AttentionReason::UnknownGuard;
     let guard = blind.map(|blind| context.guard(blind, chances).ok_or(no_guard)).transpose()?;
     nodes.extend(guard.into_iter().flatten());
     let mut users = if guard.is_some() { 2 } else { 1 };
     let (queries, keys) = loop {
-        let (id, node) = context.used_by(chances, users).ok_or(USED)?;
+        let (id, node) = context.used_by(chances, users).ok_or(AttentionReason::UsedElsewhere)?;
         nodes.push(id);
         users = 1;
         match (&node.op, &node.inputs[..]) {
@@ -181,31 +178,29 @@ fn fit(context: &Context<'_>, mut chances: ValueId, values: ValueId) -> Result<A
             }
             (Op::Where(_), &[mask, scores, other]) => {
                 let hides = number(graph, other).is_some_and(|other| other * factor <= HIDDEN);
-                hide_unless(graph, mask, scores, &mut hidden).filter(|()| hides).ok_or(MASK)?;
+                hide_unless(graph, mask, scores, &mut hidden)
+                    .filter(|()| hides)
+                    .ok_or(AttentionReason::Mask)?;
                 chances = scores;
             }
             (Op::MatMul(_), &[queries, keys]) => break (queries, keys),
             _ => {
-                return Err(
-                    "something else lies between the product with the keys and the attention's softmax",
-                );
+                return Err(AttentionReason::BeforeSoftmax);
             }
         }
     };
-    let [rows, features] = shape(graph, queries, keys, [multiplied, values], hidden.len())
-        .ok_or("keys of the attention are repeated, or values for heads that do not follow each other")?;
-    let seen = seen(&hidden, count).ok_or("a row of the attention sees no token")?;
+    let [rows, features] =
+        shape(graph, queries, keys, [multiplied, values], hidden.len()).ok_or(AttentionReason::Repeated)?;
+    let seen = seen(&hidden, count).ok_or(AttentionReason::BlindRow)?;
     let whole = |width: usize| width.is_multiple_of(WORD_LANES) || all == 1;
     if !features.iter().all(|&width| width > 0 && whole(width)) {
-        return Err("heads of the attention are no whole words of L2: their features are no multiple of 8");
+        return Err(AttentionReason::Heads);
     }
-    if !features.iter().chain([&count]).all(|&size| size <= MOST_ROWS) || !factor.is_finite() {
-        return Err(
-            "the attention has more tokens or features than weights have rows, or an infinite factor",
-        );
+    if !features.iter().chain([&count]).all(|&size| size <= MAX_ROWS) || !factor.is_finite() {
+        return Err(AttentionReason::TooLarge);
     }
     if graph.constant(keys).is_some() {
-        return Err("the attention's keys are constants");
+        return Err(AttentionReason::ConstantKeys);
     }
     Ok(Attention { queries, keys, values, factor, seen, rows, features, nodes })
 }
@@ -263,8 +258,6 @@ pub fn number(graph: &Graph, id: ValueId) -> Option<f32> {
     values.iter().all(|&value| value == first).then_some(first)
 }
 
-const MASK: &str = "the attention's mask changes from run to run, or has other values than 0 and what hides";
-
 /// Takes a factor, or a mask that is added, or a bound below which everything is hidden; gives the scores.
 fn factor_or_mask(
     graph: &Graph,
@@ -273,21 +266,23 @@ fn factor_or_mask(
     right: ValueId,
     factor: &mut f32,
     hidden: &mut [bool],
-) -> Result<ValueId, &'static str> {
+) -> Result<ValueId, AttentionReason> {
     let (scores, constant) = if graph.constant(right).is_some() { (left, right) } else { (right, left) };
-    let one = "scores of the attention have factors of their own";
+    let one = AttentionReason::Factors;
     match binary.kind {
         BinaryKind::Mul => *factor *= number(graph, constant).ok_or(one)?,
         BinaryKind::Div if constant == right => *factor /= number(graph, constant).ok_or(one)?,
         BinaryKind::Max if number(graph, constant).is_some_and(|least| least * *factor <= HIDDEN) => {}
-        BinaryKind::Add => hide_below(graph, binary, [scores, constant], *factor, hidden).ok_or(MASK)?,
-        _ => return Err("something else lies between the product with the keys and the attention's softmax"),
+        BinaryKind::Add => {
+            hide_below(graph, binary, [scores, constant], *factor, hidden).ok_or(AttentionReason::Mask)?
+        }
+        _ => return Err(AttentionReason::BeforeSoftmax),
     }
     Ok(scores)
 }
 
-/// Hides what a constant mask makes very small, which otherwise adds nothing. Factors that have been found come
-/// behind the mask.
+/// Hides what a constant mask makes very small, which otherwise adds nothing. Factors that have been found apply
+/// after the mask.
 fn hide_below(
     graph: &Graph,
     add: &Binary,

@@ -26,7 +26,7 @@ impl Lowering<'_> {
         flags: MacFlags,
     ) -> Result<(), LowerError> {
         let [m, k, _] = size;
-        if !self.finer || (m > 1 && !k.is_multiple_of(WORD_LANES)) {
+        if !self.two_byte_activations || (m > 1 && !k.is_multiple_of(WORD_LANES)) {
             self.multiply_once(images, [source, dst], size, flags);
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl Lowering<'_> {
 
     /// What 8 bits leave of `m` rows of `k` values: a product of each block with ones gives what they keep.
     fn rest(&mut self, source: u32, [m, k]: [usize; 2]) -> Result<Region, LowerError> {
-        let (kept, rest) = (self.allocate(m * k)?, self.allocate(m * k)?);
+        let (rounded, rest) = (self.allocate(m * k)?, self.allocate(m * k)?);
         // Blocks begin anew with each row.
         let (rows, length) = if k.is_multiple_of(BLOCK) { (1, m * k) } else { (m, k) };
         for row in 0..rows {
@@ -48,15 +48,15 @@ impl Lowering<'_> {
             for (start, blocks, width) in [(0, blocks, BLOCK), (blocks * BLOCK, 1, length % BLOCK)] {
                 if blocks * width > 0 {
                     let (ones, start) = (self.ones(width)?, row * length + start);
-                    let places = [source + (start / WORD_LANES) as u32, kept.at(start)];
+                    let places = [source + (start / WORD_LANES) as u32, rounded.at(start)];
                     self.multiply_once(&[ones], places, [blocks, width, width], MacFlags::default());
                 }
             }
         }
         self.code.copy(source, rest.base, m * k);
         let minus = self.scalar(-1.0)?;
-        self.scale([kept.base, minus, rest.base], true, m * k, CvoFlags::ADD)?;
-        self.release(kept);
+        self.scale([rounded.base, minus, rest.base], true, m * k, CvoFlags::ADD)?;
+        self.release(rounded);
         Ok(rest)
     }
 

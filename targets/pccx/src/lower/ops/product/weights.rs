@@ -6,7 +6,7 @@ use std::sync::Arc;
 use npukit_graph::quantise::rows::{Int4Rows, WeightError as Error};
 use npukit_numeric::Tensor;
 
-use super::{MOST_ROWS, Product};
+use super::{MAX_ROWS, Product};
 use crate::lower::LowerError;
 use crate::weights::WeightImage;
 
@@ -68,8 +68,8 @@ fn quantise(
     let values = if product.by_rows { values } else { &transposed };
     let rows = Int4Rows::new(n, k, values);
     let rows = rows.map_err(|error| LowerError::Rows { name: name.to_owned(), error })?;
-    let images = (0..n).step_by(MOST_ROWS).map(|start| {
-        let part = start..(start + MOST_ROWS).min(n);
+    let images = (0..n).step_by(MAX_ROWS).map(|start| {
+        let part = start..(start + MAX_ROWS).min(n);
         let codes = &rows.codes()[part.start * k..part.end * k];
         let scales = rows.scales()[part.clone()].iter().map(|scale| scale * product.alpha).collect();
         let image = WeightImage::new(part.len(), k, codes, Some(scales));

@@ -1,0 +1,120 @@
+//! Why the machine does not compute a node: [`HostReason`], of a step that is left to the host and of a node that is
+//! refused.
+
+use thiserror::Error;
+
+use super::ops::{LARGEST, MAX_FEATURES, MAX_PIECES};
+
+/// Why a node is not the machine's, as reports and refusals print it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum HostReason {
+    /// Refused, since the host has no convolution either.
+    #[error("the machine has no form of a convolution")]
+    Convolution,
+    #[error("the machine has no form of it")]
+    NoForm,
+    #[error("it has no operands")]
+    NoOperands,
+    #[error("nothing in it changes from run to run")]
+    Constant,
+    #[error("a tensor of it has no values")]
+    Empty,
+    #[error("it is not of floats")]
+    NotFloat,
+    #[error("needs element-wise multiply (isa=ext)")]
+    NoMultiply,
+    #[error("RECIP gives 0 for 0")]
+    ReciprocalOfZero,
+    #[error("isa=base has it by EXP and RECIP only, which loses small values")]
+    Tanh,
+    #[error("gelu=exact: the machine has the form by tanh")]
+    ExactGelu,
+    /// The machine finds a maximum only while it makes a product.
+    #[error("a softmax outside attention: the machine finds a maximum of a product's results only")]
+    Softmax,
+    #[error("sums of rows are placed next to each other")]
+    RowSums,
+    #[error("its operand is repeated")]
+    OperandRepeated,
+    #[error("an operand is repeated")]
+    Repeated,
+    #[error("an operand is larger than the result")]
+    LargerOperand,
+    #[error("operands of other shapes than the result")]
+    OtherShapes,
+    /// A tensor that the compiler would have to make has more values than a tensor may have.
+    #[error("a constant that it needs cannot be made")]
+    Unmade,
+    #[error("its operands are at the host")]
+    OperandsAtHost,
+    #[error("what comes of it is the host's")]
+    ResultsAtHost,
+    #[error("it moves less than whole words of L2")]
+    PartsOfWords,
+    #[error("it moves more than {MAX_PIECES} pieces")]
+    Pieces,
+    #[error("product of two activations outside attention")]
+    TwoActivations,
+    #[error("the weights are several matrices")]
+    SeveralMatrices,
+    #[error("there is nothing to multiply")]
+    NothingToMultiply,
+    #[error("more than {LARGEST} inputs of a row, what a constant entry says at most")]
+    LongRow,
+    #[error("inputs or results of a row are not whole words of L2")]
+    ProductRows,
+    #[error("a weight is not finite")]
+    NotFinite,
+    #[error("the bias changes")]
+    BiasChanges,
+    #[error("the bias is not of floats")]
+    BiasNotFloat,
+    #[error("its rows are not whole words of L2")]
+    NormRows,
+    #[error("its operand has neither three nor four axes")]
+    RotaryAxes,
+    #[error("its heads are not whole words of L2")]
+    RotaryHeads,
+    #[error("its heads have more than {MAX_FEATURES} features")]
+    RotaryFeatures,
+    #[error("its tables are not of floats")]
+    RotaryTables,
+    /// A node that the compiler adds.
+    #[error("tables of a rotation, by feature")]
+    AddedTables,
+    #[error("kv=host leaves attention to the host")]
+    KvAtHost,
+    #[error(transparent)]
+    Attention(#[from] AttentionReason),
+}
+
+/// Why an attention is not the machine's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AttentionReason {
+    #[error("scores or probabilities of the attention are wanted elsewhere too")]
+    UsedElsewhere,
+    #[error("the attention's softmax is over other axes than the last")]
+    SoftmaxAxes,
+    #[error("something else lies between the attention's softmax and the product with the values")]
+    AfterSoftmax,
+    #[error("something else lies between the product with the keys and the attention's softmax")]
+    BeforeSoftmax,
+    #[error("the attention has no rows or no tokens")]
+    Empty,
+    #[error("what hides rows of the attention that see nothing is not known")]
+    UnknownGuard,
+    #[error("the attention's mask changes from run to run, or has other values than 0 and what hides")]
+    Mask,
+    #[error("scores of the attention have factors of their own")]
+    Factors,
+    #[error("keys of the attention are repeated, or values for heads that do not follow each other")]
+    Repeated,
+    #[error("a row of the attention sees no token")]
+    BlindRow,
+    #[error("heads of the attention are not whole words of L2: their features are not a multiple of 8")]
+    Heads,
+    #[error("the attention has more tokens or features than weights have rows, or an infinite factor")]
+    TooLarge,
+    #[error("the attention's keys are constants")]
+    ConstantKeys,
+}
