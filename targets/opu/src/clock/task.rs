@@ -31,6 +31,21 @@ impl Dep {
     }
 }
 
+/// What a task waits for. No instruction names more: both other engines for each of the three buffers that it reads,
+/// for the one it fills, and for memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Deps([Option<Dep>; 10]);
+
+impl Deps {
+    /// Waits for `dep` too, when there is such a task.
+    pub fn add(&mut self, dep: Dep) {
+        if dep.task > 0 {
+            let free = self.0.iter_mut().find(|slot| slot.is_none());
+            *free.expect("there is room for all that an instruction can name") = Some(dep);
+        }
+    }
+}
+
 /// An instruction that was issued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
@@ -38,7 +53,7 @@ pub(super) struct Task {
     pub instruction: usize,
     pub cost: Cost,
     /// What it still waits for.
-    deps: [Option<Dep>; 4],
+    deps: Deps,
     /// When it was issued.
     pub issued: Cycle,
     /// When what it no longer waits for was done.
@@ -48,20 +63,19 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub fn new(instruction: usize, cost: Cost, deps: [Option<Dep>; 4]) -> Self {
-        let deps = deps.map(|dep| dep.filter(|dep| dep.task > 0));
+    pub const fn new(instruction: usize, cost: Cost, deps: Deps) -> Self {
         Self { instruction, cost, deps, issued: 0, ready: 0, cause: None }
     }
 
     /// It waits for nothing but its engine and the port.
     pub fn is_ready(&self) -> bool {
-        self.deps.iter().all(Option::is_none)
+        self.deps.0.iter().all(Option::is_none)
     }
 
     /// Task `last` of `engine`, which is done at `end` and has read at `read`, is the last that started
     /// there: those before it were done when it did.
     pub fn started(&mut self, engine: Engine, last: Sequence, end: Cycle, read: Cycle) {
-        for slot in &mut self.deps {
+        for slot in &mut self.deps.0 {
             let Some(dep) = slot.filter(|dep| dep.engine == engine && dep.task <= last) else { continue };
             *slot = None;
             let done = if dep.reads_only { read } else { end };
