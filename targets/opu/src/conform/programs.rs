@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use npukit_asm::assemble;
 use npukit_sim::Fault;
 use npukit_target::{Case, Outcome};
@@ -16,8 +18,6 @@ use crate::machine::{Loaded, Machine};
 use crate::op::Op;
 use crate::program::Program;
 use crate::state::Array;
-
-use super::base64;
 
 #[derive(Deserialize)]
 pub(super) struct CaseFile {
@@ -188,7 +188,7 @@ fn machine(
 impl Region {
     fn bytes(&self) -> Result<Vec<u8>, Difference> {
         let bytes = match (&self.b64, self.fill) {
-            (Some(text), _) => base64::decode(text).ok_or_else(|| wrong("base64 that is wrong"))?,
+            (Some(text), _) => STANDARD.decode(text).map_err(wrong)?,
             (None, Some(byte)) => vec![byte; self.len],
             (None, None) => return Err(wrong("a region without content")),
         };
@@ -234,7 +234,7 @@ fn check_text(program: &Words) -> Result<(), Difference> {
     same("words", &program.words, &words.collect())
 }
 
-/// Notes what every step leaves behind.
+/// Notes the buffer that each step fills.
 #[derive(Default)]
 struct Recorder {
     steps: Vec<Step>,
@@ -255,7 +255,7 @@ impl Recorder {
         {
             self.note(index, &op, buffer.name(), array);
         }
-        // An instruction whose registers are undefined is at fault, and leaves nothing behind.
+        // An instruction whose registers are undefined is at fault, and fills none.
         let filled = op.effects(machine.registers(), machine.types()).ok().and_then(|effects| effects.writes);
         self.pending = filled.map(|buffer| Pending { index, op: *op, buffer });
         // The array goes to memory and is nowhere else.
