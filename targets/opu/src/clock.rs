@@ -123,7 +123,7 @@ impl Clock {
         Ok(clock.finish(&mut |_| ()).cycles)
     }
 
-    /// The next instruction. `watch` is told what starts meanwhile: on an engine slices come in order.
+    /// The next instruction. `watch` is called with what starts meanwhile: on an engine slices come in order.
     ///
     /// # Errors
     ///
@@ -228,7 +228,7 @@ impl Clock {
         watch(slice);
         self.totals.worked(&slice);
         self.totals.moved(engine, &task.cost);
-        // What is ready earlier than it starts was kept by its engine or by the port.
+        // What is ready earlier than it starts was delayed by its engine or by the port.
         let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
         if let Some(cause) = cause {
             self.totals.waited(engine, cause, start.saturating_sub(idle_from));

@@ -1,6 +1,6 @@
 //! Words to [`Op`] and back: [`decode`] and [`encode`]. Source: specification, 2.1.
 //!
-//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] tells who set them.
+//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] gives those that a word sets.
 
 use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;

@@ -175,7 +175,7 @@ fn dense(
     array(buffer, held.data_type, held.shape, &bytes, |element| access.base + element as u64 * size)
 }
 
-/// Elements of a buffer; `address` tells where one of them came from.
+/// Elements of a buffer; `address` gives where in memory an element comes from.
 fn array(
     buffer: Buffer,
     data_type: DataType,
@@ -212,7 +212,7 @@ fn pad(
     Ok(())
 }
 
-/// Somebody has written all bytes that are read, or memory does not care.
+/// Every byte that is read was written before, where memory keeps track of that.
 fn written(memory: &Memory, buffer: Buffer, access: &Access) -> Result<(), FaultKind> {
     if !memory.is_poisoned() {
         return Ok(());

@@ -216,7 +216,7 @@ pub enum FaultKind {
         /// The last byte.
         last: u64,
     },
-    /// A byte in memory that nobody has written, where reading such is asked to be a fault.
+    /// A byte of memory that was never written, where reading such a byte is to be a fault.
     #[error("the byte for the {} buffer at {address:#x} was never written", .buffer.name())]
     Unwritten {
         /// The buffer that is loaded.

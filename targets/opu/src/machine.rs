@@ -111,7 +111,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The first byte of a range that nobody has written, where memory takes note of that.
+    /// The first byte of a range that was never written, where memory keeps track of that.
     pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
         self.memory.unwritten(address, bytes)
     }

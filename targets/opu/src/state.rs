@@ -285,7 +285,7 @@ impl Elements {
 }
 
 impl Array {
-    /// An array of which nobody looks at the elements.
+    /// An array whose elements are not needed.
     pub fn without_elements(data_type: DataType, shape: Vec<usize>) -> Self {
         Self { data_type, shape, elements: Elements::zeros(data_type, 0) }
     }

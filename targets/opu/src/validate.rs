@@ -53,7 +53,7 @@ pub fn words(words: &[u32], types: &Types) -> Vec<Finding> {
 struct Walk<'a> {
     types: &'a Types,
     state: State,
-    /// What memory holds before; none when nobody knows.
+    /// What memory holds before; none when that is unknown.
     known: Option<Known>,
     stored: Stored,
     /// By instruction, the place of its layer in `names`.
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
         Ok(*op)
     }
 
-    /// What is read somebody has written.
+    /// Every byte that is read was written before.
     fn reads(&mut self, index: usize, effects: &Effects) {
         for run in effects.memory.runs() {
             self.stored.read(run.first, run.bytes());
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         let mut twice = None;
         for run in memory.runs() {
             let other = self.stored.write(run.first, run.bytes(), [index, layer]);
-            // Memory is shared over time: what another layer wrote may be of use to nobody any more.
+            // Memory is shared over time: what another layer wrote may not be needed any more.
             twice = twice.or(other.filter(|_| layer < self.names.len()));
             if let Some(what) = self.known.as_ref().and_then(|known| known.spoiled(run.first, run.bytes())) {
                 let message = format!("writes over {what}: the next run would begin with something else");

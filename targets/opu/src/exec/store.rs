@@ -139,7 +139,7 @@ fn saturated(types: &Types, ofm: &Elements) -> u64 {
         end.get(0)
     };
     let ends = [f64::NEG_INFINITY, f64::INFINITY].map(end);
-    let most = match (types.itype, types.otype) {
+    let max = match (types.itype, types.otype) {
         (DataType::Fixed(itype), DataType::Fixed(otype)) => {
             // Both types have the same full scale after the cast: what is cast beyond the upper end is within
             // half a step of it.
@@ -148,7 +148,7 @@ fn saturated(types: &Types, ofm: &Elements) -> u64 {
         }
         _ => i64::MAX,
     };
-    let is_saturated = |raw: i32| ends.contains(&raw) || i64::from(raw) > most;
+    let is_saturated = |raw: i32| ends.contains(&raw) || i64::from(raw) > max;
     (0..ofm.len()).filter(|&index| is_saturated(ofm.get(index))).count() as u64
 }
 

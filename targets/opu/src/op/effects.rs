@@ -69,7 +69,7 @@ pub struct Access {
     pub slot: u64,
     /// Bytes of a slot that are touched, from its first one on.
     pub used: u64,
-    /// Only slots less than so many from an edge are touched.
+    /// When given, only the slots less than this number from an edge are touched.
     pub border: Option<u32>,
 }
 
