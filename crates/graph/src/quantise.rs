@@ -31,6 +31,9 @@ mod simulate;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+pub use npukit_numeric::Ties as Rounding;
+use npukit_numeric::quantised;
+
 use crate::ir::{Graph, Node, ValueId};
 use crate::rescale::roles::{Role, role};
 pub use choose::Method;
@@ -51,18 +54,6 @@ pub enum Kind {
     Weight,
     /// A constant that is added to sums of products.
     Bias,
-}
-
-/// How a real number becomes a whole one. What lies between two is rounded to the nearer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Rounding {
-    /// From the middle to the greater: `floor(x + 1/2)`.
-    #[default]
-    HalfUp,
-    /// From the middle away from zero.
-    HalfAway,
-    /// From the middle to the even one.
-    HalfEven,
 }
 
 /// The integers of an accelerator, and what its shifts express.
@@ -120,33 +111,18 @@ impl Scheme {
 
     /// The integer of `bits` bits that stands for `x` with fraction length `fraction`; saturates. NaN is 0.
     pub fn integer(&self, x: f32, fraction: i32, bits: u32) -> i32 {
-        self.rounded(x.into(), fraction).clamp(-half(bits), half(bits) - 1.0) as i32
+        quantised(x.into(), fraction, bits, self.rounding).value as i32
     }
 
     /// The real number that the integer for `x` stands for.
     fn nearest(&self, x: f64, fraction: i32, bits: u32) -> f64 {
-        self.rounded(x, fraction).clamp(-half(bits), half(bits) - 1.0) * 2f64.powi(-fraction)
+        quantised(x, fraction, bits, self.rounding).value * 2f64.powi(-fraction)
     }
 
     /// Whether `x` is beyond the integers after rounding.
     fn saturates(&self, x: f64, fraction: i32, bits: u32) -> bool {
-        !(-half(bits)..half(bits)).contains(&self.rounded(x, fraction))
+        quantised(x, fraction, bits, self.rounding).is_saturated
     }
-
-    /// The whole number next to `x * 2^fraction`.
-    fn rounded(&self, x: f64, fraction: i32) -> f64 {
-        let scaled = x * 2f64.powi(fraction);
-        match self.rounding {
-            Rounding::HalfUp => (scaled + 0.5).floor(),
-            Rounding::HalfAway => scaled.round(),
-            Rounding::HalfEven => scaled.round_ties_even(),
-        }
-    }
-}
-
-/// Half as many as there are integers of `bits` bits.
-fn half(bits: u32) -> f64 {
-    2f64.powi(bits as i32 - 1)
 }
 
 /// A tensor's fraction length and what it is for.

@@ -2,6 +2,8 @@
 //!
 //! Raw values are two's-complement integers; the real value is `raw / 2^binary_point`.
 
+use crate::quantised::{Ties, quantised};
+
 /// A signed fixed-point format of `width` bits, `binary_point` of them fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedFormat {
@@ -68,11 +70,7 @@ impl FixedFormat {
 
     /// `sat(floor(f * 2^binary_point + 1/2))`; NaN gives 0.
     pub fn from_f32(self, f: f32) -> i64 {
-        if f.is_nan() {
-            return 0;
-        }
-        let scaled = f64::from(f) * self.one() as f64;
-        (scaled + 0.5).floor().clamp(self.min() as f64, self.max() as f64) as i64
+        quantised(f.into(), self.binary_point as i32, self.width, Ties::HalfUp).value as i64
     }
 
     /// The real value, rounded to the nearest `f32`.

@@ -3,13 +3,15 @@
 //! [`FixedFormat`] and [`NumberFormat`] hold the literal arithmetic every fast path is judged by;
 //! [`Number`] is a format known to the compiler, for the fast paths; [`array_product`] is the
 //! systolic array's, [`pointwise`] that of bytes; [`Saturations`] count what did not fit; [`Tensor`] is a shape and its
-//! elements, of an [`ElementType`]; [`SmallFloat`] the floats of at most 16 bits; [`npy`] reads and writes them as NumPy's files.
+//! elements, of an [`ElementType`]; [`SmallFloat`] the floats of at most 16 bits; [`quantised`] makes
+//! integers of real numbers; [`npy`] reads and writes them as NumPy's files.
 
 mod counted;
 mod element;
 mod format;
 pub mod npy;
 mod number;
+mod quantised;
 mod saturation;
 mod simd;
 mod small_float;
@@ -18,6 +20,7 @@ mod tensor;
 pub use element::{ElementType, Storage};
 pub use format::{FixedFormat, NumberFormat};
 pub use number::{Fixed, Float, Number};
+pub use quantised::{Quantised, Ties, quantised};
 pub use saturation::{Excess, Saturations};
 pub use simd::{
     ArrayWeights, BLOCK, BlockRow, Path, Pixels, Pointwise, Rows, WEIGHT_BLOCK_BYTES, array_product,

@@ -6,8 +6,8 @@ use crate::Suite;
 use crate::disk::Disk;
 
 impl Suite {
-    /// Every vector of the repository passes, as many measurements as ever to the cycle, and in each file there are as many as
-    /// there ought to be.
+    /// Every vector of the repository passes, as many measurements as ever to the cycle, and in each listed file there are
+    /// as many as there ought to be. A file of a new instruction need not be listed.
     pub fn vectors(&self) {
         let folder = self.golden().to_string_lossy().into_owned();
         let report = npukit_conform::run(self.target, std::slice::from_ref(&folder), &Disk, &|_, _| ());

@@ -1,7 +1,7 @@
 //! The machine: multiply-accumulates per second on one core, by types and tile, with exact semantics.
 
 use divan::{Bencher, counter::ItemsCount};
-use npukit_opu::{Addend, Arithmetic, Config, Machine, Op, Pool, Post, Shape};
+use npukit_opu::{Addend, Arithmetic, Clock, Config, Machine, Op, Pool, Post, Shape};
 
 fn main() {
     divan::main();
@@ -85,4 +85,33 @@ fn load_int8_38x38x64(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(38u64 * 38 * 64))
         .bench_local(|| machine.step(&Op::LoadIfm { addr: 0 }).expect("legal"));
+}
+
+/// The clock on its own, over many tiles of a layer; items are instructions.
+#[divan::bench]
+fn clock_reference(bencher: Bencher<'_, '_>) {
+    let config = Config::preset("reference").expect("a preset");
+    let setup = [
+        Op::ShapeIfm(Shape { h: 15, w: 15, c: 64 }),
+        Op::ShapeOfm(Shape { h: 13, w: 13, c: 64 }),
+        Op::ShapeKer { n: 9 },
+        Op::MemIfm { bank: 0, w: 120 },
+        Op::MemKer { bank: 1 },
+        Op::MemBias { bank: 2 },
+        Op::MemOfm { bank: 3, h: 120, w: 120 },
+        Op::Stride { h: 1, w: 1 },
+        Op::Shift { ifm: -4, bias: 0 },
+        Op::Post(Post::ALL[3]),
+        Op::Pool(Pool::NONE),
+    ];
+    let tile = |addr: u32| {
+        let loads = [Op::LoadIfm { addr }, Op::LoadKer { addr: 576 * addr }, Op::LoadBias { addr: 2 * addr }];
+        let addend = |n| if n == 0 { Addend::Bias } else { Addend::Ofm };
+        let taps = (0..9).map(move |n| Op::Conv { addend: addend(n), h: n / 3, w: n % 3, n });
+        loads.into_iter().chain(taps).chain([Op::LoadIfm { addr }, Op::Store { addr }])
+    };
+    let program: Vec<Op> = setup.into_iter().chain((0..1000).flat_map(tile)).collect();
+    bencher
+        .counter(ItemsCount::new(program.len()))
+        .bench_local(|| Clock::cycles(&config, &program).expect("legal"));
 }

@@ -16,7 +16,6 @@
 mod engine;
 mod hazards;
 mod region;
-mod registers;
 mod task;
 mod totals;
 
@@ -24,14 +23,14 @@ use std::collections::VecDeque;
 
 pub use engine::{Cause, Engine};
 use hazards::{Hazards, Progress};
-use registers::{Action, Registers};
 use task::{Sequence, Task};
 pub use totals::Totals;
 
 use crate::config::{Config, Port};
 use crate::fault::FaultKind;
-use crate::op::Op;
-use crate::timing::Costs;
+use crate::op::{Effects, Op};
+use crate::state::Registers;
+use crate::timing::{Cost, Costs};
 
 /// A point in time, in cycles since the first word is fetched.
 pub type Cycle = u64;
@@ -84,6 +83,13 @@ pub struct Clock {
     totals: Totals,
 }
 
+/// What an instruction asks of the machine, with the registers of its moment.
+struct Work {
+    engine: Engine,
+    effects: Effects,
+    cost: Cost,
+}
+
 /// The engines that are handed instructions, and what the front end waits for when one cannot be.
 const ENGINES: [(Engine, Cause); 3] = [
     (Engine::Load, Cause::LoadQueue),
@@ -117,14 +123,20 @@ impl Clock {
         Ok(clock.finish(&mut |_| ()).cycles)
     }
 
-    /// The next instruction. `watch` is told what starts meanwhile: on an engine slices come in order.
+    /// The next instruction. `watch` is called with what starts meanwhile: on an engine slices come in order.
     ///
     /// # Errors
     ///
     /// [`FaultKind`] when fields are not legal ([`Op::check`]), or [`FaultKind::UndefinedRegister`] when a
     /// register that it needs was never set. What is in the buffers is not checked.
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
-        let action = self.registers.action(op, &self.costs)?;
+        op.check()?;
+        self.registers.set(op);
+        let work = Work {
+            engine: Engine::of(op.class()),
+            effects: op.effects(&self.registers, self.costs.types())?,
+            cost: self.costs.of(op, &self.registers)?,
+        };
         let instruction = self.instructions;
         let fetched = self.front + u64::from(self.costs.timing().fetch_cycles);
         let slice =
@@ -133,10 +145,9 @@ impl Clock {
         self.totals.worked(&slice);
         self.instructions += 1;
         self.front = fetched;
-        if let Some(action) = action {
-            let place = place_of(&action);
+        if let Some(place) = place_of(work.engine) {
             self.front = self.room(place, fetched, watch);
-            self.issue(instruction, place, &action);
+            self.issue(instruction, place, &work);
         }
         Ok(())
     }
@@ -163,19 +174,12 @@ impl Clock {
         room
     }
 
-    fn issue(&mut self, instruction: usize, place: usize, action: &Action) {
+    fn issue(&mut self, instruction: usize, place: usize, work: &Work) {
         let Some(lane) = self.lanes.get_mut(place) else { return };
         lane.issued += 1;
         let progress = Progress { task: lane.issued, started: lane.started };
-        let (cost, deps) = match *action {
-            Action::Load { buffer, cost, region } => (cost, self.hazards.load(buffer, region, progress)),
-            Action::Conv { addend, cost } => (cost, self.hazards.conv(addend, progress.task)),
-            Action::Store { residual, cost, region } => {
-                (cost, self.hazards.store(residual, region, progress))
-            }
-            Action::Pad { cost, region } => (cost, self.hazards.pad(region, progress)),
-        };
-        let mut task = Task::new(instruction, cost, deps);
+        let deps = self.hazards.deps(work.engine, &work.effects, progress);
+        let mut task = Task::new(instruction, work.cost, deps);
         (task.issued, task.ready) = (self.front, self.front);
         for (&(engine, _), lane) in ENGINES.iter().zip(&self.lanes) {
             task.started(engine, lane.started, lane.end, lane.read);
@@ -224,7 +228,7 @@ impl Clock {
         watch(slice);
         self.totals.worked(&slice);
         self.totals.moved(engine, &task.cost);
-        // What is ready earlier than it starts was kept by its engine or by the port.
+        // What is ready earlier than it starts was delayed by its engine or by the port.
         let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
         if let Some(cause) = cause {
             self.totals.waited(engine, cause, start.saturating_sub(idle_from));
@@ -239,13 +243,9 @@ impl Clock {
     }
 }
 
-/// The place of an action's engine in [`ENGINES`].
-const fn place_of(action: &Action) -> usize {
-    match action {
-        Action::Load { .. } => 0,
-        Action::Conv { .. } => 1,
-        Action::Store { .. } | Action::Pad { .. } => 2,
-    }
+/// The place of an engine in [`ENGINES`]; none of the front end.
+fn place_of(engine: Engine) -> Option<usize> {
+    ENGINES.iter().position(|&(other, _)| other == engine)
 }
 
 #[cfg(test)]

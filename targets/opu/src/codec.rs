@@ -1,6 +1,6 @@
 //! Words to [`Op`] and back: [`decode`] and [`encode`]. Source: specification, 2.1.
 //!
-//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] tells who set them.
+//! Reserved bits are written as 0 and ignored when read (R9); [`reserved_bits`] gives those that a word sets.
 
 use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
@@ -62,11 +62,16 @@ fn fault(error: NoInstruction) -> FaultKind {
         NoInstruction::Operand(error) => error,
     };
     let operand = |index: usize| error.values[index] as u32;
-    if error.instruction == "@post" {
-        return FaultKind::PostInvalid { act: operand(0), order: operand(1), res: operand(2) };
+    let shape = |buffer, least| {
+        let c = error.values[2].into();
+        FaultKind::ShapeInvalid { buffer, h: operand(0), w: operand(1), c, least }
+    };
+    match error.instruction {
+        "@post" => FaultKind::PostInvalid { act: operand(0), order: operand(1), res: operand(2) },
+        "@shape.ifm" => shape("ifm", 16),
+        "@shape.ofm" => shape("ofm", 2),
+        instruction => FaultKind::OperandInvalid { instruction, field: error.field, value: error.value },
     }
-    let (buffer, least) = if error.instruction == "@shape.ifm" { ("ifm", 16) } else { ("ofm", 2) };
-    FaultKind::ShapeInvalid { buffer, h: operand(0), w: operand(1), c: error.values[2].into(), least }
 }
 
 /// Why bytes are not a program.

@@ -1,6 +1,5 @@
-//! The golden vectors of OPU: [`vectors`] tells what each of them means.
+//! The golden vectors of OPU: [`vectors`] makes cases of a file.
 
-mod base64;
 mod encoding;
 mod programs;
 
@@ -13,8 +12,8 @@ use crate::config::Types;
 
 /// The cases of a file; none when its format is not one of OPU's.
 ///
-/// A file whose format is known but whose content is wrong is a case that fails. The index is no case: its
-/// files are.
+/// A file whose format is known but whose content is wrong is a case that fails. The index is not a case, but the
+/// files that it lists are.
 pub(crate) fn vectors(path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
     let value: Value = serde_json::from_slice(bytes).ok()?;
     let cases = match value.get("format")?.as_str()? {

@@ -3,7 +3,6 @@
 //! All that can be at fault is looked at before anything changes, in the order of section 3.6.
 
 mod conv;
-mod extent;
 mod fixed;
 mod literal;
 mod store;
@@ -11,12 +10,10 @@ mod store;
 use crate::config::Types;
 use crate::datatype::DataType;
 use crate::fault::{Buffer, FaultKind};
-use crate::layout::SLOT;
 use crate::memory::Memory;
-use crate::op::{Op, Shape};
-use crate::state::{Array, IfmMemory, Registers, State};
+use crate::op::{Access, Extent, Op, Shape, configuration};
+use crate::state::{Array, OfmMemory, Registers, State};
 
-pub use extent::{Extent, extent, runs};
 pub use store::result as store_result;
 
 /// Which code computes.
@@ -31,6 +28,15 @@ pub enum Arithmetic {
     Absent,
 }
 
+/// Types of the values, and the code that computes with them.
+#[derive(Clone, Copy, Debug)]
+pub struct Numerics<'a> {
+    /// Types of the buffers.
+    pub types: &'a Types,
+    /// Which code computes.
+    pub arithmetic: Arithmetic,
+}
+
 /// Executes one instruction.
 ///
 /// # Errors
@@ -40,23 +46,23 @@ pub enum Arithmetic {
 pub fn step(
     state: &mut State,
     memory: &mut Memory,
-    (types, arithmetic): (&Types, Arithmetic),
+    numerics: Numerics<'_>,
     op: &Op,
 ) -> Result<(), FaultKind> {
     op.check()?;
-    let with = (types, arithmetic);
+    let access = op.effects(&state.registers, numerics.types)?.memory;
     match *op {
         Op::End => Ok(()),
-        Op::LoadIfm { addr } => load_ifm(state, memory, with, addr),
-        Op::LoadKer { addr } => load_ker(state, memory, with, addr),
-        Op::LoadBias { addr } => load_bias(state, memory, with, addr),
-        Op::Conv { addend, h, w, n } => conv::conv(state, with, addend, [h, w, n]),
-        Op::Store { addr } => store::store(state, memory, with, addr),
-        Op::Pad { addr, p } => pad(&state.registers, memory, with, [addr, p]),
-        _ => {
+        configuration!() => {
             configure(state, op);
             Ok(())
         }
+        Op::LoadIfm { .. } => load_ifm(state, memory, numerics, &access),
+        Op::LoadKer { .. } => load_ker(state, memory, numerics, &access),
+        Op::LoadBias { .. } => load_bias(state, memory, numerics, &access),
+        Op::Conv { addend, h, w, n } => conv::conv(state, numerics, addend, [h, w, n]),
+        Op::Store { .. } => store::store(state, memory, numerics, &access),
+        Op::Pad { p, .. } => pad(&state.registers, memory, numerics, &access, p),
     }
 }
 
@@ -80,67 +86,37 @@ fn configure(state: &mut State, op: &Op) {
     state.registers.set(op);
 }
 
-/// The value of a register.
-fn defined<T>(value: Option<T>, register: &'static str, set_by: &'static str) -> Result<T, FaultKind> {
-    value.ok_or(FaultKind::UndefinedRegister { register, set_by })
-}
-
-impl Registers {
-    fn ifm_shape(&self) -> Result<Shape, FaultKind> {
-        defined(self.ifm, "ifm_h", "@shape.ifm")
-    }
-
-    fn ifm_c(&self) -> Result<u32, FaultKind> {
-        Ok(defined(self.ifm, "ifm_c", "@shape.ifm")?.c)
-    }
-
-    fn ofm_shape(&self) -> Result<Shape, FaultKind> {
-        defined(self.ofm, "ofm_h", "@shape.ofm")
-    }
-
-    fn ofm_c(&self) -> Result<u32, FaultKind> {
-        Ok(defined(self.ofm, "ofm_c", "@shape.ofm")?.c)
-    }
-
-    fn slices(&self) -> Result<u32, FaultKind> {
-        defined(self.ker_n, "ker_n", "@shape.ker")
-    }
-}
-
 /// `ld.ifm`: rows of slots, of which the first ifm_c elements are read.
 ///
 /// Source: specification, section 4.2.
 fn load_ifm(
     state: &mut State,
     memory: &Memory,
-    (types, arithmetic): (&Types, Arithmetic),
-    addr: u32,
+    numerics: Numerics<'_>,
+    access: &Access,
 ) -> Result<(), FaultKind> {
-    let registers = &state.registers;
-    let shape = registers.ifm_shape()?;
-    let IfmMemory { addr: bank, w: pitch } = defined(registers.ifm_mem, "ifm_addr", "@mem.ifm")?;
-    let size = types.itype.size_bytes();
-    let base = byte_address(bank, addr);
-    in_memory(extent::slots(base, [shape.h, shape.w, pitch], shape.c * size, size))?;
+    in_memory(access)?;
+    let (itype, shape) = (numerics.types.itype, state.registers.ifm_shape()?);
     let dims = vec![shape.h as usize, shape.w as usize, shape.c as usize];
-    if arithmetic == Arithmetic::Absent {
-        state.ifm.fill(Array::without_elements(types.itype, dims));
+    if numerics.arithmetic == Arithmetic::Absent {
+        state.ifm.fill(Array::without_elements(itype, dims));
         return Ok(());
     }
-    written(memory, Buffer::Ifm, extent::slot_runs(base, [shape.h, shape.w, pitch], shape.c * size, size))?;
-    let (slot, used) = ((SLOT * size) as usize, (shape.c * size) as usize);
-    let mut bytes = Vec::with_capacity(shape.elements() * size as usize);
+    written(memory, Buffer::Ifm, access)?;
+    let size = itype.size_bytes() as usize;
+    let (slot, used) = (access.slot as usize, access.used as usize);
+    let mut bytes = Vec::with_capacity(shape.elements() * size);
     let mut row = vec![0; (shape.w as usize - 1) * slot + used];
-    for y in 0..shape.h {
-        memory.read(base + u64::from(y) * u64::from(pitch) * slot as u64, &mut row);
+    for y in 0..access.rows {
+        memory.read(access.base + u64::from(y) * access.pitch, &mut row);
         row.chunks(slot).for_each(|slot| bytes.extend_from_slice(&slot[..used]));
     }
     let address = |element: usize| {
         let (pixel, c) = (element / shape.c as usize, element % shape.c as usize);
         let (y, x) = (pixel / shape.w as usize, pixel % shape.w as usize);
-        base + ((y * pitch as usize + x) * slot + c * size as usize) as u64
+        access.base + y as u64 * access.pitch + (x * slot + c * size) as u64
     };
-    state.ifm.fill(array(Buffer::Ifm, types.itype, dims, &bytes, address)?);
+    state.ifm.fill(array(Buffer::Ifm, itype, dims, &bytes, address)?);
     Ok(())
 }
 
@@ -150,19 +126,18 @@ fn load_ifm(
 fn load_ker(
     state: &mut State,
     memory: &Memory,
-    (types, arithmetic): (&Types, Arithmetic),
-    addr: u32,
+    numerics: Numerics<'_>,
+    access: &Access,
 ) -> Result<(), FaultKind> {
     let registers = &state.registers;
     let (n, ofm_c, ifm_c) = (registers.slices()?, registers.ofm_c()?, registers.ifm_c()?);
-    let bank = defined(registers.ker_addr, "ker_addr", "@mem.ker")?;
     let largest = 36 / (ifm_c * ofm_c / 1024).max(1);
     if n > largest {
         return Err(FaultKind::KerCapacity { n, ofm_c, ifm_c, largest });
     }
-    let dims = vec![n as usize, ofm_c as usize, ifm_c as usize];
-    let array = dense(memory, (Buffer::Ker, types.ktype, arithmetic), dims, byte_address(bank, addr))?;
-    state.ker.fill(array);
+    let held =
+        Array::without_elements(numerics.types.ktype, vec![n as usize, ofm_c as usize, ifm_c as usize]);
+    state.ker.fill(dense(memory, Buffer::Ker, numerics.arithmetic, held, access)?);
     Ok(())
 }
 
@@ -172,37 +147,35 @@ fn load_ker(
 fn load_bias(
     state: &mut State,
     memory: &Memory,
-    (types, arithmetic): (&Types, Arithmetic),
-    addr: u32,
+    numerics: Numerics<'_>,
+    access: &Access,
 ) -> Result<(), FaultKind> {
-    let c = state.registers.ofm_c()?;
-    let bank = defined(state.registers.bias_addr, "bias_addr", "@mem.bias")?;
-    let base = byte_address(bank, addr);
-    let array = dense(memory, (Buffer::Bias, types.btype, arithmetic), vec![c as usize], base)?;
-    state.bias.fill(array);
+    let c = state.registers.ofm_c()? as usize;
+    let held = Array::without_elements(numerics.types.btype, vec![c]);
+    state.bias.fill(dense(memory, Buffer::Bias, numerics.arithmetic, held, access)?);
     Ok(())
 }
 
-/// Elements one after the other.
+/// Elements one after the other, of the type and shape of `held`.
 fn dense(
     memory: &Memory,
-    (buffer, data_type, arithmetic): (Buffer, DataType, Arithmetic),
-    shape: Vec<usize>,
-    base: u64,
+    buffer: Buffer,
+    arithmetic: Arithmetic,
+    held: Array,
+    access: &Access,
 ) -> Result<Array, FaultKind> {
-    let size = data_type.size_bytes() as usize;
-    let len = shape.iter().product::<usize>() * size;
-    in_memory(Extent { first: base, end: base + len as u64 })?;
+    in_memory(access)?;
     if arithmetic == Arithmetic::Absent {
-        return Ok(Array::without_elements(data_type, shape));
+        return Ok(held);
     }
-    written(memory, buffer, [(base, len as u64)])?;
-    let mut bytes = vec![0; len];
-    memory.read(base, &mut bytes);
-    array(buffer, data_type, shape, &bytes, |element| base + (element * size) as u64)
+    written(memory, buffer, access)?;
+    let mut bytes = vec![0; access.used as usize];
+    memory.read(access.base, &mut bytes);
+    let size = u64::from(held.data_type.size_bytes());
+    array(buffer, held.data_type, held.shape, &bytes, |element| access.base + element as u64 * size)
 }
 
-/// Elements of a buffer; `address` tells where one of them came from.
+/// Elements of a buffer; `address` gives where in memory an element comes from.
 fn array(
     buffer: Buffer,
     data_type: DataType,
@@ -224,47 +197,35 @@ fn array(
 fn pad(
     registers: &Registers,
     memory: &mut Memory,
-    (types, arithmetic): (&Types, Arithmetic),
-    [addr, p]: [u32; 2],
+    numerics: Numerics<'_>,
+    access: &Access,
+    p: u32,
 ) -> Result<(), FaultKind> {
-    let plane = defined(registers.ofm_mem, "ofm_mem_h", "@mem.ofm")?;
-    let (h, w) = (plane.h, plane.w);
+    let OfmMemory { h, w, .. } = registers.ofm_memory("ofm_mem_h")?;
     if p > h.min(w) {
         return Err(FaultKind::PadBounds { p, h, w });
     }
-    if p == 0 {
-        return Ok(());
-    }
-    let size = types.itype.size_bytes();
-    let base = byte_address(plane.addr, addr);
-    in_memory(extent::slots(base, [h, w, w], SLOT * size, size))?;
-    if arithmetic != Arithmetic::Absent {
-        extent::border_runs(base, [h, w, p], size).for_each(|(first, bytes)| memory.clear(first, bytes));
+    in_memory(access)?;
+    if numerics.arithmetic != Arithmetic::Absent {
+        access.runs().for_each(|run| memory.clear(run.first, run.bytes()));
     }
     Ok(())
 }
 
-/// Somebody has written all bytes of some runs, or memory does not care.
-fn written(
-    memory: &Memory,
-    buffer: Buffer,
-    runs: impl IntoIterator<Item = (u64, u64)>,
-) -> Result<(), FaultKind> {
+/// Every byte that is read was written before, where memory keeps track of that.
+fn written(memory: &Memory, buffer: Buffer, access: &Access) -> Result<(), FaultKind> {
     if !memory.is_poisoned() {
         return Ok(());
     }
-    let unwritten = runs.into_iter().find_map(|(first, bytes)| memory.unwritten(first, bytes as usize));
+    let unwritten = access.runs().find_map(|run| memory.unwritten(run.first, run.bytes() as usize));
     unwritten.map_or(Ok(()), |address| Err(FaultKind::Unwritten { buffer, address }))
 }
 
-/// The byte an instruction's `addr` means.
-fn byte_address(bank: u32, addr: u32) -> u64 {
-    u64::from(bank) + u64::from(addr) * 64
-}
-
-fn in_memory(Extent { first, end }: Extent) -> Result<(), FaultKind> {
-    if Memory::holds(first, end - first) {
-        return Ok(());
+fn in_memory(access: &Access) -> Result<(), FaultKind> {
+    match access.extent() {
+        Some(Extent { first, end }) if !Memory::holds(first, end - first) => {
+            Err(FaultKind::AddressRange { first, last: end.saturating_sub(1) })
+        }
+        _ => Ok(()),
     }
-    Err(FaultKind::AddressRange { first, last: end.saturating_sub(1) })
 }

@@ -4,7 +4,7 @@
 
 use thiserror::Error;
 
-use crate::op::Shape;
+use crate::op::{Op, Shape};
 
 /// A buffer of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +59,16 @@ pub enum FaultKind {
     ReservedOpcode {
         /// Bits 5 to 0.
         opcode: u32,
+    },
+    /// An operand without meaning.
+    #[error("`{field}` of `{instruction}` is {value}, which has no meaning")]
+    OperandInvalid {
+        /// The instruction.
+        instruction: &'static str,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: u64,
     },
     /// `@shape.ifm` or `@shape.ofm` with a shape the buffer cannot have.
     #[error("{h} x {w} pixels of {c} channels are not a shape of the {buffer} buffer")]
@@ -206,7 +216,7 @@ pub enum FaultKind {
         /// The last byte.
         last: u64,
     },
-    /// A byte in memory that nobody has written, where reading such is asked to be a fault.
+    /// A byte of memory that was never written, where reading such a byte is to be a fault.
     #[error("the byte for the {} buffer at {address:#x} was never written", .buffer.name())]
     Unwritten {
         /// The buffer that is loaded.
@@ -242,11 +252,29 @@ fn cause(invalid: &Invalid) -> String {
     }
 }
 
+/// The opcodes that have a meaning: `0 to 8 and 16 to 26`.
+fn opcodes() -> String {
+    let mut ranges: Vec<std::ops::RangeInclusive<u64>> = Vec::new();
+    let rows = Op::rows();
+    for opcode in rows.iter().filter_map(|row| row.patterns.first()).map(|pattern| pattern.value) {
+        match ranges.last_mut() {
+            Some(range) if opcode <= range.end() + 1 => *range = *range.start()..=opcode,
+            _ => ranges.push(opcode..=opcode),
+        }
+    }
+    let text = |range: &std::ops::RangeInclusive<u64>| match range.start() == range.end() {
+        true => range.start().to_string(),
+        false => format!("{} to {}", range.start(), range.end()),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(" and ")
+}
+
 impl FaultKind {
-    /// The kind's name, as the specification spells it; `unwritten-read` is ours.
+    /// The kind's name, as the specification spells it; `unwritten-read` and `operand-invalid` are ours.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ReservedOpcode { .. } => "reserved-opcode",
+            Self::OperandInvalid { .. } => "operand-invalid",
             Self::ShapeInvalid { .. } => "shape-invalid",
             Self::KerNInvalid { .. } => "ker-n-invalid",
             Self::MemInvalid { .. } => "mem-invalid",
@@ -271,7 +299,10 @@ impl FaultKind {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::ReservedOpcode { .. } => "opcodes are 0 to 8 and 16 to 26".to_owned(),
+            Self::ReservedOpcode { .. } => format!("opcodes are {}", opcodes()),
+            Self::OperandInvalid { instruction, .. } => {
+                format!("`npu isa opu {instruction}` lists what is legal")
+            }
             Self::ShapeInvalid { least, .. } => {
                 format!(
                     "sides are 1 to 127, 1 to 2048 pixels in all, and channels a power of two, {least} to 64"

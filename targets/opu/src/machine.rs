@@ -6,13 +6,13 @@ use thiserror::Error;
 
 use crate::codec::{WORD_BYTES, decode};
 use crate::config::Types;
-use crate::exec::{self, Arithmetic, extent, store_result};
+use crate::exec::{self, Arithmetic, Numerics, store_result};
 use crate::fault::{Buffer, FaultKind};
 use crate::layout::MEMORY_BYTES;
 use crate::memory::Memory;
-use crate::op::Op;
+use crate::op::{Direction, Effects, Op};
 use crate::program::Program;
-use crate::state::{Array, Held, Registers, State};
+use crate::state::{Array, Registers, State};
 
 /// What cannot be put into memory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -83,13 +83,7 @@ impl Machine {
     ///
     /// [`FaultKind::BufferInvalid`] when nothing valid was loaded or computed into it.
     pub const fn buffer(&self, buffer: Buffer) -> Result<&Array, FaultKind> {
-        let held: &Held = match buffer {
-            Buffer::Ifm => &self.state.ifm,
-            Buffer::Ker => &self.state.ker,
-            Buffer::Bias => &self.state.bias,
-            Buffer::Ofm => &self.state.ofm,
-        };
-        held.get()
+        self.state.held(buffer).get()
     }
 
     /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
@@ -103,7 +97,7 @@ impl Machine {
     ///
     /// Those of `store`: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
     pub fn store_result(&self) -> Result<Array, FaultKind> {
-        store_result(&self.state, &self.types, self.arithmetic)
+        store_result(&self.state, Numerics { types: &self.types, arithmetic: self.arithmetic })
     }
 
     /// Reads bytes of memory.
@@ -117,7 +111,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The first byte of a range that nobody has written, where memory takes note of that.
+    /// The first byte of a range that was never written, where memory keeps track of that.
     pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
         self.memory.unwritten(address, bytes)
     }
@@ -144,7 +138,8 @@ impl Machine {
     ///
     /// [`FaultKind`], with the machine as it was.
     pub fn step(&mut self, op: &Op) -> Result<(), FaultKind> {
-        exec::step(&mut self.state, &mut self.memory, (&self.types, self.arithmetic), op)
+        let numerics = Numerics { types: &self.types, arithmetic: self.arithmetic };
+        exec::step(&mut self.state, &mut self.memory, numerics, op)
     }
 
     /// Puts a program's words into memory.
@@ -199,10 +194,9 @@ impl Loaded {
 
     /// Decodes again what `op`, just done, may have overwritten.
     fn refresh(&mut self, machine: &Machine, op: &Op) {
-        if !matches!(op, Op::Store { .. } | Op::Pad { .. }) {
-            return;
-        }
-        let Some(written) = extent(op, machine.registers(), &machine.types) else { return };
+        // An instruction that was executed has all registers it needs.
+        let Ok(Effects { memory, .. }) = op.effects(machine.registers(), &machine.types) else { return };
+        let Some(written) = memory.extent().filter(|_| memory.direction == Direction::Write) else { return };
         let first = written.first.max(self.address);
         if written.end <= first {
             return;

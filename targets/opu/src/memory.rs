@@ -22,7 +22,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// A memory that nobody has written to.
+    /// A memory that was never written to.
     pub fn new(unset: Unset) -> Self {
         let mut bytes = Paged::new(LINE);
         match unset {
@@ -51,12 +51,12 @@ impl Memory {
         self.bytes.write_from(line(address), bytes);
     }
 
-    /// Whether reading what nobody has written is noticed.
+    /// Whether reading what was never written is noticed.
     pub const fn is_poisoned(&self) -> bool {
         self.poisoned
     }
 
-    /// The first of `bytes` bytes from `address` on that nobody has written, where such are [`Unset::Poison`].
+    /// The first of `bytes` bytes from `address` on that was never written, where such are [`Unset::Poison`].
     pub fn unwritten(&self, address: u64, bytes: usize) -> Option<u64> {
         Some(address + self.bytes.unwritten_from(line(address), bytes)? as u64)
     }

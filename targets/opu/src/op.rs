@@ -1,16 +1,23 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
+//! Typed instructions: [`Op`], the rows from which their words, names and text come ([`Op::rows`]), and what else an
+//! instruction is: its [`Class`], its own faults ([`Op::check`]) and what it touches ([`Op::effects`]).
+//! All else that concerns an instruction is its function in [`crate::exec`] and its cost in [`crate::timing`].
 //! Source: specification, 2.1.
 
+mod effects;
 mod operands;
 
 use npukit_base::BitRange;
 use npukit_isa::coding::{Number, Power, Signed};
 use npukit_isa::{Form, Radix, When, instructions};
 
+pub use effects::{Access, Direction, Effects, Extent};
 pub use operands::{Activation, Addend, Order, Pool, Post, Shape};
 
 use crate::codec::WORD_BYTES;
-use crate::fault::FaultKind;
+use crate::config::Types;
+use crate::fault::{Buffer, FaultKind};
+use crate::layout::SLOT;
+use crate::state::Registers;
 
 /// An instruction. Addresses `addr` count 64 bytes from the start of a bank, banks 2^28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -242,6 +249,11 @@ const COLUMN: &str = "first column of the ifm";
 const SLICE: &str = "slice of the kernel, below ker_n";
 const MAX_PIXELS: &str = "At most 2048 pixels: h * w <= 2048.";
 
+/// The byte address of unit `addr` of a bank that begins at `bank`.
+fn unit(bank: u32, addr: u32) -> u64 {
+    u64::from(bank) + u64::from(addr) * 64
+}
+
 /// Every number that the bits hold.
 const fn all(bits: BitRange) -> Number {
     Number::all(bits, Radix::Decimal)
@@ -281,16 +293,83 @@ pub enum Class {
     Store,
 }
 
+/// The pattern of all instructions that set registers: what matches over [`Op`] treats them alike.
+macro_rules! configuration {
+    () => {
+        $crate::op::Op::ShapeIfm(_)
+            | $crate::op::Op::ShapeOfm(_)
+            | $crate::op::Op::ShapeKer { .. }
+            | $crate::op::Op::MemIfm { .. }
+            | $crate::op::Op::MemKer { .. }
+            | $crate::op::Op::MemBias { .. }
+            | $crate::op::Op::MemOfm { .. }
+            | $crate::op::Op::Stride { .. }
+            | $crate::op::Op::Shift { .. }
+            | $crate::op::Op::Post(_)
+            | $crate::op::Op::Pool(_)
+    };
+}
+pub(crate) use configuration;
+
 impl Op {
     /// The functional unit that executes it.
     pub const fn class(&self) -> Class {
         match self {
             Self::End => Class::Control,
+            configuration!() => Class::Configuration,
             Self::LoadIfm { .. } | Self::LoadKer { .. } | Self::LoadBias { .. } => Class::Load,
             Self::Conv { .. } => Class::Compute,
             Self::Store { .. } | Self::Pad { .. } => Class::Store,
-            _ => Class::Configuration,
         }
+    }
+
+    /// What it reads and writes, with these registers.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::UndefinedRegister`] for the first register that it needs to know that.
+    pub fn effects(&self, registers: &Registers, types: &Types) -> Result<Effects, FaultKind> {
+        let itype = types.itype.size_bytes();
+        Ok(match *self {
+            Self::End | configuration!() => Effects::NONE,
+            Self::LoadIfm { addr } => {
+                let (shape, map) = (registers.ifm_shape()?, registers.ifm_memory()?);
+                Effects::load(Access::tile(unit(map.addr, addr), shape, map.w, itype), Buffer::Ifm)
+            }
+            Self::LoadKer { addr } => {
+                let (n, ofm_c, ifm_c) = (registers.slices()?, registers.ofm_c()?, registers.ifm_c()?);
+                let elements = u64::from(n) * u64::from(ofm_c) * u64::from(ifm_c);
+                let base = unit(registers.ker_address()?, addr);
+                Effects::load(Access::dense(base, elements, types.ktype.size_bytes()), Buffer::Ker)
+            }
+            Self::LoadBias { addr } => {
+                let elements = registers.ofm_c()?.into();
+                let base = unit(registers.bias_address()?, addr);
+                Effects::load(Access::dense(base, elements, types.btype.size_bytes()), Buffer::Bias)
+            }
+            Self::Conv { addend, .. } => {
+                let reads: &[Buffer] = match addend {
+                    Addend::Zero => &[Buffer::Ifm, Buffer::Ker],
+                    Addend::Bias => &[Buffer::Ifm, Buffer::Ker, Buffer::Bias],
+                    Addend::Ofm => &[Buffer::Ifm, Buffer::Ker, Buffer::Ofm],
+                };
+                Effects { reads, writes: Some(Buffer::Ofm), ..Effects::NONE }
+            }
+            Self::Store { addr } => {
+                let (shape, map) = (registers.ofm_shape()?, registers.ofm_memory("ofm_addr")?);
+                let reads: &[Buffer] =
+                    if registers.post()?.res { &[Buffer::Ofm, Buffer::Ifm] } else { &[Buffer::Ofm] };
+                let shape = registers.pool()?.result(shape);
+                let memory = Access::tile(unit(map.addr, addr), shape, map.w, itype).written();
+                Effects { memory, reads, ..Effects::NONE }
+            }
+            Self::Pad { addr, p } => {
+                let map = registers.ofm_memory("ofm_mem_h")?;
+                let plane = Shape { h: map.h, w: map.w, c: SLOT };
+                let memory = Access::tile(unit(map.addr, addr), plane, map.w, itype).written().border(p);
+                Effects { memory, ..Effects::NONE }
+            }
+        })
     }
 
     /// What the instruction alone can be at fault for (specification, 2.3).

@@ -74,6 +74,76 @@ const fn bank_address(bank: u32) -> u32 {
     bank << 28
 }
 
+/// The size of a plane: one that no word can hold is the largest that a word can.
+const fn in_field(size: u32) -> u32 {
+    if size < 1023 { size } else { 1023 }
+}
+
+/// The value of a register.
+fn defined<T>(value: Option<T>, register: &'static str, set_by: &'static str) -> Result<T, FaultKind> {
+    value.ok_or(FaultKind::UndefinedRegister { register, set_by })
+}
+
+/// The registers that instructions need.
+///
+/// # Errors
+///
+/// Each is [`FaultKind::UndefinedRegister`] until it is set.
+impl Registers {
+    pub(crate) fn ifm_shape(&self) -> Result<Shape, FaultKind> {
+        defined(self.ifm, "ifm_h", "@shape.ifm")
+    }
+
+    pub(crate) fn ifm_c(&self) -> Result<u32, FaultKind> {
+        Ok(defined(self.ifm, "ifm_c", "@shape.ifm")?.c)
+    }
+
+    pub(crate) fn ifm_memory(&self) -> Result<IfmMemory, FaultKind> {
+        defined(self.ifm_mem, "ifm_addr", "@mem.ifm")
+    }
+
+    pub(crate) fn ofm_shape(&self) -> Result<Shape, FaultKind> {
+        defined(self.ofm, "ofm_h", "@shape.ofm")
+    }
+
+    pub(crate) fn ofm_c(&self) -> Result<u32, FaultKind> {
+        Ok(defined(self.ofm, "ofm_c", "@shape.ofm")?.c)
+    }
+
+    /// `register` is the one that a message names.
+    pub(crate) fn ofm_memory(&self, register: &'static str) -> Result<OfmMemory, FaultKind> {
+        defined(self.ofm_mem, register, "@mem.ofm")
+    }
+
+    pub(crate) fn slices(&self) -> Result<u32, FaultKind> {
+        defined(self.ker_n, "ker_n", "@shape.ker")
+    }
+
+    pub(crate) fn ker_address(&self) -> Result<u32, FaultKind> {
+        defined(self.ker_addr, "ker_addr", "@mem.ker")
+    }
+
+    pub(crate) fn bias_address(&self) -> Result<u32, FaultKind> {
+        defined(self.bias_addr, "bias_addr", "@mem.bias")
+    }
+
+    pub(crate) fn stride(&self) -> Result<Pair, FaultKind> {
+        defined(self.stride, "stride_h", "@stride")
+    }
+
+    pub(crate) fn shift(&self) -> Result<Shifts, FaultKind> {
+        defined(self.shift, "ifm_shift", "@shift")
+    }
+
+    pub(crate) fn post(&self) -> Result<Post, FaultKind> {
+        defined(self.post, "post_order", "@post")
+    }
+
+    pub(crate) fn pool(&self) -> Result<Pool, FaultKind> {
+        defined(self.pool, "pool_h", "@pool")
+    }
+}
+
 impl Registers {
     /// Does what a configuration instruction does; nothing for the others. `op` passes [`Op::check`].
     pub const fn set(&mut self, op: &Op) {
@@ -81,10 +151,15 @@ impl Registers {
             Op::ShapeIfm(shape) => self.ifm = Some(shape),
             Op::ShapeOfm(shape) => self.ofm = Some(shape),
             Op::ShapeKer { n } => self.ker_n = Some(n),
-            Op::MemIfm { bank, w } => self.ifm_mem = Some(IfmMemory { addr: bank_address(bank), w }),
+            Op::MemIfm { bank, w } => {
+                self.ifm_mem = Some(IfmMemory { addr: bank_address(bank), w: in_field(w) });
+            }
             Op::MemKer { bank } => self.ker_addr = Some(bank_address(bank)),
             Op::MemBias { bank } => self.bias_addr = Some(bank_address(bank)),
-            Op::MemOfm { bank, h, w } => self.ofm_mem = Some(OfmMemory { addr: bank_address(bank), h, w }),
+            Op::MemOfm { bank, h, w } => {
+                let (h, w) = (in_field(h), in_field(w));
+                self.ofm_mem = Some(OfmMemory { addr: bank_address(bank), h, w });
+            }
             Op::Stride { h, w } => self.stride = Some(Pair { h, w }),
             Op::Shift { ifm, bias } => self.shift = Some(Shifts { ifm, bias }),
             Op::Post(post) => self.post = Some(post),
@@ -210,7 +285,7 @@ impl Elements {
 }
 
 impl Array {
-    /// An array of which nobody looks at the elements.
+    /// An array whose elements are not needed.
     pub fn without_elements(data_type: DataType, shape: Vec<usize>) -> Self {
         Self { data_type, shape, elements: Elements::zeros(data_type, 0) }
     }
@@ -311,6 +386,18 @@ pub struct State {
     pub ofm: Held,
     /// Values stored so far whose partial sum was at an end of OTYPE, or beyond what ITYPE can hold.
     pub saturated: u64,
+}
+
+impl State {
+    /// A buffer.
+    pub const fn held(&self, buffer: Buffer) -> &Held {
+        match buffer {
+            Buffer::Ifm => &self.ifm,
+            Buffer::Ker => &self.ker,
+            Buffer::Bias => &self.bias,
+            Buffer::Ofm => &self.ofm,
+        }
+    }
 }
 
 impl Default for State {

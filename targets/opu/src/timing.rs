@@ -2,10 +2,10 @@
 //! of [`Timing`]. When they start is the business of [`crate::clock`].
 
 use crate::config::{Config, StoreReads, Timing, Types};
-use crate::op::{Pool, Shape};
-
-/// Elements in a slot of memory.
-pub(crate) const SLOT: u64 = 64;
+use crate::fault::FaultKind;
+use crate::layout::SLOT;
+use crate::op::{Op, Pool, Shape, configuration};
+use crate::state::Registers;
 
 /// What an instruction costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,9 +43,30 @@ impl Costs {
         &self.types
     }
 
+    /// An instruction with these registers; nothing of what the front end does itself.
+    ///
+    /// # Errors
+    ///
+    /// [`FaultKind::UndefinedRegister`] when a register that the cost depends on was never set.
+    pub fn of(&self, op: &Op, registers: &Registers) -> Result<Cost, FaultKind> {
+        Ok(match *op {
+            Op::End | configuration!() => Cost::default(),
+            Op::LoadIfm { .. } => self.load_ifm(registers.ifm_shape()?),
+            Op::LoadKer { .. } => self.load_ker(registers.slices()?, registers.ofm_c()?, registers.ifm_c()?),
+            Op::LoadBias { .. } => self.load_bias(registers.ofm_c()?),
+            Op::Conv { .. } => self.conv(registers.ofm_shape()?, registers.ifm_c()?),
+            Op::Store { .. } => self.store(registers.ofm_shape()?, registers.pool()?),
+            Op::Pad { p, .. } => {
+                let map = registers.ofm_memory("ofm_mem_h")?;
+                let inside = |side: u32| u64::from(side.saturating_sub(p.saturating_mul(2)));
+                self.pad(u64::from(map.h) * u64::from(map.w) - inside(map.h) * inside(map.w))
+            }
+        })
+    }
+
     /// `ld.ifm` of a tile: row by row.
     pub fn load_ifm(&self, tile: Shape) -> Cost {
-        let row = self.words(u64::from(tile.w) * SLOT * u64::from(self.types.itype.size_bytes()));
+        let row = self.words(u64::from(tile.w) * u64::from(SLOT * self.types.itype.size_bytes()));
         let cycles = u64::from(tile.h) * (self.bursts(row) + u64::from(self.timing.ifm_row_latency));
         Self::load(cycles, u64::from(tile.h) * row)
     }
@@ -86,7 +107,7 @@ impl Costs {
 
     /// A `pad` of `slots`. Where it is free its words are not traffic either.
     pub fn pad(&self, slots: u64) -> Cost {
-        let words = slots * self.words(SLOT * u64::from(self.types.itype.size_bytes()));
+        let words = slots * self.words((SLOT * self.types.itype.size_bytes()).into());
         let cycles = words * u64::from(self.timing.pad_cycles_per_slot);
         Cost { cycles, reads: 0, port: cycles, words: words.min(cycles) }
     }

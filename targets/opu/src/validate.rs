@@ -12,10 +12,10 @@ use npukit_target::{Finding, Severity};
 
 use crate::codec::{decode, reserved_bits};
 use crate::config::Types;
-use crate::exec::{Arithmetic, runs, step};
-use crate::fault::{Buffer, FaultKind};
+use crate::exec::{Arithmetic, Numerics, step};
+use crate::fault::FaultKind;
 use crate::memory::Memory;
-use crate::op::{Op, Order, Shape};
+use crate::op::{Access, Direction, Effects, Op, Order, Shape};
 use crate::program::Program;
 use crate::state::State;
 use known::Known;
@@ -53,7 +53,7 @@ pub fn words(words: &[u32], types: &Types) -> Vec<Finding> {
 struct Walk<'a> {
     types: &'a Types,
     state: State,
-    /// What memory holds before; none when nobody knows.
+    /// What memory holds before; none when that is unknown.
     known: Option<Known>,
     stored: Stored,
     /// By instruction, the place of its layer in `names`.
@@ -108,27 +108,26 @@ impl<'a> Walk<'a> {
     }
 
     fn instruction(&mut self, index: usize, op: &Op) -> Result<Op, FaultKind> {
-        step(&mut self.state, &mut Memory::default(), (self.types, Arithmetic::Absent), op)?;
-        match op {
-            Op::LoadIfm { .. } => self.reads(index, op, Buffer::Ifm),
-            Op::LoadKer { .. } => self.reads(index, op, Buffer::Ker),
-            Op::LoadBias { .. } => self.reads(index, op, Buffer::Bias),
-            Op::Store { .. } => {
-                self.residual(index);
-                self.writes(index, op);
-            }
-            Op::Pad { .. } => self.writes(index, op),
-            _ => {}
+        let numerics = Numerics { types: self.types, arithmetic: Arithmetic::Absent };
+        step(&mut self.state, &mut Memory::default(), numerics, op)?;
+        let effects = op.effects(&self.state.registers, self.types)?;
+        if matches!(op, Op::Store { .. }) {
+            self.residual(index);
+        }
+        match effects.memory.direction {
+            Direction::Read => self.reads(index, &effects),
+            Direction::Write => self.writes(index, &effects.memory),
         }
         Ok(*op)
     }
 
-    /// A load reads what somebody has written.
-    fn reads(&mut self, index: usize, op: &Op, buffer: Buffer) {
-        for (first, bytes) in runs(op, &self.state.registers, self.types) {
-            self.stored.read(first, bytes);
+    /// Every byte that is read was written before.
+    fn reads(&mut self, index: usize, effects: &Effects) {
+        for run in effects.memory.runs() {
+            self.stored.read(run.first, run.bytes());
             let Some(known) = &mut self.known else { continue };
-            if let Some(address) = known.read(first, bytes, &self.stored) {
+            let unwritten = known.read(run.first, run.bytes(), &self.stored);
+            if let (Some(address), Some(buffer)) = (unwritten, effects.writes) {
                 let kind = FaultKind::Unwritten { buffer, address };
                 let message = format!("{kind} when it is read; {}", kind.hint());
                 return self.note(Some(index), kind.name(), Severity::Error, message);
@@ -136,14 +135,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn writes(&mut self, index: usize, op: &Op) {
+    fn writes(&mut self, index: usize, memory: &Access) {
+        // Default: instructions after the last layer are of none.
         let layer = self.layers.get(index).copied().unwrap_or(self.names.len());
         let mut twice = None;
-        for (first, bytes) in runs(op, &self.state.registers, self.types) {
-            let other = self.stored.write(first, bytes, [index, layer]);
-            // Memory is shared over time: what another layer wrote may be of use to nobody any more.
+        for run in memory.runs() {
+            let other = self.stored.write(run.first, run.bytes(), [index, layer]);
+            // Memory is shared over time: what another layer wrote may not be needed any more.
             twice = twice.or(other.filter(|_| layer < self.names.len()));
-            if let Some(what) = self.known.as_ref().and_then(|known| known.spoiled(first, bytes)) {
+            if let Some(what) = self.known.as_ref().and_then(|known| known.spoiled(run.first, run.bytes())) {
                 let message = format!("writes over {what}: the next run would begin with something else");
                 self.note(Some(index), "overwritten-constant", Severity::Error, message);
             }

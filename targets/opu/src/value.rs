@@ -3,6 +3,8 @@
 //! [`DataType::real`] is rho, [`DataType::kappa`] kappa. A raw value is the sign-extended integer of a
 //! fixed-point type, or the bits of a float.
 
+use npukit_numeric::{Quantised, Ties, quantised};
+
 use crate::datatype::{DataType, Fixed};
 use crate::exact::Exact;
 
@@ -83,6 +85,11 @@ impl FloatFormat {
 }
 
 impl Fixed {
+    /// kappa of a number, and whether it is beyond the range; NaN stays NaN.
+    pub(crate) fn quantised(self, value: f64) -> Quantised {
+        quantised(value, self.fraction(), self.width(), Ties::HalfUp)
+    }
+
     fn kappa(self, mut sum: Exact) -> i32 {
         let unit = -self.fraction();
         sum.add(1, unit - 1);
@@ -158,18 +165,26 @@ impl DataType {
 
     /// kappa of a number; NaN gives 0.
     pub fn from_f64(self, value: f64) -> i32 {
-        // Beyond all types' numbers, yet within what sums hold.
-        let bounded = value.clamp(-1e60, 1e60);
-        let bits = bounded.to_bits();
-        let field = (bits >> 52 & 0x7FF) as i32;
-        let mut sum = Exact::ZERO;
-        // What is left out is below half of the smallest step of any type.
-        if !bounded.is_nan() && field > 1023 - 256 {
-            let significand = (bits & ((1 << 52) - 1) | 1 << 52).cast_signed();
-            sum.add(if bounded < 0.0 { -significand } else { significand }, field - 1023 - 52);
+        match self {
+            Self::Fixed(fixed) => fixed.quantised(value).value as i32,
+            _ => self.kappa(exact(value)),
         }
-        self.kappa(sum)
     }
+}
+
+/// A number as a sum; what no type can tell apart may differ.
+fn exact(value: f64) -> Exact {
+    // Beyond all types' numbers, yet within what sums hold.
+    let bounded = value.clamp(-1e60, 1e60);
+    let bits = bounded.to_bits();
+    let field = (bits >> 52 & 0x7FF) as i32;
+    let mut sum = Exact::ZERO;
+    // What is left out is below half of the smallest step of any type.
+    if !bounded.is_nan() && field > 1023 - 256 {
+        let significand = (bits & ((1 << 52) - 1) | 1 << 52).cast_signed();
+        sum.add(if bounded < 0.0 { -significand } else { significand }, field - 1023 - 52);
+    }
+    sum
 }
 
 #[cfg(test)]
@@ -222,6 +237,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn fast_rounding_is_kappa(value in -300.0..300.0f64, ties in any::<bool>(), bits in any::<u64>()) {
+            let value = if ties { (value * 2.0).round() / 2.0 } else { value };
+            for (name, value) in ["int8", "int16", "fx8_5", "fx12_m2", "int32"]
+                .into_iter()
+                .flat_map(|name| [value, f64::from_bits(bits)].map(|value| (name, value)))
+            {
+                let data_type = data_type(name);
+                prop_assert_eq!(data_type.from_f64(value), data_type.kappa(exact(value)), "{} {}", name, value);
+            }
+        }
+
         #[test]
         fn single_precision_rounds_as_hardware_but_for_ties(bits in any::<u32>(), more in 0..1u64 << 29) {
             let value = f64::from_bits(f64::from(f32::from_bits(bits)).to_bits() | more);

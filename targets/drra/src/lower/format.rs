@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
 use npukit_graph::{Graph, ValueId};
+use npukit_numeric::{Ties, quantised};
 
 use super::Reject;
 use super::column::Column;
@@ -166,8 +167,7 @@ impl<'a> Format<'a> {
 
 /// The nearest integer of a number with a fraction length; saturates, NaN is 0.
 pub fn integer(x: f64, fraction: i32) -> i16 {
-    let scaled = (x * 2f64.powi(fraction)).round();
-    scaled.clamp(i16::MIN.into(), i16::MAX.into()) as i16
+    quantised(x, fraction, i16::BITS, Ties::HalfAway).value as i16
 }
 
 /// The largest fraction length with which all of the numbers fit; at most 30.

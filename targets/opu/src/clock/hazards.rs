@@ -7,17 +7,16 @@ use std::collections::VecDeque;
 
 use super::engine::{Cause, Engine};
 use super::region::Region;
-use super::task::{Dep, Sequence};
+use super::task::{Dep, Deps, Sequence};
 use crate::config::Timing;
 use crate::fault::Buffer;
-use crate::op::Addend;
+use crate::op::{Access, Direction, Effects};
 
-/// The last task of each engine that works with a generation.
+/// The last tasks that work with a generation, by the place of their engine.
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
-    load: Sequence,
-    multiply: Sequence,
-    store: Sequence,
+    readers: [Sequence; Engine::ALL.len()],
+    writers: [Sequence; Engine::ALL.len()],
 }
 
 /// The generations in the banks of a buffer, the current one last.
@@ -31,8 +30,8 @@ impl Banks {
         Self { generations: (0..banks).map(|_| Uses::default()).collect() }
     }
 
-    fn current(&mut self) -> Option<&mut Uses> {
-        self.generations.back_mut()
+    fn current(&mut self) -> &mut Uses {
+        self.generations.back_mut().expect("a buffer has a bank")
     }
 
     /// Begins a generation. Gives the one whose bank it takes.
@@ -42,23 +41,34 @@ impl Banks {
     }
 }
 
-/// Transfers that may be under way.
+/// A task's transfer.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    task: Sequence,
+    region: Region,
+    direction: Direction,
+}
+
+/// Transfers of an engine that may be under way.
 #[derive(Clone, Debug, Default)]
-struct Transfers(VecDeque<(Sequence, Region)>);
+struct Transfers(VecDeque<Transfer>);
 
 impl Transfers {
-    /// The last one that shares a byte with `region`; 0 when none does.
-    fn last_over(&self, region: &Region) -> Sequence {
-        let found = self.0.iter().rev().find(|(_, other)| other.overlaps(region));
-        found.map_or(0, |(task, _)| *task)
+    /// The last task whose bytes are also moved by `new`, one of the two writing; 0 when there is none.
+    fn last_against(&self, new: &Transfer) -> Sequence {
+        let meets = |old: &&Transfer| {
+            let writes = [old.direction, new.direction].contains(&Direction::Write);
+            writes && old.region.overlaps(&new.region)
+        };
+        self.0.iter().rev().find(meets).map_or(0, |old| old.task)
     }
 
     /// Adds one, and forgets those before `started`: they are done.
-    fn add(&mut self, task: Sequence, region: Region, started: Sequence) {
-        while self.0.front().is_some_and(|(first, _)| *first < started) {
+    fn add(&mut self, new: Transfer, started: Sequence) {
+        while self.0.front().is_some_and(|old| old.task < started) {
             self.0.pop_front();
         }
-        self.0.push_back((task, region));
+        self.0.push_back(new);
     }
 }
 
@@ -74,91 +84,82 @@ pub(super) struct Progress {
 /// What instructions wait for.
 #[derive(Clone, Debug)]
 pub(super) struct Hazards {
-    ifm: Banks,
-    ker: Banks,
-    bias: Banks,
-    ofm: Banks,
-    loads: Transfers,
-    stores: Transfers,
+    /// By place of the buffer.
+    buffers: [Banks; 4],
+    /// By place of the engine.
+    transfers: [Transfers; Engine::ALL.len()],
 }
-
-/// What a task waits for.
-pub(super) type Deps = [Option<Dep>; 4];
 
 impl Hazards {
     pub fn new(timing: &Timing) -> Self {
         Self {
-            ifm: Banks::new(timing.ifm_banks),
-            ker: Banks::new(timing.ker_banks),
-            bias: Banks::new(timing.bias_banks),
-            ofm: Banks::new(timing.ofm_banks),
-            loads: Transfers::default(),
-            stores: Transfers::default(),
+            buffers: [timing.ifm_banks, timing.ker_banks, timing.bias_banks, timing.ofm_banks]
+                .map(Banks::new),
+            transfers: Default::default(),
         }
     }
 
-    /// A load of a buffer: waits for the readers of the bank, and for stores to what it loads.
-    pub fn load(&mut self, buffer: Buffer, region: Region, Progress { task, started }: Progress) -> Deps {
-        let banks = match buffer {
-            Buffer::Ifm => &mut self.ifm,
-            Buffer::Ker => &mut self.ker,
-            Buffer::Bias => &mut self.bias,
-            Buffer::Ofm => &mut self.ofm,
-        };
-        let old = banks.renew();
-        if let Some(uses) = banks.current() {
-            uses.load = task;
+    /// What a new task of `engine` waits for: those that fill the buffers it reads, those that still work with the
+    /// one it fills, and transfers the other way of the bytes it moves.
+    pub fn deps(&mut self, engine: Engine, effects: &Effects, progress: Progress) -> Deps {
+        let mut deps = Deps::default();
+        for &buffer in effects.reads {
+            self.read(engine, buffer, progress.task, &mut deps);
         }
-        self.loads.add(task, region, started);
-        [
-            Some(Dep::new(Engine::Multiply, old.multiply, Cause::BankRead)),
-            Some(Dep::new(Engine::Store, old.store, Cause::BankRead)),
-            Some(Dep::new(Engine::Store, self.stores.last_over(&region), Cause::Memory)),
-            None,
-        ]
-    }
-
-    /// A convolution: waits for what it reads, and for stores that read the partial sums it changes.
-    pub fn conv(&mut self, addend: Addend, task: Sequence) -> Deps {
-        let read = |banks: &mut Banks, cause| {
-            banks.current().map(|uses| {
-                uses.multiply = task;
-                Dep::new(Engine::Load, uses.load, cause)
-            })
-        };
-        let ifm = read(&mut self.ifm, Cause::Ifm);
-        let ker = read(&mut self.ker, Cause::Ker);
-        let bias = if addend == Addend::Bias { read(&mut self.bias, Cause::Bias) } else { None };
-        let stored = match addend {
-            Addend::Zero | Addend::Bias => self.ofm.renew().store,
-            Addend::Ofm => self.ofm.current().map_or(0, |uses| uses.store),
-        };
-        if let Some(uses) = self.ofm.current() {
-            uses.multiply = task;
+        if let Some(buffer) = effects.writes {
+            let in_place = effects.reads.contains(&buffer);
+            self.write(engine, buffer, in_place, progress.task, &mut deps);
         }
-        [ifm, ker, bias, Some(Dep::read(stored))]
+        self.transfer(engine, &effects.memory, progress, &mut deps);
+        deps
     }
 
-    /// A store: waits for the partial sums, for the residual, and for loads of what it overwrites.
-    pub fn store(&mut self, residual: bool, region: Region, Progress { task, started }: Progress) -> Deps {
-        let sums = self.ofm.current().map(|uses| {
-            uses.store = task;
-            Dep::new(Engine::Multiply, uses.multiply, Cause::Convolution)
-        });
-        let ifm = self.ifm.current().filter(|_| residual).map(|uses| {
-            uses.store = task;
-            Dep::new(Engine::Load, uses.load, Cause::Ifm)
-        });
-        [sums, ifm, Some(self.write(region, task, started)), None]
+    fn read(&mut self, engine: Engine, buffer: Buffer, task: Sequence, deps: &mut Deps) {
+        let uses = self.buffers[buffer as usize].current();
+        for other in others(engine) {
+            deps.add(Dep::new(other, uses.writers[other as usize], filled(buffer)));
+        }
+        uses.readers[engine as usize] = task;
     }
 
-    /// A pad: waits for loads of what it overwrites.
-    pub fn pad(&mut self, region: Region, Progress { task, started }: Progress) -> Deps {
-        [Some(self.write(region, task, started)), None, None, None]
+    /// A buffer that is filled anew becomes another generation: its bank has to be free.
+    fn write(&mut self, engine: Engine, buffer: Buffer, in_place: bool, task: Sequence, deps: &mut Deps) {
+        let banks = &mut self.buffers[buffer as usize];
+        let old = if in_place { *banks.current() } else { banks.renew() };
+        for other in others(engine) {
+            let last = old.readers[other as usize].max(old.writers[other as usize]);
+            deps.add(match (buffer, other) {
+                (Buffer::Ofm, Engine::Store) => Dep::read(last),
+                _ => Dep::new(other, last, Cause::BankRead),
+            });
+        }
+        banks.current().writers[engine as usize] = task;
     }
 
-    fn write(&mut self, region: Region, task: Sequence, started: Sequence) -> Dep {
-        self.stores.add(task, region, started);
-        Dep::new(Engine::Load, self.loads.last_over(&region), Cause::Memory)
+    fn transfer(&mut self, engine: Engine, memory: &Access, progress: Progress, deps: &mut Deps) {
+        if memory.rows == 0 {
+            return;
+        }
+        let new = Transfer { task: progress.task, region: Region::of(memory), direction: memory.direction };
+        for other in others(engine) {
+            let last = self.transfers[other as usize].last_against(&new);
+            deps.add(Dep::new(other, last, Cause::Memory));
+        }
+        self.transfers[engine as usize].add(new, progress.started);
+    }
+}
+
+/// The engines that an engine may have to wait for.
+fn others(engine: Engine) -> impl Iterator<Item = Engine> {
+    [Engine::Load, Engine::Multiply, Engine::Store].into_iter().filter(move |&other| other != engine)
+}
+
+/// What waits for a buffer to be filled says so.
+const fn filled(buffer: Buffer) -> Cause {
+    match buffer {
+        Buffer::Ifm => Cause::Ifm,
+        Buffer::Ker => Cause::Ker,
+        Buffer::Bias => Cause::Bias,
+        Buffer::Ofm => Cause::Convolution,
     }
 }

@@ -1,5 +1,7 @@
 //! [`Region`]: the bytes that a transfer touches, so that memory keeps the order of the program.
 
+use crate::op::Access;
+
 /// Rows of bytes at a regular distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Region {
@@ -15,8 +17,18 @@ pub(super) struct Region {
 
 impl Region {
     /// Bytes without a gap.
-    pub const fn line(base: u64, bytes: u64) -> Self {
+    const fn line(base: u64, bytes: u64) -> Self {
         Self { base, row: bytes, rows: 1, pitch: bytes }
+    }
+
+    /// Where an access may meet others; a border counts as its whole plane.
+    pub fn of(access: &Access) -> Self {
+        let rows = access.rows.into();
+        if access.border.is_some() {
+            return Self::line(access.base, rows * access.pitch);
+        }
+        let row = u64::from(access.slots - 1) * access.slot + access.used;
+        Self { base: access.base, row, rows, pitch: access.pitch }
     }
 
     /// The first byte after.

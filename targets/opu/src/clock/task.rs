@@ -31,6 +31,41 @@ impl Dep {
     }
 }
 
+/// What a task waits for. No instruction names more: both other engines for each of the four buffers that it may read,
+/// for the one it fills, and for memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Deps {
+    slots: [Option<Dep>; 12],
+    /// The first slots are in use, most often four at most.
+    len: usize,
+}
+
+impl Deps {
+    /// Waits for `dep` too, when there is such a task.
+    pub fn add(&mut self, dep: Dep) {
+        if dep.task > 0 {
+            self.slots[self.len] = Some(dep);
+            self.len += 1;
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Forgets those that `waits` is false of, and keeps the others in order.
+    fn retain(&mut self, mut waits: impl FnMut(&Dep) -> bool) {
+        let mut left = 0;
+        for index in 0..self.len {
+            if self.slots[index].as_ref().is_some_and(&mut waits) {
+                self.slots[left] = self.slots[index];
+                left += 1;
+            }
+        }
+        self.len = left;
+    }
+}
+
 /// An instruction that was issued.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
@@ -38,7 +73,7 @@ pub(super) struct Task {
     pub instruction: usize,
     pub cost: Cost,
     /// What it still waits for.
-    deps: [Option<Dep>; 4],
+    deps: Deps,
     /// When it was issued.
     pub issued: Cycle,
     /// When what it no longer waits for was done.
@@ -48,27 +83,29 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub fn new(instruction: usize, cost: Cost, deps: [Option<Dep>; 4]) -> Self {
-        let deps = deps.map(|dep| dep.filter(|dep| dep.task > 0));
+    pub const fn new(instruction: usize, cost: Cost, deps: Deps) -> Self {
         Self { instruction, cost, deps, issued: 0, ready: 0, cause: None }
     }
 
     /// It waits for nothing but its engine and the port.
-    pub fn is_ready(&self) -> bool {
-        self.deps.iter().all(Option::is_none)
+    pub const fn is_ready(&self) -> bool {
+        self.deps.is_empty()
     }
 
     /// Task `last` of `engine`, which is done at `end` and has read at `read`, is the last that started
     /// there: those before it were done when it did.
     pub fn started(&mut self, engine: Engine, last: Sequence, end: Cycle, read: Cycle) {
-        for slot in &mut self.deps {
-            let Some(dep) = slot.filter(|dep| dep.engine == engine && dep.task <= last) else { continue };
-            *slot = None;
-            let done = if dep.reads_only { read } else { end };
-            if dep.task == last && done > self.ready {
-                self.ready = done;
-                self.cause = Some(dep.cause);
+        let (ready, cause) = (&mut self.ready, &mut self.cause);
+        self.deps.retain(|dep| {
+            if dep.engine != engine || dep.task > last {
+                return true;
             }
-        }
+            let done = if dep.reads_only { read } else { end };
+            if dep.task == last && done > *ready {
+                *ready = done;
+                *cause = Some(dep.cause);
+            }
+            false
+        });
     }
 }

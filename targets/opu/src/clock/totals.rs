@@ -9,7 +9,7 @@ use crate::timing::Cost;
 pub struct Totals {
     /// Until everything is done.
     pub cycles: u64,
-    /// In which somebody has the DRAM port, by loads and by stores.
+    /// In which the DRAM port is busy, by loads and by stores.
     pub port: [u64; 2],
     /// Words over the DRAM port.
     pub words: u64,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use npukit_asm::assemble;
 use npukit_sim::Fault;
 use npukit_target::{Case, Outcome};
@@ -16,8 +18,6 @@ use crate::machine::{Loaded, Machine};
 use crate::op::Op;
 use crate::program::Program;
 use crate::state::Array;
-
-use super::base64;
 
 #[derive(Deserialize)]
 pub(super) struct CaseFile {
@@ -170,7 +170,8 @@ fn wrong(what: impl std::fmt::Display) -> Difference {
 
 /// A machine with the memory and the program of a case.
 fn machine(
-    (types, arithmetic): (Types, Arithmetic),
+    types: Types,
+    arithmetic: Arithmetic,
     program: &Words,
     regions: &[Region],
 ) -> Result<(Machine, Loaded), Difference> {
@@ -187,7 +188,7 @@ fn machine(
 impl Region {
     fn bytes(&self) -> Result<Vec<u8>, Difference> {
         let bytes = match (&self.b64, self.fill) {
-            (Some(text), _) => base64::decode(text).ok_or_else(|| wrong("base64 that is wrong"))?,
+            (Some(text), _) => STANDARD.decode(text).map_err(wrong)?,
             (None, Some(byte)) => vec![byte; self.len],
             (None, None) => return Err(wrong("a region without content")),
         };
@@ -210,7 +211,7 @@ impl Region {
 }
 
 fn check_case(case: &CaseFile, arithmetic: Arithmetic) -> Result<(), Difference> {
-    let (mut machine, mut program) = machine((case.types, arithmetic), &case.program, &case.memory_init)?;
+    let (mut machine, mut program) = machine(case.types, arithmetic, &case.program, &case.memory_init)?;
     check_text(&case.program)?;
     let mut recorder = Recorder::default();
     let end = machine.run(&mut program, &mut |machine, index, op| recorder.before(machine, index, op));
@@ -233,38 +234,33 @@ fn check_text(program: &Words) -> Result<(), Difference> {
     same("words", &program.words, &words.collect())
 }
 
-/// Notes what every step leaves behind.
+/// Notes the buffer that each step fills.
 #[derive(Default)]
 struct Recorder {
     steps: Vec<Step>,
-    /// The step whose buffer is to be noted when it is done.
-    pending: Option<(usize, Op)>,
+    pending: Option<Pending>,
+}
+
+/// A step whose buffer is to be noted when it is done.
+struct Pending {
+    index: usize,
+    op: Op,
+    buffer: Buffer,
 }
 
 impl Recorder {
     fn before(&mut self, machine: &Machine, index: usize, op: &Op) {
-        if let Some((index, op)) = self.pending.take() {
-            let buffer = match op {
-                Op::LoadIfm { .. } => Buffer::Ifm,
-                Op::LoadKer { .. } => Buffer::Ker,
-                Op::LoadBias { .. } => Buffer::Bias,
-                _ => Buffer::Ofm,
-            };
-            if let Ok(array) = machine.buffer(buffer) {
-                self.note(index, &op, buffer.name(), array);
-            }
+        if let Some(Pending { index, op, buffer }) = self.pending.take()
+            && let Ok(array) = machine.buffer(buffer)
+        {
+            self.note(index, &op, buffer.name(), array);
         }
-        match op {
-            Op::LoadIfm { .. } | Op::LoadKer { .. } | Op::LoadBias { .. } | Op::Conv { .. } => {
-                self.pending = Some((index, *op));
-            }
-            // The array goes to memory and is nowhere else.
-            Op::Store { .. } => {
-                if let Ok(array) = machine.store_result() {
-                    self.note(index, op, "store", &array);
-                }
-            }
-            _ => {}
+        // An instruction whose registers are undefined is at fault, and fills none.
+        let filled = op.effects(machine.registers(), machine.types()).ok().and_then(|effects| effects.writes);
+        self.pending = filled.map(|buffer| Pending { index, op: *op, buffer });
+        // The array goes to memory and is nowhere else.
+        if let (Op::Store { .. }, Ok(array)) = (op, machine.store_result()) {
+            self.note(index, op, "store", &array);
         }
     }
 
@@ -278,8 +274,7 @@ impl Recorder {
 
 fn check_fault(case: &FaultCase) -> Result<(), Difference> {
     let expected = (case.fault.index, case.fault.kind.as_str());
-    let (mut machine, mut program) =
-        machine((case.types, Arithmetic::Fast), &case.program, &case.memory_init)?;
+    let (mut machine, mut program) = machine(case.types, Arithmetic::Fast, &case.program, &case.memory_init)?;
     // The machine before the last instruction that was fetched.
     let mut last = (0, machine.clone());
     let result = machine.run(&mut program, &mut |machine, index, _| last = (index, machine.clone()));
@@ -302,7 +297,7 @@ fn unchanged(before: &Machine, after: &Machine, kind: &FaultKind) -> Result<(), 
 }
 
 fn check_divergent(case: &DivergentCase, arithmetic: Arithmetic) -> Result<(), Difference> {
-    let (mut machine, mut program) = machine((case.types, arithmetic), &case.program, &case.memory_init)?;
+    let (mut machine, mut program) = machine(case.types, arithmetic, &case.program, &case.memory_init)?;
     machine.run(&mut program, &mut |_, _, _| ()).map_err(|fault| ("`end`".to_owned(), fault.to_string()))?;
     case.conformant.memory.iter().try_for_each(|region| region.check(&machine))
 }

@@ -5,7 +5,7 @@ use crate::fault::FaultKind;
 use crate::op::{Addend, Shape};
 use crate::state::{Array, Elements, Pair, Registers, State};
 
-use super::{Arithmetic, defined, fixed, literal};
+use super::{Arithmetic, Numerics, fixed, literal};
 
 /// What a tap reads, what it is multiplied by, and what its products are added to.
 pub(super) struct Tap<'a> {
@@ -48,15 +48,14 @@ pub(super) enum TapAddend<'a> {
 /// Source: specification, sections 4.3 and 4.4.
 pub(super) fn conv(
     state: &mut State,
-    (types, arithmetic): (&Types, Arithmetic),
+    Numerics { types, arithmetic }: Numerics<'_>,
     addend: Addend,
     [h, w, n]: [u32; 3],
 ) -> Result<(), FaultKind> {
     let registers = &state.registers;
     let (ifm_shape, shape) = (registers.ifm_shape()?, registers.ofm_shape()?);
     let ker_n = registers.slices()?;
-    let stride = defined(registers.stride, "stride_h", "@stride")?;
-    let shifts = defined(registers.shift, "ifm_shift", "@shift")?;
+    let (stride, shifts) = (registers.stride()?, registers.shift()?);
     let (ifm, ker) = (state.ifm.get()?, state.ker.get()?);
     let tap_addend = match addend {
         Addend::Zero => TapAddend::Zero,

@@ -37,8 +37,7 @@ impl Scales {
         // 64 products leave 63 bits - 6 for the two widths. Both exponents and that of the result are brought to the
         // largest of them: 64 bits may be shifted by 60.
         let exponents = [self.products, self.addend, 0];
-        let apart =
-            exponents.iter().max().zip(exponents.iter().min()).map_or(0, |(most, least)| most - least);
+        let apart = exponents.iter().max().zip(exponents.iter().min()).map_or(0, |(max, min)| max - min);
         self.itype.width() + self.ktype.width() <= 57 && apart <= 60
     }
 }
@@ -101,13 +100,16 @@ pub(super) fn wide(tap: &Tap<'_>, sums: &mut Elements) -> bool {
         for x in 0..tap.shape.w as usize {
             let pixel = tap.start + y * tap.row + x * tap.column;
             for k in 0..tap.shape.c as usize {
-                let dot = dot(tap, pixel, tap.slice + k * tap.channels);
-                let (addend, exponent) = match tap.addend {
-                    TapAddend::Zero => (0, 0),
-                    TapAddend::Bias(bias, _) => (bias.elements.get(k), scales.addend),
-                    TapAddend::Ofm => (sums.get(index), 0),
+                let value = dot(tap, pixel, tap.slice + k * tap.channels);
+                let products = Scaled { value, places: scales.products };
+                let addend = match tap.addend {
+                    TapAddend::Zero => Scaled { value: 0, places: 0 },
+                    TapAddend::Bias(bias, _) => {
+                        Scaled { value: bias.elements.get(k).into(), places: scales.addend }
+                    }
+                    TapAddend::Ofm => Scaled { value: sums.get(index).into(), places: 0 },
                 };
-                sums.set(index, rounded((dot, scales.products), (addend, exponent), scales.otype));
+                sums.set(index, rounded(&products, &addend, scales.otype));
                 index += 1;
             }
         }
@@ -133,10 +135,17 @@ fn dot(tap: &Tap<'_>, pixel: usize, weights: usize) -> i64 {
     }
 }
 
-/// `dot * 2^-d + addend * 2^-e`, rounded half up and clamped.
-fn rounded((dot, d): (i64, i32), (addend, e): (i32, i32), otype: Fixed) -> i32 {
-    let place = d.max(e).max(0);
-    let sum = (i128::from(dot) << (place - d)) + (i128::from(addend) << (place - e));
+/// `value * 2^-places`.
+struct Scaled {
+    value: i64,
+    places: i32,
+}
+
+/// The sum of both, rounded half up and clamped.
+fn rounded(products: &Scaled, addend: &Scaled, otype: Fixed) -> i32 {
+    let place = products.places.max(addend.places).max(0);
+    let aligned = |scaled: &Scaled| i128::from(scaled.value) << (place - scaled.places);
+    let sum = aligned(products) + aligned(addend);
     let rounded = if place == 0 { sum } else { (sum + (1 << (place - 1))) >> place };
     rounded.clamp(otype.min().into(), otype.max().into()) as i32
 }

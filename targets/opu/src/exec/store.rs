@@ -4,12 +4,11 @@ use crate::config::Types;
 use crate::datatype::DataType;
 use crate::exact::Exact;
 use crate::fault::FaultKind;
-use crate::layout::SLOT;
 use crate::memory::Memory;
-use crate::op::{Activation, Order, Pool, Post, Shape};
-use crate::state::{Array, Elements, OfmMemory, State};
+use crate::op::{Access, Activation, Order, Pool, Post, Shape};
+use crate::state::{Array, Elements, State};
 
-use super::{Arithmetic, byte_address, defined, extent, in_memory};
+use super::{Arithmetic, Numerics, in_memory};
 
 /// `store`: the partial sums, cast and post-processed, to memory.
 ///
@@ -17,29 +16,20 @@ use super::{Arithmetic, byte_address, defined, extent, in_memory};
 pub(super) fn store(
     state: &mut State,
     memory: &mut Memory,
-    with: (&Types, Arithmetic),
-    addr: u32,
+    numerics: Numerics<'_>,
+    access: &Access,
 ) -> Result<(), FaultKind> {
-    let (work, target) = plan(state)?;
-    let (shape, size) = (work.pool.result(work.shape), with.0.itype.size_bytes());
-    let base = byte_address(target.addr, addr);
-    in_memory(extent::slots(base, [shape.h, shape.w, target.w], shape.c * size, size))?;
-    if with.1 == Arithmetic::Absent {
+    let work = Work::new(state)?;
+    in_memory(access)?;
+    if numerics.arithmetic == Arithmetic::Absent {
         return Ok(());
     }
-    let (result, saturated) = work.result(with);
-    let bytes = result.to_bytes();
-    let slot = u64::from(SLOT * size);
-    let (row, used) = (shape.w as usize, (shape.c * size) as usize);
-    for (i, row) in bytes.chunks(row * used).enumerate() {
-        let start = base + i as u64 * u64::from(target.w) * slot;
-        if used as u64 == slot {
-            memory.write(start, row);
-            continue;
-        }
-        for (j, pixel) in row.chunks(used).enumerate() {
-            memory.write(start + j as u64 * slot, pixel);
-        }
+    let (result, saturated) = work.result(numerics);
+    let mut bytes = &result.to_bytes()[..];
+    for run in access.runs() {
+        let (written, rest) = bytes.split_at(run.bytes() as usize);
+        memory.write(run.first, written);
+        bytes = rest;
     }
     state.saturated += saturated;
     Ok(())
@@ -50,11 +40,12 @@ pub(super) fn store(
 /// # Errors
 ///
 /// Those of `store` but for its addresses: [`FaultKind::UndefinedRegister`] and [`FaultKind::BufferInvalid`].
-pub fn result(state: &State, types: &Types, arithmetic: Arithmetic) -> Result<Array, FaultKind> {
-    let (work, _) = plan(state)?;
+pub fn result(state: &State, numerics: Numerics<'_>) -> Result<Array, FaultKind> {
+    state.registers.ofm_memory("ofm_addr")?;
+    let work = Work::new(state)?;
     let Shape { h, w, c } = work.pool.result(work.shape);
-    let (elements, _) = work.result((types, arithmetic));
-    Ok(Array { data_type: types.itype, shape: vec![h as usize, w as usize, c as usize], elements })
+    let (elements, _) = work.result(numerics);
+    Ok(Array { data_type: numerics.types.itype, shape: vec![h as usize, w as usize, c as usize], elements })
 }
 
 /// What a store works on.
@@ -67,39 +58,36 @@ struct Work<'a> {
     ifm: Option<(&'a Array, Shape)>,
 }
 
-/// Looks at all that can be at fault but addresses.
-fn plan(state: &State) -> Result<(Work<'_>, OfmMemory), FaultKind> {
-    let registers = &state.registers;
-    let shape = registers.ofm_shape()?;
-    let target = defined(registers.ofm_mem, "ofm_addr", "@mem.ofm")?;
-    let post = defined(registers.post, "post_order", "@post")?;
-    let pool = defined(registers.pool, "pool_h", "@pool")?;
-    let ifm = match post.res {
-        true => Some((state.ifm.get()?, registers.ifm_shape()?)),
-        false => None,
-    };
-    let work = Work { ofm: state.ofm.get()?, shape, post, pool, ifm };
-    if pool.h > shape.h || pool.w > shape.w {
-        return Err(FaultKind::PoolBounds { pool_h: pool.h, pool_w: pool.w, ofm: shape });
-    }
-    if let Some((_, ifm)) = work.ifm {
-        let needed = if post.order == Order::ActPoolRes { pool.result(shape) } else { shape };
-        if ifm.h < needed.h || ifm.w < needed.w || ifm.c < needed.c {
-            return Err(FaultKind::ResidualShape { ifm, needed });
-        }
-    }
-    Ok((work, target))
-}
-
 /// Values between the steps, with their shape.
 struct Values {
     shape: Shape,
     raw: Vec<i32>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    /// Looks at all that can be at fault but addresses.
+    fn new(state: &'a State) -> Result<Self, FaultKind> {
+        let registers = &state.registers;
+        let (shape, post, pool) = (registers.ofm_shape()?, registers.post()?, registers.pool()?);
+        let ifm = match post.res {
+            true => Some((state.ifm.get()?, registers.ifm_shape()?)),
+            false => None,
+        };
+        let ofm = state.ofm.get()?;
+        if pool.h > shape.h || pool.w > shape.w {
+            return Err(FaultKind::PoolBounds { pool_h: pool.h, pool_w: pool.w, ofm: shape });
+        }
+        if let Some((_, ifm)) = ifm {
+            let needed = if post.order == Order::ActPoolRes { pool.result(shape) } else { shape };
+            if ifm.h < needed.h || ifm.w < needed.w || ifm.c < needed.c {
+                return Err(FaultKind::ResidualShape { ifm, needed });
+            }
+        }
+        Ok(Self { ofm, shape, post, pool, ifm })
+    }
+
     /// The result, and how many partial sums were too large.
-    fn result(&self, (types, arithmetic): (&Types, Arithmetic)) -> (Elements, u64) {
+    fn result(&self, Numerics { types, arithmetic }: Numerics<'_>) -> (Elements, u64) {
         let rules = match (arithmetic, types.itype, types.otype) {
             (Arithmetic::Fast, DataType::Fixed(itype), DataType::Fixed(otype)) => {
                 // Full scale stays full scale, so that fractions do not count.
@@ -151,7 +139,7 @@ fn saturated(types: &Types, ofm: &Elements) -> u64 {
         end.get(0)
     };
     let ends = [f64::NEG_INFINITY, f64::INFINITY].map(end);
-    let most = match (types.itype, types.otype) {
+    let max = match (types.itype, types.otype) {
         (DataType::Fixed(itype), DataType::Fixed(otype)) => {
             // Both types have the same full scale after the cast: what is cast beyond the upper end is within
             // half a step of it.
@@ -160,7 +148,7 @@ fn saturated(types: &Types, ofm: &Elements) -> u64 {
         }
         _ => i64::MAX,
     };
-    let is_saturated = |raw: i32| ends.contains(&raw) || i64::from(raw) > most;
+    let is_saturated = |raw: i32| ends.contains(&raw) || i64::from(raw) > max;
     (0..ofm.len()).filter(|&index| is_saturated(ofm.get(index))).count() as u64
 }
 

@@ -5,19 +5,22 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use npukit_numeric::Quantised;
+
 use super::error::LowerError;
 use super::layer::Layer;
 use super::limits::{filters, slices};
 use super::map::Planes;
-use super::product::{Part, Product, Weights};
+use super::product::{Part, Product, Term, Weights};
 use super::tile::{self, Load};
 use crate::config::Types;
 use crate::datatype::DataType;
 
-/// Data are loaded from multiples of so many bytes.
+/// Data are loaded from multiples of this number of bytes.
 pub const ALIGNMENT: usize = 64;
-/// Fraction lengths tried beyond the largest at which nothing saturates.
-const FINER: i32 = 3;
+/// How many fraction lengths are tried beyond the largest at which nothing saturates: a finer step for all weights may
+/// be worth the saturation of a few.
+const MAX_EXTRA_BITS: i32 = 3;
 
 /// Kernel slices that one `ld.ker` loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +57,16 @@ pub struct BlockPlan {
     pub bias_shift: i32,
     /// What is summed up, in order.
     pub loads: Vec<LoadPlan>,
+}
+
+/// What the slices of a load are made from.
+struct Kernel<'a> {
+    product: &'a Product,
+    /// The result's channels.
+    columns: Range<usize>,
+    ktype: DataType,
+    /// Fraction length of the weights.
+    fraction: i32,
 }
 
 /// All weights and biases of a program.
@@ -105,8 +118,8 @@ impl Constants {
             Some(bias) => {
                 let values: Vec<f32> = bias[columns.clone()].to_vec();
                 // The last place of the partial sums.
-                let most = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
-                let fraction = bias_fraction(&values, types.btype, most);
+                let max = fraction_of_raw(types.otype, sum_fraction) - fraction_of_raw(types.btype, 0);
+                let fraction = bias_fraction(&values, types.btype, max);
                 (Some(self.bias(&values, filters, types.btype, fraction)), shift(sum_fraction - fraction)?)
             }
             None => (None, 0),
@@ -118,7 +131,8 @@ impl Constants {
             // All taps of a load are of one part.
             let weights = fractions[load.taps[0].part];
             let shift = shift(sum_fraction - planes.get(load.plane).fraction - weights)?;
-            let chunks = self.chunks(product, &load, &columns, types.ktype, weights);
+            let kernel = Kernel { product, columns: columns.clone(), ktype: types.ktype, fraction: weights };
+            let chunks = self.chunks(&kernel, &load);
             loads.push(LoadPlan { load, chunks, shift });
         }
         Ok(BlockPlan { columns, filters, bias, bias_shift, loads })
@@ -127,7 +141,7 @@ impl Constants {
     fn bias(&mut self, values: &[f32], filters: usize, btype: DataType, fraction: i32) -> usize {
         let at = aligned(&mut self.biases);
         for k in 0..filters {
-            // Default: filters beyond the last channel, whose results nobody reads.
+            // Default: filters beyond the last channel, whose results are never read.
             let value = values.get(k).map_or(0.0, |&value| f64::from(value));
             let raw = self.raw(btype, value, fraction);
             push(&mut self.biases, btype, raw);
@@ -142,28 +156,20 @@ impl Constants {
     }
 
     /// The slices of a load in chunks that fit the kernel buffer.
-    fn chunks(
-        &mut self,
-        product: &Product,
-        load: &Load,
-        columns: &Range<usize>,
-        ktype: DataType,
-        fraction: i32,
-    ) -> Vec<Chunk> {
-        let filters = filters(columns.len());
-        let most = slices(load.lanes, filters);
+    fn chunks(&mut self, kernel: &Kernel<'_>, load: &Load) -> Vec<Chunk> {
+        let max_slices = slices(load.lanes, filters(kernel.columns.len()));
         let mut chunks: Vec<(Vec<Vec<u8>>, Chunk)> = Vec::new();
         let mut shared = false;
         for tap in &load.taps {
-            let part = &product.parts[tap.part];
+            let part = &kernel.product.parts[tap.part];
             shared |= matches!(part.weights, Weights::Diagonal { .. });
-            let slice = self.slice(product, part, tap.term, load.lanes, columns, ktype, fraction);
+            let slice = self.slice(kernel, part, &part.terms[tap.term], load.lanes);
             let known = chunks
                 .last()
                 .and_then(|(slices, _)| slices.iter().position(|other| shared && *other == slice));
             let place = match (known, chunks.last_mut()) {
                 (Some(place), _) => place,
-                (None, Some((slices, _))) if slices.len() < most => {
+                (None, Some((slices, _))) if slices.len() < max_slices => {
                     slices.push(slice);
                     slices.len() - 1
                 }
@@ -176,11 +182,11 @@ impl Constants {
                 chunk.taps.push((tap.offset, place));
             }
         }
-        let place = |(slices, chunk): (Vec<Vec<u8>>, Chunk)| {
-            let (count, bytes) = (slices.len(), slices.concat());
-            Chunk { at: self.place(bytes, shared), slices: count, ..chunk }
-        };
-        chunks.into_iter().map(place).collect()
+        let mut placed = Vec::new();
+        for (slices, chunk) in chunks {
+            placed.push(Chunk { at: self.place(slices.concat(), shared), slices: slices.len(), ..chunk });
+        }
+        placed
     }
 
     fn place(&mut self, bytes: Vec<u8>, shared: bool) -> usize {
@@ -196,43 +202,27 @@ impl Constants {
     }
 
     /// One slice of the kernel: an input channel after the other for each output channel.
-    #[allow(clippy::too_many_arguments, reason = "what a slice depends on")]
-    fn slice(
-        &mut self,
-        product: &Product,
-        part: &Part,
-        term: usize,
-        lanes: usize,
-        columns: &Range<usize>,
-        ktype: DataType,
-        fraction: i32,
-    ) -> Vec<u8> {
-        let term = &part.terms[term];
+    fn slice(&mut self, kernel: &Kernel<'_>, part: &Part, term: &Term, lanes: usize) -> Vec<u8> {
+        let columns = &kernel.columns;
         let mut bytes = Vec::new();
         for k in columns.start..columns.start + filters(columns.len()) {
             for lane in 0..lanes {
                 let channel = lane.checked_sub(term.lane).filter(|&channel| channel < term.channels);
+                // Lanes and filters beyond the channels have weights of zero.
                 let raw = match channel.filter(|_| k < columns.end) {
-                    Some(channel) => self.weight(product, part, term.row + channel, k, ktype, fraction),
+                    Some(channel) => self.weight(kernel, part, term.row + channel, k),
                     None => 0,
                 };
-                push(&mut bytes, ktype, raw);
+                push(&mut bytes, kernel.ktype, raw);
             }
         }
         bytes
     }
 
     /// A weight. One that is spread over taps is rounded so that all of them together are right.
-    fn weight(
-        &mut self,
-        product: &Product,
-        part: &Part,
-        row: usize,
-        k: usize,
-        ktype: DataType,
-        fraction: i32,
-    ) -> i32 {
-        let value = f64::from(product.weight(part, row, k));
+    fn weight(&mut self, kernel: &Kernel<'_>, part: &Part, row: usize, k: usize) -> i32 {
+        let (ktype, fraction) = (kernel.ktype, kernel.fraction);
+        let value = f64::from(kernel.product.weight(part, row, k));
         match &part.weights {
             Weights::Diagonal { factors, taps: 2.. } if ktype.fixed().is_some() => {
                 let tap = (row / factors.len()) as f64;
@@ -245,12 +235,16 @@ impl Constants {
     }
 }
 
-/// The raw value nearest to `value * 2^fraction`, and whether it saturated; as [`DataType::from_f64`], but fast.
+/// The raw value nearest to `value * 2^fraction`, and whether it saturated.
 fn quantise(data_type: DataType, value: f64, fraction: i32) -> (i32, bool) {
-    let scaled = value * 2f64.powi(fraction_of_raw(data_type, fraction));
-    let Some(fixed) = data_type.fixed() else { return (data_type.from_f64(scaled), false) };
-    let (raw, range) = ((scaled + 0.5).floor(), f64::from(fixed.min())..=f64::from(fixed.max()));
-    (raw.clamp(*range.start(), *range.end()) as i32, !range.contains(&raw))
+    let scaled = value * 2f64.powi(fraction);
+    match data_type.fixed() {
+        Some(fixed) => {
+            let Quantised { value, is_saturated } = fixed.quantised(scaled);
+            (value as i32, is_saturated)
+        }
+        None => (data_type.from_f64(scaled), false),
+    }
 }
 
 /// The exponent that takes real values to integers of the type.
@@ -278,13 +272,13 @@ fn fitting(data_type: DataType, largest: f64) -> i32 {
     fits.log2().floor().clamp(-100.0, 100.0) as i32 - fixed.fraction()
 }
 
-/// The fraction length of biases; more than `most` would be rounded off in the partial sums.
-fn bias_fraction(values: &[f32], btype: DataType, most: i32) -> i32 {
+/// The fraction length of biases; more than `max` would be rounded off in the partial sums.
+fn bias_fraction(values: &[f32], btype: DataType, max: i32) -> i32 {
     if btype.fixed().is_none() {
         return 0;
     }
     let largest = values.iter().fold(0.0, |largest: f32, value| largest.max(value.abs()));
-    fitting(btype, largest.into()).min(most)
+    fitting(btype, largest.into()).min(max)
 }
 
 /// The fraction length with the least squares of errors, over the weights of a part that lead to `columns`.
@@ -308,7 +302,7 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
         };
         weights().map(squared).sum()
     };
-    let tried = (first..=first + FINER).map(|fraction| (error(fraction), fraction));
+    let tried = (first..=first + MAX_EXTRA_BITS).map(|fraction| (error(fraction), fraction));
     // Of two that are as good the first.
     tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).map_or(first, |(_, fraction)| fraction)
 }
@@ -316,10 +310,7 @@ fn weight_fraction(product: &Product, part: &Part, columns: &Range<usize>, ktype
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
-    use proptest::prelude::*;
-
     use super::super::map::PlaneId;
-    use super::super::product::Term;
     use super::*;
 
     #[test]
@@ -373,16 +364,5 @@ mod tests {
         // Weights of taps that are exact together do not saturate.
         assert_eq!(fraction(&[1.0, 3.0 / 128.0, 3.0 / 128.0], 2), 6);
         assert_eq!(fraction(&[0.0, 0.0], 1), 0);
-    }
-
-    proptest! {
-        #[test]
-        fn fast_rounding_is_kappa(value in -300.0..300.0f64, ties in any::<bool>(), fraction in -3..4i32) {
-            let value = if ties { (value * 2.0).round() / 2.0 } else { value };
-            for data_type in [DataType::INT8, DataType::INT16] {
-                let expected = data_type.from_f64(value * 2f64.powi(fraction));
-                prop_assert_eq!(quantise(data_type, value, fraction).0, expected);
-            }
-        }
     }
 }

@@ -135,7 +135,7 @@ impl<'a> Emitter<'a> {
         self.set(Op::Pool(Pool { h, w, stride_h: strides[0], stride_w: strides[1] }));
         let residual = layer.post.residual().and_then(|view| view.pieces.get(index));
         let (act, order) =
-            (layer.post.activation(), layer.post.order().expect("steps are taken up when there is a form"));
+            (layer.post.activation(), layer.post.order().expect("steps join a chain when there is a form"));
         self.set(Op::Post(Post { act, order, res: residual.is_some() }));
         if let Some(piece) = residual {
             let (start, size) = if layer.post.adds_to_pooled() {
@@ -182,7 +182,7 @@ impl<'a> Emitter<'a> {
                     self.loaded[BIAS] = None;
                 }
             }
-            // Other rows behind the same address.
+            // The same address, with other rows.
             (Op::MemIfm { .. }, _) => self.loaded[IFM] = None,
             _ => {}
         }

@@ -47,7 +47,7 @@ impl Post {
 
     /// The same with one more step, when there is a form for that.
     ///
-    /// Activations are monotone: one behind the pooling is done before it.
+    /// Activations are monotone: one after max pooling gives the same before it, where the form has it.
     pub fn with(&self, step: Step) -> Option<Self> {
         let mut steps = self.0.clone();
         let before_pool = matches!(step, Step::Activation(_)) && matches!(steps.last(), Some(Step::Pool(_)));

@@ -1,7 +1,7 @@
 //! Graph to layers: [`Builder`].
 //!
-//! A chain starts at a node that sums up products and takes up, one after the other, the nodes that `store`
-//! can do on the way to memory. Other readers, and the host, need a value in memory: there a chain ends.
+//! A chain starts at a node that sums up products. One after the other the nodes join it that `store` can do on the
+//! way to memory. Other readers, and the host, need a value in memory: there a chain ends.
 
 mod copies;
 mod ports;
@@ -28,7 +28,7 @@ use crate::datatype::DataType;
 /// A layer while it grows.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    /// Nodes taken up.
+    /// Its nodes, in order.
     pub nodes: Vec<NodeId>,
     /// The value it ends in.
     pub value: ValueId,
@@ -108,10 +108,10 @@ impl<'g> Builder<'g> {
     /// Every node that stands in the way.
     pub fn build(mut self) -> Result<Model, LowerError> {
         let outputs: Vec<_> =
-            self.graph.outputs.iter().map(|&output| ops::host::way_out(&mut self, output)).collect();
+            self.graph.outputs.iter().map(|&output| ops::host::output_path(&mut self, output)).collect();
         let inputs = ops::input::bind(&mut self);
         fuse(&mut self);
-        let outputs: Vec<_> = outputs.into_iter().filter_map(|way_out| self.bind_output(way_out)).collect();
+        let outputs: Vec<_> = outputs.into_iter().filter_map(|path| self.bind_output(path)).collect();
         inputs.iter().for_each(|input| self.align_borders(&input.planes));
         for output in &outputs {
             self.align_borders(&output.view.pieces.iter().map(|piece| piece.plane).collect::<Vec<_>>());
@@ -125,7 +125,7 @@ impl<'g> Builder<'g> {
         }
     }
 
-    /// The node behind `id`.
+    /// The node with that id.
     pub fn node(&self, id: NodeId) -> &'g Node {
         self.graph.node(id)
     }
@@ -194,7 +194,7 @@ impl<'g> Builder<'g> {
         self.pending.insert(chain.value, chain);
     }
 
-    /// The sum of products behind `value`, when it was held back.
+    /// The sum of products that gives `value`, when it was held back.
     pub fn take_pending(&mut self, value: ValueId) -> Option<Chain> {
         self.pending.remove(&value)
     }
@@ -241,8 +241,8 @@ impl<'g> Builder<'g> {
         Ok(())
     }
 
-    /// Takes `step` up into the chain, when there is a form for that.
-    pub fn take_step(chain: &mut Chain, step: Step) -> bool {
+    /// Adds `step` to the chain, when `@post` has a form for that.
+    pub fn add_step(chain: &mut Chain, step: Step) -> bool {
         let post = chain.post.with(step).filter(|_| chain.copies == [1, 1]);
         post.map(|post| chain.post = post).is_some()
     }

@@ -49,12 +49,12 @@ impl Planes {
         PlaneId(self.0.len() - 1)
     }
 
-    /// The plane behind `id`.
+    /// The plane with that id.
     pub fn get(&self, id: PlaneId) -> &Plane {
         &self.0[id.0]
     }
 
-    /// The plane behind `id`, to be changed.
+    /// The plane with that id, to be changed.
     pub fn get_mut(&mut self, id: PlaneId) -> &mut Plane {
         &mut self.0[id.0]
     }

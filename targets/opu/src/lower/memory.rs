@@ -79,12 +79,12 @@ mod tests {
     use super::super::map::Plane;
     use super::*;
 
-    /// A model of one map of so many slots, which nothing needs, and constants of so many bytes.
+    /// A model of one map of that number of slots, which nothing reads, and constants of that number of bytes.
     fn planned(slots: [usize; 2], biases: u64, weights: u64, element: u64) -> Result<Plan, LowerError> {
         let mut model = Model::default();
         model.planes.add(Plane { name: String::new(), size: slots, channels: 1, border: 0, fraction: 0 });
         let mut constants = Constants::default();
-        // Zeros that nobody touches take no memory.
+        // Zeros that are never read take no memory.
         (constants.biases, constants.weights) = (vec![0; biases as usize], vec![0; weights as usize]);
         plan(&model, &constants, element)
     }

@@ -69,7 +69,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// A layer in certain tiles, behind the program so far.
+/// A layer in certain tiles, after the program so far.
 struct Trial<'a> {
     tiling: Tiling,
     emitter: Emitter<'a>,

@@ -133,7 +133,7 @@ struct Block {
 }
 
 /// The cheapest tilings, at most `most` of them, the cheapest first; none when not even single pixels fit.
-pub fn cheapest(layer: &Layer, planes: &Planes, costs: Costs, most: usize) -> Vec<Tiling> {
+pub fn cheapest(layer: &Layer, planes: &Planes, costs: Costs, count: usize) -> Vec<Tiling> {
     let product = &layer.product;
     let block =
         |columns: Range<usize>| Block { filters: filters(columns.len()), loads: loads(product, &columns) };
@@ -160,7 +160,7 @@ pub fn cheapest(layer: &Layer, planes: &Planes, costs: Costs, most: usize) -> Ve
             blocks_outside,
         })
     };
-    found.into_iter().take(most).filter_map(tiling).collect()
+    found.into_iter().take(count).filter_map(tiling).collect()
 }
 
 /// The windows of the layer's pooling.
@@ -179,11 +179,11 @@ fn candidates(windows: Windows, layer: &Layer, planes: &Planes, axis: usize) -> 
     let mut all: Vec<Vec<Tile>> = Vec::new();
     let mut last = usize::MAX;
     for count in 1..=windows.count {
-        let most = if single { 1 } else { windows.count.div_ceil(count) };
-        if most < last {
-            all.push(windows::tiles(windows, most));
+        let longest = if single { 1 } else { windows.count.div_ceil(count) };
+        if longest < last {
+            all.push(windows::tiles(windows, longest));
         }
-        last = most;
+        last = longest;
     }
     all
 }
@@ -220,12 +220,12 @@ fn cost(
                 let compute =
                     load.taps.len() * (pixels * pixel_cycles(load.lanes, block.filters) + costs.conv_pipe);
                 let [height, width] = buffer(load, planes, [down.length, across.length]);
-                let kept = block.loads.len() == 1 && !blocks_outside && index > 0;
+                let holds_ifm = block.loads.len() == 1 && !blocks_outside && index > 0;
                 let features =
-                    if kept { 0 } else { height * (width.div_ceil(costs.burst) + costs.row_latency) };
-                let kept = block.loads.len() == 1 && blocks_outside && rows.len() * columns.len() > 1;
+                    if holds_ifm { 0 } else { height * (width.div_ceil(costs.burst) + costs.row_latency) };
+                let holds_ker = block.loads.len() == 1 && blocks_outside && rows.len() * columns.len() > 1;
                 let slice = (load.lanes * block.filters).div_ceil(LANES);
-                let weights = if kept {
+                let weights = if holds_ker {
                     0
                 } else {
                     (load.taps.len() * slice).div_ceil(costs.burst) + costs.ker_latency

@@ -56,11 +56,11 @@ pub struct Tile {
     pub stores: Vec<Stored>,
 }
 
-/// Cuts the axis into tiles of at most `most` windows.
-pub fn tiles(windows: Windows, most: usize) -> Vec<Tile> {
+/// Cuts the axis into tiles of at limit `limit` windows.
+pub fn tiles(windows: Windows, limit: usize) -> Vec<Tile> {
     let (mut tiles, mut first) = (Vec::new(), 0);
     while first < windows.count {
-        let longest = most.clamp(1, windows.count - first);
+        let longest = limit.clamp(1, windows.count - first);
         // Default: one window alone always is a tile, as long as it has an element; without one, which no
         // pooling that is lowered has, it is never stored.
         let (count, tile) = (1..=longest)
@@ -74,7 +74,7 @@ pub fn tiles(windows: Windows, most: usize) -> Vec<Tile> {
 }
 
 /// Windows `first .. first + count` as one tile, when its stores can give them all: when each begins a whole number of
-/// strides behind the first. A store then gives no window beyond the last, nor one that is of another length, unless
+/// strides after the first. A store then gives no window beyond the last, nor one that is of another length, unless
 /// the store of that length follows.
 fn tile(windows: Windows, first: usize, count: usize) -> Option<Tile> {
     let (start, last) = (windows.start(first), first + count - 1);
@@ -105,11 +105,11 @@ mod tests {
     use super::*;
 
     /// What storing the tiles one after the other leaves, against windows taken one by one.
-    fn check(windows: Windows, most: usize) -> Result<usize, TestCaseError> {
+    fn check(windows: Windows, limit: usize) -> Result<usize, TestCaseError> {
         let values: Vec<usize> = (0..windows.size).map(|i| (i * 7919 + 13) % 101).collect();
         let mut stored = vec![None; windows.count];
         let mut stores = 0;
-        for tile in tiles(windows, most) {
+        for tile in tiles(windows, limit) {
             let values = &values[tile.start..tile.start + tile.length];
             for store in tile.stores {
                 stores += 1;
@@ -119,7 +119,7 @@ mod tests {
         }
         for (index, &found) in stored.iter().enumerate() {
             let expected = values[windows.start(index)..windows.end(index)].iter().max().copied();
-            prop_assert_eq!(found, expected, "window {} of {:?} in tiles of {}", index, windows, most);
+            prop_assert_eq!(found, expected, "window {} of {:?} in tiles of {}", index, windows, limit);
         }
         Ok(stores)
     }
@@ -138,12 +138,12 @@ mod tests {
     fn small_windows_get_their_own_maxima_in_all_tiles() {
         let ranges = |size| (1..=size).flat_map(|window| (1..=3).map(move |stride| (window, stride)));
         for (size, window, stride) in (1..7).flat_map(|size| ranges(size).map(move |(w, s)| (size, w, s))) {
-            for (before, after, most) in (0..window).flat_map(|before| {
-                (0..window).flat_map(move |after| [1, 2, 3, 9].map(|most| (before, after, most)))
+            for (before, after, limit) in (0..window).flat_map(|before| {
+                (0..window).flat_map(move |after| [1, 2, 3, 9].map(|limit| (before, after, limit)))
             }) {
                 let count = (size + before + after - window) / stride + 1;
                 if (count - 1) * stride < size + before {
-                    check(Windows { size, window, stride, before, count }, most).unwrap();
+                    check(Windows { size, window, stride, before, count }, limit).unwrap();
                 }
             }
         }
@@ -160,13 +160,13 @@ mod tests {
         #[test]
         fn every_window_gets_its_own_maximum(
             size in 1usize..30, window in 1usize..7, stride in 1usize..5, before in 0usize..6,
-            after in 0usize..6, most in 1usize..12,
+            after in 0usize..6, limit in 1usize..12,
         ) {
             let (before, after) = (before.min(window - 1), after.min(window - 1));
             prop_assume!(size + before + after >= window);
             let count = (size + before + after - window) / stride + 1;
             prop_assume!((count - 1) * stride < size + before);
-            check(Windows { size, window, stride, before, count }, most)?;
+            check(Windows { size, window, stride, before, count }, limit)?;
         }
     }
 }

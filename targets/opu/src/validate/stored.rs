@@ -34,7 +34,7 @@ impl Stored {
     }
 
     /// Notes a run of bytes that `writer` of a layer writes. Gives another one of the same layer who wrote some of
-    /// them that nobody has read.
+    /// them that was not read since.
     pub fn write(&mut self, first: u64, bytes: u64, writer: [usize; 2]) -> Option<usize> {
         let mut other = None;
         for (index, mask) in masks(first, bytes) {

@@ -1,13 +1,13 @@
 //! What instructions touch, byte by byte, and what they compute, against the formulas of the specification.
 
-use npukit_opu::exec::{runs, step};
+use npukit_opu::exec::{step, store_result};
 use npukit_opu::lower::limits;
 use npukit_opu::memory::Memory;
 use npukit_opu::op::Order;
 use npukit_opu::state::{Array, Elements, State};
 use npukit_opu::{
-    Activation, Addend, Arithmetic, Buffer, DataType, Extent, FaultKind, Machine, Op, Pool, Post, Registers,
-    Shape, Types, extent,
+    Access, Activation, Addend, Arithmetic, Buffer, DataType, Extent, FaultKind, Machine, Numerics, Op, Pool,
+    Post, Registers, Shape, Types,
 };
 use npukit_target::Unset;
 
@@ -144,6 +144,11 @@ fn written(machine: &Machine, op: &Op, within: std::ops::Range<u64>) -> Vec<u64>
     within.zip(a.into_iter().zip(b)).filter(|(_, (a, b))| a == b).map(|(byte, _)| byte).collect()
 }
 
+/// The bytes of memory that an instruction says it touches.
+fn memory(machine: &Machine, op: &Op) -> Access {
+    op.effects(machine.registers(), machine.types()).unwrap().memory
+}
+
 #[test]
 fn bytes_said_to_be_touched_are_those_that_are_touched() {
     for setup in &SETUPS {
@@ -158,12 +163,12 @@ fn bytes_said_to_be_touched_are_those_that_are_touched() {
         let pads = (0..=least).map(|p| (Op::Pad { addr: 7, p }, None));
         for (op, buffer) in loads.into_iter().chain(pads) {
             let expected = setup.touched(&op);
-            let all = extent(&op, machine.registers(), machine.types());
+            let memory = memory(&machine, &op);
+            let all = memory.extent();
             let ends = expected.iter().min().zip(expected.iter().max());
             assert_eq!(all, ends.map(|(&first, &last)| Extent { first, end: last + 1 }), "{op:?}");
-            let runs = runs(&op, machine.registers(), machine.types());
-            assert!(runs.iter().all(|&(_, bytes)| bytes > 0), "{op:?}");
-            let bytes: Vec<u64> = runs.into_iter().flat_map(|(first, n)| first..first + n).collect();
+            assert!(memory.runs().all(|run| run.bytes() > 0), "{op:?}");
+            let bytes: Vec<u64> = memory.runs().flat_map(|run| run.first..run.end).collect();
             assert!(bytes == expected, "{op:?} of {:?}", setup.types);
             let Some(Extent { first, end }) = all else { continue };
             let within = first - 64..end + 64;
@@ -190,17 +195,11 @@ fn nothing_is_touched_without_registers_or_by_other_instructions() {
         Op::Store { addr: 0 },
         Op::Pad { addr: 0, p: 1 },
     ] {
-        assert_eq!(
-            (extent(&op, &reset, machine.types()), runs(&op, &reset, machine.types())),
-            (None, vec![])
-        );
+        let fault = op.effects(&reset, machine.types()).unwrap_err();
+        assert_eq!(fault.name(), "undefined-register");
     }
     for op in [Op::End, Op::ShapeKer { n: 1 }, Op::Conv { addend: Addend::Zero, h: 0, w: 0, n: 0 }] {
-        let registers = machine.registers();
-        assert_eq!(
-            (extent(&op, registers, machine.types()), runs(&op, registers, machine.types())),
-            (None, vec![])
-        );
+        assert_eq!((memory(&machine, &op).extent(), memory(&machine, &op).runs().count()), (None, 0));
     }
 }
 
@@ -231,7 +230,7 @@ impl Bits {
 }
 
 fn done(state: &mut State, types: &Types, arithmetic: Arithmetic, op: &Op) -> Result<(), FaultKind> {
-    step(state, &mut Memory::new(Unset::Zero), (types, arithmetic), op)
+    step(state, &mut Memory::new(Unset::Zero), Numerics { types, arithmetic }, op)
 }
 
 #[test]
@@ -363,7 +362,7 @@ fn stores_are_what_the_specification_says_in_every_form() {
             let (expected, saturated) = stored(&types, &ofm, &ifm, post, pool);
             for arithmetic in [Arithmetic::Fast, Arithmetic::Literal] {
                 let mut state = about_to_store(&types, ofm.clone(), ifm.clone(), post, pool);
-                let found = npukit_opu::exec::store_result(&state, &types, arithmetic).unwrap();
+                let found = store_result(&state, Numerics { types: &types, arithmetic }).unwrap();
                 let found: Vec<i32> = (0..found.elements.len()).map(|i| found.elements.get(i)).collect();
                 assert_eq!(found, expected, "{itype} from {otype}, {post:?}, {pool:?}");
                 done(&mut state, &types, arithmetic, &Op::Store { addr: 0 }).unwrap();
@@ -455,7 +454,8 @@ fn full_slots_of_a_row_are_one_run() {
     let machine = SETUPS[0].machine();
     let load = Op::LoadIfm { addr: 0 };
     let first = 1 << 28;
-    assert_eq!(runs(&load, machine.registers(), machine.types()), [(first, 128), (first + 3 * 64, 128)]);
+    let runs: Vec<_> = memory(&machine, &load).runs().map(|run| (run.first, run.bytes())).collect();
+    assert_eq!(runs, [(first, 128), (first + 3 * 64, 128)]);
 }
 
 /// Of a slot the first channels are read, whatever lies behind them: somebody has to have written each of their bytes,

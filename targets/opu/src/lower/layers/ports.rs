@@ -5,12 +5,12 @@ use npukit_lower::Reject;
 use super::Builder;
 use crate::lower::host::HostOutput;
 use crate::lower::map::{Piece, PlaneId, View};
-use crate::lower::ops::host::WayOut;
+use crate::lower::ops::host::OutputPath;
 
 impl Builder<'_> {
     /// The output at the end of a way out, in planes of its own; none when it is refused.
-    pub(super) fn bind_output(&mut self, way_out: WayOut) -> Option<HostOutput> {
-        let WayOut { value, output } = way_out;
+    pub(super) fn bind_output(&mut self, path: OutputPath) -> Option<HostOutput> {
+        let OutputPath { value, output } = path;
         match self.view(value) {
             Ok(view) => {
                 let view = if self.is_plain(&view) { view } else { self.copied(&view, &output.name) };

@@ -37,7 +37,7 @@ pub fn activation(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> 
 pub fn follow_activation(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     // What cannot be is reported when it is lowered on its own.
     let function = function(builder, id);
-    Ok(function.is_ok_and(|function| Builder::take_step(chain, Step::Activation(function))))
+    Ok(function.is_ok_and(|function| Builder::add_step(chain, Step::Activation(function))))
 }
 
 fn function(builder: &mut Builder, id: NodeId) -> Result<Activation, Reject> {
@@ -115,7 +115,7 @@ fn combined(builder: &mut Builder, id: NodeId, left: ValueId, right: ValueId) ->
 pub fn follow_arithmetic(builder: &mut Builder, chain: &mut Chain, id: NodeId) -> Result<bool, Reject> {
     let node = builder.node(id);
     if let Some(affine) = Affine::of(builder.graph, node) {
-        // Its only operand that is no constant is what it follows.
+        // Its only operand that is not a constant is what it follows.
         let folds = chain.post.is_empty();
         if folds {
             chain.product.then(&affine.factors);
@@ -146,7 +146,7 @@ fn join(builder: &mut Builder, chain: &mut Chain, other: ValueId, id: NodeId) ->
     let same_fraction = view.pieces.iter().all(|piece| Some(planes.get(piece.plane).fraction) == sum);
     let aligned = view.pieces.iter().all(|piece| piece.lane == 0)
         && view.pieces.iter().rev().skip(1).all(|piece| piece.channels == super::super::limits::LANES);
-    if same_fraction && aligned && Builder::take_step(chain, Step::Residual(view.clone())) {
+    if same_fraction && aligned && Builder::add_step(chain, Step::Residual(view.clone())) {
         return true;
     }
     // Other fraction lengths meet in the partial sums, which have bits to spare.

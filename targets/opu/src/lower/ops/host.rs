@@ -1,4 +1,4 @@
-//! The way from the machine's last value to an output: shapes that the host changes, steps that it computes.
+//! The path from the machine's last value to an output: shapes that the host changes, steps that it computes.
 
 use npukit_graph::op::{Unary, UnaryKind};
 use npukit_graph::{Op, ValueId};
@@ -11,7 +11,7 @@ use crate::program::{HostOp, HostStep};
 use super::input::moved_ones;
 
 /// An output and the value of the machine that it is made of.
-pub struct WayOut {
+pub struct OutputPath {
     /// The value.
     pub value: ValueId,
     /// The output; its view is not known yet.
@@ -19,7 +19,7 @@ pub struct WayOut {
 }
 
 /// Follows `output` back through what the host does, and marks those nodes as done.
-pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
+pub fn output_path(builder: &mut Builder, output: ValueId) -> OutputPath {
     let graph = builder.graph;
     let (name, shape) = (graph.value(output).name.clone(), graph.shape(output).to_vec());
     let (mut value, mut nodes, mut steps) = (output, Vec::new(), Vec::new());
@@ -60,7 +60,7 @@ pub fn way_out(builder: &mut Builder, output: ValueId) -> WayOut {
     nodes.iter().for_each(|&id| builder.fusion.set_done(id));
     steps.reverse();
     let view = View { size: [1, 1], pieces: Vec::new() };
-    WayOut { value, output: HostOutput { name, view, shape, perm, steps } }
+    OutputPath { value, output: HostOutput { name, view, shape, perm, steps } }
 }
 
 /// The order of axes that `op` makes of those of `from`, when that is all it does.

@@ -20,7 +20,7 @@ fn bind_one(builder: &mut Builder, input: ValueId) -> Option<HostInput> {
     let (name, shape) = (builder.graph.value(input).name.clone(), builder.graph.shape(input).to_vec());
     let element = builder.graph.value(input).info.element;
     if element != ElementType::F32 {
-        let hint = "make it a float, or begin the model behind what takes it";
+        let hint = "make it a float, or begin the model after what takes it";
         builder.fusion.report(
             &name,
             "input",

@@ -51,7 +51,7 @@ pub fn matmul(builder: &mut Builder, id: NodeId) -> Result<Lowered, Reject> {
     let node = builder.node(id);
     let matrix = constant(builder, node.inputs[1], "second operand's elements")?;
     let &[_, columns] = matrix.shape() else {
-        let reason = format!("its second operand has shape {:?}, which is no matrix", matrix.shape());
+        let reason = format!("its second operand has shape {:?}, which is not a matrix", matrix.shape());
         return Err(Reject::new(reason, "multiply by one constant matrix"));
     };
     product(builder, id, Weights::Rows { matrix, columns }, None, None)

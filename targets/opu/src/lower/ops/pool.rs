@@ -38,7 +38,7 @@ pub fn follow(
     op: &op::MaxPool,
 ) -> Result<bool, Reject> {
     match pooling(builder, id, op) {
-        Ok(pooling) => Ok(Builder::take_step(chain, Step::Pool(pooling))),
+        Ok(pooling) => Ok(Builder::add_step(chain, Step::Pool(pooling))),
         // Reported when it is lowered on its own.
         Err(_) => Ok(false),
     }

@@ -6,7 +6,7 @@ use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::Board;
 use npukit_opu::config::{Config, Types};
-use npukit_opu::exec::{Arithmetic, step};
+use npukit_opu::exec::{Arithmetic, Numerics, step};
 use npukit_opu::lower::{Lowered, Options, backend, compile};
 use npukit_opu::memory::Memory;
 use npukit_opu::program::{Binding, Program};
@@ -189,7 +189,7 @@ pub fn run(
     let mut state = State::default();
     for (index, span) in lowered.spans.iter().enumerate() {
         for (place, op) in program.instructions.iter().enumerate().skip(span.first).take(span.count) {
-            step(&mut state, &mut memory, (types, Arithmetic::Fast), op)
+            step(&mut state, &mut memory, Numerics { types, arithmetic: Arithmetic::Fast }, op)
                 .unwrap_or_else(|fault| panic!("{}: {fault}", program.place(place)));
         }
         if judged {
