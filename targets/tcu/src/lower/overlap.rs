@@ -10,17 +10,15 @@
 use std::ops::Range;
 
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, Strided};
+use crate::fault::Memory;
+use crate::op::{DataMoveKind, Flow, Op, Path, Place};
 
 /// The instructions of a layer in an order that keeps the accumulators busier.
 pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
-    let any = |wanted: fn(&Op) -> bool| ops.iter().any(wanted);
-    let moves = |op: &Op| {
-        matches!(op, Op::MatMul { .. } | Op::LoadWeights { .. } | Op::DataMove { .. } | Op::Simd { .. })
-    };
-    if !ops.iter().all(moves)
-        || !any(|op| matches!(op, Op::MatMul { .. }))
-        || !any(|op| matches!(op, Op::Simd { .. }))
+    let any = |wanted: fn(Path) -> bool| ops.iter().any(|op| wanted(op.flow().path));
+    if any(|path| matches!(path, Path::Decoder | Path::Tables))
+        || !any(|path| path == Path::Array)
+        || !any(|path| matches!(path, Path::Alus(_)))
     {
         return ops;
     }
@@ -69,50 +67,20 @@ fn hoist(ops: &mut Vec<Op>, product: usize, behind: usize) {
     }
 }
 
-/// A memory of vectors.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Space {
-    Local,
-    Accumulators,
-    Dram0,
-    Dram1,
-}
-
 /// Vectors that an instruction reads, or (also) writes.
 struct Touch {
-    space: Space,
+    memory: Memory,
     range: Range<u64>,
     writes: bool,
 }
 
-fn touch(space: Space, run: Strided, size: u64, writes: bool) -> Touch {
-    let last = run.address + (size.saturating_sub(1) << run.stride_log2);
-    Touch { space, range: run.address..last + 1, writes }
-}
-
-/// What a move or an instruction of a product touches; nothing of others.
 fn touches(op: &Op) -> [Option<Touch>; 2] {
-    use DataMoveKind as Kind;
-    match *op {
-        Op::MatMul { zeroes, local, accumulator, size, .. } => [
-            (!zeroes).then(|| touch(Space::Local, local, size, false)),
-            Some(touch(Space::Accumulators, accumulator, size, true)),
-        ],
-        Op::LoadWeights { zeroes, local, size } => {
-            [(!zeroes).then(|| touch(Space::Local, local, size, false)), None]
-        }
-        Op::DataMove { kind, local, other, size } => {
-            let into_local =
-                matches!(kind, Kind::Dram0ToLocal | Kind::Dram1ToLocal | Kind::AccumulatorToLocal);
-            let space = match kind {
-                Kind::Dram0ToLocal | Kind::LocalToDram0 => Space::Dram0,
-                Kind::Dram1ToLocal | Kind::LocalToDram1 => Space::Dram1,
-                _ => Space::Accumulators,
-            };
-            [Some(touch(Space::Local, local, size, into_local)), Some(touch(space, other, size, !into_local))]
-        }
-        _ => [None, None],
-    }
+    let Flow { size, source, target, .. } = op.flow();
+    let touch = |Place { memory, run }: Place, writes| {
+        let last = run.address + (size.saturating_sub(1) << run.stride_log2);
+        Touch { memory, range: run.address..last + 1, writes }
+    };
+    [source.map(|place| touch(place, false)), target.map(|place| touch(place, true))]
 }
 
 /// Whether two instructions may not change places.
@@ -120,7 +88,7 @@ pub(super) fn conflict(one: &Op, other: &Op) -> bool {
     let (one, other) = (touches(one), touches(other));
     let meet = |a: &Touch, b: &Touch| {
         let apart = a.range.end <= b.range.start || b.range.end <= a.range.start;
-        a.space == b.space && (a.writes || b.writes) && !apart
+        a.memory == b.memory && (a.writes || b.writes) && !apart
     };
     one.iter().flatten().any(|a| other.iter().flatten().any(|b| meet(a, b)))
 }
@@ -222,24 +190,11 @@ const fn half_cycles(op: &Op) -> u64 {
 }
 
 /// The accumulators that an instruction touches.
-fn accumulators(op: &Op) -> impl Iterator<Item = u64> {
-    let (run, size) = match *op {
-        Op::MatMul { accumulator, size, .. } => (accumulator, size),
-        Op::DataMove { kind, other, size, .. } if is_of_accumulators(kind) => (other, size),
-        _ => (Strided::default(), 0),
-    };
-    let simd = match *op {
-        Op::Simd { read, write, read_address, write_address, .. } => {
-            [read.then_some(read_address), write.then_some(write_address)]
-        }
-        _ => [None; 2],
-    };
-    (0..size).map(move |i| run.address + (i << run.stride_log2)).chain(simd.into_iter().flatten())
-}
-
-const fn is_of_accumulators(kind: DataMoveKind) -> bool {
-    use DataMoveKind::{AccumulatorToLocal, LocalToAccumulator, LocalToAccumulatorAccumulate};
-    matches!(kind, AccumulatorToLocal | LocalToAccumulator | LocalToAccumulatorAccumulate)
+fn accumulators(op: &Op) -> impl Iterator<Item = u64> + use<> {
+    let flow = op.flow();
+    let places = flow.places().filter(|place| place.memory == Memory::Accumulators);
+    places
+        .flat_map(move |Place { run, .. }| (0..flow.size).map(move |i| run.address + (i << run.stride_log2)))
 }
 
 #[cfg(test)]
@@ -249,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::machine::Machine;
-    use crate::op::{SimdOp, SimdSub};
+    use crate::op::{SimdOp, SimdSub, Strided};
 
     fn config() -> Config {
         let mut config = Config::preset("speech_robot").unwrap();

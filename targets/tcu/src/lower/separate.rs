@@ -52,7 +52,7 @@ fn next_hazard(backwards: &[Op], pending: &mut Pending) -> Option<(Hazard, usize
     None
 }
 
-const fn is_write(op: &Op) -> bool {
+fn is_write(op: &Op) -> bool {
     crate::hazard::first_written(op).is_some()
 }
 
