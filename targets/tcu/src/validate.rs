@@ -1,7 +1,7 @@
 //! Finds what is wrong with a program before it runs: [`validate`].
 //!
 //! Errors are what the machine faults on, hanging SIMD forms among them, and what the released hardware computes
-//! otherwise ([`crate::hazard`]); warnings are what runs but hardly does what was meant.
+//! otherwise ([`crate::hazard`]); warnings are what runs, but is suspicious.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::op::{Op, Path, Place, SimdOp};
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Runs, but hardly as meant.
+    /// Runs, but is suspicious.
     Warning,
     /// Cannot run, or the hardware computes something else.
     Error,

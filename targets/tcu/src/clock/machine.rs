@@ -240,6 +240,8 @@ impl Machine {
         let rows = self.array.instructions.enter(self.head);
         let results = self.accumulator.commands.enter(self.head);
         let (mut read, mut last, mut first) = (self.head, [0; 4], None);
+        // A vector goes through all units before the next one is looked at. Each unit takes vectors in this order,
+        // so that the time of a handshake never depends on a later vector.
         for write in writes(accumulator, size, accumulate) {
             let (row_expanded, control) = self.array.expand(rows);
             let mut data = 0;

@@ -176,7 +176,7 @@ impl Arena {
         missing
     }
 
-    /// Where the first entry that reaches into `span`, or behind its start, begins.
+    /// Where the first entry that reaches into `span`, or after its start, begins.
     fn first_meeting(&self, span: Span) -> u32 {
         let before = self.entries.range((span.object, 0)..(span.object, span.start)).next_back();
         before.filter(|(_, entry)| span.start < entry.end).map_or(span.start, |(&(_, start), _)| start)

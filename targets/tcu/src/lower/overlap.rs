@@ -30,18 +30,18 @@ pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
 fn hoist_operands(ops: Vec<Op>) -> Vec<Op> {
     let mut ordered: Vec<Op> = Vec::with_capacity(ops.len());
     // Where the product begins, and where what follows it does.
-    let (mut product, mut behind) = (None, 0);
+    let (mut product, mut after) = (None, 0);
     for op in ops {
         match op {
             Op::MatMul { .. } | Op::LoadWeights { .. } => {
                 product.get_or_insert(ordered.len());
                 ordered.push(op);
-                behind = ordered.len();
+                after = ordered.len();
             }
             Op::DataMove { kind, .. } if brings(kind) => ordered.push(op),
             _ => {
                 if let Some(product) = product.take().filter(|_| works(&op)) {
-                    hoist(&mut ordered, product, behind);
+                    hoist(&mut ordered, product, after);
                 }
                 ordered.push(op);
             }
@@ -54,10 +54,10 @@ const fn brings(kind: DataMoveKind) -> bool {
     matches!(kind, DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToAccumulator)
 }
 
-/// Moves what is from `behind` on to `product`, but for what conflicts with what it would pass.
-fn hoist(ops: &mut Vec<Op>, product: usize, behind: usize) {
+/// Moves the instructions from `after` on to `product`, except those that conflict with one they would pass.
+fn hoist(ops: &mut Vec<Op>, product: usize, after: usize) {
     let mut to = product;
-    for op in ops.split_off(behind) {
+    for op in ops.split_off(after) {
         if ops[to..].iter().any(|other| conflict(&op, other)) {
             ops.push(op);
         } else {

@@ -39,7 +39,7 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
 }
 
 /// The largest [`loss`] of weights that take up factors: a bit of precision at most.
-const MOST_LOSS: f64 = 2.0;
+const MAX_LOSS: f64 = 2.0;
 
 /// Root mean square of `1 / f` over `channels` channels, of which those without a factor count nothing: by
 /// so much the rounding of weights grows that take up the factors.

@@ -14,7 +14,7 @@ use super::parts::{Parts, replace_nodes};
 use crate::config::Config;
 
 /// The most channels whose groups and neighbours a square matrix may describe.
-const MOST_CHANNELS: usize = 1024;
+const MAX_CHANNELS: usize = 1024;
 
 /// Rewrites every such operator.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
@@ -140,7 +140,7 @@ impl Parts<'_> {
 
     /// A constant matrix; `None` when it would be out of proportion.
     fn matrix(&mut self, what: &str, size: usize, element: impl Fn(usize, usize) -> f32) -> Option<ValueId> {
-        if size > MOST_CHANNELS {
+        if size > MAX_CHANNELS {
             return None;
         }
         let elements = (0..size * size).map(|i| element(i / size, i % size)).collect();

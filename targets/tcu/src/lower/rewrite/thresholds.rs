@@ -13,7 +13,7 @@ use npukit_graph::op::{Binary, BinaryKind, Gemm};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::NumberFormat;
 
-use super::{MOST_LOSS, add_floats, factors, floats, loss, name_of, set_operand};
+use super::{MAX_LOSS, add_floats, factors, floats, loss, name_of, set_operand};
 use crate::config::Config;
 
 /// Rewrites every pair of BatchNormalization and Relu that allows it.
@@ -141,7 +141,7 @@ impl Pair {
 fn channels(factors: &[[f64; 2]], format: NumberFormat) -> Option<Vec<Channel>> {
     let present = factors.iter().map(|[factor, _]| *factor).filter(|&factor| factor > 0.0);
     let loss = loss(present, factors.len());
-    factors.iter().map(|&factors| channel(factors, loss > MOST_LOSS, format)).collect()
+    factors.iter().map(|&factors| channel(factors, loss > MAX_LOSS, format)).collect()
 }
 
 /// A channel whose factor, if it is small, the weights bear or, with `first`, the operand.
