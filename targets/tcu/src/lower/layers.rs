@@ -80,7 +80,7 @@ pub struct Builder<'g> {
     /// Objects so far.
     pub objects: Objects,
     layers: Vec<Layer>,
-    /// Values whose vectors the host reads, be it under another shape or through a host step.
+    /// Values whose vectors the host reads: as they are, in another shape, or before a host step.
     host_reads: HashSet<ValueId>,
     host_steps: Vec<HostStep>,
     /// Lookup tables made so far, with their functions.

@@ -1,11 +1,11 @@
-//! Overlap: what the ALUs do to a tile's results goes between the weight loads of what is multiplied next.
+//! Overlap: the ALUs work on a tile's results while the weights of the next product are loaded.
 //!
 //! Weights can only enter the array when its last results have left it, and the first results of new weights
 //! come late: for 3 N cycles a set the accumulators have nothing to do (specification 9.2 and 9.4).
-//! [`overlap`] takes a layer's instructions apart into those that feed the array and those that work on its
-//! results, each in their order, and puts the latter into these gaps. None passes an instruction that touches
-//! the same vectors, so every vector sees what it saw before in the order it did: results stay, and so does
-//! the count of the estimator but for its charge of refilling the array.
+//! [`overlap`] divides a layer's instructions into those that feed the array and those that work on its
+//! results, keeps the order of each, and puts the latter into these gaps. None passes an instruction that touches
+//! the same vectors, so every vector is read and written in the order it was before: results stay the same, and so
+//! does the estimator's count, except for what it charges for refilling the array.
 
 use std::ops::Range;
 
@@ -26,10 +26,10 @@ pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
     merge(&feeding, &working, config)
 }
 
-/// Moves what brings the ALUs their operands in front of the product before it, where it can.
+/// Moves the instructions that fetch operands of the ALUs in front of the product before them, where possible.
 fn hoist_operands(ops: Vec<Op>) -> Vec<Op> {
     let mut ordered: Vec<Op> = Vec::with_capacity(ops.len());
-    // Where the product begins, and where what follows it does.
+    // Where the product begins, and where it ends.
     let (mut product, mut after) = (None, 0);
     for op in ops {
         match op {

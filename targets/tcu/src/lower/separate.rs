@@ -56,7 +56,7 @@ fn is_write(op: &Op) -> bool {
     crate::hazard::first_written(op).is_some()
 }
 
-/// What follows the first instruction of a hazard, whose second one is `second` of them, without it.
+/// The instructions after the first of a hazard, of which `second` is the second, changed so that it is gone.
 fn repair(ops: &[Op], second: usize, hazard: Hazard, pending: &Pending, meter: Option<&Meter>) -> Vec<Op> {
     let moved = (second + 1..ops.len()).filter(|&from| may_stand(ops, from, second)).map(|from| {
         let mut moved = ops.to_vec();

@@ -271,7 +271,7 @@ impl Tile<'_> {
         (0..self.blocks.len()).flat_map(of_block).collect()
     }
 
-    /// The accumulators that hold the grid's values, each with the one where what is made of them belongs.
+    /// The accumulators that hold the grid's values, each with the one that its result goes to.
     pub fn changes(&mut self) -> Vec<(u64, u64)> {
         let to = self.accumulators();
         let from = self.source.take().map_or_else(|| to.clone(), |source| self.accumulators_of(&source));

@@ -69,7 +69,7 @@ struct Pair {
     readers: Vec<Reader>,
 }
 
-/// A product that takes up factors and offsets.
+/// A product into whose weights and bias factors and offsets are multiplied.
 struct Reader {
     node: NodeId,
     weights: Vec<f32>,
@@ -169,7 +169,7 @@ fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Opt
 }
 
 impl Reader {
-    /// `None` when the node is no product with constants. A mean could be a reader too, but its sums of values
+    /// `None` when the node is not a product with constants. A mean could be a reader too, but its sums of values
     /// that are not cut off at zero would saturate.
     fn new(graph: &Graph, id: NodeId, channels: &[Channel], format: NumberFormat) -> Option<Self> {
         let node = graph.node(id);
