@@ -20,7 +20,9 @@ pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
     if flow.path != Path::Decoder && flow.size == 0 {
         return Err(FaultKind::SizeZero);
     }
-    flow.places().try_for_each(|place| in_range(config, place, flow.size))
+    let [first, second] = flow.places();
+    in_range(config, first, flow.size)?;
+    in_range(config, second, flow.size)
 }
 
 /// What only this instruction may not do.
@@ -44,7 +46,8 @@ pub(crate) fn depth(config: &Config, memory: Memory) -> u64 {
     }
 }
 
-fn in_range(config: &Config, Place { memory, run }: Place, size: u64) -> Result<(), FaultKind> {
+fn in_range(config: &Config, place: Option<Place>, size: u64) -> Result<(), FaultKind> {
+    let Some(Place { memory, run }) = place else { return Ok(()) };
     let depth = depth(config, memory);
     match last(run, size) {
         Some(last) if last < depth => Ok(()),

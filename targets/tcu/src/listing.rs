@@ -48,7 +48,7 @@ fn line(config: &Config, op: &Op) -> String {
 fn vectors(op: &Op) -> String {
     let flow = op.flow();
     let zeroes = flow.source.is_none() && flow.path != Path::Decoder;
-    let places = flow.places().map(|place| at(name(place.memory), place.run));
+    let places = flow.places().into_iter().flatten().map(|place| at(name(place.memory), place.run));
     let words =
         std::iter::once(mnemonic(op).to_owned()).chain(zeroes.then(|| "Zeroes".to_owned())).chain(places);
     words.collect::<Vec<_>>().join(" ") + &suffix(flow.size)

@@ -308,6 +308,8 @@ instructions! {
 
 impl Op {
     /// What the instruction reads and writes, and the way of its vectors.
+    // Callers look at a part of it: inlined, the rest is never made.
+    #[inline(always)]
     pub fn flow(&self) -> Flow {
         match *self {
             Self::NoOp | Self::Wait { .. } | Self::Configure { .. } | Self::Unassigned { .. } => Flow::NONE,

@@ -121,7 +121,7 @@ impl Entries {
 
 fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
     let flow = op.flow();
-    flow.places().for_each(|place| stride(config, i, flow.path, place, problems));
+    flow.places().into_iter().flatten().for_each(|place| stride(config, i, flow.path, place, problems));
     match *op {
         Op::LoadWeights { size, .. } => weights(config, i, size, problems),
         Op::Simd { write: false, accumulate: true, .. } => problems.push(Problem::warning(

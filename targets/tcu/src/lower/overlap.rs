@@ -192,7 +192,7 @@ const fn half_cycles(op: &Op) -> u64 {
 /// The accumulators that an instruction touches.
 fn accumulators(op: &Op) -> impl Iterator<Item = u64> + use<> {
     let flow = op.flow();
-    let places = flow.places().filter(|place| place.memory == Memory::Accumulators);
+    let places = flow.places().into_iter().flatten().filter(|place| place.memory == Memory::Accumulators);
     places
         .flat_map(move |Place { run, .. }| (0..flow.size).map(move |i| run.address + (i << run.stride_log2)))
 }

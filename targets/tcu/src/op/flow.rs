@@ -53,24 +53,27 @@ impl Flow {
         Self { path: Path::Decoder, size: 0, source: None, target: None, adds: false };
 
     /// Source and target as the fields of a word stand: local memory first.
-    pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+    #[inline]
+    pub fn places(&self) -> [Option<Place>; 2] {
         let Self { source, target, .. } = *self;
         let is_local = target.is_some_and(|place| place.memory == Memory::Local);
-        let places = if is_local { [target, source] } else { [source, target] };
-        places.into_iter().flatten()
+        if is_local { [target, source] } else { [source, target] }
     }
 
     /// What it needs to have been set: the source, and the target that it adds to.
+    #[inline]
     pub fn reads(&self) -> impl Iterator<Item = Place> + use<> {
         [self.source, self.target.filter(|_| self.adds)].into_iter().flatten()
     }
 
     /// The vectors that it writes of `memory`.
+    #[inline]
     pub fn written(&self, memory: Memory) -> Option<Strided> {
         self.target.filter(|place| place.memory == memory).map(|place| place.run)
     }
 
     /// The vectors that it reads of `memory`, beside those that it adds to.
+    #[inline]
     pub fn read(&self, memory: Memory) -> Option<Strided> {
         self.source.filter(|place| place.memory == memory).map(|place| place.run)
     }
@@ -84,8 +87,10 @@ impl Flow {
     }
 
     /// The DRAM bank that it uses.
+    #[inline]
     pub fn bank(&self) -> Option<usize> {
-        self.places().find_map(|place| place.memory.bank())
+        let bank = |place: Option<Place>| place?.memory.bank();
+        bank(self.source).or_else(|| bank(self.target))
     }
 }
 
