@@ -6,7 +6,7 @@
 use crate::config::Config;
 use crate::configuration::Register;
 use crate::fault::{FaultKind, Memory};
-use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
 
 /// Checks ranges, registers and SIMD forms of `op` on the instance `config`.
 ///
@@ -15,45 +15,24 @@ use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 /// The first [`FaultKind`] found; the state-dependent ones ([`FaultKind::IndexEmpty`],
 /// [`FaultKind::EntryMissing`]) only show when the program runs.
 pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
-    match *op {
-        Op::NoOp | Op::Wait { .. } => Ok(()),
-        Op::Configure { register, value } => configure(register, value),
-        Op::MatMul { zeroes, local, accumulator, size, .. } => {
-            if !zeroes {
-                range(config, Memory::Local, local, size)?;
-            }
-            range(config, Memory::Accumulators, accumulator, size)
-        }
-        Op::DataMove { kind, local, other, size } => {
-            range(config, Memory::Local, local, size)?;
-            range(config, other_memory(kind), other, size)
-        }
-        Op::LoadWeights { zeroes: true, size, .. } => size_not_zero(size),
-        Op::LoadWeights { local, size, .. } => range(config, Memory::Local, local, size),
-        Op::Simd { read, write, write_address, read_address, sub, .. } => {
-            simd_form(config, read, write, sub)?;
-            let one = |address| Strided { address, stride_log2: 0 };
-            if read {
-                range(config, Memory::Accumulators, one(read_address), 1)?;
-            }
-            if write { range(config, Memory::Accumulators, one(write_address), 1) } else { Ok(()) }
-        }
-        Op::LoadLut { local, table, size } => {
-            load_lut(config, table)?;
-            range(config, Memory::Local, local, size)
-        }
-        Op::Unassigned { header, .. } => Err(FaultKind::Unassigned { header }),
+    check_own(config, op)?;
+    let flow = op.flow();
+    if flow.path != Path::Decoder && flow.size == 0 {
+        return Err(FaultKind::SizeZero);
     }
+    let [first, second] = flow.places();
+    in_range(config, first, flow.size)?;
+    in_range(config, second, flow.size)
 }
 
-/// The memory a DataMove connects local memory to.
-pub(crate) fn other_memory(kind: DataMoveKind) -> Memory {
-    match kind {
-        DataMoveKind::Dram0ToLocal | DataMoveKind::LocalToDram0 => Memory::Dram0,
-        DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToDram1 => Memory::Dram1,
-        DataMoveKind::AccumulatorToLocal
-        | DataMoveKind::LocalToAccumulator
-        | DataMoveKind::LocalToAccumulatorAccumulate => Memory::Accumulators,
+/// What only this instruction may not do.
+fn check_own(config: &Config, op: &Op) -> Result<(), FaultKind> {
+    match *op {
+        Op::Configure { register, value } => configure(register, value),
+        Op::Simd { read, write, sub, .. } => simd_form(config, read, write, sub),
+        Op::LoadLut { table, .. } => load_lut(config, table),
+        Op::Unassigned { header, .. } => Err(FaultKind::Unassigned { header }),
+        _ => Ok(()),
     }
 }
 
@@ -67,12 +46,8 @@ pub(crate) fn depth(config: &Config, memory: Memory) -> u64 {
     }
 }
 
-fn size_not_zero(size: u64) -> Result<(), FaultKind> {
-    if size == 0 { Err(FaultKind::SizeZero) } else { Ok(()) }
-}
-
-fn range(config: &Config, memory: Memory, run: Strided, size: u64) -> Result<(), FaultKind> {
-    size_not_zero(size)?;
+fn in_range(config: &Config, place: Option<Place>, size: u64) -> Result<(), FaultKind> {
+    let Some(Place { memory, run }) = place else { return Ok(()) };
     let depth = depth(config, memory);
     match last(run, size) {
         Some(last) if last < depth => Ok(()),

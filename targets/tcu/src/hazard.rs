@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 
 use crate::fault::Memory;
 use crate::machine::Machine;
-use crate::op::{DataMoveKind, Op};
+use crate::op::Op;
 
 /// A write that hardware loses: the first addition of an instruction after it reads its vector too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,17 +41,8 @@ pub struct LostWrite {
 }
 
 /// The first accumulator that an instruction writes, if it writes any.
-pub(crate) const fn first_written(op: &Op) -> Option<u64> {
-    match *op {
-        Op::MatMul { accumulator, .. } => Some(accumulator.address),
-        Op::DataMove {
-            kind: DataMoveKind::LocalToAccumulator | DataMoveKind::LocalToAccumulatorAccumulate,
-            other,
-            ..
-        } => Some(other.address),
-        Op::Simd { write: true, write_address, .. } => Some(write_address),
-        _ => None,
-    }
+pub(crate) fn first_written(op: &Op) -> Option<u64> {
+    op.flow().written(Memory::Accumulators).map(|run| run.address)
 }
 
 /// Lets a functional machine lose writes.

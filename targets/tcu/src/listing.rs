@@ -5,12 +5,12 @@
 use std::fmt::Write as _;
 
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::fault::Memory;
+use crate::op::{DataMoveKind, Op, Path, SimdOp, SimdSub, Strided};
 
 /// The listing: a line for each instruction, CR LF, `[index] thread mnemonic operands`.
 ///
-/// NoOp, Configure, LoadLUT and unassigned words, which upstream's compiler never emits, follow
-/// the same pattern. Source: specification 6.6.
+/// Instructions that upstream's compiler never emits follow the same pattern. Source: specification 6.6.
 pub fn listing(config: &Config, ops: &[Op]) -> String {
     let mut text = String::new();
     for (index, op) in ops.iter().enumerate() {
@@ -24,19 +24,7 @@ fn line(config: &Config, op: &Op) -> String {
     match *op {
         // Opcode 0 is a Wait in two-thread mode.
         Op::NoOp if config.number_of_threads > 1 => "Wait 0".to_owned(),
-        Op::NoOp => "NoOp".to_owned(),
         Op::Wait { thread } => format!("Wait {thread}"),
-        Op::MatMul { accumulate, zeroes, local, accumulator, size } => {
-            let mnemonic = if accumulate { "MatMul(Acc)" } else { "MatMul" };
-            format!("{mnemonic} {} {}{}", input(zeroes, local), at("Acc", accumulator), suffix(size))
-        }
-        Op::DataMove { kind, local, other, size } => {
-            let (mnemonic, memory) = data_move(kind);
-            format!("{mnemonic} {} {}{}", at("Local", local), at(memory, other), suffix(size))
-        }
-        Op::LoadWeights { zeroes, local, size } => {
-            format!("LoadWeights {}{}", input(zeroes, local), suffix(size))
-        }
         Op::Simd { read, write, accumulate, write_address, read_address, sub } => {
             let flags: String = [(read, 'R'), (write, 'W'), (accumulate, 'A')]
                 .iter()
@@ -52,24 +40,39 @@ fn line(config: &Config, op: &Op) -> String {
         }
         Op::Configure { register, value } => format!("Configure {register} {value}"),
         Op::Unassigned { header, .. } => format!("Unassigned({header:#04x})"),
+        _ => vectors(op),
     }
 }
 
-/// The mnemonic of a kind and the name of the memory beside local memory.
-const fn data_move(kind: DataMoveKind) -> (&'static str, &'static str) {
-    match kind {
-        DataMoveKind::Dram0ToLocal => ("DataMove(<-)", "DRAM0"),
-        DataMoveKind::LocalToDram0 => ("DataMove(->)", "DRAM0"),
-        DataMoveKind::Dram1ToLocal => ("DataMove(<-)", "DRAM1"),
-        DataMoveKind::LocalToDram1 => ("DataMove(->)", "DRAM1"),
-        DataMoveKind::AccumulatorToLocal => ("DataMove(<-)", "Acc"),
-        DataMoveKind::LocalToAccumulator => ("DataMove(->)", "Acc"),
-        DataMoveKind::LocalToAccumulatorAccumulate => ("DataMove(->, Acc)", "Acc"),
+/// An instruction that says no more than which vectors it takes: mnemonic, places and size.
+fn vectors(op: &Op) -> String {
+    let flow = op.flow();
+    let zeroes = flow.source.is_none() && flow.path != Path::Decoder;
+    let places = flow.places().into_iter().flatten().map(|place| at(name(place.memory), place.run));
+    let words =
+        std::iter::once(mnemonic(op).to_owned()).chain(zeroes.then(|| "Zeroes".to_owned())).chain(places);
+    words.collect::<Vec<_>>().join(" ") + &suffix(flow.size)
+}
+
+/// Upstream's mnemonic.
+fn mnemonic(op: &Op) -> &'static str {
+    match op {
+        Op::MatMul { accumulate: true, .. } => "MatMul(Acc)",
+        Op::DataMove { kind: DataMoveKind::LocalToAccumulatorAccumulate, .. } => "DataMove(->, Acc)",
+        Op::DataMove { kind, .. } if kind.is_to_local() => "DataMove(<-)",
+        Op::DataMove { .. } => "DataMove(->)",
+        _ => op.mnemonic(),
     }
 }
 
-fn input(zeroes: bool, local: Strided) -> String {
-    if zeroes { "Zeroes".to_owned() } else { at("Local", local) }
+/// Upstream's name of a memory.
+const fn name(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Dram0 => "DRAM0",
+        Memory::Dram1 => "DRAM1",
+        Memory::Local => "Local",
+        Memory::Accumulators => "Acc",
+    }
 }
 
 fn at(memory: &str, strided: Strided) -> String {

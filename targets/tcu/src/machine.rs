@@ -153,7 +153,7 @@ impl Machine {
         Ok(Self { config: config.clone(), core })
     }
 
-    /// The same, with what `unset` says in all that nobody has set: memories, weights and registers.
+    /// The same, with memories, weights and registers as `unset` says until something is written to them.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// The first of `vectors` vectors from `base` on that nobody has written; none where memory was not poisoned.
+    /// The first of `vectors` vectors from `base` on that nothing has been written to; none where memory was not poisoned.
     ///
     /// # Errors
     ///

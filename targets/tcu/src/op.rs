@@ -1,8 +1,10 @@
-//! Typed instructions: [`Op`], and the rows from which their words, names and text come: [`Op::rows`].
+//! Typed instructions: [`Op`], the rows from which their words, names and text come: [`Op::rows`], and what each
+//! reads and writes: [`Op::flow`].
 //! Sizes count vectors (the field in the word holds one less); addresses count vectors; strides are
 //! exponents of two.
 //! Source: specification 3.1 to 3.3, 3.6 and 9.8.
 
+mod flow;
 mod format;
 mod operands;
 
@@ -10,10 +12,12 @@ use npukit_base::Word;
 use npukit_isa::coding::{Choice, Flag, Number};
 use npukit_isa::{Limit, Radix, When, instructions};
 
+pub use flow::{Flow, Path, Place};
 pub use format::Format;
 pub use operands::{DataMoveKind, SimdOp, SimdSub, Strided};
 
 use crate::configuration::Register;
+use crate::fault::Memory;
 use format::{Operations, RegisterNumbers, Registers};
 
 /// One instruction.
@@ -299,6 +303,42 @@ instructions! {
 
     outside {
         Self::Unassigned { header, operands } => "Unassigned", format.unassigned(header, operands);
+    }
+}
+
+impl Op {
+    /// What the instruction reads and writes, and the way of its vectors.
+    // Callers look at a part of it: inlined, the rest is never made.
+    #[inline(always)]
+    pub fn flow(&self) -> Flow {
+        match *self {
+            Self::NoOp | Self::Wait { .. } | Self::Configure { .. } | Self::Unassigned { .. } => Flow::NONE,
+            Self::MatMul { accumulate, zeroes, local, accumulator, size } => Flow {
+                path: Path::Array,
+                size,
+                source: (!zeroes).then(|| Memory::Local.at(local)),
+                target: Some(Memory::Accumulators.at(accumulator)),
+                adds: accumulate,
+            },
+            Self::DataMove { kind, local, other, size } => {
+                let (local, other) = (Memory::Local.at(local), kind.memory().at(other));
+                let (source, target) = if kind.is_to_local() { (other, local) } else { (local, other) };
+                let adds = kind == DataMoveKind::LocalToAccumulatorAccumulate;
+                Flow { path: Path::Copy, size, source: Some(source), target: Some(target), adds }
+            }
+            Self::LoadWeights { zeroes, local, size } => {
+                let source = (!zeroes).then(|| Memory::Local.at(local));
+                Flow { path: Path::Weights, size, source, ..Flow::NONE }
+            }
+            Self::Simd { read, write, accumulate, write_address, read_address, sub } => {
+                let at = |address| Memory::Accumulators.at(Strided { address, stride_log2: 0 });
+                let (source, target) = (read.then(|| at(read_address)), write.then(|| at(write_address)));
+                Flow { path: Path::Alus(sub), size: 1, source, target, adds: accumulate }
+            }
+            Self::LoadLut { local, size, .. } => {
+                Flow { path: Path::Tables, size, source: Some(Memory::Local.at(local)), ..Flow::NONE }
+            }
+        }
     }
 }
 

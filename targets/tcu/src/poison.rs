@@ -5,9 +5,8 @@
 use npukit_numeric::Number;
 use npukit_sim::garbage;
 
-use crate::check::other_memory;
 use crate::fault::{FaultKind, Memory};
-use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::op::{Op, Path, Place, SimdOp, SimdSub};
 use crate::state::State;
 
 /// What was set since the poison, of what is not a memory of vectors.
@@ -53,46 +52,18 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
 ///
 /// The first that was not.
 pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> Result<(), FaultKind> {
-    match *op {
-        Op::MatMul { accumulate, zeroes, local, accumulator, size } => {
-            state.rows_set(if zeroes { 1 } else { state.lanes as u64 + 1 })?;
-            state.run_set(Memory::Local, local, if zeroes { 0 } else { size })?;
-            state.run_set(Memory::Accumulators, accumulator, if accumulate { size } else { 0 })
-        }
-        Op::DataMove { kind, local, other, size } => {
-            if reads_local(kind) {
-                state.run_set(Memory::Local, local, size)?;
-            }
-            match kind {
-                DataMoveKind::LocalToDram0
-                | DataMoveKind::LocalToDram1
-                | DataMoveKind::LocalToAccumulator => Ok(()),
-                _ => state.run_set(other_memory(kind), other, size),
-            }
-        }
-        Op::LoadWeights { zeroes, local, size } => {
-            state.run_set(Memory::Local, local, if zeroes { 0 } else { size })?;
-            if let Some(set) = &mut state.poison {
-                set.rows = set.rows.saturating_add(size);
-            }
-            Ok(())
-        }
-        Op::Simd { read, write, accumulate, write_address, read_address, sub } => {
-            let one = |address| Strided { address, stride_log2: 0 };
-            state.run_set(Memory::Accumulators, one(read_address), u64::from(read))?;
-            state.run_set(Memory::Accumulators, one(write_address), u64::from(write && accumulate))?;
-            state.registers_set(sub, tables)
-        }
-        Op::LoadLut { local, size, .. } => state.run_set(Memory::Local, local, size),
-        Op::NoOp | Op::Wait { .. } | Op::Configure { .. } | Op::Unassigned { .. } => Ok(()),
+    let flow = op.flow();
+    if flow.path == Path::Array {
+        // Rows of zeros give the bias.
+        state.rows_set(if flow.source.is_none() { 1 } else { state.lanes as u64 + 1 })?;
     }
-}
-
-const fn reads_local(kind: DataMoveKind) -> bool {
-    !matches!(
-        kind,
-        DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::AccumulatorToLocal
-    )
+    flow.reads().try_for_each(|place| state.run_set(place, flow.size))?;
+    match (flow.path, &mut state.poison) {
+        (Path::Alus(sub), _) => state.registers_set(sub, tables)?,
+        (Path::Weights, Some(set)) => set.rows = set.rows.saturating_add(flow.size),
+        _ => {}
+    }
+    Ok(())
 }
 
 impl<F: Number> State<F> {
@@ -107,7 +78,7 @@ impl<F: Number> State<F> {
         }
     }
 
-    fn run_set(&self, memory: Memory, run: Strided, size: u64) -> Result<(), FaultKind> {
+    fn run_set(&self, Place { memory, run }: Place, size: u64) -> Result<(), FaultKind> {
         let (pieces, count) = if run.stride_log2 == 0 { (1.min(size), size) } else { (size, 1) };
         let mut addresses = (0..pieces).map(|i| run.address + (i << run.stride_log2));
         match addresses.find_map(|address| self.unset(memory, address, count)) {

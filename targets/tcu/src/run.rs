@@ -67,14 +67,14 @@ pub enum RunError {
 
 /// A machine after a program.
 #[derive(Debug)]
-pub struct Finished {
+pub struct RunOutcome {
     /// All memories as the program left them.
     pub machine: Machine,
     /// Saturated results by layer (by kind of instruction when the artifact knows no layers), in order.
     pub saturations: Vec<(String, Saturations)>,
 }
 
-impl Finished {
+impl RunOutcome {
     /// The raw scalars of an output: whole vectors, its pieces one after the other.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Finished {
 /// # Errors
 ///
 /// Those of [`Driver::new`] and [`Driver::run`].
-pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError> {
+pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<RunOutcome, RunError> {
     let mut driver = Driver::new(program, Unset::Zero, &[])?;
     driver.run(inputs)?;
     Ok(driver.finished)
@@ -121,7 +121,7 @@ pub fn run(program: &Program, inputs: &[Vec<i32>]) -> Result<Finished, RunError>
 pub struct Driver<'a> {
     program: &'a Program,
     lost: &'a [LostWrite],
-    finished: Finished,
+    finished: RunOutcome,
 }
 
 impl<'a> Driver<'a> {
@@ -134,7 +134,7 @@ impl<'a> Driver<'a> {
     pub fn new(program: &'a Program, unset: Unset, lost: &'a [LostWrite]) -> Result<Self, RunError> {
         let mut machine = Machine::with_unset(&program.config, unset)?;
         load_constants(&mut machine, program)?;
-        Ok(Self { program, lost, finished: Finished { machine, saturations: Vec::new() } })
+        Ok(Self { program, lost, finished: RunOutcome { machine, saturations: Vec::new() } })
     }
 
     /// Runs the program on `inputs` (raw scalars, whole vectors, in the program's order).
@@ -144,8 +144,8 @@ impl<'a> Driver<'a> {
     /// [`RunError::Inputs`] for another number of inputs; [`RunError::Input`] and [`RunError::Access`] for
     /// one of another size or outside DRAM0; [`RunError::Fault`] with the place of the instruction that
     /// faults.
-    pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&Finished, RunError> {
-        let Self { program, lost, finished: Finished { machine, saturations } } = self;
+    pub fn run(&mut self, inputs: &[Vec<i32>]) -> Result<&RunOutcome, RunError> {
+        let Self { program, lost, finished: RunOutcome { machine, saturations } } = self;
         if inputs.len() != program.inputs.len() {
             return Err(RunError::Inputs { actual: inputs.len(), expected: program.inputs.len() });
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op};
+use crate::op::{DataMoveKind, Op, Path};
 use crate::program::Layer;
 
 /// What instructions of a kind, or a whole program, cost.
@@ -49,17 +49,10 @@ pub struct Estimate {
 /// The name of an instruction's kind: the mnemonic, and the variant where it matters.
 pub const fn kind(op: &Op) -> &'static str {
     match op {
-        Op::NoOp => "NoOp",
-        Op::Wait { .. } => "Wait",
-        Op::MatMul { zeroes: false, .. } => "MatMul",
         Op::MatMul { zeroes: true, .. } => "MatMul(zeroes)",
         Op::DataMove { kind, .. } => data_move_kind(*kind),
-        Op::LoadWeights { zeroes: false, .. } => "LoadWeights",
         Op::LoadWeights { zeroes: true, .. } => "LoadWeights(zeroes)",
-        Op::Simd { .. } => "SIMD",
-        Op::LoadLut { .. } => "LoadLUT",
-        Op::Configure { .. } => "Configure",
-        Op::Unassigned { .. } => "Unassigned",
+        _ => op.mnemonic(),
     }
 }
 
@@ -75,71 +68,50 @@ const fn data_move_kind(kind: DataMoveKind) -> &'static str {
     }
 }
 
-/// What the cost of a MatMul depends on: the instruction before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Previous {
-    MatMul,
-    LoadWeights,
-    Other,
-}
-
-impl Previous {
-    const fn of(op: &Op) -> Self {
-        match op {
-            Op::MatMul { .. } => Self::MatMul,
-            Op::LoadWeights { .. } => Self::LoadWeights,
-            _ => Self::Other,
-        }
-    }
-}
-
 /// The estimator at work: costs instruction after instruction.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     array_size: u64,
-    previous: Previous,
+    /// Of the instruction before, on which the cost of products depends.
+    previous: Path,
 }
 
 impl Estimator {
     /// An estimator before the first instruction.
     pub fn new(config: &Config) -> Self {
-        Self { array_size: config.array_size as u64, previous: Previous::Other }
+        Self { array_size: config.array_size as u64, previous: Path::Decoder }
     }
 
     /// The cost of the next instruction.
     pub fn cost(&mut self, op: &Op) -> Cost {
-        let n = self.array_size;
-        let (vectors, cycles, energy) = match *op {
-            Op::NoOp | Op::Wait { .. } => (0, 1, 0),
-            Op::MatMul { size, .. } => {
+        let (n, flow) = (self.array_size, op.flow());
+        let vectors = flow.vectors();
+        let each = |energy: u64| vectors.saturating_mul(energy);
+        let (cycles, energy) = match flow.path {
+            Path::Decoder if matches!(op, Op::NoOp | Op::Wait { .. }) => (1, 0),
+            // Upstream's estimator knows no others.
+            Path::Decoder | Path::Tables => (0, 0),
+            Path::Array => {
                 let filling = match self.previous {
-                    Previous::MatMul => 0,
-                    Previous::LoadWeights => n,
-                    Previous::Other => n.saturating_mul(2),
+                    Path::Array => 0,
+                    Path::Weights => n,
+                    _ => n.saturating_mul(2),
                 };
-                (size, size.saturating_add(filling), size.saturating_mul(n).saturating_mul(n))
+                (vectors.saturating_add(filling), each(n).saturating_mul(n))
             }
-            Op::Simd { .. } => (1, 1, n),
-            Op::LoadWeights { size, .. } => (size, size, size.saturating_mul(10)),
-            Op::DataMove { kind, size, .. } => (size, size, size.saturating_mul(move_energy(kind))),
-            Op::LoadLut { .. } | Op::Configure { .. } | Op::Unassigned { .. } => (0, 0, 0),
+            Path::Alus(_) => (vectors, each(n)),
+            Path::Copy if flow.bank().is_some() => (vectors, each(DRAM_ENERGY)),
+            Path::Copy | Path::Weights => (vectors, each(ON_CHIP_ENERGY)),
         };
-        self.previous = Previous::of(op);
+        self.previous = flow.path;
         Cost { instructions: 1, vectors, cycles, energy }
     }
 }
 
-const fn move_energy(kind: DataMoveKind) -> u64 {
-    match kind {
-        DataMoveKind::AccumulatorToLocal
-        | DataMoveKind::LocalToAccumulator
-        | DataMoveKind::LocalToAccumulatorAccumulate => 10,
-        DataMoveKind::Dram0ToLocal
-        | DataMoveKind::LocalToDram0
-        | DataMoveKind::Dram1ToLocal
-        | DataMoveKind::LocalToDram1 => 100,
-    }
-}
+/// Energy of a vector that moves between memories of the chip.
+const ON_CHIP_ENERGY: u64 = 10;
+/// Energy of a vector that moves to or from DRAM.
+const DRAM_ENERGY: u64 = 100;
 
 /// Estimates a program of one thread.
 pub fn estimate(config: &Config, ops: &[Op]) -> Estimate {

@@ -1,7 +1,7 @@
 //! Finds what is wrong with a program before it runs: [`validate`].
 //!
 //! Errors are what the machine faults on, hanging SIMD forms among them, and what the released hardware computes
-//! otherwise ([`crate::hazard`]); warnings are what runs but hardly does what was meant.
+//! otherwise ([`crate::hazard`]); warnings are what runs, but is suspicious.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::check::check;
 use crate::clock::ClockParams;
 use crate::config::Config;
 use crate::configuration::Register;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Memory};
 use crate::hazard::{Judged, MovedWrites, judge, moved_writes};
-use crate::op::{Op, SimdOp, Strided};
+use crate::op::{Op, Path, Place, SimdOp};
 
 /// How bad a problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Runs, but hardly as meant.
+    /// Runs, but is suspicious.
     Warning,
     /// Cannot run, or the hardware computes something else.
     Error,
@@ -120,24 +120,10 @@ impl Entries {
 }
 
 fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
+    let flow = op.flow();
+    flow.places().into_iter().flatten().for_each(|place| stride(config, i, flow.path, place, problems));
     match *op {
-        Op::MatMul { zeroes, local, accumulator, .. } => {
-            if !zeroes {
-                stride(i, "local", local, config.stride0_depth, problems);
-            }
-            stride(i, "accumulator", accumulator, config.stride1_depth, problems);
-        }
-        Op::DataMove { local, other, .. } => {
-            stride(i, "local", local, config.stride0_depth, problems);
-            stride(i, "other", other, config.stride1_depth, problems);
-        }
-        Op::LoadWeights { zeroes, local, size } => {
-            if !zeroes {
-                stride(i, "local", local, config.stride0_depth, problems);
-            }
-            weights(config, i, size, problems);
-        }
-        Op::LoadLut { local, .. } => stride(i, "local", local, config.stride0_depth, problems),
+        Op::LoadWeights { size, .. } => weights(config, i, size, problems),
         Op::Simd { write: false, accumulate: true, .. } => problems.push(Problem::warning(
             i,
             "nothing-accumulated",
@@ -145,13 +131,18 @@ fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
             "set the write flag, or drop accumulate",
         )),
         Op::Configure { register, .. } => configure(i, register, problems),
-        Op::NoOp | Op::Wait { .. } | Op::Simd { .. } | Op::Unassigned { .. } => {}
+        _ => {}
     }
 }
 
-fn stride(i: usize, operand: &str, run: Strided, depth: usize, problems: &mut Vec<Problem>) {
-    if u64::from(run.stride_log2) >= depth as u64 {
-        let code = run.stride_log2;
+fn stride(config: &Config, i: usize, path: Path, place: Place, problems: &mut Vec<Problem>) {
+    let (operand, depth) = match (place.memory, path) {
+        (Memory::Local, _) => ("local", config.stride0_depth),
+        (_, Path::Copy) => ("other", config.stride1_depth),
+        _ => ("accumulator", config.stride1_depth),
+    };
+    let code = place.run.stride_log2;
+    if u64::from(code) >= depth as u64 {
         let reason = format!("stride code {code} of the {operand} operand: the instance has {depth} codes");
         problems.push(Problem::warning(
             i,

@@ -11,6 +11,9 @@ use super::stall::{Stall, Stalls};
 use super::watch::Watch;
 use crate::op::{SimdOp, SimdSub};
 
+/// Cycles from the start of an operation until the ALUs offer its result.
+const ALU_LATENCY: Cycle = 2;
+
 /// How a SIMD instruction uses the memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags {
@@ -121,6 +124,7 @@ impl Accumulator {
     /// All concerned have the command at the stage.
     fn finish(&mut self, at: Cycle) {
         self.vectors.leave(at);
+        // The stage is a register: it holds the next command a cycle later.
         self.stage = at + 1;
     }
 
@@ -142,6 +146,8 @@ impl Accumulator {
         let mut handed_on = ready;
         self.staged = at;
         if write.accumulate {
+            // The old value is read at once, not when the datum comes: only the lock makes it wait, and additions
+            // do not take the lock. So it may be older than a write that is still on its way.
             let read = self.port_b.read(at.max(self.lock.free()));
             self.reads_early |= self.lock.is_pending(write.address, read);
             handed_on = handed_on.max(read);
@@ -251,7 +257,7 @@ impl Accumulator {
 
     /// The result goes nowhere.
     fn drop_result(&mut self, started: Cycle, sink: Cycle) {
-        let left = (started + 2).max(sink);
+        let left = (started + ALU_LATENCY).max(sink);
         self.alu_select.leave(left);
     }
 
@@ -271,7 +277,7 @@ impl Accumulator {
         let source = self.alu_select.enter(stage);
         let select = self.input_select.enter(stage);
         let ready = ready.max(source).max(select);
-        let written = ready.max(started + 2);
+        let written = ready.max(started + ALU_LATENCY);
         self.stalls.add(Stall::AccumulatorForAlu, ready, written);
         self.alu_select.leave(written);
         self.write(written, write);
@@ -286,6 +292,7 @@ impl Accumulator {
 
     /// First the read half, then, one cycle later, the write half.
     fn read_and_write(&mut self, stage: Cycle, write: Write, sub: SimdSub) -> Cycle {
+        // Neither source is the input, so nothing would take what the read half gives.
         if sub.left != 0 && sub.right != 0 {
             return self.write_uncomputed(stage, write);
         }

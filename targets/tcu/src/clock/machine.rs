@@ -16,7 +16,7 @@ use super::watch::Watch;
 use crate::config::Config;
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
-use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use crate::op::{Flow, Op, Path, SimdOp, SimdSub, Strided};
 use crate::samples::Port;
 
 /// The first cycle in which the decoder has an instruction.
@@ -115,21 +115,18 @@ impl Machine {
     pub(super) fn step(&mut self, op: &Op) -> Result<Held, Stuck> {
         self.spans = Spans::NONE;
         self.router.hold();
-        let accept = match *op {
-            Op::MatMul { accumulate, zeroes, accumulator, size, .. } => {
-                self.mat_mul(accumulate, zeroes, accumulator, self.vectors(size))
-            }
-            Op::LoadWeights { zeroes, size, .. } => self.load_weights(zeroes, self.vectors(size)),
-            Op::DataMove { kind, other, size, .. } => self.data_move(kind, other, self.vectors(size)),
-            Op::Simd { read, write, accumulate, write_address: address, sub, .. } => {
-                self.simd(Flags { read, write: write.then_some(Write { address, accumulate }) }, sub)
+        let flow = op.flow();
+        let size = self.vectors(flow.size);
+        let accept = match (flow.path, flow.target) {
+            (Path::Array, Some(to)) => self.mat_mul(flow.adds, flow.source.is_none(), to.run, size),
+            (Path::Weights, _) => self.load_weights(flow.source.is_none(), size),
+            (Path::Copy, _) => self.copy(&flow, size),
+            (Path::Alus(sub), to) => {
+                let write = to.map(|to| Write { address: to.run.address, accumulate: flow.adds });
+                self.simd(Flags { read: flow.source.is_some(), write }, sub)
             }
             // Extensions of the emulator, unknown to the hardware, cost a cycle like what has no meaning.
-            Op::NoOp
-            | Op::Wait { .. }
-            | Op::LoadLut { .. }
-            | Op::Configure { .. }
-            | Op::Unassigned { .. } => Accept::new(self.head, Unit::Decoder),
+            (Path::Decoder | Path::Tables | Path::Array, _) => self.nothing(),
         };
         if accept.at >= NEVER {
             return Err(Stuck { from: self.head, unit: accept.unit });
@@ -243,6 +240,8 @@ impl Machine {
         let rows = self.array.instructions.enter(self.head);
         let results = self.accumulator.commands.enter(self.head);
         let (mut read, mut last, mut first) = (self.head, [0; 4], None);
+        // A vector goes through all units before the next one is looked at. Each unit takes vectors in this order,
+        // so that the time of a handshake never depends on a later vector.
         for write in writes(accumulator, size, accumulate) {
             let (row_expanded, control) = self.array.expand(rows);
             let mut data = 0;
@@ -329,16 +328,21 @@ impl Machine {
         Accept::new(queued, Unit::Accumulator)
     }
 
-    fn data_move(&mut self, kind: DataMoveKind, other: Strided, size: u64) -> Accept {
-        let span = Span { address: other.address, size, stride_log2: other.stride_log2 };
-        match kind {
-            DataMoveKind::Dram0ToLocal => self.dram(0, Unit::Dram0Read, Bank::read, span),
-            DataMoveKind::LocalToDram0 => self.dram(0, Unit::Dram0Write, Bank::write, span),
-            DataMoveKind::Dram1ToLocal => self.dram(1, Unit::Dram1Read, Bank::read, span),
-            DataMoveKind::LocalToDram1 => self.dram(1, Unit::Dram1Write, Bank::write, span),
-            DataMoveKind::AccumulatorToLocal => self.move_out(size),
-            DataMoveKind::LocalToAccumulator => self.move_in(other, size, false),
-            DataMoveKind::LocalToAccumulatorAccumulate => self.move_in(other, size, true),
+    /// What the decoder alone is done with in the cycle it comes.
+    const fn nothing(&self) -> Accept {
+        Accept::new(self.head, Unit::Decoder)
+    }
+
+    fn copy(&mut self, flow: &Flow, size: u64) -> Accept {
+        let (Some(from), Some(to)) = (flow.source, flow.target) else { return self.nothing() };
+        let span = |run: Strided| Span { address: run.address, size, stride_log2: run.stride_log2 };
+        match (from.memory, to.memory) {
+            (Memory::Dram0, _) => self.dram(0, Unit::Dram0Read, Bank::read, span(from.run)),
+            (_, Memory::Dram0) => self.dram(0, Unit::Dram0Write, Bank::write, span(to.run)),
+            (Memory::Dram1, _) => self.dram(1, Unit::Dram1Read, Bank::read, span(from.run)),
+            (_, Memory::Dram1) => self.dram(1, Unit::Dram1Write, Bank::write, span(to.run)),
+            (Memory::Accumulators, _) => self.move_out(size),
+            (Memory::Local, _) => self.move_in(to.run, size, flow.adds),
         }
     }
 

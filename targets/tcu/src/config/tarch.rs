@@ -69,7 +69,7 @@ pub enum ConfigError {
         key: &'static str,
         /// Legal values.
         legal: String,
-        /// A key that is there and nobody reads, spelt almost like it.
+        /// An unknown key that is spelt almost like it.
         misspelt: Option<String>,
     },
     /// A value is of the wrong type or out of range.
@@ -115,7 +115,7 @@ pub enum ConfigWarning {
         /// As understood, and as [`Config::to_json`] writes it.
         meant: DataType,
     },
-    /// A key that nobody reads.
+    /// An unknown key, which is ignored.
     UnknownKey {
         /// The key.
         key: String,

@@ -14,7 +14,7 @@ use crate::codec::encode_program;
 use crate::fault::Memory;
 use crate::keys::{KeyError, Keys};
 use crate::program::Program;
-use crate::run::{Finished, run};
+use crate::run::{RunOutcome, run};
 use crate::timing::estimate;
 use crate::{csv, timing};
 
@@ -198,12 +198,12 @@ fn run_text(output: &[i32], [dram0, local, accumulators]: &[String; 3], saturate
 }
 
 /// All outputs, one after the other.
-pub(super) fn outputs(program: &Program, finished: &Finished) -> Result<Vec<i32>, String> {
+pub(super) fn outputs(program: &Program, finished: &RunOutcome) -> Result<Vec<i32>, String> {
     let parts = program.outputs.iter().map(|binding| finished.output(binding).map_err(|error| chain(&error)));
     Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-fn final_hashes(program: &Program, finished: &Finished, dram0_vectors: u64) -> Result<[String; 3], String> {
+fn final_hashes(program: &Program, finished: &RunOutcome, dram0_vectors: u64) -> Result<[String; 3], String> {
     let hash = |memory, vectors| execute::sha256(&finished.machine, memory, vectors);
     Ok([
         hash(Memory::Dram0, dram0_vectors)?,

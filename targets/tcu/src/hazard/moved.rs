@@ -11,7 +11,7 @@ use crate::clock::ClockParams;
 use crate::config::Config;
 use crate::configuration::{Configuration, Register};
 use crate::fault::Memory;
-use crate::op::{DataMoveKind, Op};
+use crate::op::{Flow, Op, Place};
 
 /// A Configure of an offset that comes before addresses of writes to the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<M
 
 /// The Configures of a program that move writes, with the board's memory or another.
 pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<MovedWrites> {
-    if !any_behind_writes(ops) {
+    if !any_after_writes(ops) {
         return Vec::new();
     }
     let mut moved: Vec<MovedWrites> = Vec::new();
@@ -64,24 +64,24 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
 }
 
 /// Whether an offset changes with no read of the bank after the last write to it.
-fn any_behind_writes(ops: &[Op]) -> bool {
+fn any_after_writes(ops: &[Op]) -> bool {
     let mut configuration = Configuration::default();
     let mut queued = [false; 2];
     for op in ops {
-        match *op {
-            Op::DataMove { kind: DataMoveKind::LocalToDram0, .. } => queued[0] = true,
-            Op::DataMove { kind: DataMoveKind::LocalToDram1, .. } => queued[1] = true,
-            Op::DataMove { kind: DataMoveKind::Dram0ToLocal, .. } => queued[0] = false,
-            Op::DataMove { kind: DataMoveKind::Dram1ToLocal, .. } => queued[1] = false,
-            Op::Configure { register, value } => {
-                match offset_changed(&configuration, op) {
-                    Some(Memory::Dram0) if queued[0] => return true,
-                    Some(Memory::Dram1) if queued[1] => return true,
-                    _ => {}
-                }
-                configuration.configure(register, value);
+        let Flow { source, target, .. } = op.flow();
+        let bank = |place: Option<Place>| place?.memory.bank();
+        if let Some(bank) = bank(source) {
+            queued[bank] = false;
+        }
+        if let Some(bank) = bank(target) {
+            queued[bank] = true;
+        }
+        if let Op::Configure { register, value } = *op {
+            let moved = offset_changed(&configuration, op).and_then(Memory::bank);
+            if moved.is_some_and(|bank| queued[bank]) {
+                return true;
             }
-            _ => {}
+            configuration.configure(register, value);
         }
     }
     false

@@ -7,8 +7,8 @@
 
 use std::fmt;
 
-use super::first_written;
-use crate::op::{DataMoveKind, Op, Strided};
+use crate::fault::Memory;
+use crate::op::{Flow, Op, Path, Strided};
 
 /// How a write can be lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,63 +89,49 @@ pub struct Pending {
 impl Pending {
     /// Follows the next instruction; gives the write it may lose.
     pub fn follow(&mut self, instruction: usize, op: &Op) -> Option<Hazard> {
-        match *op {
-            Op::MatMul { accumulate, accumulator, size, .. } => {
-                let hazard = self.hazard(instruction, op, accumulate);
+        let flow = op.flow();
+        match flow.path {
+            Path::Array => {
+                let hazard = self.hazard(instruction, &flow);
                 // Additions wait for the lock of what overwrites.
-                let alternates = self.rows_add.replace(accumulate).is_some_and(|adds| adds != accumulate);
+                let alternates = self.rows_add.replace(flow.adds).is_some_and(|adds| adds != flow.adds);
                 self.mixed |= alternates;
                 self.late |= self.mixed;
-                self.written(instruction, accumulator, size, accumulate, Source::Array);
+                self.written(instruction, &flow, Source::Array);
                 hazard
             }
-            Op::DataMove { kind, other, size, .. } => self.data_move(instruction, op, kind, other, size),
-            Op::Simd { read, write, accumulate, write_address, .. } => {
-                self.mixed |= self.rows_add.is_some();
-                if read {
-                    (self.last, self.before) = (None, None);
-                }
-                let hazard = self.hazard(instruction, op, accumulate);
-                if write {
-                    let run = Strided { address: write_address, stride_log2: 0 };
-                    self.written(instruction, run, 1, accumulate, Source::Alus);
-                }
-                hazard
-            }
-            Op::LoadWeights { zeroes, size, .. } => {
-                self.load_weights(if zeroes { 0 } else { size });
+            // The decoder waits for the last vector that leaves the accumulators, and with it for all before.
+            Path::Copy if flow.read(Memory::Accumulators).is_some() => {
+                *self = Self::default();
                 None
             }
-            _ => None,
-        }
-    }
-
-    fn data_move(
-        &mut self,
-        instruction: usize,
-        op: &Op,
-        kind: DataMoveKind,
-        other: Strided,
-        size: u64,
-    ) -> Option<Hazard> {
-        let adds = kind == DataMoveKind::LocalToAccumulatorAccumulate;
-        match kind {
-            // The decoder waits for the last vector, and with it for all before.
-            DataMoveKind::AccumulatorToLocal => *self = Self::default(),
-            DataMoveKind::LocalToAccumulator | DataMoveKind::LocalToAccumulatorAccumulate => {
-                let hazard = self.hazard(instruction, op, adds);
+            Path::Copy => {
+                flow.written(Memory::Accumulators)?;
+                let hazard = self.hazard(instruction, &flow);
                 self.mixed |= self.rows_add.is_some();
-                self.written(instruction, other, size, adds, Source::Local);
-                return hazard;
+                self.written(instruction, &flow, Source::Local);
+                hazard
             }
-            _ => {}
+            Path::Alus(_) => {
+                self.mixed |= self.rows_add.is_some();
+                if flow.source.is_some() {
+                    (self.last, self.before) = (None, None);
+                }
+                let hazard = self.hazard(instruction, &flow);
+                self.written(instruction, &flow, Source::Alus);
+                hazard
+            }
+            Path::Weights => {
+                self.load_weights(if flow.source.is_some() { flow.size } else { 0 });
+                None
+            }
+            Path::Decoder | Path::Tables => None,
         }
-        None
     }
 
-    /// The write that an instruction may lose whose first write adds or not.
-    fn hazard(&self, instruction: usize, op: &Op, adds: bool) -> Option<Hazard> {
-        let address = first_written(op).filter(|_| adds)?;
+    /// The write that an instruction may lose, when it adds.
+    fn hazard(&self, instruction: usize, flow: &Flow) -> Option<Hazard> {
+        let Strided { address, .. } = flow.written(Memory::Accumulators).filter(|_| flow.adds)?;
         let last = self.last.filter(|last| last.address == address)?;
         let pattern = match (last.adds, self.before) {
             (true, _) => Pattern::Addition,
@@ -155,7 +141,9 @@ impl Pending {
         Some(Hazard { first: last.instruction, second: instruction, address, pattern })
     }
 
-    fn written(&mut self, instruction: usize, run: Strided, size: u64, adds: bool, source: Source) {
+    fn written(&mut self, instruction: usize, flow: &Flow, source: Source) {
+        let Some(run) = flow.written(Memory::Accumulators) else { return };
+        let Flow { size, adds, .. } = *flow;
         // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
         let address = |i: u64| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0));
         let write = |i| Write { instruction, address: address(i), adds };

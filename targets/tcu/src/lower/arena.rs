@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use npukit_lower::Free;
+
 use super::memory::{Home, Plan};
 use super::object::{ObjectId, Span, VecRef};
 
@@ -45,8 +47,7 @@ pub struct Arena {
     entries: BTreeMap<(ObjectId, u32), Entry>,
     /// Entries in the order in which they were asked for; the last mention of an entry counts.
     asked: VecDeque<(u64, ObjectId, u32)>,
-    /// Free ranges, sorted, never adjacent.
-    free: Vec<Range<u64>>,
+    free: Free,
     clock: u64,
     /// What lost its place before DRAM held it.
     evicted: Vec<Placed>,
@@ -61,10 +62,8 @@ impl Arena {
     pub fn new(range: Range<u64>) -> Self {
         let highest = range.start;
         let (entries, asked) = (BTreeMap::new(), VecDeque::new());
-        let (free, evicted) = (Vec::new(), Vec::new());
-        let mut arena = Self { range, entries, asked, free, clock: 0, evicted, aggregate: 0, highest };
-        arena.clear();
-        arena
+        let (free, evicted) = (Free::new(range.clone()), Vec::new());
+        Self { range, entries, asked, free, clock: 0, evicted, aggregate: 0, highest }
     }
 
     /// Vectors it can hold.
@@ -78,7 +77,7 @@ impl Arena {
             self.evict(object, start, entry);
         }
         self.asked.clear();
-        self.free = if self.range.is_empty() { Vec::new() } else { vec![self.range.clone()] };
+        self.free = Free::new(self.range.clone());
     }
 
     /// Gives up objects that no layer needs any more.
@@ -177,7 +176,7 @@ impl Arena {
         missing
     }
 
-    /// Where the first entry that reaches into `span`, or behind its start, begins.
+    /// Where the first entry that reaches into `span`, or after its start, begins.
     fn first_meeting(&self, span: Span) -> u32 {
         let before = self.entries.range((span.object, 0)..(span.object, span.start)).next_back();
         before.filter(|(_, entry)| span.start < entry.end).map_or(span.start, |(&(_, start), _)| start)
@@ -212,12 +211,7 @@ impl Arena {
     /// The lowest free range that is long enough, after giving up what was not needed for longest.
     fn allocate(&mut self, length: u64) -> Option<u64> {
         loop {
-            if let Some(i) = self.free.iter().position(|free| free.end - free.start >= length) {
-                let local = self.free[i].start;
-                self.free[i].start += length;
-                if self.free[i].is_empty() {
-                    self.free.remove(i);
-                }
+            if let Some(local) = self.free.take(length) {
                 self.aggregate += length;
                 self.highest = self.highest.max(local + length);
                 return Some(local);
@@ -253,15 +247,7 @@ impl Arena {
     fn drop_entry(&mut self, key: (ObjectId, u32)) {
         let Some(entry) = self.entries.remove(&key) else { return };
         self.evict(key.0, key.1, entry);
-        let freed = entry.local..entry.local + u64::from(entry.end - key.1);
-        let at = self.free.partition_point(|free| free.start < freed.start);
-        self.free.insert(at, freed);
-        if at + 1 < self.free.len() && self.free[at].end == self.free[at + 1].start {
-            self.free[at].end = self.free.remove(at + 1).end;
-        }
-        if at > 0 && self.free[at - 1].end == self.free[at].start {
-            self.free[at - 1].end = self.free.remove(at).end;
-        }
+        self.free.give(entry.local..entry.local + u64::from(entry.end - key.1));
     }
 }
 
@@ -451,20 +437,21 @@ mod tests {
         found
     }
 
-    /// Entries and free ranges cover the arena, each address once, and free ranges do not touch.
+    /// No two entries have an address, and what none has is free.
     fn check_ranges(arena: &Arena) {
         let entry = |((_, start), entry): (&(ObjectId, u32), &Entry)| {
             entry.local..entry.local + u64::from(entry.end - start)
         };
-        let mut all: Vec<Range<u64>> =
-            arena.entries.iter().map(entry).chain(arena.free.iter().cloned()).collect();
-        all.sort_by_key(|range| range.start);
-        let ends = all.iter().fold(arena.range.start, |end, range| {
-            assert_eq!(range.start, end, "{arena:?}");
+        let mut taken: Vec<Range<u64>> = arena.entries.iter().map(entry).collect();
+        taken.push(arena.range.end..arena.range.end);
+        taken.sort_by_key(|range| range.start);
+        let mut free = Free::new(0..0);
+        let end = taken.iter().fold(arena.range.start, |end, range| {
+            assert!(end <= range.start, "{arena:?}");
+            free.give(end..range.start);
             range.end
         });
-        assert_eq!(ends, arena.range.end);
-        assert!(arena.free.windows(2).all(|pair| pair[0].end < pair[1].start), "{:?}", arena.free);
+        assert_eq!((end, &free), (arena.range.end, &arena.free), "{arena:?}");
     }
 
     proptest! {

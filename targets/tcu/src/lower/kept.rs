@@ -1,14 +1,14 @@
 //! Sums that wait in the accumulators for the layer that adds to them.
 //!
-//! In a residual network a sum goes two ways: through the next layers, and around them. What goes around needs
-//! no way out of the accumulators and back where there is room for it: [`keep_sums`] leaves it at their start.
+//! In a residual network a sum goes two ways: through the next layers, and around them. What goes around
+//! need not leave the accumulators and come back where they have room for it: [`keep_sums`] leaves it at their start.
 
 use super::hir::{Layer, Model, Step};
 use super::memory::for_each_object;
 use super::object::{ObjectId, ObjectKind, VecRef};
 use crate::config::Config;
 
-/// Share of the accumulators that a kept sum may take: one in so many.
+/// A kept sum may take one part in this many of the accumulators.
 const SHARE: u64 = 2;
 
 /// Replaces saves that only feed an addition.

@@ -1,7 +1,7 @@
 //! Grouping of graph nodes into layers: chains whose intermediate values stay in the accumulators.
 //!
-//! A chain starts at a node and takes up, one after the other, the nodes that can work on its value
-//! where it is, as long as their other operands are there already. A value that has other readers,
+//! A chain starts at a node and is joined, one after the other, by the nodes that can work on its value
+//! where it is, as long as their other operands are in memory already. A value that has other readers,
 //! or that the host wants, is saved on the way.
 
 mod limits;
@@ -17,6 +17,7 @@ pub use limits::no_floats;
 use super::Order;
 use super::error::{LowerError, Memory};
 use super::hir::{Layer, Lookup, Model, Port, Step};
+use super::lookup_table::Function;
 use super::object::{ObjectKind, Objects, VecRef};
 use super::ops;
 use super::view::{View, natural_channels};
@@ -38,7 +39,7 @@ pub type Lowered = npukit_lower::Lowered<Chain>;
 
 /// A layer while it grows.
 pub struct Chain {
-    /// Nodes taken up.
+    /// Its nodes, in order.
     pub nodes: Vec<NodeId>,
     /// The value the grid holds.
     pub value: ValueId,
@@ -54,8 +55,8 @@ pub struct Chain {
     pub saved: bool,
 }
 
-/// Where the value of a chain goes.
-enum Destiny {
+/// Who uses the value of a chain.
+enum Use {
     /// One reader, which may join the chain.
     Reader,
     /// Several readers, or none that can do without it in memory.
@@ -79,11 +80,11 @@ pub struct Builder<'g> {
     /// Objects so far.
     pub objects: Objects,
     layers: Vec<Layer>,
-    /// Values whose vectors the host reads, be it under another shape or through a host step.
+    /// Values whose vectors the host reads: as they are, in another shape, or before a host step.
     host_reads: HashSet<ValueId>,
     host_steps: Vec<HostStep>,
-    /// Lookup tables made so far, by function.
-    pub tables: HashMap<String, Lookup>,
+    /// Lookup tables made so far, with their functions.
+    pub tables: Vec<(Function, Lookup)>,
 }
 
 impl<'g> Builder<'g> {
@@ -99,7 +100,7 @@ impl<'g> Builder<'g> {
             layers: Vec::new(),
             host_reads: HashSet::new(),
             host_steps: Vec::new(),
-            tables: HashMap::new(),
+            tables: Vec::new(),
         }
     }
 
@@ -159,13 +160,13 @@ impl<'g> Builder<'g> {
         self.host_steps.push(step);
     }
 
-    fn destiny(&self, value: ValueId) -> Destiny {
+    fn use_of(&self, value: ValueId) -> Use {
         if self.host_reads.contains(&value) {
-            Destiny::Output
+            Use::Output
         } else if self.fusion.readers.only(value).is_some() {
-            Destiny::Reader
+            Use::Reader
         } else {
-            Destiny::Variable
+            Use::Variable
         }
     }
 
@@ -174,7 +175,7 @@ impl<'g> Builder<'g> {
             return;
         }
         chain.saved = true;
-        let pixel_major = matches!(self.destiny(chain.value), Destiny::Output);
+        let pixel_major = matches!(self.use_of(chain.value), Use::Output);
         let kind = if pixel_major { ObjectKind::Output } else { ObjectKind::Variable };
         let blocks = chain.channels.div_ceil(self.array_size()).max(1);
         let object = self.objects.add_value(self.graph, chain.value, kind, chain.pixels * blocks);
@@ -299,7 +300,7 @@ impl<'g> Fuse<'g> for Builder<'g> {
 
     /// All readers: what several read, or the host, is saved first.
     fn candidates(&mut self, chain: &mut Chain) -> Vec<NodeId> {
-        if !matches!(self.destiny(chain.value), Destiny::Reader) {
+        if !matches!(self.use_of(chain.value), Use::Reader) {
             self.save(chain);
         }
         self.fusion.readers.all(chain.value).to_vec()

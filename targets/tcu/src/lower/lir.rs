@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// By the estimator: a cycle a row, as many more as the array has rows behind weights, one a SIMD.
+    /// By the estimator: a cycle for each row, after weights as many more as the array has rows, and one for each SIMD.
     #[test]
     fn the_cost_is_known_after_taking_back_and_putting_back() {
         let mut lir = Lir::new(&config());

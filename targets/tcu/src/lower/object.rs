@@ -127,7 +127,7 @@ impl Objects {
         }
     }
 
-    /// The object behind `id`.
+    /// The object that `id` names.
     pub fn get(&self, id: ObjectId) -> &Object {
         &self.list[id.0 as usize]
     }
@@ -157,7 +157,7 @@ impl Objects {
         self.constant_vectors
     }
 
-    /// Adds an object without contents that is no value of the graph.
+    /// Adds an object without contents that is not a value of the graph.
     pub fn add(&mut self, name: String, kind: ObjectKind, vectors: usize) -> ObjectId {
         self.push(Object { name, value: None, kind, vectors: vectors as u32, data: Vec::new() })
     }

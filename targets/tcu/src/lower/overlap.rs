@@ -1,26 +1,24 @@
-//! Overlap: what the ALUs do to a tile's results goes between the weight loads of what is multiplied next.
+//! Overlap: the ALUs work on a tile's results while the weights of the next product are loaded.
 //!
 //! Weights can only enter the array when its last results have left it, and the first results of new weights
 //! come late: for 3 N cycles a set the accumulators have nothing to do (specification 9.2 and 9.4).
-//! [`overlap`] takes a layer's instructions apart into those that feed the array and those that work on its
-//! results, each in their order, and puts the latter into these gaps. None passes an instruction that touches
-//! the same vectors, so every vector sees what it saw before in the order it did: results stay, and so does
-//! the count of the estimator but for its charge of refilling the array.
+//! [`overlap`] divides a layer's instructions into those that feed the array and those that work on its
+//! results, keeps the order of each, and puts the latter into these gaps. None passes an instruction that touches
+//! the same vectors, so every vector is read and written in the order it was before: results stay the same, and so
+//! does the estimator's count, except for what it charges for refilling the array.
 
 use std::ops::Range;
 
 use crate::config::Config;
-use crate::op::{DataMoveKind, Op, Strided};
+use crate::fault::Memory;
+use crate::op::{DataMoveKind, Flow, Op, Path, Place};
 
 /// The instructions of a layer in an order that keeps the accumulators busier.
 pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
-    let any = |wanted: fn(&Op) -> bool| ops.iter().any(wanted);
-    let moves = |op: &Op| {
-        matches!(op, Op::MatMul { .. } | Op::LoadWeights { .. } | Op::DataMove { .. } | Op::Simd { .. })
-    };
-    if !ops.iter().all(moves)
-        || !any(|op| matches!(op, Op::MatMul { .. }))
-        || !any(|op| matches!(op, Op::Simd { .. }))
+    let any = |wanted: fn(Path) -> bool| ops.iter().any(|op| wanted(op.flow().path));
+    if any(|path| matches!(path, Path::Decoder | Path::Tables))
+        || !any(|path| path == Path::Array)
+        || !any(|path| matches!(path, Path::Alus(_)))
     {
         return ops;
     }
@@ -28,22 +26,22 @@ pub fn overlap(ops: Vec<Op>, config: &Config) -> Vec<Op> {
     merge(&feeding, &working, config)
 }
 
-/// Moves what brings the ALUs their operands in front of the product before it, where it can.
+/// Moves the instructions that fetch operands of the ALUs in front of the product before them, where possible.
 fn hoist_operands(ops: Vec<Op>) -> Vec<Op> {
     let mut ordered: Vec<Op> = Vec::with_capacity(ops.len());
-    // Where the product begins, and where what follows it does.
-    let (mut product, mut behind) = (None, 0);
+    // Where the product begins, and where it ends.
+    let (mut product, mut after) = (None, 0);
     for op in ops {
         match op {
             Op::MatMul { .. } | Op::LoadWeights { .. } => {
                 product.get_or_insert(ordered.len());
                 ordered.push(op);
-                behind = ordered.len();
+                after = ordered.len();
             }
             Op::DataMove { kind, .. } if brings(kind) => ordered.push(op),
             _ => {
                 if let Some(product) = product.take().filter(|_| works(&op)) {
-                    hoist(&mut ordered, product, behind);
+                    hoist(&mut ordered, product, after);
                 }
                 ordered.push(op);
             }
@@ -56,10 +54,10 @@ const fn brings(kind: DataMoveKind) -> bool {
     matches!(kind, DataMoveKind::Dram0ToLocal | DataMoveKind::Dram1ToLocal | DataMoveKind::LocalToAccumulator)
 }
 
-/// Moves what is from `behind` on to `product`, but for what conflicts with what it would pass.
-fn hoist(ops: &mut Vec<Op>, product: usize, behind: usize) {
+/// Moves the instructions from `after` on to `product`, except those that conflict with one they would pass.
+fn hoist(ops: &mut Vec<Op>, product: usize, after: usize) {
     let mut to = product;
-    for op in ops.split_off(behind) {
+    for op in ops.split_off(after) {
         if ops[to..].iter().any(|other| conflict(&op, other)) {
             ops.push(op);
         } else {
@@ -69,50 +67,20 @@ fn hoist(ops: &mut Vec<Op>, product: usize, behind: usize) {
     }
 }
 
-/// A memory of vectors.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Space {
-    Local,
-    Accumulators,
-    Dram0,
-    Dram1,
-}
-
 /// Vectors that an instruction reads, or (also) writes.
 struct Touch {
-    space: Space,
+    memory: Memory,
     range: Range<u64>,
     writes: bool,
 }
 
-fn touch(space: Space, run: Strided, size: u64, writes: bool) -> Touch {
-    let last = run.address + (size.saturating_sub(1) << run.stride_log2);
-    Touch { space, range: run.address..last + 1, writes }
-}
-
-/// What a move or an instruction of a product touches; nothing of others.
 fn touches(op: &Op) -> [Option<Touch>; 2] {
-    use DataMoveKind as Kind;
-    match *op {
-        Op::MatMul { zeroes, local, accumulator, size, .. } => [
-            (!zeroes).then(|| touch(Space::Local, local, size, false)),
-            Some(touch(Space::Accumulators, accumulator, size, true)),
-        ],
-        Op::LoadWeights { zeroes, local, size } => {
-            [(!zeroes).then(|| touch(Space::Local, local, size, false)), None]
-        }
-        Op::DataMove { kind, local, other, size } => {
-            let into_local =
-                matches!(kind, Kind::Dram0ToLocal | Kind::Dram1ToLocal | Kind::AccumulatorToLocal);
-            let space = match kind {
-                Kind::Dram0ToLocal | Kind::LocalToDram0 => Space::Dram0,
-                Kind::Dram1ToLocal | Kind::LocalToDram1 => Space::Dram1,
-                _ => Space::Accumulators,
-            };
-            [Some(touch(Space::Local, local, size, into_local)), Some(touch(space, other, size, !into_local))]
-        }
-        _ => [None, None],
-    }
+    let Flow { size, source, target, .. } = op.flow();
+    let touch = |Place { memory, run }: Place, writes| {
+        let last = run.address + (size.saturating_sub(1) << run.stride_log2);
+        Touch { memory, range: run.address..last + 1, writes }
+    };
+    [source.map(|place| touch(place, false)), target.map(|place| touch(place, true))]
 }
 
 /// Whether two instructions may not change places.
@@ -120,7 +88,7 @@ pub(super) fn conflict(one: &Op, other: &Op) -> bool {
     let (one, other) = (touches(one), touches(other));
     let meet = |a: &Touch, b: &Touch| {
         let apart = a.range.end <= b.range.start || b.range.end <= a.range.start;
-        a.space == b.space && (a.writes || b.writes) && !apart
+        a.memory == b.memory && (a.writes || b.writes) && !apart
     };
     one.iter().flatten().any(|a| other.iter().flatten().any(|b| meet(a, b)))
 }
@@ -222,24 +190,11 @@ const fn half_cycles(op: &Op) -> u64 {
 }
 
 /// The accumulators that an instruction touches.
-fn accumulators(op: &Op) -> impl Iterator<Item = u64> {
-    let (run, size) = match *op {
-        Op::MatMul { accumulator, size, .. } => (accumulator, size),
-        Op::DataMove { kind, other, size, .. } if is_of_accumulators(kind) => (other, size),
-        _ => (Strided::default(), 0),
-    };
-    let simd = match *op {
-        Op::Simd { read, write, read_address, write_address, .. } => {
-            [read.then_some(read_address), write.then_some(write_address)]
-        }
-        _ => [None; 2],
-    };
-    (0..size).map(move |i| run.address + (i << run.stride_log2)).chain(simd.into_iter().flatten())
-}
-
-const fn is_of_accumulators(kind: DataMoveKind) -> bool {
-    use DataMoveKind::{AccumulatorToLocal, LocalToAccumulator, LocalToAccumulatorAccumulate};
-    matches!(kind, AccumulatorToLocal | LocalToAccumulator | LocalToAccumulatorAccumulate)
+fn accumulators(op: &Op) -> impl Iterator<Item = u64> + use<> {
+    let flow = op.flow();
+    let places = flow.places().into_iter().flatten().filter(|place| place.memory == Memory::Accumulators);
+    places
+        .flat_map(move |Place { run, .. }| (0..flow.size).map(move |i| run.address + (i << run.stride_log2)))
 }
 
 #[cfg(test)]
@@ -249,7 +204,7 @@ mod tests {
 
     use super::*;
     use crate::machine::Machine;
-    use crate::op::{SimdOp, SimdSub};
+    use crate::op::{SimdOp, SimdSub, Strided};
 
     fn config() -> Config {
         let mut config = Config::preset("speech_robot").unwrap();

@@ -38,11 +38,11 @@ pub fn rewrite(graph: &Graph, config: &Config, order: Order) -> Option<Graph> {
     graph.validate().ok().map(|()| graph)
 }
 
-/// The largest [`loss`] of weights that take up factors: a bit of precision at most.
-const MOST_LOSS: f64 = 2.0;
+/// The largest [`loss`] that is accepted when factors are multiplied into weights: one bit of precision.
+const MAX_LOSS: f64 = 2.0;
 
-/// Root mean square of `1 / f` over `channels` channels, of which those without a factor count nothing: by
-/// so much the rounding of weights grows that take up the factors.
+/// Root mean square of `1 / f` over `channels` channels, of which those without a factor count nothing: how
+/// many times larger the rounding errors of weights become when the factors are multiplied into them.
 fn loss(factors: impl Iterator<Item = f64>, channels: usize) -> f64 {
     let squares: f64 = factors.map(|factor| factor.powi(-2)).sum();
     (squares / channels.max(1) as f64).sqrt()

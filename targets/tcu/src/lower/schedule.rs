@@ -145,7 +145,8 @@ struct Attempt {
     limits: Limits,
 }
 
-/// Attempts that the clock decides between.
+/// Attempts that the clock decides between. It takes far longer than the estimator, which
+/// therefore names the candidates.
 const ATTEMPTS_TIMED: usize = 6;
 
 /// Writes the layer out in the way that takes fewest cycles, if that ends before `budget`.
@@ -251,7 +252,7 @@ fn attempt(
 }
 
 /// The longest program: beyond, it would fill the host's memory.
-const MOST_INSTRUCTIONS: usize = 1 << 24;
+const MAX_INSTRUCTIONS: usize = 1 << 24;
 
 /// Fitting tilings looked at per number of blocks and order of tiles.
 const TILINGS_TRIED: usize = 2;
@@ -300,7 +301,7 @@ fn emit_layer(
     let mut tile = |pixels: &Range<usize>, blocks: &Range<usize>| {
         emit(state, context, layer, pixels.clone(), blocks.clone())?;
         let instructions = state.lir.ops.len();
-        if state.lir.cycles >= budget || instructions > MOST_INSTRUCTIONS {
+        if state.lir.cycles >= budget || instructions > MAX_INSTRUCTIONS {
             return Err(TileError::Long { instructions });
         }
         Ok(())
@@ -336,7 +337,7 @@ fn lost(model: &Model, layers: &[Range<usize>], hazard: Hazard) -> LowerError {
 
 fn too_long(layer: &Layer, instructions: usize) -> LowerError {
     let reason = format!(
-        "with it the program is longer than {instructions} instructions; programs end at {MOST_INSTRUCTIONS}"
+        "with it the program is longer than {instructions} instructions; programs end at {MAX_INSTRUCTIONS}"
     );
     let hint = "use an instance with a larger array or larger memories";
     let problem = Problem::new(&layer.name(), "layer", reason, hint);

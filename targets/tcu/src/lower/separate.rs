@@ -1,7 +1,7 @@
-//! Separation: no addition right behind one to the same accumulator, of which hardware loses the first.
+//! Separation: no addition right after one to the same accumulator, of which hardware loses the first.
 //!
-//! [`separate`] puts a command of the accumulators between the two ([`crate::hazard`]): one that stands behind them
-//! and may stand there as well, or a SIMD that reads the accumulator and drops what it read. Where it stands is
+//! [`separate`] puts a command of the accumulators between the two ([`crate::hazard`]): one that comes after them
+//! and may come before as well, or a SIMD that reads the accumulator and drops what it read. Where it stands is
 //! the clock's choice. Every accumulator gets its additions in the order it did, so results stay.
 
 use super::lir::drop_read;
@@ -10,7 +10,7 @@ use crate::clock::Meter;
 use crate::hazard::{Hazard, Pending};
 use crate::op::{DataMoveKind, Op};
 
-/// Instructions behind a pair that are looked at to stand between, and to tell what a repair costs.
+/// Instructions after a pair that may come between instead, and that tell what a repair costs.
 const AHEAD: usize = 16;
 
 /// Instructions that follow what left `pending`, in an order and with additions such that hardware loses nothing.
@@ -21,13 +21,13 @@ pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> V
     // What is done, and the rest backwards: a repair is made at its end, however long it is.
     let mut done = Vec::with_capacity(ops.len());
     ops.reverse();
-    while let Some((hazard, behind_first)) = next_hazard(&ops, &mut pending) {
-        let passed = ops.split_off(ops.len() - behind_first);
+    while let Some((hazard, after_first)) = next_hazard(&ops, &mut pending) {
+        let passed = ops.split_off(ops.len() - after_first);
         if let Some(meter) = &mut meter {
             passed.iter().rev().for_each(|op| meter.push(op));
         }
         done.extend(passed.into_iter().rev());
-        let second = hazard.second - behind_first;
+        let second = hazard.second - after_first;
         let mut looked_at = ops.split_off(ops.len().saturating_sub(second + AHEAD));
         looked_at.reverse();
         let repaired = repair(&looked_at, second, hazard, &pending, meter.as_ref());
@@ -40,23 +40,23 @@ pub fn separate(mut ops: Vec<Op>, pending: &Pending, meter: Option<&Meter>) -> V
 /// The next hazard of instructions that are given backwards, with `pending` as it is before them, and how many of
 /// them are up to its first one; leaves `pending` as it is there. None are when the write is older.
 fn next_hazard(backwards: &[Op], pending: &mut Pending) -> Option<(Hazard, usize)> {
-    let (mut state, mut behind_writer) = (pending.clone(), 0);
+    let (mut state, mut after_writer) = (pending.clone(), 0);
     for (i, op) in backwards.iter().rev().enumerate() {
         if let Some(hazard) = state.follow(i, op) {
-            return Some((hazard, behind_writer));
+            return Some((hazard, after_writer));
         }
         if is_write(op) {
-            (*pending, behind_writer) = (state.clone(), i + 1);
+            (*pending, after_writer) = (state.clone(), i + 1);
         }
     }
     None
 }
 
-const fn is_write(op: &Op) -> bool {
+fn is_write(op: &Op) -> bool {
     crate::hazard::first_written(op).is_some()
 }
 
-/// What follows the first instruction of a hazard, whose second one is `second` of them, without it.
+/// The instructions after the first of a hazard, of which `second` is the second, changed so that it is gone.
 fn repair(ops: &[Op], second: usize, hazard: Hazard, pending: &Pending, meter: Option<&Meter>) -> Vec<Op> {
     let moved = (second + 1..ops.len()).filter(|&from| may_stand(ops, from, second)).map(|from| {
         let mut moved = ops.to_vec();
@@ -127,7 +127,7 @@ mod tests {
             (vec![add(3), add(5)], vec![add(3), add(5)]),
             (vec![add(3), add(3)], vec![add(3), read, add(3)]),
             (vec![add(3), add(3), add(3)], vec![add(3), read, add(3), read, add(3)]),
-            // Where it stands makes no difference but to the clock: right behind the first.
+            // Where it stands makes no difference but to the clock: right after the first.
             (vec![add(3), transfer, add(3)], vec![add(3), read, transfer, add(3)]),
             (vec![add(3), add(3), add(5)], vec![add(3), add(5), add(3)]),
             (vec![transfer, add(3), add(3), add(5)], vec![transfer, add(3), add(5), add(3)]),

@@ -88,18 +88,18 @@ pub struct State {
     pub arena: Arena,
     /// The most used so far.
     pub limits: Limits,
-    /// Where the last tile's accumulators end, unless they were behind another tile's.
+    /// Where the last tile's accumulators end, unless they followed another tile's.
     pub accumulators: u64,
 }
 
 impl State {
-    /// Where a tile's accumulators begin, `first` or later: every other tile's are behind those of the tile before
-    /// when that leaves room, so that what is still done to its results does not stand in the way.
+    /// Where a tile's accumulators begin, `first` or later: every other tile's follow those of the tile before
+    /// when there is room, so that a tile's product need not wait for what is still done to the results before it.
     fn accumulators_for(&mut self, needed: Option<u64>, first: u64, depth: u64) -> u64 {
         let end = |from: u64| needed.and_then(|needed| from.checked_add(needed)).filter(|&end| end <= depth);
-        let behind = std::mem::take(&mut self.accumulators);
-        if behind > first && end(behind).is_some() {
-            return behind;
+        let after = std::mem::take(&mut self.accumulators);
+        if after > first && end(after).is_some() {
+            return after;
         }
         // Default: the next tile's are not put after those of one that does not fit.
         self.accumulators = end(first).unwrap_or(0);
@@ -160,7 +160,8 @@ pub fn emit(
     Ok(())
 }
 
-/// The accumulators that a tile of one grid needs; none when the layer has several grids.
+/// The accumulators that a tile of one grid needs: the grid, and what the step that takes most puts beside it. None
+/// when the layer has several grids, whose sizes depend on the tile.
 fn needed(layer: &Layer, size: u64, blocks: &Range<usize>) -> Option<u64> {
     let of_operand = |operand: &Operand| match operand {
         Operand::Grid => 0,
@@ -270,7 +271,7 @@ impl Tile<'_> {
         (0..self.blocks.len()).flat_map(of_block).collect()
     }
 
-    /// The accumulators that hold the grid's values, each with the one where what is made of them belongs.
+    /// The accumulators that hold the grid's values, each with the one that its result goes to.
     pub fn changes(&mut self) -> Vec<(u64, u64)> {
         let to = self.accumulators();
         let from = self.source.take().map_or_else(|| to.clone(), |source| self.accumulators_of(&source));

@@ -8,7 +8,7 @@ use super::object::VecRef;
 /// A tensor as vectors.
 ///
 /// The elements, row-major, are cut into groups of `channels` (*pixels*); each pixel takes
-/// `ceil(channels / N)` vectors (*blocks*), the last one filled up with lanes nobody reads.
+/// `ceil(channels / N)` vectors (*blocks*), the last one filled up with lanes that are not read.
 /// `channels` is the innermost axis of the tensor the vectors were made for; a reshape keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {

@@ -2,6 +2,8 @@
 
 use npukit_isa::codes;
 
+use crate::fault::Memory;
+
 /// A strided run of vectors: element `i` is at `address + (i << stride_log2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Strided {
@@ -41,6 +43,22 @@ impl DataMoveKind {
         Self::LocalToAccumulator,
         Self::LocalToAccumulatorAccumulate,
     ];
+
+    /// The memory that local memory is connected to.
+    pub const fn memory(self) -> Memory {
+        match self {
+            Self::Dram0ToLocal | Self::LocalToDram0 => Memory::Dram0,
+            Self::Dram1ToLocal | Self::LocalToDram1 => Memory::Dram1,
+            Self::AccumulatorToLocal | Self::LocalToAccumulator | Self::LocalToAccumulatorAccumulate => {
+                Memory::Accumulators
+            }
+        }
+    }
+
+    /// Whether local memory is written.
+    pub const fn is_to_local(self) -> bool {
+        matches!(self, Self::Dram0ToLocal | Self::Dram1ToLocal | Self::AccumulatorToLocal)
+    }
 }
 
 /// SIMD operations; the discriminant is the code.

@@ -189,12 +189,12 @@ impl TcuInstance {
     fn warnings(&self, text: &str, assembly: &Assembly) -> Result<Vec<String>, TargetError> {
         let ops = decode_program_lenient(&self.config, &assembly.bytes).map_err(TargetError::failed)?;
         let problems = validate_with(&self.config, &ops, self.memory());
-        let told = problems.into_iter().filter(|problem| HARDWARE_DIFFERS.contains(&problem.code));
+        let differences = problems.into_iter().filter(|problem| HARDWARE_DIFFERS.contains(&problem.code));
         let warning = |problem: validate::Problem| {
             let span = assembly.lines.get(problem.instruction)?.span;
             Some(excerpt(text, span, &format!("{}; {}", problem.reason, problem.hint)))
         };
-        Ok(told.filter_map(warning).collect())
+        Ok(differences.filter_map(warning).collect())
     }
 }
 

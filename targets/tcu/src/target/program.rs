@@ -21,7 +21,7 @@ use npukit_target::{
 use meaning::Differences;
 
 use crate::program::{Binding, HostStep, MemoryUse, Program};
-use crate::run::{Driver, Finished};
+use crate::run::{Driver, RunOutcome};
 use crate::{artifact, csv, lower};
 
 /// A program and where it came from.
@@ -208,7 +208,7 @@ impl Compiled for TcuProgram {
     }
 }
 
-fn counts(finished: &Finished, inputs: u64) -> Saturations {
+fn counts(finished: &RunOutcome, inputs: u64) -> Saturations {
     let layer = |(name, counted): &(String, npukit_numeric::Saturations)| Saturation {
         layer: name.clone(),
         count: counted.count(),

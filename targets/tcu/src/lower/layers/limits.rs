@@ -9,13 +9,13 @@ use crate::lower::ops;
 use crate::lower::view::natural_channels;
 
 /// The most vectors a tensor may take.
-const MOST_VECTORS: u64 = 1 << 24;
+const MAX_VECTORS: u64 = 1 << 24;
 /// The most elements a tensor may have.
-const MOST_ELEMENTS: u64 = 1 << 28;
+const MAX_ELEMENTS: u64 = 1 << 28;
 /// The most vectors a node may read, counting each use.
-const MOST_USES: u64 = 1 << 26;
+const MAX_USES: u64 = 1 << 26;
 /// The most scalars all constants together may take: 1 GiB here.
-const MOST_CONSTANTS: u64 = 1 << 28;
+const MAX_CONSTANTS: u64 = 1 << 28;
 
 impl Builder<'_> {
     /// Reports every input of the graph that cannot be one of the program.
@@ -79,13 +79,13 @@ impl Builder<'_> {
             |sizes: &[usize]| sizes.iter().fold(1, |all: u64, &size| all.saturating_mul(size as u64));
         let blocks = natural_channels(shape).div_ceil(self.array_size()) as u64;
         let pixels = product(&shape[..shape.len().saturating_sub(1)]);
-        if pixels.saturating_mul(blocks) <= MOST_VECTORS && product(shape) <= MOST_ELEMENTS {
+        if pixels.saturating_mul(blocks) <= MAX_VECTORS && product(shape) <= MAX_ELEMENTS {
             return Ok(());
         }
         let name = &self.graph.value(value).name;
         Err(Reject::new(
             format!(
-                "`{name}` of shape {shape:?} is larger than {MOST_VECTORS} vectors or {MOST_ELEMENTS} elements"
+                "`{name}` of shape {shape:?} is larger than {MAX_VECTORS} vectors or {MAX_ELEMENTS} elements"
             ),
             "make the image smaller",
         ))
@@ -98,11 +98,11 @@ impl Builder<'_> {
     /// The number of uses, and what is possible.
     pub fn require_uses(&self, uses: impl IntoIterator<Item = usize>) -> Result<(), Reject> {
         let uses = uses.into_iter().fold(1u64, |product, factor| product.saturating_mul(factor as u64));
-        if uses <= MOST_USES {
+        if uses <= MAX_USES {
             return Ok(());
         }
         Err(Reject::new(
-            format!("it reads {uses} vectors, counting each use; programs end at {MOST_USES}"),
+            format!("it reads {uses} vectors, counting each use; programs end at {MAX_USES}"),
             "make the image, the kernel or the channels smaller",
         ))
     }
@@ -117,11 +117,11 @@ impl Builder<'_> {
         if needed > self.config.dram1_depth {
             return Err(Reject::Shortage(ConstantsShortage { needed }));
         }
-        if needed.saturating_mul(self.array_size() as u64) <= MOST_CONSTANTS {
+        if needed.saturating_mul(self.array_size() as u64) <= MAX_CONSTANTS {
             return Ok(());
         }
         Err(Reject::new(
-            format!("with it the constants take {needed} vectors; programs end at {MOST_CONSTANTS} scalars"),
+            format!("with it the constants take {needed} vectors; programs end at {MAX_CONSTANTS} scalars"),
             "make the kernels or the channels smaller, or use an instance with a smaller array",
         ))
     }

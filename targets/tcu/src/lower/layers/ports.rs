@@ -64,7 +64,7 @@ impl Builder<'_> {
             .then(|| Packing { perm, shape: self.graph.shape(output).to_vec() })
     }
 
-    /// Finds (or makes, by a copy) the run of DRAM0 vectors behind an output.
+    /// Finds (or makes, by a copy) the run of DRAM0 vectors that an output is read from.
     pub(super) fn bind_output(&mut self, output: ValueId) -> Port {
         let name = self.graph.value(output).name.clone();
         let model_shape = self.graph.shape(output).to_vec();
@@ -82,7 +82,7 @@ impl Builder<'_> {
         let channels = view.channels;
         let object = match self.whole_output(&view) {
             Some(object) => object,
-            None => self.copy_out(output, view),
+            None => self.copy_out(output, stored, view),
         };
         Port { name, object, layout: Layout { model_shape, perm, channels } }
     }
@@ -102,9 +102,11 @@ impl Builder<'_> {
         (found.kind == ObjectKind::Output && found.vectors as usize == view.vectors.len()).then_some(object)
     }
 
-    fn copy_out(&mut self, output: ValueId, view: View) -> ObjectId {
+    /// A layer that copies `stored` to where the host reads it. What the host has yet to do to it, to have
+    /// `output`, is no part of the layer, whose result therefore is `stored`.
+    fn copy_out(&mut self, output: ValueId, stored: ValueId, view: View) -> ObjectId {
         let vectors = view.vectors.len();
-        let object = self.objects.add_value(self.graph, output, ObjectKind::Output, vectors);
+        let object = self.objects.add_value(self.graph, stored, ObjectKind::Output, vectors);
         let (pixels, blocks) = (view.pixels(self.array_size()), view.blocks(self.array_size()));
         let vectors = self.stored(view.vectors);
         let steps = vec![Step::Load(vectors), Step::Save { object, pixel_major: true }];

@@ -1,4 +1,4 @@
-//! Conv: one term per kernel tap and block of input channels. The sum of two convolutions that nobody
+//! Conv: one term per kernel tap and block of input channels. The sum of two convolutions that nothing
 //! else reads is one product with the terms of both.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Taps<'a> {
     /// Number of groups the channels are divided into.
     pub group: usize,
     /// For an axis, an index of the result and one of the kernel: the index of the operand that meets
-    /// them, which may lie behind its end; `None` for padding before it, or between its elements.
+    /// them, which may lie after its end; `None` for padding before it, or between its elements.
     pub source: &'a dyn Fn(usize, usize, usize) -> Option<usize>,
 }
 

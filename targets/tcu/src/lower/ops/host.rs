@@ -38,7 +38,7 @@ fn has_form(kind: UnaryKind) -> bool {
 /// A sum over axes that are not neighbours in the output.
 pub fn lower(builder: &mut Builder, id: NodeId, op: HostOp) -> Result<Option<Lowered>, Reject> {
     let node = builder.graph.node(id);
-    let Some((output, perm)) = way_out(builder, node.outputs[0]) else { return Ok(None) };
+    let Some((output, perm)) = output_path(builder, node.outputs[0]) else { return Ok(None) };
     let op = permuted(op, &perm)?;
     builder.add_host_step(HostStep {
         node: node.name.clone(),
@@ -51,7 +51,7 @@ pub fn lower(builder: &mut Builder, id: NodeId, op: HostOp) -> Result<Option<Low
 
 /// The output that `value` reaches through nothing but steps of the host and a closing Transpose, and
 /// where its axes go; `None` when anything else reads it.
-fn way_out(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<usize>)> {
+fn output_path(builder: &Builder, mut value: ValueId) -> Option<(ValueId, Vec<usize>)> {
     let mut axes: Vec<usize> = (0..builder.graph.shape(value).len()).collect();
     while !rearrange::closes_the_graph(builder, value) {
         let node = builder.graph.node(builder.fusion.readers.only(value)?);

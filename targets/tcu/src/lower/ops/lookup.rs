@@ -5,14 +5,14 @@ use crate::lower::hir::{Lookup, Step};
 use crate::lower::layers::{Builder, Reject};
 use crate::lower::lookup_table::{Function, Room, Table, build};
 
-/// The most keys of a table; beyond, the time a lookup takes to simulate is no more worth it.
-const MOST_KEYS: usize = 1024;
+/// The most keys of a table; with more, a lookup takes too long to simulate for what is gained.
+const MAX_KEYS: usize = 1024;
 /// The most coefficients of a polynomial.
-const MOST_COEFFICIENTS: usize = 3;
+const MAX_COEFFICIENTS: usize = 3;
 /// The part of local memory that the tables of a function may take.
 const SHARE: u64 = 4;
 /// The largest error over `1 + |value|` a table may have.
-const MOST_ERROR: f64 = 1.0 / 16.0;
+const MAX_ERROR: f64 = 1.0 / 16.0;
 
 /// `function(grid)`, called `name` where it is refused.
 ///
@@ -30,23 +30,22 @@ pub fn step(builder: &mut Builder, function: Function, name: &str) -> Result<Ste
             "use an instance with as many SIMD registers as lookup tables",
         ));
     }
-    let key = format!("{function:?}");
-    if let Some(&known) = builder.tables.get(&key) {
+    if let Some(&(_, known)) = builder.tables.iter().find(|(other, _)| *other == function) {
         return Ok(Step::Lookup(known));
     }
     let lookup = place(builder, function, name)?;
-    builder.tables.insert(key, lookup);
+    builder.tables.push((function, lookup));
     Ok(Step::Lookup(lookup))
 }
 
 /// Makes the tables and puts them into a constant: the keys, then each coefficient's, all of as many vectors.
 fn place(builder: &mut Builder, function: Function, name: &str) -> Result<Lookup, Reject> {
     let (n, tables) = (builder.array_size(), builder.config.lookup_tables + 1);
-    let coefficients = builder.config.lookup_tables.min(MOST_COEFFICIENTS);
-    let vectors = (builder.config.local_depth / SHARE / tables as u64).min(MOST_KEYS.div_ceil(n) as u64);
-    let keys = (vectors as usize * n).min(MOST_KEYS);
+    let coefficients = builder.config.lookup_tables.min(MAX_COEFFICIENTS);
+    let vectors = (builder.config.local_depth / SHARE / tables as u64).min(MAX_KEYS.div_ceil(n) as u64);
+    let keys = (vectors as usize * n).min(MAX_KEYS);
     let room = Room { format: builder.config.data_type.format(), coefficients, keys };
-    let table = build(function, &room).filter(|table| table.error <= MOST_ERROR);
+    let table = build(function, &room).filter(|table| table.error <= MAX_ERROR);
     let table = table.ok_or_else(|| too_coarse(name, &room))?;
     let vectors = table.keys.len().div_ceil(n);
     builder.require_constants((vectors * tables) as u64)?;
@@ -73,7 +72,7 @@ fn too_coarse(name: &str, room: &Room) -> Reject {
     Reject::new(
         format!(
             "{keys} keys with {coefficients} values each are too few for a table of {name}: its error would be above \
-             {MOST_ERROR} of 1 + |value|"
+             {MAX_ERROR} of 1 + |value|"
         ),
         "use an instance with a larger local memory or more `lookup_tables`, or bring its operand into a smaller range",
     )

@@ -1,4 +1,4 @@
-//! Products whose right operand is no constant matrix: the array takes its weights from local memory,
+//! Products whose right operand is not a constant matrix: the array takes its weights from local memory,
 //! so rows of an activation can be weights.
 
 use npukit_graph::{NodeId, ValueId};

@@ -1,5 +1,5 @@
 //! Operators that a lookup makes possible, as the operators they are made of: with the lookup extension on,
-//! Softmax, LogSoftmax, the normalisations by own statistics, LRN, division by an activation and the reductions
+//! Softmax, LogSoftmax, the normalisations by statistics of their operand, LRN, division by an activation and the reductions
 //! that end with a function.
 //!
 //! Means of whole images are taken axis by axis, so that sums stay small in a fixed format.
@@ -14,7 +14,7 @@ use super::parts::{Parts, replace_nodes};
 use crate::config::Config;
 
 /// The most channels whose groups and neighbours a square matrix may describe.
-const MOST_CHANNELS: usize = 1024;
+const MAX_CHANNELS: usize = 1024;
 
 /// Rewrites every such operator.
 pub fn rewrite(graph: &mut Graph, config: &Config) {
@@ -70,7 +70,7 @@ impl Parts<'_> {
         Some(())
     }
 
-    /// The normalisations by own statistics; images are `[n, .., c]`.
+    /// The normalisations by statistics of their operand; images are `[n, .., c]`.
     fn normalisation(&mut self, node: &Node, x: ValueId) -> Option<()> {
         let rank = self.graph.shape(x).len();
         let (normal, parameters) = match &node.op {
@@ -138,9 +138,9 @@ impl Parts<'_> {
         Some(())
     }
 
-    /// A constant matrix; `None` when it would be out of proportion.
+    /// A constant matrix; `None` when it would be too large.
     fn matrix(&mut self, what: &str, size: usize, element: impl Fn(usize, usize) -> f32) -> Option<ValueId> {
-        if size > MOST_CHANNELS {
+        if size > MAX_CHANNELS {
             return None;
         }
         let elements = (0..size * size).map(|i| element(i / size, i % size)).collect();

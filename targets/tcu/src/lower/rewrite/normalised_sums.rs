@@ -1,13 +1,13 @@
 //! Normalisation of a sum as part of the product that makes it.
 //!
-//! `f (conv(x) + y) + o`, where nobody else reads the sum: the convolution takes up `f` and `o`, and `y`
+//! `f (conv(x) + y) + o`, where nothing else reads the sum: `f` and `o` join the convolution, and `y`
 //! goes through a product with `f` on the diagonal, which shares the accumulators. A row of the array a
 //! vector takes the place of a move and two SIMD passes.
 
 use npukit_graph::op::{Binary, BinaryKind, Conv};
 use npukit_graph::{Graph, Node, NodeId, Op, Value, ValueId};
 
-use super::{MOST_LOSS, add_floats, factors, floats, is_dense, loss, name_of, set_operand};
+use super::{MAX_LOSS, add_floats, factors, floats, is_dense, loss, name_of, set_operand};
 use crate::config::Config;
 
 /// Cycles that two passes take a vector, and that loading a vector of weights takes.
@@ -38,7 +38,7 @@ impl Sum {
     fn at(graph: &Graph, norm: usize, array_size: usize) -> Option<Self> {
         let factors = factors(graph, &graph.nodes[norm])?;
         let exact = factors.iter().flatten().all(|factor| factor.is_finite());
-        if !exact || loss(factors.iter().map(|[factor, _]| *factor), factors.len()) > MOST_LOSS {
+        if !exact || loss(factors.iter().map(|[factor, _]| *factor), factors.len()) > MAX_LOSS {
             return None;
         }
         let (producers, consumers) = (graph.producers(), graph.consumers());

@@ -38,10 +38,10 @@ pub fn rewrite(graph: &mut Graph, config: &Config) {
 
 /// Values that are grouped alike.
 struct Classes {
-    /// Class of each value; `None` for values that are no images.
+    /// Class of each value; `None` for values that are not images.
     of_value: Vec<Option<usize>>,
-    /// Columns of a class's images; 0 for a class that must stay as it is, be it because its values
-    /// disagree.
+    /// Columns of a class's images; 0 for a class that must stay as it is, for example because its
+    /// values differ in their columns.
     columns: Vec<usize>,
 }
 

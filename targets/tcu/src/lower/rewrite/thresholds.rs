@@ -13,7 +13,7 @@ use npukit_graph::op::{Binary, BinaryKind, Gemm};
 use npukit_graph::{Graph, Node, NodeId, Op, ValueId};
 use npukit_numeric::NumberFormat;
 
-use super::{MOST_LOSS, add_floats, factors, floats, loss, name_of, set_operand};
+use super::{MAX_LOSS, add_floats, factors, floats, loss, name_of, set_operand};
 use crate::config::Config;
 
 /// Rewrites every pair of BatchNormalization and Relu that allows it.
@@ -69,7 +69,7 @@ struct Pair {
     readers: Vec<Reader>,
 }
 
-/// A product that takes up factors and offsets.
+/// A product into whose weights and bias factors and offsets are multiplied.
 struct Reader {
     node: NodeId,
     weights: Vec<f32>,
@@ -141,7 +141,7 @@ impl Pair {
 fn channels(factors: &[[f64; 2]], format: NumberFormat) -> Option<Vec<Channel>> {
     let present = factors.iter().map(|[factor, _]| *factor).filter(|&factor| factor > 0.0);
     let loss = loss(present, factors.len());
-    factors.iter().map(|&factors| channel(factors, loss > MOST_LOSS, format)).collect()
+    factors.iter().map(|&factors| channel(factors, loss > MAX_LOSS, format)).collect()
 }
 
 /// A channel whose factor, if it is small, the weights bear or, with `first`, the operand.
@@ -169,7 +169,7 @@ fn channel([factor, addend]: [f64; 2], first: bool, format: NumberFormat) -> Opt
 }
 
 impl Reader {
-    /// `None` when the node is no product with constants. A mean could be a reader too, but its sums of values
+    /// `None` when the node is not a product with constants. A mean could be a reader too, but its sums of values
     /// that are not cut off at zero would saturate.
     fn new(graph: &Graph, id: NodeId, channels: &[Channel], format: NumberFormat) -> Option<Self> {
         let node = graph.node(id);

@@ -9,7 +9,7 @@ use npukit_graph::{Graph, Node, Op};
 
 use super::parts::{Parts, replace_nodes};
 
-/// Windows of so many pixels stay as they are.
+/// Windows of at most this many pixels stay as they are.
 const FEW: usize = 12;
 /// Pixels of a stage, if the number of all divides so.
 const STAGE: usize = 8;

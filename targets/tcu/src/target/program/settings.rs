@@ -45,7 +45,7 @@ pub(super) struct Settings {
     pub(super) memory_given: bool,
     /// Cycles from a performance sample to the next.
     pub(super) sample_interval: u16,
-    /// Samples come in whole blocks of so many.
+    /// Samples come in whole blocks of this many.
     pub(super) sample_block: u32,
 }
 

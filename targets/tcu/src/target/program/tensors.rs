@@ -6,7 +6,7 @@ use npukit_target::{Inputs, Output, Port, PortError, TargetError};
 use super::TcuProgram;
 use crate::artifact::{Packed, quantise};
 use crate::program::Binding;
-use crate::run::Finished;
+use crate::run::RunOutcome;
 
 impl TcuProgram {
     /// Scalars of a vector.
@@ -53,7 +53,7 @@ impl TcuProgram {
     }
 
     /// An output in the model's shape (as vectors when the artifact does not say), host steps applied.
-    pub(super) fn output(&self, binding: &Binding, finished: &Finished) -> Result<Output, TargetError> {
+    pub(super) fn output(&self, binding: &Binding, finished: &RunOutcome) -> Result<Output, TargetError> {
         let vectors = finished.output(binding).map_err(TargetError::failed)?;
         let raw = match &binding.layout {
             Some(layout) => layout.unpack(&vectors, self.lanes()).unwrap_or(vectors),
@@ -76,7 +76,7 @@ impl TcuProgram {
         if sample.shape() == layout.model_shape {
             return None;
         }
-        // Layouts move 32-bit values about; what the bits mean is no matter.
+        // Layouts move 32-bit values about; what the bits mean does not matter.
         let bits: Vec<i32> = sample.as_f32()?.iter().map(|value| value.to_bits() as i32).collect();
         let values = layout.unpack(&bits, self.lanes())?.into_iter().map(|bits| f32::from_bits(bits as u32));
         Tensor::from_f32(layout.model_shape.clone(), values.collect()).ok()

@@ -78,7 +78,7 @@ impl TcuProgram {
     fn estimated(&self, instead: Option<&TimeError>) -> Measured {
         let Program { config, instructions, .. } = &self.program;
         let mut estimator = Estimator::new(config);
-        let told = instead
+        let note = instead
             .map(|error| format!("estimator: asked because there are no cycles by the model: {error}"));
         Measured {
             cost_model: CostModel::Estimator,
@@ -86,7 +86,7 @@ impl TcuProgram {
             array_busy: self.rows(),
             units: Vec::new(),
             flags: Vec::new(),
-            notes: told.into_iter().collect(),
+            notes: note.into_iter().collect(),
         }
     }
 

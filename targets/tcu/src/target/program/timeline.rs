@@ -8,13 +8,13 @@ use crate::timing::estimate;
 
 /// The longest program the clock is asked about, in the estimator's cycles: it looks at every vector,
 /// and a few damaged bytes can ask for 2^60.
-const MOST_CYCLES: u64 = 1 << 28;
+const MAX_CYCLES: u64 = 1 << 28;
 
 /// Why the clock has no cycles for a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TimeError {
     /// It looks at every vector, and these are too many.
-    #[error("the estimator gives {cycles} cycles, and the model looks at {MOST_CYCLES} at most")]
+    #[error("the estimator gives {cycles} cycles, and the model looks at {MAX_CYCLES} at most")]
     TooLong {
         /// The estimator's.
         cycles: u64,
@@ -42,7 +42,7 @@ impl TcuProgram {
     pub(super) fn clock(&self, settings: &Settings) -> Result<Clock, TimeError> {
         let Program { config, instructions, .. } = &self.program;
         let cycles = estimate(config, instructions).cycles;
-        if cycles > MOST_CYCLES {
+        if cycles > MAX_CYCLES {
             return Err(TimeError::TooLong { cycles });
         }
         Ok(Clock::new(config, settings.memory)?)

@@ -308,6 +308,20 @@ fn results_of_a_layer_bear_the_names_of_the_graph() {
     assert_eq!(again.program.instructions, compiled.program.instructions);
 }
 
+/// What the host has yet to do to an output is no part of the layer that copies it out.
+#[test]
+fn the_result_of_a_copy_is_what_it_copies() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 2, 2, 8]);
+    let parts = net.nodes(Split { axis: 3, sizes: vec![4, 4] }, &[x], 2);
+    let soft = net.node(Softmax { axis: 3, axis_end: 4 }, &[parts[1]]);
+    net.graph.outputs = vec![parts[0], soft];
+    let compiled = lower::compile(&net.graph, &config(4, 128, 64), &Options::default()).unwrap();
+    let name = |id| vec![net.graph.value(id).name.clone()];
+    assert_eq!(compiled.results, [name(parts[0]), name(parts[1])]);
+    assert_eq!(compiled.program.layers[1].name, format!("copy to {}", name(soft)[0]));
+}
+
 #[test]
 fn two_convolutions_are_one_product_where_nothing_else_reads_them() {
     for (case, expected) in [true, false, false, false, false, false].into_iter().enumerate() {
