@@ -16,7 +16,8 @@ use super::kernels::Bases;
 use super::plan::{Place, Source, Step, Task};
 use crate::fabric::{Fabric, ROW_WORDS, Row};
 use crate::fault::Fault;
-use crate::machine::{LoadError, Machine};
+use crate::machine::{LoadError, Machine, Run};
+use crate::op::DpuMode;
 use crate::revision::Revision;
 
 /// What a run was.
@@ -26,8 +27,9 @@ pub struct Ran {
     pub values: Vec<Vec<i16>>,
     /// Cycles of each step.
     pub cycles: Vec<u64>,
-    /// Results of each step at either end of the range of words, where sums saturate.
-    pub extremes: Vec<u64>,
+    /// Results of each step that saturated: those at either end of the range of words, and sums that did not fit
+    /// their accumulator on the way.
+    pub saturations: Vec<u64>,
 }
 
 impl Executable {
@@ -81,15 +83,15 @@ impl<'a> Runner<'a> {
         for (&number, words) in plan.inputs.iter().zip(inputs) {
             driver.set(number, words.clone());
         }
-        let (mut cycles, mut extremes) = (Vec::new(), Vec::new());
+        let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
             let of_step = driver.step(step, calls, &mut result)?;
             cycles.push(of_step.cycles);
-            extremes.push(if step.saturates { 0 } else { of_step.extremes });
+            saturations.push(if step.saturates { 0 } else { of_step.saturations });
             driver.set(step.result, result);
         }
-        Ok(Ran { values: driver.values, cycles, extremes })
+        Ok(Ran { values: driver.values, cycles, saturations })
     }
 
     /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
@@ -141,7 +143,15 @@ struct Job<'a> {
 #[derive(Default)]
 struct Spent {
     cycles: u64,
-    extremes: u64,
+    saturations: u64,
+}
+
+/// What a call gave.
+struct Called {
+    /// Cycles, and sums that saturated on their way.
+    run: Run,
+    /// The results of each column.
+    rows: Vec<Vec<i16>>,
 }
 
 impl Driver<'_> {
@@ -194,20 +204,23 @@ impl Driver<'_> {
     ) -> Result<(), ExecuteError> {
         let done: Vec<_> = jobs.par_iter().map(|job| self.call(step, *job)).collect();
         for (job, done) in jobs.iter().zip(done) {
-            let (cycles, rows) = done?;
-            spent.cycles += cycles;
+            let Called { run, rows } = done?;
+            spent.cycles += run.cycles;
+            spent.saturations += run.saturated_sums;
+            // The machine knows of every sum of `mac` whether it saturated; of other results, those at the ends may have.
+            let is_counted = job.call.kernel.kind.work().mode == DpuMode::Mac;
             let Some(to) = job.task.to() else { continue };
             for (results, words) in job.call.results.iter().zip(rows) {
-                let ends = words.iter().filter(|word| matches!(**word, i16::MAX | i16::MIN));
-                spent.extremes += ends.count() as u64;
+                let ends = words.iter().filter(|word| matches!(**word, i16::MAX | i16::MIN)).count();
+                spent.saturations += if is_counted { 0 } else { ends as u64 };
                 put(result, to, results.first, words.into_iter());
             }
         }
         Ok(())
     }
 
-    /// Calls a kernel: its cycles, and each column's results.
-    fn call(&self, step: &Step, job: Job<'_>) -> Result<(u64, Vec<Vec<i16>>), ExecuteError> {
+    /// Calls a kernel.
+    fn call(&self, step: &Step, job: Job<'_>) -> Result<Called, ExecuteError> {
         let Job { task, call, kernel } = job;
         let (step, runner) = (&step.name, self.runner);
         let load = |error: LoadError| CallError::from(error).of_step(step);
@@ -221,7 +234,7 @@ impl Driver<'_> {
         let run = machine.run(call.kernel.limit(), &mut ()).map_err(fault)?;
         let rows = call.taken(&machine).map_err(fault)?;
         runner.free(kernel, machine);
-        Ok((run.cycles, rows))
+        Ok(Called { run, rows })
     }
 
     /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.

@@ -18,6 +18,9 @@ pub struct Plan {
     pub outputs: Vec<usize>,
     /// In order.
     pub steps: Vec<Step>,
+    /// Numbers of constants that no word holds: they saturate, and NaN is 0. Files do not say how many.
+    #[serde(skip)]
+    pub saturated_constants: Option<u64>,
 }
 
 /// A tensor of integers.
