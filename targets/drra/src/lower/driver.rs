@@ -13,7 +13,7 @@ use super::executable::{CallError, Executable, ExecuteError, MOST_ELEMENTS};
 use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
-use super::plan::{Place, Source, Step, Task};
+use super::plan::{Place, Plan, Source, Step, Task};
 use crate::fabric::{Fabric, ROW_WORDS, Row};
 use crate::fault::Fault;
 use crate::machine::{LoadError, Machine, Run};
@@ -43,12 +43,31 @@ impl Executable {
     }
 
     fn empty(&self, number: usize) -> Result<Vec<i16>, ExecuteError> {
-        let Some(value) = self.plan.values.get(number) else { return Ok(Vec::new()) };
-        let elements = value.shape.iter().fold(1_usize, |all, &size| all.saturating_mul(size));
+        let value = &self.plan.values[number];
+        let elements = value.elements();
         if elements > MOST_ELEMENTS {
             return Err(ExecuteError::Size { name: value.name.clone(), elements });
         }
         Ok(vec![0; elements])
+    }
+
+    /// The inputs have as many elements as the plan says.
+    fn check_inputs(&self, inputs: &[Vec<i16>]) -> Result<(), ExecuteError> {
+        let Plan { values, inputs: numbers, .. } = &self.plan;
+        if inputs.len() != numbers.len() {
+            return Err(ExecuteError::Inputs { given: inputs.len(), expected: numbers.len() });
+        }
+        for (&number, words) in numbers.iter().zip(inputs) {
+            let (value, given) = (&values[number], words.len());
+            if given != value.elements() {
+                return Err(ExecuteError::Input {
+                    name: value.name.clone(),
+                    given,
+                    expected: value.elements(),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -75,13 +94,14 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     ///
-    /// What the machine refuses or faults on, a value that is too large.
+    /// What the machine refuses or faults on, a value that is too large, inputs that are not the plan's.
     pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
         let Executable { plan, calls, .. } = self.executable;
+        self.executable.check_inputs(inputs)?;
         let values = vec![Vec::new(); plan.values.len()];
         let mut driver = Driver { runner: self, executable: self.executable, values };
         for (&number, words) in plan.inputs.iter().zip(inputs) {
-            driver.set(number, words.clone());
+            driver.values[number].clone_from(words);
         }
         let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
         for (step, calls) in plan.steps.iter().zip(calls) {
@@ -89,16 +109,14 @@ impl<'a> Runner<'a> {
             let of_step = driver.step(step, calls, &mut result)?;
             cycles.push(of_step.cycles);
             saturations.push(if step.saturates { 0 } else { of_step.saturations });
-            driver.set(step.result, result);
+            driver.values[step.result] = result;
         }
         Ok(Ran { values: driver.values, cycles, saturations })
     }
 
     /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
     fn machine(&self, kernel: usize) -> Result<Machine, LoadError> {
-        let none = crate::Program::default();
-        let ready = self.executable.kernels.get(kernel);
-        let program = ready.map_or(&none, |ready| &ready.compiled.program);
+        let program = &self.executable.kernels[kernel].compiled.program;
         let free = {
             let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
             let same = machines.iter().position(|(loaded, _)| *loaded == kernel);
@@ -155,15 +173,9 @@ struct Called {
 }
 
 impl Driver<'_> {
-    fn set(&mut self, number: usize, words: Vec<i16>) {
-        if let Some(value) = self.values.get_mut(number) {
-            *value = words;
-        }
-    }
-
     fn source<'s>(&'s self, source: &'s Source) -> &'s [i16] {
         match source {
-            Source::Value(number) => self.values.get(*number).map_or(&[], Vec::as_slice),
+            Source::Value(number) => &self.values[*number],
             Source::Constant(words) => words,
         }
     }
@@ -247,7 +259,7 @@ impl Driver<'_> {
     ) -> Result<(), LoadError> {
         let count = load.operands.len();
         for (turn, operand) in load.operands.iter().enumerate() {
-            let Some(gather) = operands.get(*operand) else { continue };
+            let gather = operands[*operand];
             let words = gather.words(self.source(&gather.source), load.vectors.clone());
             let words = spaced(words, gather.length(), load.spare);
             for number in 0..load.rows {
@@ -297,9 +309,7 @@ fn spaced(words: Vec<i16>, length: usize, zeros: usize) -> Vec<i16> {
 /// Puts results into their places, from that of number `first` on.
 fn put(result: &mut [i16], to: &Place, first: usize, words: impl Iterator<Item = i16>) {
     for (number, word) in words.enumerate() {
-        if let Some(slot) = result.get_mut(to.offset + offset(&to.axes, first + number)) {
-            *slot = word;
-        }
+        result[to.offset + offset(&to.axes, first + number)] = word;
     }
 }
 
@@ -313,7 +323,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::config::preset;
-    use crate::lower::Plan;
     use crate::lower::plan::Value;
 
     #[test]
@@ -349,5 +358,17 @@ mod tests {
         let told = executable.empty(1).unwrap_err().to_string();
         assert_eq!(told, "`x` has 268435457 elements; at most 268435456 are kept");
         assert!(executable.empty(2).is_err());
+    }
+
+    #[test]
+    fn inputs_are_those_of_the_plan() {
+        let value = |name: &str, shape| Value { name: name.to_owned(), shape, fraction: 0 };
+        let values = vec![value("x", vec![2, 3]), value("y", vec![4])];
+        let plan = Plan { values, inputs: vec![0, 1], ..Plan::default() };
+        let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
+        assert!(executable.run(&[vec![0; 6], vec![0; 4]]).is_ok());
+        let refused = |inputs: &[Vec<i16>]| executable.run(inputs).unwrap_err().to_string();
+        assert_eq!(refused(&[vec![0; 6]]), "1 inputs are given; there are 2");
+        assert_eq!(refused(&[vec![0; 6], vec![0; 3]]), "input `y` is given as 3 elements; it has 4");
     }
 }

@@ -34,6 +34,13 @@ pub struct Value {
     pub fraction: i32,
 }
 
+impl Value {
+    /// How many elements it has, or `usize::MAX` if they cannot be counted.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().fold(1, |all, &size| all.saturating_mul(size))
+    }
+}
+
 /// Where integers come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -116,6 +123,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// How many results there are, or `usize::MAX` if they cannot be counted.
+    pub fn count(&self) -> usize {
+        self.axes.iter().fold(1, |all, &(size, _)| all.saturating_mul(size))
+    }
+
     /// As many results as they are, in order.
     pub fn all(count: usize) -> Self {
         Self { offset: 0, axes: vec![(count, 1)] }
@@ -167,7 +179,7 @@ impl Task {
         match self {
             Self::Vectors { operands, .. } => operands.first().map_or(0, words),
             Self::Dots { stationary, stream, .. } => stationary.count() as u64 * words(stream),
-            Self::Nest { nest, .. } => (nest.results * nest.period) as u64,
+            Self::Nest { nest, .. } => nest.results.saturating_mul(nest.period) as u64,
             Self::Move { .. } | Self::Fill(_) => 0,
         }
     }

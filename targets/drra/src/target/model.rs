@@ -260,9 +260,7 @@ impl Model {
     fn kinds(&self, whole: Whole) -> Vec<KindTime> {
         let mut calls = vec![0_u64; self.executable.kernels.len()];
         for (_, number) in self.executable.calls.iter().flatten().flatten() {
-            if let Some(count) = calls.get_mut(*number) {
-                *count += 1;
-            }
+            calls[*number] += 1;
         }
         let kernels = self.executable.kernels.iter().zip(calls);
         let kind = |(ready, calls): (&crate::lower::Ready, u64)| {
