@@ -173,7 +173,7 @@ impl Compiled for Model {
             memory: BTreeMap::new(),
             host_steps: self.host_steps(),
             layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
-            choices: BTreeMap::from([("columns".to_owned(), self.executable.columns.len().to_string())]),
+            choices: BTreeMap::new(),
             saturated_constants: self.executable.plan.saturated_constants,
             warnings: self.executable.fabric.unreleased().into_iter().collect(),
         }
