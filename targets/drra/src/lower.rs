@@ -39,7 +39,7 @@ use column::columns;
 pub use driver::{Ran, Runner};
 pub use executable::{Executable, ExecuteError, Ready};
 use format::{Format, largest_fraction};
-pub use format::{integer, scheme};
+pub use format::{fits, integer, scheme};
 pub use plan::{Plan, Step, Task};
 use plan::{Source, Value};
 
@@ -89,8 +89,8 @@ pub fn lower(
     let columns = columns(fabric).map_err(|reason| vec![fabric_problem(reason)])?;
     let mut format = Format::new(&columns, fabric.options.extensions, quantisation);
     format.balance(graph);
-    let mut lowering =
-        Lowering { graph, format, plan: Plan::default(), scaled: BTreeMap::new(), problems: Vec::new() };
+    let plan = Plan { saturated_constants: Some(0), ..Plan::default() };
+    let mut lowering = Lowering { graph, format, plan, scaled: BTreeMap::new(), problems: Vec::new() };
     for (index, value) in graph.values.iter().enumerate() {
         let fraction = lowering.format.fraction(ValueId(index as u32));
         lowering.plan.values.push(Value {
@@ -202,10 +202,20 @@ impl Lowering<'_> {
     }
 
     /// Where the integers of a value come from: a constant's are known.
-    fn source(&self, id: ValueId, fraction: i32) -> Result<Source, Reject> {
+    fn source(&mut self, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         let Some(constant) = self.graph.constant(id) else { return Ok(Source::Value(id.0 as usize)) };
         let values =
             constant.as_f32().ok_or_else(|| Reject::new("a constant does not hold floats", "convert it"))?;
-        Ok(Source::Constant(values.iter().map(|&x| integer(x.into(), fraction)).collect()))
+        Ok(Source::Constant(self.words(values.iter().map(|&x| x.into()), fraction).into()))
+    }
+
+    /// The integers of a constant; counts the numbers that no word holds.
+    fn words(&mut self, values: impl IntoIterator<Item = f64>, fraction: i32) -> Vec<i16> {
+        let word = |x: f64| {
+            let saturates = u64::from(!fits(x, fraction));
+            self.plan.saturated_constants.iter_mut().for_each(|count| *count += saturates);
+            integer(x, fraction)
+        };
+        values.into_iter().map(word).collect()
     }
 }

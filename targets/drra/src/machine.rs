@@ -83,6 +83,8 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// Warnings that are not listed.
     pub more_warnings: usize,
+    /// Sums that did not fit the accumulator of their dpu at some time.
+    pub saturated_sums: u64,
 }
 
 /// Something that happened and was hardly meant.
@@ -270,6 +272,9 @@ impl Machine {
             let start = self.start(index);
             let cell = &mut self.cells[index];
             cell.ports.rest();
+            for dpu in &mut cell.dpus {
+                (dpu.has_saturated, dpu.saturated_sums) = (false, 0);
+            }
             let sequencer = &mut cell.sequencer;
             (sequencer.pc, sequencer.next, sequencer.halted) = (0, start, None);
             cell.wake = 0;
@@ -296,7 +301,9 @@ impl Machine {
         let ends = cell_cycles.iter().enumerate().map(|(index, cycles)| cycles + 2 * self.start(index));
         let cycles = ends.max().expect("a fabric has a cell");
         let warnings = std::mem::take(&mut self.warnings);
-        Run { cycles, cell_cycles, warnings: warnings.list, more_warnings: warnings.more }
+        let saturated_sums =
+            self.cells.iter().flat_map(|cell| &cell.dpus).map(|dpu| dpu.saturated_sums).sum();
+        Run { cycles, cell_cycles, warnings: warnings.list, more_warnings: warnings.more, saturated_sums }
     }
 
     fn cycle(&mut self, cycle: u64, observer: &mut impl Observer) -> Result<(), Fault> {

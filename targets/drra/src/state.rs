@@ -228,6 +228,10 @@ pub struct Dpu {
     pub acc: i64,
     /// The internal register, of extensions only.
     pub ir: i16,
+    /// Whether the sum in the accumulator did not fit it at some time.
+    pub has_saturated: bool,
+    /// Sums since the last call that did not fit the accumulator at some time.
+    pub saturated_sums: u64,
 }
 
 /// The bit of a port.
@@ -378,6 +382,8 @@ impl Default for Swb {
 impl Dpu {
     pub(crate) const fn new(slot: u8, fraction_bits: u32) -> Self {
         let idle = DpuConfig { mode: DpuMode::Idle, immediate: 0 };
-        Self { slot, fraction_bits, configs: [idle; OPTIONS], config: 0, out: 0, acc: 0, ir: 0 }
+        let (has_saturated, saturated_sums) = (false, 0);
+        let (configs, config, out, acc, ir) = ([idle; OPTIONS], 0, 0, 0, 0);
+        Self { slot, fraction_bits, configs, config, out, acc, ir, has_saturated, saturated_sums }
     }
 }

@@ -1,11 +1,15 @@
 //! What must hold of a compiled model that comes from files: numbers are of what there is, and nothing takes more
 //! memory or time than fabrics have.
 
+use std::sync::Arc;
+
+use thiserror::Error;
+
 use crate::fabric::{Fabric, ROW_WORDS};
 use crate::lower::Executable;
 use crate::lower::calls::{Call, Load};
 use crate::lower::executable::MOST_ELEMENTS;
-use crate::lower::gather::{Axes, Gather};
+use crate::lower::gather::{Gather, Tail, last};
 use crate::lower::kernels::{Kernel, Kind};
 use crate::lower::plan::{Place, Plan, Source, Task};
 use crate::machine::Machine;
@@ -23,14 +27,95 @@ fn require(holds: bool, reason: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(reason()) }
 }
 
+/// A task that does not go together with its tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+enum TensorError {
+    #[error("a source is number {number}; there are {count}")]
+    Missing { number: usize, count: usize },
+    #[error("value {value} is read before anything makes it")]
+    Unmade { value: usize },
+    #[error("an operand reaches element {last} of number {number}, which has {elements}")]
+    Operand { number: usize, last: usize, elements: usize },
+    #[error("an operand has {words} words; at most {MOST_ELEMENTS} are")]
+    Words { words: usize },
+    #[error("the vectors of an operand end in a word each, of which there are none")]
+    Tail,
+    #[error("{words} words are moved to {places} places")]
+    Move { words: usize, places: usize },
+    #[error("its results reach element {last} of value {value}, which has {elements}")]
+    Result { value: usize, last: usize, elements: usize },
+}
+
+/// What the operands of a step may be.
+struct Tensors<'a> {
+    plan: &'a Plan,
+    constants: &'a [Arc<[i16]>],
+    /// Which values are inputs or results of the steps before.
+    is_made: Vec<bool>,
+}
+
+impl<'a> Tensors<'a> {
+    /// Before the first step; the numbers of inputs were checked.
+    fn new(plan: &'a Plan, constants: &'a [Arc<[i16]>]) -> Self {
+        let mut is_made = vec![false; plan.values.len()];
+        plan.inputs.iter().for_each(|number| is_made[*number] = true);
+        Self { plan, constants, is_made }
+    }
+
+    /// Elements of the tensor that a gather names, constants after all values.
+    fn elements(&self, number: usize) -> Result<usize, TensorError> {
+        let values = &self.plan.values;
+        if let Some(value) = values.get(number) {
+            return if self.is_made[number] {
+                Ok(value.elements())
+            } else {
+                Err(TensorError::Unmade { value: number })
+            };
+        }
+        let count = values.len() + self.constants.len();
+        let constant = self.constants.get(number - values.len());
+        constant.map(|words| words.len()).ok_or(TensorError::Missing { number, count })
+    }
+
+    /// All elements that a gather names are there.
+    fn gather(&self, gather: &Gather) -> Result<(), TensorError> {
+        // Only files come here, in which constants have numbers.
+        let Source::Value(number) = gather.source else { return Ok(()) };
+        let elements = self.elements(number)?;
+        let Gather { offset, vectors, elements: of_vector, .. } = gather;
+        let axes = vectors.iter().chain(of_vector);
+        let words = axes.fold(1_usize, |all, axis| all.saturating_mul(axis.0.max(1)));
+        match last(*offset, &[vectors, of_vector]) {
+            _ if words > MOST_ELEMENTS => Err(TensorError::Words { words }),
+            _ if gather.tail == Tail::Each(Vec::new()) => Err(TensorError::Tail),
+            Some(last) if last >= elements => Err(TensorError::Operand { number, last, elements }),
+            _ => Ok(()),
+        }
+    }
+
+    /// A task's operands and results are within their tensors.
+    fn task(&self, task: &Task, result: usize) -> Result<(), TensorError> {
+        task.operands().into_iter().try_for_each(|operand| self.gather(operand))?;
+        if let Task::Move { from, to, .. } = task {
+            let (words, places) = (from.count() * from.length(), to.count());
+            if words != places {
+                return Err(TensorError::Move { words, places });
+            }
+        }
+        let (elements, to) = (self.plan.values[result].elements(), task.to());
+        match to.and_then(|to| last(to.offset, &[&to.axes])) {
+            Some(last) if last >= elements => Err(TensorError::Result { value: result, last, elements }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The plan, in which constants have numbers.
-pub(super) fn plan(plan: &Plan, constants: usize) -> Checked {
+pub(super) fn plan(plan: &Plan, constants: &[Arc<[i16]>]) -> Checked {
     let values = plan.values.len();
     let mut elements = 0_usize;
     for (number, value) in plan.values.iter().enumerate() {
-        let own = value.shape.iter().try_fold(1_usize, |all, &size| all.checked_mul(size));
-        // Default: more than can be counted is more than is legal.
-        elements = own.and_then(|own| elements.checked_add(own)).unwrap_or(usize::MAX);
+        elements = elements.saturating_add(value.elements());
         require(elements <= MOST_ELEMENTS, || {
             format!("values up to {number}, `{}`, have more than {MOST_ELEMENTS} elements", value.name)
         })?;
@@ -39,42 +124,20 @@ pub(super) fn plan(plan: &Plan, constants: usize) -> Checked {
     if let Some(number) = ports.find(|number| **number >= values) {
         return Err(format!("an input or output is value {number}; there are {values}"));
     }
+    let mut tensors = Tensors::new(plan, constants);
     for (index, step) in plan.steps.iter().enumerate() {
         let at = |reason: String| format!("step {index}, `{}`: {reason}", step.name);
         let exists = step.result < values;
         require(exists, || at(format!("its result is value {}; there are {values}", step.result)))?;
         for (number, task) in step.tasks.iter().enumerate() {
-            self::task(task, values + constants).map_err(|reason| at(format!("task {number}: {reason}")))?;
+            let of_task = |reason: String| at(format!("task {number}: {reason}"));
+            tensors.task(task, step.result).map_err(|error| of_task(error.to_string()))?;
+            require(task.work() <= MOST_WORK, || of_task(format!("more than {MOST_WORK} operations")))?;
         }
+        tensors.is_made[step.result] = true;
     }
-    Ok(())
-}
-
-fn task(task: &Task, sources: usize) -> Checked {
-    task.operands().into_iter().try_for_each(|operand| gather(operand, sources))?;
-    if let Some(Place { offset, axes }) = task.to() {
-        require(reaches(*offset, &[axes]), || format!("its results reach beyond {MOST_ELEMENTS} elements"))?;
-    }
-    require(task.work() <= MOST_WORK, || format!("more than {MOST_WORK} operations"))
-}
-
-fn gather(gather: &Gather, sources: usize) -> Checked {
-    let Source::Value(number) = gather.source else { return Ok(()) };
-    require(number < sources, || format!("a source is number {number}; there are {sources}"))?;
-    let Gather { offset, vectors, elements, .. } = gather;
-    let words = vectors.iter().chain(elements).try_fold(1_usize, |all, axis| all.checked_mul(axis.0.max(1)));
-    let is_small = words.is_some_and(|words| words <= MOST_ELEMENTS);
-    require(is_small && reaches(*offset, &[vectors, elements]), || {
-        format!("an operand reaches beyond {MOST_ELEMENTS} elements")
-    })
-}
-
-/// Whether the last place of axes is among the elements that are kept.
-fn reaches(offset: usize, axes: &[&Axes]) -> bool {
-    let last = axes.iter().copied().flatten().try_fold(offset, |end, &(size, stride)| {
-        end.checked_add(size.saturating_sub(1).checked_mul(stride)?)
-    });
-    last.is_some_and(|last| last <= MOST_ELEMENTS)
+    let unmade = plan.outputs.iter().find(|number| !tensors.is_made[**number]);
+    unmade.map_or(Ok(()), |number| Err(format!("nothing makes output {number}")))
 }
 
 /// A kernel's sizes.
@@ -129,11 +192,12 @@ fn call(fabric: &Fabric, task: &Task, call: &Call) -> Checked {
     for (results, bases) in results.iter().zip(bases) {
         let last = bases.output.checked_add(results.count.div_ceil(ROW_WORDS));
         let depth = fabric.output_depth;
-        let fits = last.is_some_and(|last| last <= depth) && results.first <= MOST_ELEMENTS;
-        require(fits, || {
+        require(last.is_some_and(|last| last <= depth), || {
             let (count, row) = (results.count, bases.output);
             format!("{count} results from row {row} on; the output buffer has {depth}")
         })?;
+        let (end, count) = (results.first.saturating_add(results.count), task.to().map_or(0, Place::count));
+        require(end <= count, || format!("results up to {end} are taken; there are {count}"))?;
     }
     Ok(())
 }

@@ -219,7 +219,7 @@ pub fn read(path: &str, files: &dyn Reader) -> Result<Model, TargetError> {
     let architecture = folder.text(&manifest.architecture)?;
     let fabric = from_json(&architecture).map_err(|error| wrong(&manifest.architecture, &error))?;
     let constants = read_constants(&folder, &manifest.constants)?;
-    check::plan(&plan, constants.len()).map_err(|error| folder.wrong(&error))?;
+    check::plan(&plan, &constants).map_err(|error| folder.wrong(&error))?;
     give_constants(&mut plan, &constants);
     let kernels = manifest.kernels.into_iter().map(|entry| read_kernel(&folder, &fabric, entry));
     let kernels = kernels.collect::<Result<Vec<_>, _>>()?;

@@ -55,16 +55,54 @@ impl Dpu {
             DpuMode::Mult => (self.product(in0, in1), 0),
             DpuMode::Mac => {
                 let acc = if inputs.reset { 0 } else { self.acc };
-                let acc = saturate(acc + i64::from(self.product(in0, in1)));
-                (acc, acc.into())
+                let product = scale_down(in0 * in1, self.fraction_bits);
+                let sum = saturate(acc + i64::from(saturate(product)));
+                self.note_sum(inputs.reset, i64::from(sum) != acc + product);
+                (sum, sum.into())
             }
             other => extension(self, other, inputs),
         };
+    }
+
+    /// Counts a sum that does not fit the accumulator, once from its reset on.
+    ///
+    /// Modes that do not sum leave 0 in the accumulator, so that what follows them is another sum.
+    #[inline]
+    pub(crate) fn note_sum(&mut self, reset: bool, saturates: bool) {
+        let is_known = self.has_saturated && !reset && self.acc != 0;
+        self.saturated_sums += u64::from(saturates && !is_known);
+        self.has_saturated = is_known || saturates;
     }
 
     /// A product, scaled by the fraction bits and saturated.
     #[inline]
     pub(crate) fn product(&self, a: i64, b: i64) -> i16 {
         saturate(scale_down(a * b, self.fraction_bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_that_saturates_on_its_way_is_counted_once() {
+        let mut dpu = Dpu::new(0, 0);
+        let mut after = |mode, in0, in1, reset| {
+            dpu.compute(mode, Inputs { in0, in1, immediate: 0, reset, counted: true });
+            (dpu.out, dpu.saturated_sums)
+        };
+        let mac = DpuMode::Mac;
+        assert_eq!(after(mac, 200, 200, true), (i16::MAX, 1), "the product");
+        assert_eq!(after(mac, 1, 1, false), (i16::MAX, 1), "the same sum");
+        assert_eq!(after(mac, -100, 100, false), (22_767, 1));
+        assert_eq!(after(mac, 181, 181, true), (32_761, 1), "another sum, which fits");
+        assert_eq!(after(mac, 7, 1, false), (i16::MAX, 2), "the sum");
+        // Modes that do not sum leave 0, from which another sum begins.
+        assert_eq!(after(DpuMode::Mult, 200, 200, false), (i16::MAX, 2));
+        assert_eq!(after(mac, -200, 200, false), (i16::MIN, 3));
+        assert_eq!(after(DpuMode::SumAcc, -1, 0, false), (i16::MIN, 3), "the sum goes on");
+        assert_eq!(after(DpuMode::SumAcc, i16::MAX, 1, true), (i16::MAX, 4));
+        assert_eq!(after(DpuMode::MacInter, i16::MIN, i16::MIN, true), (i16::MAX, 4), "only the result");
     }
 }

@@ -54,19 +54,25 @@ pub(super) fn extension(dpu: &mut Dpu, mode: DpuMode, inputs: Inputs) -> (i16, i
 }
 
 /// Modes that accumulate. Where 0 is not neutral, only operands with an address of port 0 count.
-fn accumulate(dpu: &Dpu, mode: DpuMode, inputs: Inputs) -> (i16, i64) {
+fn accumulate(dpu: &mut Dpu, mode: DpuMode, inputs: Inputs) -> (i16, i64) {
     let Inputs { in0: a, in1: b, immediate: c, reset, counted } = inputs;
-    let from = |neutral: i64| if reset { neutral } else { dpu.acc };
+    let acc = dpu.acc;
+    let from = |neutral: i64| if reset { neutral } else { acc };
     let (in0, in1) = (i64::from(a), i64::from(b));
+    let mut sum = |exact: i64, bits: u32| {
+        let sum = clip(exact, bits);
+        dpu.note_sum(reset, sum != exact);
+        sum
+    };
     let acc = match mode {
-        DpuMode::SumAcc => saturate(from(0) + in0 + in1).into(),
+        DpuMode::SumAcc => sum(from(0) + in0 + in1, i16::BITS),
         DpuMode::MaxMinAcc => {
             let acc = saturate(from(if c & 1 == 0 { i16::MIN } else { i16::MAX }.into()));
             if counted { pick(c, acc, a) } else { acc }.into()
         }
-        DpuMode::AccSoftmax if counted => clip(from(0) + i64::from(nacu::exponential(a)), SUM_BITS),
+        DpuMode::AccSoftmax if counted => sum(from(0) + i64::from(nacu::exponential(a)), SUM_BITS),
         DpuMode::MacInter => {
-            let acc = clip(from(0) + in0 * in1, WIDE_BITS);
+            let acc = sum(from(0) + in0 * in1, WIDE_BITS);
             return (saturate(scale_down(acc, amount(c.into()))), acc);
         }
         _ => from(0),

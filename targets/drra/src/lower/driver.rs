@@ -13,10 +13,11 @@ use super::executable::{CallError, Executable, ExecuteError, MOST_ELEMENTS};
 use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
-use super::plan::{Place, Source, Step, Task};
+use super::plan::{Place, Plan, Source, Step, Task};
 use crate::fabric::{Fabric, ROW_WORDS, Row};
 use crate::fault::Fault;
-use crate::machine::{LoadError, Machine};
+use crate::machine::{LoadError, Machine, Run};
+use crate::op::DpuMode;
 use crate::revision::Revision;
 
 /// What a run was.
@@ -26,8 +27,9 @@ pub struct Ran {
     pub values: Vec<Vec<i16>>,
     /// Cycles of each step.
     pub cycles: Vec<u64>,
-    /// Results of each step at either end of the range of words, where sums saturate.
-    pub extremes: Vec<u64>,
+    /// Results of each step that saturated: those at either end of the range of words, and sums that did not fit
+    /// their accumulator on the way.
+    pub saturations: Vec<u64>,
 }
 
 impl Executable {
@@ -41,12 +43,31 @@ impl Executable {
     }
 
     fn empty(&self, number: usize) -> Result<Vec<i16>, ExecuteError> {
-        let Some(value) = self.plan.values.get(number) else { return Ok(Vec::new()) };
-        let elements = value.shape.iter().fold(1_usize, |all, &size| all.saturating_mul(size));
+        let value = &self.plan.values[number];
+        let elements = value.elements();
         if elements > MOST_ELEMENTS {
             return Err(ExecuteError::Size { name: value.name.clone(), elements });
         }
         Ok(vec![0; elements])
+    }
+
+    /// The inputs have as many elements as the plan says.
+    fn check_inputs(&self, inputs: &[Vec<i16>]) -> Result<(), ExecuteError> {
+        let Plan { values, inputs: numbers, .. } = &self.plan;
+        if inputs.len() != numbers.len() {
+            return Err(ExecuteError::Inputs { given: inputs.len(), expected: numbers.len() });
+        }
+        for (&number, words) in numbers.iter().zip(inputs) {
+            let (value, given) = (&values[number], words.len());
+            if given != value.elements() {
+                return Err(ExecuteError::Input {
+                    name: value.name.clone(),
+                    given,
+                    expected: value.elements(),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -73,30 +94,29 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     ///
-    /// What the machine refuses or faults on, a value that is too large.
+    /// What the machine refuses or faults on, a value that is too large, inputs that are not the plan's.
     pub fn run(&self, inputs: &[Vec<i16>]) -> Result<Ran, ExecuteError> {
         let Executable { plan, calls, .. } = self.executable;
+        self.executable.check_inputs(inputs)?;
         let values = vec![Vec::new(); plan.values.len()];
         let mut driver = Driver { runner: self, executable: self.executable, values };
         for (&number, words) in plan.inputs.iter().zip(inputs) {
-            driver.set(number, words.clone());
+            driver.values[number].clone_from(words);
         }
-        let (mut cycles, mut extremes) = (Vec::new(), Vec::new());
+        let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
             let of_step = driver.step(step, calls, &mut result)?;
             cycles.push(of_step.cycles);
-            extremes.push(if step.saturates { 0 } else { of_step.extremes });
-            driver.set(step.result, result);
+            saturations.push(if step.saturates { 0 } else { of_step.saturations });
+            driver.values[step.result] = result;
         }
-        Ok(Ran { values: driver.values, cycles, extremes })
+        Ok(Ran { values: driver.values, cycles, saturations })
     }
 
     /// A fabric with this kernel and empty buffers; without garbage and poison its memories are as they were left.
     fn machine(&self, kernel: usize) -> Result<Machine, LoadError> {
-        let none = crate::Program::default();
-        let ready = self.executable.kernels.get(kernel);
-        let program = ready.map_or(&none, |ready| &ready.compiled.program);
+        let program = &self.executable.kernels[kernel].compiled.program;
         let free = {
             let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
             let same = machines.iter().position(|(loaded, _)| *loaded == kernel);
@@ -141,19 +161,21 @@ struct Job<'a> {
 #[derive(Default)]
 struct Spent {
     cycles: u64,
-    extremes: u64,
+    saturations: u64,
+}
+
+/// What a call gave.
+struct Called {
+    /// Cycles, and sums that saturated on their way.
+    run: Run,
+    /// The results of each column.
+    rows: Vec<Vec<i16>>,
 }
 
 impl Driver<'_> {
-    fn set(&mut self, number: usize, words: Vec<i16>) {
-        if let Some(value) = self.values.get_mut(number) {
-            *value = words;
-        }
-    }
-
     fn source<'s>(&'s self, source: &'s Source) -> &'s [i16] {
         match source {
-            Source::Value(number) => self.values.get(*number).map_or(&[], Vec::as_slice),
+            Source::Value(number) => &self.values[*number],
             Source::Constant(words) => words,
         }
     }
@@ -194,20 +216,23 @@ impl Driver<'_> {
     ) -> Result<(), ExecuteError> {
         let done: Vec<_> = jobs.par_iter().map(|job| self.call(step, *job)).collect();
         for (job, done) in jobs.iter().zip(done) {
-            let (cycles, rows) = done?;
-            spent.cycles += cycles;
+            let Called { run, rows } = done?;
+            spent.cycles += run.cycles;
+            spent.saturations += run.saturated_sums;
+            // The machine knows of every sum of `mac` whether it saturated; of other results, those at the ends may have.
+            let is_counted = job.call.kernel.kind.work().mode == DpuMode::Mac;
             let Some(to) = job.task.to() else { continue };
             for (results, words) in job.call.results.iter().zip(rows) {
-                let ends = words.iter().filter(|word| matches!(**word, i16::MAX | i16::MIN));
-                spent.extremes += ends.count() as u64;
+                let ends = words.iter().filter(|word| matches!(**word, i16::MAX | i16::MIN)).count();
+                spent.saturations += if is_counted { 0 } else { ends as u64 };
                 put(result, to, results.first, words.into_iter());
             }
         }
         Ok(())
     }
 
-    /// Calls a kernel: its cycles, and each column's results.
-    fn call(&self, step: &Step, job: Job<'_>) -> Result<(u64, Vec<Vec<i16>>), ExecuteError> {
+    /// Calls a kernel.
+    fn call(&self, step: &Step, job: Job<'_>) -> Result<Called, ExecuteError> {
         let Job { task, call, kernel } = job;
         let (step, runner) = (&step.name, self.runner);
         let load = |error: LoadError| CallError::from(error).of_step(step);
@@ -221,7 +246,7 @@ impl Driver<'_> {
         let run = machine.run(call.kernel.limit(), &mut ()).map_err(fault)?;
         let rows = call.taken(&machine).map_err(fault)?;
         runner.free(kernel, machine);
-        Ok((run.cycles, rows))
+        Ok(Called { run, rows })
     }
 
     /// Writes the rows of a load from row `base` of the input buffer on; operands take turns.
@@ -234,7 +259,7 @@ impl Driver<'_> {
     ) -> Result<(), LoadError> {
         let count = load.operands.len();
         for (turn, operand) in load.operands.iter().enumerate() {
-            let Some(gather) = operands.get(*operand) else { continue };
+            let gather = operands[*operand];
             let words = gather.words(self.source(&gather.source), load.vectors.clone());
             let words = spaced(words, gather.length(), load.spare);
             for number in 0..load.rows {
@@ -284,9 +309,7 @@ fn spaced(words: Vec<i16>, length: usize, zeros: usize) -> Vec<i16> {
 /// Puts results into their places, from that of number `first` on.
 fn put(result: &mut [i16], to: &Place, first: usize, words: impl Iterator<Item = i16>) {
     for (number, word) in words.enumerate() {
-        if let Some(slot) = result.get_mut(to.offset + offset(&to.axes, first + number)) {
-            *slot = word;
-        }
+        result[to.offset + offset(&to.axes, first + number)] = word;
     }
 }
 
@@ -300,7 +323,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use crate::config::preset;
-    use crate::lower::Plan;
     use crate::lower::plan::Value;
 
     #[test]
@@ -336,5 +358,17 @@ mod tests {
         let told = executable.empty(1).unwrap_err().to_string();
         assert_eq!(told, "`x` has 268435457 elements; at most 268435456 are kept");
         assert!(executable.empty(2).is_err());
+    }
+
+    #[test]
+    fn inputs_are_those_of_the_plan() {
+        let value = |name: &str, shape| Value { name: name.to_owned(), shape, fraction: 0 };
+        let values = vec![value("x", vec![2, 3]), value("y", vec![4])];
+        let plan = Plan { values, inputs: vec![0, 1], ..Plan::default() };
+        let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
+        assert!(executable.run(&[vec![0; 6], vec![0; 4]]).is_ok());
+        let refused = |inputs: &[Vec<i16>]| executable.run(inputs).unwrap_err().to_string();
+        assert_eq!(refused(&[vec![0; 6]]), "1 inputs are given; there are 2");
+        assert_eq!(refused(&[vec![0; 6], vec![0; 3]]), "input `y` is given as 3 elements; it has 4");
     }
 }

@@ -72,6 +72,24 @@ pub enum ExecuteError {
         /// Its size.
         elements: usize,
     },
+    /// Another number of inputs than the plan has.
+    #[error("{given} inputs are given; there are {expected}")]
+    Inputs {
+        /// Inputs given.
+        given: usize,
+        /// Inputs of the plan.
+        expected: usize,
+    },
+    /// An input of another size than the plan has.
+    #[error("input `{name}` is given as {given} elements; it has {expected}")]
+    Input {
+        /// Its name.
+        name: String,
+        /// Elements given.
+        given: usize,
+        /// Elements it has.
+        expected: usize,
+    },
     /// The machine refuses a kernel.
     #[error("step `{step}`: {error}")]
     Load {
@@ -140,10 +158,8 @@ impl Executable {
         let mut proven = vec![false; self.kernels.len()];
         for (step, calls) in self.plan.steps.iter().zip(&self.calls) {
             for (call, number) in calls.iter().flatten() {
-                let Some((is_proven, ready)) = proven.get_mut(*number).zip(self.kernels.get(*number)) else {
-                    continue;
-                };
-                if !std::mem::replace(is_proven, true) {
+                if !std::mem::replace(&mut proven[*number], true) {
+                    let ready = &self.kernels[*number];
                     ready.prove(&self.fabric, call).map_err(|error| error.of_step(&step.name))?;
                 }
             }
@@ -153,8 +169,8 @@ impl Executable {
 
     /// Cycles of each step, as its kernels were scheduled.
     pub fn cycles(&self) -> Vec<u64> {
-        let of = |number: &usize| self.kernels.get(*number).map_or(0, Ready::cycles);
-        self.calls.iter().map(|step| step.iter().flatten().map(|(_, number)| of(number)).sum()).collect()
+        let of = |number: usize| self.kernels[number].cycles();
+        self.calls.iter().map(|step| step.iter().flatten().map(|(_, number)| of(*number)).sum()).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
 use npukit_graph::{Graph, ValueId};
-use npukit_numeric::{Ties, quantised};
+use npukit_numeric::{Quantised, Ties, quantised};
 
 use super::Reject;
 use super::column::Column;
@@ -23,6 +23,8 @@ const BITS: u32 = 16;
 const MOST_SHIFT: i32 = 31;
 /// Bits that a constant gives up alone, before both operands of a product do.
 const OF_CONSTANTS: i32 = 7;
+/// The operand that stands for one in the product of an addend is two to this at most.
+const MAX_ONE: i32 = BITS as i32 - 2;
 /// Bits that an operand has to keep.
 const LEAST_BITS: i32 = 4;
 
@@ -102,16 +104,25 @@ impl<'a> Format<'a> {
 
     /// How products of operands with these fraction lengths become a result with fraction length `y`.
     ///
-    /// `constant` tells which operands are constants.
+    /// `constant` says which operands are constants. `addend` is the largest fraction length of a product with which
+    /// what is added to the sum, as one more product, fits; see [`addend_fraction`].
     ///
     /// # Errors
     ///
     /// Bits that would be lost, when few are left.
-    pub fn products(&self, operands: [i32; 2], constant: [bool; 2], y: i32) -> Result<Products, Reject> {
+    pub fn products(
+        &self,
+        operands: [i32; 2],
+        constant: [bool; 2],
+        y: i32,
+        addend: Option<i32>,
+    ) -> Result<Products, Reject> {
         let range = if self.extensions { 0..=MOST_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
-        let shift = (a + b - y).clamp(*range.start(), *range.end());
-        let result = y.min(a + b - shift);
+        // The sum has no more fraction bits than its addend has room for: operands give up what is beyond.
+        let sum = addend.map_or(a + b, |addend| addend.min(a + b));
+        let shift = (sum - y).clamp(*range.start(), *range.end());
+        let result = y.min(sum - shift);
         let excess = a + b - result - shift;
         let given = match constant {
             [false, true] if excess <= OF_CONSTANTS => [0, excess],
@@ -167,26 +178,47 @@ impl<'a> Format<'a> {
 
 /// The nearest integer of a number with a fraction length; saturates, NaN is 0.
 pub fn integer(x: f64, fraction: i32) -> i16 {
-    quantised(x, fraction, i16::BITS, Ties::HalfAway).value as i16
+    word(x, fraction).value as i16
+}
+
+/// Whether [`integer`] does not saturate.
+pub fn fits(x: f64, fraction: i32) -> bool {
+    !word(x, fraction).is_saturated
+}
+
+fn word(x: f64, fraction: i32) -> Quantised {
+    quantised(x, fraction, i16::BITS, Ties::HalfAway)
 }
 
 /// The largest fraction length with which all of the numbers fit; at most 30.
 pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
-    let largest = values.filter(|x| x.is_finite()).fold(0_f64, |largest, x| largest.max(x.abs()));
-    let fits = |fraction: &i32| (largest * 2f64.powi(*fraction)).round() <= i16::MAX.into();
-    // Default: numbers beyond saturate.
-    (-30..=30).rev().find(fits).unwrap_or(-30)
+    largest_fraction_of(values, 30)
 }
 
-/// A bias as a product: the integer for it, and the operand that stands for one.
+/// The same, at most `limit`.
+fn largest_fraction_of(values: impl Iterator<Item = f64>, limit: i32) -> i32 {
+    let largest = values.filter(|x| x.is_finite()).fold(0_f64, |largest, x| largest.max(x.abs()));
+    let all_fit = |fraction: &i32| nearest(largest, *fraction) <= i16::MAX.into();
+    // Default: numbers beyond saturate.
+    (-30..=limit).rev().find(all_fit).unwrap_or(-30)
+}
+
+/// The largest fraction length of a product of two words with which numbers that are added to sums fit.
 ///
-/// The product loses `shift` fraction bits to become a result of fraction length `result`.
-pub fn bias(values: &[f32], result: i32, shift: i32) -> (Vec<i16>, i16) {
-    let largest = values.iter().fold(0_f64, |largest, &x| largest.max(f64::from(x).abs()));
-    let fits = |one: &i32| (largest * 2f64.powi(result + shift - one)).round() <= i16::MAX.into();
-    // Default: a bias beyond saturates.
-    let one = (0..BITS as i32 - 2).find(fits).unwrap_or(BITS as i32 - 2);
-    (values.iter().map(|&x| integer(x.into(), result + shift - one)).collect(), 1 << one)
+/// The second word, which stands for one, is 2^14 at most.
+pub fn addend_fraction(values: impl Iterator<Item = f64>) -> i32 {
+    // Two operands have 60 fraction bits at most.
+    largest_fraction_of(values, 60) + MAX_ONE
+}
+
+/// How numbers that are added to sums of products are products themselves: the fraction length of the first word, and
+/// the second, which stands for one.
+///
+/// `fraction` is that of the products, no more than [`addend_fraction`] says.
+pub fn addend(values: impl Iterator<Item = f64>, fraction: i32) -> (i32, i16) {
+    // As few bits as possible are those of one, so that the numbers have as many as fit.
+    let one = (fraction - largest_fraction_of(values, 60)).clamp(0, MAX_ONE);
+    (fraction - one, 1 << one)
 }
 
 #[cfg(test)]
@@ -195,14 +227,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bias_is_as_exact_as_fits() {
-        assert_eq!(bias(&[1.5, -2.0], 8, 0), (vec![384, -512], 1));
-        // 2 with 20 fraction bits does not fit: the other factor takes 6 of them.
-        assert_eq!(bias(&[1.5, -2.0], 8, 12), (vec![12288, -16384], 1 << 7));
-        assert_eq!(bias(&[1.0], 12, 12), (vec![1 << 14], 1 << 10));
+    fn an_addend_is_as_exact_as_fits() {
+        let of = |values: &[f64], fraction| addend(values.iter().copied(), fraction);
+        assert_eq!(of(&[1.5, -2.0], 8), (8, 1));
+        // 2 with 20 fraction bits does not fit: the other factor takes 7 of them.
+        assert_eq!(of(&[1.5, -2.0], 20), (13, 1 << 7));
+        assert_eq!(of(&[1.0], 24), (14, 1 << 10));
+        assert_eq!(of(&[0.0], 24), (24, 1));
         // The other factor is 2^14 at most.
-        assert_eq!(bias(&[1.0], 14, 14), (vec![1 << 14], 1 << 14));
-        assert_eq!(bias(&[1.0], 14, 17), (vec![i16::MAX], 1 << 14));
+        assert_eq!(of(&[1.0], 28), (14, 1 << 14));
+        let largest = |values: &[f64]| addend_fraction(values.iter().copied());
+        assert_eq!([largest(&[1.0]), largest(&[1.5, -2.0]), largest(&[0.0])], [28, 27, 74]);
     }
 
     #[test]
@@ -225,15 +260,47 @@ mod tests {
         };
         let weights = [false, true];
         let of = |extensions, fraction_bits, y| {
-            let found = format(extensions, fraction_bits).products([14, 14], weights, y).unwrap();
+            let found = format(extensions, fraction_bits).products([14, 14], weights, y, None).unwrap();
             (found.operands, found.shift)
         };
         assert_eq!(of(true, 0, 10), ([14, 14], 18));
         assert_eq!(of(false, 11, 12), ([14, 9], 11), "weights alone");
         assert_eq!(of(false, 0, 12), ([6, 6], 0), "both");
-        assert_eq!(format(false, 11).products([10, 11], weights, 11).unwrap().result, 10);
+        assert_eq!(format(false, 11).products([10, 11], weights, 11, None).unwrap().result, 10);
         assert_eq!(format(false, 11).scaling(-4), Some((Work::plain(DpuMode::Mult), Some(1 << 7))));
         assert_eq!(format(false, 0).scaling(-4), None);
+    }
+
+    /// The wide accumulator holds every sum of products, so that these may lose 18 bits and more; what is added as one
+    /// more product has to fit two words, and takes bits from the weights where it does not.
+    #[test]
+    fn operands_give_up_what_an_addend_has_no_room_for() {
+        let format = |extensions, fraction_bits| Format {
+            fraction_bits,
+            extensions,
+            quantisation: None,
+            changed: BTreeMap::new(),
+        };
+        let of = |extensions, fraction_bits, operands, y, addend| {
+            let found =
+                format(extensions, fraction_bits).products(operands, [false, true], y, Some(addend)).unwrap();
+            (found.operands, found.shift, found.result)
+        };
+        // 0.4 has 16 fraction bits and 14 more, but not 31 in all.
+        let of_wide = |addend| of(true, 0, [15, 16], 14, addend);
+        assert_eq!(of_wide(addend_fraction([0.4].into_iter())), ([15, 15], 16, 14));
+        assert_eq!(of_wide(31), ([15, 16], 17, 14));
+        assert_eq!(of_wide(74), ([15, 16], 17, 14));
+        // An addend beyond the result's range takes fraction bits from the result, too.
+        assert_eq!(of_wide(13), ([6, 7], 0, 13));
+        assert_eq!(of(false, 15, [15, 15], 15, 29), ([15, 14], 15, 14));
+    }
+
+    #[test]
+    fn numbers_fit_from_end_to_end() {
+        let of = |values: [f64; 4]| values.map(|x| fits(x, 15));
+        assert_eq!(of([-1.0, 32_767.4 / 32_768.0, 0.0, -32_768.4 / 32_768.0]), [true; 4]);
+        assert_eq!(of([1.0, 32_767.5 / 32_768.0, -1.1, f64::NAN]), [false; 4]);
     }
 
     /// Expected are the bits that the operands give up, those that the product loses, and the result's.
@@ -254,7 +321,7 @@ mod tests {
             ([14, 14], none, 14, ([13, 12], 14)),
             ([14, 14], none, 20, ([14, 14], 17)),
         ] {
-            let found = format.products(operands, constant, y).unwrap();
+            let found = format.products(operands, constant, y, None).unwrap();
             assert_eq!(
                 (found.operands, found.result, found.shift),
                 (expected.0, expected.1, 11),
@@ -274,11 +341,11 @@ mod tests {
             quantisation: Some(&quantisation),
             changed: BTreeMap::new(),
         };
-        let of = |y| format.products([14, 14], [false, true], y).map(|found| found.operands);
+        let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
         assert_eq!(of(4), Ok([2, 2]), "12 bits each");
         let told = of(3).unwrap_err().reason;
         assert!(told.contains("leave 4 and 3 of 16 bits"), "{told}");
-        assert!(format.products([14, 14], [false, false], 2).is_err());
+        assert!(format.products([14, 14], [false, false], 2, None).is_err());
     }
 
     #[test]

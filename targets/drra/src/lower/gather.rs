@@ -53,18 +53,18 @@ impl Gather {
         own + usize::from(self.tail != Tail::None)
     }
 
-    /// The words of vectors one after the other. `values` are those of the tensor; beyond them is 0.
+    /// The words of vectors one after the other. `values` are those of the tensor, which has all of them: the compiler
+    /// makes gathers by shapes, and those of files are checked when they are read.
     pub fn words(&self, values: &[i16], vectors: impl Iterator<Item = usize>) -> Vec<i16> {
         let elements = offsets(&self.elements);
         let mut words = Vec::new();
         for vector in vectors {
             let start = self.offset + offset(&self.vectors, vector);
-            // Default: a plan may ask for elements beyond the tensor, which are 0.
-            words.extend(elements.iter().map(|element| values.get(start + element).copied().unwrap_or(0)));
+            words.extend(elements.iter().map(|element| values[start + element]));
             match &self.tail {
                 Tail::None => {}
                 Tail::Same(word) => words.push(*word),
-                Tail::Each(list) => words.extend(list.get(vector % list.len().max(1))),
+                Tail::Each(list) => words.push(list[vector % list.len()]),
             }
         }
         words
@@ -79,6 +79,13 @@ pub fn offset(axes: &[(usize, usize)], mut index: usize) -> usize {
         index /= size.max(1);
     }
     offset
+}
+
+/// The last place of axes from `start` on; none when an axis has no element.
+pub fn last(start: usize, axes: &[&Axes]) -> Option<usize> {
+    axes.iter().copied().flatten().try_fold(start, |end, &(size, stride)| {
+        Some(end.saturating_add(size.checked_sub(1)?.saturating_mul(stride)))
+    })
 }
 
 /// Distances of all elements from the first.
@@ -122,6 +129,15 @@ mod tests {
         assert_eq!(gather.words(&values, [0, 5].into_iter()), [0, 1, 4, 5, 99, 6, 7, 10, 11, 99]);
         assert_eq!(offsets(&gather.elements), [0, 1, 4, 5]);
         assert_eq!(strides(&[3, 4, 5]), [20, 5, 1]);
+    }
+
+    #[test]
+    fn the_last_element_of_axes() {
+        let (windows, taps) = (vec![(2, 4), (3, 1)], vec![(2, 4), (2, 1)]);
+        assert_eq!(last(1, &[&windows, &taps]), Some(12));
+        assert_eq!(last(7, &[]), Some(7), "one element");
+        assert_eq!(last(7, &[&vec![(3, 2), (0, 9)]]), None);
+        assert_eq!(last(7, &[&vec![(3, usize::MAX)]]), Some(usize::MAX));
     }
 
     #[test]

@@ -86,13 +86,20 @@ impl Kernel {
 }
 
 impl Kind {
+    /// What the dpus do.
+    pub const fn work(&self) -> Work {
+        match self {
+            Self::Stream(stream) => stream.work,
+            Self::Nest(nest) => nest.work,
+        }
+    }
+
     /// A name for it.
     pub fn name(&self) -> String {
+        let mode = self.work().mode.name();
         match self {
-            Self::Stream(stream) => {
-                format!("{}_{}x{}", stream.work.mode.name(), stream.results(), stream.period)
-            }
-            Self::Nest(nest) => format!("{}_nest_{}x{}", nest.work.mode.name(), nest.results, nest.period),
+            Self::Stream(stream) => format!("{mode}_{}x{}", stream.results(), stream.period),
+            Self::Nest(nest) => format!("{mode}_nest_{}x{}", nest.results, nest.period),
         }
     }
 }

@@ -18,6 +18,9 @@ pub struct Plan {
     pub outputs: Vec<usize>,
     /// In order.
     pub steps: Vec<Step>,
+    /// Numbers of constants that no word holds: they saturate, and NaN is 0. Files do not say how many.
+    #[serde(skip)]
+    pub saturated_constants: Option<u64>,
 }
 
 /// A tensor of integers.
@@ -29,6 +32,13 @@ pub struct Value {
     pub shape: Vec<usize>,
     /// An integer stands for `integer * 2^-fraction`.
     pub fraction: i32,
+}
+
+impl Value {
+    /// How many elements it has, or `usize::MAX` if they cannot be counted.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().fold(1, |all, &size| all.saturating_mul(size))
+    }
 }
 
 /// Where integers come from.
@@ -113,6 +123,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// How many results there are, or `usize::MAX` if they cannot be counted.
+    pub fn count(&self) -> usize {
+        self.axes.iter().fold(1, |all, &(size, _)| all.saturating_mul(size))
+    }
+
     /// As many results as they are, in order.
     pub fn all(count: usize) -> Self {
         Self { offset: 0, axes: vec![(count, 1)] }
@@ -164,7 +179,7 @@ impl Task {
         match self {
             Self::Vectors { operands, .. } => operands.first().map_or(0, words),
             Self::Dots { stationary, stream, .. } => stationary.count() as u64 * words(stream),
-            Self::Nest { nest, .. } => (nest.results * nest.period) as u64,
+            Self::Nest { nest, .. } => nest.results.saturating_mul(nest.period) as u64,
             Self::Move { .. } | Self::Fill(_) => 0,
         }
     }

@@ -16,7 +16,7 @@ use crate::artifact::model::write;
 use crate::asm::{Listing, disassemble};
 use crate::lower::executable::StepCalls;
 use crate::lower::plan::{Step, Task, Value};
-use crate::lower::{Executable, Ran, Runner, integer};
+use crate::lower::{Executable, Ran, Runner, fits, integer};
 
 /// The cost model there is: the fabric is simulated cycle by cycle.
 const MODEL: &str = "fabric";
@@ -38,9 +38,7 @@ impl Model {
             let value = self.value(number);
             let tensor = port(value).tensor(inputs)?.as_f32();
             let numbers = tensor.ok_or_else(|| PortError::Element { name: value.name.clone() })?;
-            let scale = 2f64.powi(value.fraction);
-            let most = f64::from(i16::MAX) + 0.5;
-            saturated += numbers.iter().filter(|&&x| (f64::from(x) * scale).abs() >= most).count() as u64;
+            saturated += numbers.iter().filter(|&&x| !fits(x.into(), value.fraction)).count() as u64;
             all.push(numbers.iter().map(|&x| integer(x.into(), value.fraction)).collect());
         }
         Ok((all, saturated))
@@ -97,10 +95,10 @@ impl Model {
                 raw: words.iter().map(|&word| word.into()).collect(),
             });
         }
-        let steps = self.executable.plan.steps.iter().zip(&ran.extremes).filter(|(_, count)| **count > 0);
+        let steps = self.executable.plan.steps.iter().zip(&ran.saturations).filter(|(_, count)| **count > 0);
         let layers: Vec<Saturation> =
             steps.map(|(step, &count)| Saturation { layer: step.name.clone(), count }).collect();
-        let results = ran.extremes.iter().sum();
+        let results = ran.saturations.iter().sum();
         Ok(RunResult { outputs, saturations: Saturations { inputs: saturated, results, layers } })
     }
 
@@ -175,8 +173,8 @@ impl Compiled for Model {
             memory: BTreeMap::new(),
             host_steps: self.host_steps(),
             layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
-            choices: BTreeMap::from([("columns".to_owned(), self.executable.columns.len().to_string())]),
-            saturated_constants: None,
+            choices: BTreeMap::new(),
+            saturated_constants: self.executable.plan.saturated_constants,
             warnings: self.executable.fabric.unreleased().into_iter().collect(),
         }
     }
@@ -259,9 +257,7 @@ impl Model {
     fn kinds(&self, whole: Whole) -> Vec<KindTime> {
         let mut calls = vec![0_u64; self.executable.kernels.len()];
         for (_, number) in self.executable.calls.iter().flatten().flatten() {
-            if let Some(count) = calls.get_mut(*number) {
-                *count += 1;
-            }
+            calls[*number] += 1;
         }
         let kernels = self.executable.kernels.iter().zip(calls);
         let kind = |(ready, calls): (&crate::lower::Ready, u64)| {

@@ -147,9 +147,10 @@ impl Compiled for DrraProgram {
         machine.unset(options.unset);
         options.repeat(|| {
             machine.set_input(&image).map_err(TargetError::failed)?;
-            machine.run(DEFAULT_LIMIT, &mut ()).map_err(TargetError::failed)?;
+            let run = machine.run(DEFAULT_LIMIT, &mut ()).map_err(TargetError::failed)?;
             let outputs = self.artifact.outputs.iter().map(|binding| self.output(&machine, binding));
-            let saturations = Saturations { inputs: saturated, ..Saturations::default() };
+            let results = run.saturated_sums;
+            let saturations = Saturations { inputs: saturated, results, layers: Vec::new() };
             Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
         })
     }

@@ -129,6 +129,26 @@ fn what_is_wrong_is_told_with_its_place() {
         ("unknown field `colour`", plan(&|p| p["colour"] = json!(1))),
         ("an input or output is value 99; there are", plan(&|p| p["plan"]["inputs"] = json!([99]))),
         ("`product`: its result is value 99", plan(&|p| p["plan"]["steps"][0]["result"] = json!(99))),
+        (
+            "`product`: task 0: an operand reaches element 39 of number 0, which has 38",
+            plan(&|p| p["plan"]["values"][0]["shape"] = json!([2, 19])),
+        ),
+        (
+            "`sum`: task 0: its results reach element 5 of value",
+            plan(&|p| {
+                let output = p["plan"]["outputs"][0].as_u64().unwrap() as usize;
+                p["plan"]["values"][output]["shape"] = json!([5]);
+            }),
+        ),
+        (
+            "`product`: task 0: value 0 is read before anything makes it",
+            plan(&|p| p["plan"]["inputs"] = json!([])),
+        ),
+        ("nothing makes output 1", plan(&|p| p["plan"]["outputs"] = json!([1]))),
+        (
+            "call 0: results up to 1006 are taken; there are 6",
+            plan(&|p| p["calls"][0][0][0]["results"][0]["first"] = json!(1000)),
+        ),
         ("have more than", plan(&|p| p["plan"]["values"][0]["shape"] = json!([1_u64 << 40, 9]))),
         ("calls of 0 steps; the plan has 2", plan(&|p| p["calls"] = json!([]))),
         ("a call is of kernel 77; there are", plan(&|p| p["calls"][0][0][0]["kernel"] = json!(77))),

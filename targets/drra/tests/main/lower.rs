@@ -77,12 +77,36 @@ fn a_run_gives_results_and_counts_those_at_the_ends() {
     (a[3], a[7], a[19]) = (i16::MAX, i16::MIN, i16::MAX - 1900);
     (expected[3], expected[7], expected[19]) = (i16::MAX, i16::MIN + 700, i16::MAX);
     let ran = executable.run(&[a.clone(), b.clone()]).unwrap();
-    assert_eq!((&ran.values[2], &ran.extremes), (&expected, &vec![2]));
+    assert_eq!((&ran.values[2], &ran.saturations), (&expected, &vec![2]));
     assert_eq!(ran.cycles, executable.cycles());
     // Where they are meant they are not counted.
     let mut meant = executable;
     meant.plan.steps[0].saturates = true;
-    assert_eq!(meant.run(&[a, b]).unwrap().extremes, [0]);
+    assert_eq!(meant.run(&[a, b]).unwrap().saturations, [0]);
+}
+
+/// Of two sums one saturates on its way and comes back, the other ends where nothing was lost.
+#[test]
+fn sums_that_saturate_on_their_way_are_counted() {
+    let fabric = fabric("3x1", false);
+    let (graph, _) = graph(MatMul, &[&[1, 3], &[3, 2]], false);
+    let executable = Executable::new(&fabric, lower(&fabric, &graph, None).unwrap()).unwrap();
+    let (a, b) = (vec![300, 300, 100], vec![200, 100, -200, 9, 1, -1]);
+    let ran = checked(&executable, &[a, b]);
+    assert_eq!((&ran.values[2], &ran.saturations), (&vec![99, 32_600], &vec![1]));
+}
+
+#[test]
+fn numbers_that_no_word_holds_are_counted() {
+    let counted = |numbers: [f32; 4]| {
+        let mut graph = Graph::default();
+        let x = graph.add_input("x", ValueInfo { shape: vec![1, 2], element: ElementType::F32 });
+        let w = graph.add_constant("w", Tensor::from_f32(vec![2, 2], numbers.to_vec()).unwrap());
+        graph.outputs = graph.add_node("node", MatMul.into(), vec![x, w], &["y"]).unwrap();
+        lower(&fabric("3x1", false), &graph, None).unwrap().saturated_constants
+    };
+    assert_eq!(counted([32_767.4, -32_768.4, 0.0, 0.4]), Some(0));
+    assert_eq!(counted([32_767.5, -32_769.0, f32::NAN, f32::INFINITY]), Some(4));
 }
 
 #[test]

@@ -169,6 +169,9 @@ fn products() {
         case("MatMul of a stack", MatMul, &[&[2, 3, 16], matrix], 1, PRODUCTS),
         case("Gemm", Gemm::PLAIN, &[&[5, 16], matrix, &[9]], 1, PRODUCTS),
         case("Conv", conv, &[&[1, 6, 6, 3], &[3, 3, 3, 4], &[4]], 1, PRODUCTS),
+        // Where values are small a bias is most of the result.
+        Case { size: 0.3, ..case("Gemm, bias", Gemm::PLAIN, &[&[5, 16], matrix, &[9]], 1, PRODUCTS) },
+        Case { size: 0.03, ..case("Gemm, large bias", Gemm::PLAIN, &[&[5, 16], matrix, &[9]], 1, PRODUCTS) },
         case("Mul", Binary { kind: BinaryKind::Mul }, &[&[4, 7], &[7]], 2, PRODUCTS),
         case("Neg", Unary { kind: UnaryKind::Neg }, &[&[40]], 1, within(EXACT)),
         case(

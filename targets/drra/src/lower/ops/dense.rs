@@ -4,7 +4,7 @@ use npukit_graph::op::Gemm;
 use npukit_graph::{Node, ValueId};
 
 use super::{operand, result};
-use crate::lower::format::{Products, bias};
+use crate::lower::format::{Products, addend, addend_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast, offsets};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
@@ -55,7 +55,7 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
     // Rows of all matrices go on in one.
     let is_one = outer_w.iter().all(|&size| size == 1);
     let (outer, m) = if is_one { (&[][..], m * outer.iter().product::<usize>()) } else { (outer, m) };
-    let products = lowering.products([x, w], y)?;
+    let products = lowering.products([x, w], y, bias)?;
     let [from_x, from_w] = products.operands;
     let (x, w) = (lowering.read(node, x, from_x)?, lowering.read(node, w, from_w)?);
     let (starts_x, starts_w) = (starts(outer, outer_x, m * k), starts(outer, outer_w, k * n));
@@ -65,7 +65,7 @@ fn product(lowering: &mut Lowering<'_>, node: &Node, bias: Option<ValueId>) -> R
         let (vectors, elements) = (vec![(n, 1)], vec![(k, n)]);
         let mut columns = Gather { source: w.clone(), offset: start_w, vectors, elements, tail: Tail::None };
         if let Some(id) = bias {
-            (columns.tail, rows.tail) = tails(lowering, id, n, products.result, products.shift)?;
+            (columns.tail, rows.tail) = tails(lowering, id, n, &products)?;
         }
         let to = Place { offset: number * m * n, axes: vec![(m, n), (n, 1)] };
         tasks.push(match nest(products.sum, &rows, &columns, &to) {
@@ -88,21 +88,21 @@ fn starts(outer: &[usize], own: &[usize], size: usize) -> Vec<usize> {
 
 /// A bias for each of `count` vectors as one more term: its words, and the word that meets them.
 pub(super) fn tails(
-    lowering: &Lowering<'_>,
+    lowering: &mut Lowering<'_>,
     id: ValueId,
     count: usize,
-    fraction: i32,
-    shift: i32,
+    products: &Products,
 ) -> Result<(Tail, Tail), Reject> {
-    let values = lowering.graph.constant(id).and_then(|constant| Some(constant.as_f32()?.to_vec()));
+    let values = lowering.graph.constant(id).and_then(|constant| constant.as_f32());
     let Some(values) = values.filter(|values| values.len() == count) else {
         return Err(Reject::new(
             "its bias is no constant with an element for each result",
             "add it in an Add",
         ));
     };
-    let (words, one) = bias(&values, fraction, shift);
-    Ok((Tail::Each(words), Tail::Same(one)))
+    let values = values.iter().map(|&x| f64::from(x));
+    let (fraction, one) = addend(values.clone(), products.result + products.shift);
+    Ok((Tail::Each(lowering.words(values, fraction)), Tail::Same(one)))
 }
 
 /// Dot products of `a` and `b`: results are numbered by `a`, then by `b`.
@@ -152,11 +152,18 @@ fn nest(work: Work, rows: &Gather, columns: &Gather, to: &Place) -> Option<Task>
 }
 
 impl Lowering<'_> {
-    /// How products of two operands become the result.
-    pub(super) fn products(&self, operands: [ValueId; 2], y: ValueId) -> Result<Products, Reject> {
+    /// How products of two operands, and a bias, become the result.
+    pub(super) fn products(
+        &self,
+        operands: [ValueId; 2],
+        y: ValueId,
+        bias: Option<ValueId>,
+    ) -> Result<Products, Reject> {
         let fractions = operands.map(|id| self.format.fraction(id));
         let constants = operands.map(|id| self.graph.constant(id).is_some());
-        self.format.products(fractions, constants, self.format.fraction(y))
+        let bias = bias.and_then(|id| self.graph.constant(id)?.as_f32());
+        let addend = bias.map(|values| addend_fraction(values.iter().map(|&x| x.into())));
+        self.format.products(fractions, constants, self.format.fraction(y), addend)
     }
 }
 

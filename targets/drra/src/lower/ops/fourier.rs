@@ -76,7 +76,7 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
         let butterflies = Butterflies { dft, signals: &signals, done: 1 << stage };
         let factors = butterflies.factors();
         let exact = largest_fraction(factors.iter().copied());
-        let products = lowering.format.products([fraction, exact], [false, true], next)?;
+        let products = lowering.format.products([fraction, exact], [false, true], next, None)?;
         let [own, of_factors] = products.operands;
         if let Source::Value(number) = value {
             value = Source::Value(lowering.scaled(node, number, own));
@@ -212,7 +212,7 @@ fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals
         .collect();
     let exact = largest_fraction(factors.iter().copied());
     let fraction = |id| lowering.format.fraction(id);
-    let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
+    let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y), None)?;
     let [own, of_factors] = products.operands;
     let source = lowering.read(node, x, own)?;
     let constant = Source::Constant(factors.iter().map(|&factor| integer(factor, of_factors)).collect());

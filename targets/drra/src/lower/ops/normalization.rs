@@ -7,7 +7,7 @@ use super::pointwise::FUNCTION_BITS;
 use super::reduce::over;
 use super::scale::{repeated, singles};
 use super::{operand, result};
-use crate::lower::format::{bias, integer, largest_fraction};
+use crate::lower::format::{addend, addend_fraction, largest_fraction};
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::Source;
@@ -28,15 +28,17 @@ pub fn batch(lowering: &mut Lowering<'_>, node: &Node, batch: &BatchNormalizatio
     let factors = batch.factors(constant(1)?, constant(2)?, constant(3)?, constant(4)?);
     let exact = largest_fraction(factors.iter().map(|factor| factor[0]));
     let fraction = |id: ValueId| lowering.format.fraction(id);
-    let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
+    let addends = factors.iter().map(|factor| factor[1]);
+    let room = Some(addend_fraction(addends.clone()));
+    let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y), room)?;
     let [from, of_factors] = products.operands;
-    let words = factors.iter().map(|factor| integer(factor[0], of_factors)).collect();
-    let addends: Vec<f32> = factors.iter().map(|factor| factor[1] as f32).collect();
-    let (addends, one) = bias(&addends, products.result, products.shift);
+    let words = lowering.words(factors.iter().map(|factor| factor[0]), of_factors);
+    let (of_addends, one) = addend(addends.clone(), products.result + products.shift);
+    let addends = lowering.words(addends, of_addends);
     let (count, channels) = (lowering.graph.shape(y).iter().product::<usize>(), factors.len().max(1));
     let one_by_one = singles(lowering.read(node, x, from)?, count);
     let factors = Gather {
-        source: Source::Constant(words),
+        source: Source::Constant(words.into()),
         vectors: vec![(count / channels, 0), (channels, 1)],
         tail: Tail::Each(addends),
         ..one_by_one.clone()

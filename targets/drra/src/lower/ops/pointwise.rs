@@ -26,7 +26,7 @@ pub fn binary(lowering: &mut Lowering<'_>, node: &Node, kind: BinaryKind) -> Res
     let (mut computed, mut fractions) = (to, [to; 2]);
     let work = match kind {
         BinaryKind::Mul => {
-            let products = lowering.products([a, b], y)?;
+            let products = lowering.products([a, b], y, None)?;
             (computed, fractions) = (products.result, products.operands);
             products.single
         }

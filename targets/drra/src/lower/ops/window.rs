@@ -68,8 +68,9 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     let &[kh, kw, channels, filters] = lowering.graph.shape(weights) else {
         return Err(Reject::new("its weights do not have four axes", "check the model"));
     };
-    let Products { operands: [from_x, from_w], shift, result: to_y, sum, .. } =
-        lowering.products([x, weights], y)?;
+    let bias = node.inputs.get(2).copied();
+    let products = lowering.products([x, weights], y, bias)?;
+    let Products { operands: [from_x, from_w], result: to_y, sum, .. } = products;
     let source = lowering.read(node, weights, from_w)?;
     let image = Image::new(lowering, node, (x, from_x), conv.pads, 0)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
@@ -85,8 +86,8 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
         let elements = [&taps[..], &[(channels, 1)]].concat();
         let (source, vectors) = (image.source.clone(), vectors.clone());
         let mut windows = Gather { source, offset: group * channels, vectors, elements, tail: Tail::None };
-        if let Some(&bias) = node.inputs.get(2) {
-            (kernels.tail, windows.tail) = tails(lowering, bias, filters, to_y, shift)?;
+        if let Some(bias) = bias {
+            (kernels.tail, windows.tail) = tails(lowering, bias, filters, &products)?;
             if let Tail::Each(words) = &mut kernels.tail {
                 *words = words.iter().copied().cycle().skip(offset).take(of_group).collect();
             }
@@ -177,7 +178,7 @@ impl Share {
     pub fn new(lowering: &Lowering<'_>, [x, y]: [ValueId; 2], factor: f64) -> Result<Self, Reject> {
         let fraction = |id| lowering.format.fraction(id);
         let exact = largest_fraction([factor].into_iter());
-        let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y))?;
+        let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y), None)?;
         let [fraction, of_word] = products.operands;
         let (word, work, result) = (integer(factor, of_word), products.sum, products.result);
         Ok(Self { fraction, word, work, result })
