@@ -71,7 +71,7 @@ pub enum EvalError {
 ///
 /// [`EvalError::InputCount`], [`EvalError::InputShape`] or [`EvalError::InputElement`] when `inputs` do not
 /// fit the graph; [`EvalError::Node`] when an operator refuses its operands; [`EvalError::Missing`] when a
-/// graph that is not valid uses a value that nobody computes.
+/// graph that is not valid uses a value that no node computes.
 pub fn evaluate(graph: &Graph, inputs: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     evaluate_with(graph, inputs, |_, _| {})
 }
@@ -111,7 +111,7 @@ pub(crate) fn evaluate_changing(
         for (&id, result) in node.outputs.iter().zip(results) {
             tensors.set(id, result);
         }
-        // Results that nobody uses have no last use; they go at once.
+        // Results without a user have no last use; they go at once.
         for &id in node.inputs.iter().chain(&node.outputs) {
             if last_use.get(id.0 as usize).is_some_and(|last| last.is_none_or(|last| last <= index)) {
                 tensors.drop(id);
@@ -181,7 +181,7 @@ fn run_node(tensors: &Tensors<'_>, node: &Node) -> Result<Vec<Arc<Tensor>>, Eval
 }
 
 /// For each value, the index of the last node that uses it, the number of nodes for outputs of
-/// the graph, `None` when nobody does.
+/// the graph, `None` when none does.
 pub(crate) fn last_uses(graph: &Graph) -> Vec<Option<usize>> {
     let mut last = vec![None; graph.values.len()];
     let mut note = |id: &ValueId, index| {

@@ -42,11 +42,11 @@ pub struct Value {
 pub struct Node {
     /// The model's name for it, or one made from its first output.
     pub name: String,
-    /// What it computes.
+    /// The operator, with its attributes.
     pub op: Op,
     /// Its operands; optional operands that are absent are not listed (they come last).
     pub inputs: Vec<ValueId>,
-    /// Its results.
+    /// Its results, in the operator's order.
     pub outputs: Vec<ValueId>,
 }
 
@@ -59,9 +59,9 @@ pub struct Graph {
     pub values: Vec<Value>,
     /// All nodes, producers first.
     pub nodes: Vec<Node>,
-    /// Values the caller provides.
+    /// Values that the caller provides, in the model's order.
     pub inputs: Vec<ValueId>,
-    /// Values the caller wants.
+    /// Values that the caller wants, in the model's order.
     pub outputs: Vec<ValueId>,
     /// How the model itself holds values as integers, where it says so.
     pub scales: BTreeMap<ValueId, QdqScales>,
@@ -75,7 +75,7 @@ impl Graph {
         &self.values[id.0 as usize]
     }
 
-    /// The shape of `id`.
+    /// The shape of the value `id`, outermost axis first.
     pub fn shape(&self, id: ValueId) -> &[usize] {
         &self.value(id).info.shape
     }
@@ -85,7 +85,7 @@ impl Graph {
         self.value(id).constant.as_ref()
     }
 
-    /// Adds a value.
+    /// Adds a value, which no node computes yet; gives its id.
     pub fn add_value(&mut self, value: Value) -> ValueId {
         let id = ValueId(self.values.len() as u32);
         self.values.push(value);

@@ -1,4 +1,4 @@
-//! [`Observations`]: what samples tell of each value of a graph.
+//! [`Observations`]: magnitudes of each value of a graph over samples.
 
 use npukit_numeric::Tensor;
 
@@ -19,7 +19,7 @@ pub trait Statistic: Clone {
 pub struct Observations<S>(Vec<S>);
 
 impl<S: Statistic> Observations<S> {
-    /// No sample seen yet.
+    /// Observations of no sample.
     pub fn new(graph: &Graph) -> Self
     where
         S: Default,

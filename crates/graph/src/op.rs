@@ -188,7 +188,7 @@ impl Operator for Op {
 
     fn eval(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>, OpError> {
         let (operator, infos) = (self.operator(), operands::infer_tensors(self.operator(), inputs)?);
-        // Results without elements may still have axes of any size: nobody should walk over them.
+        // Results without elements may still have axes of any size: no loop may run over them.
         if infos.iter().all(|info| info.shape.contains(&0)) {
             return operands::empty_results(operator, &infos);
         }

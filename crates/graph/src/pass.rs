@@ -62,10 +62,10 @@ pub enum PassError {
     },
 }
 
-/// A rewriting of graphs.
+/// A rewriting of graphs; `tests/passes/graph` has small graphs before and after each.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// Its name.
+    /// Its name, as its file is called.
     pub name: &'static str,
     /// What it does, in a sentence.
     pub description: &'static str,
@@ -173,7 +173,7 @@ mod tests {
 
     /// A graph of two nodes may change 120 times.
     #[test]
-    fn passes_that_never_end_are_told_of() {
+    fn passes_that_never_end_are_an_error() {
         let pass = |run| [Pass { name: "longer", description: "makes the name longer", run }];
         let mut named = graph();
         assert_eq!(run_all(&mut named, &pass(|graph| Ok(longer(graph, 120)))), Ok(120));

@@ -17,7 +17,7 @@ pub struct QdqScales {
     pub scales: [f32; 2],
     /// The least and the largest of its zero points.
     pub zero_points: [i64; 2],
-    /// Type of the integers.
+    /// Type of the quantised elements.
     pub element: ElementType,
 }
 

@@ -135,14 +135,14 @@ struct Held {
 /// How the tensors of one graph are held as integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantisation {
-    /// Widths and shifts.
+    /// Widths of weights, activations and sums, and the shifts between them.
     pub scheme: Scheme,
     /// By [`ValueId`].
     held: Vec<Option<Held>>,
 }
 
 impl Quantisation {
-    /// Nothing quantised yet.
+    /// A scheme before any tensor is quantised.
     pub fn new(scheme: Scheme) -> Self {
         Self { scheme, held: Vec::new() }
     }
@@ -203,7 +203,7 @@ pub fn quantise(
     let mut classes: BTreeMap<(usize, Kind), Vec<ValueId>> = BTreeMap::new();
     for (index, kind) in sharing.kinds.iter().enumerate() {
         let (id, class) = (ValueId(index as u32), sharing.classes[index]);
-        // Weights and biases share with nobody.
+        // Weights and biases share their fraction lengths with no other value.
         let class = if *kind == Some(Kind::Activation) { class } else { index };
         if let Some(kind) = kind {
             classes.entry((class, *kind)).or_default().push(id);

@@ -34,9 +34,9 @@ pub use ranges::{Magnitude, Ranges};
 pub struct Limits {
     /// Largest magnitude the number format holds.
     pub largest: f64,
-    /// Its smallest positive value.
+    /// Smallest positive value of the number format.
     pub step: f64,
-    /// How many times the largest magnitude seen must fit, for inputs nobody has seen, and for sums
+    /// How many times the largest magnitude seen must fit, for inputs that no sample has, and for sums
     /// that are larger on the way than at their end; at least 1. Constants are known, and need none.
     pub margin: f64,
     /// Whether what is small is made larger, too: values and constants then take all bits of the format that
@@ -62,7 +62,7 @@ fn worthwhile(exponent: i32) -> i32 {
 /// Exponents beyond this, either way, mean that something is wrong with the model, or with a sample.
 const MAX: i32 = 30;
 
-/// A rescaled graph.
+/// A graph whose values are stored divided by powers of two.
 #[derive(Clone, Debug)]
 pub struct Rescaled {
     /// The graph; inputs and outputs are as they were.

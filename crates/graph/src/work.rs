@@ -8,14 +8,14 @@ use crate::ir::{Graph, Node, NodeId, ValueId};
 use crate::macs;
 use crate::op::{Op, Window};
 
-/// What an evaluation takes.
+/// Operations and memory that an evaluation takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Elements computed and, of products and windows, terms added up for them.
     pub operations: u64,
     /// The node with most of them.
     pub costliest: Option<NodeId>,
-    /// Most bytes that results take at a time.
+    /// Largest number of bytes that results take at a time.
     pub peak_bytes: u64,
 }
 

@@ -43,6 +43,8 @@ mod near_misses;
 mod near_rotations;
 #[path = "main/normalisations.rs"]
 mod normalisations;
+#[path = "main/pass_texts.rs"]
+mod pass_texts;
 #[path = "main/passes.rs"]
 mod passes;
 #[path = "main/pointwise.rs"]

@@ -26,3 +26,40 @@ pub fn shared_bytes(name: &str) -> Vec<u8> {
 pub fn golden(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(target)
 }
+
+/// What a rewriting makes of a small example, in text.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// What is particular to the example.
+    pub title: &'static str,
+    /// The text before.
+    pub before: String,
+    /// The text after; equal to `before` where the rewriting leaves the example alone.
+    pub after: String,
+}
+
+/// Compares `examples` with the file `tests/NAME` of the repository, which `headline` begins; with `NPUKIT_BLESS=1`
+/// writes it instead.
+///
+/// Panics where they differ, with the first line that does.
+pub fn expect_rewritten(name: &str, headline: &str, examples: &[Rewritten]) {
+    let mut text = format!("{headline}\n");
+    for Rewritten { title, before, after } in examples {
+        let after = if after == before { "(unchanged)\n" } else { after };
+        text += &format!("\n; EXAMPLE: {title}\n; BEFORE:\n{before}; AFTER:\n{after}");
+    }
+    expect_text(name, &text);
+}
+
+fn expect_text(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(name);
+    if std::env::var_os("NPUKIT_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, actual).unwrap_or_else(|error| panic!("{name}: {error}"));
+        return;
+    }
+    let expected = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{name}: {error}; NPUKIT_BLESS=1 writes it"))
+        .replace("\r\n", "\n");
+    let differs = expected.lines().zip(actual.lines()).find(|(expected, actual)| expected != actual);
+    assert!(expected == actual, "tests/{name}: {differs:?}; NPUKIT_BLESS=1 accepts what came out:\n{actual}");
+}

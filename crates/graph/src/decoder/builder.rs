@@ -13,12 +13,12 @@ use crate::op::{
 /// A product with a matrix that lies by rows.
 const BY_ROWS: Gemm = Gemm { trans_b: true, ..Gemm::PLAIN };
 
-/// Sizes of an attention.
+/// Sizes of an attention: queries `[length, heads * head]`, keys and values `[.., kv_heads * head]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Heads {
     /// Tokens computed at once.
     pub length: usize,
-    /// Heads of queries.
+    /// Heads of queries; a multiple of `kv_heads`.
     pub heads: usize,
     /// Heads of keys and values; neighbouring heads of queries share one.
     pub kv_heads: usize,
@@ -30,7 +30,7 @@ pub struct Heads {
 
 /// A graph under construction.
 pub struct Builder {
-    /// What there is of it.
+    /// The graph as far as it is built.
     pub graph: Graph,
     /// Matrices that are in the graph.
     matrices: Vec<(Arc<Tensor>, ValueId)>,

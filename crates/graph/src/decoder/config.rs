@@ -6,7 +6,7 @@ use crate::op::{GeluForm, Op, Relu, Unary, UnaryKind};
 /// Largest size or count; products of two of them fit every machine's words.
 pub const MAX: usize = 1 << 24;
 
-/// Most positions.
+/// Largest number of positions of a text.
 pub const MAX_POSITIONS: usize = 1 << 20;
 
 /// How the values between layers are normalised.
@@ -69,17 +69,17 @@ pub enum Positions {
 /// part, both added to what they started from; no biases but those of layer normalisation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecoderConfig {
-    /// What it is called.
+    /// Name of the model.
     pub name: String,
-    /// Tokens there are.
+    /// Number of tokens that the model knows.
     pub vocabulary: usize,
-    /// Positions there are: most tokens of a text.
+    /// Number of positions: the largest number of tokens of a text.
     pub context: usize,
     /// Layers of attention and feed-forward part.
     pub layers: usize,
     /// Features of a token between layers.
     pub hidden: usize,
-    /// Heads of queries.
+    /// Heads of queries; a multiple of `kv_heads`.
     pub heads: usize,
     /// Heads of keys and values; neighbouring heads of queries share one.
     pub kv_heads: usize,
@@ -87,7 +87,7 @@ pub struct DecoderConfig {
     pub head: usize,
     /// Features within the feed-forward part.
     pub feed_forward: usize,
-    /// How values are normalised.
+    /// Kind of normalisation before attention, feed-forward part and output.
     pub norm: NormKind,
     /// What is added to the mean square or variance.
     pub epsilon: f32,

@@ -34,13 +34,13 @@ impl Session {
         Ok(Self { config, capacity, step, caches, position: 0 })
     }
 
-    /// Forgets all tokens.
+    /// Forgets all tokens, so that the next one has position 0.
     pub fn reset(&mut self) {
         // What the cache holds after the position is never looked at.
         self.position = 0;
     }
 
-    /// Tokens taken.
+    /// Tokens taken since the last reset: the position of the next one.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -32,7 +32,7 @@ pub struct Matrix {
 pub struct NormWeights {
     /// What a normalised value is multiplied by, for each feature.
     pub gain: Matrix,
-    /// What is then added.
+    /// What is added after that, for each feature.
     pub bias: Option<Matrix>,
 }
 
@@ -40,23 +40,23 @@ pub struct NormWeights {
 /// [`DecoderConfig`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// Before attention.
+    /// Of the normalisation before attention.
     pub attention_norm: NormWeights,
-    /// `[heads * head, hidden]`
+    /// Makes queries: `[heads * head, hidden]`.
     pub query: Matrix,
-    /// `[kv_heads * head, hidden]`
+    /// Makes keys: `[kv_heads * head, hidden]`.
     pub key: Matrix,
-    /// `[kv_heads * head, hidden]`
+    /// Makes values: `[kv_heads * head, hidden]`.
     pub value: Matrix,
-    /// `[hidden, heads * head]`
+    /// Joins the heads: `[hidden, heads * head]`.
     pub output: Matrix,
-    /// Before the feed-forward part.
+    /// Of the normalisation before the feed-forward part.
     pub feed_forward_norm: NormWeights,
     /// `[feed_forward, hidden]`, in gated models.
     pub gate: Option<Matrix>,
-    /// `[feed_forward, hidden]`
+    /// Into the feed-forward part: `[feed_forward, hidden]`.
     pub up: Matrix,
-    /// `[hidden, feed_forward]`
+    /// Out of it: `[hidden, feed_forward]`.
     pub down: Matrix,
 }
 
@@ -92,12 +92,12 @@ impl Matrix {
         self.tensor.shape()
     }
 
-    /// Results it makes.
+    /// Rows of the matrix: the features it gives.
     pub fn rows(&self) -> usize {
         self.shape()[0]
     }
 
-    /// Operands it takes.
+    /// Columns of the matrix: the features it takes; 1 for a gain or bias.
     pub fn columns(&self) -> usize {
         // Default: gains and biases are one column.
         self.shape().get(1).copied().unwrap_or(1)
@@ -145,7 +145,7 @@ impl DecoderModel {
         &self.config
     }
 
-    /// `[vocabulary, hidden]`
+    /// The features of each token: `[vocabulary, hidden]`.
     pub fn embedding(&self) -> &Matrix {
         &self.embedding
     }
@@ -160,7 +160,7 @@ impl DecoderModel {
         &self.layers
     }
 
-    /// After the last layer.
+    /// Of the normalisation after the last layer.
     pub fn final_norm(&self) -> &NormWeights {
         &self.final_norm
     }

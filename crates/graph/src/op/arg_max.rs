@@ -8,12 +8,13 @@ use super::reduce::reduced;
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The position along `axis` of the largest or smallest element, as a 64-bit integer.
+/// The position along `axis` of the largest or smallest element, as a 64-bit integer from 0. The result has the
+/// operand's shape without `axis`, or with size 1 there.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArgMax {
     /// Whether the smallest is wanted (ArgMin), not the largest.
     pub smallest: bool,
-    /// The axis, from 0.
+    /// The axis, from 0, below the number of axes.
     pub axis: usize,
     /// Whether the axis stays, with size 1.
     pub keep_dims: bool,

@@ -8,11 +8,11 @@ use super::pooling::{infer_pool, pool};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
-/// The mean of each window. Operand: `[n, h, w, c]`. GlobalAveragePool is imported as a window
-/// of the whole image.
+/// The mean of each window. Operand: `[n, h, w, c]`; result: `[n, oh, ow, c]`, `[oh, ow]` as [`Window::output`] gives
+/// them. GlobalAveragePool is imported as a window of the whole image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AveragePool {
-    /// The windows.
+    /// The windows over rows and columns.
     pub window: Window,
     /// Divides by the whole kernel even where the window hangs over the edge into the padding.
     pub count_include_pad: bool,

@@ -8,10 +8,10 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
 /// `(x - mean) / sqrt(var + epsilon) * scale + bias` over the last axis.
-/// Operands: `x [.., c]`, `scale [c]`, `bias [c]`, `mean [c]`, `var [c]`.
+/// Operands: `x [.., c]`, `scale [c]`, `bias [c]`, `mean [c]`, `var [c]`; result: `[.., c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchNormalization {
-    /// Added to the variance.
+    /// Added to the variance, before the root.
     pub epsilon: f32,
 }
 

@@ -8,7 +8,7 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Which operator.
+/// What becomes of a pair of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BinaryKind {
     /// Sum.
@@ -29,10 +29,11 @@ pub enum BinaryKind {
     Min,
 }
 
-/// Combines two operands element by element, with NumPy broadcasting.
+/// Combines two operands of one element type element by element, with NumPy broadcasting: shapes are aligned at the
+/// last axis, and an axis of size 1 is repeated. The result has the common shape.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Binary {
-    /// Which operator.
+    /// What becomes of a pair of elements.
     pub kind: BinaryKind,
 }
 

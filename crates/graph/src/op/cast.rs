@@ -7,14 +7,14 @@ use super::operands::{Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Converts to another element type.
+/// Converts to another element type; the shape stays.
 ///
 /// Floats lose their fraction; what 64 (or, for types held so, 32) bits cannot hold becomes its
 /// nearest value there, and integers that the type cannot hold lose upper bits. The standard
 /// leaves the first open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cast {
-    /// Type of the result.
+    /// Element type of the result.
     pub to: ElementType,
     /// Whether floats beyond the range of an 8-bit type become its last value, rather than
     /// infinity or NaN.

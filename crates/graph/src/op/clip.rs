@@ -10,9 +10,9 @@ use crate::ir::{Value, ValueInfo};
 /// `min(max(x, min), max)`; Relu6 is `Clip` from 0 to 6. Absent bounds are infinite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Clip {
-    /// Lower bound.
+    /// Lower bound; minus infinity for none.
     pub min: f32,
-    /// Upper bound.
+    /// Upper bound, which wins where the bounds cross; infinity for none.
     pub max: f32,
 }
 

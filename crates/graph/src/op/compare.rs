@@ -38,7 +38,7 @@ impl CompareKind {
 /// Compares two operands element by element; the results are truth values.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compare {
-    /// What is asked.
+    /// What is asked of each pair of elements.
     pub kind: CompareKind,
 }
 

@@ -10,10 +10,11 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
-/// Joins its operands along an axis.
+/// Joins its operands, at least one, along an axis; they have one element type and agree in the sizes of all other
+/// axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concat {
-    /// The axis, from 0.
+    /// The axis, from 0, below the number of axes.
     pub axis: usize,
 }
 

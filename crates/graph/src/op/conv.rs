@@ -13,13 +13,13 @@ use crate::shape::elements;
 /// `bias [co]`; result `[n, oh, ow, co]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conv {
-    /// Steps down and right.
+    /// Steps down and right, at least 1.
     pub strides: [usize; 2],
-    /// Distance of taps down and right; 1 is dense.
+    /// Distance of taps down and right, at least 1, which is dense.
     pub dilations: [usize; 2],
     /// Zero rows above, columns left, rows below, columns right (`auto_pad` is resolved on import).
     pub pads: [usize; 4],
-    /// Number of groups the channels are divided into.
+    /// Number of groups the channels are divided into, at least 1; divides `ci` and `co`.
     pub group: usize,
 }
 

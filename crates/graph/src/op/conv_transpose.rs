@@ -20,16 +20,16 @@ use crate::shape::elements;
 /// output channel `o` takes the input channels of its group alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConvTranspose {
-    /// Distance of kernels in the result, down and right.
+    /// Distance of kernels in the result, down and right, at least 1.
     pub strides: [usize; 2],
-    /// Distance of taps down and right; 1 is dense.
+    /// Distance of taps down and right, at least 1, which is dense.
     pub dilations: [usize; 2],
     /// Rows above, columns left, rows below, columns right that are cut off the result
     /// (`auto_pad` and `output_shape` are resolved on import).
     pub pads: [usize; 4],
     /// Rows below and columns right that the result has beyond the last kernel.
     pub output_padding: [usize; 2],
-    /// Number of groups the channels are divided into.
+    /// Number of groups the channels are divided into, at least 1; divides `ci` and `co`.
     pub group: usize,
 }
 

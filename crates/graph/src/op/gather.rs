@@ -7,10 +7,11 @@ use super::operands::{Operands, build, infer_tensors, map_data, result, tensor};
 use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Picks slices of the first operand along `axis` by the integers of the second.
+/// Picks slices of the first operand along `axis` by the integers of the second, which may be negative and then count
+/// from the end of the axis. The shape of the second operand takes the place of `axis` in that of the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gather {
-    /// The axis, from 0.
+    /// The axis of the first operand, from 0.
     pub axis: usize,
 }
 

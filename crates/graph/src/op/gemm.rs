@@ -10,16 +10,16 @@ use crate::product::{Layout, PackedMatrix};
 use crate::shape::{broadcast, broadcast_strides, gather_strided};
 
 /// `alpha * A' * B' + beta * C`. Operands: `a [m, k]`, `b [k, n]` (before transposition as the
-/// flags say), optionally `c` broadcast to `[m, n]`.
+/// flags say), optionally `c` broadcast to `[m, n]`; result: `[m, n]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gemm {
-    /// Factor of the product.
+    /// Factor of the product of matrices.
     pub alpha: f32,
-    /// Factor of `c`.
+    /// Factor of `c`, where there is one.
     pub beta: f32,
-    /// `a` is stored transposed.
+    /// `a` is stored as `[k, m]`.
     pub trans_a: bool,
-    /// `b` is stored transposed.
+    /// `b` is stored as `[n, k]`.
     pub trans_b: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::ir::{Value, ValueInfo};
 pub struct GroupNormalization {
     /// Number of groups; divides `c`.
     pub groups: usize,
-    /// Added to the variance.
+    /// Added to the variance, before the root.
     pub epsilon: f32,
 }
 

@@ -11,7 +11,7 @@ use crate::ir::{Value, ValueInfo};
 /// over all positions of an image. Operands: `x [n, .., c]`, `scale [c]`, `bias [c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstanceNormalization {
-    /// Added to the variance.
+    /// Added to the variance, before the root.
     pub epsilon: f32,
 }
 

@@ -16,7 +16,7 @@ use crate::shape::broadcast;
 pub struct LayerNormalization {
     /// First axis normalised over, from 0.
     pub axis: usize,
-    /// Added to the variance.
+    /// Added to the variance, before the root.
     pub epsilon: f32,
 }
 

@@ -8,7 +8,7 @@ use super::operands::{Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// Which combination.
+/// What is asked of a pair of truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogicKind {
     /// Whether both hold.
@@ -19,10 +19,10 @@ pub enum LogicKind {
     Xor,
 }
 
-/// Combines two operands of truth values element by element.
+/// Combines two operands of truth values element by element, with NumPy broadcasting.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Logic {
-    /// Which combination.
+    /// What is asked of each pair.
     pub kind: LogicKind,
 }
 

@@ -10,13 +10,13 @@ use crate::ir::{Value, ValueInfo};
 /// `x / norm(x)` along an axis; 0 where the norm is 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LpNormalization {
-    /// The axis, from 0.
+    /// The axis, from 0, below the number of axes.
     pub axis: usize,
-    /// Which norm.
+    /// What elements along the axis are divided by.
     pub norm: Norm,
 }
 
-/// A norm.
+/// The size of a vector, by which it is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Norm {
     /// The sum of magnitudes.

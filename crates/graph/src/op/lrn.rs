@@ -15,9 +15,9 @@ pub struct Lrn {
     pub size: usize,
     /// Factor of the sum, before it is divided by `size`.
     pub alpha: f32,
-    /// The power.
+    /// The power that the sum is raised to.
     pub beta: f32,
-    /// Added to the sum.
+    /// Added to the weighted sum of squares.
     pub bias: f32,
 }
 

@@ -9,7 +9,8 @@ use crate::ir::{Value, ValueInfo};
 use crate::product::{Layout, PackedMatrix};
 use crate::shape::{broadcast, broadcast_strides, elements, gather_strided};
 
-/// The matrix product of the last two axes, the others broadcast.
+/// The product of the matrices of the last two axes, `[.., m, k]` and `[.., k, n]`, to `[.., m, n]`; the axes before
+/// them broadcast. A vector `[k]` is a single row on the left and a single column on the right, and leaves no axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatMul;
 

@@ -8,10 +8,11 @@ use super::pooling::{infer_pool, pool};
 use super::{OpError, Operator, Window};
 use crate::ir::{Value, ValueInfo};
 
-/// The largest value of each window, padding left out. Operand: `[n, h, w, c]`.
+/// The largest value of each window, padding left out. Operand: `[n, h, w, c]`; result: `[n, oh, ow, c]`, `[oh, ow]`
+/// as [`Window::output`] gives them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxPool {
-    /// The windows.
+    /// The windows over rows and columns.
     pub window: Window,
 }
 

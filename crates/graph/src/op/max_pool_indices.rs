@@ -15,7 +15,7 @@ use crate::ir::{Value, ValueInfo};
 /// A window that sees nothing but padding gives 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxPoolIndices {
-    /// The windows.
+    /// The windows over rows and columns.
     pub window: Window,
     /// Counts the elements of each image column by column.
     pub column_major: bool,

@@ -25,9 +25,9 @@ pub enum PadMode {
 /// Grows (or, with negative counts, crops) a tensor at both ends of its axes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pad {
-    /// Elements added before and after, per axis.
+    /// Elements added before and after, for each axis; negative numbers remove elements.
     pub pads: Vec<[isize; 2]>,
-    /// What fills them.
+    /// What fills the new elements.
     pub mode: PadMode,
 }
 

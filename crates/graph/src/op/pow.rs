@@ -8,8 +8,8 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, result, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// The first operand to the power of the second, which may be of another type of numbers. The
-/// result has the type of the first.
+/// The first operand to the power of the second, which may be of another type of numbers, with NumPy broadcasting.
+/// The result has the type of the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pow;
 

@@ -16,7 +16,7 @@ use crate::ir::{Value, ValueInfo};
 /// but for `axis`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuantizeLinear {
-    /// Type of the result.
+    /// Element type of the result: an integer of at most 16 bits, or a float of at most 8.
     pub to: ElementType,
     /// The axis that scales differ on, from 0; of no meaning where there is one scale.
     pub axis: usize,

@@ -33,7 +33,7 @@ pub enum ReduceKind {
     SumSquare,
 }
 
-/// Reduces some axes to one element each, or away.
+/// Reduces some axes to one element each. They keep size 1 in the result, or are left out.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reduce {
     /// What becomes of the elements.

@@ -7,7 +7,7 @@ use super::operands::{NUMBERS, Operands, build, infer_tensors, tensor};
 use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 
-/// `max(x, 0)`.
+/// `max(x, 0)` of each element; the result has shape and type of the operand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relu;
 

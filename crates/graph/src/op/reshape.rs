@@ -8,7 +8,7 @@ use super::{OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::elements;
 
-/// Gives the elements, in row-major order, another shape.
+/// Gives the elements, in row-major order, another shape of as many elements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reshape {
     /// The new shape, all sizes known (0 and -1 are resolved on import).

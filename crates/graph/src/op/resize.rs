@@ -52,7 +52,7 @@ pub struct Crop {
     pub extrapolation: f32,
 }
 
-/// Resamples rows and columns of `[n, h, w, c]`.
+/// Resamples rows and columns of `[n, h, w, c]` to `[n, size[0], size[1], c]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resize {
     /// Height and width of the result.
@@ -60,9 +60,9 @@ pub struct Resize {
     /// Output over input size of rows and columns, as the model states them (they may differ
     /// from the quotient of the sizes by rounding).
     pub scales: [f32; 2],
-    /// How samples are made.
+    /// How samples between elements are made.
     pub mode: ResizeMode,
-    /// How coordinates map.
+    /// How an index of the result becomes a coordinate of the operand.
     pub coordinates: Coordinates,
 }
 

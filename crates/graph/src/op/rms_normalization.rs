@@ -14,7 +14,7 @@ use crate::ir::{Value, ValueInfo};
 pub struct RmsNormalization {
     /// First axis normalised over, from 0.
     pub axis: usize,
-    /// Added to the mean.
+    /// Added to the mean of squares, before the root.
     pub epsilon: f32,
 }
 

@@ -18,11 +18,11 @@ pub struct Slice {
 /// The part taken of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SliceRange {
-    /// The axis, from 0.
+    /// The axis, from 0, below the number of axes.
     pub axis: usize,
-    /// First element taken.
+    /// First element taken, from 0.
     pub start: usize,
-    /// Elements taken.
+    /// Number of elements taken.
     pub length: usize,
     /// Distance of elements taken; may be negative, never 0.
     pub step: isize,

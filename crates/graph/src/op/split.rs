@@ -8,12 +8,12 @@ use super::{Op, OpError, Operator};
 use crate::ir::{Value, ValueInfo};
 use crate::shape::{gather_strided, strides};
 
-/// Cuts its operand along an axis.
+/// Cuts its operand along an axis; each part is a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Split {
-    /// The axis, from 0.
+    /// The axis, from 0, below the number of axes.
     pub axis: usize,
-    /// Elements of each part.
+    /// Size of each part on the axis; their sum is that of the operand.
     pub sizes: Vec<usize>,
 }
 

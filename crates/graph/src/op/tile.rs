@@ -10,7 +10,7 @@ use crate::ir::{Value, ValueInfo};
 /// Repeats its operand along each axis. Expand is imported as the repetition of axes of size 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
-    /// How often the operand comes along each axis.
+    /// How often the operand comes along each axis, a number for each.
     pub repeats: Vec<usize>,
 }
 

@@ -12,7 +12,7 @@ use crate::shape::strides;
 /// Permutes the axes: axis `i` of the result is axis `perm[i]` of the operand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Transpose {
-    /// The permutation.
+    /// The permutation of `0 .. number of axes`.
     pub perm: Vec<usize>,
 }
 

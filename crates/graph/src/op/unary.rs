@@ -212,7 +212,7 @@ impl UnaryKind {
 /// Applies a function to each element.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unary {
-    /// Which function.
+    /// The function of each element.
     pub kind: UnaryKind,
 }
 

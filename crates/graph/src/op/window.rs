@@ -9,11 +9,11 @@ use crate::shape::elements;
 /// Windows over the two image axes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Height and width.
+    /// Height and width, at least 1.
     pub kernel: [usize; 2],
-    /// Steps down and right.
+    /// Steps down and right, at least 1.
     pub strides: [usize; 2],
-    /// Distance of taps down and right; 1 is dense.
+    /// Distance of taps down and right, at least 1, which is dense.
     pub dilations: [usize; 2],
     /// Rows above, columns left, rows below, columns right that the window may hang over.
     /// `auto_pad` is resolved on import.

@@ -6,7 +6,7 @@ use crate::op::{Binary, BinaryKind, Op};
 
 /// What a node does to each channel (the last axis) of its operand, all else being constant.
 pub struct Affine {
-    /// The operand.
+    /// The operand that is not constant.
     pub operand: ValueId,
     /// Factor and addend of each channel, finite.
     pub factors: Vec<[f64; 2]>,

@@ -105,7 +105,7 @@ fn find_products(
         if graph.is_output(rows) {
             return false;
         }
-        // A value made since they were listed: nobody knows who uses it.
+        // A value made since they were listed: its users are not known.
         let Some(users) = consumers.get(rows.0 as usize) else { return false };
         for &user in users {
             let node = graph.node(user);

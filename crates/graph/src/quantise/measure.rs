@@ -120,7 +120,7 @@ impl Statistic for Loss {
 }
 
 impl Losses {
-    /// No sample seen yet.
+    /// Errors of no sample.
     pub fn of(graph: &Graph, quantisation: &Quantisation) -> Self {
         Self::with(graph, |id| Loss::new(quantisation, id))
     }

@@ -49,7 +49,7 @@ fn largest_for(scheme: &Scheme, kind: Kind, range: [f64; 2]) -> i32 {
 /// A tensor that is not held as the model says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restated {
-    /// What the model says.
+    /// The scales that the model states.
     pub stated: QdqScales,
     /// The fraction length it has.
     pub fraction: i32,

@@ -22,7 +22,7 @@ pub enum RowsError {
     Length {
         /// Rows.
         rows: usize,
-        /// Weights of a row.
+        /// Number of weights of a row.
         columns: usize,
         /// Their product, as large as can be said.
         expected: usize,
@@ -89,12 +89,12 @@ impl Int4Rows {
         Ok(Self { columns, codes, scales })
     }
 
-    /// Number of rows.
+    /// Number of rows: output channels.
     pub fn rows(&self) -> usize {
         self.scales.len()
     }
 
-    /// Weights of a row.
+    /// Number of weights of a row.
     pub fn columns(&self) -> usize {
         self.columns
     }
@@ -151,7 +151,7 @@ fn code(value: f32, scale: f32) -> i8 {
 /// A matrix of constants that a graph multiplies by, quantised.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantisedWeights {
-    /// The constant.
+    /// The constant with the weights.
     pub value: ValueId,
     /// Whether it lies with a row for each output channel itself.
     pub by_rows: bool,

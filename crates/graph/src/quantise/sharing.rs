@@ -15,7 +15,7 @@ pub(super) struct Sharing {
     /// A representative of the values it shares its fraction length with.
     pub classes: Vec<usize>,
     /// Whether saturation of the value is without effect that its readers' results would not show:
-    /// nobody but rectifiers and maximum pooling reads it, which saturate alike.
+    /// only rectifiers and maximum pooling read it, which saturate alike.
     pub hidden: Vec<bool>,
 }
 
@@ -88,8 +88,8 @@ pub fn shown(graph: &Graph, quantisation: &Quantisation) -> Vec<ValueId> {
         constants.chain(node.outputs.iter().filter(move |_| !moves(&node.op)))
     });
     let all = graph.inputs.iter().chain(of_nodes).copied();
-    let told = |id: &ValueId| quantisation.fraction(*id).is_some() && !hidden[id.0 as usize];
-    all.filter(told).filter(|&id| seen.insert(id)).collect()
+    let is_reported = |id: &ValueId| quantisation.fraction(*id).is_some() && !hidden[id.0 as usize];
+    all.filter(is_reported).filter(|&id| seen.insert(id)).collect()
 }
 
 fn hidden(graph: &Graph) -> Vec<bool> {

@@ -52,7 +52,7 @@ impl Problem {
         self.least[class] = self.least[class].max(exponent);
     }
 
-    /// What is read must fit. An output nobody else reads is stored as it is: to make it fit would not help.
+    /// What is read must fit. An output that no node reads is stored as it is: to make it fit would not help.
     fn add_ranges(&mut self, graph: &Graph, ranges: &Ranges, limits: &Limits) {
         let consumers = graph.consumers();
         for (id, readers) in consumers.iter().enumerate() {

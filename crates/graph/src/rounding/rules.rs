@@ -10,7 +10,9 @@ const F32: f32 = 1.0 / (1 << 24) as f32;
 /// An operand and how far its elements may be off; integers are exact.
 #[derive(Clone, Copy)]
 pub(super) struct Operand<'a> {
+    /// Its elements.
     pub value: &'a Tensor,
+    /// The largest error of each element, in the unit of the values; none for integers.
     pub error: Option<&'a Tensor>,
 }
 

@@ -17,7 +17,7 @@ impl Net {
     }
 
     /// Arithmetic with a number of no axes.
-    fn with(&mut self, kind: BinaryKind, left: ValueId, number: f32) -> ValueId {
+    pub fn with(&mut self, kind: BinaryKind, left: ValueId, number: f32) -> ValueId {
         let number = self.constant(f32s(&[], &[number]));
         self.binary(kind, left, number)
     }
@@ -26,7 +26,7 @@ impl Net {
         self.node(Unary { kind }, &[x])
     }
 
-    fn reduce(&mut self, kind: ReduceKind, axes: &[usize], keep_dims: bool, x: ValueId) -> ValueId {
+    pub fn reduce(&mut self, kind: ReduceKind, axes: &[usize], keep_dims: bool, x: ValueId) -> ValueId {
         self.node(Reduce { kind, axes: axes.to_vec(), keep_dims }, &[x])
     }
 }

@@ -44,7 +44,7 @@ struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
-    /// Makes the new value. Where nobody needs the old one, the new one takes its name.
+    /// Makes the new value. Where no node needs the old one, the new one takes its name.
     fn value(&mut self, graph: &mut Graph, survey: &Survey, old: ValueId) -> Result<(), PassError> {
         let base = graph.value(old).name.clone();
         let op = Transpose { perm: self.perm.to_vec() }.into();
