@@ -198,7 +198,7 @@ pub fn largest_fraction(values: impl Iterator<Item = f64>) -> i32 {
 /// The same, at most `limit`.
 fn largest_fraction_of(values: impl Iterator<Item = f64>, limit: i32) -> i32 {
     let largest = values.filter(|x| x.is_finite()).fold(0_f64, |largest, x| largest.max(x.abs()));
-    let all_fit = |fraction: &i32| nearest(largest, *fraction) <= i16::MAX.into();
+    let all_fit = |fraction: &i32| fits(largest, *fraction);
     // Default: numbers beyond saturate.
     (-30..=limit).rev().find(all_fit).unwrap_or(-30)
 }
