@@ -4,13 +4,16 @@ mod asm;
 mod bench;
 mod check;
 mod compile;
+mod completions;
 mod conform;
 mod demo;
+mod diff;
 mod eval;
 mod generate;
 mod isa;
 mod layers;
 mod lint;
+mod man;
 mod run;
 mod targets;
 mod time;
@@ -48,10 +51,14 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),
         Command::Targets(args) => targets::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }
 
 pub use check::text as refusal;
+pub use completions::answer as complete;
 
 /// Calls `verb` with the disk and a bar that counts `what`.
 fn with_bar<T>(
