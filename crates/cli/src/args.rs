@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use npukit::{MaxError, QuantiseMethod};
 
+use crate::candidates::{networks, target_names, targets};
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 
 /// One toolchain for open neural-network accelerators.
@@ -54,6 +56,12 @@ pub enum Command {
     Isa(IsaArgs),
     /// List the targets and their instances, or the options of a target
     Targets(TargetsArgs),
+    /// Compare two reports that other commands have printed with --json
+    Diff(DiffArgs),
+    /// Print the script that lets a shell complete this command
+    Completions(CompletionsArgs),
+    /// Write the manual pages of this command
+    Man(ManArgs),
 }
 
 /// How a model is read.
@@ -132,7 +140,7 @@ pub struct ModelSourceArgs {
     /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
     pub model: String,
     /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: String,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -149,7 +157,7 @@ pub struct SourceArgs {
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
     /// For a model: a target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -292,6 +300,7 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 pub struct ConformArgs {
     /// A target of `npu targets`
+    #[arg(add = ArgValueCandidates::new(target_names))]
     pub target: String,
     /// Files, and folders that are searched
     #[arg(value_name = "PATH", required = true)]
@@ -302,7 +311,7 @@ pub struct ConformArgs {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
 
@@ -316,7 +325,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "MODEL.toml")]
     pub model: Option<String>,
     /// Machine to run it on; float when not given
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     /// An option of the target's own, as `npu targets TARGET --options` lists them; may be given several times
     #[arg(long = "option", value_name = "KEY=VALUE", value_parser = key_and_value)]
@@ -342,7 +351,7 @@ pub struct GenerateArgs {
 #[derive(Debug, Args)]
 pub struct ZooArgs {
     /// The network to write
-    #[arg(requires = "output")]
+    #[arg(requires = "output", add = ArgValueCandidates::new(networks))]
     pub network: Option<String>,
     /// `.onnx` file
     #[arg(short, long, value_name = "OUT.onnx", requires = "network")]
@@ -384,7 +393,7 @@ pub struct AsmArgs {
     /// Source file
     pub file: String,
     /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// File for the words
     #[arg(short, long, value_name = "OUT")]
@@ -397,7 +406,7 @@ pub struct DisasmArgs {
     /// Program file
     pub file: String,
     /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
     #[arg(long, value_name = "FORM")]
@@ -414,7 +423,7 @@ pub struct LintArgs {
     #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
     pub path: String,
     /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; an artifact knows it
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
 
@@ -424,7 +433,7 @@ pub struct FormatArgs {
     /// Source file
     pub file: String,
     /// A target whose programs have a layout, as in other commands
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Print nothing, and fail if the file is laid out otherwise
     #[arg(long, conflicts_with = "output")]
@@ -438,17 +447,65 @@ pub struct FormatArgs {
 #[derive(Debug, Args)]
 pub struct TargetsArgs {
     /// Only this one
-    #[arg(value_name = "TARGET")]
+    #[arg(value_name = "TARGET", add = ArgValueCandidates::new(target_names))]
     pub target: Option<String>,
     /// List its options instead of its instances
     #[arg(long, requires = "target")]
     pub options: bool,
 }
 
+/// `npu diff`
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// What a command has printed with --json
+    #[arg(value_name = "A.json")]
+    pub before: String,
+    /// What the same command has printed another time
+    #[arg(value_name = "B.json")]
+    pub after: String,
+    /// How much worse a figure may become, in percent of the first; the exit status is 1 where one becomes worse
+    ///
+    /// Fewer is better for cycles, times, bytes, errors and what saturates; more is better for accuracy, utilisation
+    /// and speed. What is neither, as the number of layers, is shown and not judged.
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub threshold: Option<f64>,
+}
+
+/// `npu completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell; its start file evaluates the script, as `source <(npu completions bash)`
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash
+    Bash,
+    /// The Z shell
+    Zsh,
+    /// fish
+    Fish,
+}
+
+/// `npu man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Folder for the pages
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Date that the pages bear, none when not given
+    #[arg(long, value_name = "YYYY-MM-DD", default_value = "", hide_default_value = true)]
+    pub date: String,
+}
+
 /// `npu isa`
 #[derive(Debug, Args)]
 pub struct IsaArgs {
     /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Only this one
     pub instruction: Option<String>,
@@ -481,6 +538,12 @@ fn dimension(text: &str) -> Result<(String, usize), String> {
 fn max_error(text: &str) -> Result<MaxError, String> {
     MaxError::parse(text)
         .ok_or_else(|| "give a number from 0, as `0.05`, or a share of the range, as `5%`".to_owned())
+}
+
+/// `2.5`
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
+    number.filter(|number| *number >= 0.0).ok_or_else(|| "must be a number from 0, as `2.5`".to_owned())
 }
 
 /// `least-squares`
@@ -536,7 +599,10 @@ mod tests {
             }
         }
         verbs.dedup();
-        assert_eq!(verbs, ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format"]);
+        assert_eq!(
+            verbs,
+            ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format", "man"]
+        );
     }
 
     #[test]

@@ -5,13 +5,16 @@ mod bench;
 mod check;
 mod comparison;
 mod compile;
+mod completions;
 mod conform;
 mod demo;
+mod diff;
 mod eval;
 mod generate;
 mod isa;
 mod layers;
 mod lint;
+mod man;
 mod run;
 mod targets;
 mod time;
@@ -47,10 +50,14 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),
         Command::Targets(args) => targets::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     }
 }
 
 pub use check::text as refusal;
+pub use completions::answer as complete;
 
 /// Calls `verb` with the disk and a bar that counts `what`.
 fn with_bar<T>(

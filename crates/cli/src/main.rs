@@ -4,6 +4,7 @@
 
 mod answer;
 mod args;
+mod candidates;
 mod commands;
 mod disk;
 mod failure;
@@ -16,7 +17,8 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use serde_json::Value;
 
 use answer::Answer;
 use args::Cli;
@@ -29,12 +31,17 @@ const AT_FAULT: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    commands::complete();
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
     match commands::run(&cli) {
-        Ok(answer) => finish(&cli, &answer),
+        Ok(answer) => finish(&cli, matches.subcommand_name(), &answer),
         Err(failure) => fail(&cli, failure),
     }
 }
@@ -46,11 +53,11 @@ fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
-fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
+fn finish(cli: &Cli, verb: Option<&str>, answer: &Answer) -> ExitCode {
     // Data is for who reads the pipe.
     let is_data = answer.is_data && !io::stdout().is_terminal();
     let text = match (cli.json, is_data) {
-        (true, _) => json(&answer.json).into(),
+        (true, _) => json(&with_schema(answer.json.clone(), verb)).into(),
         (false, true) => answer.text.as_str().into(),
         (false, false) => printable(&answer.text),
     };
@@ -66,9 +73,19 @@ fn finish(cli: &Cli, answer: &Answer) -> ExitCode {
 fn fail(cli: &Cli, failure: Failure) -> ExitCode {
     if cli.json {
         // The error goes to standard error in any case.
-        let _ = print(&json(&failure.json()));
+        let _ = print(&json(&with_schema(failure.json(), Some("error"))));
     }
     complain(&failure)
+}
+
+/// The same with what it is: `schema`, the verb and the version of its report, which rises when a key changes its meaning
+/// or goes.
+fn with_schema(mut report: Value, verb: Option<&str>) -> Value {
+    debug_assert!(report.is_object() && verb.is_some(), "a report is an object, of a verb");
+    if let (Some(fields), Some(verb)) = (report.as_object_mut(), verb) {
+        fields.insert("schema".to_owned(), format!("npukit.{verb}/1").into());
+    }
+    report
 }
 
 /// Writes to standard output; a reader that has gone away is no error.

@@ -21,5 +21,7 @@ mod onnx;
 mod places;
 #[path = "main/python.rs"]
 mod python;
+#[path = "main/shells.rs"]
+mod shells;
 #[path = "main/zoo.rs"]
 mod zoo;

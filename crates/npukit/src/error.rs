@@ -27,6 +27,28 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// A file that is to be compared is not a report.
+    #[error("`{path}` is not a report of this command: {reason}")]
+    #[diagnostic(help("reports are what a verb prints with --json"))]
+    NotReport {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Reports of different kinds cannot be compared.
+    #[error("`{before}` is `{of}` and `{after}` is `{other}`: there is nothing to compare")]
+    #[diagnostic(help("give two reports of one verb"))]
+    OtherReport {
+        /// The first file.
+        before: String,
+        /// What it is.
+        of: String,
+        /// The second file.
+        after: String,
+        /// What that is.
+        other: String,
+    },
     /// A model needs a target, and none is given.
     #[error("a model needs `--target`")]
     #[diagnostic(help("`--target {}`, for instance; `npu targets` lists them", default_target().name()))]

@@ -21,6 +21,7 @@ pub mod check;
 pub mod compile;
 pub mod conform;
 pub mod demo;
+pub mod diff;
 pub mod eval;
 pub mod generate;
 pub mod isa;

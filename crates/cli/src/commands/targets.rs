@@ -2,6 +2,7 @@
 
 use npukit::options::OptionSpec;
 use npukit::verbs::list::{TargetReport, list, list_one, options};
+use serde_json::json;
 
 use crate::answer::Answer;
 use crate::args::TargetsArgs;
@@ -11,14 +12,14 @@ use crate::table::{Column, table};
 pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
     let Some(name) = &args.target else {
         let targets = list();
-        return Ok(Answer::new(targets.iter().map(instances).collect(), &targets));
+        return Ok(Answer::new(targets.iter().map(instances).collect(), &json!({ "targets": targets })));
     };
     if args.options {
         let specs = options(name)?;
-        return Ok(Answer::new(option_table(specs), &specs));
+        return Ok(Answer::new(option_table(specs), &json!({ "options": specs })));
     }
     let target = list_one(name)?;
-    Ok(Answer::new(instances(&target), &[&target]))
+    Ok(Answer::new(instances(&target), &json!({ "targets": [target] })))
 }
 
 /// A target and its instances.

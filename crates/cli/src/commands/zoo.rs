@@ -1,6 +1,7 @@
 //! `npu zoo`
 
 use npukit::verbs::zoo::{Entry, list, zoo};
+use serde_json::json;
 
 use crate::answer::Answer;
 use crate::args::ZooArgs;
@@ -11,7 +12,7 @@ use crate::table::{Column, table, thousands};
 pub fn run(args: &ZooArgs) -> Result<Answer, Failure> {
     let (Some(name), Some(path)) = (&args.network, &args.output) else {
         let entries = list();
-        return Ok(Answer::new(text(&entries), &entries));
+        return Ok(Answer::new(text(&entries), &json!({ "networks": entries })));
     };
     let (mut report, bytes) = zoo(name, args.seed)?;
     write_all(&[(path.clone(), &bytes)])?;

@@ -5,7 +5,7 @@ use crate::npu::Npu;
 #[test]
 fn the_list_counts_every_network() {
     let list = Npu::new().json(0, &["zoo"]);
-    let entries = list.as_array().unwrap();
+    let entries = list["networks"].as_array().unwrap();
     let resnet = entries.iter().find(|entry| entry["name"] == "resnet20v2").unwrap();
     assert_eq!(resnet["macs"], 61_475_520);
     assert_eq!(resnet["input"], serde_json::json!([1, 3, 32, 32]));

@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 13] = [
+pub const ROWS: [Row; 14] = [
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog",
           reads: "disasm out/p.tprog --target tcu" },
     Row { files: 1, step: 1, old: "disasm a.tprog", new: "disasm b.tprog", both: "--target tcu -o out/p.s",
@@ -65,4 +65,5 @@ pub const ROWS: [Row; 13] = [
           both: "--target tcu --input x.npy -o out/y.npz --dump out/d.npz", reads: "targets" },
     Row { files: 2, step: 4, old: "run d.onnx", new: "run d.onnx --compare",
           both: "--target tcu --input x.npy --output out/y.npz --dump out/d.npz", reads: "targets" },
+    Row { files: 20, step: 9, old: "man", new: "man --date 2026-01-31", both: "-o out", reads: "targets" },
 ];

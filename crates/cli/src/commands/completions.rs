@@ -1,0 +1,35 @@
+//! `npu completions`: the script by which a shell asks the command what may follow.
+//!
+//! The script calls `npu` with [`VARIABLE`] set, so what it offers is what this command knows: its flags, the targets
+//! and the reference networks.
+
+use clap::CommandFactory;
+use clap_complete::CompleteEnv;
+use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
+
+use crate::answer::Answer;
+use crate::args::{Cli, CompletionsArgs, Shell};
+use crate::failure::Failure;
+
+/// What the script sets when it asks.
+const VARIABLE: &str = "NPU_COMPLETE";
+/// The command's name.
+const NAME: &str = "npu";
+
+pub fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
+    let shell: &dyn EnvCompleter = match args.shell {
+        Shell::Bash => &Bash,
+        Shell::Zsh => &Zsh,
+        Shell::Fish => &Fish,
+    };
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, NAME, NAME, NAME, &mut script).map_err(Failure::Print)?;
+    let script = String::from_utf8_lossy(&script).into_owned();
+    let json = serde_json::json!({ "shell": shell.name(), "script": script });
+    Ok(Answer::new(script, &json).with_data(true))
+}
+
+/// Answers a shell that asks, and ends the process then.
+pub fn answer() {
+    CompleteEnv::with_factory(Cli::command).var(VARIABLE).complete();
+}

@@ -1,0 +1,41 @@
+//! `npu man`: a manual page for the command, and one for each verb.
+
+use std::path::PathBuf;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::args::{Cli, ManArgs};
+use crate::disk::write_all;
+use crate::failure::Failure;
+
+pub fn run(args: &ManArgs) -> Result<Answer, Failure> {
+    let pages = pages(&args.date)?;
+    let paths: Vec<PathBuf> = pages.iter().map(|(name, _)| args.output.join(name)).collect();
+    let files: Vec<(PathBuf, &[u8])> =
+        paths.iter().cloned().zip(pages.iter().map(|(_, page)| page.as_slice())).collect();
+    write_all(&files)?;
+    let artifacts: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let text = artifacts.iter().map(|path| format!("wrote {path}\n")).collect();
+    Ok(Answer::new(text, &json!({ "artifacts": artifacts })))
+}
+
+/// File names and pages, the command's own first.
+fn pages(date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let verbs = command.get_subcommands().map(|verb| {
+        let name = format!("npu-{}", verb.get_name());
+        verb.clone().display_name(name)
+    });
+    std::iter::once(command.clone()).chain(verbs).map(|command| page(command, date)).collect()
+}
+
+fn page(command: Command, date: &str) -> Result<(String, Vec<u8>), Failure> {
+    let man = Man::new(command).date(date);
+    let mut page = Vec::new();
+    man.render(&mut page).map_err(Failure::Print)?;
+    Ok((man.get_filename(), page))
+}
