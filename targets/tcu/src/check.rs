@@ -17,12 +17,11 @@ use crate::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
 pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
     check_own(config, op)?;
     let flow = op.flow();
-    if flow.path != Path::Decoder && flow.size == 0 {
+    if flow.size == 0 && !matches!(flow.path, Path::Decoder) {
         return Err(FaultKind::SizeZero);
     }
-    let [first, second] = flow.places();
-    in_range(config, first, flow.size)?;
-    in_range(config, second, flow.size)
+    let fits = |place: Option<Place>| place.is_none_or(|place| is_in_range(config, place, flow.size));
+    if fits(flow.source) && fits(flow.target) { Ok(()) } else { Err(out_of_range(config, op)) }
 }
 
 /// What only this instruction may not do.
@@ -46,16 +45,19 @@ pub(crate) fn depth(config: &Config, memory: Memory) -> u64 {
     }
 }
 
-fn in_range(config: &Config, place: Option<Place>, size: u64) -> Result<(), FaultKind> {
-    let Some(Place { memory, run }) = place else { return Ok(()) };
-    let depth = depth(config, memory);
-    match last(run, size) {
-        Some(last) if last < depth => Ok(()),
-        _ => {
-            let Strided { address, stride_log2 } = run;
-            Err(FaultKind::OutOfRange { memory, address, stride_log2, size, depth })
-        }
-    }
+fn is_in_range(config: &Config, Place { memory, run }: Place, size: u64) -> bool {
+    last(run, size).is_some_and(|last| last < depth(config, memory))
+}
+
+/// What is wrong with the first place that ends beyond its memory.
+#[cold]
+fn out_of_range(config: &Config, op: &Op) -> FaultKind {
+    let flow = op.flow();
+    let size = flow.size;
+    let mut places = flow.places().into_iter().flatten();
+    let place = places.find(|&place| !is_in_range(config, place, size)).expect("one is out of range");
+    let Place { memory, run: Strided { address, stride_log2 } } = place;
+    FaultKind::OutOfRange { memory, address, stride_log2, size, depth: depth(config, memory) }
 }
 
 /// Address of the last of `size >= 1` vectors; none when it does not fit 64 bits.
