@@ -132,11 +132,9 @@ impl Clock {
     pub fn push(&mut self, op: &Op, watch: &mut impl FnMut(Slice)) -> Result<(), FaultKind> {
         op.check()?;
         self.registers.set(op);
-        let work = Work {
-            engine: Engine::of(op.class()),
-            effects: op.effects(&self.registers, self.costs.types())?,
-            cost: self.costs.of(op, &self.registers)?,
-        };
+        let effects = op.effects(&self.registers, self.costs.types())?;
+        let work =
+            Work { engine: Engine::of(op.class()), effects, cost: self.costs.of(op, &self.registers)? };
         let instruction = self.instructions;
         let fetched = self.front + u64::from(self.costs.timing().fetch_cycles);
         let slice =
@@ -244,8 +242,13 @@ impl Clock {
 }
 
 /// The place of an engine in [`ENGINES`]; none of the front end.
-fn place_of(engine: Engine) -> Option<usize> {
-    ENGINES.iter().position(|&(other, _)| other == engine)
+const fn place_of(engine: Engine) -> Option<usize> {
+    match engine {
+        Engine::FrontEnd => None,
+        Engine::Load => Some(0),
+        Engine::Multiply => Some(1),
+        Engine::Store => Some(2),
+    }
 }
 
 #[cfg(test)]

@@ -328,6 +328,7 @@ impl Op {
     /// # Errors
     ///
     /// [`FaultKind::UndefinedRegister`] for the first register that it needs to know that.
+    #[inline]
     pub fn effects(&self, registers: &Registers, types: &Types) -> Result<Effects, FaultKind> {
         let itype = types.itype.size_bytes();
         Ok(match *self {

@@ -48,6 +48,7 @@ impl Costs {
     /// # Errors
     ///
     /// [`FaultKind::UndefinedRegister`] when a register that the cost depends on was never set.
+    #[inline]
     pub fn of(&self, op: &Op, registers: &Registers) -> Result<Cost, FaultKind> {
         Ok(match *op {
             Op::End | configuration!() => Cost::default(),

@@ -31,38 +31,19 @@ impl Dep {
     }
 }
 
-/// What a task waits for. No instruction names more: both other engines for each of the four buffers that it may read,
-/// for the one it fills, and for memory.
+/// What a task waits for: the last task of each engine, at the engine's place, and at that of the front end the last
+/// store that has to have read the partial sums.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Deps {
-    slots: [Option<Dep>; 12],
-    /// The first slots are in use, most often four at most.
-    len: usize,
-}
+pub(super) struct Deps([Option<Dep>; Engine::ALL.len()]);
 
 impl Deps {
     /// Waits for `dep` too, when there is such a task.
     pub fn add(&mut self, dep: Dep) {
-        if dep.task > 0 {
-            self.slots[self.len] = Some(dep);
-            self.len += 1;
+        let slot = &mut self.0[if dep.reads_only { Engine::FrontEnd } else { dep.engine } as usize];
+        // An engine works in order: its later task is done later.
+        if dep.task > slot.map_or(0, |earlier| earlier.task) {
+            *slot = Some(dep);
         }
-    }
-
-    const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Forgets those that `waits` is false of, and keeps the others in order.
-    fn retain(&mut self, mut waits: impl FnMut(&Dep) -> bool) {
-        let mut left = 0;
-        for index in 0..self.len {
-            if self.slots[index].as_ref().is_some_and(&mut waits) {
-                self.slots[left] = self.slots[index];
-                left += 1;
-            }
-        }
-        self.len = left;
     }
 }
 
@@ -88,24 +69,22 @@ impl Task {
     }
 
     /// It waits for nothing but its engine and the port.
-    pub const fn is_ready(&self) -> bool {
-        self.deps.is_empty()
+    pub fn is_ready(&self) -> bool {
+        self.deps.0.iter().all(Option::is_none)
     }
 
     /// Task `last` of `engine`, which is done at `end` and has read at `read`, is the last that started
     /// there: those before it were done when it did.
     pub fn started(&mut self, engine: Engine, last: Sequence, end: Cycle, read: Cycle) {
-        let (ready, cause) = (&mut self.ready, &mut self.cause);
-        self.deps.retain(|dep| {
-            if dep.engine != engine || dep.task > last {
-                return true;
-            }
+        for place in [engine, Engine::FrontEnd] {
+            let slot = &mut self.deps.0[place as usize];
+            let Some(dep) = slot.filter(|dep| dep.engine == engine && dep.task <= last) else { continue };
+            *slot = None;
             let done = if dep.reads_only { read } else { end };
-            if dep.task == last && done > *ready {
-                *ready = done;
-                *cause = Some(dep.cause);
+            if dep.task == last && done > self.ready {
+                self.ready = done;
+                self.cause = Some(dep.cause);
             }
-            false
-        });
+        }
     }
 }
