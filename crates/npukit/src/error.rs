@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use npukit_base::{counted, help_for};
+use npukit_base::{closest, counted};
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
@@ -82,7 +82,7 @@ pub enum Error {
     NoCalibration,
     /// An instruction, stage or form that does not exist.
     #[error("there is no {what} `{name}`")]
-    #[diagnostic(help("{}", help_for(name, &known.iter().map(String::as_str).collect::<Vec<_>>())))]
+    #[diagnostic(help("{}", known_names(name, known)))]
     UnknownName {
         /// What is named.
         what: &'static str,
@@ -264,6 +264,13 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+}
+
+/// The names there are, after the one that is meant.
+fn known_names(name: &str, known: &[String]) -> String {
+    let near = closest(name, known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    format!("{near}there are {}", known.join(", "))
 }
 
 /// The options that say what is open: by name where all have names, by shapes in any case.
