@@ -1,7 +1,7 @@
 //! [`assemble`]: a source file to bytes.
 
 use miette::NamedSource;
-use npukit_base::{Span, Word, closest};
+use npukit_base::{Span, Word, closest, help_for};
 use npukit_isa::token::{Token, number, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
@@ -186,10 +186,10 @@ impl<'a> Assembler<'a> {
             self.context = Some(found);
             return Ok(());
         }
-        let help = match (closest(&found, known.iter().copied()), known.is_empty()) {
-            (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, true) => "this instruction set has none".to_owned(),
-            (None, false) => format!("there are {}", known.join(", ")),
+        let help = if known.is_empty() {
+            "this instruction set has none".to_owned()
+        } else {
+            help_for(&found, &known)
         };
         let span = source_span(if arguments.is_empty() { name.span } else { span_of(arguments) });
         Err(AsmError::Context { found, span, help })

@@ -1,7 +1,7 @@
 //! [`Faults`]: everything wrong with a text, each fault with its place; [`AsmErrors`] of assembly.
 
 use miette::{Diagnostic, NamedSource, SourceCode, SourceSpan};
-use npukit_base::Span;
+use npukit_base::{Span, counted};
 use thiserror::Error;
 
 /// Faults listed of one text; more are counted only.
@@ -189,9 +189,8 @@ impl AsmError {
 }
 
 fn summary(listed: usize, more: usize, name: &str) -> String {
-    match (listed, more) {
-        (1, 0) => format!("1 error in {name}"),
-        (_, 0) => format!("{listed} errors in {name}"),
+    match more {
+        0 => format!("{} in {name}", counted(listed as u64, "error")),
         _ => format!("{} errors in {name}, the first {listed} of them", listed + more),
     }
 }

@@ -1,6 +1,6 @@
 //! [`Grammar`]: the forms of an instruction set, ready for reading and printing.
 
-use npukit_base::closest;
+use npukit_base::help_for;
 use npukit_isa::syntax::{Operand, Piece, Template, visit};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec, Radix, When};
 
@@ -46,10 +46,7 @@ impl<'a> Grammar<'a> {
         for form in self.forms.iter().filter(|form| form.instruction.holds_in(context)) {
             known.extend(form.template.mnemonic().filter(|word| !known.contains(word)));
         }
-        match closest(mnemonic, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", known.join(", ")),
-        }
+        help_for(mnemonic, &known)
     }
 
     /// The words `values` of the instruction `index` can be written as, by the first form that can.

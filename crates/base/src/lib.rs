@@ -1,14 +1,16 @@
 //! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]), text that is
 //! [`printable`], and instruction words ([`Word`], [`BitRange`]).
 
+mod counted;
 mod excerpt;
 mod names;
 mod printable;
 mod span;
 mod word;
 
+pub use counted::{counted, plural};
 pub use excerpt::excerpt;
-pub use names::{closest, suggestion};
+pub use names::{closest, help_for, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};

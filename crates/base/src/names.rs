@@ -1,13 +1,15 @@
 //! Suggestions for misspelt names.
 
+use strsim::osa_distance;
+
 /// The candidate nearest to `name`, when it is near enough to be what was meant: at most one edit
-/// for every three letters, and always one. Case does not count.
+/// for every three letters, and always one; a swap of neighbours is one. Case does not count.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     let limit = (name.chars().count() / 3).max(1);
     candidates
         .into_iter()
-        .map(|candidate| (edits(&name, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (osa_distance(&name, &candidate.to_lowercase()), candidate))
         .filter(|&(distance, _)| distance <= limit)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
@@ -18,37 +20,17 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
     closest(name, candidates).map_or_else(String::new, |meant| format!(": `{meant}` is meant, perhaps"))
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, other) in b.iter().enumerate() {
-            let replaced = last[j] + usize::from(letter != other);
-            let swapped = i > 0 && j > 0 && *letter == b[j - 1] && a[i - 1] == *other;
-            let swap = if swapped { before[j - 1] + 1 } else { usize::MAX };
-            row.push(replaced.min(last[j + 1] + 1).min(row[j] + 1).min(swap));
-        }
-        before = std::mem::replace(&mut last, row);
+/// What to say about a name that is not one of `known`: the one that is meant, or all of them.
+pub fn help_for(name: &str, known: &[&str]) -> String {
+    match closest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", known.join(", ")),
     }
-    last[b.len()]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{closest, edits, suggestion};
-
-    #[test]
-    fn edit_distance() {
-        assert_eq!(edits("kitten", "sitting"), 3);
-        assert_eq!(edits("", "abc"), 3);
-        assert_eq!(edits("abc", ""), 3);
-        assert_eq!(edits("same", "same"), 0);
-        assert_eq!(edits("cpoy", "copy"), 1);
-        assert_eq!(edits("ab", "cd"), 2);
-    }
+    use super::{closest, help_for, suggestion};
 
     #[test]
     fn suggestions_are_for_near_names_alone() {
@@ -64,6 +46,9 @@ mod tests {
         let names = ["matmul", "datamove", "simd"];
         assert_eq!(closest("matmull", names), Some("matmul"));
         assert_eq!(closest("MATMUL", names), Some("matmul"));
+        assert_eq!(closest("sidm", names), Some("simd"));
         assert_eq!(closest("loop", names), None);
+        assert_eq!(help_for("MatMull", &names), "did you mean `matmul`?");
+        assert_eq!(help_for("loop", &names), "there are matmul, datamove, simd");
     }
 }

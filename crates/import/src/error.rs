@@ -1,5 +1,6 @@
 //! What can be wrong with a model: [`ImportError`], with one [`NodeProblem`] per defect.
 
+use npukit_base::counted;
 use npukit_graph::OpError;
 
 use crate::format::Format;
@@ -96,7 +97,7 @@ pub enum ImportError {
         available: Vec<String>,
     },
     /// Nodes, inputs or tensors that cannot be imported; all that were found.
-    #[error("{} of the model cannot be imported", counted(problems.len()))]
+    #[error("{} of the model cannot be imported", counted(problems.len() as u64, "part"))]
     Problems {
         /// One entry per defect.
         #[related]
@@ -367,10 +368,6 @@ impl Reason {
 
 fn at_opset(opset: Option<i64>) -> String {
     opset.map_or_else(String::new, |opset| format!(" at opset {opset}"))
-}
-
-fn counted(problems: usize) -> String {
-    if problems == 1 { "1 part".to_owned() } else { format!("{problems} parts") }
 }
 
 /// Names for a message: all when few, else the first and how many more.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use npukit_base::counted;
 use npukit_lower::{Problem, list};
 
 use miette::Diagnostic;
@@ -11,6 +12,7 @@ use crate::options::OptionError;
 
 /// Why a target could not do what was asked.
 #[derive(Debug, thiserror::Error, Diagnostic)]
+#[non_exhaustive]
 pub enum TargetError {
     /// The target does not have this part.
     #[error("target `{target}` has no `{verb}`")]
@@ -24,7 +26,7 @@ pub enum TargetError {
     #[error(transparent)]
     Option(#[from] OptionError),
     /// Nodes of the model cannot be lowered; all of them are listed.
-    #[error("{} of the model cannot be compiled for this target:{}", count(.0.len()), list(.0))]
+    #[error("{} of the model cannot be compiled for this target:{}", counted(.0.len() as u64, "node"), list(.0))]
     Refused(Vec<Problem>),
     /// The released hardware computes something else than the instructions say; all places are listed.
     #[error("the hardware computes something else than this program says:{}", findings(.0))]
@@ -65,10 +67,6 @@ impl TargetError {
     pub fn text(error: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self::Text(Box::new(error))
     }
-}
-
-fn count(nodes: usize) -> String {
-    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
 fn findings(findings: &[Finding]) -> String {

@@ -19,6 +19,7 @@ mod ops;
 mod options;
 mod plan;
 
+use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{Graph, Node, Op, Operator};
 use npukit_lower::Problem;
@@ -255,7 +256,9 @@ fn warnings(layers: &Layers, reports: &[Layer]) -> Vec<String> {
     }
     let hosts = reports.iter().filter(|layer| layer.host.is_some()).count();
     if hosts > 0 {
-        warnings.push(format!("{hosts} nodes are computed by the host, whose time is not counted"));
+        let verb = if hosts == 1 { "is" } else { "are" };
+        let nodes = counted(hosts as u64, "node");
+        warnings.push(format!("{nodes} {verb} computed by the host, whose time is not counted"));
     }
     warnings
 }

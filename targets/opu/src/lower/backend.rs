@@ -75,7 +75,9 @@ fn planes(lowered: &Lowered, ids: &[PlaneId]) -> (i32, Planes) {
 
 fn warnings(lowered: &Lowered) -> Vec<String> {
     let saturated = lowered.constants.saturated;
-    let saturated =
-        (saturated > 0).then(|| format!("{saturated} weights or biases saturate; quantise them wider"));
+    let saturated = (saturated > 0).then(|| match saturated {
+        1 => "1 weight or bias saturates; quantise it wider".to_owned(),
+        count => format!("{count} weights or biases saturate; quantise them wider"),
+    });
     saturated.into_iter().chain(lowered.model.notes.iter().cloned()).collect()
 }

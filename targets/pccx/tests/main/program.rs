@@ -226,7 +226,10 @@ fn warnings_are_of_what_is_not_exact_or_not_counted() {
              `--option gelu=exact` leaves them to the host"
         )
     };
-    let hosts = |count: usize| format!("{count} nodes are computed by the host, whose time is not counted");
+    let hosts = |count: usize| {
+        let nodes = if count == 1 { "1 node is".to_owned() } else { format!("{count} nodes are") };
+        format!("{nodes} computed by the host, whose time is not counted")
+    };
     let exact = GeluForm::Exact;
     for (forms, tanh, hosts_of_exact) in [
         (vec![], vec![], vec![]),

@@ -223,5 +223,5 @@ fn warnings_say_what_saturates_and_what_is_done_otherwise() {
     };
     let leaky = "leaky rectification of slope 0.1 is done with slope 1/8";
     assert_eq!(warnings(1.0 / 64.0), [leaky]);
-    assert_eq!(warnings(3.0 / 128.0), ["1 weights or biases saturate; quantise them wider", leaky]);
+    assert_eq!(warnings(3.0 / 128.0), ["1 weight or bias saturates; quantise it wider", leaky]);
 }
