@@ -288,7 +288,7 @@ mod tests {
         assert_eq!((away.integer(-1.5, 0, 8), even.integer(-2.5, 0, 8)), (-2, -2));
     }
 
-    /// The worked relation of an accelerator's specification: 5.4 of UCLA's.
+    /// The worked relation of the specification of an accelerator for quantised networks, in 5.4.
     #[test]
     fn shifts_are_those_of_the_specification() {
         let scheme = Scheme::default();

@@ -13,7 +13,7 @@ const DIGITS: usize = 8;
 /// The name, without an ending, of the files of a model for an instance, as `digits_onnx_reference`.
 ///
 /// `model` is the model's file name. Its ASCII letters, digits and spaces are kept, other characters become `_`:
-/// the rule of Tensil's compiler, but for `:` and other white space, which not every file system takes.
+/// the rule of the first target's own compiler, but for `:` and other white space, which not every file system takes.
 /// Of the instance `+` and `-` are kept too. A hash of both is appended when there are characters that are not
 /// ASCII, or too many: two names of such models are two.
 ///

@@ -35,7 +35,7 @@ impl<'a, T> Rows<'a, T> {
 ///
 /// Shapes: `x` has `x.count` rows of `inputs`, `y` as many rows of `outputs`, without gaps.
 /// Every saturated step is counted in `saturations`. Panics when `x` or `y` is too short.
-/// Source: 5.3 of the specification of Tensil's unit, whose golden vectors it meets.
+/// Source: 5.3 of the specification of the unit with that array, whose golden vectors it meets.
 pub fn array_product<F: Number>(
     weights: &ArrayWeights<F>,
     x: Rows<'_, F::Raw>,

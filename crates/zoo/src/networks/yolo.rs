@@ -1,5 +1,5 @@
 //! YOLO detectors: YOLOv4-tiny (Wang and others, "Scaled-YOLOv4", 2020), and the nine layers of the
-//! older Tiny YOLO that UCLA's compiler for its overlay processor comes with (specification, 8.4).
+//! older Tiny YOLO that the published compiler of an overlay processor comes with (specification, 8.4).
 
 use crate::builder::{Builder, Conv, Value, Window};
 use crate::network::Network;
