@@ -156,24 +156,19 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("time --trace"))
     }
 
-    /// File name extensions, without the dot, of the traces of the target's own tools.
-    fn trace_extensions(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// As [`Self::trace`], in the format of one of [`Self::trace_extensions`].
+    /// As [`Self::trace`], for a file with this extension (without the dot): in the format of the target's own tools
+    /// if theirs has it.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no trace in that format; options as for
-    /// [`Self::time`]; what `out` refuses.
+    /// Those of [`Self::trace`].
     fn trace_as(
         &self,
         _extension: &str,
-        _options: &TimeOptions,
-        _out: &mut dyn Write,
+        options: &TimeOptions,
+        out: &mut dyn Write,
     ) -> Result<(), TargetError> {
-        Err(self.unsupported("time --trace"))
+        self.trace(options, out)
     }
 
     /// Writes what every part of the machine does in each cycle, as text.

@@ -141,7 +141,7 @@ pub struct FlagTime {
     pub first_cycle: u64,
 }
 
-/// How long a program takes.
+/// How long a program takes. What a target does not know is the default: zero, empty or none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TimeReport {
     /// Cycles by cost model.

@@ -89,12 +89,11 @@ pub fn report(
         utilisation: breakdown.utilisation(),
         array_busy: share(busy[0].max(busy[1]), timeline.cycles),
         roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
-        energy: 0,
         layers: breakdown.layers(),
         kinds: breakdown.kinds(),
         units: Engine::ALL.map(|engine| unit(timeline, engine)).to_vec(),
-        flags: Vec::new(),
         instructions: breakdown.instructions(),
+        ..TimeReport::default()
     }
 }
 

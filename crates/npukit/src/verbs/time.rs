@@ -88,8 +88,7 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
         None => compiled.time(&options)?,
     };
     if let Some(out) = sinks.trace {
-        let own = request.trace_extension.as_deref();
-        match own.filter(|extension| compiled.trace_extensions().contains(extension)) {
+        match &request.trace_extension {
             Some(extension) => compiled.trace_as(extension, &options, out)?,
             None => compiled.trace(&options, out)?,
         }

@@ -237,12 +237,9 @@ impl Compiled for Model {
             utilisation: Some(whole.utilisation(work, total)),
             array_busy: whole.utilisation(work, total),
             roofline: whole.roofline(work, 0, total),
-            energy: 0,
             layers: layers.collect(),
             kinds: self.kinds(whole),
-            units: Vec::new(),
-            flags: Vec::new(),
-            instructions: Vec::new(),
+            ..TimeReport::default()
         })
     }
 }

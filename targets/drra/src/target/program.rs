@@ -5,8 +5,8 @@ use std::io::Write;
 
 use npukit_numeric::{Tensor, TensorData};
 use npukit_target::{
-    Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramReport, Roofline, RunOptions,
-    RunResult, Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime, Whole, share,
+    Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramReport, RunOptions, RunResult,
+    Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime, Whole, share,
 };
 
 use super::meant;
@@ -227,14 +227,9 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock_mhz: Option
         milliseconds: clock_mhz.map(|mhz| run.cycles as f64 / (mhz * 1e3)),
         clock_mhz,
         clock_source: clock_mhz.map(|_| "as given".to_owned()),
-        utilisation: None,
         array_busy: share(counts.computing.values().sum(), dpus * run.cycles),
-        roofline: Roofline::default(),
-        energy: 0,
-        layers: Vec::new(),
         kinds: kinds.collect(),
         units: units.collect(),
-        flags: Vec::new(),
-        instructions: Vec::new(),
+        ..TimeReport::default()
     }
 }

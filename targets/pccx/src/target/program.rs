@@ -244,16 +244,15 @@ impl Compiled for PccxProgram {
         report::chrome_trace(config, code, &timeline, &self.name, out).map_err(TargetError::failed)
     }
 
-    fn trace_extensions(&self) -> &'static [&'static str] {
-        &["pccx"]
-    }
-
     fn trace_as(
         &self,
-        _extension: &str,
+        extension: &str,
         options: &TimeOptions,
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
+        if extension != "pccx" {
+            return self.trace(options, out);
+        }
         let timeline = self.timeline(options)?;
         let container = report::lab_container(&self.config, &self.executable.program.code, &timeline);
         out.write_all(&container.write()).map_err(TargetError::failed)

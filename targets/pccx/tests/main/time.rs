@@ -108,9 +108,13 @@ fn traces_of_the_laboratory_are_written_by_their_extension() {
         path => Err(ReadError::Absent { path: path.to_owned() }),
     };
     let compiled = Pccx.load("two.pcp", &files).unwrap();
-    assert_eq!(compiled.trace_extensions(), ["pccx"]);
-    let mut trace = Vec::new();
-    compiled.trace_as("pccx", &TimeOptions::default(), &mut trace).unwrap();
+    let trace_as = |extension| {
+        let mut trace = Vec::new();
+        compiled.trace_as(extension, &TimeOptions::default(), &mut trace).unwrap();
+        trace
+    };
+    assert_eq!(trace_as("json")[0], b'{');
+    let trace = trace_as("pccx");
     assert_eq!(trace[..8], *b"PCCX\x01\x01\0\0");
     let (length, rest) = trace[8..].split_first_chunk().unwrap();
     let (header, payload) = rest.split_at(u64::from_le_bytes(*length) as usize);
