@@ -3,6 +3,7 @@
 mod asm;
 mod bench;
 mod check;
+mod comparison;
 mod compile;
 mod conform;
 mod demo;
@@ -14,11 +15,9 @@ mod lint;
 mod run;
 mod targets;
 mod time;
-mod truth;
 mod zoo;
 
-use npukit::verbs::Source;
-use npukit::{Calibration, Context, InputFile, Meaning, ModelOptions, RescaleMode};
+use npukit::{Calibration, Context, InputFile, Meaning, ModelOptions, RescaleMode, Source};
 
 use crate::answer::Answer;
 use crate::args::{
@@ -60,12 +59,12 @@ fn with_bar<T>(
 ) -> Result<T, npukit::Error> {
     let bar = Bar::new(what);
     let show = |done, total| bar.show(done, total);
-    verb(Context { reader: &Disk, progress: &show })
+    verb(Context::new(&Disk).with_progress(&show))
 }
 
 /// Calls `verb` with the disk alone.
 fn without_bar<T>(verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>) -> Result<T, npukit::Error> {
-    verb(Context { reader: &Disk, progress: &|_, _| () })
+    verb(Context::new(&Disk))
 }
 
 fn model_options(args: &ModelArgs) -> ModelOptions {

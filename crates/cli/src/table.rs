@@ -1,6 +1,7 @@
 //! Aligned tables and numbers for people.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use npukit::plural;
 
 use crate::printable::on_a_line;
 
@@ -52,6 +53,11 @@ pub fn thousands(number: u64) -> String {
     let groups: Vec<String> =
         Some(head.to_owned()).filter(|head| !head.is_empty()).into_iter().chain(groups).collect();
     groups.join(",")
+}
+
+/// A number of things, as `1 node` or `1,234 nodes`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {}", thousands(count), plural(count, noun))
 }
 
 /// A share as a percentage with a decimal.

@@ -29,7 +29,7 @@ pub fn decoders(input: &[u8]) {
             _ => absent(path),
         }
     };
-    let context = Context { reader: &reader, progress: &|_, _| () };
+    let context = Context::new(&reader);
     let request = Request { model: Some("m.toml".to_owned()), tokens: Some(2), ..Request::default() };
     let done = match letter {
         b'h' => accuracy(&request, Some("held_out.txt"), context).map(|_| ()),

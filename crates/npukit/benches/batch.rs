@@ -2,7 +2,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use npukit::verbs::Source;
+use npukit::Source;
 use npukit::verbs::run::{Request, run};
 use npukit::{Context, InputFile, ReadError};
 
@@ -41,7 +41,7 @@ fn resnet20_on_zcu104(bencher: Bencher<'_, '_>, cores: usize) {
     let source = Source { path, ..Source::default() };
     let request =
         Request { source, inputs: vec![InputFile::parse("images.npy")], raw: true, ..Request::default() };
-    let context = Context { reader: &reader, progress: &|_, _| () };
+    let context = Context::new(&reader);
     bencher
         .counter(ItemsCount::new(IMAGES))
         .bench_local(|| pool.install(|| run(&request, context).map(|(report, _)| report.samples)));

@@ -10,6 +10,7 @@ use crate::samples::Stack;
 /// Numbers that are not finite are `null` in JSON: the largest difference is where either side has one, unless both
 /// have the same infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Largest absolute difference; NaN where an output of either is NaN.
     pub max_abs_error: f64,

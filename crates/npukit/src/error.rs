@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use npukit_base::{closest, counted};
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
@@ -59,14 +60,14 @@ pub enum Error {
     NoCalibration,
     /// An instruction, stage or form that does not exist.
     #[error("there is no {what} `{name}`")]
-    #[diagnostic(help("there are {known}"))]
+    #[diagnostic(help("{}", known_names(name, known)))]
     UnknownName {
         /// What is named.
         what: &'static str,
         /// The name given.
         name: String,
         /// The names there are.
-        known: String,
+        known: Vec<String>,
     },
     /// The host does not give this number of threads.
     #[error("cannot work on {cores} cores: {reason}")]
@@ -98,7 +99,7 @@ pub enum Error {
         source: Box<ImportError>,
     },
     /// Nodes of a model cannot be imported or compiled for the target; all of them are listed.
-    #[error("the model is not supported: {} of {}", counted(report.problems.len(), "problem"), counted(report.groups.len(), "kind"))]
+    #[error("the model is not supported: {} of {}", counted(report.problems.len() as u64, "problem"), counted(report.groups.len() as u64, "kind"))]
     Refused {
         /// What `npu check` says.
         report: Box<refusal::Report>,
@@ -243,8 +244,11 @@ pub enum Error {
     },
 }
 
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+/// The names there are, after the one that is meant.
+fn known_names(name: &str, known: &[String]) -> String {
+    let near = closest(name, known.iter().map(String::as_str));
+    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    format!("{near}there are {}", known.join(", "))
 }
 
 /// The options that say what is open: by name where all have names, by shapes in any case.

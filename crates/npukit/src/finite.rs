@@ -8,6 +8,7 @@ use crate::samples::Stack;
 
 /// How many numbers are NaN or infinite.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct NonFinite {
     /// Elements of the inputs.
     pub inputs: u64,
@@ -44,12 +45,12 @@ impl NonFinite {
             (self.outputs, "of the outputs"),
             (self.float_outputs, "of the outputs in float"),
         ];
-        let told = |(count, what): (u64, &str)| match count {
+        let sentence = |(count, what): (u64, &str)| match count {
             0 => None,
             1 => Some(format!("1 number {what} is NaN or infinite")),
             count => Some(format!("{count} numbers {what} are NaN or infinite")),
         };
-        kinds.into_iter().filter_map(told).collect()
+        kinds.into_iter().filter_map(sentence).collect()
     }
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 /// One thing that is wrong, and with which nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Group {
     /// Operator of the nodes.
     pub op: String,

@@ -40,6 +40,7 @@ use part::Part;
 
 /// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LayerError {
     /// Names of its nodes.
     pub name: String,
@@ -58,6 +59,7 @@ pub struct LayerError {
 
 /// The first layer or input at which the machine and the network in float part ways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FirstDivergence {
     /// The layer, or the input of the network.
     pub at: String,
@@ -70,6 +72,7 @@ pub struct FirstDivergence {
 
 /// All layers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// In the program's order.
     pub layers: Vec<LayerError>,

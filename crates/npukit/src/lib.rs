@@ -1,11 +1,6 @@
-//! npukit for programs: the list of accelerators, and the verbs of the command as functions.
-//!
-//! Each verb is a module of [`verbs`] with a request, a function and a report that serialises to
-//! the command's `--json`. Files come in through a [`Reader`] and go out as bytes; nothing here
-//! touches the disk, the terminal or the environment.
-//!
-//! [`targets`] is the list; a new accelerator is a line in it.
+#![doc = include_str!("../README.md")]
 
+pub mod accelerator;
 mod batch;
 mod classes;
 mod comparison;
@@ -18,8 +13,10 @@ mod inputs;
 mod layer_compare;
 mod max_error;
 mod model;
+#[doc(hidden)] // flags of the command
 pub mod options;
 mod origin;
+mod program;
 mod quantise;
 mod refusal;
 mod remarks;
@@ -35,37 +32,74 @@ pub use error::Error;
 pub use inputs::InputFile;
 pub use max_error::MaxError;
 pub use model::ModelOptions;
-pub use npukit_base::{is_printable, on_a_line, printable};
+#[doc(hidden)] // how the command prints
+pub use npukit_base::{is_printable, on_a_line, plural, printable};
+#[doc(inline)]
 pub use npukit_graph::quantise::Method as QuantiseMethod;
-pub use npukit_target::{ArtifactFile, Meaning, Part, ReadError, Reader, TargetError};
+#[doc(inline)]
+pub use npukit_numeric::{ElementType, Tensor, TensorData};
+#[doc(inline)]
+pub use npukit_target::{
+    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, Output, Part, Port,
+    ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, TimeOptions, Unset,
+};
+pub use program::Program;
+#[doc(hidden)] // an argument of the command
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
+pub use source::Source;
 pub use targets::{default_target, resolve, target, targets};
 
 /// What reports are made of.
 pub mod report {
+    pub use crate::comparison::Comparison;
     pub use crate::finite::NonFinite;
     pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
     pub use crate::quantise::{
         Candidate as QuantisationCandidate, QuantisedTensor, Report as QuantisationReport,
     };
     pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
+    pub use crate::samples::{DumpedTensor, OutputReport};
     pub use crate::underflow::{Report as UnderflowReport, Used};
     pub use crate::weights::Weight;
+    #[doc(inline)]
     pub use npukit_target::{
-        Finding, FlagTime, HostStepReport, KindTime, LayerTime, MemoryReport, Preset, Problem, Roofline,
-        Saturation, Severity, TimeReport, UnitTime,
+        Bound, Finding, FlagTime, HostStepReport, InstructionTime, KindTime, LayerTime, MemoryReport, Preset,
+        Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, UnitTime, Wait,
     };
 }
 
-/// Told how far long work is: how much is done, and how much there is.
+/// Is called with how far long work is: how much is done, and how much there is.
 pub type Progress<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
-/// Where a verb reads files, and whom it tells how far it is.
+/// Where files come from, and who is to know how far long work is.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Context<'a> {
     /// Gives files.
     pub reader: &'a dyn Reader,
-    /// Is told the progress of long work.
+    /// Is called with the progress of long work.
     pub progress: &'a Progress<'a>,
+}
+
+impl<'a> Context<'a> {
+    /// Files from `reader`, and nobody to know of progress.
+    ///
+    /// A map from paths to bytes is a reader, and so is a function:
+    ///
+    /// ```
+    /// use npukit::{Context, ReadError};
+    ///
+    /// let disk = |path: &str| std::fs::read(path).map_err(|error| ReadError::of(path, &error));
+    /// let context = Context::new(&disk);
+    /// assert!(context.reader.read("no-such-file").is_err());
+    /// ```
+    pub fn new(reader: &'a dyn Reader) -> Self {
+        Self { reader, progress: &|_, _| () }
+    }
+
+    /// The same, with a function that is called with the progress of long work.
+    pub fn with_progress(self, progress: &'a Progress<'a>) -> Self {
+        Self { progress, ..self }
+    }
 }

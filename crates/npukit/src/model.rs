@@ -16,7 +16,7 @@ use crate::targets::{artifact_extensions, has_extension};
 /// How a model is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelOptions {
-    /// Size of the batch where the model leaves it open; 1, which is told, when none.
+    /// Size of the batch where the model leaves it open; 1, with a note, when none.
     pub batch: Option<usize>,
     /// Sizes of dimensions the model leaves open and gives a name, by that name.
     pub sizes: BTreeMap<String, usize>,
@@ -25,7 +25,7 @@ pub struct ModelOptions {
     /// Names of the values wanted; empty for the model's own outputs.
     pub outputs: Vec<String>,
     /// Reads Resize at opset 10 with half-pixel centres or, as the standard says, asymmetric; the
-    /// latter, which is told, when none.
+    /// latter, with a warning, when none.
     pub resize_half_pixel: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! The targets' own options: [`declared`] has all of them; those of `npu time` are told apart here.
+//! The targets' own options: [`declared`] has all of them; those of `npu time` are separated here.
 
 use std::collections::BTreeMap;
 

@@ -15,6 +15,7 @@ use crate::quantise::{self, Job};
 use crate::refusal::Report;
 use crate::remarks::Remarks;
 use crate::rescale::{self, Exponents};
+use crate::weights::{self, Weight};
 
 /// What a program was made from.
 pub(crate) struct Origin {
@@ -73,6 +74,14 @@ impl Origin {
             return Ok(graph.clone());
         }
         self.instance.prepare(graph, &self.options).map_err(|error| self.explained(error))
+    }
+
+    /// The weights that the machine does not have as the model does.
+    pub(crate) fn altered_weights(&self) -> Result<Vec<Weight>, Error> {
+        let (model, lowered) = (&self.model.graph, self.prepared()?);
+        let mut altered = weights::altered(model, &lowered, self.instance.number_format());
+        altered.extend(self.quantisation.iter().flat_map(|report| weights::quantised(&lowered, report)));
+        Ok(altered)
     }
 
     /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.

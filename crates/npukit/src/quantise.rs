@@ -52,7 +52,7 @@ pub(crate) struct Job<'a> {
     pub method: Option<Method>,
     /// Typical inputs; empty when nobody gives any.
     pub samples: &'a [Sample],
-    /// Is told the evaluations of samples done, and how many there are.
+    /// Is called with the evaluations of samples done, and how many there are.
     pub progress: &'a Progress<'a>,
 }
 

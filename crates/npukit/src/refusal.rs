@@ -10,6 +10,7 @@ use crate::quantise::report::Report as QuantisationReport;
 
 /// Whether a model can be compiled, and what stands in the way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Whether it compiles as it is.
     pub supported: bool,

@@ -7,7 +7,7 @@
 //!
 //! | module | is |
 //! |---|---|
-//! | `remaining` | where the kept program still saturates, and why |
+//! | `remaining` | where the chosen program still saturates, and why |
 
 mod remaining;
 
@@ -57,6 +57,7 @@ pub struct Calibration {
 
 /// How a program did on the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Measured {
     /// Results that did not fit the number format.
     pub saturations: u64,
@@ -111,6 +112,7 @@ const GOOD_DB: f64 = 30.0;
 
 /// A layer whose results are stored divided by a power of two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LayerExponent {
     /// The layer.
     pub layer: String,
@@ -120,6 +122,7 @@ pub struct LayerExponent {
 
 /// What came of a calibration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Whether the program is a rescaled one.
     pub applied: bool,
@@ -139,7 +142,7 @@ pub struct Report {
     pub equalised: bool,
     /// Programs compiled and run to find it.
     pub tried: usize,
-    /// Where the program that is kept saturates on the samples, and why.
+    /// Where the chosen program saturates on the samples, and why.
     pub remaining: Vec<Remaining>,
 }
 
@@ -154,7 +157,7 @@ const WIDER: f64 = 4.0;
 /// Programs that are tried at most: one for each margin, and at least one between margins or in which what is small
 /// takes more bits.
 const MAX_TRIED: usize = MARGINS.len() + 1;
-/// What is told as progress: float, ranges of two graphs, the plain program, and all that are tried.
+/// Stages of the progress: float, ranges of two graphs, the plain program, and all that are tried.
 const STAGES: usize = 4 + MAX_TRIED;
 
 /// Exponents of values by name; 0 where there is none.
@@ -279,8 +282,8 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(trial: &'a Trial<'a>, plain: &dyn Compiled) -> Result<Self, Error> {
         let count = trial.samples.len();
-        let told = |done: usize, _: usize| (trial.progress)(done, STAGES * count);
-        let mut reference = float(&trial.model.graph, trial.samples, &told)?;
+        let progress = |done: usize, _: usize| (trial.progress)(done, STAGES * count);
+        let mut reference = float(&trial.model.graph, trial.samples, &progress)?;
         let order: Vec<String> = plain.outputs().into_iter().map(|port| port.name).collect();
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
         let mut options = trial.options.clone();
@@ -292,8 +295,8 @@ impl<'a> Search<'a> {
     /// Runs a program on the samples.
     fn measure(&self, compiled: &dyn Compiled) -> Result<Outcome, Error> {
         let (count, stage) = (self.trial.samples.len(), self.stage.fetch_add(1, Ordering::Relaxed));
-        let told = |done: usize, _: usize| (self.trial.progress)(stage * count + done, STAGES * count);
-        let (stacks, saturations) = machine(compiled, self.trial.samples, &told)?;
+        let progress = |done: usize, _: usize| (self.trial.progress)(stage * count + done, STAGES * count);
+        let (stacks, saturations) = machine(compiled, self.trial.samples, &progress)?;
         let measured = Measured {
             saturations: saturations.results,
             saturated_constants: compiled.report().saturated_constants,

@@ -8,6 +8,7 @@ use crate::error::Error;
 
 /// An output over all samples, as `--json` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct OutputReport {
     /// Name in the model.
     pub name: String,
@@ -22,6 +23,7 @@ pub struct OutputReport {
 
 /// A tensor of `--dump` over all samples, as `--json` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct DumpedTensor {
     /// `machine/`, `float/` or `layer/`, and the name in the model.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
 use npukit_target::{Compiled, Instance, Problem, Target};
 
@@ -10,11 +11,14 @@ use crate::error::Error;
 use crate::inputs::{self, InputFile, Sample};
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
+use crate::program::Program;
 use crate::refusal::Report;
 use crate::rescale::{self, Calibration, Chosen, Mode, Trial};
 use crate::targets::{artifact_target, instance_of, resolve, target};
 
 /// What to compile, run or time: a model for a target, or an artifact.
+///
+/// [`Source::model`] and [`Source::artifact`] make one; its other fields may then be set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// The `.onnx` or `.pb` file, or the artifact's manifest.
@@ -29,18 +33,41 @@ pub struct Source {
     pub calibration: Calibration,
 }
 
-/// A program, and what it was made from.
-pub(crate) struct Program {
-    pub compiled: Box<dyn Compiled>,
-    pub origin: Option<Origin>,
-}
-
 impl Source {
+    /// The model at `path` for `target`: a name, or with `:` one of its instances, looked up when the source is used.
+    pub fn model(path: impl Into<String>, target: impl Into<String>) -> Self {
+        Self { path: path.into(), target: Some(target.into()), ..Self::default() }
+    }
+
+    /// The artifact whose manifest is at `path`, which knows its target.
+    pub fn artifact(path: impl Into<String>) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+
+    /// The program: the model compiled, or the artifact read.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compile`](crate::verbs::compile::compile) for a model, [`Error::Target`] for an artifact that
+    /// cannot be read; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for what is for models only.
+    pub fn program(&self, context: Context<'_>) -> Result<Program, Error> {
+        self.program_for(&[], context)
+    }
+
+    /// The model as it was imported: what the float evaluator computes. No target is needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`].
+    pub fn graph(&self, context: Context<'_>) -> Result<Graph, Error> {
+        Ok(self.read_model(&[], context)?.graph)
+    }
+
     /// The program: compiled, or loaded.
     ///
     /// What a model leaves open of its inputs' shapes is as in `inputs`, else as in the samples to calibrate by; this
     /// holds for everything here.
-    pub(crate) fn program(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
+    pub(crate) fn program_for(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
         let Some(target) = artifact_target(&self.path) else {
             let (origin, compiled) = self.compile(inputs, context)?;
             return Ok(Program { compiled, origin: Some(origin) });
@@ -101,12 +128,12 @@ impl Source {
     /// The model and its instance.
     pub(crate) fn read(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Origin, Error> {
         let instance = self.instance(context.reader)?;
-        let model = self.model(inputs, context).map_err(|error| of_import(&*instance, error))?;
+        let model = self.read_model(inputs, context).map_err(|error| of_import(&*instance, error))?;
         Origin::new(instance, model, self.options.clone())
     }
 
     /// The model.
-    pub(crate) fn model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
+    fn read_model(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Model, Error> {
         let samples = if inputs.is_empty() { &self.calibration.inputs } else { inputs };
         model::load(&self.path, &self.model, samples, context.reader)
     }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use npukit_base::counted;
 use npukit_graph::{Graph, Observations, Op, Statistic, ValueId};
 use npukit_numeric::{NumberFormat, Tensor};
 use npukit_target::Layer;
@@ -15,6 +16,7 @@ use crate::rescale::Exponents;
 
 /// A tensor in a fixed-point format.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Used {
     /// The layer that leaves it in memory, or the constant.
     pub name: String,
@@ -28,6 +30,7 @@ pub struct Used {
 
 /// All tensors that underflow, or use few bits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Bits of the number format.
     pub bits: u32,
@@ -184,7 +187,7 @@ impl Used {
 /// Elements of constants rounded to 0, and the constants worth telling of.
 fn constants(graph: &Graph, step: f64) -> (u64, Vec<Used>) {
     let mut seen = vec![false; graph.values.len()];
-    let (mut total, mut told) = (0, Vec::new());
+    let (mut total, mut named) = (0, Vec::new());
     for node in &graph.nodes {
         for (place, &id) in node.inputs.iter().enumerate() {
             let Some(constant) = graph.constant(id) else { continue };
@@ -198,23 +201,26 @@ fn constants(graph: &Graph, step: f64) -> (u64, Vec<Used>) {
             let is_weight = place == 1
                 && matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::Gemm(_) | Op::MatMul(_));
             if used.underflows > 0 || (is_weight && used.is_poor()) {
-                told.push(used);
+                named.push(used);
             }
         }
     }
-    (total, told)
+    (total, named)
 }
 
 impl Report {
     /// What its user should know of: tensors that vanish, or nearly.
     pub fn warning(&self) -> Option<String> {
-        let poor = |all: &[Used]| all.iter().filter(|used| used.is_poor()).count();
+        let poor = |all: &[Used]| all.iter().filter(|used| used.is_poor()).count() as u64;
         let (layers, weights) = (poor(&self.layers), poor(&self.weights));
         let first = self.layers.iter().chain(&self.weights).find(|used| used.is_poor())?;
         Some(format!(
-            "{layers} layers and {weights} constants use no more than {FEW} of {} bits, the first of them `{}`: small \
+            "{} and {} use no more than {FEW} of {} bits, the first of them `{}`: small \
              values vanish in rounding",
-            self.bits, first.name
+            counted(layers, "layer"),
+            counted(weights, "constant"),
+            self.bits,
+            first.name
         ))
     }
 }

@@ -1,4 +1,19 @@
-//! The verbs: a module each, with a request, a function and a report.
+//! The subcommands of `npu` as functions: a module each, with a request, a function and a report.
+//!
+//! A report serialises to what the subcommand prints with `--json`. Paths, of models as of inputs, are those that the
+//! [`Reader`](crate::Reader) of the [`Context`](crate::Context) knows.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use npukit::verbs::{check::check, zoo::zoo};
+//! use npukit::{Context, Source, default_target};
+//!
+//! let files = BTreeMap::from([("mlp.onnx".to_owned(), zoo("mlp", 0)?.1)]);
+//! let report = check(&Source::model("mlp.onnx", default_target().name()), Context::new(&files))?;
+//! assert!(report.supported && report.problems.is_empty());
+//! # Ok::<(), npukit::Error>(())
+//! ```
 
 pub mod asm;
 pub mod bench;
@@ -14,7 +29,3 @@ pub mod list;
 pub mod run;
 pub mod time;
 pub mod zoo;
-
-pub use crate::comparison::Comparison;
-pub use crate::samples::{DumpedTensor, OutputReport};
-pub use crate::source::Source;

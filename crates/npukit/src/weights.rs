@@ -14,6 +14,7 @@ use crate::underflow::Usage;
 
 /// A constant operand of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Weight {
     /// Name of the node, the first of those that read it.
     pub node: String,
@@ -116,7 +117,7 @@ const NAMED: usize = 3;
 /// A sentence for each kind of harm.
 pub(crate) fn warnings(weights: &[Weight]) -> Vec<String> {
     let vanished = |weight: &Weight| if weight.is_poor { weight.underflows.max(1) } else { 0 };
-    let told = [
+    let sentences = [
         sentence(
             weights,
             |weight| weight.non_finite,
@@ -125,7 +126,7 @@ pub(crate) fn warnings(weights: &[Weight]) -> Vec<String> {
         sentence(weights, |weight| weight.saturated, "are beyond the target's numbers and saturate"),
         sentence(weights, vanished, "vanish or nearly vanish in rounding"),
     ];
-    told.into_iter().flatten().collect()
+    sentences.into_iter().flatten().collect()
 }
 
 fn sentence(weights: &[Weight], count: impl Fn(&Weight) -> u64, what: &str) -> Option<String> {
@@ -143,11 +144,11 @@ fn sentence(weights: &[Weight], count: impl Fn(&Weight) -> u64, what: &str) -> O
 /// Constants that no result survives: how many elements, and a sentence for each constant.
 pub(crate) fn non_finite_constants(graph: &Graph) -> (u64, Vec<String>) {
     let found = bad_constants(graph);
-    let told = |Weight { node, tensor, non_finite, .. }: &Weight| {
+    let sentence = |Weight { node, tensor, non_finite, .. }: &Weight| {
         let numbers = if *non_finite == 1 { "number that is" } else { "numbers that are" };
         format!("constant `{tensor}` of node `{node}` holds {non_finite} {numbers} NaN or infinite")
     };
-    (found.iter().map(|weight| weight.non_finite).sum(), found.iter().map(told).collect())
+    (found.iter().map(|weight| weight.non_finite).sum(), found.iter().map(sentence).collect())
 }
 
 /// Constants that no result survives.
@@ -210,7 +211,7 @@ mod tests {
         graph
     }
 
-    fn told(weights: [f32; 4]) -> Vec<String> {
+    fn sentences(weights: [f32; 4]) -> Vec<String> {
         let graph = graph(weights);
         let format = NumberFormat::Fixed(FixedFormat { width: 16, binary_point: 8 });
         warnings(&altered(&graph, &graph, Some(format)))
@@ -218,12 +219,12 @@ mod tests {
 
     #[test]
     fn weights_that_harm_are_told_with_their_names() {
-        assert!(told([1.0, -0.5, 0.25, 127.0]).is_empty());
-        let [one] = &told([1.0, f32::NAN, f32::INFINITY, 0.5])[..] else { panic!("one sentence") };
+        assert!(sentences([1.0, -0.5, 0.25, 127.0]).is_empty());
+        let [one] = &sentences([1.0, f32::NAN, f32::INFINITY, 0.5])[..] else { panic!("one sentence") };
         assert!(one.contains("2 of 4 in `w` of node `first`") && one.contains("NaN"), "{one}");
-        let [one] = &told([1.0, -200.0, 300.0, 0.5])[..] else { panic!("one sentence") };
+        let [one] = &sentences([1.0, -200.0, 300.0, 0.5])[..] else { panic!("one sentence") };
         assert!(one.contains("2 of 4 in `w` of node `first`") && one.contains("saturate"), "{one}");
-        let [one] = &told([1e-5, 2e-5, 0.0, 1e-3])[..] else { panic!("one sentence") };
+        let [one] = &sentences([1e-5, 2e-5, 0.0, 1e-3])[..] else { panic!("one sentence") };
         assert!(one.contains("3 of 4 in `w` of node `first`") && one.contains("vanish"), "{one}");
     }
 

@@ -17,5 +17,7 @@ mod options;
 mod passed;
 #[path = "main/quantised.rs"]
 mod quantised;
+#[path = "main/steps.rs"]
+mod steps;
 #[path = "main/verbs.rs"]
 mod verbs;

@@ -8,13 +8,13 @@ use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::disk::{overwrite, write_all};
 use crate::failure::Failure;
-use crate::table::thousands;
+use crate::table::counted;
 
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let (report, bytes) = without_bar(|context| verbs::asm(&args.file, &args.target, context))?;
     write_all(&[(args.output.clone(), &bytes)])?;
     let output = args.output.display().to_string();
-    let text = format!("{} instructions, wrote {output}\n", thousands(report.instructions as u64));
+    let text = format!("{}, wrote {output}\n", counted(report.instructions as u64, "instruction"));
     let json = json!({
         "target": report.target, "instructions": report.instructions, "bytes": report.bytes, "output": output,
         "warnings": report.warnings, "target_warnings": report.target_warnings,
@@ -33,8 +33,8 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
     let text = match &args.output {
         Some(path) => {
             write_all(&[(path.clone(), report.text.as_bytes())])?;
-            let count = thousands(report.instructions as u64);
-            format!("{count} instructions, wrote {}\n", path.display())
+            let count = counted(report.instructions as u64, "instruction");
+            format!("{count}, wrote {}\n", path.display())
         }
         None => report.text.clone(),
     };

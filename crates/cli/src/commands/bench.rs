@@ -70,7 +70,7 @@ fn programs<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
 /// The layers of a program beside those published.
 fn layers(row: &Row) -> String {
     let cycles = |cycles: f64| thousands(cycles.round() as u64);
-    let line = |LayerRow { name, published, found }: &LayerRow| {
+    let line = |LayerRow { name, published, found, .. }: &LayerRow| {
         let share = format!("{:.1} %", 100.0 * found / published);
         vec![name.clone(), cycles(*published), cycles(*found), share]
     };

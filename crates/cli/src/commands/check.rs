@@ -2,14 +2,14 @@
 
 use npukit::verbs::check::{Group, Report, check};
 
+use super::comparison::quantisation;
 use super::layers::{host_steps, listing};
-use super::truth::quantisation;
 use super::{model_source, remarks, without_bar};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::thousands;
+use crate::table::{counted, thousands};
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.calibration);
@@ -32,15 +32,13 @@ fn verdict(report: &Report) -> String {
     let consequences: usize = report.groups.iter().map(|group| group.consequences.len()).sum();
     let of_kinds = match kinds {
         kinds if kinds == all - consequences => String::new(),
-        1 => " of 1 kind".to_owned(),
-        kinds => format!(" of {kinds} kinds"),
+        kinds => format!(" of {}", counted(kinds as u64, "kind")),
     };
     let folded = match consequences {
         0 => String::new(),
         count => format!(", {} of them consequences", thousands(count as u64)),
     };
-    let word = if all == 1 { "problem" } else { "problems" };
-    text + &format!("not supported: {} {word}{of_kinds}{folded}\n", thousands(all as u64))
+    text + &format!("not supported: {}{of_kinds}{folded}\n", counted(all as u64, "problem"))
 }
 
 /// What is wrong, the nodes it is wrong with, and what to do.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use npukit::verbs::compile::{Report, compile, emit};
 use serde_json::json;
 
+use super::comparison::{quantisation, rescaling};
 use super::layers::{choices, cycles, host_steps};
-use super::truth::{quantisation, rescaling};
 use super::{model_source, remarks, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::CompileArgs;

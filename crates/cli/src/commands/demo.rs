@@ -2,14 +2,14 @@
 
 use npukit::verbs::demo::{Language, Report, demo};
 
+use super::comparison::quantisation;
 use super::generate;
 use super::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
-use super::truth::quantisation;
 use super::{remarks, with_bar};
 use crate::answer::Answer;
 use crate::args::DemoArgs;
 use crate::failure::Failure;
-use crate::table::{facts, percent, thousands};
+use crate::table::{counted, facts, percent, thousands};
 
 pub fn run(args: &DemoArgs) -> Result<Answer, Failure> {
     let report = with_bar("images", |context| demo(args.target.as_deref(), context))?;
@@ -20,8 +20,8 @@ fn text(report: &Report) -> String {
     let comparison = &report.comparison;
     let chosen =
         if report.choices.is_empty() { String::new() } else { format!("{}, ", choices(&report.choices)) };
-    let instructions = thousands(report.instructions as u64);
-    let compiled = format!("{instructions} instructions, {chosen}in {:.3} s", report.compile_seconds);
+    let instructions = counted(report.instructions as u64, "instruction");
+    let compiled = format!("{instructions}, {chosen}in {:.3} s", report.compile_seconds);
     let accuracy = |share: f64| format!("{:.2} %", share * 100.0);
     let lines = facts([
         ("network", format!("{}: handwritten digits, 8x8 pixels", report.model)),
@@ -50,7 +50,7 @@ fn text(report: &Report) -> String {
 }
 
 fn language(language: &Language) -> String {
-    let Language { text, accuracy } = language;
+    let Language { text, accuracy, .. } = language;
     let heading = "\nA language model that adds (`npu generate`)\n";
     format!(
         "{heading}{}{}\n{}\n{}",

@@ -34,17 +34,17 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         }
     };
     let (report, files) = without_bar(|context| generate(&request, prompt, &mut show, context))?;
-    let mut told = format!("\n{}", text(&report));
+    let mut answer = format!("\n{}", text(&report));
     if let Some(step) = report.step.as_ref().filter(|_| args.profile) {
-        told += &format!("\nThe last step\n{}", time::text(step));
+        answer += &format!("\nThe last step\n{}", time::text(step));
     }
     if let Some(folder) = &args.output {
         let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
         let contents = paths.iter().cloned().zip(files.iter().map(|file| &file.bytes[..]));
         write_all(&contents.collect::<Vec<_>>())?;
-        told.extend(paths.iter().map(|path| format!("wrote {}\n", path.display())));
+        answer.extend(paths.iter().map(|path| format!("wrote {}\n", path.display())));
     }
-    Ok(Answer::new(told, &report))
+    Ok(Answer::new(answer, &report))
 }
 
 pub(super) fn text(report: &Report) -> String {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use npukit::report::{Comparison, OutputReport};
 use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
-use npukit::verbs::{Comparison, OutputReport};
 
 use crate::printable::line;
 use crate::table::{Column, percent, table, thousands};

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
+use super::comparison::{layer_comparison, quantisation, rescaling};
 use super::layers::{choices, comparison, host_steps, outputs, saturations, underflow};
-use super::truth::{quantisation, rescaling, truth};
 use super::{input_files, meaning, remarks, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::{facts, thousands};
+use crate::table::{counted, facts, thousands};
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let request = Request {
@@ -50,7 +50,7 @@ fn text(report: &Report) -> String {
     lines.push(("saturated values", saturated));
     if let Some(found) = &report.underflow {
         let rounded =
-            format!("{} results, {} constants", thousands(found.results), thousands(found.constants));
+            format!("{}, {}", counted(found.results, "result"), counted(found.constants, "constant"));
         lines.push(("rounded to zero", rounded));
     }
     lines.push(("seconds", format!("{:.3}", report.seconds)));
@@ -59,7 +59,7 @@ fn text(report: &Report) -> String {
     text += &underflow(report.underflow.as_ref());
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
-    text += &truth(report.layer_compare.as_ref());
+    text += &layer_comparison(report.layer_compare.as_ref());
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));

@@ -13,8 +13,8 @@ use super::temporary::Temporary;
 
 /// What names of such files end in.
 pub const ENDING: &str = ".undo";
-/// What names of kept files end in.
-const KEPT: &str = ".old";
+/// What names of backups end in.
+const BACKUP_ENDING: &str = ".old";
 /// More bytes are no such file.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -30,8 +30,9 @@ pub struct Undo {
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     place: String,
-    /// What was there, under another name; none when nothing was.
-    kept: Option<String>,
+    /// What was there, under another name; none when nothing was. The key is that of files that lie in folders already.
+    #[serde(rename = "kept")]
+    backup: Option<String>,
 }
 
 impl Undo {
@@ -42,14 +43,14 @@ impl Undo {
 
     /// Keeps what is at `place`, which `new` is to take.
     pub fn keep(&mut self, place: &Path, new: &Temporary) -> io::Result<()> {
-        let mut kept = None;
+        let mut backup = None;
         if fs::symlink_metadata(place).is_ok() {
-            let name = format!("{}{KEPT}", name(new.path())?);
-            kept = Some(name.clone());
-            self.entries.push(Entry { place: self::name(place)?, kept });
+            let name = format!("{}{BACKUP_ENDING}", name(new.path())?);
+            backup = Some(name.clone());
+            self.entries.push(Entry { place: self::name(place)?, backup });
             return copy(place, &self.folder.join(name));
         }
-        self.entries.push(Entry { place: name(place)?, kept });
+        self.entries.push(Entry { place: name(place)?, backup });
         Ok(())
     }
 
@@ -71,16 +72,16 @@ impl Undo {
         }
         let read: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
         let plain = |name: &String| Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
-        let names = read.entries.iter().flat_map(|entry| std::iter::once(&entry.place).chain(&entry.kept));
+        let names = read.entries.iter().flat_map(|entry| std::iter::once(&entry.place).chain(&entry.backup));
         if !names.into_iter().all(plain) {
             return None;
         }
         Some(Self { folder: super::place::folder(path).to_owned(), ..read })
     }
 
-    /// Names of the kept files.
+    /// Names of the backups.
     pub fn backups(&self) -> impl Iterator<Item = String> {
-        self.entries.iter().filter_map(|entry| entry.kept.clone())
+        self.entries.iter().filter_map(|entry| entry.backup.clone())
     }
 
     /// Puts everything back; what was put back before stays.
@@ -95,19 +96,19 @@ impl Undo {
 
     fn put_back(&self, entry: &Entry) -> io::Result<()> {
         let place = self.folder.join(&entry.place);
-        let Some(kept) = &entry.kept else {
+        let Some(backup) = &entry.backup else {
             return if is_there(&place) { remove(&place) } else { Ok(()) };
         };
-        let kept = self.folder.join(kept);
+        let backup = self.folder.join(backup);
         // Both are one file as long as nothing has taken its place.
-        if is_there(&kept) && Identity::of(&kept) != Identity::of(&place) {
+        if is_there(&backup) && Identity::of(&backup) != Identity::of(&place) {
             step()?;
-            fs::rename(&kept, place)?;
+            fs::rename(&backup, place)?;
         }
-        absent(fs::remove_file(kept))
+        absent(fs::remove_file(backup))
     }
 
-    /// Removes the kept files: what was is no more.
+    /// Removes the backups: what was is no more.
     pub fn forget(&self) {
         for name in self.backups() {
             // The next write here removes what stays.
@@ -160,4 +161,17 @@ fn is_mine(path: &Path, found: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_mine(_path: &Path, found: &fs::Metadata) -> bool {
     found.is_file()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_are_those_of_files_that_lie_in_folders() {
+        let text = r#"{"entries":[{"place":"a","kept":"a.old"},{"place":"b","kept":null}]}"#;
+        let undo: Undo = serde_json::from_str(text).expect("an undo");
+        assert_eq!(undo.backups().collect::<Vec<_>>(), ["a.old"]);
+        assert_eq!(serde_json::to_string(&undo).expect("text"), text);
+    }
 }

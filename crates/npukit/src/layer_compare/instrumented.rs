@@ -41,9 +41,9 @@ impl InstrumentedProgram {
                 graph.find_value(name).filter(|id| !graph.outputs.contains(id) && !wanted.contains(id));
             wanted.extend(known.filter(|&id| graph.constant(id).is_none()));
         }
-        let mut kept = Self { graph: graph.clone(), programs: Vec::new(), names };
-        kept.add(&*origin.instance, &graph, [&options, &plain], &wanted);
-        Ok(kept)
+        let mut instrumented = Self { graph: graph.clone(), programs: Vec::new(), names };
+        instrumented.add(&*origin.instance, &graph, [&options, &plain], &wanted);
+        Ok(instrumented)
     }
 
     /// Compiles with `wanted` as further outputs, in halves when that fails.

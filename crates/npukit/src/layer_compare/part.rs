@@ -13,6 +13,7 @@ use crate::origin::Origin;
 
 /// Errors and ranges of a layer over all samples, in the model's scale.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Figures {
     /// Largest difference to the layer in float on the machine's own operands.
     pub own_max_abs_error: f64,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// How a tensor is held, and what it loses by that over the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct QuantisedTensor {
     /// The value of the compiled graph.
     pub name: String,
@@ -31,6 +32,7 @@ pub struct QuantisedTensor {
 
 /// What came of a quantisation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// How fraction lengths were chosen, as on the command line.
     pub method: String,
@@ -51,6 +53,7 @@ pub struct Report {
 
 /// A method that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// As on the command line.
     pub method: String,

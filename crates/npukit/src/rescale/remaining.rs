@@ -9,6 +9,7 @@ use super::Exponents;
 
 /// Results of a layer that still do not fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Remaining {
     /// The layer.
     pub layer: String,

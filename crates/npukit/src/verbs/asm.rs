@@ -9,6 +9,7 @@ use crate::targets::resolve;
 
 /// What was assembled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct AsmReport {
     /// Target and instance.
     pub target: String,
@@ -24,6 +25,7 @@ pub struct AsmReport {
 
 /// What was disassembled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct DisasmReport {
     /// Target and instance.
     pub target: String,
@@ -39,6 +41,7 @@ pub struct DisasmReport {
 
 /// A text laid out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct FormatReport {
     /// Target and instance.
     pub target: String,
@@ -105,7 +108,7 @@ pub fn disasm(
     // Default: a target without listings has no form of any name, which is refused.
     let form = form.or_else(|| forms.first().copied()).unwrap_or_default();
     if !forms.contains(&form) {
-        let known = forms.join(", ");
+        let known = forms.iter().map(|&form| form.to_owned()).collect();
         return Err(Error::UnknownName { what: "format", name: form.to_owned(), known });
     }
     let listing = instance.disassemble(&context.reader.read(path)?, form)?;

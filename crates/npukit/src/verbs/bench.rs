@@ -20,6 +20,7 @@ use crate::targets::targets;
 /// A part of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Table {
     /// How good compiled programs are.
     Programs,
@@ -48,6 +49,7 @@ impl Default for Request {
 
 /// A figure, found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Row {
     /// Which table it is of.
     pub table: Table,
@@ -81,6 +83,7 @@ pub struct Row {
 
 /// A layer's cycles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LayerRow {
     /// Names of the nodes.
     pub name: String,
@@ -92,6 +95,7 @@ pub struct LayerRow {
 
 /// All figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The figures, programs first.
     pub rows: Vec<Row>,
@@ -122,7 +126,7 @@ pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
         (context.progress)(done, asked.len());
         match programs::figures(target, benchmark, request, context) {
             Ok(found) => rows.extend(found),
-            Err(error) => failures.push(told(target, benchmark, &error)),
+            Err(error) => failures.push(described(target, benchmark, &error)),
         }
     }
     if is_kernel_asked(request) {
@@ -153,7 +157,7 @@ fn check_names(names: &[String]) -> Result<(), Error> {
     known.push(speed::ARRAY_KERNEL);
     match names.iter().find(|name| !known.contains(&name.as_str())) {
         Some(name) => {
-            let (name, known) = (name.clone(), known.join(", "));
+            let (name, known) = (name.clone(), known.into_iter().map(str::to_owned).collect());
             Err(Error::UnknownName { what: "network or instance", name, known })
         }
         None => Ok(()),
@@ -179,7 +183,7 @@ fn is_of_table(request: &Request, figure: &Figure) -> bool {
     request.table.is_none_or(|table| table == table_of(figure))
 }
 
-fn told(target: &str, benchmark: &Benchmark, error: &Error) -> String {
+fn described(target: &str, benchmark: &Benchmark, error: &Error) -> String {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let causes = causes.map(ToString::to_string).collect::<Vec<_>>().join(": ");
     format!("{} on {target}:{}: {causes}", benchmark.network, benchmark.preset)

@@ -10,6 +10,7 @@ pub use crate::groups::Group;
 pub use crate::refusal::Report;
 use crate::remarks::Remarks;
 use crate::source::Source;
+use crate::weights;
 
 /// Checks a model. What stands in its way is a report, not an error.
 ///
@@ -32,10 +33,12 @@ pub fn check(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
     let origin = source.read(&[], context)?;
     origin.admit()?;
-    let (name, Remarks { notes, warnings }) = (origin.model.graph.name.clone(), origin.remarks());
+    let (name, Remarks { notes, mut warnings }) = (origin.model.graph.name.clone(), origin.remarks());
     let compiled = source.quantised(origin, context).and_then(|origin| {
         let host_steps = origin.compile()?.report().host_steps;
-        Ok(Report { supported: true, host_steps, quantisation: origin.quantisation, ..Report::default() })
+        let warnings = weights::warnings(&origin.altered_weights()?);
+        let quantisation = origin.quantisation;
+        Ok(Report { supported: true, host_steps, quantisation, warnings, ..Report::default() })
     });
     let report = match compiled {
         Err(Error::Target(TargetError::Failed(error))) => {
@@ -43,6 +46,7 @@ fn supported(source: &Source, context: Context<'_>) -> Result<Report, Error> {
         }
         result => result?,
     };
+    warnings.extend(report.warnings);
     Ok(Report { notes, warnings, ..report })
 }
 

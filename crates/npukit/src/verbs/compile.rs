@@ -17,6 +17,7 @@ use crate::{Context, quantise, rescale};
 
 /// What was compiled.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.
     pub name: String,
@@ -71,9 +72,7 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
     let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
     let Remarks { notes, mut warnings } = origin.remarks();
     warnings.extend(program.warnings);
-    let (model, lowered) = (&origin.model.graph, origin.prepared()?);
-    let mut weights = weights::altered(model, &lowered, origin.instance.number_format());
-    weights.extend(origin.quantisation.iter().flat_map(|report| weights::quantised(&lowered, report)));
+    let weights = origin.altered_weights()?;
     warnings.extend(weights::warnings(&weights));
     let report = Report {
         name: program.name,
@@ -115,9 +114,10 @@ fn print_on_a_line(graph: &mut Graph) {
 /// [`Error::UnknownName`] for a stage that the target does not have; otherwise those of [`compile`].
 pub fn emit(source: &Source, stage: &str, context: Context<'_>) -> Result<String, Error> {
     let instance = source.instance(context.reader)?;
-    let known = || format!("graph, {}", instance.stages().join(", "));
-    if stage != "graph" && !instance.stages().contains(&stage) {
-        return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known: known() });
+    let stages = std::iter::once("graph").chain(instance.stages().iter().copied());
+    if !stages.clone().any(|known| known == stage) {
+        let known = stages.map(str::to_owned).collect();
+        return Err(Error::UnknownName { what: "stage", name: stage.to_owned(), known });
     }
     let mut origin = source.origin(context)?;
     let graph = &mut origin.model.simplified;

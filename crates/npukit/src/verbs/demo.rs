@@ -32,6 +32,7 @@ const CALIBRATION: &[u8] = include_bytes!("../../assets/digits_calibration.npy")
 
 /// What the demonstration found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Name of the network.
     pub model: String,
@@ -84,6 +85,7 @@ pub struct Report {
 
 /// What the demonstration found of the embedded language model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Language {
     /// A text that it continued.
     pub text: generate::Report,

@@ -29,6 +29,7 @@ pub struct Request {
 
 /// What was evaluated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Name of the model.
     pub name: String,
@@ -63,9 +64,9 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;
     let mut non_finite = NonFinite::of(&samples, &stacks);
-    let (constants, told) = weights::non_finite_constants(&model.graph);
+    let (constants, sentences) = weights::non_finite_constants(&model.graph);
     non_finite.constants = constants;
-    let found = non_finite.warnings().into_iter().chain(told);
+    let found = non_finite.warnings().into_iter().chain(sentences);
     let warnings = model.remarks.warnings.iter().cloned().chain(found).collect();
     let report = Report {
         name: model.graph.name.clone(),

@@ -33,6 +33,7 @@ pub struct Request {
 
 /// What was generated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Name of the model.
     pub model: String,
@@ -67,6 +68,7 @@ pub struct Report {
 
 /// How often a model answered rightly.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Accuracy {
     /// Name of the model.
     pub model: String,
@@ -86,7 +88,7 @@ pub struct Accuracy {
     pub seconds: f64,
 }
 
-/// What generation gave, before it is told.
+/// The tokens that were generated, and what they took.
 struct Generated {
     tokens: Vec<usize>,
     ended: bool,
@@ -94,7 +96,7 @@ struct Generated {
     cycles: Option<u64>,
 }
 
-/// Lets the model continue `prompt`; `show` is told the prompt as the model reads it, then each token as it comes.
+/// Lets the model continue `prompt`; `show` is called with the prompt as the model reads it, then each token as it comes.
 /// Also gives the files of the last step's program, where a machine ran one and they are wanted.
 ///
 /// # Errors
@@ -113,9 +115,9 @@ pub fn generate(
     let prompt = language.encode(prompt)?;
     let mut generator = language.generator(request, prompt.len(), context.reader)?;
     show(&language.text.decode(&prompt));
-    let told = |token: usize| show(&language.text.decode(&[token]));
+    let show_token = |token: usize| show(&language.text.decode(&[token]));
     let most = language.most(request, prompt.len());
-    let generated = answer(&mut *generator, &prompt, most, language.text.stop(), told)?;
+    let generated = answer(&mut *generator, &prompt, most, language.text.stop(), show_token)?;
     let further = generated.tokens.len().saturating_sub(1);
     let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz()? * 1e6));
     let program = generator.program();
@@ -155,7 +157,7 @@ fn answer(
     prompt: &[usize],
     most: usize,
     stop: Option<usize>,
-    mut told: impl FnMut(usize),
+    mut show_token: impl FnMut(usize),
 ) -> Result<Generated, Error> {
     let Step { mut logits, cycles: prompt_cycles } = generator.take(prompt)?;
     let (mut tokens, mut cycles) = (Vec::new(), prompt_cycles.map(|_| 0));
@@ -165,7 +167,7 @@ fn answer(
         if Some(token) == stop {
             return Ok(Generated { tokens, ended: true, prompt_cycles, cycles });
         }
-        told(token);
+        show_token(token);
         // The last token need not be taken: nobody asks what follows it.
         if tokens.len() < most {
             let step = generator.take(&[token])?;

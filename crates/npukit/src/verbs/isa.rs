@@ -8,6 +8,7 @@ use crate::targets::resolve;
 
 /// A reference page in every form.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Page {
     /// For a terminal.
     pub text: String,
@@ -33,7 +34,7 @@ pub fn isa(target: &str, instruction: Option<&str>, context: Context<'_>) -> Res
         Some(name) => spec.reference_of(name).ok_or_else(|| Error::UnknownName {
             what: "instruction",
             name: name.to_owned(),
-            known: spec.names().join(", "),
+            known: spec.names(),
         })?,
     };
     let warnings = instance.warnings();

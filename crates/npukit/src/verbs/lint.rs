@@ -9,6 +9,7 @@ use crate::targets::{artifact_target, resolve};
 
 /// What is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Target and instance.
     pub target: String,

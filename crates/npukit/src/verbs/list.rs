@@ -8,6 +8,7 @@ use crate::targets::{target, targets};
 
 /// An accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TargetReport {
     /// Name, as in `--target NAME`.
     pub name: String,

@@ -17,9 +17,10 @@ use crate::inputs::{self, InputFile, Sample};
 use crate::layer_compare::{self, Requested, Run, compare_layers};
 use crate::max_error::MaxError;
 use crate::origin::Origin;
+use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
-use crate::source::{Program, Source};
+use crate::source::Source;
 use crate::targets::artifact_target;
 use crate::underflow;
 use crate::{Context, quantise, rescale};
@@ -90,6 +91,7 @@ const TWICE: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
 /// What was run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.
     pub name: String,
@@ -121,6 +123,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<quantise::Report>,
     /// Every layer beside float, when asked for.
+    // The key that programs which read the JSON know.
     #[serde(rename = "truth", skip_serializing_if = "Option::is_none")]
     pub layer_compare: Option<layer_compare::Report>,
     /// The tensors of the dump, when asked for.
@@ -141,6 +144,7 @@ pub struct Report {
 
 /// Files of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Files {
     /// `.npz` of the outputs.
     pub outputs: Vec<u8>,
@@ -161,7 +165,7 @@ pub struct Files {
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
     request.check()?;
-    let Program { compiled, origin } = request.source.program(&request.inputs, context)?;
+    let Program { compiled, origin } = request.source.program_for(&request.inputs, context)?;
     let outcome = Outcome::of(request, &*compiled, context)?;
     let mut reference = match &origin {
         Some(origin) => outcome.reference(origin, context)?,

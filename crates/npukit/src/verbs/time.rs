@@ -9,9 +9,8 @@ use serde::Serialize;
 use crate::Context;
 use crate::error::Error;
 use crate::options;
-use crate::origin::Origin;
 use crate::remarks::Remarks;
-use crate::source::{Program, Source};
+use crate::source::Source;
 
 /// What to time, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +43,7 @@ pub struct Sinks<'a> {
 
 /// How long a program takes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.
     pub name: String,
@@ -81,7 +81,8 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> Result<Report, Error> {
     let stage = if sinks.samples.is_some() { Stage::Samples } else { Stage::Time };
     let (source, options) = options::for_time(&request.source, &request.options, stage)?;
-    let Program { compiled, origin } = source.program(&[], context)?;
+    let program = source.program(context)?;
+    let compiled = program.compiled();
     let options = TimeOptions { options, meaning: request.meaning };
     let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
@@ -102,12 +103,11 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     if let Some(out) = sinks.instructions {
         write_instructions(&time, out).map_err(Error::Write)?;
     }
-    // Default: an artifact, which has no model beside it, has no remarks.
-    let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
+    let Remarks { notes, mut warnings } = program.remarks();
     time.notes.splice(0..0, notes);
-    let quantisation = origin.and_then(|origin| origin.quantisation);
-    warnings.extend(quantisation.into_iter().flat_map(|report| report.warnings));
-    Ok(Report { warnings, ..Report::new(&*compiled, time) })
+    let quantisation = program.origin.iter().filter_map(|origin| origin.quantisation.as_ref());
+    warnings.extend(quantisation.flat_map(|report| report.warnings.iter().cloned()));
+    Ok(Report { warnings, ..Report::new(compiled, time) })
 }
 
 impl Report {

@@ -7,6 +7,7 @@ use crate::error::Error;
 
 /// A reference network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// Its name.
     pub name: String,
@@ -24,6 +25,7 @@ pub struct Entry {
 
 /// A network's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// The network.
     #[serde(flatten)]
@@ -59,7 +61,7 @@ pub(crate) fn network(name: &str) -> Result<&'static Network, Error> {
     npukit_zoo::network(name).ok_or_else(|| Error::UnknownName {
         what: "network",
         name: name.to_owned(),
-        known: networks().iter().map(|network| network.name).collect::<Vec<_>>().join(", "),
+        known: networks().iter().map(|network| network.name.to_owned()).collect(),
     })
 }
 

@@ -1,9 +1,10 @@
 //! Layers compared with float, and the numeric range, on the embedded network and on it made loud: its first layer 64
 //! times as large, its second 64 times as small, which float does not notice and FP16BP8 does.
 
+use npukit::Source;
+use npukit::report::DumpedTensor;
 use npukit::verbs::compile::{compile, emit};
 use npukit::verbs::run::{Files, Report, Request, run};
-use npukit::verbs::{DumpedTensor, Source};
 use npukit::{Calibration, InputFile, RescaleMode};
 use npukit_graph::Op;
 use npukit_numeric::Tensor;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit::verbs::Source;
+use npukit::Source;
 use npukit::verbs::compile::compile;
 use npukit::{Context, ReadError, Reader};
 
@@ -34,7 +34,7 @@ impl Memory {
 
     /// The files, progress untold.
     pub fn context(&self) -> Context<'_> {
-        Context { reader: self, progress: &|_, _| () }
+        Context::new(self)
     }
 }
 

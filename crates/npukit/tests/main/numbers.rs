@@ -1,7 +1,7 @@
 //! Numbers that used to mislead: what is not a number, what vanishes in rounding, what saturates without
 //! samples, and figures that depended on the number of cores.
 
-use npukit::verbs::Source;
+use npukit::Source;
 use npukit::verbs::compile::compile;
 use npukit::verbs::run::{Report, Request, run};
 use npukit::{Calibration, InputFile, MaxError};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use npukit::Source;
 use npukit::options::{OptionSpec, Stage, Values, declared};
-use npukit::verbs::Source;
 use npukit::verbs::compile::compile;
 use npukit::verbs::time::{Request, Sinks, time_with};
 use npukit::{Error, targets};

@@ -1,6 +1,6 @@
 //! Outputs that nothing computes, inputs of any shape, and weights that the machine does not have.
 
-use npukit::verbs::Source;
+use npukit::Source;
 use npukit::verbs::check::check;
 use npukit::verbs::compile::compile;
 use npukit::verbs::eval::{Request as EvalRequest, eval};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use npukit::InputFile;
+use npukit::Source;
 use npukit::report::QuantisationReport;
-use npukit::verbs::Source;
 use npukit::verbs::check::check;
 use npukit::verbs::run::{Request, run};
 use npukit_graph::evaluate_all;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use npukit::verbs::Source;
+use npukit::Source;
 use npukit::verbs::asm::asm;
 use npukit::verbs::run::{Request, run};
 use npukit::verbs::time::time;

@@ -1,5 +1,6 @@
 //! [`FloatReference`]: what float says beside a run.
 
+use npukit_base::counted;
 use npukit_graph::{Graph, Observations, evaluate_with};
 use npukit_target::{Compiled, Saturations};
 use rayon::prelude::*;
@@ -104,7 +105,8 @@ fn uncalibrated(origin: &Origin) -> bool {
 /// The line to type.
 fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String {
     let why = if results > 0 {
-        format!("{results} results do not fit the number format")
+        let verb = if results == 1 { "does" } else { "do" };
+        format!("{} {verb} not fit the number format", counted(results, "result"))
     } else {
         "the number format is larger than the network's values".to_owned()
     };

@@ -4,7 +4,7 @@ use npukit::report::{LayerCompareReport, LayerError, QuantisationReport, Quantis
 
 use super::layers::decibels;
 use crate::printable::line;
-use crate::table::{Column, facts, table, thousands};
+use crate::table::{Column, counted, facts, table, thousands};
 
 /// What came of a calibration; nothing when there was none.
 pub fn rescaling(report: Option<&RescaleReport>) -> String {
@@ -45,8 +45,9 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
     }
     text.extend(report.remaining.iter().map(|left| {
-        let (count, layer) = (thousands(left.count), &left.layer);
-        line(&format!("warning: {count} results of layer `{layer}` still saturate: {}", left.reason))
+        let (count, layer) = (counted(left.count, "result"), &left.layer);
+        let verb = if left.count == 1 { "saturates" } else { "saturate" };
+        line(&format!("warning: {count} of layer `{layer}` still {verb}: {}", left.reason))
     }));
     text
 }
@@ -89,7 +90,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
 }
 
 /// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.
-pub fn truth(report: Option<&LayerCompareReport>) -> String {
+pub fn layer_comparison(report: Option<&LayerCompareReport>) -> String {
     let Some(report) = report else { return String::new() };
     let columns = [
         Column::Left("layer"),

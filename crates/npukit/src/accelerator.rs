@@ -1,0 +1,67 @@
+//! What an accelerator is made of: the traits [`Target`], [`Instance`] and [`Compiled`], and their values.
+//!
+//! Every part is optional: what a target does not implement is answered with [`TargetError::Unsupported`]. This one has
+//! an assembler and nothing else:
+//!
+//! ```
+//! use npukit::accelerator::{Assembled, Config, Instance, Preset, Target, TargetError};
+//!
+//! /// A machine whose instructions are the numbers below 256.
+//! struct Toy;
+//!
+//! impl Target for Toy {
+//!     fn name(&self) -> &'static str {
+//!         "toy"
+//!     }
+//!     fn summary(&self) -> &'static str {
+//!         "a machine whose instructions are numbers"
+//!     }
+//!     fn presets(&self) -> Vec<Preset> {
+//!         vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned() }]
+//!     }
+//!     fn config_extensions(&self) -> &'static [&'static str] {
+//!         &[]
+//!     }
+//!     fn instance(&self, _: Config<'_>) -> Result<Box<dyn Instance>, TargetError> {
+//!         Ok(Box::new(Plain))
+//!     }
+//! }
+//!
+//! struct Plain;
+//!
+//! impl Instance for Plain {
+//!     fn name(&self) -> String {
+//!         "toy:plain".to_owned()
+//!     }
+//!     fn config(&self) -> serde_json::Value {
+//!         serde_json::json!({})
+//!     }
+//!     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+//!         let byte = |word: &str| {
+//!             word.parse().map_err(|error| TargetError::failed(format!("{name}: `{word}`: {error}")))
+//!         };
+//!         let bytes = text.split_whitespace().map(byte).collect::<Result<Vec<u8>, _>>()?;
+//!         Ok(Assembled { instructions: bytes.len(), bytes, warnings: Vec::new() })
+//!     }
+//! }
+//!
+//! let instance = Toy.instance(Config::Default)?;
+//! assert_eq!(instance.assemble("a.s", "1 2 3")?.bytes, [1, 2, 3]);
+//! assert_eq!(instance.assemble("a.s", "1 x").unwrap_err().to_string(), "a.s: `x`: invalid digit found in string");
+//! assert!(matches!(instance.stepper(&[1]), Err(TargetError::Unsupported { .. })));
+//! # Ok::<(), TargetError>(())
+//! ```
+//!
+//! In the repository `cargo xtask new-target NAME` writes a folder with all parts of a small machine, which passes the
+//! suite of every target, and adds the target to the list of [`targets`](crate::targets).
+
+#[doc(inline)]
+pub use npukit_graph as graph;
+#[doc(inline)]
+pub use npukit_graph::decoder::DecoderModel;
+#[doc(inline)]
+pub use npukit_graph::quantise::{Quantisation, Scheme};
+#[doc(inline)]
+pub use npukit_numeric::NumberFormat;
+#[doc(inline)]
+pub use npukit_target::*;
