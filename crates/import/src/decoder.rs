@@ -50,7 +50,7 @@ pub use text::Text;
 /// A decoder and the text that its tokens stand for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoder {
-    /// The model.
+    /// The decoder with its weights.
     pub model: DecoderModel,
     /// Its text; none when the description says nothing of it.
     pub text: Option<Text>,

@@ -113,7 +113,7 @@ pub struct NodeProblem {
     pub node: String,
     /// The operator; `input`, `initializer` or `output` for those.
     pub op: String,
-    /// What is wrong.
+    /// What is wrong with the node.
     pub reason: Reason,
     /// What to do about it.
     pub hint: String,
@@ -316,7 +316,7 @@ pub enum Reason {
     ExternalData {
         /// The file the model names.
         location: String,
-        /// What is wrong.
+        /// What is wrong with the node.
         reason: String,
     },
     /// A sparse or segmented tensor.

@@ -1,4 +1,4 @@
-//! [`Format`]: the kinds of model files, told apart by what is in them.
+//! [`Format`]: the kinds of model files, recognised by their content.
 
 use crate::protobuf_fields::{self, Field};
 
@@ -12,7 +12,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
+    /// All formats that are read.
     pub const ALL: [Self; 2] = [Self::Onnx, Self::TensorFlow];
 
     /// The usual ending of a file's name.

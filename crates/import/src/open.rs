@@ -1,7 +1,7 @@
 //! Dimensions that a model leaves open: which of them are its batch, and [`fix`], which gives them
 //! sizes or says which are missing.
 //!
-//! A batch may be 1 when nobody says otherwise, as one sample is one sample. Nothing else has a size that could be
+//! A batch may be 1 unless the caller says otherwise, as one sample is one sample. Nothing else has a size that could be
 //! made up: an image of one pixel or a text of one token is another network.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +22,9 @@ pub struct Dimension {
 /// An input as far as its shape is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenInput {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
-    /// Its dimensions, outermost first; none when nobody says how many there are.
+    /// Its dimensions, outermost first; none when their number is not stated.
     pub dimensions: Option<Vec<Dimension>>,
 }
 
@@ -66,7 +66,7 @@ impl Dimension {
 }
 
 /// Gives the open dimensions of `inputs` the sizes that the options say: a shape of the whole input counts before the
-/// size of a name, a name's before the batch's, which is 1 when nobody says it. What is left is as in the samples, or
+/// size of a name, a name's before the batch's, which is 1 when it is not stated. What is left is as in the samples, or
 /// stays open.
 ///
 /// # Errors
@@ -288,7 +288,7 @@ mod tests {
         let named = Options { sizes: sizes(&[("h", 5)]), ..Options::default() };
         assert_eq!(fixed(&inputs, &named).0, [vec![Some(1), Some(5), Some(5)], vec![Some(1), Some(5)]]);
 
-        // Two sizes for one name by a shape: nobody knows which of them is that of the other input.
+        // Two sizes for one name by a shape: which of them is that of the other input is not known.
         let shaped = Options { shapes: shapes.clone(), ..Options::default() };
         assert_eq!(
             fixed(&inputs, &shaped),
@@ -321,8 +321,8 @@ mod tests {
             fixed(&inputs[..1], &Options { samples, batch, ..Options::default() })
         };
         // Three samples, or one of a batch of three.
-        let told = Remark::OpenBatch { inputs: vec!["a".to_owned()] };
-        assert_eq!(by_sample(&[3, 5], None), (vec![sizes(&[1, 5])], vec![told]));
+        let remark = Remark::OpenBatch { inputs: vec!["a".to_owned()] };
+        assert_eq!(by_sample(&[3, 5], None), (vec![sizes(&[1, 5])], vec![remark]));
         assert_eq!(by_sample(&[3, 5], Some(3)), (vec![sizes(&[3, 5])], vec![]));
         assert_eq!(by_sample(&[5], None), (vec![sizes(&[5])], vec![]));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// What the caller decides about a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Size of the batch where the model leaves it open; 1, which is told, when none.
+    /// Size of the batch where the model leaves it open; without one it is 1, and [`Remark`](crate::Remark) says so.
     pub batch: Option<usize>,
     /// Sizes of dimensions that the model leaves open and gives a name, by that name; a name means
     /// one size wherever it stands. TensorFlow's dimensions have no names.
@@ -15,10 +15,10 @@ pub struct Options {
     /// Shapes of inputs by name that say what stays open otherwise: those of samples that are there.
     pub samples: BTreeMap<String, Vec<usize>>,
     /// Names of the values wanted; empty for the model's own outputs. Nodes that none of them
-    /// needs are not imported, so a network can be cut before operators nobody supports.
+    /// needs are not imported, so a network can be cut before operators that are not supported.
     pub outputs: Vec<String>,
     /// Reads ONNX's Resize at opset 10 (and Upsample) with half-pixel centres, as TensorFlow's
     /// exporter meant it and compilers of its time did, or as the standard's examples do, asymmetric.
-    /// When none it is the latter, and that is told.
+    /// Without a choice it is the latter, and [`Remark`](crate::Remark) says so.
     pub resize_half_pixel: Option<bool>,
 }

@@ -5,7 +5,7 @@ use npukit_graph::Graph;
 /// A graph and what its user should know of how it was read.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The graph.
+    /// The graph of the model.
     pub graph: Graph,
     /// What was taken for granted, and options without effect.
     pub remarks: Vec<Remark>,
@@ -15,7 +15,7 @@ pub struct Imported {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Remark {
-    /// The batch is open, and nobody said how large it is.
+    /// The batch is open, and its size was not given: it is 1.
     #[error("the batch of {} is open and taken as 1", listing(inputs))]
     OpenBatch {
         /// Inputs that have it.

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use npukit_target::{Config, Instance, Target};
 
 pub use graphs::small_graphs;
-pub use npukit_shared::{golden, needs, shared, shared_bytes};
+pub use npukit_shared::{Rewritten, expect_rewritten, golden, needs, shared, shared_bytes};
 pub use random::Random;
 
 /// What is particular to a target.

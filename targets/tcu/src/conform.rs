@@ -6,11 +6,12 @@
 mod cycles;
 mod encoding;
 mod execute;
+mod measured;
 mod numerics;
 mod programs;
-mod recipes;
 mod sequences;
 mod timing;
+mod trace;
 
 use npukit_target::{Case, Outcome, Reader};
 use serde_json::Value;
@@ -36,11 +37,12 @@ struct Format {
 }
 
 /// All formats we know.
-const FORMATS: [Format; 7] = [
+const FORMATS: [Format; 8] = [
     Format { knows: |keys| has(keys, &["architectures", "vectors"]), cases: encoding::cases },
     Format { knows: |keys| has(keys, &["types", "from_float", "matmul_row"]), cases: numerics::cases },
     Format { knows: |keys| format_is(keys, "tcu-rtl-sequences/1"), cases: sequences::cases },
-    Format { knows: |keys| format_is(keys, "tcu-rtl-trace/1"), cases: timing::trace_cases },
+    Format { knows: |keys| format_is(keys, "tcu-cycles/1"), cases: measured::cases },
+    Format { knows: |keys| format_is(keys, "tcu-rtl-trace/1"), cases: trace::cases },
     Format { knows: |keys| has(keys, &["steady_state_cycles", "hangs"]), cases: timing::cases },
     Format { knows: |keys| has(keys, &["n8_b1", "n32_b4"]), cases: timing::occupancy_cases },
     Format { knows: |keys| has(keys, &["model", "program_sha256", "runs"]), cases: programs::cases },

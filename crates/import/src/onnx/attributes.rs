@@ -101,7 +101,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The first attribute that nobody asked for.
+    /// The first attribute that was not asked for.
     pub(super) fn unread(&self) -> Option<&'a str> {
         let mut unread = self.list.iter().zip(&self.read).filter(|(_, read)| !**read);
         unread.next().map(|(attribute, _)| attribute.name.as_str())

@@ -349,7 +349,7 @@ impl<'a, 'b> Importer<'a, 'b> {
     }
 
     /// Marks the results of a node that cannot be translated because of others; an operator
-    /// nobody knows is reported all the same.
+    /// that is not known is reported all the same.
     fn fail(&mut self, node: &'a NodeProto) {
         if ops::handler(node).is_none() && !is_if(node) {
             self.problem(name_of(node), &node.op_type, unknown_operator(node));

@@ -66,7 +66,7 @@ pub struct NodeProto {
     /// Names of the operands; an empty name is an absent optional operand.
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
-    /// Names of the results; an empty name is a result nobody wants.
+    /// Names of the results; an empty name is a result that is not wanted.
     #[prost(string, repeated, tag = "2")]
     pub output: Vec<String>,
     /// Name of the node; may be empty.

@@ -104,7 +104,7 @@ impl<'a> Attributes<'a> {
         self.read.insert(name);
     }
 
-    /// The first attribute that nobody asked for.
+    /// The first attribute that was not asked for.
     pub(super) fn unread(&self) -> Option<&'a str> {
         let known = |name: &str, value: &AttrValue| {
             self.read.contains(name) || name.starts_with('_') || is_type(value)

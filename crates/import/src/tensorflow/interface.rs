@@ -1,5 +1,5 @@
 //! Inputs and outputs of a frozen graph, which says nothing about either: placeholders are
-//! inputs, what nobody consumes is an output.
+//! inputs, what no node consumes is an output.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::shape::{MAX_RANK, size};
 pub(super) struct Wanted {
     /// Index of the node that makes it.
     pub(super) node: usize,
-    /// Which result; all that are computed when nobody said.
+    /// Which result; all that are computed when it was not given.
     result: Option<usize>,
     /// The name the caller gave it.
     name: String,

@@ -152,7 +152,7 @@ pub(super) fn is_placeholder(node: &NodeDef) -> bool {
     matches!(node.op.as_str(), "Placeholder" | "PlaceholderV2" | "PlaceholderWithDefault")
 }
 
-/// Whether nobody can want what the node computes: it computes nothing, or is where others begin.
+/// Whether no output can want what the node computes: it computes nothing, or is where others begin.
 pub(super) fn has_no_outcome(node: &NodeDef) -> bool {
     is_placeholder(node) || matches!(node.op.as_str(), "Assert" | "Const" | "ControlTrigger" | "NoOp")
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use npukit_target::{Case, Outcome};
 
 use super::{Golden, cycles, execute, from_hex};
-use crate::clock::{ClockParams, Timeline};
+use crate::clock::{Clock, ClockParams, Slice, Timeline};
 use crate::codec::decode_program_lenient;
 use crate::config::Config;
 use crate::fault::Memory;
@@ -19,17 +19,38 @@ use crate::machine::Machine;
 use crate::op::Op;
 
 /// What all programs of a file share.
-struct Setting {
-    config: Config,
+pub(super) struct Setting {
+    pub(super) config: Config,
     axi_bits: u32,
     filled_vectors: u64,
     hashed_vectors: u64,
 }
 
 impl Setting {
+    fn params(&self, latency: u64) -> ClockParams {
+        ClockParams { axi_bits: self.axi_bits, ..ClockParams::with_latency(latency) }
+    }
+
     fn timeline(&self, latency: u64, ops: &[Op]) -> Result<Timeline, String> {
-        let params = ClockParams { axi_bits: self.axi_bits, ..ClockParams::with_latency(latency) };
-        cycles::run(&self.config, params, ops)
+        cycles::run(&self.config, self.params(latency), ops)
+    }
+
+    /// Tells `observer` what each unit does when.
+    pub(super) fn observed(
+        &self,
+        latency: u64,
+        ops: &[Op],
+        observer: &mut dyn FnMut(Slice),
+    ) -> Result<(), String> {
+        let clock = Clock::new(&self.config, self.params(latency)).map_err(|error| error.to_string())?;
+        let hang = clock.run_observed(ops, observer).hang;
+        hang.map_or(Ok(()), |hang| Err(hang.to_string()))
+    }
+
+    /// Beats of a vector on the bus of a bank.
+    pub(super) fn beats(&self) -> usize {
+        let bits = self.config.array_size * self.config.data_type.size_bytes() * 8;
+        bits / (self.axi_bits as usize).max(1)
     }
 }
 
@@ -67,7 +88,7 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
 }
 
 /// The latency that a run is named by.
-fn cycles_of(name: &str, run: &Keys<'_>) -> Result<u64, KeyError> {
+pub(super) fn cycles_of(name: &str, run: &Keys<'_>) -> Result<u64, KeyError> {
     name.parse().map_err(|_| run.error("", "must be named by a number of cycles"))
 }
 
@@ -104,7 +125,7 @@ fn numbers(timeline: &Timeline) -> Vec<u64> {
     numbers
 }
 
-fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
+pub(super) fn setting(keys: &Keys<'_>) -> Result<Setting, KeyError> {
     let (config, _) = Config::from_value(keys.required("architecture")?)
         .map_err(|error| keys.error("architecture", error.to_string()))?;
     let vectors = |key: &str| {

@@ -1,8 +1,8 @@
-//! `rtl_timing*.json`, `rtl_occupancy.json`, `rtl_sequences*_trace.json`: measurements of hardware.
+//! `rtl_timing*.json`, `rtl_occupancy.json`: measurements of hardware.
 //!
-//! Checked here: cycles of single instructions, short sequences and published programs, the forms that
-//! hang, and of the published programs found below the file's folder the estimator's totals and the
-//! outputs. Names of measurements are turned into instructions by `recipes`.
+//! Checked here: cycles of published programs, and of those found below the file's folder the estimator's totals and
+//! the outputs. The tables of single instructions and short sequences are those of `cycles*.json`, where each carries
+//! its instructions.
 
 use std::sync::Arc;
 
@@ -12,24 +12,19 @@ use sha2::{Digest, Sha256};
 use super::programs::{csv_inputs, estimator_text, load, outputs};
 use super::{Golden, cycles, hex};
 use crate::clock::ClockParams;
-use crate::config::Config;
 use crate::keys::{KeyError, Keys};
-use crate::op::{Op, SimdOp, SimdSub};
+use crate::op::Op;
 use crate::program::Program;
 use crate::run::run;
 use crate::timing::estimate;
-use crate::validate::{Severity, validate};
 
-const UNKNOWN: &str = "a measurement this runner does not know";
+const COVERED: &str = "names its instructions in prose; tests/golden/tcu/cycles*.json have these measurements with instructions";
 const ABSENT: &str = "the program is not among the files";
 
 pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let keys = &golden.keys;
     let mut cases = Vec::new();
-    let config = Arc::new(measured(keys)?);
-    cases.extend(steady_states(&keys.keys("steady_state_cycles")?, &config)?);
-    cases.extend(single_instructions(&keys.keys("single_instruction")?, &config)?);
-    cases.extend(hangs(&keys.keys("hangs")?, &config)?);
+    cases.extend(covered("", keys, &["steady_state_cycles", "single_instruction", "hangs"])?);
     let programs = programs(golden);
     for entry in keys.list("full_program")? {
         cases.extend(full_program(&entry, &programs)?);
@@ -45,136 +40,23 @@ pub(super) fn cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     Ok(cases)
 }
 
-/// The instance that was measured: the 8x8 one unless the file says otherwise.
-fn measured(keys: &Keys<'_>) -> Result<Config, KeyError> {
-    let size = if keys.has("array_size") { keys.number("array_size")? } else { 8 };
-    instance(size).ok_or_else(|| keys.error("array_size", format!("is {size}, known are 8 and 32")))
-}
-
-/// The published instances that were simulated.
-fn instance(array_size: u64) -> Option<Config> {
-    Config::preset(match array_size {
-        8 => "speech_robot",
-        32 => "zcu104",
-        _ => return None,
-    })
-}
-
-fn steady_states(table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
-    let case = |name: &str| {
-        let (expected, config, measurement) = (table.fraction(name)?, Arc::clone(config), name.to_owned());
-        Ok(Case::new(format!("steady_state_cycles: {name}"), move || {
-            known(cycles::steady(&config, &measurement, expected))
-        }))
-    };
-    table.names().map(case).collect()
-}
-
-fn single_instructions(table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
-    let case = |name: &str| {
-        let (expected, config, measurement) = (table.number(name)?, Arc::clone(config), name.to_owned());
-        Ok(Case::new(format!("single_instruction: {name}"), move || {
-            known(cycles::single(&config, &measurement, expected))
-        }))
-    };
-    table.names().map(case).collect()
-}
-
-fn known(outcome: Option<Outcome>) -> Outcome {
-    outcome.unwrap_or_else(|| Outcome::Skipped { reason: UNKNOWN.to_owned() })
+/// The measurements in the tables, which name their instructions in prose.
+fn covered(instance: &str, keys: &Keys<'_>, tables: &[&str]) -> Result<Vec<Case>, KeyError> {
+    let mut cases = Vec::new();
+    for table in tables {
+        let names = keys.keys(table)?;
+        cases.extend(names.names().map(|name| Case::skipped(format!("{instance}{table}: {name}"), COVERED)));
+    }
+    Ok(cases)
 }
 
 /// `rtl_occupancy.json`: nothing but cycles, by instance.
 pub(super) fn occupancy_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
     let mut cases = Vec::new();
-    for (array, tables) in golden.keys.objects_only() {
-        let size = array.strip_prefix('n').and_then(|rest| rest.split('_').next()?.parse().ok());
-        let config = size.and_then(instance).ok_or_else(|| {
-            golden.keys.error(array, "must be named after a known instance: n8_b1 or n32_b4")
-        })?;
-        let config = Arc::new(config);
-        cases.extend(occupancies(array, &tables, &config)?);
-        cases.extend(short_sequences(array, &tables.keys("short_sequences_lat1")?, &config)?);
+    for (instance, tables) in golden.keys.objects_only() {
+        cases.extend(covered(&format!("{instance} "), &tables, &["occupancy", "short_sequences_lat1"])?);
     }
     Ok(cases)
-}
-
-fn occupancies(array: &str, tables: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
-    let vectors = Arc::new(tables.numbers("vectors")?);
-    let entries = tables.keys("occupancy")?;
-    let case = |name: &str| {
-        let expected: Vec<u64> = entries.numbers(name)?.into_iter().map(|cycle| cycle as u64).collect();
-        let (config, vectors, table) = (Arc::clone(config), Arc::clone(&vectors), name.to_owned());
-        Ok(Case::new(format!("{array} occupancy: {name}"), move || {
-            known(cycles::occupancy(&config, &table, &vectors, &expected))
-        }))
-    };
-    entries.names().map(case).collect()
-}
-
-fn short_sequences(array: &str, table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
-    let case = |(name, entry): (&str, Keys<'_>)| {
-        let mut expected: Vec<u64> = entry.numbers("accept")?.into_iter().map(|cycle| cycle as u64).collect();
-        for event in ["last_acc_write", "last_local_write", "last_axi_write", "last_weight_load"] {
-            expected.push(entry.number_or_null(event)?);
-        }
-        let (config, sequence) = (Arc::clone(config), name.to_owned());
-        Ok(Case::new(format!("{array} short_sequences_lat1: {name}"), move || {
-            known(cycles::short(&config, &sequence, &expected))
-        }))
-    };
-    table.objects()?.into_iter().map(case).collect()
-}
-
-/// `rtl_sequences*_trace.json`: every event of the programs beside it.
-pub(super) fn trace_cases(golden: &Golden<'_>) -> Result<Vec<Case>, KeyError> {
-    const REASON: &str = "a debugging aid; totals, acceptances and last events are in the sequences file";
-    let programs = golden.keys.list("programs")?;
-    programs.iter().map(|keys| Ok(Case::skipped(format!("{} trace", keys.string("id")?), REASON))).collect()
-}
-
-/// The forms of the table by name: read, write, operation, left, right.
-#[rustfmt::skip] // A table: one form a line.
-const FORMS: [(&str, bool, bool, SimdOp, u8, u8); 10] = [
-    ("unary Move L=R1,R=0(Input), flags W only", false, true,  SimdOp::Move, 1, 0),
-    ("unary Move L=R1,R=R1, flags W only",       false, true,  SimdOp::Move, 1, 1),
-    ("R flag, L=R=R1, op Move",                  true,  false, SimdOp::Move, 1, 1),
-    ("RW flags, L=R=R1, op Move",                true,  true,  SimdOp::Move, 1, 1),
-    ("R flag, op Zero",                          true,  false, SimdOp::Zero, 0, 0),
-    ("RW flag, op Zero L=R=0",                   true,  true,  SimdOp::Zero, 0, 0),
-    ("no flags, op Max L=0,R=R1",                false, false, SimdOp::Max,  0, 1),
-    ("no flags, op NoOp",                        false, false, SimdOp::NoOp, 0, 0),
-    ("R flag, op NoOp",                          true,  false, SimdOp::NoOp, 0, 0),
-    ("W flag, op NoOp",                          false, true,  SimdOp::NoOp, 0, 0),
-];
-
-fn hangs(table: &Keys<'_>, config: &Arc<Config>) -> Result<Vec<Case>, KeyError> {
-    let case = |name: &str| {
-        let expected = table.flag(name)?;
-        let case_name = format!("hangs: {name}");
-        Ok(match FORMS.iter().find(|form| form.0 == name) {
-            Some(&(_, read, write, op, left, right)) => {
-                let config = Arc::clone(config);
-                let sub = SimdSub { op, left, right, destination: 0 };
-                Case::new(case_name, move || {
-                    Outcome::compare(&hang_text(expected, expected), &hangs_here(&config, read, write, sub))
-                })
-            }
-            None => Case::skipped(case_name, "a form this runner does not know"),
-        })
-    };
-    table.names().map(case).collect()
-}
-
-/// What the validator says of a form, and what the clock does when it is repeated.
-fn hangs_here(config: &Config, read: bool, write: bool, sub: SimdSub) -> String {
-    let op = Op::Simd { read, write, accumulate: false, write_address: 0, read_address: 0, sub };
-    let error = validate(config, &[op]).iter().any(|problem| problem.severity == Severity::Error);
-    hang_text(error, cycles::hangs(config, op))
-}
-
-fn hang_text(error: bool, hangs: bool) -> String {
-    format!("an error to the validator: {error}; hangs in the clock: {hangs}")
 }
 
 /// A published program found on the way, and how to find it.

@@ -2,12 +2,15 @@
 //!
 //! Passes of `npukit_graph` keep what a graph computes and are good for every target. These keep it
 //! too, in real numbers, but pay on this machine only: they depend on the vectors' length, on what a SIMD
-//! pass costs beside a product, and on the number format. One file each, and a line in [`rewrite`].
+//! pass costs beside a product, and on the number format. One file each, and a line in [`rewrite`];
+//! `tests/passes/tcu` has small graphs before and after each.
 
 mod composites;
 mod normalised_sums;
 mod parts;
 mod pixel_groups;
+#[cfg(test)]
+mod texts;
 mod thresholds;
 mod wide_means;
 

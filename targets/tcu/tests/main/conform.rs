@@ -5,6 +5,7 @@ use std::path::Path;
 
 use npukit_target::{Outcome, ReadError, Reader, Target};
 use npukit_tcu::Tcu;
+use serde_json::{Map, Value};
 
 use npukit_testing::{golden, needs, shared, shared_bytes};
 
@@ -70,22 +71,63 @@ fn published_programs() {
 #[needs(NPUKIT_SHARED)]
 #[test]
 fn measurements_of_whole_programs() {
-    // 10 forms, the estimator of both programs that are present, 10 images; 4 programs are absent.
-    check_shared("rtl_timing.json", (22 + 163 + 52 + 2, 4));
-    // 10 forms, an image, the program at six latencies.
-    check_shared("rtl_timing_n32_b4.json", (11 + 170 + 52 + 6, 0));
+    // Two runs, the estimator of both programs that are present, 10 images. Skipped: 4 absent programs, and the
+    // steady states, single instructions and forms that `cycles.json` has.
+    check_shared("rtl_timing.json", (14, 4 + 163 + 52 + 10));
+    // An image, the program at six latencies.
+    check_shared("rtl_timing_n32_b4.json", (7, 170 + 52 + 10));
+    check_shared("rtl_occupancy.json", (0, 110));
 }
 
-/// Files of our own, all in the repository.
-const COPIES: [&str; 7] = [
-    "encoding.json",
-    "numerics.json",
-    "rtl_occupancy.json",
-    "rtl_sequences.json",
-    "rtl_sequences_n32_b4.json",
-    "rtl_timing.json",
-    "rtl_timing_n32_b4.json",
-];
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn traces_of_whole_programs() {
+    check_shared("rtl_sequences_trace.json", (160, 0));
+    check_shared("rtl_sequences_n32_b4_trace.json", (80, 0));
+}
+
+/// The figures of a table of `cycles*.json`, by name: what is measured, without the instructions.
+fn figures(table: &Value) -> Map<String, Value> {
+    let figure = |entry: &Value| {
+        let mut entry = entry.as_object().unwrap().clone();
+        let name = entry.remove("name").unwrap().as_str().unwrap().to_owned();
+        for key in ["latency", "instructions", "repeat", "until", "vectors"] {
+            entry.remove(key);
+        }
+        let single = entry.len() == 1;
+        (name, if single { entry.into_iter().next().unwrap().1 } else { entry.into() })
+    };
+    table.as_array().unwrap().iter().map(figure).collect()
+}
+
+#[needs(NPUKIT_SHARED)]
+#[test]
+fn measured_cycles_are_those_of_the_shared_folder() {
+    let occupancy: Value = serde_json::from_slice(&shared_bytes("golden/tcu/rtl_occupancy.json")).unwrap();
+    for (ours, timing, array) in [
+        ("cycles.json", "rtl_timing.json", "n8_b1"),
+        ("cycles_n32_b4.json", "rtl_timing_n32_b4.json", "n32_b4"),
+    ] {
+        let ours: Value = serde_json::from_slice(&std::fs::read(golden("tcu").join(ours)).unwrap()).unwrap();
+        let timing: Value = serde_json::from_slice(&shared_bytes(&format!("golden/tcu/{timing}"))).unwrap();
+        for (table, shared) in [
+            ("steady_state_cycles", &timing["steady_state_cycles"]),
+            ("single_instruction", &timing["single_instruction"]),
+            ("hangs", &timing["hangs"]),
+            ("occupancy", &occupancy[array]["occupancy"]),
+            ("short_sequences", &occupancy[array]["short_sequences_lat1"]),
+        ] {
+            assert_eq!(&Value::from(figures(&ours[table])), shared, "{table}");
+        }
+        for transfer in ours["occupancy"].as_array().unwrap() {
+            assert_eq!(transfer["vectors"], occupancy[array]["vectors"]);
+        }
+    }
+}
+
+/// Files of the shared folder that are our own and in the repository, too.
+const COPIES: [&str; 4] =
+    ["encoding.json", "numerics.json", "rtl_sequences.json", "rtl_sequences_n32_b4.json"];
 
 #[needs(NPUKIT_SHARED)]
 #[test]

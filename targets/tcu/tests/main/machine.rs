@@ -38,7 +38,7 @@ fn simd_op(flags: &str, op: SimdOp, left: u8, right: u8) -> Op {
     Op::Simd { read, write, accumulate: false, write_address: 0, read_address: 0, sub }
 }
 
-/// The table of specification 4.1 and the forms measured in `rtl_timing.json`.
+/// The table of specification 4.1 and the forms measured in `cycles.json`.
 #[test]
 fn forms_that_hang() {
     use SimdOp::{Max, Move, NoOp, Zero};

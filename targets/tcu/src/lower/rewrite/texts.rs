@@ -1,0 +1,175 @@
+//! `tests/passes/tcu`: for every rewrite small graphs before and after it, as text. `NPUKIT_BLESS=1` writes the files.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use npukit_graph::op::{
+    AveragePool, BatchNormalization, Binary, BinaryKind, Conv, Reduce, ReduceKind, Relu, Softmax, Window,
+};
+use npukit_graph::{Graph, Op, ValueId, ValueInfo};
+use npukit_numeric::{ElementType, Tensor};
+use npukit_testing::{Rewritten, expect_rewritten};
+
+use crate::config::{Config, DataType};
+use crate::lower::Order;
+
+/// Builds a graph in a few lines; names are made up.
+struct Sketch(Graph);
+
+impl Sketch {
+    fn input(&mut self, shape: &[usize]) -> ValueId {
+        let name = self.0.fresh_name("x");
+        self.0.add_input(name, ValueInfo { shape: shape.to_vec(), element: ElementType::F32 })
+    }
+
+    fn constant(&mut self, shape: &[usize], value: f32) -> ValueId {
+        let name = self.0.fresh_name("c");
+        let elements = shape.iter().product();
+        self.0.add_constant(name, Tensor::from_f32(shape.to_vec(), vec![value; elements]).unwrap())
+    }
+
+    fn node(&mut self, op: impl Into<Op>, inputs: &[ValueId]) -> ValueId {
+        let name = self.0.fresh_name("v");
+        self.0.add_node(name.clone(), op.into(), inputs.to_vec(), &[&name]).unwrap()[0]
+    }
+
+    /// A convolution of the channels of `x`.
+    fn conv(&mut self, x: ValueId, kernel: usize, stride: usize) -> ValueId {
+        let channels = self.0.shape(x)[3];
+        let weights = self.constant(&[kernel, kernel, channels, channels], 0.5);
+        let pads = [kernel / 2; 4];
+        self.node(Conv { strides: [stride; 2], dilations: [1; 2], pads, group: 1 }, &[x, weights])
+    }
+
+    /// A batch normalisation that multiplies by 2 and subtracts 1.
+    fn normalised(&mut self, x: ValueId) -> ValueId {
+        let channels = [self.0.shape(x)[3]];
+        let parameters = [2.0, -1.0, 0.0, 1.0].map(|value| self.constant(&channels, value));
+        self.node(BatchNormalization { epsilon: 0.0 }, &[&[x], parameters.as_slice()].concat())
+    }
+
+    /// A mean over windows of a square image of one channel that fill it.
+    fn mean(&mut self, side: usize) -> ValueId {
+        let x = self.input(&[1, side, side, 1]);
+        let window = Window::plain([side; 2], [1; 2]);
+        self.node(AveragePool { window, count_include_pad: false }, &[x])
+    }
+}
+
+/// An instance of 16 lanes.
+fn config(lookup_tables: usize) -> Config {
+    let config = Config::preset("speech_robot").unwrap();
+    Config { array_size: 16, data_type: DataType::Float32, lookup_tables, ..config }
+}
+
+/// A graph, whose outputs `build` gives, before and after the rewrites, which change it or not.
+fn example(
+    title: &'static str,
+    (lookup_tables, changes): (usize, bool),
+    build: impl FnOnce(&mut Sketch) -> Vec<ValueId>,
+) -> Rewritten {
+    let mut sketch = Sketch(Graph { name: "example".to_owned(), ..Graph::default() });
+    sketch.0.outputs = build(&mut sketch);
+    let mut after = super::rewrite(&sketch.0, &config(lookup_tables), Order::Default).unwrap();
+    after.remove_dead();
+    let (before, after) = (sketch.0.to_string(), after.to_string());
+    assert_eq!(before != after, changes, "{title}:\n{before}{after}");
+    Rewritten { title, before, after }
+}
+
+const WORKS: (usize, bool) = (0, true);
+const STAYS: (usize, bool) = (0, false);
+
+#[test]
+fn composites() {
+    let softmax = |sketch: &mut Sketch| {
+        let x = sketch.input(&[1, 4]);
+        vec![sketch.node(Softmax { axis: 1, axis_end: 2 }, &[x])]
+    };
+    let texts = [
+        example("Softmax, with two lookup tables", (2, true), softmax),
+        example("a norm, with two lookup tables", (2, true), |sketch| {
+            let x = sketch.input(&[1, 4]);
+            vec![sketch.node(Reduce { kind: ReduceKind::L2, axes: vec![1], keep_dims: true }, &[x])]
+        }),
+        example("division by a constant, with two lookup tables", (2, false), |sketch| {
+            let (x, divisor) = (sketch.input(&[1, 4]), sketch.constant(&[4], 3.0));
+            vec![sketch.node(Binary { kind: BinaryKind::Div }, &[x, divisor])]
+        }),
+        example("Softmax, without lookup tables", (0, false), softmax),
+    ];
+    expect_rewritten("passes/tcu/composites.txt", "Operators that a lookup makes possible.", &texts);
+}
+
+#[test]
+fn thresholds() {
+    let rectified = |sketch: &mut Sketch| {
+        let x = sketch.input(&[1, 2, 2, 4]);
+        let x = sketch.normalised(x);
+        sketch.node(Relu, &[x])
+    };
+    let texts = [
+        example("a convolution reads it", WORKS, |sketch| {
+            let x = rectified(sketch);
+            vec![sketch.conv(x, 1, 1)]
+        }),
+        example("it is given out, too", STAYS, |sketch| {
+            let x = rectified(sketch);
+            vec![sketch.conv(x, 1, 1), x]
+        }),
+    ];
+    let headline = "Normalisation and rectification in one SIMD pass instead of three.";
+    expect_rewritten("passes/tcu/thresholds.txt", headline, &texts);
+}
+
+#[test]
+fn normalised_sums() {
+    let sum = |sketch: &mut Sketch| {
+        let (x, other) = (sketch.input(&[1, 2, 2, 4]), sketch.input(&[1, 2, 2, 4]));
+        let x = sketch.conv(x, 1, 1);
+        sketch.node(Binary { kind: BinaryKind::Add }, &[x, other])
+    };
+    let texts = [
+        example("only the normalisation reads the sum", WORKS, |sketch| {
+            let sum = sum(sketch);
+            vec![sketch.normalised(sum)]
+        }),
+        example("the sum is given out, too", STAYS, |sketch| {
+            let sum = sum(sketch);
+            vec![sketch.normalised(sum), sum]
+        }),
+    ];
+    let headline = "Normalisation of a sum as part of the product that makes it.";
+    expect_rewritten("passes/tcu/normalised_sums.txt", headline, &texts);
+}
+
+#[test]
+fn wide_means() {
+    let texts = [
+        example("16 pixels", WORKS, |sketch| vec![sketch.mean(4)]),
+        example("9 pixels", STAYS, |sketch| vec![sketch.mean(3)]),
+    ];
+    expect_rewritten("passes/tcu/wide_means.txt", "Means over many pixels in stages.", &texts);
+}
+
+#[test]
+fn pixel_groups() {
+    let convolutions = |channels: usize| {
+        move |sketch: &mut Sketch| {
+            let x = sketch.input(&[1, 16, 16, channels]);
+            let x = sketch.conv(x, 1, 1);
+            let x = sketch.node(Relu, &[x]);
+            let x = sketch.conv(x, 3, 1);
+            let x = sketch.node(Relu, &[x]);
+            vec![sketch.conv(x, 1, 4)]
+        }
+    };
+    let texts = [
+        example("4 channels on 16 lanes", WORKS, convolutions(4)),
+        example("16 channels on 16 lanes", STAYS, convolutions(16)),
+    ];
+    expect_rewritten(
+        "passes/tcu/pixel_groups.txt",
+        "Neighbouring pixels of few channels share a vector.",
+        &texts,
+    );
+}
