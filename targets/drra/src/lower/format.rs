@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
 use npukit_graph::{Graph, ValueId};
+use npukit_lower::{Readers, Reject};
 
-use super::Reject;
 use super::column::Column;
 use super::kernels::Work;
 use crate::fabric::Fabric;
@@ -82,20 +82,16 @@ impl<'a> Format<'a> {
     /// Takes fraction bits from the operands of products of two inputs, which have no weights that could give way,
     /// or from the results, where a dpu loses a fixed number of them.
     pub fn balance(&mut self, graph: &Graph) {
-        let consumers = graph.consumers();
-        let is_alone = |id: &ValueId| consumers.get(id.0 as usize).is_some_and(|nodes| nodes.len() <= 1);
+        let readers = Readers::of(graph);
         let is_product = |op: &Op| matches!(op, Op::MatMul(_) | Op::Binary(Binary { kind: BinaryKind::Mul }));
         for node in graph.nodes.iter().filter(|node| is_product(&node.op) && !self.extensions) {
             let (&[a, b], &[y]) = (&node.inputs[..], &node.outputs[..]) else { continue };
             let excess = self.fraction(a) + self.fraction(b) - self.fraction_bits - self.fraction(y);
-            let are_free = [a, b].iter().all(|id| graph.inputs.contains(id) && is_alone(id));
+            let are_free = [a, b].iter().all(|id| graph.inputs.contains(id) && readers.all(*id).len() <= 1);
             if excess > 0 && are_free && a != b {
                 self.changed.insert(a, self.fraction(a) - excess / 2);
                 self.changed.insert(b, self.fraction(b) - (excess - excess / 2));
-            } else if excess < 0
-                && graph.outputs.contains(&y)
-                && consumers.get(y.0 as usize).is_some_and(Vec::is_empty)
-            {
+            } else if excess < 0 && readers.is_output(y) && readers.all(y).is_empty() {
                 self.changed.insert(y, self.fraction(y) + excess);
             }
         }
@@ -342,8 +338,9 @@ mod tests {
         };
         let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
         assert_eq!(of(4), Ok([2, 2]), "12 bits each");
-        let told = of(3).unwrap_err().reason;
-        assert!(told.contains("leave 4 and 3 of 16 bits"), "{told}");
+        let refusal = of(3).unwrap_err();
+        let Reject::Unsupported { reason, .. } = &refusal else { panic!("{refusal:?}") };
+        assert!(reason.contains("leave 4 and 3 of 16 bits"), "{reason}");
         assert!(format.products([14, 14], [false, false], 2, None).is_err());
     }
 

@@ -2,13 +2,14 @@
 
 use npukit_graph::op::Gemm;
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{Products, addend, addend_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast, offsets};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// Words of a register file.
 pub(super) const FILE_WORDS: usize = 64;

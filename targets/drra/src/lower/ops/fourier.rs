@@ -7,14 +7,15 @@
 
 use npukit_graph::op::Dft;
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::dots;
 use super::layout::padded;
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// Elements of the matrix of a transform.
 const MOST_FACTORS: usize = 1 << 22;

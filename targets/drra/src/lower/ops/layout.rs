@@ -2,12 +2,13 @@
 
 use npukit_graph::op::{Coordinates, Pad, PadMode, Resize, ResizeMode, Slice, Split};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::integer;
 use crate::lower::gather::{Gather, strides};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// The same elements in the same order.
 ///

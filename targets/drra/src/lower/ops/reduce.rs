@@ -2,12 +2,13 @@
 
 use npukit_graph::op::{Reduce, ReduceKind};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::constant;
 use super::window::Share;
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::gather::{Axes, Gather, Tail, strides};
-use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// A result of all elements along some axes.

@@ -1,12 +1,13 @@
 //! Fraction lengths that differ between what makes a value and what reads it.
 
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::constant;
+use crate::lower::Lowering;
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// What steps that only change fraction lengths are called.
 const SCALE: &str = "Scale";

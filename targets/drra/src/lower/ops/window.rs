@@ -2,16 +2,17 @@
 
 use npukit_graph::op::{AveragePool, Conv, Window};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::{FILE_WORDS, dots, tails};
 use super::layout::padded;
 use super::scale::repeated;
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail, strides};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// An image with its padding.
