@@ -31,7 +31,7 @@ use transfer::Transfers;
 /// Cycles computed after which a run is given up unless told otherwise: some seconds.
 pub const DEFAULT_LIMIT: u64 = 1 << 25;
 /// Warnings listed of a run; more are counted only.
-const MOST_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// A fabric with its program.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ impl Warnings {
         if self.list.iter().any(|known| known.at == at && known.kind == kind) {
             return;
         }
-        if self.list.len() >= MOST_WARNINGS {
+        if self.list.len() >= MAX_WARNINGS {
             self.more += 1;
         } else {
             self.list.push(Warning { cycle, at, kind });

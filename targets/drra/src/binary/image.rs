@@ -9,7 +9,7 @@ use crate::fabric::{ROW_WORDS, Row};
 pub type Image = BTreeMap<u32, Row>;
 
 /// Rows a buffer can have: its addresses are 16 bits.
-const MOST_ROWS: u32 = 1 << 16;
+const MAX_ROWS: u32 = 1 << 16;
 
 /// An image in binary digits.
 pub fn write_image(image: &Image) -> String {
@@ -48,8 +48,8 @@ pub fn read_image(text: &str) -> Result<Image, BinaryError> {
         };
         let (address, digits) = line.trim().split_once(char::is_whitespace).ok_or_else(wrong)?;
         let address: u32 = address.parse().map_err(|_| wrong())?;
-        if address >= MOST_ROWS {
-            return Err(error(format!("row {address} is beyond the last one, {}", MOST_ROWS - 1)));
+        if address >= MAX_ROWS {
+            return Err(error(format!("row {address} is beyond the last one, {}", MAX_ROWS - 1)));
         }
         let row = row_of(digits.trim()).ok_or_else(wrong)?;
         if image.insert(address, row).is_some() {

@@ -16,12 +16,12 @@ use crate::revision::Revision;
 use crate::state::CellState;
 
 /// Instructions that a cell is followed for; what goes on longer is hardly different later.
-const MOST_INSTRUCTIONS: usize = 1 << 16;
+const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Addresses of a port that are compared.
-const MOST_ADDRESSES: usize = 1 << 16;
+const MAX_ADDRESSES: usize = 1 << 16;
 
 /// Rows of a memory that addresses are told apart by.
-const MOST_ROWS: usize = 1 << 10;
+const MAX_ROWS: usize = 1 << 10;
 
 /// What is hardly meant of a cell's program because of when it is, by instruction, each once. What differs without a
 /// reason that `is_known` or found here is told as such.
@@ -31,7 +31,7 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known:
     let mut state = CellState::new(&empty, options.revision, ops.to_vec());
     let mut text = Text::new(&empty, options, ops);
     let mut is_known = is_known;
-    for _ in 0..MOST_INSTRUCTIONS {
+    for _ in 0..MAX_INSTRUCTIONS {
         let (pc, cycle) = (state.sequencer.pc, state.sequencer.next);
         state.ports.retire(cycle);
         state.sequencer.raise(cycle);
@@ -126,7 +126,7 @@ fn same(a: &CellState, b: &CellState, number: usize) -> bool {
     }
     let size = i64::from(a.ports.sizes[number].max(1));
     let (mut one, mut other) = (a.ports.walks[number].clone(), b.ports.walks[number].clone());
-    for _ in 0..MOST_ADDRESSES {
+    for _ in 0..MAX_ADDRESSES {
         let next = |walk: &mut Walk| {
             let cycle = walk.next_cycle();
             walk.take(cycle).map(|address| (cycle, address.rem_euclid(size)))
@@ -142,6 +142,6 @@ fn same(a: &CellState, b: &CellState, number: usize) -> bool {
 
 /// The cell, whose memories take little space.
 fn without_memory(cell: &Cell) -> Cell {
-    let empty = |part: &Resource| Resource { rows: part.rows.min(MOST_ROWS), ..part.clone() };
+    let empty = |part: &Resource| Resource { rows: part.rows.min(MAX_ROWS), ..part.clone() };
     Cell { resources: cell.resources.iter().map(empty).collect(), ..cell.clone() }
 }

@@ -10,7 +10,7 @@ use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
 use super::json::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use super::parameters::Parameters;
-use super::short::MOST_SIDE;
+use super::short::MAX_SIDE;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource};
 
@@ -77,7 +77,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
         return Err(ConfigError::Platform(platform));
     }
     let fabric = Parameters::new("the fabric", file.parameters);
-    let most = MOST_SIDE as i64;
+    let most = MAX_SIDE as i64;
     // There is no default: 0 is not legal.
     let side = |name: &str| fabric.get("parameters", name, 0, 1, most).map(|side| side as usize);
     let (rows, cols) = (side("ROWS")?, side("COLS")?);

@@ -11,7 +11,7 @@ use super::elaborated;
 use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
 use super::parameters::Parameters;
-use super::short::MOST_SIDE;
+use super::short::MAX_SIDE;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource, SLOTS};
 
@@ -298,7 +298,7 @@ fn place(
         // Default: any number beyond the limit is refused below with it.
         let value = i64::try_from(given).unwrap_or(i64::MAX);
         let given = Parameters::new(key, [(name.to_owned(), value)]).inherit("fabric", parameters)?;
-        given.get("fabric", name, value, 1, MOST_SIDE as i64).map(|side| side as usize)
+        given.get("fabric", name, value, 1, MAX_SIDE as i64).map(|side| side as usize)
     };
     let (rows, cols) = (side(grid.height, "height", "ROWS")?, side(grid.width, "width", "COLS")?);
     let mut cells: Vec<Option<Cell>> = vec![None; rows * cols];

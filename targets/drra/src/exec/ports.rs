@@ -8,9 +8,9 @@ use crate::fault::FaultKind;
 use crate::state::{Addresses, Ports, Released, Streak, bit, number};
 
 /// Cycles below which a streak costs more than it saves.
-const LEAST_STREAK: u64 = 2;
+const MIN_STREAK: u64 = 2;
 /// Cycles of the longest streak: they are counted in 31 bits.
-const MOST_STREAK: u64 = 1 << 30;
+const MAX_STREAK: u64 = 1 << 30;
 
 /// An address beyond the memory, which was wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Ports {
     /// Begins a streak, if it is to be worth it. It ends before any run does, so that ports are seen to be done
     /// in the cycle of their last address, and before any address would be wrapped.
     fn begin_streak(&mut self, cycle: u64) -> bool {
-        let (mut left, mut emitted, mut cycles) = (self.active, 0, MOST_STREAK);
+        let (mut left, mut emitted, mut cycles) = (self.active, 0, MAX_STREAK);
         while left != 0 {
             let number = left.trailing_zeros() as usize & 63;
             left &= left - 1;
@@ -68,7 +68,7 @@ impl Ports {
                     }
                 }
             }
-            if cycles < LEAST_STREAK {
+            if cycles < MIN_STREAK {
                 return false;
             }
         }

@@ -12,11 +12,11 @@ use crate::revision::Revision;
 /// Words of a register file.
 const FILE_WORDS: usize = 64;
 /// Longest period for which rows of results follow each other: the delay between them has 14 bits.
-const MOST_ROW_PERIOD: usize = 1024;
+const MAX_ROW_PERIOD: usize = 1024;
 /// Longest period for which levels of the released dpu reach from a result to the next.
-const MOST_RESET_PERIOD: usize = 64;
+const MAX_RESET_PERIOD: usize = 64;
 /// Results that are reset one by one in a call: a cell of the released fabric has 64 words.
-const MOST_RESETS: usize = 8;
+const MAX_RESETS: usize = 8;
 /// Rows that a stream may take beyond its words, so that levels count them.
 const SPARE_ROWS: usize = 4;
 
@@ -104,14 +104,14 @@ const fn streams(operands: &[Gather]) -> Operands {
 /// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other; few
 /// where each is reset by itself.
 fn results_of_call(most: usize, period: usize, work: Work, revision: Revision) -> usize {
-    let most = if is_reset_alone(period, work, revision) { most.min(MOST_RESETS) } else { most };
-    let most = if period > MOST_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
+    let most = if is_reset_alone(period, work, revision) { most.min(MAX_RESETS) } else { most };
+    let most = if period > MAX_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
     if most >= ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
 }
 
 /// Whether each result has a reset of its own.
 fn is_reset_alone(period: usize, work: Work, revision: Revision) -> bool {
-    revision.is_released() && work.accumulates() && period > MOST_RESET_PERIOD
+    revision.is_released() && work.accumulates() && period > MAX_RESET_PERIOD
 }
 
 /// Ranges of at most `size`. What is left of whole rows is a range of its own.

@@ -9,7 +9,7 @@ use npukit_target::Unset;
 use rayon::prelude::*;
 
 use super::calls::{Call, Load, Results};
-use super::executable::{CallError, Executable, ExecuteError, MOST_ELEMENTS};
+use super::executable::{CallError, Executable, ExecuteError, MAX_ELEMENTS};
 use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
@@ -45,7 +45,7 @@ impl Executable {
     fn empty(&self, number: usize) -> Result<Vec<i16>, ExecuteError> {
         let value = &self.plan.values[number];
         let elements = value.elements();
-        if elements > MOST_ELEMENTS {
+        if elements > MAX_ELEMENTS {
             return Err(ExecuteError::Size { name: value.name.clone(), elements });
         }
         Ok(vec![0; elements])

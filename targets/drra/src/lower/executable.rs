@@ -20,7 +20,7 @@ use crate::pasm::PasmErrors;
 use crate::revision::Revision;
 
 /// Elements that a value may have.
-pub const MOST_ELEMENTS: usize = 1 << 28;
+pub const MAX_ELEMENTS: usize = 1 << 28;
 
 /// For each task of a step, its calls and the number of each one's program.
 pub type StepCalls = Vec<Vec<(Call, usize)>>;
@@ -65,7 +65,7 @@ pub enum ExecuteError {
         error: Box<PasmErrors>,
     },
     /// A tensor that is too large.
-    #[error("`{name}` has {elements} elements; at most {MOST_ELEMENTS} are kept")]
+    #[error("`{name}` has {elements} elements; at most {MAX_ELEMENTS} are kept")]
     Size {
         /// Its name.
         name: String,

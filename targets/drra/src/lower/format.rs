@@ -19,13 +19,13 @@ use crate::op::DpuMode;
 /// Bits of a word.
 const BITS: u32 = 16;
 /// Places that `mac_inter` shifts by.
-const MOST_SHIFT: i32 = 31;
+const MAX_SHIFT: i32 = 31;
 /// Bits that a constant gives up alone, before both operands of a product do.
 const OF_CONSTANTS: i32 = 7;
 /// The operand that stands for one in the product of an addend is two to this at most.
 const MAX_ONE: i32 = BITS as i32 - 2;
 /// Bits that an operand has to keep.
-const LEAST_BITS: i32 = 4;
+const MIN_BITS: i32 = 4;
 
 /// Fraction lengths of values, and what the dpus can do.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub fn scheme(fabric: &Fabric) -> Scheme {
     let activations = if fabric.options.extensions { BITS } else { BITS - 1 };
     let (weights, biases, partial_sums) = (BITS, BITS, activations);
     // What dpus cannot shift by, operands and results make up for.
-    let shifts = -MOST_SHIFT..=MOST_SHIFT;
+    let shifts = -MAX_SHIFT..=MAX_SHIFT;
     Scheme { activations, weights, biases, partial_sums, shifts, rounding: Rounding::HalfAway }
 }
 
@@ -112,7 +112,7 @@ impl<'a> Format<'a> {
         y: i32,
         addend: Option<i32>,
     ) -> Result<Products, Reject> {
-        let range = if self.extensions { 0..=MOST_SHIFT } else { self.fraction_bits..=self.fraction_bits };
+        let range = if self.extensions { 0..=MAX_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
         // The sum has no more fraction bits than its addend has room for: operands give up what is beyond.
         let sum = addend.map_or(a + b, |addend| addend.min(a + b));
@@ -125,7 +125,7 @@ impl<'a> Format<'a> {
             _ => [excess / 2, excess - excess / 2],
         };
         let kept = given.map(|bits| BITS as i32 - bits);
-        if kept.iter().any(|&bits| bits < LEAST_BITS) && self.quantisation.is_some() {
+        if kept.iter().any(|&bits| bits < MIN_BITS) && self.quantisation.is_some() {
             let reason = format!(
                 "operands with {a} and {b} fraction bits and a result with {y} leave {} and {} of {BITS} bits to the \
                  operands, where products lose {shift}",
@@ -146,7 +146,7 @@ impl<'a> Format<'a> {
     pub fn scaling(&self, up: i32) -> Option<(Work, Option<i16>)> {
         if self.extensions {
             let mode = if up < 0 { DpuMode::ScaleDw } else { DpuMode::ScaleUp };
-            return Some((Work { mode, immediate: up.abs().min(MOST_SHIFT) as i16 }, None));
+            return Some((Work { mode, immediate: up.abs().min(MAX_SHIFT) as i16 }, None));
         }
         let factor = self.fraction_bits + up;
         (0..BITS as i32 - 1).contains(&factor).then(|| (Work::plain(DpuMode::Mult), Some(1 << factor)))

@@ -10,7 +10,7 @@ pub(super) struct Bounds {
 }
 
 /// Steps after which bounds stay as they are, correct but perhaps not as narrow as they could be.
-const MOST_STEPS: usize = 1 << 22;
+const MAX_STEPS: usize = 1 << 22;
 
 /// No value is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl System {
         }
     }
 
-    /// Narrows `bounds` as far as the sums can in [`MOST_STEPS`], when only those from `first` on, and those with one
+    /// Narrows `bounds` as far as the sums can in [`MAX_STEPS`], when only those from `first` on, and those with one
     /// of `changed`, can say anything new.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl System {
                 }
                 patience *= 2;
             }
-            if steps == MOST_STEPS {
+            if steps == MAX_STEPS {
                 return Ok(());
             }
             let sum = &self.sums[index];

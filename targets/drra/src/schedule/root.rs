@@ -10,7 +10,7 @@ use super::linear::{Linear, Variable};
 use super::problem::{Operation, Problem};
 
 /// More operations than this are not compared in pairs.
-const MOST_COMPARED: usize = 400;
+const MAX_COMPARED: usize = 400;
 const APART: i64 = i64::MIN / 4;
 
 /// Adds copies of sums in which variables at a fixed distance of each other are one variable.
@@ -68,7 +68,7 @@ impl Classes {
 /// Raises starts to what the issue of all that comes before takes.
 pub(super) fn raise_starts(problem: &Problem, system: &mut System) {
     let operations = &problem.operations;
-    if operations.len() > MOST_COMPARED {
+    if operations.len() > MAX_COMPARED {
         return;
     }
     let apart = distances(operations, system);

@@ -8,7 +8,7 @@ use crate::fabric::{Direction, ROW_WORDS};
 use crate::lower::column::Column;
 
 /// Levels that resets and counts may take.
-const MOST_LEVELS: u32 = 3;
+const MAX_LEVELS: u32 = 3;
 
 /// The operations that configure a column once: `route_in`, `route_mid`, `route_out`, `links`, `compute`.
 pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operands: usize) {
@@ -112,12 +112,12 @@ pub(super) fn accumulation(writer: &mut Writer, column: &Column, work: Work, res
             writer.constraint(&format!("@reset{number} == @read_a + {}", number * period));
         }
     } else if work.accumulates() {
-        let times = Rep::countable(results, 0, Component::Dpu, column.revision, MOST_LEVELS);
+        let times = Rep::countable(results, 0, Component::Dpu, column.revision, MAX_LEVELS);
         writer.rop("reset", column.mid, (column.dpu, 1), &events(&[(times, period - 1)]));
         writer.constraint("@reset == @read_a");
     }
     if work.counts() {
-        let times = Rep::countable(results * period, 0, Component::Dpu, column.revision, MOST_LEVELS);
+        let times = Rep::countable(results * period, 0, Component::Dpu, column.revision, MAX_LEVELS);
         writer.rop("count", column.mid, (column.dpu, 0), &events(&[(times, 0)]));
         writer.constraint("@count == @read_a");
     }

@@ -18,7 +18,7 @@ use crate::lower::gather::{Axes, Gather, Tail};
 use crate::lower::plan::{Place, Source, Task};
 
 /// Elements of the matrix of a transform.
-const MOST_FACTORS: usize = 1 << 22;
+const MAX_FACTORS: usize = 1 << 22;
 
 /// Signals, each along an axis of a tensor `[outer, points, inner, parts]`.
 struct Signals {
@@ -197,7 +197,7 @@ fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals
     let Signals { outer, points, inner, parts } = *signals;
     let (kept, results) = (points.min(dft.length), dft.results());
     let words = kept * parts;
-    if words.saturating_mul(2 * results) > MOST_FACTORS {
+    if words.saturating_mul(2 * results) > MAX_FACTORS {
         let reason = format!("a transform of {kept} points to {results}, which is no power of two");
         return Err(Reject::new(reason, "pad the signal to a power of two"));
     }

@@ -191,7 +191,7 @@ struct Run {
 }
 
 /// Most runs that take turns.
-const MOST_TURNS: usize = 8;
+const MAX_TURNS: usize = 8;
 
 /// Runs that make up a list of indices: a few that take turns, or as many as it takes one after the other.
 fn runs(indices: &[usize]) -> Vec<Run> {
@@ -199,7 +199,7 @@ fn runs(indices: &[usize]) -> Vec<Run> {
         let list: Vec<usize> = indices.iter().copied().skip(at).step_by(turns).collect();
         run(&list).filter(|run| run.count == list.len()).map(|run| Run { at, every: turns, ..run })
     };
-    let mut turns = 1..=MOST_TURNS.min(indices.len());
+    let mut turns = 1..=MAX_TURNS.min(indices.len());
     if let Some(runs) = turns.find_map(|turns| (0..turns).map(|at| turn(turns, at)).collect()) {
         return runs;
     }
