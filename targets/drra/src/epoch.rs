@@ -118,7 +118,7 @@ impl Epoch {
         self.operations.iter().map(|operation| operation.place).collect()
     }
 
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub fn warnings(&self) -> Vec<(Span, String)> {
         self.operations.iter().flat_map(|operation| operation.warnings.clone()).collect()
     }

@@ -35,7 +35,7 @@ pub struct Kernel {
     pub program: Program,
     /// What the scheduler found, epoch by epoch in file order.
     pub epochs: Vec<EpochReport>,
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub warnings: Vec<(Span, String)>,
     /// Cycles of a run; none when raw instructions hide them.
     pub cycles: Option<i64>,

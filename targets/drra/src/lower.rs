@@ -156,7 +156,7 @@ impl Lowering<'_> {
         }));
     }
 
-    /// Steps that make outputs of constants, with the most fraction bits that fit: no sample tells any.
+    /// Steps that make outputs of constants, with the most fraction bits that fit: samples do not determine any.
     fn bind_constants(&mut self) {
         let constants = self.graph.outputs.iter().filter(|&&id| self.graph.constant(id).is_some());
         for &id in constants.collect::<BTreeSet<_>>() {

@@ -155,7 +155,7 @@ impl Registers {
             return Pattern { lanes: vec![lane], ..Pattern::default() };
         }
         let between = self.transitions.iter().take_while(|delay| delay.is_some()).count();
-        // Default: where no lane is marked the transitions tell how many there are.
+        // Default: where no lane is marked the transitions say how many there are.
         let last = self.is_lane.iter().rposition(|is_lane| *is_lane).unwrap_or(between.min(NO_LANE));
         let lanes = self.lanes.iter().take(last + 1).map(|lane| Lane { base, levels: levels(lane) });
         // Default: a register that nobody wrote since it was erased holds 0.

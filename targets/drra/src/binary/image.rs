@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn wrong_lines_are_named() {
-        let told = |text: &str| read_image(text).unwrap_err().to_string();
-        assert!(told("5").starts_with("line 1: `5` is not a row's number"));
+        let message = |text: &str| read_image(text).unwrap_err().to_string();
+        assert!(message("5").starts_with("line 1: `5` is not a row's number"));
         let zeros = "0".repeat(64);
-        assert!(told(&format!("65536 {zeros}")).contains("beyond the last one, 65535"));
-        assert!(told(&format!("1 {zeros}\n1 {zeros}")).starts_with("line 2: row 1 is listed twice"));
-        assert!(told(&format!("-1 {zeros}")).contains("is not a row's number"));
+        assert!(message(&format!("65536 {zeros}")).contains("beyond the last one, 65535"));
+        assert!(message(&format!("1 {zeros}\n1 {zeros}")).starts_with("line 2: row 1 is listed twice"));
+        assert!(message(&format!("-1 {zeros}")).contains("is not a row's number"));
     }
 }

@@ -15,16 +15,16 @@ use crate::op::Op;
 use crate::revision::Revision;
 use crate::state::CellState;
 
-/// Instructions that a cell is followed for; what goes on longer is hardly different later.
+/// Instructions that a cell is followed for; longer programs rarely differ after that.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Addresses of a port that are compared.
 const MAX_ADDRESSES: usize = 1 << 16;
 
-/// Rows of a memory that addresses are told apart by.
+/// Rows of a memory by which addresses differ.
 const MAX_ROWS: usize = 1 << 10;
 
-/// What is hardly meant of a cell's program because of when it is, by instruction, each once. What differs without a
-/// reason that `is_known` or found here is told as such.
+/// The likely mistakes of a cell's program that depend on time, by instruction, each once. A difference from the
+/// seed's text is one of them unless its reason `is_known` or was found here.
 pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known: bool) -> Vec<(usize, Lint)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let empty = without_memory(cell);
@@ -36,23 +36,23 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known:
         state.ports.retire(cycle);
         state.sequencer.raise(cycle);
         let runs = state.sequencer.raised & state.ports.active;
-        let mut tell = |lint: Lint| {
+        let mut report = |lint: Lint| {
             if seen.insert(pc) {
                 found.push((pc, lint));
             }
         };
         if runs != 0 {
             let number = runs.trailing_zeros() as u8;
-            tell(Lint::Runs { slot: number / 4, port: number % 4, cycle });
+            report(Lint::Runs { slot: number / 4, port: number % 4, cycle });
         }
         match execute(&mut state, cell, options, cycle) {
             Ok(Some(Notice::Early(fault))) => {
                 is_known |= options.revision.is_released();
-                tell(Lint::InCycle { cycle, fault });
+                report(Lint::InCycle { cycle, fault });
             }
             Ok(_) => {}
             Err(fault) => {
-                tell(Lint::InCycle { cycle, fault });
+                report(Lint::InCycle { cycle, fault });
                 break;
             }
         }
@@ -60,12 +60,12 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known:
             Some(Ok(None)) | None => {}
             Some(Ok(Some(lint))) => {
                 if !is_known {
-                    tell(lint);
+                    report(lint);
                 }
                 text = None;
             }
             Some(Err(fault)) => {
-                tell(Lint::InCycle { cycle, fault });
+                report(Lint::InCycle { cycle, fault });
                 text = None;
             }
         }

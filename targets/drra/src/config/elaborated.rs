@@ -100,7 +100,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
 }
 
 fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell, ConfigError> {
-    // What is wrong is told of the cell in its place.
+    // Errors name the cell by its place.
     let name = format!("{} {place}", entry.name);
     let label = format!("cell `{name}`");
     let mut own = Parameters::new(&label, entry.parameters);

@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn faults_are_named() {
-        let told = |text: &str| from_short(text).unwrap_err().to_string();
-        assert!(told("3x1 [swb]").contains("a `:` follows"));
-        assert!(told("0x1: [swb]").contains("1 to 256"));
-        assert!(told("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
-        assert!(told("1x1: [swb,rg]").contains("there is no resource kind `rg`"));
-        assert!(told("1x1: [rf,swb]").contains("slot 1 holds a swb"));
-        assert!(told("2x1: [swb,iosram_top]").contains("both use the input buffer of column 0"));
+        let message = |text: &str| from_short(text).unwrap_err().to_string();
+        assert!(message("3x1 [swb]").contains("a `:` follows"));
+        assert!(message("0x1: [swb]").contains("1 to 256"));
+        assert!(message("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
+        assert!(message("1x1: [swb,rg]").contains("there is no resource kind `rg`"));
+        assert!(message("1x1: [rf,swb]").contains("slot 1 holds a swb"));
+        assert!(message("2x1: [swb,iosram_top]").contains("both use the input buffer of column 0"));
     }
 }

@@ -69,7 +69,7 @@ pub fn free_variables(epoch: &Epoch) -> impl Iterator<Item = (&String, Variable)
     epoch.variables.iter().enumerate().map(|(index, name)| (name, Variable(index)))
 }
 
-/// The problem of an epoch whose operations have so many `configurations` each.
+/// The problem of an epoch whose operations have these numbers of `configurations`.
 ///
 /// # Errors
 ///

@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the fabric refuses or is hardly meant of what was read.
+    /// Errors and likely mistakes of this operation.
     pub fn warnings(&self, cell: &Cell, options: Options) -> Warnings {
         let resource = cell.resource_at(self.rop.slot);
         let refused = self
@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
 impl Lanes {
     /// A level around the current lane, or around all of them after the first transition.
     ///
-    /// It takes so many `levels` of the port.
+    /// Takes that many `levels` of the port.
     fn level(&mut self, count: i64, delay: Linear, levels: usize, span: Span) -> Resolved<()> {
         self.take(levels, span)?;
         (self.is_extendable, self.last_levels) = (true, levels);
@@ -332,7 +332,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Changes the last level, which now takes so many.
+    /// Changes the last level, which now takes `levels` of the port.
     fn extend(&mut self, iter: i64, by: Linear, levels: usize, span: Span) -> Resolved<()> {
         self.take(levels - self.last_levels.min(levels), span)?;
         self.is_extendable = false;

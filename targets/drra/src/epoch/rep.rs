@@ -98,7 +98,7 @@ impl Rep {
         (iter..2 * iter).find(is_countable).unwrap_or(iter)
     }
 
-    /// The values of a `rep` with the high parts of the `repx` behind it.
+    /// The values of a `rep` with the high parts of the `repx` after it.
     pub fn extended(self, iter: i64, step: i64, delay: i64, widths: Widths) -> Self {
         let width = 2 * widths.step;
         let bits = (step << widths.step | self.step & ((1 << widths.step) - 1)) & ((1 << width) - 1);

@@ -414,7 +414,7 @@ mod tests {
         }
     }
 
-    /// Of several in a cycle one is told of, and the next one in the cycle after.
+    /// Of several in a cycle one is reported, and the next one in the cycle after.
     #[test]
     fn every_port_that_wraps_is_told_of_once() {
         let mut ports = ports("swb,rf,rf", Revision::Seed);
@@ -422,8 +422,8 @@ mod tests {
         ports.patterns[number(2, 1)] = row_of(70, 5);
         ports.activate(0, bit(1, 1) | bit(2, 1)).unwrap();
         let of_cycle = |cycle| {
-            let told = ports.emit(cycle).map(|wrapped| (wrapped.number, wrapped.address));
-            (told, ports.address(1, 1), ports.address(2, 1))
+            let wrapped = ports.emit(cycle).map(|wrapped| (wrapped.number, wrapped.address));
+            (wrapped, ports.address(1, 1), ports.address(2, 1))
         };
         let found: Vec<_> = (1..6).map(of_cycle).collect();
         let expected = [

@@ -29,7 +29,7 @@ impl Step {
         }
     }
 
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub fn warnings(&self) -> Vec<(Span, String)> {
         let all = |steps: &[Self]| steps.iter().flat_map(Self::warnings).collect::<Vec<_>>();
         match self {

@@ -40,7 +40,7 @@ pub struct Load {
     pub vectors: std::ops::Range<usize>,
     /// Rows of each operand.
     pub rows: usize,
-    /// Zeros behind each vector.
+    /// Zeros after each vector.
     #[serde(default)]
     pub spare: usize,
 }
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(results_of(&calls), [[(0, 1)], [(1, 1)], [(2, 1)]]);
     }
 
-    /// On the released circuit each of several results of more than 64 words has a zero behind it, in which it is reset.
+    /// On the released circuit each of several results of more than 64 words has a zero after it, in which it is reset.
     #[test]
     fn results_that_are_reset_alone_have_a_spare_word() {
         let fabric = preset("3x1").unwrap();
@@ -364,12 +364,12 @@ mod tests {
     #[test]
     fn what_is_longer_than_the_input_buffer_is_told() {
         let fabric = preset("3x4").unwrap().of_revision(Revision::Seed);
-        let told = |operands, words| vectors(operands, words, 2, MAC).too_long(&fabric);
+        let too_long = |operands, words| vectors(operands, words, 2, MAC).too_long(&fabric);
         let long = |words, operands, rows| Some(TooLong { words, operands, rows, depth: 1024 });
-        assert_eq!((told(1, 16_384), told(2, 8_192)), (None, None));
-        assert_eq!(told(1, 16_385), long(16_385, 1, 1025));
-        assert_eq!(told(2, 8_193), long(8_193, 2, 1028));
-        assert_eq!(told(1, 32_768), long(32_768, 1, 2048));
+        assert_eq!((too_long(1, 16_384), too_long(2, 8_192)), (None, None));
+        assert_eq!(too_long(1, 16_385), long(16_385, 1, 1025));
+        assert_eq!(too_long(2, 8_193), long(8_193, 2, 1028));
+        assert_eq!(too_long(1, 32_768), long(32_768, 1, 2048));
         assert_eq!(dots(10, 2, 3).too_long(&fabric), None);
     }
 

@@ -77,7 +77,7 @@ mod tests {
     use crate::revision::Revision;
 
     /// Of a program for the cell that computes.
-    fn told(fabric: &Fabric, text: &str) -> Vec<String> {
+    fn reasons(fabric: &Fabric, text: &str) -> Vec<String> {
         unfit(fabric, &assemble(fabric, "test", &format!("cell (row=1, col=0)\n{text}")).unwrap().program)
     }
 
@@ -118,8 +118,8 @@ mod tests {
                 .iter()
                 .map(|what| format!("cell (1, 0): {what} has not been seen to work"))
                 .collect();
-            assert_eq!(told(&fabric, &text), expected, "{text}");
-            assert_eq!(told(&fabric.clone().of_revision(Revision::Seed), &text), [""; 0], "{text}");
+            assert_eq!(reasons(&fabric, &text), expected, "{text}");
+            assert_eq!(reasons(&fabric.clone().of_revision(Revision::Seed), &text), [""; 0], "{text}");
         }
     }
 
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn a_cell_has_64_words() {
         let fabric = preset("3x1").unwrap();
-        assert_eq!(told(&fabric, &"wait(cycle=1) ".repeat(64)), [""; 0]);
+        assert_eq!(reasons(&fabric, &"wait(cycle=1) ".repeat(64)), [""; 0]);
         for words in [65, 66] {
             let expected = format!("cell (1, 0): {words} words; it can be loaded with 64");
-            assert_eq!(told(&fabric, &"wait(cycle=1) ".repeat(words)), [expected]);
+            assert_eq!(reasons(&fabric, &"wait(cycle=1) ".repeat(words)), [expected]);
         }
     }
 }

@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         Ok(one_or(list, Condition::All))
     }
 
-    /// A comparison, or a condition in parentheses: which of them, what follows the parentheses tells.
+    /// A comparison, or a condition in parentheses: what follows the parentheses decides which.
     fn comparison(&mut self) -> Read<Condition> {
         let before = self.at;
         if self.take("(") {

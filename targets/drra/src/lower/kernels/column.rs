@@ -68,7 +68,7 @@ pub(super) fn results(
     writer.constraint("@output_w == @output_r");
 }
 
-/// Addresses that come every so many cycles, where the delay of a level may be too short for that: then each comes
+/// Addresses that come at a distance of `period` cycles, where the delay of a level may be too short for that: then each comes
 /// several times, and what it does last is what stays.
 struct Spaced {
     /// How often each comes in place, and the delay between.

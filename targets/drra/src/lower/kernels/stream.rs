@@ -53,7 +53,9 @@ impl Stream {
         }
     }
 
-    /// Rows of each operand that streams: as many as levels count. Two rows in turn are filled in pairs.
+    /// Rows of each operand that streams, at least `words / 16` of them: the nested repetitions of an address generator
+    /// cannot count to every number. Rows of a pair go to two rows of the register file in turn, so that their number is
+    /// even.
     pub fn rows(&self, revision: Revision) -> usize {
         let countable = |rows| Rep::countable(rows, 1, Component::Rf, revision, 2);
         let rows = self.words.div_ceil(ROW_WORDS);

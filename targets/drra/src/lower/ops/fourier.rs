@@ -106,7 +106,7 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     Ok(())
 }
 
-/// Signals of `length` points: zeros behind those there are, or the first of them.
+/// Signals of `length` points: those there are and zeros after them, or the first of them.
 fn resized(
     lowering: &mut Lowering<'_>,
     node: &Node,

@@ -210,7 +210,7 @@ pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Resul
     Ok(())
 }
 
-/// The elements of `id` with so many fraction bits, as often as the shape of the node's result asks for.
+/// The elements of `id` with a fraction length, as often as the shape of the node's result asks for.
 pub(super) fn spread(
     lowering: &mut Lowering<'_>,
     node: &Node,

@@ -23,7 +23,7 @@ struct Image {
 }
 
 impl Image {
-    /// The image `x` with so many fraction bits and pads of `fill` around it.
+    /// The image `x` with a fraction length, and pads of `fill` around it.
     fn new(
         lowering: &mut Lowering<'_>,
         node: &Node,
