@@ -56,7 +56,7 @@ pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known:
                 break;
             }
         }
-        match text.as_mut().map(|text| text.step(&state, cell, (pc, cycle))) {
+        match text.as_mut().map(|text| text.step(&state, cell, pc, cycle)) {
             Some(Ok(None)) | None => {}
             Some(Ok(Some(lint))) => {
                 if !is_known {
@@ -99,7 +99,8 @@ impl Text {
         &mut self,
         other: &CellState,
         cell: &Cell,
-        (pc, cycle): (usize, u64),
+        pc: usize,
+        cycle: u64,
     ) -> Result<Option<Lint>, FaultKind> {
         let own = &mut self.state;
         if (own.sequencer.pc, own.sequencer.next) != (pc, cycle) {

@@ -124,9 +124,9 @@ fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell
     let known = CELL_KINDS.iter().find(|(kind, _, _)| *kind == entry.kind);
     // Default: a cell of an unknown kind may use what its resources use.
     let has = |given: Option<bool>, of_kind: Option<bool>| given.or(of_kind).unwrap_or(true);
-    let ports =
-        (has(entry.io_input, known.map(|kind| kind.1)), has(entry.io_output, known.map(|kind| kind.2)));
-    check_buffers(&name, &entry.kind, ports, &found)?;
+    let has_input = has(entry.io_input, known.map(|kind| kind.1));
+    let has_output = has(entry.io_output, known.map(|kind| kind.2));
+    check_buffers(&name, &entry.kind, has_input, has_output, &found)?;
     Ok(Cell { name: entry.name, ..found })
 }
 

@@ -203,7 +203,7 @@ fn cell_kind(
     }
     let resources = resources.into_iter().map(|(kind, parameters)| (None, kind, parameters));
     let found = cell(&kind.name, resources, &own, fabric)?;
-    check_buffers(&kind.name, &kind.kind, (input, output), &found)?;
+    check_buffers(&kind.name, &kind.kind, input, output, &found)?;
     Ok(found)
 }
 
@@ -211,7 +211,8 @@ fn cell_kind(
 pub(super) fn check_buffers(
     name: &str,
     kind: &str,
-    (input, output): (bool, bool),
+    has_input: bool,
+    has_output: bool,
     found: &Cell,
 ) -> Result<(), ConfigError> {
     let needs =
@@ -223,8 +224,8 @@ pub(super) fn check_buffers(
         resource: resource.component.name(),
     };
     match (needs(Component::has_input), needs(Component::has_output)) {
-        (Some(resource), _) if !input => Err(wrong("input", resource)),
-        (_, Some(resource)) if !output => Err(wrong("output", resource)),
+        (Some(resource), _) if !has_input => Err(wrong("input", resource)),
+        (_, Some(resource)) if !has_output => Err(wrong("output", resource)),
         _ => Ok(()),
     }
 }

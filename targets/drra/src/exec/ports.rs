@@ -196,7 +196,8 @@ impl Ports {
     fn change(
         &mut self,
         cycle: u64,
-        (slot, port): (u8, u8),
+        slot: u8,
+        port: u8,
         change: impl FnOnce(&mut Pattern) -> Result<(), PatternError>,
         write: Write,
     ) -> Result<Option<FaultKind>, FaultKind> {
@@ -226,31 +227,35 @@ impl Ports {
         port: u8,
         base: u16,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, (slot, port), |pattern| pattern.open(base.into()), Write::Open(base))
+        self.change(cycle, slot, port, |pattern| pattern.open(base.into()), Write::Open(base))
     }
 
     /// `rep`.
     pub(crate) fn rep(
         &mut self,
         cycle: u64,
-        place: (u8, u8),
+        slot: u8,
+        port: u8,
         level: Level,
         widths: Widths,
         spill: bool,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, place, |pattern| pattern.rep(level, widths, spill), Write::Rep(level))
+        self.change(cycle, slot, port, |pattern| pattern.rep(level, widths, spill), Write::Rep(level))
     }
 
     /// `repx`.
     pub(crate) fn repx(
         &mut self,
         cycle: u64,
-        place: (u8, u8),
-        (iter, step, delay): (u8, u8, u8),
+        slot: u8,
+        port: u8,
+        iter: u8,
+        step: u8,
+        delay: u8,
     ) -> Result<Option<FaultKind>, FaultKind> {
         let (iter, step, delay) = (iter.into(), u32::from(step), delay.into());
         let write = Write::Repx(Level { iter, step: step as i32, delay });
-        self.change(cycle, place, |pattern| pattern.repx(iter, step, delay), write)
+        self.change(cycle, slot, port, |pattern| pattern.repx(iter, step, delay), write)
     }
 
     /// `trans`.
@@ -261,7 +266,7 @@ impl Ports {
         port: u8,
         delay: u32,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, (slot, port), |pattern| pattern.trans(delay), Write::Trans(delay))
+        self.change(cycle, slot, port, |pattern| pattern.trans(delay), Write::Trans(delay))
     }
 
     /// Forgets all addresses and times, as between calls.

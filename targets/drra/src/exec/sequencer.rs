@@ -169,10 +169,10 @@ fn resource(
             let level = Level { iter: iter.into(), step: step.into(), delay: delay.into() };
             let Some(component) = cell.component_at(slot) else { return Ok(None) };
             let widths = options.revision.widths(component);
-            state.ports.rep(cycle, (slot, port), level, widths, options.extensions)
+            state.ports.rep(cycle, slot, port, level, widths, options.extensions)
         }
         ResourceOp::Repx { port, iter, step, delay } => {
-            state.ports.repx(cycle, (slot, port), (iter, step, delay))
+            state.ports.repx(cycle, slot, port, iter, step, delay)
         }
         ResourceOp::Trans { port, delay } => state.ports.trans(cycle, slot, port, delay),
     }

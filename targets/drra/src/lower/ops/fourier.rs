@@ -60,7 +60,7 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     let (from, to) = (lowering.format.fraction(x), lowering.format.fraction(y));
     let mut value = lowering.read(node, x, from)?;
     if signals.points != dft.length {
-        value = resized(lowering, node, value, &mut signals, (dft.length, from));
+        value = resized(lowering, node, value, &mut signals, dft.length, from);
     }
     let shape = [signals.outer, dft.length, signals.inner, 2];
     let full = if dft.onesided { lowering.temporary(&node.name, shape.to_vec(), to) } else { y.0 as usize };
@@ -112,7 +112,8 @@ fn resized(
     node: &Node,
     source: Source,
     signals: &mut Signals,
-    (length, fraction): (usize, i32),
+    length: usize,
+    fraction: i32,
 ) -> Source {
     let (own, kept) = (signals.shape(), signals.points.min(length));
     signals.points = length;

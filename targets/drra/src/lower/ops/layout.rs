@@ -53,7 +53,7 @@ pub fn slice(lowering: &mut Lowering<'_>, node: &Node, slice: &Slice) -> Result<
             (0..range.length).map(|number| index(number).expect("shape inference checked the range"));
         choose(&mut axes, range.axis, indices);
     }
-    moved(lowering, node, (x, y), &axes)
+    moved(lowering, node, x, y, &axes)
 }
 
 /// Parts along an axis.
@@ -66,7 +66,7 @@ pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<
     for (&y, &size) in node.outputs.iter().zip(&split.sizes) {
         let mut axes = whole(lowering.graph.shape(x));
         choose(&mut axes, split.axis, start..start + size);
-        moved(lowering, node, (x, y), &axes)?;
+        moved(lowering, node, x, y, &axes)?;
         start += size;
     }
     Ok(())
@@ -117,7 +117,7 @@ pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Re
     for (axis, (&size, &pads)) in own.iter().zip(&pad.pads).enumerate() {
         choose(&mut axes, axis, pad.sources(size, pads).into_iter().flatten());
     }
-    moved(lowering, node, (x, y), &axes)
+    moved(lowering, node, x, y, &axes)
 }
 
 /// The nearest elements of an image of another size.
@@ -138,14 +138,15 @@ pub fn resize(lowering: &mut Lowering<'_>, node: &Node, resize: &Resize) -> Resu
         let nearest = samples.iter().filter_map(|sample| sample.taps.first().map(|tap| tap.0));
         choose(&mut axes, axis, nearest);
     }
-    moved(lowering, node, (x, y), &axes)
+    moved(lowering, node, x, y, &axes)
 }
 
 /// `y` is the elements of `x` with these indices along each axis.
 fn moved(
     lowering: &mut Lowering<'_>,
     node: &Node,
-    (x, y): (ValueId, ValueId),
+    x: ValueId,
+    y: ValueId,
     axes: &[Vec<usize>],
 ) -> Result<(), Reject> {
     let (own, shape) = (strides(lowering.graph.shape(x)), strides(lowering.graph.shape(y)));
