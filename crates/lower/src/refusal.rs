@@ -64,12 +64,12 @@ pub struct Refusals<Shortage> {
 
 impl<Shortage> Refusals<Shortage> {
     /// None.
-    pub(crate) const fn none() -> Self {
+    pub const fn none() -> Self {
         Self { problems: Vec::new(), shortage: None }
     }
 
     /// Notes that `op` of `node` stands in the way.
-    pub(crate) fn add(&mut self, node: &str, op: &str, reject: Reject<Shortage>) {
+    pub fn add(&mut self, node: &str, op: &str, reject: Reject<Shortage>) {
         match reject {
             Reject::Unsupported { reason, hint } => self.problems.push(Problem::new(node, op, reason, hint)),
             Reject::Consequence => {}

@@ -15,9 +15,9 @@ pub use registers::{Circuit, Registers, Write};
 pub use walk::{Affine, Steady, Walk};
 
 /// Lanes of a port.
-pub const MOST_LANES: usize = 4;
+pub const MAX_LANES: usize = 4;
 /// Repetitions of a lane, and around all lanes.
-pub const MOST_LEVELS: usize = 4;
+pub const MAX_LEVELS: usize = 4;
 
 /// A repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,16 +92,16 @@ pub enum PatternError {
     #[error("a `rep` or `trans` before the first `dsu` or `evt` of the port")]
     NoLane,
     /// Too many lanes.
-    #[error("a lane more than the {MOST_LANES} that a port has")]
+    #[error("a lane more than the {MAX_LANES} that a port has")]
     Lanes,
     /// A lane after a transition.
     #[error("a lane after a `trans`: lanes come first")]
     LateLane,
     /// Too many repetitions.
-    #[error("a level more than the {MOST_LEVELS} that a lane has")]
+    #[error("a level more than the {MAX_LEVELS} that a lane has")]
     Inner,
     /// Too many repetitions around all.
-    #[error("a level more than the {MOST_LEVELS} around all lanes")]
+    #[error("a level more than the {MAX_LEVELS} around all lanes")]
     Outer,
     /// A transition too many.
     #[error("`trans` {transitions} of {lanes} lanes, which have {} transitions", .lanes - 1)]
@@ -134,7 +134,7 @@ impl Pattern {
         if !self.transitions.is_empty() {
             return Err(PatternError::LateLane);
         }
-        if self.lanes.len() == MOST_LANES {
+        if self.lanes.len() == MAX_LANES {
             return Err(PatternError::Lanes);
         }
         self.last = None;
@@ -152,11 +152,11 @@ impl Pattern {
         let may_spill = spill && self.lanes.len() == 1;
         let lane = self.lanes.last_mut().ok_or(PatternError::NoLane)?;
         let is_inner = self.transitions.is_empty() && self.outer.is_empty();
-        if is_inner && lane.levels.len() < MOST_LEVELS {
+        if is_inner && lane.levels.len() < MAX_LEVELS {
             lane.levels.push(level);
         } else if is_inner && !may_spill {
             return Err(PatternError::Inner);
-        } else if self.outer.len() < MOST_LEVELS {
+        } else if self.outer.len() < MAX_LEVELS {
             self.outer.push(level);
         } else {
             return Err(PatternError::Outer);

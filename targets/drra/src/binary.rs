@@ -150,13 +150,13 @@ mod tests {
 
     #[test]
     fn wrong_lines_are_named() {
-        let told = |text: &str| read_program(text).unwrap_err().to_string();
-        assert_eq!(told("\n00000000"), "line 2: a word before the first `cell ROW COLUMN`");
-        assert_eq!(told("cell 0 0\ncell 0 0"), "line 2: cell (0, 0) is listed twice");
-        assert_eq!(told("cell 0"), "line 1: `cell 0` is not `cell ROW COLUMN`");
-        assert!(told("cell 0 0\n012").contains("`012` is neither 32 binary digits nor"));
-        assert!(told("cell 0 0\n0000000g").contains("neither"));
-        assert!(told("cell 0 0\n+0000000").contains("neither"));
-        assert!(told(&"é".repeat(16)).contains("neither"));
+        let message = |text: &str| read_program(text).unwrap_err().to_string();
+        assert_eq!(message("\n00000000"), "line 2: a word before the first `cell ROW COLUMN`");
+        assert_eq!(message("cell 0 0\ncell 0 0"), "line 2: cell (0, 0) is listed twice");
+        assert_eq!(message("cell 0"), "line 1: `cell 0` is not `cell ROW COLUMN`");
+        assert!(message("cell 0 0\n012").contains("`012` is neither 32 binary digits nor"));
+        assert!(message("cell 0 0\n0000000g").contains("neither"));
+        assert!(message("cell 0 0\n+0000000").contains("neither"));
+        assert!(message(&"é".repeat(16)).contains("neither"));
     }
 }

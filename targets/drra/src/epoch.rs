@@ -30,7 +30,7 @@ pub use problem::Ports;
 pub use rep::Rep;
 
 /// Times an epoch is scheduled again because a delay turned out to need one more instruction.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// The text of a program, for messages.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ impl Epoch {
         self.operations.iter().map(|operation| operation.place).collect()
     }
 
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub fn warnings(&self) -> Vec<(Span, String)> {
         self.operations.iter().flat_map(|operation| operation.warnings.clone()).collect()
     }
@@ -139,7 +139,7 @@ impl Epoch {
     ) -> Result<Timed, PasmErrors> {
         let fail = |error| faults(text.name, text.text, vec![error]);
         let mut configurations: Vec<usize> = self.operations.iter().map(Operation::configurations).collect();
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let problem = problem::problem(self, &configurations, ports).map_err(fail)?;
             let found = match schedule(&problem, nodes) {
                 Ok(found) => found,
@@ -157,7 +157,7 @@ impl Epoch {
             }
             return Ok(self.timed(name, &problem, &found));
         }
-        Err(fail(conflict::unstable(MOST_ROUNDS)))
+        Err(fail(conflict::unstable(MAX_ROUNDS)))
     }
 
     fn timed(&self, name: &str, problem: &crate::schedule::Problem, found: &Schedule) -> Timed {

@@ -224,7 +224,7 @@ impl Fabric {
         self
     }
 
-    /// Why it is no released hardware, as far as that is known.
+    /// How it differs from released hardware, as far as that is known.
     pub fn unreleased(&self) -> Option<String> {
         let bits = self.cells.iter().flat_map(|cell| &cell.resources).map(|part| part.fraction_bits).max();
         let bits = bits.filter(|bits| *bits > 0 && self.options.revision != Revision::Later)?;

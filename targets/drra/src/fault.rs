@@ -54,7 +54,7 @@ pub enum Fault {
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultKind {
-    /// A configuration that is none.
+    /// A configuration that is not legal.
     #[error("slot {slot}, port {port}: {reason}")]
     Pattern {
         /// The slot.

@@ -20,7 +20,7 @@ use crate::op::{Format, Op, ResourceOp};
 
 pub use recode::{RecodeError, recode};
 
-/// Bit that tells resource instructions from those of control.
+/// Bit that is set in resource instructions and clear in those of control.
 pub(crate) const TYPE: BitRange = BitRange::new(31, 1);
 /// The opcode.
 pub(crate) const OPCODE: BitRange = BitRange::new(28, 3);
@@ -60,7 +60,7 @@ pub struct Instruction {
     pub values: Vec<u32>,
 }
 
-/// Why a word is no instruction of its cell.
+/// Why a word is not an instruction of its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// Nothing sits in the slot.
@@ -274,8 +274,8 @@ mod tests {
             Some(field.check(&row.name, value.cast_unsigned()).map(|()| bits_of(field, value)))
         };
         assert_eq!(step(-64), Some(Ok(Some(64))));
-        let told = step(64).and_then(Result::err).map(|error| error.to_string());
-        assert_eq!(told.as_deref(), Some("`step` of rep is 64: legal are -64 to 63"));
+        let message = step(64).and_then(Result::err).map(|error| error.to_string());
+        assert_eq!(message.as_deref(), Some("`step` of rep is 64: legal are -64 to 63"));
         assert!(named(Component::Rf, "evt").is_none());
     }
 

@@ -35,7 +35,7 @@ pub struct Kernel {
     pub program: Program,
     /// What the scheduler found, epoch by epoch in file order.
     pub epochs: Vec<EpochReport>,
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub warnings: Vec<(Span, String)>,
     /// Cycles of a run; none when raw instructions hide them.
     pub cycles: Option<i64>,
@@ -95,7 +95,7 @@ impl Compiler<'_> {
                 Step::Raw(block, _) => self.raw(block),
                 Step::For { count, body, span } => self.repeat(*count, body, *span, depth)?,
                 Step::If { register, then, otherwise, span } => {
-                    self.branch(*register, (then, otherwise), *span, depth)?
+                    self.branch(*register, then, otherwise, *span, depth)?
                 }
             });
         }
@@ -135,7 +135,8 @@ impl Compiler<'_> {
     fn branch(
         &mut self,
         register: u8,
-        (then, otherwise): (&[Step], &[Step]),
+        then: &[Step],
+        otherwise: &[Step],
         span: Span,
         depth: usize,
     ) -> Result<Block, PasmErrors> {

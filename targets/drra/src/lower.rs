@@ -27,11 +27,12 @@ mod ops;
 pub mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 use npukit_graph::quantise::Quantisation;
 use npukit_graph::{Graph, Node, Operator, ValueId, pass};
+use npukit_lower::{Problem, Refusals, Reject};
 use npukit_numeric::ElementType;
-use npukit_target::Problem;
 
 use crate::fabric::{Fabric, ROW_WORDS};
 use calls::TooLong;
@@ -42,21 +43,6 @@ use format::{Format, largest_fraction};
 pub use format::{fits, integer, scheme};
 pub use plan::{Plan, Step, Task};
 use plan::{Source, Value};
-
-/// Why an operator cannot be lowered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reject {
-    /// Why.
-    pub reason: String,
-    /// What to change.
-    pub hint: String,
-}
-
-impl Reject {
-    fn new(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { reason: reason.into(), hint: hint.into() }
-    }
-}
 
 /// The graph in the forms that are lowered.
 ///
@@ -86,11 +72,14 @@ pub fn lower(
     graph: &Graph,
     quantisation: Option<&Quantisation>,
 ) -> Result<Plan, Vec<Problem>> {
-    let columns = columns(fabric).map_err(|reason| vec![fabric_problem(reason)])?;
+    let hint = "use a fabric such as drra:3x1";
+    let problem = |reason| vec![Problem::new("fabric", "fabric", reason, hint)];
+    let columns = columns(fabric).map_err(problem)?;
     let mut format = Format::new(&columns, fabric.options.extensions, quantisation);
     format.balance(graph);
     let plan = Plan { saturated_constants: Some(0), ..Plan::default() };
-    let mut lowering = Lowering { graph, format, plan, scaled: BTreeMap::new(), problems: Vec::new() };
+    let refusals = Refusals::none();
+    let mut lowering = Lowering { graph, format, plan, scaled: BTreeMap::new(), refusals };
     for (index, value) in graph.values.iter().enumerate() {
         let fraction = lowering.format.fraction(ValueId(index as u32));
         lowering.plan.values.push(Value {
@@ -104,19 +93,14 @@ pub fn lower(
     for node in &graph.nodes {
         let steps = lowering.plan.steps.len();
         let lowered = ops::lower(&mut lowering, node);
-        if let Err(Reject { reason, hint }) = lowered.and_then(|()| lowering.fits(fabric, steps)) {
-            let (node, op) = (node.name.clone(), node.op.name().to_owned());
-            lowering.problems.push(Problem { node, op, reason, hint });
+        if let Err(reject) = lowered.and_then(|()| lowering.fits(fabric, steps)) {
+            lowering.refusals.add(&node.name, node.op.name(), reject);
         }
     }
     lowering.require_inputs();
     lowering.bind_constants();
-    if lowering.problems.is_empty() { Ok(lowering.plan) } else { Err(lowering.problems) }
-}
-
-fn fabric_problem(reason: String) -> Problem {
-    let hint = "use a fabric such as drra:3x1".to_owned();
-    Problem { node: "fabric".to_owned(), op: "fabric".to_owned(), reason, hint }
+    let problems = lowering.refusals.problems;
+    if problems.is_empty() { Ok(lowering.plan) } else { Err(problems) }
 }
 
 /// A plan in the making.
@@ -126,7 +110,7 @@ struct Lowering<'a> {
     plan: Plan,
     /// Values with other fraction lengths than their own, by both.
     scaled: BTreeMap<(usize, i32), usize>,
-    problems: Vec<Problem>,
+    refusals: Refusals<Infallible>,
 }
 
 impl Lowering<'_> {
@@ -165,15 +149,14 @@ impl Lowering<'_> {
     fn require_inputs(&mut self) {
         let elements = self.graph.inputs.iter().map(|&id| self.graph.value(id));
         let others = elements.filter(|value| value.info.element != ElementType::F32);
-        self.problems.extend(others.map(|value| Problem {
-            node: value.name.clone(),
-            op: "input".to_owned(),
-            reason: format!("it is not of floats but of {:?}", value.info.element),
-            hint: "make it a float, or begin the model behind what takes it".to_owned(),
+        self.refusals.problems.extend(others.map(|value| {
+            let reason = format!("it is not of floats but of {:?}", value.info.element);
+            let hint = "make it a float, or begin the model behind what takes it";
+            Problem::new(&value.name, "input", reason, hint)
         }));
     }
 
-    /// Steps that make outputs of constants, with the most fraction bits that fit: no sample tells any.
+    /// Steps that make outputs of constants, with the most fraction bits that fit: samples do not determine any.
     fn bind_constants(&mut self) {
         let constants = self.graph.outputs.iter().filter(|&&id| self.graph.constant(id).is_some());
         for &id in constants.collect::<BTreeSet<_>>() {
@@ -189,7 +172,7 @@ impl Lowering<'_> {
                     let (result, tasks) = (id.0 as usize, vec![Task::copy(source, count)]);
                     self.plan.steps.push(Step { name, op, result, tasks, saturates: false });
                 }
-                Err(Reject { reason, hint }) => self.problems.push(Problem { node: name, op, reason, hint }),
+                Err(reject) => self.refusals.add(&name, &op, reject),
             }
         }
     }

@@ -28,10 +28,10 @@ pub use observer::{Access, Observer};
 use shadow::Shadow;
 use transfer::Transfers;
 
-/// Cycles computed after which a run is given up unless told otherwise: some seconds.
+/// Cycles computed after which a run is given up by default: some seconds.
 pub const DEFAULT_LIMIT: u64 = 1 << 25;
 /// Warnings listed of a run; more are counted only.
-const MOST_WARNINGS: usize = 100;
+const MAX_WARNINGS: usize = 100;
 
 /// A fabric with its program.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct Machine {
 /// Why a program cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
-    /// It is none for the fabric.
+    /// It does not fit the fabric.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// Instructions that the fabric refuses.
@@ -87,7 +87,7 @@ pub struct Run {
     pub saturated_sums: u64,
 }
 
-/// Something that happened and was hardly meant.
+/// Something that happened in a run and is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("cycle {cycle}, {at}: {kind}")]
 pub struct Warning {
@@ -99,7 +99,7 @@ pub struct Warning {
     pub kind: WarningKind,
 }
 
-/// What was hardly meant.
+/// What is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WarningKind {
     /// An address beyond the memory.
@@ -148,7 +148,7 @@ impl Warnings {
         if self.list.iter().any(|known| known.at == at && known.kind == kind) {
             return;
         }
-        if self.list.len() >= MOST_WARNINGS {
+        if self.list.len() >= MAX_WARNINGS {
             self.more += 1;
         } else {
             self.list.push(Warning { cycle, at, kind });
@@ -161,7 +161,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// A program that is none for the fabric, or that the fabric refuses.
+    /// A program that does not fit the fabric, or that the fabric refuses.
     pub fn new(fabric: &Fabric, program: &Program) -> Result<Self, LoadError> {
         let ops = load(fabric, program)?;
         let revision = fabric.options.revision;
@@ -185,7 +185,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// A program that is none for the fabric, or that the fabric refuses.
+    /// A program that does not fit the fabric, or that the fabric refuses.
     pub fn reload(&mut self, program: &Program) -> Result<(), LoadError> {
         let ops = load(&self.fabric, program)?;
         self.cells.iter_mut().zip(ops).for_each(|(cell, ops)| cell.sequencer.ops = ops);
@@ -354,7 +354,7 @@ impl Machine {
             cell.words[usize::from(dpu.slot & 15)] = dpu.out;
         }
         if observer.is_on() {
-            observer::tell_addresses(observer, cycle, index, &cell.ports);
+            observer::report_addresses(observer, cycle, index, &cell.ports);
         }
         let Some(wrapped) = wrapped else { return Ok(()) };
         let (slot, port) = (wrapped.number as u8 / 4, wrapped.number as u8 % 4);
@@ -394,9 +394,9 @@ impl Machine {
         }
         let at = At { place: self.fabric.place(index), pc };
         let fault = |kind| Fault::Instruction { cycle, at, kind };
-        let told = execute(state, cell, self.fabric.options, cycle).map_err(fault)?;
+        let notice = execute(state, cell, self.fabric.options, cycle).map_err(fault)?;
         self.halted += usize::from(state.sequencer.halted.is_some());
-        match told {
+        match notice {
             Some(Notice::Early(kind)) if self.fabric.options.strict => return Err(fault(kind)),
             Some(Notice::Early(kind)) => self.warnings.add(cycle, at, WarningKind::Early(kind)),
             Some(Notice::DivisionByZero) => self.warnings.add(cycle, at, WarningKind::DivisionByZero),

@@ -30,7 +30,7 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Why a program is none for a fabric.
+/// Why a program does not fit a fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProgramError {
     /// A cell that is not there.
@@ -55,7 +55,7 @@ pub enum ProgramError {
         /// What fits.
         most: usize,
     },
-    /// A word that is no instruction.
+    /// A word that is not an instruction.
     #[error("{at}: {reason}")]
     Word {
         /// Where.

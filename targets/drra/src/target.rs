@@ -46,7 +46,7 @@ const LATER: &str = "+later";
 /// What they end in, before a number of fraction bits that the products of all dpus lose.
 const FRACTION: &str = "+f";
 /// Most fraction bits of a dpu.
-const MOST_FRACTION_BITS: u32 = 15;
+const MAX_FRACTION_BITS: u32 = 15;
 /// Makes a fabric another.
 type Change = fn(Fabric) -> Fabric;
 /// What endings without a number change.
@@ -136,8 +136,8 @@ fn named(name: &str) -> Result<Option<Fabric>, String> {
     }
     if let Some((plain, bits)) = name.rsplit_once(FRACTION) {
         let bits =
-            bits.parse().ok().filter(|bits| *bits <= MOST_FRACTION_BITS).ok_or_else(|| {
-                format!("`{FRACTION}` is followed by fraction bits, 0 to {MOST_FRACTION_BITS}")
+            bits.parse().ok().filter(|bits| *bits <= MAX_FRACTION_BITS).ok_or_else(|| {
+                format!("`{FRACTION}` is followed by fraction bits, 0 to {MAX_FRACTION_BITS}")
             })?;
         return Ok(named(plain)?.map(|fabric| with_fraction_bits(fabric, bits)));
     }

@@ -39,7 +39,7 @@ pub(crate) struct NoToken {
     pub span: Span,
 }
 
-/// Cuts `text` into tokens, comments included; what is no token is reported and left out.
+/// Cuts `text` into tokens, comments included; text that is not a token is reported and left out.
 pub(crate) fn tokens(text: &str) -> (Vec<Token<'_>>, Vec<NoToken>) {
     let (mut tokens, mut errors) = (Vec::new(), Vec::new());
     let mut start = 0;

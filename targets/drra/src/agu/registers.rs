@@ -6,7 +6,7 @@
 //!
 //! Source: specification 1.2 (#10 to #17), 4.5; `tests/golden/drra/released_kernels.json`.
 
-use super::{Lane, Level, MOST_LANES, MOST_LEVELS, Pattern, Widths};
+use super::{Lane, Level, MAX_LANES, MAX_LEVELS, Pattern, Widths};
 use crate::component::Component;
 use crate::revision::{Repx, Revision};
 
@@ -49,15 +49,15 @@ pub enum Write {
 }
 
 /// In place of the number of a lane: before the first.
-const NO_LANE: usize = MOST_LANES - 1;
+const NO_LANE: usize = MAX_LANES - 1;
 
 /// The configuration of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
-    lanes: [[Level; MOST_LEVELS]; MOST_LANES],
-    is_lane: [bool; MOST_LANES],
-    transitions: [Option<u32>; MOST_LANES],
-    outer: [Level; MOST_LEVELS],
+    lanes: [[Level; MAX_LEVELS]; MAX_LANES],
+    is_lane: [bool; MAX_LANES],
+    transitions: [Option<u32>; MAX_LANES],
+    outer: [Level; MAX_LEVELS],
     /// The lane opened last.
     lane: usize,
     /// The level written next.
@@ -77,10 +77,10 @@ const NONE: Level = Level { iter: 0, step: 0, delay: 0 };
 impl Default for Registers {
     fn default() -> Self {
         Self {
-            lanes: [[NONE; MOST_LEVELS]; MOST_LANES],
-            is_lane: [false; MOST_LANES],
-            transitions: [None; MOST_LANES],
-            outer: [NONE; MOST_LEVELS],
+            lanes: [[NONE; MAX_LEVELS]; MAX_LANES],
+            is_lane: [false; MAX_LANES],
+            transitions: [None; MAX_LANES],
+            outer: [NONE; MAX_LEVELS],
             lane: NO_LANE,
             level: 0,
             transition: 0,
@@ -103,7 +103,7 @@ impl Registers {
         match write {
             Write::Open(base) => {
                 next.base = base;
-                next.lane = (self.lane + 1) % MOST_LANES;
+                next.lane = (self.lane + 1) % MAX_LANES;
                 next.level = 0;
                 // Whatever the lane, the first one becomes a single address.
                 next.lanes[0][0].iter = 1;
@@ -112,19 +112,19 @@ impl Registers {
             Write::Rep(fields) => {
                 let level = next.place(self, self.level);
                 put(level, fields, circuit.widths, 0);
-                next.level = (self.level + 1) % MOST_LEVELS;
+                next.level = (self.level + 1) % MAX_LEVELS;
             }
             Write::Repx(fields) => {
                 let (number, then) = match circuit.repx {
                     Repx::Extends => (self.level.saturating_sub(1), self.level),
-                    Repx::NextLevel => (self.level, (self.level + 1) % MOST_LEVELS),
+                    Repx::NextLevel => (self.level, (self.level + 1) % MAX_LEVELS),
                 };
                 put(next.place(self, number), fields, circuit.widths, 1);
                 next.level = then;
             }
             Write::Trans(delay) if !self.has_outer => {
                 next.transitions[self.transition] = Some(delay);
-                next.transition = (self.transition + 1) % MOST_LANES;
+                next.transition = (self.transition + 1) % MAX_LANES;
                 (next.is_outer, next.level) = (true, 0);
             }
             Write::Trans(_) => {}
@@ -155,7 +155,7 @@ impl Registers {
             return Pattern { lanes: vec![lane], ..Pattern::default() };
         }
         let between = self.transitions.iter().take_while(|delay| delay.is_some()).count();
-        // Default: where no lane is marked the transitions tell how many there are.
+        // Default: where no lane is marked the transitions say how many there are.
         let last = self.is_lane.iter().rposition(|is_lane| *is_lane).unwrap_or(between.min(NO_LANE));
         let lanes = self.lanes.iter().take(last + 1).map(|lane| Lane { base, levels: levels(lane) });
         // Default: a register that nobody wrote since it was erased holds 0.

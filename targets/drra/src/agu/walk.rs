@@ -25,7 +25,7 @@ pub struct Walk {
 /// What a walk does for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steady {
-    /// No address for so many cycles.
+    /// No address for this many cycles.
     Idle(u64),
     /// An address in each cycle.
     Run {
@@ -174,7 +174,7 @@ impl Walk {
         Steady::Run { addresses: self.left.saturating_add(more), affine }
     }
 
-    /// Goes past addresses that [`Walk::steady`] told of, all but the last of them at most.
+    /// Skips addresses that [`Walk::steady`] gave, at most all but the last.
     pub fn skip(&mut self, addresses: u64) {
         if addresses < self.left {
             self.left -= addresses;
@@ -242,7 +242,7 @@ impl Rest {
         is_periodic.then_some((times, *outer))
     }
 
-    /// Goes on by so many runs, which are those of the level around the run.
+    /// Goes on by a number of runs, which are those of the level around the run.
     fn pass(&mut self, runs: u64) {
         let outer = self.lanes.get_mut(self.lane).and_then(|run| run.levels.first_mut());
         outer.into_iter().for_each(|outer| outer.done += runs);

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::fabric::{Fabric, ROW_WORDS};
 use crate::lower::Executable;
 use crate::lower::calls::{Call, Load};
-use crate::lower::executable::MOST_ELEMENTS;
+use crate::lower::executable::MAX_ELEMENTS;
 use crate::lower::gather::{Gather, Tail, last};
 use crate::lower::kernels::{Kernel, Kind};
 use crate::lower::plan::{Place, Plan, Source, Task};
@@ -16,9 +16,9 @@ use crate::machine::Machine;
 use crate::program::Program;
 
 /// Words of any operand or result of a kernel: more than the largest buffer has.
-const MOST_WORDS: usize = 1 << 22;
+const MAX_WORDS: usize = 1 << 22;
 /// Operations of a task: vectors that stay, times words that stream.
-const MOST_WORK: u64 = 1 << 40;
+const MAX_WORK: u64 = 1 << 40;
 
 /// What is wrong, in words.
 type Checked = Result<(), String>;
@@ -36,7 +36,7 @@ enum TensorError {
     Unmade { value: usize },
     #[error("an operand reaches element {last} of number {number}, which has {elements}")]
     Operand { number: usize, last: usize, elements: usize },
-    #[error("an operand has {words} words; at most {MOST_ELEMENTS} are")]
+    #[error("an operand has {words} words; at most {MAX_ELEMENTS} are")]
     Words { words: usize },
     #[error("the vectors of an operand end in a word each, of which there are none")]
     Tail,
@@ -86,7 +86,7 @@ impl<'a> Tensors<'a> {
         let axes = vectors.iter().chain(of_vector);
         let words = axes.fold(1_usize, |all, axis| all.saturating_mul(axis.0.max(1)));
         match last(*offset, &[vectors, of_vector]) {
-            _ if words > MOST_ELEMENTS => Err(TensorError::Words { words }),
+            _ if words > MAX_ELEMENTS => Err(TensorError::Words { words }),
             _ if gather.tail == Tail::Each(Vec::new()) => Err(TensorError::Tail),
             Some(last) if last >= elements => Err(TensorError::Operand { number, last, elements }),
             _ => Ok(()),
@@ -116,8 +116,8 @@ pub(super) fn plan(plan: &Plan, constants: &[Arc<[i16]>]) -> Checked {
     let mut elements = 0_usize;
     for (number, value) in plan.values.iter().enumerate() {
         elements = elements.saturating_add(value.elements());
-        require(elements <= MOST_ELEMENTS, || {
-            format!("values up to {number}, `{}`, have more than {MOST_ELEMENTS} elements", value.name)
+        require(elements <= MAX_ELEMENTS, || {
+            format!("values up to {number}, `{}`, have more than {MAX_ELEMENTS} elements", value.name)
         })?;
     }
     let mut ports = plan.inputs.iter().chain(&plan.outputs);
@@ -132,7 +132,7 @@ pub(super) fn plan(plan: &Plan, constants: &[Arc<[i16]>]) -> Checked {
         for (number, task) in step.tasks.iter().enumerate() {
             let of_task = |reason: String| at(format!("task {number}: {reason}"));
             tensors.task(task, step.result).map_err(|error| of_task(error.to_string()))?;
-            require(task.work() <= MOST_WORK, || of_task(format!("more than {MOST_WORK} operations")))?;
+            require(task.work() <= MAX_WORK, || of_task(format!("more than {MAX_WORK} operations")))?;
         }
         tensors.is_made[step.result] = true;
     }
@@ -149,7 +149,7 @@ pub(super) fn kernel(fabric: &Fabric, kernel: &Kernel) -> Checked {
     let is_spare = matches!(&kernel.kind, Kind::Stream(stream) if stream.spare >= stream.period.max(1));
     require(!is_spare, || "no word of a result counts".to_owned())?;
     let largest = sizes[0].max(sizes[1]);
-    require(largest <= MOST_WORDS, || format!("{largest} words; at most {MOST_WORDS} are"))?;
+    require(largest <= MAX_WORDS, || format!("{largest} words; at most {MAX_WORDS} are"))?;
     let bases = kernel.bases.len();
     require(bases <= fabric.cols, || format!("{bases} columns; the fabric has {}", fabric.cols))
 }
@@ -217,7 +217,7 @@ fn load(fabric: &Fabric, operands: &[&Gather], load: &Load) -> Checked {
         let exist = vectors.start <= vectors.end && vectors.end <= all;
         require(exist, || format!("vectors {vectors:?} are loaded; there are {all}"))?;
         let words = vectors.len().saturating_mul(operand.length().saturating_add(load.spare));
-        require(words.div_ceil(ROW_WORDS) <= load.rows && operand.length() <= MOST_WORDS, || {
+        require(words.div_ceil(ROW_WORDS) <= load.rows && operand.length() <= MAX_WORDS, || {
             format!("{words} words are loaded into {} rows", load.rows)
         })?;
     }

@@ -32,7 +32,7 @@ use crate::lower::{Executable, Ready};
 pub const EXTENSION: &str = "plan.json";
 /// The version of the format.
 const FORMAT: &str = "npukit-drra-2";
-/// The version before it, in which vectors have no zeros behind them.
+/// The version before it, in which vectors are not followed by zeros.
 const FORMAT_BEFORE: &str = "npukit-drra-1";
 /// What a driver must know of the end of a call.
 const END_OF_CALL: &str =

@@ -67,7 +67,7 @@ pub fn instruction(component: Component, text: &str) -> Result<Instruction, AsmE
     }
 }
 
-/// The tokens of a text without its comments, and what is none.
+/// The tokens of a text without its comments, and what is not a token.
 fn read(text: &str) -> (Vec<Token<'_>>, Vec<AsmError>) {
     let (mut tokens, errors) = tokens(text);
     tokens.retain(|token| token.kind != TokenKind::Comment);
@@ -216,7 +216,7 @@ fn statement<'a>(
     Ok(found)
 }
 
-/// `word(bits=0x70000000)`: what is no instruction.
+/// `word(bits=0x70000000)`: a word that is not an instruction.
 fn word(call: &Call<'_>) -> Result<u32, AsmError> {
     let bits = call.number("bits")?;
     let legal = || range(&bits.to_string(), "0 to 0xffffffff".to_owned(), call.span, "32 bits".to_owned());

@@ -22,7 +22,7 @@ pub enum Listing {
 pub struct Listed {
     /// The text.
     pub text: String,
-    /// Words that are no instructions; they stand in the text as `word(bits=...)`.
+    /// Words that are not instructions; they stand in the text as `word(bits=...)`.
     pub problems: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::fabric::{ROW_WORDS, Row};
 pub type Image = BTreeMap<u32, Row>;
 
 /// Rows a buffer can have: its addresses are 16 bits.
-const MOST_ROWS: u32 = 1 << 16;
+const MAX_ROWS: u32 = 1 << 16;
 
 /// An image in binary digits.
 pub fn write_image(image: &Image) -> String {
@@ -48,8 +48,8 @@ pub fn read_image(text: &str) -> Result<Image, BinaryError> {
         };
         let (address, digits) = line.trim().split_once(char::is_whitespace).ok_or_else(wrong)?;
         let address: u32 = address.parse().map_err(|_| wrong())?;
-        if address >= MOST_ROWS {
-            return Err(error(format!("row {address} is beyond the last one, {}", MOST_ROWS - 1)));
+        if address >= MAX_ROWS {
+            return Err(error(format!("row {address} is beyond the last one, {}", MAX_ROWS - 1)));
         }
         let row = row_of(digits.trim()).ok_or_else(wrong)?;
         if image.insert(address, row).is_some() {
@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn wrong_lines_are_named() {
-        let told = |text: &str| read_image(text).unwrap_err().to_string();
-        assert!(told("5").starts_with("line 1: `5` is not a row's number"));
+        let message = |text: &str| read_image(text).unwrap_err().to_string();
+        assert!(message("5").starts_with("line 1: `5` is not a row's number"));
         let zeros = "0".repeat(64);
-        assert!(told(&format!("65536 {zeros}")).contains("beyond the last one, 65535"));
-        assert!(told(&format!("1 {zeros}\n1 {zeros}")).starts_with("line 2: row 1 is listed twice"));
-        assert!(told(&format!("-1 {zeros}")).contains("is not a row's number"));
+        assert!(message(&format!("65536 {zeros}")).contains("beyond the last one, 65535"));
+        assert!(message(&format!("1 {zeros}\n1 {zeros}")).starts_with("line 2: row 1 is listed twice"));
+        assert!(message(&format!("-1 {zeros}")).contains("is not a row's number"));
     }
 }

@@ -12,13 +12,13 @@ pub(super) fn of_circuit(cell: &Cell, op: Op) -> Vec<Lint> {
         Op::Brn { .. } => vec![Lint::Branch],
         Op::Resource { slot, op } => {
             let component = cell.component_at(slot).expect("a word for an empty slot is no instruction");
-            of_port(cell, (slot, component), op)
+            of_port(cell, slot, component, op)
         }
         _ => Vec::new(),
     }
 }
 
-fn of_port(cell: &Cell, (slot, component): (u8, Component), op: ResourceOp) -> Vec<Lint> {
+fn of_port(cell: &Cell, slot: u8, component: Component, op: ResourceOp) -> Vec<Lint> {
     let widths = Revision::Released.widths(component);
     match op {
         ResourceOp::Dsu { base, .. } if component == Component::Rf && base != 0 => {

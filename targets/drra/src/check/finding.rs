@@ -9,8 +9,12 @@ use crate::program::{At, Program, ProgramError};
 /// The code of what a fabric refuses.
 const REFUSED: &str = "refused";
 
-/// Everything that the fabric refuses, does otherwise than the program says, or that is hardly meant, in the order of
-/// the program's cells. Errors: words that are no instructions.
+/// Everything that the fabric refuses, does otherwise than the program says, or that is probably a mistake, in the
+/// order of the program's cells.
+///
+/// # Errors
+///
+/// Words that are not instructions.
 pub(crate) fn findings(fabric: &Fabric, program: &Program) -> Result<Vec<Finding>, ProgramError> {
     let ops = program.decode(fabric)?;
     let revision = fabric.options.revision;

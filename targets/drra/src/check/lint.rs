@@ -1,4 +1,4 @@
-//! [`lints`]: what is legal and hardly meant.
+//! [`lints`]: what is legal but probably a mistake.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::op::{ActMode, Op, ResourceOp, Transfer};
 use crate::program::At;
 use crate::revision::Revision;
 
-/// What is hardly meant.
+/// A legal instruction that is probably a mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Lint {
     /// No times.
@@ -121,7 +121,7 @@ pub enum Lint {
         /// As written.
         step: i8,
     },
-    /// A branch that is none.
+    /// A branch that never branches.
     #[error("the sequencer does not know `brn` and goes on with the next instruction")]
     Branch,
     /// Another result.
@@ -209,7 +209,7 @@ impl Lint {
     }
 }
 
-/// What is hardly meant of a program; `ops` are those of the fabric's cells, in its order.
+/// The likely mistakes of a program; `ops` are those of the fabric's cells, in its order.
 pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     let mut found = Vec::new();
     for ((place, cell), ops) in fabric.places().zip(&fabric.cells).zip(ops) {
@@ -223,7 +223,7 @@ pub fn lints(fabric: &Fabric, ops: &[Vec<Op>]) -> Vec<(At, Lint)> {
     found
 }
 
-/// What is hardly meant of instructions for a cell, whenever they are executed.
+/// The likely mistakes in instructions for a cell, whenever they are executed.
 pub(crate) fn lints_of_text(cell: &Cell, revision: Revision, ops: &[Op]) -> Vec<(usize, Lint)> {
     let (mut found, mut order) = (Vec::new(), Order::default());
     for (pc, op) in ops.iter().enumerate() {

@@ -15,57 +15,57 @@ use crate::op::Op;
 use crate::revision::Revision;
 use crate::state::CellState;
 
-/// Instructions that a cell is followed for; what goes on longer is hardly different later.
-const MOST_INSTRUCTIONS: usize = 1 << 16;
+/// Instructions that a cell is followed for; longer programs rarely differ after that.
+const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Addresses of a port that are compared.
-const MOST_ADDRESSES: usize = 1 << 16;
+const MAX_ADDRESSES: usize = 1 << 16;
 
-/// Rows of a memory that addresses are told apart by.
-const MOST_ROWS: usize = 1 << 10;
+/// Rows of a memory by which addresses differ.
+const MAX_ROWS: usize = 1 << 10;
 
-/// What is hardly meant of a cell's program because of when it is, by instruction, each once. What differs without a
-/// reason that `is_known` or found here is told as such.
+/// The likely mistakes of a cell's program that depend on time, by instruction, each once. A difference from the
+/// seed's text is one of them unless its reason `is_known` or was found here.
 pub(super) fn lints_in_time(cell: &Cell, options: Options, ops: &[Op], is_known: bool) -> Vec<(usize, Lint)> {
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let empty = without_memory(cell);
     let mut state = CellState::new(&empty, options.revision, ops.to_vec());
     let mut text = Text::new(&empty, options, ops);
     let mut is_known = is_known;
-    for _ in 0..MOST_INSTRUCTIONS {
+    for _ in 0..MAX_INSTRUCTIONS {
         let (pc, cycle) = (state.sequencer.pc, state.sequencer.next);
         state.ports.retire(cycle);
         state.sequencer.raise(cycle);
         let runs = state.sequencer.raised & state.ports.active;
-        let mut tell = |lint: Lint| {
+        let mut report = |lint: Lint| {
             if seen.insert(pc) {
                 found.push((pc, lint));
             }
         };
         if runs != 0 {
             let number = runs.trailing_zeros() as u8;
-            tell(Lint::Runs { slot: number / 4, port: number % 4, cycle });
+            report(Lint::Runs { slot: number / 4, port: number % 4, cycle });
         }
         match execute(&mut state, cell, options, cycle) {
             Ok(Some(Notice::Early(fault))) => {
                 is_known |= options.revision.is_released();
-                tell(Lint::InCycle { cycle, fault });
+                report(Lint::InCycle { cycle, fault });
             }
             Ok(_) => {}
             Err(fault) => {
-                tell(Lint::InCycle { cycle, fault });
+                report(Lint::InCycle { cycle, fault });
                 break;
             }
         }
-        match text.as_mut().map(|text| text.step(&state, cell, (pc, cycle))) {
+        match text.as_mut().map(|text| text.step(&state, cell, pc, cycle)) {
             Some(Ok(None)) | None => {}
             Some(Ok(Some(lint))) => {
                 if !is_known {
-                    tell(lint);
+                    report(lint);
                 }
                 text = None;
             }
             Some(Err(fault)) => {
-                tell(Lint::InCycle { cycle, fault });
+                report(Lint::InCycle { cycle, fault });
                 text = None;
             }
         }
@@ -99,7 +99,8 @@ impl Text {
         &mut self,
         other: &CellState,
         cell: &Cell,
-        (pc, cycle): (usize, u64),
+        pc: usize,
+        cycle: u64,
     ) -> Result<Option<Lint>, FaultKind> {
         let own = &mut self.state;
         if (own.sequencer.pc, own.sequencer.next) != (pc, cycle) {
@@ -126,7 +127,7 @@ fn same(a: &CellState, b: &CellState, number: usize) -> bool {
     }
     let size = i64::from(a.ports.sizes[number].max(1));
     let (mut one, mut other) = (a.ports.walks[number].clone(), b.ports.walks[number].clone());
-    for _ in 0..MOST_ADDRESSES {
+    for _ in 0..MAX_ADDRESSES {
         let next = |walk: &mut Walk| {
             let cycle = walk.next_cycle();
             walk.take(cycle).map(|address| (cycle, address.rem_euclid(size)))
@@ -142,6 +143,6 @@ fn same(a: &CellState, b: &CellState, number: usize) -> bool {
 
 /// The cell, whose memories take little space.
 fn without_memory(cell: &Cell) -> Cell {
-    let empty = |part: &Resource| Resource { rows: part.rows.min(MOST_ROWS), ..part.clone() };
+    let empty = |part: &Resource| Resource { rows: part.rows.min(MAX_ROWS), ..part.clone() };
     Cell { resources: cell.resources.iter().map(empty).collect(), ..cell.clone() }
 }

@@ -10,7 +10,7 @@ use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
 use super::json::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use super::parameters::Parameters;
-use super::short::MOST_SIDE;
+use super::short::MAX_SIDE;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource};
 
@@ -77,7 +77,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
         return Err(ConfigError::Platform(platform));
     }
     let fabric = Parameters::new("the fabric", file.parameters);
-    let most = MOST_SIDE as i64;
+    let most = MAX_SIDE as i64;
     // There is no default: 0 is not legal.
     let side = |name: &str| fabric.get("parameters", name, 0, 1, most).map(|side| side as usize);
     let (rows, cols) = (side("ROWS")?, side("COLS")?);
@@ -100,7 +100,7 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
 }
 
 fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell, ConfigError> {
-    // What is wrong is told of the cell in its place.
+    // Errors name the cell by its place.
     let name = format!("{} {place}", entry.name);
     let label = format!("cell `{name}`");
     let mut own = Parameters::new(&label, entry.parameters);
@@ -124,9 +124,9 @@ fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell
     let known = CELL_KINDS.iter().find(|(kind, _, _)| *kind == entry.kind);
     // Default: a cell of an unknown kind may use what its resources use.
     let has = |given: Option<bool>, of_kind: Option<bool>| given.or(of_kind).unwrap_or(true);
-    let ports =
-        (has(entry.io_input, known.map(|kind| kind.1)), has(entry.io_output, known.map(|kind| kind.2)));
-    check_buffers(&name, &entry.kind, ports, &found)?;
+    let has_input = has(entry.io_input, known.map(|kind| kind.1));
+    let has_output = has(entry.io_output, known.map(|kind| kind.2));
+    check_buffers(&name, &entry.kind, has_input, has_output, &found)?;
     Ok(Cell { name: entry.name, ..found })
 }
 

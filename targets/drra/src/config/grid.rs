@@ -49,7 +49,7 @@ impl FileOptions {
 }
 
 /// Rows of all memories together: 256 MiB.
-const MOST_MEMORY_ROWS: usize = 1 << 23;
+const MAX_MEMORY_ROWS: usize = 1 << 23;
 
 /// Cells in their places, before what holds between them is checked.
 pub(super) struct Elaborated {
@@ -91,8 +91,8 @@ impl Elaborated {
     ) -> Result<Fabric, ConfigError> {
         let Self { rows, cols, cells } = self;
         let memory_rows = cells.iter().flat_map(|cell| &cell.resources).map(|resource| resource.rows).sum();
-        if memory_rows > MOST_MEMORY_ROWS {
-            return Err(ConfigError::Memory { rows: memory_rows, most: MOST_MEMORY_ROWS });
+        if memory_rows > MAX_MEMORY_ROWS {
+            return Err(ConfigError::Memory { rows: memory_rows, most: MAX_MEMORY_ROWS });
         }
         let fabric = Fabric { rows, cols, cells, input_depth, output_depth, options };
         fabric.check_buffer("input", Cell::has_input)?;

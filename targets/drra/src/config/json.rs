@@ -11,7 +11,7 @@ use super::elaborated;
 use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
 use super::parameters::Parameters;
-use super::short::MOST_SIDE;
+use super::short::MAX_SIDE;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource, SLOTS};
 
@@ -203,7 +203,7 @@ fn cell_kind(
     }
     let resources = resources.into_iter().map(|(kind, parameters)| (None, kind, parameters));
     let found = cell(&kind.name, resources, &own, fabric)?;
-    check_buffers(&kind.name, &kind.kind, (input, output), &found)?;
+    check_buffers(&kind.name, &kind.kind, input, output, &found)?;
     Ok(found)
 }
 
@@ -211,7 +211,8 @@ fn cell_kind(
 pub(super) fn check_buffers(
     name: &str,
     kind: &str,
-    (input, output): (bool, bool),
+    has_input: bool,
+    has_output: bool,
     found: &Cell,
 ) -> Result<(), ConfigError> {
     let needs =
@@ -223,8 +224,8 @@ pub(super) fn check_buffers(
         resource: resource.component.name(),
     };
     match (needs(Component::has_input), needs(Component::has_output)) {
-        (Some(resource), _) if !input => Err(wrong("input", resource)),
-        (_, Some(resource)) if !output => Err(wrong("output", resource)),
+        (Some(resource), _) if !has_input => Err(wrong("input", resource)),
+        (_, Some(resource)) if !has_output => Err(wrong("output", resource)),
         _ => Ok(()),
     }
 }
@@ -298,7 +299,7 @@ fn place(
         // Default: any number beyond the limit is refused below with it.
         let value = i64::try_from(given).unwrap_or(i64::MAX);
         let given = Parameters::new(key, [(name.to_owned(), value)]).inherit("fabric", parameters)?;
-        given.get("fabric", name, value, 1, MOST_SIDE as i64).map(|side| side as usize)
+        given.get("fabric", name, value, 1, MAX_SIDE as i64).map(|side| side as usize)
     };
     let (rows, cols) = (side(grid.height, "height", "ROWS")?, side(grid.width, "width", "COLS")?);
     let mut cells: Vec<Option<Cell>> = vec![None; rows * cols];

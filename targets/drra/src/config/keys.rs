@@ -27,7 +27,7 @@ const PARAMETERS: [&str; 16] = [
 /// A warning for each key and each parameter that is almost one we know, in the order of the file.
 pub fn misspelt(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // What is no JSON is told by those who read it.
+    // Whoever reads the file reports text that is not JSON.
     if let Ok(file) = serde_json::from_str(text) {
         walk(&file, &mut found);
     }
@@ -76,13 +76,13 @@ mod tests {
     fn what_is_almost_a_key_is_told_and_other_additions_are_not() {
         let text = r#"{"platfrom": "drra", "isa_description": 1, "fabric": {"widht": 1,
             "custom_properties": [{"name": "RF_DETPH", "value": 4}, {"name": "MY_OWN", "value": 4}]}}"#;
-        let told = misspelt(text);
+        let warnings = misspelt(text);
         for (key, meant) in [("platfrom", "platform"), ("widht", "width"), ("RF_DETPH", "RF_DEPTH")] {
             let line =
                 format!("`{key}` is no key of an architecture and is ignored: `{meant}` is meant, perhaps");
-            assert!(told.contains(&line), "{told:?}");
+            assert!(warnings.contains(&line), "{warnings:?}");
         }
-        assert_eq!(told.len(), 3, "{told:?}");
+        assert_eq!(warnings.len(), 3, "{warnings:?}");
         assert!(misspelt("{").is_empty());
     }
 

@@ -10,7 +10,7 @@ use super::parameters::Parameters;
 use crate::fabric::{Fabric, Options};
 
 /// Rows and columns that any fabric may have.
-pub(super) const MOST_SIDE: usize = 256;
+pub(super) const MAX_SIDE: usize = 256;
 
 /// The fabric of a short form, as the released revision, with the default parameters but instruction memories of 256 words.
 ///
@@ -21,7 +21,7 @@ pub fn from_short(text: &str) -> Result<Fabric, ConfigError> {
     let error = |reason: &str| ConfigError::Short { text: text.to_owned(), reason: reason.to_owned() };
     let (size, kinds) = text.split_once(':').ok_or_else(|| error("a `:` follows the size"))?;
     let (rows, cols) = size.trim().split_once('x').ok_or_else(|| error("it begins as `3x1:` does"))?;
-    let side = |text: &str| text.trim().parse().ok().filter(|side| (1..=MOST_SIDE).contains(side));
+    let side = |text: &str| text.trim().parse().ok().filter(|side| (1..=MAX_SIDE).contains(side));
     let (Some(rows), Some(cols)) = (side(rows), side(cols)) else {
         return Err(error("rows and columns are 1 to 256"));
     };
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn faults_are_named() {
-        let told = |text: &str| from_short(text).unwrap_err().to_string();
-        assert!(told("3x1 [swb]").contains("a `:` follows"));
-        assert!(told("0x1: [swb]").contains("1 to 256"));
-        assert!(told("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
-        assert!(told("1x1: [swb,rg]").contains("there is no resource kind `rg`"));
-        assert!(told("1x1: [rf,swb]").contains("slot 1 holds a swb"));
-        assert!(told("2x1: [swb,iosram_top]").contains("both use the input buffer of column 0"));
+        let message = |text: &str| from_short(text).unwrap_err().to_string();
+        assert!(message("3x1 [swb]").contains("a `:` follows"));
+        assert!(message("0x1: [swb]").contains("1 to 256"));
+        assert!(message("2x1: top=[swb]").contains("row 1 needs `btm=[...]`"));
+        assert!(message("1x1: [swb,rg]").contains("there is no resource kind `rg`"));
+        assert!(message("1x1: [rf,swb]").contains("slot 1 holds a swb"));
+        assert!(message("2x1: [swb,iosram_top]").contains("both use the input buffer of column 0"));
     }
 }

@@ -15,7 +15,7 @@ use crate::schedule::linear::{Linear, Variable};
 use crate::schedule::{Alternatives, Constraint};
 
 /// Alternatives of one constraint; more are refused.
-const MOST_ALTERNATIVES: usize = 64;
+const MAX_ALTERNATIVES: usize = 64;
 
 /// Names that occur twice, and names in constraints that nothing has.
 pub fn check_names(epoch: &ast::Epoch, variables: &[String]) -> Vec<PasmError> {
@@ -78,8 +78,8 @@ pub fn constraints(
     let names = Names { epoch, starts, free };
     let one = |constraint: &ast::Constraint| {
         let any = names.alternatives(&constraint.condition)?;
-        let few = any.len() <= MOST_ALTERNATIVES;
-        let reason = format!("it has more than {MOST_ALTERNATIVES} alternatives");
+        let few = any.len() <= MAX_ALTERNATIVES;
+        let reason = format!("it has more than {MAX_ALTERNATIVES} alternatives");
         few.then_some(Constraint { any }).ok_or_else(|| rule(&reason, constraint.span, "split it up"))
     };
     epoch.constraints.iter().map(one).collect()
@@ -103,7 +103,7 @@ impl Names<'_> {
                 let pairs =
                     before.iter().flat_map(|a: &Vec<Linear>| next.iter().map(move |b| [&a[..], b].concat()));
                 // One too many is enough to be refused.
-                Ok(pairs.take(MOST_ALTERNATIVES + 1).collect())
+                Ok(pairs.take(MAX_ALTERNATIVES + 1).collect())
             }),
             Condition::Compare(left, relation, right) => {
                 Ok(compare(&self.sum(left)?.plus(-1, &self.sum(right)?), *relation))

@@ -6,7 +6,7 @@ use npukit_base::{Span, closest};
 use crate::pasm::PasmError;
 use crate::pasm::ast::{self, Parameter, Value};
 
-/// There is no such thing among those that are `known`.
+/// A name that is not among those that are `known`.
 pub(super) fn unknown<'a>(
     what: &'static str,
     name: &ast::Name,

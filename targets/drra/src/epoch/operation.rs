@@ -29,7 +29,7 @@ pub struct Operation {
     pub cell: usize,
     /// What it does there.
     pub action: Action,
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub warnings: Warnings,
 }
 

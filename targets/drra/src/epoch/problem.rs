@@ -15,7 +15,7 @@ use crate::schedule::{self, Issue, Line, Problem, Rule, Schedule};
 /// Latest start.
 const LAST_CYCLE: i64 = 4_000_000;
 /// Largest value of a free variable.
-const MOST_FREE: i64 = 100_000;
+const MAX_FREE: i64 = 100_000;
 
 /// Cell, slot of the component, port of it.
 type Port = (usize, u8, u8, u8);
@@ -69,7 +69,7 @@ pub fn free_variables(epoch: &Epoch) -> impl Iterator<Item = (&String, Variable)
     epoch.variables.iter().enumerate().map(|(index, name)| (name, Variable(index)))
 }
 
-/// The problem of an epoch whose operations have so many `configurations` each.
+/// The problem of an epoch whose operations have these numbers of `configurations`.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ pub fn problem(epoch: &Epoch, configurations: &[usize], ports: &Ports) -> Result
 
 /// The largest value of each free variable: a delay is no longer than its field.
 fn most_of_variables(epoch: &Epoch) -> Vec<i64> {
-    let mut most = vec![MOST_FREE; epoch.variables.len()];
+    let mut most = vec![MAX_FREE; epoch.variables.len()];
     for rop in epoch.operations.iter().filter_map(Operation::rop) {
         let [.., (_, _, longest)] = Rep::limits(rop.revision, rop.component);
         for setting in &rop.settings {

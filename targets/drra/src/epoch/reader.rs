@@ -12,12 +12,12 @@ use crate::fabric::{Cell, Options};
 use crate::isa::range;
 use crate::op::{Op, ResourceOp};
 use crate::pasm::ast::{self, Parameter, Value};
-use crate::pasm::pattern::{MOST_CYCLES, Pattern};
+use crate::pasm::pattern::{MAX_CYCLES, Pattern};
 use crate::schedule::Variable;
 use crate::schedule::linear::Linear;
 
 /// Lanes, inner levels of each, and outer levels of an address generator.
-const MOST_LEVELS: usize = 4;
+const MAX_LEVELS: usize = 4;
 
 /// Reads the instructions of a rop.
 pub(super) struct Reader<'a> {
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What the fabric refuses or is hardly meant of what was read.
+    /// Errors and likely mistakes of this operation.
     pub fn warnings(&self, cell: &Cell, options: Options) -> Warnings {
         let resource = cell.resource_at(self.rop.slot);
         let refused = self
@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
 
     fn open(&mut self, op: ResourceOp, span: Span) -> Resolved<()> {
         let lanes = &mut self.lanes;
-        if lanes.patterns.len() == MOST_LEVELS {
+        if lanes.patterns.len() == MAX_LEVELS {
             return Err(rule("a port has at most 4 lanes", span, "use an operation for the others"));
         }
         if !lanes.delays.is_empty() {
@@ -289,9 +289,9 @@ impl<'a> Reader<'a> {
         }
         self.rop.pattern = self.lanes.pattern();
         let longest = self.rop.pattern.as_ref().map_or(0, |pattern| pattern.span().magnitude());
-        if longest > MOST_CYCLES {
+        if longest > MAX_CYCLES {
             return Err(rule(
-                &format!("it takes more than {MOST_CYCLES} cycles"),
+                &format!("it takes more than {MAX_CYCLES} cycles"),
                 span,
                 "repeat it less often",
             ));
@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
 impl Lanes {
     /// A level around the current lane, or around all of them after the first transition.
     ///
-    /// It takes so many `levels` of the port.
+    /// Takes that many `levels` of the port.
     fn level(&mut self, count: i64, delay: Linear, levels: usize, span: Span) -> Resolved<()> {
         self.take(levels, span)?;
         (self.is_extendable, self.last_levels) = (true, levels);
@@ -322,7 +322,7 @@ impl Lanes {
     fn take(&mut self, levels: usize, span: Span) -> Resolved<()> {
         let used = if self.delays.is_empty() { &mut self.levels } else { &mut self.outer_levels };
         *used += levels;
-        if *used > MOST_LEVELS {
+        if *used > MAX_LEVELS {
             return Err(rule(
                 "a port has at most 4 levels of rep",
                 span,
@@ -332,7 +332,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Changes the last level, which now takes so many.
+    /// Changes the last level, which now takes `levels` of the port.
     fn extend(&mut self, iter: i64, by: Linear, levels: usize, span: Span) -> Resolved<()> {
         self.take(levels - self.last_levels.min(levels), span)?;
         self.is_extendable = false;

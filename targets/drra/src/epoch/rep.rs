@@ -17,7 +17,7 @@ pub struct Rep {
 }
 
 /// Levels that one repetition may become.
-const MOST_PARTS: u32 = 3;
+const MAX_PARTS: u32 = 3;
 
 impl Rep {
     /// Largest and smallest values that a revision has instructions for, at best.
@@ -26,7 +26,7 @@ impl Rep {
         let most = |bits: u32| (1_i64 << bits) - 1;
         if revision.is_released() {
             let step = 1_i64 << (step - 1);
-            let times = most(iter).pow(MOST_PARTS).min(most(16));
+            let times = most(iter).pow(MAX_PARTS).min(most(16));
             return [("iter", 1, times), ("step", -step, step - 1), ("delay", 0, most(delay))];
         }
         let step = 1_i64 << (2 * step - 1);
@@ -38,7 +38,7 @@ impl Rep {
     pub fn instructions(self, port: u8, revision: Revision, component: Component) -> Option<Vec<ResourceOp>> {
         let widths = revision.widths(component);
         if revision.is_released() {
-            let levels = self.nested(widths, MOST_PARTS)?;
+            let levels = self.nested(widths, MAX_PARTS)?;
             return Some(levels.into_iter().map(|level| level.low(port, widths)).collect());
         }
         let rep = self.low(port, widths);
@@ -98,7 +98,7 @@ impl Rep {
         (iter..2 * iter).find(is_countable).unwrap_or(iter)
     }
 
-    /// The values of a `rep` with the high parts of the `repx` behind it.
+    /// The values of a `rep` with the high parts of the `repx` after it.
     pub fn extended(self, iter: i64, step: i64, delay: i64, widths: Widths) -> Self {
         let width = 2 * widths.step;
         let bits = (step << widths.step | self.step & ((1 << widths.step) - 1)) & ((1 << width) - 1);

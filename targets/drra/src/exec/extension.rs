@@ -90,7 +90,7 @@ fn amount(value: i64) -> u32 {
     value.clamp(0, 31) as u32
 }
 
-/// The nearest number of so many bits.
+/// The nearest signed number of `bits` bits.
 fn clip(value: i64, bits: u32) -> i64 {
     let largest = (1_i64 << (bits - 1)) - 1;
     value.clamp(-largest - 1, largest)

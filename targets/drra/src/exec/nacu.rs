@@ -3,9 +3,9 @@
 //!
 //! All come from e to the -|x|, a product of the constants for the bits of |x| that are set.
 
-/// Bits behind the binary point.
+/// Bits after the binary point.
 pub(crate) const FRACTION_BITS: u32 = 11;
-/// Bits behind the binary point of exponentials.
+/// Bits after the binary point of exponentials.
 const WIDE_BITS: u32 = 62;
 const ONE: u128 = 1 << WIDE_BITS;
 

@@ -8,9 +8,9 @@ use crate::fault::FaultKind;
 use crate::state::{Addresses, Ports, Released, Streak, bit, number};
 
 /// Cycles below which a streak costs more than it saves.
-const LEAST_STREAK: u64 = 2;
+const MIN_STREAK: u64 = 2;
 /// Cycles of the longest streak: they are counted in 31 bits.
-const MOST_STREAK: u64 = 1 << 30;
+const MAX_STREAK: u64 = 1 << 30;
 
 /// An address beyond the memory, which was wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Ports {
     /// Begins a streak, if it is to be worth it. It ends before any run does, so that ports are seen to be done
     /// in the cycle of their last address, and before any address would be wrapped.
     fn begin_streak(&mut self, cycle: u64) -> bool {
-        let (mut left, mut emitted, mut cycles) = (self.active, 0, MOST_STREAK);
+        let (mut left, mut emitted, mut cycles) = (self.active, 0, MAX_STREAK);
         while left != 0 {
             let number = left.trailing_zeros() as usize & 63;
             left &= left - 1;
@@ -68,7 +68,7 @@ impl Ports {
                     }
                 }
             }
-            if cycles < LEAST_STREAK {
+            if cycles < MIN_STREAK {
                 return false;
             }
         }
@@ -196,7 +196,8 @@ impl Ports {
     fn change(
         &mut self,
         cycle: u64,
-        (slot, port): (u8, u8),
+        slot: u8,
+        port: u8,
         change: impl FnOnce(&mut Pattern) -> Result<(), PatternError>,
         write: Write,
     ) -> Result<Option<FaultKind>, FaultKind> {
@@ -226,31 +227,35 @@ impl Ports {
         port: u8,
         base: u16,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, (slot, port), |pattern| pattern.open(base.into()), Write::Open(base))
+        self.change(cycle, slot, port, |pattern| pattern.open(base.into()), Write::Open(base))
     }
 
     /// `rep`.
     pub(crate) fn rep(
         &mut self,
         cycle: u64,
-        place: (u8, u8),
+        slot: u8,
+        port: u8,
         level: Level,
         widths: Widths,
         spill: bool,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, place, |pattern| pattern.rep(level, widths, spill), Write::Rep(level))
+        self.change(cycle, slot, port, |pattern| pattern.rep(level, widths, spill), Write::Rep(level))
     }
 
     /// `repx`.
     pub(crate) fn repx(
         &mut self,
         cycle: u64,
-        place: (u8, u8),
-        (iter, step, delay): (u8, u8, u8),
+        slot: u8,
+        port: u8,
+        iter: u8,
+        step: u8,
+        delay: u8,
     ) -> Result<Option<FaultKind>, FaultKind> {
         let (iter, step, delay) = (iter.into(), u32::from(step), delay.into());
         let write = Write::Repx(Level { iter, step: step as i32, delay });
-        self.change(cycle, place, |pattern| pattern.repx(iter, step, delay), write)
+        self.change(cycle, slot, port, |pattern| pattern.repx(iter, step, delay), write)
     }
 
     /// `trans`.
@@ -261,7 +266,7 @@ impl Ports {
         port: u8,
         delay: u32,
     ) -> Result<Option<FaultKind>, FaultKind> {
-        self.change(cycle, (slot, port), |pattern| pattern.trans(delay), Write::Trans(delay))
+        self.change(cycle, slot, port, |pattern| pattern.trans(delay), Write::Trans(delay))
     }
 
     /// Forgets all addresses and times, as between calls.
@@ -414,7 +419,7 @@ mod tests {
         }
     }
 
-    /// Of several in a cycle one is told of, and the next one in the cycle after.
+    /// Of several in a cycle one is reported, and the next one in the cycle after.
     #[test]
     fn every_port_that_wraps_is_told_of_once() {
         let mut ports = ports("swb,rf,rf", Revision::Seed);
@@ -422,8 +427,8 @@ mod tests {
         ports.patterns[number(2, 1)] = row_of(70, 5);
         ports.activate(0, bit(1, 1) | bit(2, 1)).unwrap();
         let of_cycle = |cycle| {
-            let told = ports.emit(cycle).map(|wrapped| (wrapped.number, wrapped.address));
-            (told, ports.address(1, 1), ports.address(2, 1))
+            let wrapped = ports.emit(cycle).map(|wrapped| (wrapped.number, wrapped.address));
+            (wrapped, ports.address(1, 1), ports.address(2, 1))
         };
         let found: Vec<_> = (1..6).map(of_cycle).collect();
         let expected = [

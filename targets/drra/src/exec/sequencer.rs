@@ -8,7 +8,7 @@ use crate::op::{ActMode, CalcMode, Op, ResourceOp, Transfer};
 use crate::revision::Revision;
 use crate::state::{CellState, DpuConfig, Sequencer};
 
-/// What an instruction leaves to be told.
+/// What the author of an instruction should know of.
 pub(crate) type Told = Option<Notice>;
 
 /// Something the program's author should know of.
@@ -94,7 +94,7 @@ pub(crate) fn execute(
     let Some(op) = state.sequencer.op(cycle) else { return Ok(None) };
     let sequencer = &mut state.sequencer;
     let mut cycles = 1;
-    let mut told = None;
+    let mut notice = None;
     match op {
         Op::Halt => {
             sequencer.halted = Some(cycle);
@@ -104,11 +104,11 @@ pub(crate) fn execute(
         Op::Wait { cycle, .. } => cycles += u64::from(cycle),
         Op::Act { .. } => {
             let raised = sequencer.raised;
-            told = state.ports.activate(cycle, raised)?.map(Notice::Early);
+            notice = state.ports.activate(cycle, raised)?.map(Notice::Early);
         }
         Op::Calc { mode, operand1, dynamic, operand2, result } => {
             let operand2 = if dynamic { sequencer.reg(operand2) } else { operand2.into() };
-            told = sequencer.calc(options.revision, (mode, operand1, operand2), result);
+            notice = sequencer.calc(options.revision, (mode, operand1, operand2), result);
         }
         // The released sequencer does not know it.
         Op::Brn { .. } if options.revision.is_released() => {}
@@ -118,12 +118,12 @@ pub(crate) fn execute(
             return sequencer.branch(if taken { target_true } else { target_false }).map(|()| None);
         }
         Op::Resource { slot, op } => {
-            told = resource(state, cell, options, cycle, slot, op)?.map(Notice::Early);
+            notice = resource(state, cell, options, cycle, slot, op)?.map(Notice::Early);
         }
     }
     state.sequencer.next = cycle.saturating_add(cycles);
     state.sequencer.pc += 1;
-    Ok(told)
+    Ok(notice)
 }
 
 /// Hands an instruction to the component at its slot.
@@ -169,10 +169,10 @@ fn resource(
             let level = Level { iter: iter.into(), step: step.into(), delay: delay.into() };
             let Some(component) = cell.component_at(slot) else { return Ok(None) };
             let widths = options.revision.widths(component);
-            state.ports.rep(cycle, (slot, port), level, widths, options.extensions)
+            state.ports.rep(cycle, slot, port, level, widths, options.extensions)
         }
         ResourceOp::Repx { port, iter, step, delay } => {
-            state.ports.repx(cycle, (slot, port), (iter, step, delay))
+            state.ports.repx(cycle, slot, port, iter, step, delay)
         }
         ResourceOp::Trans { port, delay } => state.ports.trans(cycle, slot, port, delay),
     }

@@ -15,7 +15,7 @@ use crate::program::{At, Program};
 /// Why a program has no words in an encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RecodeError {
-    /// A word that is no instruction.
+    /// A word that is not an instruction.
     #[error("{at}: {reason}")]
     Word {
         /// Where.
@@ -152,7 +152,7 @@ fn joined(field: &Field, parts: impl Iterator<Item = u32>) -> u64 {
     wide(field, count).value(bits)
 }
 
-/// A field of so many parts.
+/// A field with this number of parts.
 fn wide(field: &Field, parts: usize) -> Field {
     let bits = BitRange::new(0, field.bits.width * parts as u32);
     let kind = match field.kind {

@@ -7,7 +7,7 @@ use crate::fabric::Place;
 use crate::op::{CalcMode, Op};
 
 /// Most cycles that one `wait` takes.
-const MOST_WAIT: i64 = 1 << 27;
+const MAX_WAIT: i64 = 1 << 27;
 
 /// Instructions of cells, in step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ pub fn wait(ops: &mut Vec<Op>, mut cycles: i64) {
         ops.pop();
     }
     while cycles > 0 {
-        let part = cycles.min(MOST_WAIT);
+        let part = cycles.min(MAX_WAIT);
         let cycle = u32::try_from(part - 1).expect("at least 1 and at most what a wait takes");
         ops.push(Op::Wait { events: false, cycle });
         cycles -= part;

@@ -1,6 +1,7 @@
 //! [`resolve`]: what the regions of a program mean on a fabric, as [`Step`]s.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use npukit_asm::source_span;
 use npukit_base::Span;
@@ -29,7 +30,7 @@ impl Step {
         }
     }
 
-    /// What is refused by the fabric or hardly meant, and where.
+    /// Errors and likely mistakes, with their spans.
     pub fn warnings(&self) -> Vec<(Span, String)> {
         let all = |steps: &[Self]| steps.iter().flat_map(Self::warnings).collect::<Vec<_>>();
         match self {
@@ -95,7 +96,7 @@ impl Resolver<'_> {
     }
 
     fn repeat(&mut self, region: &For, depth: usize) -> Option<Step> {
-        let count = self.parameter(&region.parameters, "for", "iter", (1, u16::MAX.into()), region.span);
+        let count = self.parameter(&region.parameters, "for", "iter", 1..=u16::MAX.into(), region.span);
         if depth == COUNTERS.len() {
             self.errors.push(rule(
                 "loops nest at most 4 deep",
@@ -109,7 +110,7 @@ impl Resolver<'_> {
     }
 
     fn branch(&mut self, region: &If, depth: usize) -> Option<Step> {
-        let register = self.parameter(&region.parameters, "if", "reg", (0, 15), region.span);
+        let register = self.parameter(&region.parameters, "if", "reg", 0..=15, region.span);
         let (then, otherwise) = (self.regions(&region.then, depth), self.regions(&region.otherwise, depth));
         Some(Step::If { register: u8::try_from(register?).ok()?, then, otherwise, span: region.span })
     }
@@ -120,7 +121,7 @@ impl Resolver<'_> {
         parameters: &[Parameter],
         what: &str,
         name: &'static str,
-        (min, max): (i64, i64),
+        legal: RangeInclusive<i64>,
         span: Span,
     ) -> Option<i64> {
         for other in parameters.iter().filter(|parameter| parameter.name.text != name) {
@@ -129,11 +130,10 @@ impl Resolver<'_> {
             self.errors.push(PasmError::Unknown { what: "parameter", found, span, help });
         }
         match find(parameters, name) {
-            Some(Parameter { value: Value::Integer(value), .. }) if (min..=max).contains(value) => {
-                Some(*value)
-            }
+            Some(Parameter { value: Value::Integer(value), .. }) if legal.contains(value) => Some(*value),
             Some(parameter) => {
-                let (what, legal) = (format!("`{name}` of `{what}`"), format!("it is {min} to {max}"));
+                let (what, legal) =
+                    (format!("`{name}` of `{what}`"), format!("it is {} to {}", legal.start(), legal.end()));
                 let found = parameter.to_string();
                 self.errors.push(PasmError::Value { what, found, legal, span: source_span(parameter.span) });
                 None

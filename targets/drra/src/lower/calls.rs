@@ -12,11 +12,11 @@ use crate::revision::Revision;
 /// Words of a register file.
 const FILE_WORDS: usize = 64;
 /// Longest period for which rows of results follow each other: the delay between them has 14 bits.
-const MOST_ROW_PERIOD: usize = 1024;
+const MAX_ROW_PERIOD: usize = 1024;
 /// Longest period for which levels of the released dpu reach from a result to the next.
-const MOST_RESET_PERIOD: usize = 64;
+const MAX_RESET_PERIOD: usize = 64;
 /// Results that are reset one by one in a call: a cell of the released fabric has 64 words.
-const MOST_RESETS: usize = 8;
+const MAX_RESETS: usize = 8;
 /// Rows that a stream may take beyond its words, so that levels count them.
 const SPARE_ROWS: usize = 4;
 
@@ -40,7 +40,7 @@ pub struct Load {
     pub vectors: std::ops::Range<usize>,
     /// Rows of each operand.
     pub rows: usize,
-    /// Zeros behind each vector.
+    /// Zeros after each vector.
     #[serde(default)]
     pub spare: usize,
 }
@@ -104,14 +104,14 @@ const fn streams(operands: &[Gather]) -> Operands {
 /// Results of a call: whole rows as long as there are many; all in one row where rows cannot follow each other; few
 /// where each is reset by itself.
 fn results_of_call(most: usize, period: usize, work: Work, revision: Revision) -> usize {
-    let most = if is_reset_alone(period, work, revision) { most.min(MOST_RESETS) } else { most };
-    let most = if period > MOST_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
+    let most = if is_reset_alone(period, work, revision) { most.min(MAX_RESETS) } else { most };
+    let most = if period > MAX_ROW_PERIOD { most.min(ROW_WORDS) } else { most };
     if most >= ROW_WORDS { most - most % ROW_WORDS } else { most.max(1) }
 }
 
 /// Whether each result has a reset of its own.
 fn is_reset_alone(period: usize, work: Work, revision: Revision) -> bool {
-    revision.is_released() && work.accumulates() && period > MOST_RESET_PERIOD
+    revision.is_released() && work.accumulates() && period > MAX_RESET_PERIOD
 }
 
 /// Ranges of at most `size`. What is left of whole rows is a range of its own.
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(results_of(&calls), [[(0, 1)], [(1, 1)], [(2, 1)]]);
     }
 
-    /// On the released circuit each of several results of more than 64 words has a zero behind it, in which it is reset.
+    /// On the released circuit each of several results of more than 64 words has a zero after it, in which it is reset.
     #[test]
     fn results_that_are_reset_alone_have_a_spare_word() {
         let fabric = preset("3x1").unwrap();
@@ -364,12 +364,12 @@ mod tests {
     #[test]
     fn what_is_longer_than_the_input_buffer_is_told() {
         let fabric = preset("3x4").unwrap().of_revision(Revision::Seed);
-        let told = |operands, words| vectors(operands, words, 2, MAC).too_long(&fabric);
+        let too_long = |operands, words| vectors(operands, words, 2, MAC).too_long(&fabric);
         let long = |words, operands, rows| Some(TooLong { words, operands, rows, depth: 1024 });
-        assert_eq!((told(1, 16_384), told(2, 8_192)), (None, None));
-        assert_eq!(told(1, 16_385), long(16_385, 1, 1025));
-        assert_eq!(told(2, 8_193), long(8_193, 2, 1028));
-        assert_eq!(told(1, 32_768), long(32_768, 1, 2048));
+        assert_eq!((too_long(1, 16_384), too_long(2, 8_192)), (None, None));
+        assert_eq!(too_long(1, 16_385), long(16_385, 1, 1025));
+        assert_eq!(too_long(2, 8_193), long(8_193, 2, 1028));
+        assert_eq!(too_long(1, 32_768), long(32_768, 1, 2048));
         assert_eq!(dots(10, 2, 3).too_long(&fabric), None);
     }
 

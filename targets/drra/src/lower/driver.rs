@@ -9,7 +9,7 @@ use npukit_target::Unset;
 use rayon::prelude::*;
 
 use super::calls::{Call, Load, Results};
-use super::executable::{CallError, Executable, ExecuteError, MOST_ELEMENTS};
+use super::executable::{CallError, Executable, ExecuteError, MAX_ELEMENTS};
 use super::format::integer;
 use super::gather::{Gather, offset};
 use super::kernels::Bases;
@@ -45,7 +45,7 @@ impl Executable {
     fn empty(&self, number: usize) -> Result<Vec<i16>, ExecuteError> {
         let value = &self.plan.values[number];
         let elements = value.elements();
-        if elements > MOST_ELEMENTS {
+        if elements > MAX_ELEMENTS {
             return Err(ExecuteError::Size { name: value.name.clone(), elements });
         }
         Ok(vec![0; elements])
@@ -297,7 +297,7 @@ fn taken(machine: &Machine, results: &Results, bases: &Bases) -> Result<Vec<i16>
     Ok(words)
 }
 
-/// Vectors of `length` words, each with zeros behind it.
+/// Vectors of `length` words, each followed by zeros.
 fn spaced(words: Vec<i16>, length: usize, zeros: usize) -> Vec<i16> {
     if zeros == 0 {
         return words;
@@ -313,7 +313,7 @@ fn put(result: &mut [i16], to: &Place, first: usize, words: impl Iterator<Item =
     }
 }
 
-/// A word so many places to the right, rounded as a dpu does; to the left when negative. Saturates.
+/// A word shifted to the right by `places`, rounded as a dpu does; to the left when negative. Saturates.
 fn shifted(word: i16, places: i32) -> i16 {
     integer(word.into(), -places)
 }
@@ -326,7 +326,7 @@ mod tests {
     use crate::lower::plan::Value;
 
     #[test]
-    fn zeros_stand_behind_each_vector() {
+    fn zeros_follow_each_vector() {
         assert_eq!(spaced(vec![1, 2, 3, 4], 2, 1), [1, 2, 0, 3, 4, 0]);
         assert_eq!(spaced(vec![1, 2, 3, 4], 4, 2), [1, 2, 3, 4, 0, 0]);
         assert_eq!(spaced(vec![1, 2, 3, 4], 2, 0), [1, 2, 3, 4]);
@@ -355,8 +355,8 @@ mod tests {
         let plan = Plan { values, ..Plan::default() };
         let executable = Executable::new(&preset("3x1").unwrap(), plan).unwrap();
         assert_eq!(executable.empty(0).unwrap().len(), 1 << 28);
-        let told = executable.empty(1).unwrap_err().to_string();
-        assert_eq!(told, "`x` has 268435457 elements; at most 268435456 are kept");
+        let message = executable.empty(1).unwrap_err().to_string();
+        assert_eq!(message, "`x` has 268435457 elements; at most 268435456 are kept");
         assert!(executable.empty(2).is_err());
     }
 

@@ -20,7 +20,7 @@ use crate::pasm::PasmErrors;
 use crate::revision::Revision;
 
 /// Elements that a value may have.
-pub const MOST_ELEMENTS: usize = 1 << 28;
+pub const MAX_ELEMENTS: usize = 1 << 28;
 
 /// For each task of a step, its calls and the number of each one's program.
 pub type StepCalls = Vec<Vec<(Call, usize)>>;
@@ -56,7 +56,7 @@ pub struct Ready {
 /// Why a plan cannot be run.
 #[derive(Debug, Error)]
 pub enum ExecuteError {
-    /// A kernel of ours that is none.
+    /// A kernel of the compiler that does not assemble: a defect of it.
     #[error("kernel {kernel} is no program: {error}\n{}", .error.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Kernel {
         /// Its name.
@@ -65,7 +65,7 @@ pub enum ExecuteError {
         error: Box<PasmErrors>,
     },
     /// A tensor that is too large.
-    #[error("`{name}` has {elements} elements; at most {MOST_ELEMENTS} are kept")]
+    #[error("`{name}` has {elements} elements; at most {MAX_ELEMENTS} are kept")]
     Size {
         /// Its name.
         name: String,
@@ -98,7 +98,7 @@ pub enum ExecuteError {
         /// What is wrong.
         error: LoadError,
     },
-    /// A kernel of ours that the fabric's revision computes otherwise.
+    /// A kernel of the compiler that the fabric's revision computes otherwise: a defect of it.
     #[error("kernel {kernel} is not for the {} revision: {}", .revision.name(), .findings.join("; "))]
     Unfit {
         /// Its name.
@@ -300,8 +300,8 @@ mod tests {
                 let mut idle = executable.clone();
                 idle.kernels[*number].compiled.program = crate::Program::default();
                 match idle.prove() {
-                    Err(ExecuteError::Fault { step: told, fault }) => {
-                        assert_eq!((&told, *fault), (&step.name, Fault::Output { row: 0 }));
+                    Err(ExecuteError::Fault { step: found, fault }) => {
+                        assert_eq!((&found, *fault), (&step.name, Fault::Output { row: 0 }));
                     }
                     other => panic!("{other:?}"),
                 }

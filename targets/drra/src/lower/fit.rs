@@ -8,9 +8,9 @@ use crate::op::{ActMode, Op, ResourceOp};
 use crate::program::Program;
 
 /// Words that each cell of a shipped fabric can be loaded with.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 /// Levels of a port.
-const MOST_LEVELS: usize = 4;
+const MAX_LEVELS: usize = 4;
 
 /// Everything in a program that is beyond that, in words; nothing for fabrics that are not the released circuit.
 pub(super) fn unfit(fabric: &Fabric, program: &Program) -> Vec<String> {
@@ -27,8 +27,8 @@ pub(super) fn unfit(fabric: &Fabric, program: &Program) -> Vec<String> {
 
 fn of_cell(cell: &Cell, ops: &[Op]) -> Vec<String> {
     let mut found = Vec::new();
-    if ops.len() > MOST_WORDS {
-        found.push(format!("{} words; it can be loaded with {MOST_WORDS}", ops.len()));
+    if ops.len() > MAX_WORDS {
+        found.push(format!("{} words; it can be loaded with {MAX_WORDS}", ops.len()));
     }
     let mut levels: BTreeMap<(u8, u8), usize> = BTreeMap::new();
     for (pc, op) in ops.iter().enumerate() {
@@ -62,7 +62,7 @@ fn of_port(
         ResourceOp::Rep { port, .. } => {
             let count = levels.entry((slot, port)).or_default();
             *count += 1;
-            *count > MOST_LEVELS
+            *count > MAX_LEVELS
         }
         _ => false,
     }
@@ -77,7 +77,7 @@ mod tests {
     use crate::revision::Revision;
 
     /// Of a program for the cell that computes.
-    fn told(fabric: &Fabric, text: &str) -> Vec<String> {
+    fn reasons(fabric: &Fabric, text: &str) -> Vec<String> {
         unfit(fabric, &assemble(fabric, "test", &format!("cell (row=1, col=0)\n{text}")).unwrap().program)
     }
 
@@ -118,8 +118,8 @@ mod tests {
                 .iter()
                 .map(|what| format!("cell (1, 0): {what} has not been seen to work"))
                 .collect();
-            assert_eq!(told(&fabric, &text), expected, "{text}");
-            assert_eq!(told(&fabric.clone().of_revision(Revision::Seed), &text), [""; 0], "{text}");
+            assert_eq!(reasons(&fabric, &text), expected, "{text}");
+            assert_eq!(reasons(&fabric.clone().of_revision(Revision::Seed), &text), [""; 0], "{text}");
         }
     }
 
@@ -133,10 +133,10 @@ mod tests {
     #[test]
     fn a_cell_has_64_words() {
         let fabric = preset("3x1").unwrap();
-        assert_eq!(told(&fabric, &"wait(cycle=1) ".repeat(64)), [""; 0]);
+        assert_eq!(reasons(&fabric, &"wait(cycle=1) ".repeat(64)), [""; 0]);
         for words in [65, 66] {
             let expected = format!("cell (1, 0): {words} words; it can be loaded with 64");
-            assert_eq!(told(&fabric, &"wait(cycle=1) ".repeat(words)), [expected]);
+            assert_eq!(reasons(&fabric, &"wait(cycle=1) ".repeat(words)), [expected]);
         }
     }
 }

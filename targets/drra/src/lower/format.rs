@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use npukit_graph::op::{Binary, BinaryKind, Op};
 use npukit_graph::quantise::{Quantisation, Rounding, Scheme};
 use npukit_graph::{Graph, ValueId};
+use npukit_lower::{Readers, Reject};
 use npukit_numeric::{Quantised, Ties, quantised};
 
-use super::Reject;
 use super::column::Column;
 use super::kernels::Work;
 use crate::fabric::Fabric;
@@ -20,13 +20,13 @@ use crate::op::DpuMode;
 /// Bits of a word.
 const BITS: u32 = 16;
 /// Places that `mac_inter` shifts by.
-const MOST_SHIFT: i32 = 31;
+const MAX_SHIFT: i32 = 31;
 /// Bits that a constant gives up alone, before both operands of a product do.
 const OF_CONSTANTS: i32 = 7;
 /// The operand that stands for one in the product of an addend is two to this at most.
 const MAX_ONE: i32 = BITS as i32 - 2;
 /// Bits that an operand has to keep.
-const LEAST_BITS: i32 = 4;
+const MIN_BITS: i32 = 4;
 
 /// Fraction lengths of values, and what the dpus can do.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub fn scheme(fabric: &Fabric) -> Scheme {
     let activations = if fabric.options.extensions { BITS } else { BITS - 1 };
     let (weights, biases, partial_sums) = (BITS, BITS, activations);
     // What dpus cannot shift by, operands and results make up for.
-    let shifts = -MOST_SHIFT..=MOST_SHIFT;
+    let shifts = -MAX_SHIFT..=MAX_SHIFT;
     Scheme { activations, weights, biases, partial_sums, shifts, rounding: Rounding::HalfAway }
 }
 
@@ -83,20 +83,16 @@ impl<'a> Format<'a> {
     /// Takes fraction bits from the operands of products of two inputs, which have no weights that could give way,
     /// or from the results, where a dpu loses a fixed number of them.
     pub fn balance(&mut self, graph: &Graph) {
-        let consumers = graph.consumers();
-        let is_alone = |id: &ValueId| consumers.get(id.0 as usize).is_some_and(|nodes| nodes.len() <= 1);
+        let readers = Readers::of(graph);
         let is_product = |op: &Op| matches!(op, Op::MatMul(_) | Op::Binary(Binary { kind: BinaryKind::Mul }));
         for node in graph.nodes.iter().filter(|node| is_product(&node.op) && !self.extensions) {
             let (&[a, b], &[y]) = (&node.inputs[..], &node.outputs[..]) else { continue };
             let excess = self.fraction(a) + self.fraction(b) - self.fraction_bits - self.fraction(y);
-            let are_free = [a, b].iter().all(|id| graph.inputs.contains(id) && is_alone(id));
+            let are_free = [a, b].iter().all(|id| graph.inputs.contains(id) && readers.all(*id).len() <= 1);
             if excess > 0 && are_free && a != b {
                 self.changed.insert(a, self.fraction(a) - excess / 2);
                 self.changed.insert(b, self.fraction(b) - (excess - excess / 2));
-            } else if excess < 0
-                && graph.outputs.contains(&y)
-                && consumers.get(y.0 as usize).is_some_and(Vec::is_empty)
-            {
+            } else if excess < 0 && readers.is_output(y) && readers.all(y).is_empty() {
                 self.changed.insert(y, self.fraction(y) + excess);
             }
         }
@@ -117,7 +113,7 @@ impl<'a> Format<'a> {
         y: i32,
         addend: Option<i32>,
     ) -> Result<Products, Reject> {
-        let range = if self.extensions { 0..=MOST_SHIFT } else { self.fraction_bits..=self.fraction_bits };
+        let range = if self.extensions { 0..=MAX_SHIFT } else { self.fraction_bits..=self.fraction_bits };
         let [a, b] = operands;
         // The sum has no more fraction bits than its addend has room for: operands give up what is beyond.
         let sum = addend.map_or(a + b, |addend| addend.min(a + b));
@@ -130,7 +126,7 @@ impl<'a> Format<'a> {
             _ => [excess / 2, excess - excess / 2],
         };
         let kept = given.map(|bits| BITS as i32 - bits);
-        if kept.iter().any(|&bits| bits < LEAST_BITS) && self.quantisation.is_some() {
+        if kept.iter().any(|&bits| bits < MIN_BITS) && self.quantisation.is_some() {
             let reason = format!(
                 "operands with {a} and {b} fraction bits and a result with {y} leave {} and {} of {BITS} bits to the \
                  operands, where products lose {shift}",
@@ -151,7 +147,7 @@ impl<'a> Format<'a> {
     pub fn scaling(&self, up: i32) -> Option<(Work, Option<i16>)> {
         if self.extensions {
             let mode = if up < 0 { DpuMode::ScaleDw } else { DpuMode::ScaleUp };
-            return Some((Work { mode, immediate: up.abs().min(MOST_SHIFT) as i16 }, None));
+            return Some((Work { mode, immediate: up.abs().min(MAX_SHIFT) as i16 }, None));
         }
         let factor = self.fraction_bits + up;
         (0..BITS as i32 - 1).contains(&factor).then(|| (Work::plain(DpuMode::Mult), Some(1 << factor)))
@@ -343,8 +339,9 @@ mod tests {
         };
         let of = |y| format.products([14, 14], [false, true], y, None).map(|found| found.operands);
         assert_eq!(of(4), Ok([2, 2]), "12 bits each");
-        let told = of(3).unwrap_err().reason;
-        assert!(told.contains("leave 4 and 3 of 16 bits"), "{told}");
+        let refusal = of(3).unwrap_err();
+        let Reject::Unsupported { reason, .. } = &refusal else { panic!("{refusal:?}") };
+        assert!(reason.contains("leave 4 and 3 of 16 bits"), "{reason}");
         assert!(format.products([14, 14], [false, false], 2, None).is_err());
     }
 

@@ -10,8 +10,9 @@ mod scale;
 mod window;
 
 use npukit_graph::{Node, Op, ValueId};
+use npukit_lower::Reject;
 
-use super::{Lowering, Reject};
+use super::Lowering;
 
 /// Appends the steps of a node.
 pub(super) fn lower(lowering: &mut Lowering<'_>, node: &Node) -> Result<(), Reject> {

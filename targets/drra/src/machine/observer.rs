@@ -1,4 +1,4 @@
-//! [`Observer`]: who is told what happens in a run.
+//! [`Observer`]: what follows the events of a run.
 
 use crate::op::Op;
 use crate::state::Ports;
@@ -16,9 +16,9 @@ pub struct Access {
     pub row: usize,
 }
 
-/// Is told what happens. Cells are numbers in the fabric's order.
+/// Follows the events of a run. Cells are numbers in the fabric's order.
 pub trait Observer {
-    /// Whether it wants to be told.
+    /// Whether it wants events.
     fn is_on(&self) -> bool {
         true
     }
@@ -33,7 +33,7 @@ pub trait Observer {
     fn access(&mut self, _access: Access) {}
 }
 
-/// Is told nothing.
+/// Follows nothing.
 impl Observer for () {
     fn is_on(&self) -> bool {
         false
@@ -48,7 +48,7 @@ impl Observer for Vec<Access> {
 }
 
 /// Tells of the addresses of a cell.
-pub(super) fn tell_addresses(observer: &mut impl Observer, cycle: u64, cell: usize, ports: &Ports) {
+pub(super) fn report_addresses(observer: &mut impl Observer, cycle: u64, cell: usize, ports: &Ports) {
     let numbers = (0..64_u8).filter(|number| ports.emitted >> number & 1 == 1);
     for number in numbers {
         observer.address(cycle, cell, number / 4, number % 4, ports.current(number.into()));

@@ -37,6 +37,14 @@ struct CellShadow {
     iosrams: Vec<Vec<Unwritten>>,
 }
 
+/// A cell in a cycle.
+#[derive(Clone, Copy)]
+struct Moment {
+    cycle: u64,
+    /// Its number in the fabric's order.
+    cell: usize,
+}
+
 /// A row, or a word of it, that is written in a cycle.
 struct Written {
     cell: usize,
@@ -120,10 +128,10 @@ impl Machine {
         for &index in due {
             let cell = &self.cells[index];
             for (number, rf) in (0..).zip(&cell.rfs) {
-                self.registers(shadow, (cycle, index), (number, rf), &mut written)?;
+                self.registers(shadow, Moment { cycle, cell: index }, number, rf, &mut written)?;
             }
             for (number, part) in (0..).zip(&cell.iosrams) {
-                self.memory(shadow, (cycle, index), (number, part), &mut written);
+                self.memory(shadow, Moment { cycle, cell: index }, number, part, &mut written);
             }
         }
         for Written { cell, part, row, words, unwritten } in written {
@@ -135,22 +143,23 @@ impl Machine {
         Ok(())
     }
 
-    fn access(&self, (cycle, index): (u64, usize), slot: u8, port: u8, kind: FaultKind) -> Fault {
-        Fault::Access { cycle, place: self.fabric.place(index), slot, port, kind }
+    fn access(&self, Moment { cycle, cell }: Moment, slot: u8, port: u8, kind: FaultKind) -> Fault {
+        Fault::Access { cycle, place: self.fabric.place(cell), slot, port, kind }
     }
 
     /// Words and rows of a register file.
     fn registers(
         &self,
         shadow: &mut Shadow,
-        at: (u64, usize),
-        (number, rf): (u8, &Rf),
+        at: Moment,
+        number: u8,
+        rf: &Rf,
         written: &mut Vec<Written>,
     ) -> Result<(), Fault> {
-        let cell = &self.cells[at.1];
+        let cell = &self.cells[at.cell];
         let (slot, part, ports) = (rf.slot, Bulk::Rf(number), &cell.ports);
         if let Some(register) = ports.address(slot, rf::WORD_READ) {
-            let row = shadow.row(at.1, part, register / ROW_WORDS);
+            let row = shadow.row(at.cell, part, register / ROW_WORDS);
             if row.words >> (register % ROW_WORDS) & 1 == 1 {
                 return Err(self.access(at, slot, rf::WORD_READ, FaultKind::Unwritten { register }));
             }
@@ -158,7 +167,7 @@ impl Machine {
         let bulk = ports.address(slot, rf::BULK_WRITE);
         if let Some(row) = bulk {
             let unwritten = self.arriving(shadow, at, slot, rf::BULK_WRITE);
-            written.push(Written { cell: at.1, part, row, words: ALL, unwritten });
+            written.push(Written { cell: at.cell, part, row, words: ALL, unwritten });
         }
         if let Some(register) = ports.address(slot, rf::WORD_WRITE)
             && bulk != Some(register / ROW_WORDS)
@@ -169,7 +178,7 @@ impl Machine {
             } else {
                 shadow.nothing(words, self.access(at, slot, rf::WORD_WRITE, FaultKind::NothingArrives))
             };
-            written.push(Written { cell: at.1, part, row: register / ROW_WORDS, words, unwritten });
+            written.push(Written { cell: at.cell, part, row: register / ROW_WORDS, words, unwritten });
         }
         Ok(())
     }
@@ -178,11 +187,12 @@ impl Machine {
     fn memory(
         &self,
         shadow: &mut Shadow,
-        at: (u64, usize),
-        (number, memory): (u8, &Iosram),
+        at: Moment,
+        number: u8,
+        memory: &Iosram,
         written: &mut Vec<Written>,
     ) {
-        let cell = &self.cells[at.1];
+        let cell = &self.cells[at.cell];
         let (slot, part, ports) = (memory.slot, Bulk::Iosram(number), &cell.ports);
         if let Some(row) = ports.address(slot, iosram::OUTPUT_BUFFER) {
             let unwritten = match ports.address(slot, iosram::SRAM_READ) {
@@ -191,7 +201,7 @@ impl Machine {
                         let kind = FaultKind::UnwrittenRow { row: from, word };
                         self.access(at, slot, iosram::SRAM_READ, kind)
                     };
-                    shadow.read(at.1, part, from, origin)
+                    shadow.read(at.cell, part, from, origin)
                 }
                 None => {
                     let kind = FaultKind::NothingArrives;
@@ -213,17 +223,17 @@ impl Machine {
                     shadow.nothing(ALL, self.access(at, slot, iosram::SRAM_WRITE, kind))
                 }
             };
-            written.push(Written { cell: at.1, part, row, words: ALL, unwritten });
+            written.push(Written { cell: at.cell, part, row, words: ALL, unwritten });
         } else if let Some(row) = bulk {
             let unwritten = self.arriving(shadow, at, slot + 1, iosram::BULK_WRITE);
-            written.push(Written { cell: at.1, part, row, words: ALL, unwritten });
+            written.push(Written { cell: at.cell, part, row, words: ALL, unwritten });
         }
     }
 
     /// The row that arrives at a slot, as [`Machine::incoming`] has it.
-    fn arriving(&self, shadow: &mut Shadow, at: (u64, usize), slot: u8, port: u8) -> Unwritten {
-        let from = self.cells[at.1].swb.direction_of(slot).and_then(|side| {
-            let index = self.neighbours[at.1][side.index()]?;
+    fn arriving(&self, shadow: &mut Shadow, at: Moment, slot: u8, port: u8) -> Unwritten {
+        let from = self.cells[at.cell].swb.direction_of(slot).and_then(|side| {
+            let index = self.neighbours[at.cell][side.index()]?;
             let cell = &self.cells[index];
             Some((index, cell, cell.swb.sender_of(side.opposite())?))
         });
@@ -235,7 +245,7 @@ impl Machine {
                     Bulk::Rf(_) => FaultKind::Unwritten { register: row * ROW_WORDS + word },
                     _ => FaultKind::UnwrittenRow { row, word },
                 };
-                self.access((at.0, index), sender, port, kind)
+                self.access(Moment { cycle: at.cycle, cell: index }, sender, port, kind)
             };
             Some(shadow.read(index, part, row, origin))
         });

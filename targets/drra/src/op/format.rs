@@ -5,7 +5,7 @@ use npukit_base::BitRange;
 use crate::component::Component;
 use crate::isa::Encoding;
 
-/// What tells instructions of one opcode apart, in the later encoding.
+/// What distinguishes instructions of one opcode, in the later encoding.
 const VARIANT: BitRange = BitRange::new(23, 1);
 /// One past the operands of control instructions.
 pub(super) const CONTROL: u32 = 28;

@@ -6,7 +6,7 @@ use npukit_base::Span;
 use super::error::PasmError;
 
 /// Parentheses within each other that are read.
-const MOST_NESTED: usize = 64;
+const MAX_NESTED: usize = 64;
 
 /// What a constraint says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         Ok(one_or(list, Condition::All))
     }
 
-    /// A comparison, or a condition in parentheses: which of them, what follows the parentheses tells.
+    /// A comparison, or a condition in parentheses: what follows the parentheses decides which.
     fn comparison(&mut self) -> Read<Condition> {
         let before = self.at;
         if self.take("(") {
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        if self.depth == MOST_NESTED {
+        if self.depth == MAX_NESTED {
             return Err(self.expected("fewer parentheses"));
         }
         self.depth += 1;

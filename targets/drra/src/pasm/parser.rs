@@ -12,7 +12,7 @@ use super::error::{PasmError, PasmErrors, faults};
 use crate::token::{Token, TokenKind, tokens};
 
 /// Nested regions that are read; a text of nothing but braces must not exhaust the stack.
-const MOST_NESTED: usize = 64;
+const MAX_NESTED: usize = 64;
 const REGIONS: [&str; 3] = ["epoch", "for", "if"];
 const OPERATIONS: [&str; 4] = ["rop", "cop", "raw", "cstr"];
 
@@ -159,8 +159,8 @@ impl<'a> Parser<'a> {
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth == MOST_NESTED {
-            return Err(self.expected(&format!("at most {MOST_NESTED} nested regions"), None));
+        if self.depth == MAX_NESTED {
+            return Err(self.expected(&format!("at most {MAX_NESTED} nested regions"), None));
         }
         self.depth += 1;
         let result = read(self);

@@ -3,7 +3,7 @@
 use crate::schedule::linear::Linear;
 
 /// Longest operation, in cycles, and largest factor in it.
-pub const MOST_CYCLES: u64 = 1_000_000_000;
+pub const MAX_CYCLES: u64 = 1_000_000_000;
 
 /// When events happen.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ pub(super) struct Bounds {
 }
 
 /// Steps after which bounds stay as they are, correct but perhaps not as narrow as they could be.
-const MOST_STEPS: usize = 1 << 22;
+const MAX_STEPS: usize = 1 << 22;
 
 /// No value is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Bounds {
     }
 
     /// Makes the bounds of one term fit, `slack` above the sum's minimum; says whether they changed.
-    fn narrow(&mut self, (variable, factor): (Variable, i64), slack: i64) -> bool {
+    fn narrow(&mut self, variable: Variable, factor: i64, slack: i64) -> bool {
         let (low, high) = (self.low(variable), self.high(variable));
         let step = slack / factor.abs().max(1);
         if factor > 0 {
@@ -83,14 +83,12 @@ impl System {
         while self.sums.len() > length {
             let Some(sum) = self.sums.pop() else { return };
             for (variable, _) in sum.terms() {
-                if let Some(list) = self.of_variable.get_mut(variable.0) {
-                    list.pop();
-                }
+                self.of_variable[variable.0].pop();
             }
         }
     }
 
-    /// Narrows `bounds` as far as the sums can in [`MOST_STEPS`], when only those from `first` on, and those with one
+    /// Narrows `bounds` as far as the sums can in [`MAX_STEPS`], when only those from `first` on, and those with one
     /// of `changed`, can say anything new.
     ///
     /// # Errors
@@ -100,10 +98,11 @@ impl System {
         let mut waiting: Vec<usize> = (first..self.sums.len()).collect();
         let mut is_waiting = vec![false; self.sums.len()];
         for variable in changed {
-            waiting.extend(self.of_variable.get(variable.0).into_iter().flatten());
+            waiting.extend(&self.of_variable[variable.0]);
         }
         waiting.iter().for_each(|&sum| is_waiting[sum] = true);
         let (mut queue, mut steps) = (std::collections::VecDeque::from(waiting), 0_usize);
+        // Far more steps than narrowing takes without a contradiction; then differences are looked at as a whole.
         let mut patience = 50 * self.sums.len() + 1000;
         while let Some(index) = queue.pop_front() {
             is_waiting[index] = false;
@@ -114,22 +113,23 @@ impl System {
                 }
                 patience *= 2;
             }
-            if steps == MOST_STEPS {
+            if steps == MAX_STEPS {
                 return Ok(());
             }
             let sum = &self.sums[index];
+            // The sum is at most 0: each term may be this much above its own minimum while all others are at theirs.
             let slack = bounds.minimum(sum).saturating_neg();
             if slack < 0 {
                 return Err(Empty);
             }
-            for &term in sum.terms() {
-                if !bounds.narrow(term, slack) {
+            for &(variable, factor) in sum.terms() {
+                if !bounds.narrow(variable, factor, slack) {
                     continue;
                 }
-                if bounds.low(term.0) > bounds.high(term.0) {
+                if bounds.low(variable) > bounds.high(variable) {
                     return Err(Empty);
                 }
-                for &other in self.of_variable.get(term.0.0).into_iter().flatten() {
+                for &other in &self.of_variable[variable.0] {
                     if !is_waiting[other] {
                         is_waiting[other] = true;
                         queue.push_back(other);
@@ -153,6 +153,8 @@ impl System {
     fn has_positive_cycle(&self, bounds: &Bounds) -> bool {
         let edges: Vec<(Variable, Variable, i64)> =
             self.sums.iter().flat_map(|sum| implied_differences(sum, bounds)).collect();
+        // Longest paths from anywhere, as Bellman and Ford compute them: those that still grow after as many rounds as
+        // there are variables go around a cycle.
         let mut longest = vec![0_i64; self.of_variable.len()];
         for _ in 0..=longest.len() {
             let mut changed = false;

@@ -17,7 +17,7 @@ pub struct Conflict {
     pub is_irreducible: bool,
 }
 
-/// What of the problem contradicts itself; none when nothing does, as far as the search can tell.
+/// The contradiction in a problem; none when there is none, as far as the search can find out.
 pub fn explain(problem: &Problem) -> Option<Conflict> {
     let mut judge = Judge { problem, is_sure: true };
     let all =

@@ -136,6 +136,8 @@ fn fill(jobs: &mut [Job], taken: &BTreeMap<i64, Vec<usize>>) -> Result<(), Overf
         };
         // Default: no instructions of the component are under way.
         let job = jobs[first].component.and_then(|component| begun.get(&component)).copied().unwrap_or(first);
+        // What is due first would go first. Where a component's instructions must not be interrupted it waits, and that
+        // an order fails no longer shows that all do.
         is_exact &= job == first;
         if taken.contains_key(&cycle) {
             cycle += 1;
@@ -171,6 +173,7 @@ fn overflow(
     is_exact: bool,
 ) -> Overflow {
     let due = jobs[late].due.max(cycle);
+    // Backwards over cycles without a gap: before a gap nothing delays what is late.
     let mut operations: BTreeSet<usize> = jobs[late].operations.iter().copied().collect();
     for cycle in (0..due).rev() {
         if let Some(starting) = taken.get(&cycle) {

@@ -38,7 +38,7 @@ pub struct Operation {
 /// How an operation is issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// So many instructions in any cycles before the start, then a line raised in the cycle of the
+    /// Instructions in any cycles before the start, then a line raised in the cycle of the
     /// start, together with all other lines that the cell raises in that cycle.
     Activated {
         /// Instructions before.
@@ -46,12 +46,12 @@ pub enum Issue {
         /// What is raised.
         line: Line,
     },
-    /// So many instructions in any cycles before the start, by which they are in force.
+    /// Instructions in any cycles before the start, by which they are in force.
     Configured {
         /// The instructions.
         configurations: usize,
     },
-    /// So many instructions from the start on, one in each cycle.
+    /// Instructions from the start on, one in each cycle.
     Sequence {
         /// The instructions.
         instructions: usize,
@@ -161,10 +161,10 @@ impl Problem {
             }
             Rule::Issue { operations: (a, b) } => {
                 let (a, b) = (get(a)?, get(b)?);
-                let behind = |a: &Operation, b: &Operation| {
+                let after = |a: &Operation, b: &Operation| {
                     Linear::from(a.start).offset(a.issue_cycles()).plus(-1, &b.start.into())
                 };
-                vec![vec![behind(a, b)], vec![behind(b, a)]]
+                vec![vec![after(a, b)], vec![after(b, a)]]
             }
         })
     }

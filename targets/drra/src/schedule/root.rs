@@ -10,7 +10,8 @@ use super::linear::{Linear, Variable};
 use super::problem::{Operation, Problem};
 
 /// More operations than this are not compared in pairs.
-const MOST_COMPARED: usize = 400;
+const MAX_COMPARED: usize = 400;
+/// The distance of two operations of which neither must come first.
 const APART: i64 = i64::MIN / 4;
 
 /// Adds copies of sums in which variables at a fixed distance of each other are one variable.
@@ -68,9 +69,10 @@ impl Classes {
 /// Raises starts to what the issue of all that comes before takes.
 pub(super) fn raise_starts(problem: &Problem, system: &mut System) {
     let operations = &problem.operations;
-    if operations.len() > MOST_COMPARED {
+    if operations.len() > MAX_COMPARED {
         return;
     }
+    // Pairs take time and memory by the square of their number, distances by its cube.
     let apart = distances(operations, system);
     for (index, operation) in operations.iter().enumerate() {
         let least = issued_before(operations, &apart, index);
@@ -88,6 +90,7 @@ fn distances(operations: &[Operation], system: &System) -> Vec<Vec<i64>> {
             apart[x][y] = apart[x][y].max(by);
         }
     }
+    // Longest paths between all pairs, as Floyd and Warshall compute shortest ones.
     for via in 0..operations.len() {
         let row = apart[via].clone();
         for from in apart.iter_mut().filter(|from| from[via] > APART) {
@@ -137,27 +140,41 @@ fn members_before(apart: &[Vec<i64>], one: usize) -> usize {
 
 /// Cycles until a cell that issues without a gap, the operation with most to do after its start first, is done.
 pub(super) fn cell_bound(problem: &Problem, bounds: &Bounds) -> i64 {
-    let mut cells: BTreeMap<usize, Vec<(i64, i64, i64)>> = BTreeMap::new();
+    let mut cells: BTreeMap<usize, Vec<CellJob>> = BTreeMap::new();
     for operation in &problem.operations {
         let after = operation.end().plus(-1, &operation.start.into());
-        let job = (bounds.low(operation.ready), bounds.minimum(&after), operation.configurations() as i64);
+        let job = CellJob {
+            ready: bounds.low(operation.ready),
+            tail: bounds.minimum(&after),
+            instructions: operation.configurations() as i64,
+        };
         cells.entry(operation.cell).or_default().push(job);
     }
     // Default: no cells take no time.
     cells.into_values().map(one_cell_bound).max().unwrap_or(0)
 }
 
-/// Jobs are (ready, cycles after the last instruction, instructions).
-fn one_cell_bound(mut jobs: Vec<(i64, i64, i64)>) -> i64 {
+/// What an operation asks of the cell that issues its instructions.
+struct CellJob {
+    /// First cycle allowed.
+    ready: i64,
+    /// Cycles after the last instruction.
+    tail: i64,
+    instructions: i64,
+}
+
+/// The first cycle by which all jobs of a cell can be done.
+fn one_cell_bound(mut jobs: Vec<CellJob>) -> i64 {
     // Those that are ready from `from` on and have at least `tail` to do afterwards take all of it.
-    jobs.sort_by_key(|job| std::cmp::Reverse(job.1));
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.tail));
     let mut best = 0;
-    let readies: std::collections::BTreeSet<i64> = jobs.iter().map(|job| job.0).collect();
+    let readies: std::collections::BTreeSet<i64> = jobs.iter().map(|job| job.ready).collect();
+    // Any of them gives a bound; a few of the earliest give nearly the best one.
     for from in readies.into_iter().take(16) {
         let mut work = 0;
-        for (_, tail, length) in jobs.iter().filter(|job| job.0 >= from) {
-            work += length;
-            best = best.max(from.saturating_add(work).saturating_add(*tail));
+        for job in jobs.iter().filter(|job| job.ready >= from) {
+            work += job.instructions;
+            best = best.max(from.saturating_add(work).saturating_add(job.tail));
         }
     }
     best

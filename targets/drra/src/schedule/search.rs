@@ -137,6 +137,7 @@ impl<'a> Search<'a> {
 
     fn run(mut self, most: usize, is_first_enough: bool) -> Result<Schedule, ScheduleError> {
         let root = self.root().map_err(|Empty| ScheduleError::Unsatisfiable)?;
+        // What holds at the root holds in every schedule.
         let bound = root.low(self.total);
         let (mut nodes, mut frames) =
             (0, vec![Frame { sums: self.system.sums().len(), branches: Vec::new() }]);
@@ -156,6 +157,7 @@ impl<'a> Search<'a> {
                 break;
             }
             nodes += 1;
+            // Depth first: a branch is left when the frame that it opens has no branches any more.
             let Some(next) = self.enter(branch) else { continue };
             frames.push(next);
             let found = self.best.as_ref();
@@ -201,6 +203,7 @@ impl<'a> Search<'a> {
     fn enter(&mut self, Branch { sums, mut bounds }: Branch) -> Option<Frame> {
         let length = self.system.sums().len();
         sums.into_iter().for_each(|sum| self.system.push(sum));
+        // Only a shorter schedule is of interest.
         if let Some(best) = &self.best {
             bounds.high[self.total.0] = bounds.high(self.total).min(best.cycles - 1);
         }
@@ -227,6 +230,7 @@ impl<'a> Search<'a> {
         if let Some(sum) = self.system.sums().iter().find(|sum| sum.value(&bounds.low) > 0) {
             return open(split(sum, bounds));
         }
+        // Of the choices that the candidate does not meet the one with the fewest alternatives left decides most.
         let unmet =
             |any: &&Alternatives| !any.iter().any(|all| all.iter().all(|sum| sum.value(&bounds.low) <= 0));
         let alive = |any: &&Alternatives| {
@@ -275,6 +279,7 @@ impl<'a> Search<'a> {
             branches.push(branch);
         }
         let total = self.total;
+        // The smallest total first; among equals the one whose starts are earliest, which is likely to have room.
         branches
             .sort_by_cached_key(|branch| (branch.bounds.low(total), branch.bounds.low.iter().sum::<i64>()));
         exclude_earlier(&mut branches);

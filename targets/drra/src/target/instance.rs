@@ -209,7 +209,7 @@ impl DrraInstance {
     }
 }
 
-/// What the fabric would refuse to run, and what is hardly meant, in the order of the program, with lines of the text.
+/// What the fabric would refuse to run and what is probably a mistake, in the order of the program, with lines of the text.
 fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
     let refused = refusals(fabric, ops).into_iter().map(|(at, refusal)| (at, refusal.to_string()));
     let coded = |lint: &Lint| code(lint.code(), &lint.to_string());
@@ -217,11 +217,11 @@ fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Ve
     let steps = source.default_steps.iter().map(|at| (*at, coded(&Lint::DefaultStep)));
     let mut found: Vec<_> = refused.chain(lints).chain(steps).collect();
     found.sort();
-    let told = |(at, warning): (At, String)| {
+    let line = |(at, warning): (At, String)| {
         // Every instruction of the program came from the text.
         excerpt(text, source.spans[&at], &format!("{at}: {warning}"))
     };
-    found.into_iter().map(told).collect()
+    found.into_iter().map(line).collect()
 }
 
 /// What a revision is: bits that components keep of the fields of `rep`, what `repx` does there, and what a driver sees

@@ -243,7 +243,7 @@ impl Compiled for Model {
 }
 
 impl Model {
-    /// What cycles are told under.
+    /// What the cycles in a report assume.
     fn assumptions(&self) -> Vec<String> {
         let skew = self.executable.fabric.options.call_skew;
         let columns =

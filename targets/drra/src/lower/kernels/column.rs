@@ -8,7 +8,7 @@ use crate::fabric::{Direction, ROW_WORDS};
 use crate::lower::column::Column;
 
 /// Levels that resets and counts may take.
-const MOST_LEVELS: u32 = 3;
+const MAX_LEVELS: u32 = 3;
 
 /// The operations that configure a column once: `route_in`, `route_mid`, `route_out`, `links`, `compute`.
 pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operands: usize) {
@@ -18,19 +18,14 @@ pub(super) fn configure(writer: &mut Writer, column: &Column, work: Work, operan
     let receive = |slots: u16| format!("route (sr=receive, source={north}, target={slots})");
     let [a, b, c] = column.files;
     let inputs = if operands == 1 { 1 << a } else { 1 << a | 1 << b };
-    writer.rop("route_in", column.top, (0, 1), &send(column.input + 1));
-    writer.rop("route_mid", column.mid, (0, 1), &format!("{} {}", receive(inputs), send(c)));
-    writer.rop("route_out", column.bottom, (0, 1), &receive(1 << (column.output + 1)));
+    writer.rop("route_in", column.top, 0, 1, &send(column.input + 1));
+    writer.rop("route_mid", column.mid, 0, 1, &format!("{} {}", receive(inputs), send(c)));
+    writer.rop("route_out", column.bottom, 0, 1, &receive(1 << (column.output + 1)));
     let link = |source: u8, target: u8| format!("swb (channel={target}, source={source}, target={target}) ");
     let second = if operands == 1 { String::new() } else { link(b, column.dpu + 1) };
-    writer.rop(
-        "links",
-        column.mid,
-        (0, 0),
-        &format!("{}{second}{}", link(a, column.dpu), link(column.dpu, c)),
-    );
+    writer.rop("links", column.mid, 0, 0, &format!("{}{second}{}", link(a, column.dpu), link(column.dpu, c)));
     let (mode, immediate) = (work.mode.name(), work.immediate as u16);
-    writer.rop("compute", column.mid, (column.dpu, 0), &format!("dpu (mode={mode}, immediate={immediate})"));
+    writer.rop("compute", column.mid, column.dpu, 0, &format!("dpu (mode={mode}, immediate={immediate})"));
     writer.constraint("@route_in <= @feed");
     writer.constraint("@route_mid <= @write_a");
     writer.constraint("@route_out <= @store");
@@ -46,19 +41,20 @@ pub(super) fn results(
     column: &Column,
     bases: Bases,
     results: usize,
-    (period, spare): (usize, usize),
+    period: usize,
+    spare: usize,
 ) {
     let (first, rows) = (results.min(ROW_WORDS), results.div_ceil(ROW_WORDS));
     let c = column.files[2];
     let words = Spaced::new(column, if results > 1 { period } else { 1 });
     let row = Spaced::new(column, if rows > 1 { ROW_WORDS * period } else { 1 });
     let keep = words.levels(&[(first, 1), (rows, 0)]);
-    writer.rop("keep", column.mid, (c, 0), &addresses(0, &keep));
-    writer.rop("read", column.mid, (c, 3), &addresses(0, &row.levels(&[(rows, 0)])));
-    writer.rop("store", column.bottom, (column.output + 1, 2), &addresses(0, &row.levels(&[(rows, 0)])));
-    writer.rop("output_r", column.bottom, (column.output, 3), &addresses(0, &row.levels(&[(rows, 0)])));
+    writer.rop("keep", column.mid, c, 0, &addresses(0, &keep));
+    writer.rop("read", column.mid, c, 3, &addresses(0, &row.levels(&[(rows, 0)])));
+    writer.rop("store", column.bottom, column.output + 1, 2, &addresses(0, &row.levels(&[(rows, 0)])));
+    writer.rop("output_r", column.bottom, column.output, 3, &addresses(0, &row.levels(&[(rows, 0)])));
     let output = addresses(bases.output, &row.levels(&[(rows, 1)]));
-    writer.rop("output_w", column.bottom, (column.output, 1), &output);
+    writer.rop("output_w", column.bottom, column.output, 1, &output);
     // The sum of a cycle is there in the next. A row is complete after 16 words, and read before the next word
     // takes the place of its first: in that very cycle at the latest.
     writer.constraint(&format!("@keep + {} == @read_a + {}", words.lead, period - spare));
@@ -68,7 +64,7 @@ pub(super) fn results(
     writer.constraint("@output_w == @output_r");
 }
 
-/// Addresses that come every so many cycles, where the delay of a level may be too short for that: then each comes
+/// Addresses that come at a distance of `period` cycles, where the delay of a level may be too short for that: then each comes
 /// several times, and what it does last is what stays.
 struct Spaced {
     /// How often each comes in place, and the delay between.
@@ -108,17 +104,17 @@ pub(super) fn accumulation(writer: &mut Writer, column: &Column, work: Work, res
     if work.accumulates() && results > 1 && period > longest_delay(column, Component::Dpu) + 1 {
         // No level reaches from a result to the next. The activation resets, too, in a cycle that does not count.
         for number in 0..results {
-            writer.rop(&format!("reset{number}"), column.mid, (column.dpu, 1), "evt");
+            writer.rop(&format!("reset{number}"), column.mid, column.dpu, 1, "evt");
             writer.constraint(&format!("@reset{number} == @read_a + {}", number * period));
         }
     } else if work.accumulates() {
-        let times = Rep::countable(results, 0, Component::Dpu, column.revision, MOST_LEVELS);
-        writer.rop("reset", column.mid, (column.dpu, 1), &events(&[(times, period - 1)]));
+        let times = Rep::countable(results, 0, Component::Dpu, column.revision, MAX_LEVELS);
+        writer.rop("reset", column.mid, column.dpu, 1, &events(&[(times, period - 1)]));
         writer.constraint("@reset == @read_a");
     }
     if work.counts() {
-        let times = Rep::countable(results * period, 0, Component::Dpu, column.revision, MOST_LEVELS);
-        writer.rop("count", column.mid, (column.dpu, 0), &events(&[(times, 0)]));
+        let times = Rep::countable(results * period, 0, Component::Dpu, column.revision, MAX_LEVELS);
+        writer.rop("count", column.mid, column.dpu, 0, &events(&[(times, 0)]));
         writer.constraint("@count == @read_a");
     }
 }

@@ -53,7 +53,9 @@ impl Stream {
         }
     }
 
-    /// Rows of each operand that streams: as many as levels count. Two rows in turn are filled in pairs.
+    /// Rows of each operand that streams, at least `words / 16` of them: the nested repetitions of an address generator
+    /// cannot count to every number. Rows of a pair go to two rows of the register file in turn, so that their number is
+    /// even.
     pub fn rows(&self, revision: Revision) -> usize {
         let countable = |rows| Rep::countable(rows, 1, Component::Rf, revision, 2);
         let rows = self.words.div_ceil(ROW_WORDS);
@@ -79,7 +81,7 @@ impl Stream {
         self.read(writer, column);
         configure(writer, column, self.work, operands);
         accumulation(writer, column, self.work, self.results(), self.period);
-        results(writer, column, bases, self.results(), (self.period, self.spare));
+        results(writer, column, bases, self.results(), self.period, self.spare);
     }
 
     /// The rows that stay, before the others: `input_ra`, `input_wa`, `feed_a`, `write_a`.
@@ -88,10 +90,10 @@ impl Stream {
             return;
         }
         let (rows, a) = (self.stationary_rows(), column.files[0]);
-        writer.rop("input_ra", column.top, (column.input, 0), &addresses(bases.stationary, &[(rows, 1, 0)]));
-        writer.rop("input_wa", column.top, (column.input, 2), &addresses(0, &[(rows, 0, 0)]));
-        writer.rop("feed_a", column.top, (column.input + 1, 3), &addresses(0, &[(rows, 0, 0)]));
-        writer.rop("write_a", column.mid, (a, 2), &addresses(0, &[(rows, 1, 0)]));
+        writer.rop("input_ra", column.top, column.input, 0, &addresses(bases.stationary, &[(rows, 1, 0)]));
+        writer.rop("input_wa", column.top, column.input, 2, &addresses(0, &[(rows, 0, 0)]));
+        writer.rop("feed_a", column.top, column.input + 1, 3, &addresses(0, &[(rows, 0, 0)]));
+        writer.rop("write_a", column.mid, a, 2, &addresses(0, &[(rows, 1, 0)]));
         writer.constraint("@input_wa == @input_ra");
         writer.constraint("@feed_a == @input_ra + 1");
         writer.constraint("@write_a == @feed_a");
@@ -106,27 +108,27 @@ impl Stream {
             Operands::Pair => vec![(2, step, 0), (rows, 2 * step, ROW_WORDS - 2)],
             _ => vec![(rows, step, ROW_WORDS - 1)],
         };
-        writer.rop("input_r", column.top, (column.input, 0), &addresses(bases.stream, &every(1)));
-        writer.rop("input_w", column.top, (column.input, 2), &addresses(0, &every(0)));
-        writer.rop("feed", column.top, (column.input + 1, 3), &addresses(0, &every(0)));
+        writer.rop("input_r", column.top, column.input, 0, &addresses(bases.stream, &every(1)));
+        writer.rop("input_w", column.top, column.input, 2, &addresses(0, &every(0)));
+        writer.rop("feed", column.top, column.input + 1, 3, &addresses(0, &every(0)));
         writer.constraint("@input_w == @input_r");
         writer.constraint("@feed == @input_r + 1");
         let single = addresses(0, &[(rows, 0, ROW_WORDS - 1)]);
         match self.operands {
             Operands::One => {
-                writer.rop("write_a", column.mid, (a, 2), &single);
+                writer.rop("write_a", column.mid, a, 2, &single);
                 writer.constraint("@write_a == @feed");
                 writer.constraint("@read_a == @write_a + 1");
             }
             Operands::Stationary => {
-                writer.rop("write_b", column.mid, (b, 2), &single);
+                writer.rop("write_b", column.mid, b, 2, &single);
                 writer.constraint("@write_b == @feed");
                 writer.constraint("@read_a == @write_b + 1");
             }
             Operands::Pair => {
                 let turns = addresses(0, &[(rows.min(2), 1, ROW_WORDS - 1), (rows / 2, 0, ROW_WORDS - 1)]);
-                writer.rop("write_a", column.mid, (a, 2), &turns);
-                writer.rop("write_b", column.mid, (b, 2), &single);
+                writer.rop("write_a", column.mid, a, 2, &turns);
+                writer.rop("write_b", column.mid, b, 2, &single);
                 writer.constraint("@write_a == @feed");
                 writer.constraint("@write_b == @feed + 1");
                 writer.constraint("@read_a == @write_b + 1");
@@ -146,9 +148,9 @@ impl Stream {
                 addresses(0, &[(self.period, 1, 0), (results, 0, 0)])
             }
         };
-        writer.rop("read_a", column.mid, (a, 1), &first);
+        writer.rop("read_a", column.mid, a, 1, &first);
         if self.operands != Operands::One {
-            writer.rop("read_b", column.mid, (b, 1), &single);
+            writer.rop("read_b", column.mid, b, 1, &single);
             writer.constraint("@read_b == @read_a");
         }
     }

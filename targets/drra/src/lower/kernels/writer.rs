@@ -23,7 +23,7 @@ impl Writer {
     }
 
     /// An operation whose body is instructions as text.
-    pub fn rop(&mut self, name: &str, place: Place, (slot, port): (u8, u8), body: &str) {
+    pub fn rop(&mut self, name: &str, place: Place, slot: u8, port: u8, body: &str) {
         let (Place { row, col }, column) = (place, self.column);
         self.operations +=
             &format!("rop<{name}_{column}> (row={row}, col={col}, slot={slot}, port={port}) {{ {body} }}\n");

@@ -2,18 +2,19 @@
 
 use npukit_graph::op::Gemm;
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{Products, addend, addend_fraction};
 use crate::lower::gather::{Gather, Tail, broadcast, offsets};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// Words of a register file.
 pub(super) const FILE_WORDS: usize = 64;
 /// Longest sum: the delay between results has 14 bits.
-const MOST_TERMS: usize = 16_000;
+const MAX_TERMS: usize = 16_000;
 
 /// `x [.., m, k]` times `w [.., k, n]`; outer axes are broadcast.
 ///
@@ -108,10 +109,10 @@ pub(super) fn tails(
 /// Dot products of `a` and `b`: results are numbered by `a`, then by `b`.
 pub(super) fn dots(work: Work, a: Gather, b: Gather, to: Place) -> Result<Task, Reject> {
     let (length, first, second) = (a.length(), a.count(), b.count());
-    if length > MOST_TERMS {
+    if length > MAX_TERMS {
         return Err(Reject::new(
             format!("sums of {length} products"),
-            format!("at most {MOST_TERMS} are summed"),
+            format!("at most {MAX_TERMS} are summed"),
         ));
     }
     let swapped = |to: &Place| match &to.axes[..] {

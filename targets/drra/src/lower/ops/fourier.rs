@@ -7,17 +7,18 @@
 
 use npukit_graph::op::Dft;
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::dots;
 use super::layout::padded;
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// Elements of the matrix of a transform.
-const MOST_FACTORS: usize = 1 << 22;
+const MAX_FACTORS: usize = 1 << 22;
 
 /// Signals, each along an axis of a tensor `[outer, points, inner, parts]`.
 struct Signals {
@@ -59,7 +60,7 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     let (from, to) = (lowering.format.fraction(x), lowering.format.fraction(y));
     let mut value = lowering.read(node, x, from)?;
     if signals.points != dft.length {
-        value = resized(lowering, node, value, &mut signals, (dft.length, from));
+        value = resized(lowering, node, value, &mut signals, dft.length, from);
     }
     let shape = [signals.outer, dft.length, signals.inner, 2];
     let full = if dft.onesided { lowering.temporary(&node.name, shape.to_vec(), to) } else { y.0 as usize };
@@ -105,13 +106,14 @@ fn radix_2(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, mut signals: Sig
     Ok(())
 }
 
-/// Signals of `length` points: zeros behind those there are, or the first of them.
+/// Signals of `length` points: those there are and zeros after them, or the first of them.
 fn resized(
     lowering: &mut Lowering<'_>,
     node: &Node,
     source: Source,
     signals: &mut Signals,
-    (length, fraction): (usize, i32),
+    length: usize,
+    fraction: i32,
 ) -> Source {
     let (own, kept) = (signals.shape(), signals.points.min(length));
     signals.points = length;
@@ -196,7 +198,7 @@ fn matrix(lowering: &mut Lowering<'_>, node: &Node, dft: &Dft, signals: &Signals
     let Signals { outer, points, inner, parts } = *signals;
     let (kept, results) = (points.min(dft.length), dft.results());
     let words = kept * parts;
-    if words.saturating_mul(2 * results) > MOST_FACTORS {
+    if words.saturating_mul(2 * results) > MAX_FACTORS {
         let reason = format!("a transform of {kept} points to {results}, which is no power of two");
         return Err(Reject::new(reason, "pad the signal to a power of two"));
     }

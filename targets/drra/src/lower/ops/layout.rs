@@ -2,12 +2,13 @@
 
 use npukit_graph::op::{Coordinates, Pad, PadMode, Resize, ResizeMode, Slice, Split};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::integer;
 use crate::lower::gather::{Gather, strides};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// The same elements in the same order.
 ///
@@ -52,7 +53,7 @@ pub fn slice(lowering: &mut Lowering<'_>, node: &Node, slice: &Slice) -> Result<
             (0..range.length).map(|number| index(number).expect("shape inference checked the range"));
         choose(&mut axes, range.axis, indices);
     }
-    moved(lowering, node, (x, y), &axes)
+    moved(lowering, node, x, y, &axes)
 }
 
 /// Parts along an axis.
@@ -65,7 +66,7 @@ pub fn split(lowering: &mut Lowering<'_>, node: &Node, split: &Split) -> Result<
     for (&y, &size) in node.outputs.iter().zip(&split.sizes) {
         let mut axes = whole(lowering.graph.shape(x));
         choose(&mut axes, split.axis, start..start + size);
-        moved(lowering, node, (x, y), &axes)?;
+        moved(lowering, node, x, y, &axes)?;
         start += size;
     }
     Ok(())
@@ -116,7 +117,7 @@ pub fn pad(lowering: &mut Lowering<'_>, node: &Node, pad: &Pad) -> Result<(), Re
     for (axis, (&size, &pads)) in own.iter().zip(&pad.pads).enumerate() {
         choose(&mut axes, axis, pad.sources(size, pads).into_iter().flatten());
     }
-    moved(lowering, node, (x, y), &axes)
+    moved(lowering, node, x, y, &axes)
 }
 
 /// The nearest elements of an image of another size.
@@ -137,14 +138,15 @@ pub fn resize(lowering: &mut Lowering<'_>, node: &Node, resize: &Resize) -> Resu
         let nearest = samples.iter().filter_map(|sample| sample.taps.first().map(|tap| tap.0));
         choose(&mut axes, axis, nearest);
     }
-    moved(lowering, node, (x, y), &axes)
+    moved(lowering, node, x, y, &axes)
 }
 
 /// `y` is the elements of `x` with these indices along each axis.
 fn moved(
     lowering: &mut Lowering<'_>,
     node: &Node,
-    (x, y): (ValueId, ValueId),
+    x: ValueId,
+    y: ValueId,
     axes: &[Vec<usize>],
 ) -> Result<(), Reject> {
     let (own, shape) = (strides(lowering.graph.shape(x)), strides(lowering.graph.shape(y)));
@@ -190,7 +192,7 @@ struct Run {
 }
 
 /// Most runs that take turns.
-const MOST_TURNS: usize = 8;
+const MAX_TURNS: usize = 8;
 
 /// Runs that make up a list of indices: a few that take turns, or as many as it takes one after the other.
 fn runs(indices: &[usize]) -> Vec<Run> {
@@ -198,7 +200,7 @@ fn runs(indices: &[usize]) -> Vec<Run> {
         let list: Vec<usize> = indices.iter().copied().skip(at).step_by(turns).collect();
         run(&list).filter(|run| run.count == list.len()).map(|run| Run { at, every: turns, ..run })
     };
-    let mut turns = 1..=MOST_TURNS.min(indices.len());
+    let mut turns = 1..=MAX_TURNS.min(indices.len());
     if let Some(runs) = turns.find_map(|turns| (0..turns).map(|at| turn(turns, at)).collect()) {
         return runs;
     }

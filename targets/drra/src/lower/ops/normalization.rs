@@ -2,16 +2,17 @@
 
 use npukit_graph::op::{BatchNormalization, Softmax};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::pointwise::FUNCTION_BITS;
 use super::reduce::over;
 use super::scale::{repeated, singles};
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{addend, addend_fraction, largest_fraction};
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::Source;
-use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// A factor and an addend for each channel: sums of two products.

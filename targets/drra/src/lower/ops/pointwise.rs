@@ -2,14 +2,15 @@
 
 use npukit_graph::op::{BinaryKind, Clip, UnaryKind};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::scale::{repeated, singles};
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::integer;
 use crate::lower::gather::{Gather, Tail, broadcast};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Source, Task};
-use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// Fraction bits of the modes that compute functions, Q4.11.
@@ -209,7 +210,7 @@ pub fn leaky_relu(lowering: &mut Lowering<'_>, node: &Node, alpha: f32) -> Resul
     Ok(())
 }
 
-/// The elements of `id` with so many fraction bits, as often as the shape of the node's result asks for.
+/// The elements of `id` with a fraction length, as often as the shape of the node's result asks for.
 pub(super) fn spread(
     lowering: &mut Lowering<'_>,
     node: &Node,

@@ -2,12 +2,13 @@
 
 use npukit_graph::op::{Reduce, ReduceKind};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::constant;
 use super::window::Share;
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::gather::{Axes, Gather, Tail, strides};
-use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// A result of all elements along some axes.
@@ -20,10 +21,10 @@ pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Resu
     let (rows, _) = over(lowering.graph.shape(x), &reduce.axes);
     let count = rows.length();
     match reduce.kind {
-        ReduceKind::Mean => sums(lowering, node, [x, y], (rows, 1.0 / count.max(1) as f64)),
-        ReduceKind::Sum => sums(lowering, node, [x, y], (rows, 1.0)),
-        ReduceKind::Max => extremes(lowering, node, [x, y], (rows, 0)),
-        ReduceKind::Min => extremes(lowering, node, [x, y], (rows, 1)),
+        ReduceKind::Mean => sums(lowering, node, x, y, rows, 1.0 / count.max(1) as f64),
+        ReduceKind::Sum => sums(lowering, node, x, y, rows, 1.0),
+        ReduceKind::Max => extremes(lowering, node, x, y, rows, 0),
+        ReduceKind::Min => extremes(lowering, node, x, y, rows, 1),
         _ => Err(Reject::new(
             "there is no mode of the dpu for it",
             "there are the mean, sum, maximum and minimum",
@@ -34,10 +35,12 @@ pub fn reduce(lowering: &mut Lowering<'_>, node: &Node, reduce: &Reduce) -> Resu
 fn sums(
     lowering: &mut Lowering<'_>,
     node: &Node,
-    [x, y]: [ValueId; 2],
-    (rows, factor): (Gather, f64),
+    x: ValueId,
+    y: ValueId,
+    rows: Gather,
+    factor: f64,
 ) -> Result<(), Reject> {
-    let share = Share::new(lowering, [x, y], factor)?;
+    let share = Share::new(lowering, x, y, factor)?;
     let source = lowering.read(node, x, share.fraction)?;
     share.push(lowering, node, Gather { source, ..rows })
 }
@@ -45,8 +48,10 @@ fn sums(
 fn extremes(
     lowering: &mut Lowering<'_>,
     node: &Node,
-    [x, y]: [ValueId; 2],
-    (rows, immediate): (Gather, i16),
+    x: ValueId,
+    y: ValueId,
+    rows: Gather,
+    immediate: i16,
 ) -> Result<(), Reject> {
     let work = lowering.format.extension(DpuMode::MaxMinAcc, immediate)?;
     let source = lowering.read(node, x, lowering.format.fraction(y))?;

@@ -1,18 +1,19 @@
 //! Fraction lengths that differ between what makes a value and what reads it.
 
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::constant;
+use crate::lower::Lowering;
 use crate::lower::gather::{Gather, Tail};
 use crate::lower::kernels::Work;
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 
 /// What steps that only change fraction lengths are called.
 const SCALE: &str = "Scale";
 
 impl Lowering<'_> {
-    /// The integers of an operand with so many fraction bits.
+    /// The integers of an operand with a fraction length.
     pub(super) fn read(&mut self, node: &Node, id: ValueId, fraction: i32) -> Result<Source, Reject> {
         match self.graph.constant(id) {
             Some(_) => self.source(id, fraction),
@@ -20,7 +21,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value that is to be scaled to become the result `y`; `y` itself when it has so many fraction bits.
+    /// A value that is to be scaled to become the result `y`; `y` itself when it has that fraction length.
     pub(super) fn unscaled(&mut self, node: &Node, y: ValueId, fraction: i32) -> usize {
         if self.format.fraction(y) == fraction {
             return y.0 as usize;
@@ -35,7 +36,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The value with so many fraction bits, made once.
+    /// The value with a fraction length, made once.
     pub(super) fn scaled(&mut self, node: &Node, value: usize, fraction: i32) -> usize {
         let known = self.plan.values.get(value).map(|own| (own.fraction, own.shape.clone()));
         let Some((_, shape)) = known.filter(|own| own.0 != fraction) else { return value };

@@ -2,16 +2,17 @@
 
 use npukit_graph::op::{AveragePool, Conv, Window};
 use npukit_graph::{Node, ValueId};
+use npukit_lower::Reject;
 
 use super::dense::{FILE_WORDS, dots, tails};
 use super::layout::padded;
 use super::scale::repeated;
 use super::{operand, result};
+use crate::lower::Lowering;
 use crate::lower::format::{Products, integer, largest_fraction};
 use crate::lower::gather::{Axes, Gather, Tail, strides};
 use crate::lower::kernels::{Nest, Work};
 use crate::lower::plan::{Place, Source, Task};
-use crate::lower::{Lowering, Reject};
 use crate::op::DpuMode;
 
 /// An image with its padding.
@@ -22,11 +23,12 @@ struct Image {
 }
 
 impl Image {
-    /// The image `x` with so many fraction bits and pads of `fill` around it.
+    /// The image `x` with a fraction length, and pads of `fill` around it.
     fn new(
         lowering: &mut Lowering<'_>,
         node: &Node,
-        (x, fraction): (ValueId, i32),
+        x: ValueId,
+        fraction: i32,
         pads: [usize; 4],
         fill: i16,
     ) -> Result<Self, Reject> {
@@ -72,7 +74,7 @@ pub fn conv(lowering: &mut Lowering<'_>, node: &Node, conv: &Conv) -> Result<(),
     let products = lowering.products([x, weights], y, bias)?;
     let Products { operands: [from_x, from_w], result: to_y, sum, .. } = products;
     let source = lowering.read(node, weights, from_w)?;
-    let image = Image::new(lowering, node, (x, from_x), conv.pads, 0)?;
+    let image = Image::new(lowering, node, x, from_x, conv.pads, 0)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
     let (vectors, taps) = image.windows(&conv.window([kh, kw]), output);
     let pixels = image.shape[0] * output[0] * output[1];
@@ -154,7 +156,7 @@ pub fn average_pool(lowering: &mut Lowering<'_>, node: &Node, pool: &AveragePool
     }
     let (x, y) = (operand(node, 0)?, result(node)?);
     let taps = pool.window.kernel[0] * pool.window.kernel[1];
-    let share = Share::new(lowering, [x, y], 1.0 / taps as f64)?;
+    let share = Share::new(lowering, x, y, 1.0 / taps as f64)?;
     let windows = pooled(lowering, node, &pool.window, share.fraction, 0)?;
     share.push(lowering, node, windows)
 }
@@ -175,7 +177,7 @@ impl Share {
     /// # Errors
     ///
     /// Bits that would be lost, when few are left.
-    pub fn new(lowering: &Lowering<'_>, [x, y]: [ValueId; 2], factor: f64) -> Result<Self, Reject> {
+    pub fn new(lowering: &Lowering<'_>, x: ValueId, y: ValueId, factor: f64) -> Result<Self, Reject> {
         let fraction = |id| lowering.format.fraction(id);
         let exact = largest_fraction([factor].into_iter());
         let products = lowering.format.products([fraction(x), exact], [false, true], fraction(y), None)?;
@@ -213,7 +215,7 @@ fn pooled(
     if window.ceil_mode {
         return Err(Reject::new("windows that hang over the edge", "use ceil_mode 0"));
     }
-    let image = Image::new(lowering, node, (x, fraction), window.pads, fill)?;
+    let image = Image::new(lowering, node, x, fraction, window.pads, fill)?;
     let output = [lowering.graph.shape(y)[1], lowering.graph.shape(y)[2]];
     let (mut vectors, elements) = image.windows(window, output);
     vectors.push((image.shape[3], 1));
