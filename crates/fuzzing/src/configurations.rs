@@ -68,21 +68,21 @@ fn tcu(text: &str) {
 }
 
 fn opu(text: &str) {
-    if let Ok(config) = npukit_opu::config::Config::from_toml(text) {
+    if let Ok(config) = npukit_opu::internals::config::Config::from_toml(text) {
         let written = toml::to_string(&config).unwrap_or_else(|error| panic!("{error}"));
-        same(&config, &written, npukit_opu::config::Config::from_toml(&written));
+        same(&config, &written, npukit_opu::internals::config::Config::from_toml(&written));
     }
 }
 
 fn pccx(text: &str) {
-    if let Ok(config) = npukit_pccx::config::Config::from_toml(text) {
+    if let Ok(config) = npukit_pccx::internals::config::Config::from_toml(text) {
         let written = toml::to_string(&config).unwrap_or_else(|error| panic!("{error}"));
-        same(&config, &written, npukit_pccx::config::Config::from_toml(&written));
+        same(&config, &written, npukit_pccx::internals::config::Config::from_toml(&written));
     }
 }
 
 fn drra(text: &str) {
-    use npukit_drra::config::{from_json, to_json};
+    use npukit_drra::internals::config::{from_json, to_json};
     if let Ok(fabric) = from_json(text) {
         let written = to_json(&fabric).to_string();
         same(&fabric, &written, from_json(&written));

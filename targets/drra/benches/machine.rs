@@ -2,9 +2,9 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use npukit_drra::asm::assemble;
-use npukit_drra::config::preset;
-use npukit_drra::lower::{Executable, lower};
+use npukit_drra::internals::asm::assemble;
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::lower::{Executable, lower};
 use npukit_drra::{Component, Fabric, Machine, Program};
 use npukit_graph::op::MatMul;
 use npukit_graph::{Graph, ValueInfo};

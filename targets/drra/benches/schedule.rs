@@ -1,9 +1,9 @@
 //! The scheduler: the guide's problem from text to words, and problems of 100 operations with 200 constraints.
 
 use divan::Bencher;
-use npukit_drra::config::preset;
-use npukit_drra::kernel::compile;
-use npukit_drra::schedule::{DEFAULT_NODES, schedule};
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::kernel::compile;
+use npukit_drra::internals::schedule::{DEFAULT_NODES, schedule};
 
 #[path = "../tests/main/generator.rs"]
 mod generator;

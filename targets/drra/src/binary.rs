@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::fabric::Place;
 use crate::program::Program;
 
-pub use image::{Image, read_image, write_image, write_image_hex, write_image_text};
+pub use image::{Image, read_image};
 
 /// A line that is not of its form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

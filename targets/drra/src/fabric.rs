@@ -8,8 +8,6 @@ use crate::revision::Revision;
 pub const ROW_WORDS: usize = 16;
 /// Slots of a cell.
 pub const SLOTS: usize = 16;
-/// Ports of a slot.
-pub const PORTS: usize = 4;
 
 /// A row of a memory: element 0 first.
 pub type Row = [i16; ROW_WORDS];

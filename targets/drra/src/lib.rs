@@ -5,30 +5,30 @@
 //! the meaning: the machine that computes is the machine that counts cycles.
 
 mod activity;
-pub mod agu;
-pub mod artifact;
-pub mod asm;
-pub mod binary;
-pub mod check;
-pub mod component;
-pub mod config;
+mod agu;
+mod artifact;
+mod asm;
+mod binary;
+mod check;
+mod component;
+mod config;
 mod conform;
-pub mod epoch;
+mod epoch;
 mod exec;
-pub mod fabric;
-pub mod fault;
-pub mod isa;
-pub mod kernel;
+mod fabric;
+mod fault;
+mod isa;
+mod kernel;
 mod layout;
-pub mod lower;
-pub mod machine;
-pub mod op;
-pub mod pasm;
-pub mod program;
-pub mod revision;
-pub mod schedule;
-pub mod state;
-pub mod target;
+mod lower;
+mod machine;
+mod op;
+mod pasm;
+mod program;
+mod revision;
+mod schedule;
+mod state;
+mod target;
 mod token;
 
 pub use component::Component;
@@ -38,3 +38,53 @@ pub use op::Op;
 pub use program::Program;
 pub use revision::Revision;
 pub use target::Drra;
+
+/// What the tests of this crate look into; no part of its interface.
+#[doc(hidden)]
+pub mod internals {
+    pub mod artifact {
+        pub use crate::artifact::*;
+    }
+    pub mod asm {
+        pub use crate::asm::*;
+    }
+    pub mod binary {
+        pub use crate::binary::*;
+    }
+    pub mod check {
+        pub use crate::check::*;
+    }
+    pub mod component {
+        pub use crate::component::*;
+    }
+    pub mod config {
+        pub use crate::config::*;
+    }
+    pub mod fabric {
+        pub use crate::fabric::*;
+    }
+    pub mod fault {
+        pub use crate::fault::*;
+    }
+    pub mod isa {
+        pub use crate::isa::*;
+    }
+    pub mod kernel {
+        pub use crate::kernel::*;
+    }
+    pub mod lower {
+        pub use crate::lower::*;
+    }
+    pub mod machine {
+        pub use crate::machine::*;
+    }
+    pub mod op {
+        pub use crate::op::*;
+    }
+    pub mod pasm {
+        pub use crate::pasm::*;
+    }
+    pub mod schedule {
+        pub use crate::schedule::*;
+    }
+}

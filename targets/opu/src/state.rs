@@ -341,18 +341,6 @@ impl Held {
         }
     }
 
-    /// The content, to write.
-    ///
-    /// # Errors
-    ///
-    /// [`FaultKind::BufferInvalid`] when the buffer holds nothing valid, and why.
-    pub const fn get_mut(&mut self) -> Result<&mut Array, FaultKind> {
-        match &mut self.content {
-            Ok(array) => Ok(array),
-            Err(invalid) => Err(FaultKind::BufferInvalid { buffer: self.buffer, invalid: *invalid }),
-        }
-    }
-
     /// Replaces the content.
     pub fn fill(&mut self, array: Array) {
         self.content = Ok(array);

@@ -1,7 +1,7 @@
 //! Words to instructions and back, a million of each.
 
 use divan::{Bencher, black_box, counter::ItemsCount};
-use npukit_pccx::op::{Cvo, CvoFunc, Mac, Memcpy, Memset, Shape};
+use npukit_pccx::internals::op::{Cvo, CvoFunc, Mac, Memcpy, Memset, Shape};
 use npukit_pccx::{Codec, Op};
 
 fn main() {

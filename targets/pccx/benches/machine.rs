@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use npukit_pccx::op::{Cache, Cvo, CvoFunc, Mac, MacFlags, Memset, Op, Shape};
+use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Mac, MacFlags, Memset, Op, Shape};
 use npukit_pccx::{Config, Machine, WeightImage};
 
 fn main() {

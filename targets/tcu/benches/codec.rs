@@ -2,7 +2,7 @@
 
 use divan::{Bencher, black_box, counter::ItemsCount};
 use npukit_base::Word;
-use npukit_tcu::op::{DataMoveKind, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Codec, Config, Op};
 
 fn main() {

@@ -2,9 +2,9 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use npukit_tcu::artifact::raw_from_bytes;
-use npukit_tcu::clock::{Clock, ClockParams};
-use npukit_tcu::op::{Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::artifact::raw_from_bytes;
+use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::op::{Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, Machine, decode_program};
 
 fn main() {

@@ -6,7 +6,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use npukit_graph::{Graph, pass};
 use npukit_import::onnx;
-use npukit_tcu::lower::{self, Options};
+use npukit_tcu::internals::lower::{self, Options};
 use npukit_tcu::{Config, Machine};
 
 fn main() {

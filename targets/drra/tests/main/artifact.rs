@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use npukit_drra::Drra;
 use npukit_drra::Revision;
-use npukit_drra::artifact::Model;
-use npukit_drra::artifact::model::{read, write};
-use npukit_drra::config::preset;
-use npukit_drra::lower::{Executable, lower, prepare};
+use npukit_drra::internals::artifact::Model;
+use npukit_drra::internals::artifact::model::{read, write};
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::lower::{Executable, lower, prepare};
 use npukit_graph::op::{Binary, BinaryKind, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};

@@ -1,11 +1,11 @@
 //! Assembly both ways, and what it refuses.
 
 use npukit_drra::Fabric;
-use npukit_drra::asm::{Listing, assemble, disassemble, instruction};
-use npukit_drra::binary::{read_program, write_program};
-use npukit_drra::component::Component;
-use npukit_drra::config::preset;
-use npukit_drra::isa::Isa;
+use npukit_drra::internals::asm::{Listing, assemble, disassemble, instruction};
+use npukit_drra::internals::binary::{read_program, write_program};
+use npukit_drra::internals::component::Component;
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::isa::Isa;
 use proptest::prelude::*;
 
 use crate::golden;
@@ -121,7 +121,7 @@ fn a_repx_without_step_is_remembered() {
 fn programs_survive_text_and_files() {
     let programs = golden::programs();
     for (name, file) in programs {
-        let fabric = npukit_drra::config::from_short(file["arch"].as_str().unwrap()).unwrap();
+        let fabric = npukit_drra::internals::config::from_short(file["arch"].as_str().unwrap()).unwrap();
         let mut text = String::new();
         for cell in file["cells"].as_array().unwrap() {
             text += &format!("cell (row={}, col={})\n", cell["row"], cell["col"]);
@@ -134,7 +134,8 @@ fn programs_survive_text_and_files() {
         let program = assemble(&fabric, &name, &text).unwrap().program;
         for cell in file["cells"].as_array().unwrap() {
             let at = |key: &str| cell[key].as_u64().unwrap() as usize;
-            let words = &program.cells[&npukit_drra::fabric::Place { row: at("row"), col: at("col") }];
+            let words =
+                &program.cells[&npukit_drra::internals::fabric::Place { row: at("row"), col: at("col") }];
             let hex: Vec<String> = words.iter().map(|word| format!("{word:#010x}")).collect();
             assert_eq!(serde_json::json!(hex), cell["words"], "{name}");
         }
@@ -152,7 +153,7 @@ proptest! {
     #[test]
     fn any_word_survives_its_listing(words in proptest::collection::vec(any::<u32>(), 0..20)) {
         let mut program = npukit_drra::Program::default();
-        program.cells.insert(npukit_drra::fabric::Place { row: 1, col: 0 }, words);
+        program.cells.insert(npukit_drra::internals::fabric::Place { row: 1, col: 0 }, words);
         let listed = disassemble(&fabric(), &program, Listing::Named);
         prop_assert_eq!(assemble(&fabric(), "t", &listed.text).unwrap().program, program);
     }

@@ -1,7 +1,7 @@
 //! Architectures that are refused, and what is said.
 
 use npukit_drra::Revision;
-use npukit_drra::config::{PRESETS, from_json, preset, to_json};
+use npukit_drra::internals::config::{PRESETS, from_json, preset, to_json};
 use serde_json::{Value, json};
 
 fn arch() -> Value {

@@ -1,6 +1,6 @@
 //! Scheduling problems from a seed, for tests and benches.
 
-use npukit_drra::schedule::{Constraint, Issue, Line, Linear, Operation, Problem, Rule};
+use npukit_drra::internals::schedule::{Constraint, Issue, Line, Linear, Operation, Problem, Rule};
 
 /// A generator of numbers below a limit.
 struct Random(u64);

@@ -1,10 +1,10 @@
 //! The table against the specification's, and words against the typed form.
 
 use npukit_drra::Component;
-use npukit_drra::config::from_short;
-use npukit_drra::fabric::{Fabric, Place};
-use npukit_drra::isa::{Encoding, Instruction, Isa, range, recode};
-use npukit_drra::op::Op;
+use npukit_drra::internals::config::from_short;
+use npukit_drra::internals::fabric::{Fabric, Place};
+use npukit_drra::internals::isa::{Encoding, Instruction, Isa, range, recode};
+use npukit_drra::internals::op::Op;
 use npukit_isa::{Field, FieldKind, InstructionSpec, Mode};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -125,7 +125,9 @@ fn fabric() -> Fabric {
 
 /// The words of assembly in the later encoding; what is wrong.
 fn later(text: &str) -> Result<Vec<u32>, String> {
-    let source = npukit_drra::asm::assemble(&fabric(), "t", &format!("cell (row=0, col=0) {text}")).unwrap();
+    let source =
+        npukit_drra::internals::asm::assemble(&fabric(), "t", &format!("cell (row=0, col=0) {text}"))
+            .unwrap();
     let recoded = recode(&fabric(), &source.program, Encoding::Released, Encoding::Later);
     recoded.map(|program| program.cells[&Place::default()].clone()).map_err(|error| error.to_string())
 }

@@ -1,10 +1,10 @@
 //! What the golden programs leave out: priorities, corner cases, what is refused and what stops.
 
-use npukit_drra::asm::assemble;
-use npukit_drra::check::lints;
-use npukit_drra::config::{from_short, preset};
-use npukit_drra::fault::{Fault, FaultKind};
-use npukit_drra::machine::{LoadError, Machine, Run};
+use npukit_drra::internals::asm::assemble;
+use npukit_drra::internals::check::lints;
+use npukit_drra::internals::config::{from_short, preset};
+use npukit_drra::internals::fault::{Fault, FaultKind};
+use npukit_drra::internals::machine::{LoadError, Machine, Run};
 use npukit_drra::{Fabric, Program, Revision};
 use npukit_target::Unset;
 

@@ -1,8 +1,8 @@
 //! Whole networks in 16 bits: against float, and against themselves on more columns.
 
-use npukit_drra::config::preset;
-use npukit_drra::fabric::Fabric;
-use npukit_drra::lower::{Executable, integer, lower, prepare, scheme};
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::fabric::Fabric;
+use npukit_drra::internals::lower::{Executable, integer, lower, prepare, scheme};
 use npukit_graph::op::{Binary, BinaryKind, Conv, Gemm, MaxPool, Op, Relu, Reshape, Window};
 use npukit_graph::quantise::{Distributions, Method, quantise};
 use npukit_graph::{Graph, ValueId, ValueInfo, evaluate};

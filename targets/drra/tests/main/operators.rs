@@ -2,9 +2,9 @@
 //! 11 of them, and with the modes of the extension.
 
 use npukit_drra::Drra;
-use npukit_drra::config::preset;
-use npukit_drra::fabric::Fabric;
-use npukit_drra::lower::{Executable, integer, lower, prepare, scheme};
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::fabric::Fabric;
+use npukit_drra::internals::lower::{Executable, integer, lower, prepare, scheme};
 use npukit_graph::op::*;
 use npukit_graph::quantise::{Distributions, Kind, Method, Quantisation, quantise};
 use npukit_graph::{Graph, ValueInfo, evaluate};

@@ -1,10 +1,11 @@
 //! PASM programs, from text to words.
 
-use npukit_drra::config::preset;
-use npukit_drra::fabric::Row;
-use npukit_drra::kernel::compile;
-use npukit_drra::machine::Machine;
-use npukit_drra::{Revision, pasm};
+use npukit_drra::Revision;
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::fabric::Row;
+use npukit_drra::internals::kernel::compile;
+use npukit_drra::internals::machine::Machine;
+use npukit_drra::internals::pasm;
 use proptest::prelude::*;
 
 const GUIDE: &str = include_str!("../../kernels/guide.pasm");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use npukit_drra::config::preset;
-use npukit_drra::machine::Machine;
+use npukit_drra::internals::config::preset;
+use npukit_drra::internals::machine::Machine;
 use npukit_drra::{Drra, Fabric, Program, Revision};
 use npukit_graph::op::{Dft, MatMul};
 use npukit_graph::{Graph, ValueInfo};
@@ -185,7 +185,7 @@ fn unwritten_registers_are_named() {
     let fabric = preset("3x1").unwrap();
     let text = "cell (row=1, col=0)\ndsu(slot=2, port=word_read) rep(slot=2, port=word_read, iter=3) act(ports=2, param=2)
         wait(cycle=5) halt()";
-    let program = npukit_drra::asm::assemble(&fabric, "x", text).unwrap().program;
+    let program = npukit_drra::internals::asm::assemble(&fabric, "x", text).unwrap().program;
     let mut machine = Machine::new(&fabric, &program).unwrap();
     machine.unset(Unset::Poison);
     let told = machine.run(1000, &mut ()).unwrap_err().to_string();
@@ -250,12 +250,12 @@ fn files_state_their_revision() {
     let released: Fabric = preset("3x2").unwrap();
     assert_eq!((released.options.revision, released.options.call_skew), (Revision::Released, 1));
     let seed = released.of_revision(Revision::Seed);
-    let file = npukit_drra::config::to_json(&seed);
+    let file = npukit_drra::internals::config::to_json(&seed);
     assert_eq!(file["options"]["revision"], "seed");
-    assert_eq!(npukit_drra::config::from_json(&file.to_string()).unwrap(), seed);
+    assert_eq!(npukit_drra::internals::config::from_json(&file.to_string()).unwrap(), seed);
     let mut other = file.clone();
     other["options"] = json!({ "revision": "seed", "encoding": "later" });
-    let told = npukit_drra::config::from_json(&other.to_string()).unwrap_err().to_string();
+    let told = npukit_drra::internals::config::from_json(&other.to_string()).unwrap_err().to_string();
     assert!(told.contains("revision `seed` has another encoding"), "{told}");
     let revision = |name: &str| instance(name).config()["revision"]["name"].clone();
     assert_eq!(["3x1", "3x1+seed", "3x1+later"].map(revision), ["released", "seed", "later"]);
@@ -274,7 +274,7 @@ fn an_early_configuration_is_erased() {
             dsu(slot=1, port=sram_write, init_addr=8) rep(slot=1, port=sram_write, iter=3) act(ports=5, param=1)
             wait(cycle=5) halt()"
         );
-        let program: Program = npukit_drra::asm::assemble(&fabric, "x", &text).unwrap().program;
+        let program: Program = npukit_drra::internals::asm::assemble(&fabric, "x", &text).unwrap().program;
         let mut machine = Machine::new(&fabric, &program).unwrap();
         machine.set_input(&(0..16).map(|row| (row, [row as i16 + 1; 16])).collect()).unwrap();
         machine.run(1000, &mut ()).unwrap();

@@ -1,6 +1,6 @@
 //! The scheduler on problems made by a seeded generator, each schedule judged by the checker.
 
-use npukit_drra::schedule::{DEFAULT_NODES, Linear, ScheduleError, check, explain, schedule};
+use npukit_drra::internals::schedule::{DEFAULT_NODES, Linear, ScheduleError, check, explain, schedule};
 use proptest::prelude::*;
 
 use crate::generator::random_problem;

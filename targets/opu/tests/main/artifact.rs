@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use npukit_graph::op::Softmax;
 use npukit_numeric::Tensor;
-use npukit_opu::artifact::{ArtifactError, read, write};
-use npukit_opu::layout::{Border, Group, Planes};
-use npukit_opu::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
+use npukit_opu::internals::artifact::{ArtifactError, read, write};
+use npukit_opu::internals::layout::{Border, Group, Planes};
+use npukit_opu::internals::program::{Binding, HostOp, HostStep, Layer, Patches, Segment};
 use npukit_opu::{Addend, Board, Config, Op, Opu, Pool, Post, Program, Shape};
 use npukit_target::{ArtifactFile, ReadError, Target, Unset};
 use proptest::prelude::*;
@@ -280,7 +280,7 @@ proptest! {
         if let Ok(program) = read_back(&files) {
             let x = vec![1; program.inputs.first().map_or(0, Binding::elements)];
             let _ = Board::new(&program, Unset::Poison).and_then(|mut board| board.run(&[x]));
-            let _ = npukit_opu::validate::program(&program);
+            let _ = npukit_opu::internals::validate::program(&program);
         }
     }
 }

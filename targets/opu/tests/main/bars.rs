@@ -4,7 +4,7 @@
 use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{ValueId, pass};
 use npukit_import::onnx;
-use npukit_opu::lower::{Options, compile};
+use npukit_opu::internals::lower::{Options, compile};
 use npukit_opu::{Clock, Config, Opu};
 use npukit_target::{Measure, Target};
 use npukit_zoo::Network;

@@ -2,7 +2,7 @@
 
 use npukit_asm::{Words, assemble, disassemble_as};
 use npukit_isa::Mode;
-use npukit_opu::codec::reserved_bits;
+use npukit_opu::internals::codec::reserved_bits;
 use npukit_opu::{decode, decode_program, encode, encode_program, isa};
 use proptest::prelude::*;
 

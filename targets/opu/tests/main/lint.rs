@@ -1,9 +1,9 @@
 //! What is found wrong with programs before they run, and what running them says of the same.
 
 use npukit_numeric::Tensor;
-use npukit_opu::op::Order;
-use npukit_opu::program::Segment;
-use npukit_opu::validate::{program as lint, words};
+use npukit_opu::internals::op::Order;
+use npukit_opu::internals::program::Segment;
+use npukit_opu::internals::validate::{program as lint, words};
 use npukit_opu::{Activation, Board, Op, Opu, Pool, Post, Program, RunError, Shape, encode};
 use npukit_target::{Config, Finding, RunOptions, Severity, Target, TargetError, Unset};
 
@@ -91,7 +91,7 @@ fn a_program_that_changes_its_constants_does_not_run_twice() {
     });
     assert_eq!(found(&lint(&spoiling)), [("overwritten-constant", Some(13), DOUBLE)]);
     let compiled = |program: &Program| {
-        let files = npukit_opu::artifact::write(program).unwrap();
+        let files = npukit_opu::internals::artifact::write(program).unwrap();
         Opu.load("double.opu.toml", &crate::artifact::resolve(&files)).unwrap()
     };
     let x = Tensor::from_f32(vec![1, 16, 2, 3], (0..96).map(|i| i as f32 / 8.0 - 4.0).collect()).unwrap();

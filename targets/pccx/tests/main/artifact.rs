@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use npukit_pccx::artifact::{
+use npukit_pccx::internals::artifact::{
     ArtifactError, TextError, assembly, manifest, memh, read, read_memh, read_text, write,
 };
-use npukit_pccx::fault::Direction;
-use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
-use npukit_pccx::program::{Extra, HostOp, Program, Window};
+use npukit_pccx::internals::fault::Direction;
+use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::program::{Extra, HostOp, Program, Window};
 use npukit_pccx::{Codec, Config, Machine, Pccx, WeightImage, decode_program};
 use npukit_target::{ArtifactFile, Config as Source, Parts, Target};
 use proptest::prelude::*;

@@ -6,7 +6,7 @@ use npukit_graph::op::{
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_graph::{ValueId, evaluate};
 use npukit_numeric::{Tensor, TensorData};
-use npukit_pccx::lower::{Kv, Options, Weights, compile};
+use npukit_pccx::internals::lower::{Kv, Options, Weights, compile};
 
 use crate::net::{ATTENTION, BY_ROWS, Net, check, instances};
 use crate::twice;
@@ -182,7 +182,7 @@ fn an_attention_at_the_host_says_why() {
         net.graph.outputs = with(&mut net, between);
         let options = Options { kv, ..Options::of(&config) };
         let host = compile(&config, &net.graph, &options, &mut Weights::default()).unwrap().host;
-        let of = |layer: &npukit_pccx::host::Layer| layer.host.clone();
+        let of = |layer: &npukit_pccx::internals::host::Layer| layer.host.clone();
         let named = host.layers.iter().filter_map(of);
         named.filter(|(op, _)| op == "MatMul" || op == "Softmax").map(|(_, reason)| reason).collect()
     };

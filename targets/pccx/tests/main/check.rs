@@ -1,9 +1,9 @@
 //! The lint of asynchronous instructions, against a judge that looks at every pair of instructions.
 
-use npukit_pccx::check::{Unfenced, program_warnings, unfenced, warnings};
-use npukit_pccx::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
-use npukit_pccx::program::HostOp;
-use npukit_pccx::usage::{Conflict, Use, Words};
+use npukit_pccx::internals::check::{Unfenced, program_warnings, unfenced, warnings};
+use npukit_pccx::internals::op::{Banks, Cache, Cvo, CvoFunc, Device, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::program::HostOp;
+use npukit_pccx::internals::usage::{Conflict, Use, Words};
 use npukit_pccx::{Codec, Config, Pccx, Program};
 use npukit_target::{Config as Source, Target};
 use proptest::prelude::*;

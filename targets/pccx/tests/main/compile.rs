@@ -9,10 +9,10 @@ use npukit_graph::op::GeluForm;
 use npukit_graph::quantise::rows::Int4Rows;
 use npukit_import::decoder;
 use npukit_numeric::{Tensor, TensorData};
-use npukit_pccx::check::findings;
-use npukit_pccx::generate::Decoder;
-use npukit_pccx::host::Host;
-use npukit_pccx::lower::{Options, Weights, compile};
+use npukit_pccx::internals::check::findings;
+use npukit_pccx::internals::generate::Decoder;
+use npukit_pccx::internals::host::Host;
+use npukit_pccx::internals::lower::{Options, Weights, compile};
 use npukit_pccx::{Config, Pccx};
 use npukit_target::{
     ArtifactFile, CompileOptions, Compiled, Config as Source, ReadError, Reader, Target, TimeOptions,

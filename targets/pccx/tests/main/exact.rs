@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_pccx::conform::numpy::layers;
+use npukit_pccx::internals::conform::numpy::layers;
 use serde::Deserialize;
 
 use crate::conform::golden;

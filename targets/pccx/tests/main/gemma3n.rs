@@ -3,10 +3,10 @@
 use npukit_decoders::gemma3n::{Gemma3n, Gemma3nConfig};
 use npukit_graph::{Graph, Op, Operator, evaluate};
 use npukit_numeric::{Tensor, TensorData};
-use npukit_pccx::clock::run_with_host;
-use npukit_pccx::conform::numpy::{Apart, layers};
-use npukit_pccx::lower::{Activations, Kv, Options, Weights, compile};
-use npukit_pccx::report::limits;
+use npukit_pccx::internals::clock::run_with_host;
+use npukit_pccx::internals::conform::numpy::{Apart, layers};
+use npukit_pccx::internals::lower::{Activations, Kv, Options, Weights, compile};
+use npukit_pccx::internals::report::limits;
 use npukit_pccx::{Config, Pccx};
 use npukit_target::Target;
 

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use npukit_pccx::bf16::{NAN, bf_of_double, val};
-use npukit_pccx::fault::Direction;
-use npukit_pccx::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::bf16::{NAN, bf_of_double, val};
+use npukit_pccx::internals::fault::Direction;
+use npukit_pccx::internals::op::{
+    Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape,
+};
 use npukit_pccx::{Config, Machine, WeightImage, evaluate};
 use proptest::prelude::*;
 

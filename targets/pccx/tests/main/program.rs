@@ -3,11 +3,11 @@
 use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, GeluForm, Gemm, MatMul, Reshape, RotaryEmbedding, Softmax, UnaryKind};
 use npukit_pccx::Config;
-use npukit_pccx::fault::Direction;
-use npukit_pccx::host::HostStep;
-use npukit_pccx::lower::{Activations, Executable, Gelu, Options, Weights, compile};
-use npukit_pccx::op::{Banks, CvoFunc, Device, Memcpy, Op};
-use npukit_pccx::usage::Use;
+use npukit_pccx::internals::fault::Direction;
+use npukit_pccx::internals::host::HostStep;
+use npukit_pccx::internals::lower::{Activations, Executable, Gelu, Options, Weights, compile};
+use npukit_pccx::internals::op::{Banks, CvoFunc, Device, Memcpy, Op};
+use npukit_pccx::internals::usage::Use;
 
 use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED_TWICE, check, compiled, instances, run_with, steps};
 

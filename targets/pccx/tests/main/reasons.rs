@@ -9,7 +9,7 @@ use npukit_graph::op::{
 };
 use npukit_numeric::ElementType;
 use npukit_pccx::Config;
-use npukit_pccx::lower::{Activations, Gelu, Isa, Kv, Options};
+use npukit_pccx::internals::lower::{Activations, Gelu, Isa, Kv, Options};
 use npukit_target::OptionError;
 
 use crate::net::{BY_ROWS, Net, compiled, instances, reasons};

@@ -4,7 +4,7 @@ use npukit_graph::ValueId;
 use npukit_graph::op::{BinaryKind, Concat, Reshape, RmsNormalization, Softmax, Split, UnaryKind};
 use npukit_numeric::Tensor;
 use npukit_pccx::Config;
-use npukit_pccx::lower::{Activations, LowerError, Options, Weights, compile};
+use npukit_pccx::internals::lower::{Activations, LowerError, Options, Weights, compile};
 
 use crate::net::{BY_ROWS, Net, ROUNDED, instances, run};
 use crate::twice;

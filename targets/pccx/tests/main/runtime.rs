@@ -2,11 +2,11 @@
 
 use npukit_graph::{Value, ValueInfo};
 use npukit_numeric::{ElementType, Tensor, TensorData};
-use npukit_pccx::fault::Direction;
-use npukit_pccx::host::Host;
-use npukit_pccx::op::{Cache, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
-use npukit_pccx::program::{HostOp, Window};
-use npukit_pccx::runtime::run;
+use npukit_pccx::internals::fault::Direction;
+use npukit_pccx::internals::host::Host;
+use npukit_pccx::internals::op::{Cache, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::program::{HostOp, Window};
+use npukit_pccx::internals::runtime::run;
 use npukit_pccx::{Config, Program, WeightImage};
 
 /// Kinds of operations in the container.

@@ -1,11 +1,12 @@
 //! Time: a decoder of the size of Gemma 3N E4B against the bounds of specification 6.2, and reports.
 
-use npukit_pccx::artifact::write;
-use npukit_pccx::clock::{Timeline, run, run_with_host};
-use npukit_pccx::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shape};
-use npukit_pccx::report::{lab_container, limits, report};
-use npukit_pccx::trace::Container;
-use npukit_pccx::{Config, Pccx, Program, lab};
+use npukit_pccx::internals::artifact::write;
+use npukit_pccx::internals::clock::{Timeline, run, run_with_host};
+use npukit_pccx::internals::lab;
+use npukit_pccx::internals::op::{Cache, Cvo, CvoFunc, Device, Mac, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::report::{lab_container, limits, report};
+use npukit_pccx::internals::trace::Container;
+use npukit_pccx::{Config, Pccx, Program};
 use npukit_target::{ReadError, Target, TimeOptions};
 
 /// (N, K) of the products of a layer (specification 5.1), and how many there are of each.

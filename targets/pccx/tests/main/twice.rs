@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use npukit_numeric::Tensor;
-use npukit_pccx::check::findings;
-use npukit_pccx::lower::Executable;
-use npukit_pccx::runtime::{self, Session};
+use npukit_pccx::internals::check::findings;
+use npukit_pccx::internals::lower::Executable;
+use npukit_pccx::internals::runtime::{self, Session};
 use npukit_pccx::{Config, Machine};
 use npukit_target::{Compiled, Finding, Inputs, RunOptions, RunResult, Unset};
 

@@ -2,12 +2,14 @@
 
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_pccx::artifact::write;
-use npukit_pccx::check::{Missing, unwritten, unwritten_in_words, word_findings};
-use npukit_pccx::codec::encode_program;
-use npukit_pccx::host::{Host, HostStep};
-use npukit_pccx::lower::{Executable, Options, Weights, compile};
-use npukit_pccx::op::{Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape};
+use npukit_pccx::internals::artifact::write;
+use npukit_pccx::internals::check::{Missing, unwritten, unwritten_in_words, word_findings};
+use npukit_pccx::internals::codec::encode_program;
+use npukit_pccx::internals::host::{Host, HostStep};
+use npukit_pccx::internals::lower::{Executable, Options, Weights, compile};
+use npukit_pccx::internals::op::{
+    Cache, Cvo, CvoFlags, CvoFunc, Device, Mac, MacFlags, Memcpy, Memset, Op, Shape,
+};
 use npukit_pccx::{Codec, Config, Machine, Pccx, Program, decode_program};
 use npukit_target::{
     Compiled, Config as Source, Meaning, ReadError, RunOptions, Severity, Target, TargetError, TimeOptions,

@@ -37,11 +37,6 @@ impl View {
         self.vectors.len() / self.blocks(array_size)
     }
 
-    /// The vectors of block `block`, one per pixel.
-    pub fn plane(&self, block: usize, array_size: usize) -> impl Iterator<Item = VecRef> + '_ {
-        self.vectors.iter().skip(block).step_by(self.blocks(array_size)).copied()
-    }
-
     /// Vector and lane of element `element` (row-major).
     pub fn locate(&self, element: usize, array_size: usize) -> (VecRef, usize) {
         let (pixel, channel) = (element / self.channels, element % self.channels);

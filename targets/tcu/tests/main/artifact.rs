@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use npukit_graph::op::{GeluForm, LogSoftmax, Softmax, UnaryKind};
 use npukit_target::ReadError;
-use npukit_tcu::artifact::{ArtifactError, read, write};
-use npukit_tcu::op::{DataMoveKind, Strided};
-use npukit_tcu::program::{Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Piece, Program, Usage};
+use npukit_tcu::internals::artifact::{ArtifactError, read, write};
+use npukit_tcu::internals::op::{DataMoveKind, Strided};
+use npukit_tcu::internals::program::{
+    Binding, HostOp, HostStep, Layer, Layout, MemoryUse, Piece, Program, Usage,
+};
 use npukit_tcu::{Config, Op};
 use proptest::prelude::*;
 

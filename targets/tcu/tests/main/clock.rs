@@ -1,9 +1,9 @@
 //! The clock, by the formulas of the notes on simulated hardware and by properties that need no
 //! measurement. The measurements themselves are checked by `conform`.
 
-use npukit_tcu::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
-use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::samples::{Port, Sample};
+use npukit_tcu::internals::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
+use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::samples::{Port, Sample};
 use npukit_tcu::{Config, FaultKind, Machine, encode_program, validate};
 use proptest::prelude::*;
 

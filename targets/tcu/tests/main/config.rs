@@ -1,6 +1,6 @@
 //! `.tarch` files.
 
-use npukit_tcu::config::{ConfigErrors, ConfigWarning};
+use npukit_tcu::internals::config::{ConfigErrors, ConfigWarning};
 use npukit_tcu::{Config, DataType};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! How tests run compiled programs: as a driver does on a board, whose memory holds anything.
 
 use npukit_target::Unset;
-use npukit_tcu::run::Driver;
+use npukit_tcu::internals::run::Driver;
 use npukit_tcu::{Program, validate};
 
 /// What lies in memory before.

@@ -1,8 +1,8 @@
 //! The published estimator's rules, one by one.
 
 use npukit_tcu::DataType;
-use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::program::Layer;
+use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::program::Layer;
 use npukit_tcu::{estimate, estimate_layers};
 
 use crate::numerics::small;

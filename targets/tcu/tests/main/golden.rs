@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use npukit_tcu::artifact::raw_to_bytes;
+use npukit_tcu::internals::artifact::raw_to_bytes;
 use npukit_tcu::{DataType, Machine, Memory};
 use serde_json::Value;
 use sha2::{Digest, Sha256};

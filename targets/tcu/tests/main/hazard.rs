@@ -1,10 +1,11 @@
 //! Lost additions beside the golden vectors: the table of `shared/open/tcu`, the lock, and that nothing is lost which
 //! the order of the commands does not show.
 
-use npukit_tcu::clock::{Clock, ClockParams};
-use npukit_tcu::hazard::{Hazard, LostWrite, Pattern, Verdict, hazards, judge, lost};
-use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Config, Machine, Severity, board, validate};
+use npukit_tcu::internals::board;
+use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::hazard::{Hazard, LostWrite, Pattern, Verdict, hazards, judge, lost};
+use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::{Config, Machine, Severity, validate};
 use proptest::prelude::*;
 
 const PRESETS: [&str; 2] = ["speech_robot", "zcu104"];

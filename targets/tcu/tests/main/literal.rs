@@ -5,7 +5,7 @@
 //! weights row by row, and knows no fast path.
 
 use npukit_numeric::{NumberFormat, Saturations};
-use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, DataType, Machine, Memory};
 use proptest::prelude::*;
 

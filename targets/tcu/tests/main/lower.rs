@@ -27,8 +27,8 @@ use npukit_graph::op::{
 };
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, eval};
 use npukit_numeric::{ElementType, Tensor};
-use npukit_tcu::lower::{self, LowerError, Options, Order, Strategy};
-use npukit_tcu::program::Binding;
+use npukit_tcu::internals::lower::{self, LowerError, Options, Order, Strategy};
+use npukit_tcu::internals::program::Binding;
 use npukit_tcu::{Config, DataType, Program};
 use proptest::prelude::*;
 

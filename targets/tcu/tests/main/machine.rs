@@ -3,8 +3,8 @@
 
 use npukit_numeric::{NumberFormat, Saturations};
 use npukit_sim::Fault;
-use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::program::Layer;
+use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::program::Layer;
 use npukit_tcu::{
     AccessError, Config, DataType, FaultKind, Machine, MachineError, Memory, Register, Severity, validate,
 };
@@ -392,7 +392,7 @@ proptest! {
         let mut machine = Machine::new(&config).unwrap();
         validate(&config, &ops);
         for op in &ops {
-            let found = npukit_tcu::check::check(&config, op).is_err();
+            let found = npukit_tcu::internals::check::check(&config, op).is_err();
             // What the check finds, the machine refuses; beyond that only lookups can fault.
             let failed = machine.step(op).is_err();
             let looks_up = matches!(op, Op::Simd { sub, .. } if sub.op == SimdOp::Lookup);

@@ -8,10 +8,11 @@ use npukit_target::{
     Compiled, Config as Source, Meaning, ReadError, Reader, RunOptions, Severity, Target, TargetError,
     TimeOptions, Unset,
 };
-use npukit_tcu::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
-use npukit_tcu::program::{Binding, Layer, Layout, MemoryUse, Piece, Program};
-use npukit_tcu::run::{Driver, RunError};
-use npukit_tcu::{Config, FaultKind, Machine, Memory, Tcu, artifact};
+use npukit_tcu::internals::artifact;
+use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::program::{Binding, Layer, Layout, MemoryUse, Piece, Program};
+use npukit_tcu::internals::run::{Driver, RunError};
+use npukit_tcu::{Config, FaultKind, Machine, Memory, Tcu};
 
 struct Files(HashMap<String, Vec<u8>>);
 

@@ -4,8 +4,8 @@ use npukit_graph::{Graph, evaluate, pass};
 use npukit_import::onnx;
 use npukit_numeric::{Tensor, npy};
 use npukit_target::Unset;
-use npukit_tcu::lower::{self, Options, Order, Strategy};
-use npukit_tcu::run::Driver;
+use npukit_tcu::internals::lower::{self, Options, Order, Strategy};
+use npukit_tcu::internals::run::Driver;
 use npukit_tcu::{Config, Program, estimate, validate};
 use npukit_testing::{needs, shared_bytes};
 

@@ -2,8 +2,8 @@
 //! an instruction for them.
 
 use npukit_numeric::{NumberFormat, Saturations};
-use npukit_tcu::artifact::{raw_from_bytes, raw_to_bytes};
-use npukit_tcu::op::{Op, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::artifact::{raw_from_bytes, raw_to_bytes};
+use npukit_tcu::internals::op::{Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, DataType, Machine};
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use npukit_tcu::artifact::raw_from_bytes;
-use npukit_tcu::program::Piece;
+use npukit_tcu::internals::artifact::raw_from_bytes;
+use npukit_tcu::internals::program::Piece;
 use npukit_tcu::{Config, Machine, Memory, decode_program, estimate};
 use npukit_testing::{needs, shared};
 use serde_json::Value;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use npukit_target::{Compiled, Meaning, ReadError, Target, TargetError, TimeOptions, TimeReport};
-use npukit_tcu::artifact::write;
-use npukit_tcu::op::{DataMoveKind, SimdOp, SimdSub, Strided};
-use npukit_tcu::program::{Layer, MemoryUse, Program};
-use npukit_tcu::samples::{self, Port, Sample, SamplesError};
+use npukit_tcu::internals::artifact::write;
+use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
+use npukit_tcu::internals::program::{Layer, MemoryUse, Program};
+use npukit_tcu::internals::samples::{self, Port, Sample, SamplesError};
 use npukit_tcu::{Config, Op, Tcu};
 use proptest::prelude::*;
 use serde_json::Value;

@@ -226,8 +226,9 @@ fn matrices_and_what_the_host_does_last() {
     });
     let quantisation = quantised(&softmax, &[image(&[6, 40], 7)]);
     let config = Config::preset("reference").unwrap();
-    let options = npukit_opu::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
-    let lowered = npukit_opu::lower::compile(&softmax, &config, options).unwrap();
+    let options =
+        npukit_opu::internals::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
+    let lowered = npukit_opu::internals::lower::compile(&softmax, &config, options).unwrap();
     assert_eq!(lowered.model.outputs[0].steps[0].op.name(), "Softmax");
 }
 
@@ -371,8 +372,9 @@ fn residuals_of_few_channels_are_as_wide_as_the_sums() {
 fn what_the_machine_cannot_do_is_named() {
     let refused = |graph: &Graph| {
         let quantisation = quantised(graph, &[image(graph.shape(graph.inputs[0]), 1)]);
-        let options = npukit_opu::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
-        npukit_opu::lower::check(graph, &Config::preset("reference").unwrap(), options)
+        let options =
+            npukit_opu::internals::lower::Options { quantisation: Some(&quantisation), ..Default::default() };
+        npukit_opu::internals::lower::check(graph, &Config::preset("reference").unwrap(), options)
     };
     let problems = refused(&graph(&[1, 6, 6, 4], |g, x| {
         let y = node(g, LeakyRelu { alpha: 0.1 }, &[x], "leaky");
@@ -386,7 +388,7 @@ fn what_the_machine_cannot_do_is_named() {
 
 fn problems(graph: &Graph) -> Vec<String> {
     let config = Config::preset("reference").unwrap();
-    let problems = npukit_opu::lower::check(graph, &config, Default::default());
+    let problems = npukit_opu::internals::lower::check(graph, &config, Default::default());
     problems
         .into_iter()
         .map(|problem| format!("{} ({}): {}", problem.node, problem.op, problem.reason))

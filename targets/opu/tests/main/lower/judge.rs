@@ -1,11 +1,11 @@
 //! A literal evaluation of layers: no tiles, no addresses, one sum after the other.
 
-use npukit_opu::config::Types;
-use npukit_opu::lower::Lowered;
-use npukit_opu::lower::constants::{BlockPlan, LoadPlan};
-use npukit_opu::lower::layer::{Layer, Pooling, Step};
-use npukit_opu::lower::map::{PlaneId, View};
-use npukit_opu::op::Activation;
+use npukit_opu::internals::config::Types;
+use npukit_opu::internals::lower::Lowered;
+use npukit_opu::internals::lower::constants::{BlockPlan, LoadPlan};
+use npukit_opu::internals::lower::layer::{Layer, Pooling, Step};
+use npukit_opu::internals::lower::map::{PlaneId, View};
+use npukit_opu::internals::op::Activation;
 
 /// Rows, columns and channels of integers.
 #[derive(Clone, Debug, PartialEq)]

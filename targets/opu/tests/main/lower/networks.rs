@@ -3,8 +3,8 @@
 use npukit_graph::{Graph, evaluate, pass};
 use npukit_import::onnx;
 use npukit_numeric::{Tensor, npy};
-use npukit_opu::config::Config;
-use npukit_opu::lower::{Lowered, Options, backend, compile};
+use npukit_opu::internals::config::Config;
+use npukit_opu::internals::lower::{Lowered, Options, backend, compile};
 
 use super::quantised;
 use super::runner::{check_repeats, run};

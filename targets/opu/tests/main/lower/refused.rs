@@ -9,7 +9,7 @@ use npukit_graph::{Graph, ValueId};
 use npukit_lower::Reject;
 use npukit_numeric::Tensor;
 use npukit_opu::Config;
-use npukit_opu::lower::{Options, backend, compile, layers};
+use npukit_opu::internals::lower::{Options, backend, compile, layers};
 
 use super::cases::{node, plain, pool};
 use super::runner::conv;
@@ -18,7 +18,7 @@ use super::{graph, image, quantised};
 /// Why the nodes of a graph are refused.
 fn reasons(graph: &Graph) -> Vec<String> {
     let config = Config::preset("reference").unwrap();
-    let problems = npukit_opu::lower::check(graph, &config, Options::default());
+    let problems = npukit_opu::internals::lower::check(graph, &config, Options::default());
     problems.into_iter().map(|problem| problem.reason).collect()
 }
 
@@ -181,7 +181,7 @@ fn constants_that_are_not_numbers_are_refused_with_their_node() {
     for preset in ["reference", "fp16"] {
         let config = Config::preset(preset).unwrap();
         let refused = |graph: &Graph| {
-            let problems = npukit_opu::lower::check(graph, &config, Options::default());
+            let problems = npukit_opu::internals::lower::check(graph, &config, Options::default());
             problems.into_iter().map(|problem| (problem.node, problem.reason)).collect::<Vec<_>>()
         };
         assert_eq!(refused(&convolution(NONE, NONE)), []);
@@ -206,7 +206,7 @@ fn hints_tell_inputs_from_what_is_computed() {
             vec![node(g, Relu, &[turned], "z"), node(g, Relu, &[x], "w")]
         });
         let config = Config::preset("reference").unwrap();
-        let problems = npukit_opu::lower::check(&turned, &config, Options::default());
+        let problems = npukit_opu::internals::lower::check(&turned, &config, Options::default());
         problems.into_iter().map(|problem| problem.hint).collect::<Vec<_>>()
     };
     assert_eq!(

@@ -5,13 +5,13 @@ use npukit_graph::quantise::{Kind, Quantisation, Scheme};
 use npukit_graph::{Graph, Op, ValueId, ValueInfo, evaluate, evaluate_all};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_opu::Board;
-use npukit_opu::config::{Config, Types};
-use npukit_opu::exec::{Arithmetic, Numerics, step};
-use npukit_opu::lower::{Lowered, Options, backend, compile};
-use npukit_opu::memory::Memory;
-use npukit_opu::program::{Binding, Program};
-use npukit_opu::state::State;
-use npukit_opu::validate;
+use npukit_opu::internals::config::{Config, Types};
+use npukit_opu::internals::exec::{Arithmetic, Numerics, step};
+use npukit_opu::internals::lower::{Lowered, Options, backend, compile};
+use npukit_opu::internals::memory::Memory;
+use npukit_opu::internals::program::{Binding, Program};
+use npukit_opu::internals::state::State;
+use npukit_opu::internals::validate;
 use npukit_target::{Finding, Unset};
 
 use super::judge::{self, Image};
@@ -208,7 +208,7 @@ pub fn run(
 }
 
 /// The planes of an output, row-major with channels innermost, then in the model's order.
-fn elements(output: &npukit_opu::lower::host::HostOutput, planes: &[Image]) -> Vec<i64> {
+fn elements(output: &npukit_opu::internals::lower::host::HostOutput, planes: &[Image]) -> Vec<i64> {
     let [rows, columns] = output.view.size;
     let mut elements = Vec::new();
     for y in 0..rows {
@@ -226,7 +226,7 @@ fn elements(output: &npukit_opu::lower::host::HostOutput, planes: &[Image]) -> V
 
 /// What memory holds of a plane.
 fn read(lowered: &Lowered, index: usize, memory: &Memory) -> Image {
-    let plane = lowered.model.planes.get(npukit_opu::lower::map::PlaneId(index));
+    let plane = lowered.model.planes.get(npukit_opu::internals::lower::map::PlaneId(index));
     let mut image = Image::new(plane.size, plane.channels);
     for y in 0..plane.size[0] {
         for x in 0..plane.size[1] {

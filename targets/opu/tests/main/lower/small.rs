@@ -8,7 +8,7 @@ use npukit_graph::op::{
 use npukit_graph::quantise::Kind;
 use npukit_graph::{Graph, ValueId};
 use npukit_numeric::Tensor;
-use npukit_opu::lower::{Lowered, Options, backend, compile, print};
+use npukit_opu::internals::lower::{Lowered, Options, backend, compile, print};
 use npukit_opu::{Board, Config, Op, Program, Types};
 use npukit_target::Unset;
 

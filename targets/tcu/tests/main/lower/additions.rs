@@ -2,10 +2,10 @@
 //!
 //! `NPUKIT_TCU_GRAPHS` is how many are compiled, 120 when it is not set.
 
-use npukit_tcu::board;
-use npukit_tcu::clock::{Clock, ClockParams};
-use npukit_tcu::hazard::hazards;
-use npukit_tcu::lower::Minimise;
+use npukit_tcu::internals::board;
+use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::hazard::hazards;
+use npukit_tcu::internals::lower::Minimise;
 
 use super::*;
 

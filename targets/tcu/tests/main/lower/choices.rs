@@ -4,9 +4,9 @@ use super::edges::refused;
 use super::sweep::{residual, sum_of_convolutions};
 use super::*;
 use npukit_graph::op::{PRelu, Unary, UnaryKind};
-use npukit_tcu::lower::{Memory, Minimise, Stages};
-use npukit_tcu::op::DataMoveKind;
-use npukit_tcu::program::Usage;
+use npukit_tcu::internals::lower::{Memory, Minimise, Stages};
+use npukit_tcu::internals::op::DataMoveKind;
+use npukit_tcu::internals::program::Usage;
 
 fn program(net: &Net, config: &Config) -> Program {
     let (strategy, minimise) = (Some(Strategy::LocalIsolated), Some(Minimise::Estimator));
@@ -171,7 +171,7 @@ fn of_strategies_that_cost_the_same_the_simplest_is_taken() {
 /// The clock overlaps what the estimator adds up; what is cheapest by one is not dearer by it than the other's.
 #[test]
 fn each_meter_finds_its_program_the_cheapest() {
-    use npukit_tcu::clock::{Clock, ClockParams};
+    use npukit_tcu::internals::clock::{Clock, ClockParams};
     let params = ClockParams::with_latency(28);
     let mut net = Net::new();
     let x = net.input(&[1, 8, 8, 8]);

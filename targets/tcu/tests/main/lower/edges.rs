@@ -3,7 +3,7 @@
 use super::*;
 use npukit_graph::op::Cast;
 use npukit_numeric::TensorData;
-use npukit_tcu::lower::Memory;
+use npukit_tcu::internals::lower::Memory;
 
 fn gemm() -> Gemm {
     Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false }

@@ -9,10 +9,10 @@ use npukit_graph::op::{
 };
 use npukit_graph::{Op, eval};
 use npukit_numeric::Tensor;
-use npukit_tcu::artifact;
-use npukit_tcu::clock::{Clock, ClockParams};
-use npukit_tcu::lower::{self, Options, Order};
-use npukit_tcu::timing::estimate;
+use npukit_tcu::internals::artifact;
+use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::lower::{self, Options, Order};
+use npukit_tcu::internals::timing::estimate;
 use npukit_tcu::{self as tcu, Config, DataType};
 
 use super::{Net, config, run};

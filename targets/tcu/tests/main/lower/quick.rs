@@ -8,8 +8,8 @@ use npukit_graph::op::{
     LpNormalization, Lrn, Norm, PRelu, Pow, Reduce, ReduceKind, RmsNormalization, Unary, UnaryKind,
 };
 use npukit_numeric::TensorData;
-use npukit_tcu::board;
-use npukit_tcu::lower::{Memory, Minimise, Problem};
+use npukit_tcu::internals::board;
+use npukit_tcu::internals::lower::{Memory, Minimise, Problem};
 
 fn add() -> Binary {
     Binary { kind: BinaryKind::Add }

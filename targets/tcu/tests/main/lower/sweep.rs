@@ -7,7 +7,7 @@ use npukit_graph::op::{
     Unary, UnaryKind,
 };
 use npukit_numeric::TensorData;
-use npukit_tcu::lower::Minimise;
+use npukit_tcu::internals::lower::Minimise;
 
 /// Arrays of one, of fewer and of more than the channels; memories in which all graphs here are cut into tiles.
 fn instances() -> [Config; 4] {
