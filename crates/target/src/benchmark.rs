@@ -68,21 +68,25 @@ pub enum Bar {
     AtMost(f64),
     /// More is better.
     AtLeast(f64),
+    /// None: the figure depends on the host.
+    None,
 }
 
 impl Bar {
-    /// The value at which it is reached.
-    pub const fn value(self) -> f64 {
+    /// The value at which it is reached, if there is a bar.
+    pub const fn value(self) -> Option<f64> {
         match self {
-            Self::AtMost(value) | Self::AtLeast(value) => value,
+            Self::AtMost(value) | Self::AtLeast(value) => Some(value),
+            Self::None => None,
         }
     }
 
-    /// Whether `found` reaches it.
-    pub fn is_met(self, found: f64) -> bool {
+    /// Whether `found` reaches it, if there is a bar.
+    pub fn is_met(self, found: f64) -> Option<bool> {
         match self {
-            Self::AtMost(most) => found <= most,
-            Self::AtLeast(least) => found >= least,
+            Self::AtMost(most) => Some(found <= most),
+            Self::AtLeast(least) => Some(found >= least),
+            Self::None => None,
         }
     }
 }
@@ -93,8 +97,16 @@ mod tests {
 
     #[test]
     fn a_bar_has_a_side() {
-        assert!(Bar::AtMost(2.0).is_met(2.0) && !Bar::AtMost(2.0).is_met(2.1));
-        assert!(Bar::AtLeast(2.0).is_met(2.0) && !Bar::AtLeast(2.0).is_met(1.9));
-        assert!(!Bar::AtMost(2.0).is_met(f64::NAN) && !Bar::AtLeast(2.0).is_met(f64::NAN));
+        for (bar, found, met) in [
+            (Bar::AtMost(2.0), 2.0, Some(true)),
+            (Bar::AtMost(2.0), 2.1, Some(false)),
+            (Bar::AtMost(2.0), f64::NAN, Some(false)),
+            (Bar::AtLeast(2.0), 2.0, Some(true)),
+            (Bar::AtLeast(2.0), 1.9, Some(false)),
+            (Bar::AtLeast(2.0), f64::NAN, Some(false)),
+            (Bar::None, 2.0, None),
+        ] {
+            assert_eq!(bar.is_met(found), met, "{bar:?}, {found}");
+        }
     }
 }

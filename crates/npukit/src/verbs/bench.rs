@@ -59,20 +59,20 @@ pub struct Row {
     pub instance: String,
     /// What it is.
     pub what: String,
-    /// Unit of the three numbers below.
+    /// Unit of the numbers below.
     pub unit: &'static str,
     /// What others reached.
     pub published: Option<f64>,
     /// Who says so.
     pub source: Option<String>,
-    /// How good ours is to be.
-    pub bar: f64,
-    /// Whether more is better.
+    /// How good ours is to be; none for figures that depend on the host.
+    pub bar: Option<f64>,
+    /// Whether the bar asks for more, not for less.
     pub more_is_better: bool,
     /// Ours.
     pub found: f64,
-    /// Whether it reaches the bar.
-    pub met: bool,
+    /// Whether it reaches the bar, if there is one.
+    pub met: Option<bool>,
     /// For programs: cycles as a multiple of the roofline, and which side of it that is.
     pub above_bound: Option<(f64, &'static str)>,
     /// For programs: of compiling, reading left out.
@@ -133,7 +133,7 @@ pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
         rows.extend(speed::array_kernels(request.runs));
     }
     rows.sort_by_key(|row| row.table == Table::Speed);
-    let met = rows.iter().filter(|row| row.met).count();
+    let met = rows.iter().filter(|row| row.met == Some(true)).count();
     let (runs, debug_build, seconds) = (request.runs, cfg!(debug_assertions), start.elapsed().as_secs_f64());
     Ok(Report { rows, failures, met, runs, debug_build, seconds })
 }
