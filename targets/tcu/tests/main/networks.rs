@@ -74,12 +74,12 @@ fn resnet20_classifies_the_ten_images_on_every_board() {
             compiled.strategy
         );
         assert_eq!(classes, [0, 9, 5, 7, 9, 8, 5, 7, 8, 6], "{board}");
-        assert!(worst < 1.0, "{board}: logits are off by {worst}");
-        let (most_instructions, most_cycles) = match board {
-            "ultra96v2" => (101_840, 647_002),
-            "pynqz1" => (237_189, 1_916_000),
-            _ => (50_171, 293_590),
+        let (most_instructions, most_cycles, measured) = match board {
+            "ultra96v2" => (101_840, 647_002, 0.84),
+            "pynqz1" => (237_189, 1_916_000, 0.77),
+            _ => (50_171, 293_590, 0.80),
         };
+        assert!(worst < 1.19 * measured, "{board}: logits are off by {worst}, not {measured}");
         assert!(
             instructions <= most_instructions && cycles <= most_cycles,
             "{board}: {instructions}, {cycles}"
