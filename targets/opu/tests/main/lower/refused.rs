@@ -160,42 +160,6 @@ fn operands_that_no_instruction_takes_are_named() {
     }
 }
 
-/// NaN has no integer, and no place in the machine's floats.
-#[test]
-fn constants_that_are_not_numbers_are_refused_with_their_node() {
-    let values = |count: usize, at: usize| {
-        (0..count).map(|index| if index == at { f32::NAN } else { 0.5 }).collect::<Vec<f32>>()
-    };
-    let convolution = |weight: usize, bias: usize| {
-        graph(&[1, 2, 2, 2], |g, x| {
-            let w = g.add_constant("w", Tensor::from_f32(vec![1, 1, 2, 3], values(6, weight)).unwrap());
-            let b = g.add_constant("b", Tensor::from_f32(vec![3], values(3, bias)).unwrap());
-            vec![node(g, plain([1, 1], [0; 4]), &[x, w, b], "conv")]
-        })
-    };
-    let product = graph(&[2, 3], |g, x| {
-        let w = g.add_constant("w", Tensor::from_f32(vec![3, 2], values(6, 4)).unwrap());
-        vec![node(g, Gemm::PLAIN, &[x, w], "gemm")]
-    });
-    const NONE: usize = 9;
-    for preset in ["reference", "fp16"] {
-        let config = Config::preset(preset).unwrap();
-        let refused = |graph: &Graph| {
-            let problems = npukit_opu::internals::lower::check(graph, &config, Options::default());
-            problems.into_iter().map(|problem| (problem.node, problem.reason)).collect::<Vec<_>>()
-        };
-        assert_eq!(refused(&convolution(NONE, NONE)), []);
-        for (graph, node, what) in [
-            (convolution(5, NONE), "conv", "weights"),
-            (convolution(NONE, 0), "conv", "bias"),
-            (product.clone(), "gemm", "weights"),
-        ] {
-            let expected = (node.to_owned(), format!("NaN is among its {what}"));
-            assert_eq!(refused(&graph), [expected], "{preset}");
-        }
-    }
-}
-
 /// The host lays out an input in one way; what else is wanted of it, it cannot have.
 #[test]
 fn hints_tell_inputs_from_what_is_computed() {
