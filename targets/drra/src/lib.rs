@@ -1,7 +1,7 @@
 //! KTH's DRRA: a coarse-grained reconfigurable fabric.
 //!
 //! A [`Fabric`] is rows and columns of cells; a cell is a sequencer and components in slots. A [`Program`] is words by
-//! cell; [`isa`] says what a word means to the component it goes to, [`op`] has the typed form. Here time is part of
+//! cell; `isa.rs` says what a word means to the component it goes to, `op.rs` has the typed form. Here time is part of
 //! the meaning: the machine that computes is the machine that counts cycles.
 
 mod activity;

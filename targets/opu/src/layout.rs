@@ -2,13 +2,13 @@
 //! of slots; a map of many channels has several planes.
 //!
 //! ```
-//! use npukit_opu::layout::{Border, Planes};
+//! use npukit_opu::{Border, Planes};
 //!
 //! // 80 channels of 6 x 6 pixels, a border of one pixel, from address 0 on.
 //! let planes = Planes::contiguous([6, 6, 80], Border::all(1), 0, 1)?;
 //! assert_eq!(planes.groups[1].address, 8 * 8 * 64);
 //! assert_eq!(planes.element(0, 0, 70, 1), Some(8 * 8 * 64 + (8 + 1) * 64 + 6));
-//! # Ok::<(), npukit_opu::layout::LayoutError>(())
+//! # Ok::<(), npukit_opu::LayoutError>(())
 //! ```
 
 use serde::{Deserialize, Serialize};

@@ -35,7 +35,7 @@ pub use datatype::DataType;
 pub use exec::{Arithmetic, Numerics};
 pub use fault::{Buffer, FaultKind};
 pub use isa::isa;
-pub use layout::Planes;
+pub use layout::{Border, LayoutError, Planes};
 pub use machine::{AccessError, Machine};
 pub use op::{Access, Activation, Addend, Class, Effects, Extent, Op, Order, Pool, Post, Shape};
 pub use program::Program;
