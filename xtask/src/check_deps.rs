@@ -3,6 +3,7 @@
 //! - [`ladder`]: a crate depends only on crates of lower lines (the table of `ARCHITECTURE.md`);
 //! - [`manifests`]: dependencies are declared once, at the root, each with what it saves;
 //! - [`names`]: shared crates name no accelerator and none of its options, targets do not name each other;
+//! - [`unused`]: a crate that is declared is used;
 //! - [`sources`]: `unsafe` only in `crates/numeric/src/simd`, no path of somebody's machine.
 
 mod ladder;
@@ -10,6 +11,7 @@ mod manifests;
 mod metadata;
 mod names;
 mod sources;
+mod unused;
 
 use std::fmt;
 
@@ -53,6 +55,7 @@ pub fn run(arguments: &[String]) -> Result<(), Error> {
     }
     let mut problems = ladder::check(&edges);
     problems.extend(manifests::check(&files));
+    problems.extend(unused::check(&files));
     problems.extend(names::check(&files));
     problems.extend(sources::check(&files));
     summarise(&problems, edges.len(), files.len())

@@ -18,7 +18,7 @@ fn check_manifest(file: &SourceFile) -> Vec<Problem> {
 }
 
 /// The lines that declare a dependency: index, name of the section, text.
-fn dependency_lines(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+pub fn dependency_lines(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     let mut section = "";
     text.lines().enumerate().filter_map(move |(index, line)| {
         if let Some(header) = line.strip_prefix('[') {
@@ -47,7 +47,8 @@ fn member(line: &str) -> Option<String> {
 /// How a dependency on a target begins.
 const TARGET: &str = "{ path = \"../../targets/";
 
-fn name(line: &str) -> &str {
+/// The crate that a line declares.
+pub fn name(line: &str) -> &str {
     line.split(['=', '.', ' ']).next().unwrap_or(line)
 }
 
