@@ -28,7 +28,9 @@ fn rows_of_vectors_are_the_same_inputs() {
     let from_csv = run(&request(digits("tcu"), "image=x.csv"), files.context()).unwrap();
     assert_eq!(from_npy.1, from_csv.1, "the machine");
     assert_eq!(from_npy.0.comparison, from_csv.0.comparison, "the float reference");
-    assert!(from_npy.0.comparison.unwrap().max_abs_error < 1.0);
+    // Measured: 0.106, fractions of 8 bits.
+    let error = from_npy.0.comparison.unwrap().max_abs_error;
+    assert!(error < 1.2 * 0.1064, "{error}");
 }
 
 #[test]
@@ -60,7 +62,10 @@ fn every_preset_runs_the_network_as_float_does() {
                 result => result.unwrap().0,
             };
             let found = report.comparison.unwrap();
-            assert!(found.argmax_agree == Some(1.0) && found.max_abs_error < 1.0, "{name}: {found:?}");
+            // Measured: 0.108 at most on tcu, 0.539 to 0.540 on opu, whose integers have 8 bits.
+            let most = if name.starts_with("tcu") { 0.108 } else { 0.54 };
+            let is_near = found.max_abs_error < 1.2 * most;
+            assert!(found.argmax_agree == Some(1.0) && is_near, "{name}: {found:?}");
         }
     }
     assert_eq!(others, BTreeSet::from(["drra", "pccx"]), "take no network of images on any preset");
