@@ -3,6 +3,7 @@
 
 mod counted;
 mod excerpt;
+mod internals;
 mod names;
 mod printable;
 mod span;

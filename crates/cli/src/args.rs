@@ -466,7 +466,7 @@ pub struct DiffArgs {
     /// How much worse a figure may become, in percent of the first; the exit status is 1 where one becomes worse
     ///
     /// Fewer is better for cycles, times, bytes, errors and what saturates; more is better for accuracy, utilisation
-    /// and speed. What is neither, as the number of layers, is shown and not judged.
+    /// and signal to noise. What is neither, as the number of layers, is shown and not judged.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub threshold: Option<f64>,
 }

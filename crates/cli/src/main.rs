@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     match commands::run(&cli) {
-        Ok(answer) => finish(&cli, matches.subcommand_name(), &answer),
+        Ok(answer) => finish(&cli, matches.subcommand_name(), answer),
         Err(failure) => fail(&cli, failure),
     }
 }
@@ -53,11 +53,11 @@ fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
 
-fn finish(cli: &Cli, verb: Option<&str>, answer: &Answer) -> ExitCode {
+fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
     // Data is for who reads the pipe.
     let is_data = answer.is_data && !io::stdout().is_terminal();
     let text = match (cli.json, is_data) {
-        (true, _) => json(&with_schema(answer.json.clone(), verb)).into(),
+        (true, _) => json(&with_schema(answer.json, verb)).into(),
         (false, true) => answer.text.as_str().into(),
         (false, false) => printable(&answer.text),
     };

@@ -39,52 +39,7 @@ pub use program::Program;
 pub use revision::Revision;
 pub use target::Drra;
 
-/// What the tests of this crate look into; no part of its interface.
-#[doc(hidden)]
-pub mod internals {
-    pub mod artifact {
-        pub use crate::artifact::*;
-    }
-    pub mod asm {
-        pub use crate::asm::*;
-    }
-    pub mod binary {
-        pub use crate::binary::*;
-    }
-    pub mod check {
-        pub use crate::check::*;
-    }
-    pub mod component {
-        pub use crate::component::*;
-    }
-    pub mod config {
-        pub use crate::config::*;
-    }
-    pub mod fabric {
-        pub use crate::fabric::*;
-    }
-    pub mod fault {
-        pub use crate::fault::*;
-    }
-    pub mod isa {
-        pub use crate::isa::*;
-    }
-    pub mod kernel {
-        pub use crate::kernel::*;
-    }
-    pub mod lower {
-        pub use crate::lower::*;
-    }
-    pub mod machine {
-        pub use crate::machine::*;
-    }
-    pub mod op {
-        pub use crate::op::*;
-    }
-    pub mod pasm {
-        pub use crate::pasm::*;
-    }
-    pub mod schedule {
-        pub use crate::schedule::*;
-    }
-}
+npukit_base::internals!(
+    artifact, asm, binary, check, component, config, fabric, fault, isa, kernel, lower, machine, op, pasm,
+    schedule
+);

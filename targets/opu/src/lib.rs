@@ -43,46 +43,6 @@ pub use run::{Board, RunError};
 pub use state::Registers;
 pub use target::Opu;
 
-/// What the tests of this crate look into; no part of its interface.
-#[doc(hidden)]
-pub mod internals {
-    pub mod artifact {
-        pub use crate::artifact::*;
-    }
-    pub mod clock {
-        pub use crate::clock::*;
-    }
-    pub mod codec {
-        pub use crate::codec::*;
-    }
-    pub mod config {
-        pub use crate::config::*;
-    }
-    pub mod exec {
-        pub use crate::exec::*;
-    }
-    pub mod layout {
-        pub use crate::layout::*;
-    }
-    pub mod lower {
-        pub use crate::lower::*;
-    }
-    pub mod machine {
-        pub use crate::machine::*;
-    }
-    pub mod memory {
-        pub use crate::memory::*;
-    }
-    pub mod op {
-        pub use crate::op::*;
-    }
-    pub mod program {
-        pub use crate::program::*;
-    }
-    pub mod state {
-        pub use crate::state::*;
-    }
-    pub mod validate {
-        pub use crate::validate::*;
-    }
-}
+npukit_base::internals!(
+    artifact, clock, codec, config, exec, layout, lower, machine, memory, op, program, state, validate
+);

@@ -46,61 +46,7 @@ pub use state::{MachineError, upstream_words};
 pub use target::Pccx;
 pub use weights::{WeightError, WeightImage};
 
-/// What the tests of this crate look into; no part of its interface.
-#[doc(hidden)]
-pub mod internals {
-    pub mod artifact {
-        pub use crate::artifact::*;
-    }
-    pub mod bf16 {
-        pub use crate::bf16::*;
-    }
-    pub mod check {
-        pub use crate::check::*;
-    }
-    pub mod clock {
-        pub use crate::clock::*;
-    }
-    pub mod codec {
-        pub use crate::codec::*;
-    }
-    pub mod config {
-        pub use crate::config::*;
-    }
-    pub mod conform {
-        pub use crate::conform::*;
-    }
-    pub mod fault {
-        pub use crate::fault::*;
-    }
-    pub mod generate {
-        pub use crate::generate::*;
-    }
-    pub mod host {
-        pub use crate::host::*;
-    }
-    pub mod lab {
-        pub use crate::lab::*;
-    }
-    pub mod lower {
-        pub use crate::lower::*;
-    }
-    pub mod op {
-        pub use crate::op::*;
-    }
-    pub mod program {
-        pub use crate::program::*;
-    }
-    pub mod report {
-        pub use crate::report::*;
-    }
-    pub mod runtime {
-        pub use crate::runtime::*;
-    }
-    pub mod trace {
-        pub use crate::trace::*;
-    }
-    pub mod usage {
-        pub use crate::usage::*;
-    }
-}
+npukit_base::internals!(
+    artifact, bf16, check, clock, codec, config, conform, fault, generate, host, lab, lower, op, program,
+    report, runtime, trace, usage
+);

@@ -47,46 +47,6 @@ pub use target::Tcu;
 pub use timing::{Estimate, estimate, estimate_layers};
 pub use validate::{Problem, Severity, validate, validate_with};
 
-/// What the tests of this crate look into; no part of its interface.
-#[doc(hidden)]
-pub mod internals {
-    pub mod artifact {
-        pub use crate::artifact::*;
-    }
-    pub mod board {
-        pub use crate::board::*;
-    }
-    pub mod check {
-        pub use crate::check::*;
-    }
-    pub mod clock {
-        pub use crate::clock::*;
-    }
-    pub mod codec {
-        pub use crate::codec::*;
-    }
-    pub mod config {
-        pub use crate::config::*;
-    }
-    pub mod hazard {
-        pub use crate::hazard::*;
-    }
-    pub mod lower {
-        pub use crate::lower::*;
-    }
-    pub mod op {
-        pub use crate::op::*;
-    }
-    pub mod program {
-        pub use crate::program::*;
-    }
-    pub mod run {
-        pub use crate::run::*;
-    }
-    pub mod samples {
-        pub use crate::samples::*;
-    }
-    pub mod timing {
-        pub use crate::timing::*;
-    }
-}
+npukit_base::internals!(
+    artifact, board, check, clock, codec, config, hazard, lower, op, program, run, samples, timing
+);

@@ -65,7 +65,7 @@ const NAMES: [&str; 10] =
 const IGNORED: [&str; 3] = ["seconds", "compile_seconds", "share"];
 
 /// Keys of which fewer is better, also for all that stands below them.
-const FEWER: [&str; 19] = [
+const FEWER: [&str; 18] = [
     "cycles",
     "milliseconds",
     "instructions",
@@ -73,7 +73,6 @@ const FEWER: [&str; 19] = [
     "bytes",
     "busy",
     "aggregate",
-    "maximum_bytes",
     "times",
     "max_abs_error",
     "rms_error",
@@ -88,7 +87,7 @@ const FEWER: [&str; 19] = [
 ];
 
 /// Keys of which more is better.
-const MORE: [&str; 8] = [
+const MORE: [&str; 7] = [
     "accuracy",
     "argmax_agree",
     "utilisation",
@@ -96,7 +95,6 @@ const MORE: [&str; 8] = [
     "signal_to_noise_db",
     "own_signal_to_noise_db",
     "chain_signal_to_noise_db",
-    "macs_per_second",
 ];
 
 /// A number or a text of a report.
