@@ -39,10 +39,7 @@ impl Copy {
         let workspace = root();
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace.join("target"), PathBuf::from);
         let copy = Self { root: target.join(name), target: target.join(format!("{name}-build")) };
-        if copy.root.exists() {
-            let failed = |source| Error::Write { path: copy.root.display().to_string(), source };
-            std::fs::remove_dir_all(&copy.root).map_err(failed)?;
-        }
+        remove(&copy.root)?;
         make_folder(&copy.root)?;
         for entry in WORKSPACE {
             copy_all(&workspace.join(entry), &copy.root.join(entry))?;
@@ -64,6 +61,15 @@ fn copy_all(from: &Path, to: &Path) -> Result<(), Error> {
         copy_all(&path, &to.join(name))?;
     }
     Ok(())
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub fn remove(folder: &Path) -> Result<(), Error> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let failed = |source| Error::Write { path: folder.display().to_string(), source };
+    std::fs::remove_dir_all(folder).map_err(failed)
 }
 
 /// Makes a folder and those above it.

@@ -8,6 +8,7 @@
 mod bless;
 mod check_defaults;
 mod check_deps;
+mod dist;
 mod files;
 mod mutants;
 mod new_instruction;
@@ -31,6 +32,7 @@ const CHORES: &[Chore] = &[
     Chore { name: "bless", about: bless::ABOUT, run: bless::run },
     Chore { name: "new-target", about: new_target::ABOUT, run: new_target::run },
     Chore { name: "new-instruction", about: new_instruction::ABOUT, run: new_instruction::run },
+    Chore { name: "dist", about: dist::ABOUT, run: dist::run },
     Chore { name: "mutants", about: mutants::ABOUT, run: mutants::run },
 ];
 
@@ -61,6 +63,8 @@ enum Error {
     Patch { path: String, reason: &'static str },
     #[error("{path} has no line `{line}` beside which a target is listed")]
     NoPlace { path: String, line: String },
+    #[error("{path} has {bytes} bytes; a release has at most {largest}")]
+    Size { path: String, bytes: u64, largest: u64 },
     #[error("{0} found")]
     Found(Count),
 }

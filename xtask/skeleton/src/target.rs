@@ -31,8 +31,10 @@ impl Target for Skeleton {
     }
 
     fn presets(&self) -> Vec<Preset> {
-        let preset =
-            |name: &str| Some(Preset { name: name.to_owned(), summary: Config::preset(name)?.summary });
+        let preset = |name: &str| {
+            let summary = Config::preset(name)?.summary;
+            Some(Preset { name: name.to_owned(), summary, systems: Vec::new() })
+        };
         Config::presets().filter_map(preset).collect()
     }
 
