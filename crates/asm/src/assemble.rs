@@ -2,13 +2,15 @@
 
 use miette::NamedSource;
 use npukit_base::{Span, Word, closest, help_for};
-use npukit_isa::token::{Token, number, tokens};
+use npukit_isa::token::{Token, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
+use crate::definition::{Definition, Malformed, definition};
 use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
+use crate::expression::evaluate;
 use crate::grammar::{CompiledForm, Grammar};
 use crate::matcher::{BadValue, Expected, Outcome, read};
-use crate::symbols::Symbols;
+use crate::symbols::{Symbol, Symbols};
 
 /// The instructions of a source file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,20 +76,22 @@ impl<'a> Assembler<'a> {
             all => (None, all),
         };
         let result = match tokens {
+            _ if let Some(found) = definition(tokens) => self.symbol(found),
             [dot, directive, arguments @ ..] if dot.text == "." => self.directive(*directive, arguments),
             _ => self.instruction(tokens),
         };
         match result {
             Ok(made) => {
                 self.emit(&made.bytes, span_of(tokens));
-                label.into_iter().for_each(|label| self.define(label, made.label));
+                let value = Symbol::Fixed(made.label.map(i128::from));
+                label.into_iter().for_each(|label| self.define(label, value));
             }
             Err(errors) => errors.into_iter().for_each(|error| self.report(error)),
         }
     }
 
-    fn define(&mut self, name: Token<'_>, value: Option<u64>) {
-        if !self.symbols.define(name.text, value) {
+    fn define(&mut self, name: Token<'_>, symbol: Symbol) {
+        if !self.symbols.define(name.text, symbol) {
             self.report(AsmError::Twice { found: name.text.to_owned(), span: source_span(name.span) });
         }
     }
@@ -112,31 +116,21 @@ impl<'a> Assembler<'a> {
         let result = match name.text.to_ascii_lowercase().as_str() {
             "word" => self.word(name, arguments).map(|bytes| Made { bytes, label: None }),
             "context" => self.context(name, arguments).map(|()| Made::default()),
-            "equ" => self.equ(name, arguments).map(|()| Made::default()),
             _ => Err(AsmError::Directive { found: name.text.to_owned(), span: source_span(name.span) }),
         };
         result.map_err(|error| vec![error])
     }
 
-    /// `.equ NAME, VALUE`: a symbol.
-    fn equ(&mut self, directive: Token<'_>, arguments: &[Token<'_>]) -> Result<(), AsmError> {
-        let wrong = |found: &str, span| AsmError::Equ { found: found.to_owned(), span: source_span(span) };
-        let [name, comma, value @ ..] = arguments else {
-            return Err(wrong("the end of the line", arguments.last().unwrap_or(&directive).span));
-        };
-        if !Symbols::is_name(name.text) || comma.text != "," {
-            return Err(wrong(&format!("`{}{}`", name.text, comma.text), span_of(arguments)));
-        }
-        let found = match value {
-            [one] if one.is_number() => number(one.text),
-            _ => self.symbols.read(value).filter(|(_, used)| *used == value.len()).and_then(|(sum, _)| sum),
-        };
-        let Some(found) = found else {
-            let text = value.iter().map(|token| token.text).collect::<String>();
-            return Err(wrong(&format!("the value `{text}`"), span_of(arguments)));
-        };
-        self.define(*name, Some(found));
-        Ok(())
+    /// A symbol.
+    fn symbol(&mut self, found: Result<Definition<'_>, Malformed>) -> Result<Made, Vec<AsmError>> {
+        let value = found.and_then(|found| Ok((found, self.value(found)?)));
+        let (found, value) = value.map_err(|malformed| vec![malformed.into()])?;
+        self.define(found.name, found.symbol(Some(value)));
+        Ok(Made::default())
+    }
+
+    fn value(&self, found: Definition<'_>) -> Result<i128, Malformed> {
+        found.value(&|name| self.symbols.value(name))
     }
 
     /// `.word HEX`: one instruction's bytes in file order, or after `0x` its value.
@@ -231,7 +225,7 @@ impl<'a> Assembler<'a> {
         &self,
         form: &CompiledForm<'_>,
         values: &[u64],
-        reserved: Option<Token<'_>>,
+        reserved: Option<&[Token<'_>]>,
         tokens: &[Token<'_>],
     ) -> Result<Made, Vec<AsmError>> {
         let span = source_span(span_of(tokens));
@@ -242,8 +236,8 @@ impl<'a> Assembler<'a> {
                 .collect::<Vec<_>>()
         })?;
         let row = form.instruction;
-        let word =
-            word | reserved.map_or(Ok(Word::ZERO), |value| reserved_bits(row, value)).map_err(|e| vec![e])?;
+        let reserved = reserved.map_or(Ok(Word::ZERO), |value| reserved_bits(row, value, &self.symbols));
+        let word = word | reserved.map_err(|error| vec![error])?;
         let label = row.label_field.as_ref().and_then(|field| row.field(field));
         Ok(Made {
             bytes: self.grammar.spec.bytes(word, row.size_bytes),
@@ -289,31 +283,34 @@ struct Made {
     label: Option<u64>,
 }
 
-/// The tokens before `, rsv = VALUE`, and VALUE, where the instruction has such an operand.
+/// The tokens before `, rsv = VALUE`, and those of VALUE, where the instruction has such an operand.
 fn split_reserved<'a, 'b>(
     forms: &[&CompiledForm<'_>],
     tokens: &'b [Token<'a>],
-) -> (&'b [Token<'a>], Option<Token<'a>>) {
+) -> (&'b [Token<'a>], Option<&'b [Token<'a>]>) {
     let is_operand = |name: &str| {
         let operand = |form: &&CompiledForm<'_>| form.instruction.reserved_operand.as_deref() == Some(name);
         forms.iter().any(operand)
     };
-    match tokens {
-        [first @ .., comma, name, equals, value]
-            if comma.text == "," && equals.text == "=" && is_operand(name.text) =>
-        {
-            (first, Some(*value))
-        }
+    let begins = |window: &[Token<'_>]| match window {
+        [comma, name, equals] => comma.text == "," && equals.text == "=" && is_operand(name.text),
+        _ => false,
+    };
+    match tokens.windows(3).rposition(begins) {
+        Some(at) if at + 3 < tokens.len() => (&tokens[..at], Some(&tokens[at + 3..])),
         _ => (tokens, None),
     }
 }
 
-fn reserved_bits(row: &InstructionSpec, value: Token<'_>) -> Result<Word, AsmError> {
-    let bits = number(value.text).map(|bits| Word::from_le_bytes(&bits.to_le_bytes()));
+fn reserved_bits(row: &InstructionSpec, tokens: &[Token<'_>], symbols: &Symbols) -> Result<Word, AsmError> {
+    let value = evaluate(tokens, &|name| symbols.value(name)).ok();
+    let bits =
+        value.filter(|(_, used)| *used == tokens.len()).and_then(|(value, _)| u64::try_from(value).ok());
+    let bits = bits.map(|bits| Word::from_le_bytes(&bits.to_le_bytes()));
     bits.filter(|&bits| (bits & !row.reserved()).is_zero()).ok_or_else(|| AsmError::Reserved {
-        value: value.text.to_owned(),
+        value: tokens.iter().map(|token| token.text).collect(),
         legal: row.reserved().ranges().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        span: source_span(value.span),
+        span: source_span(span_of(tokens)),
     })
 }
 
@@ -323,6 +320,9 @@ fn range_error(form: &CompiledForm<'_>, bad: BadValue) -> AsmError {
     let name = field.map(|field| field.name.clone()).unwrap_or_default();
     let meaning = field.map(|field| field.meaning.clone()).unwrap_or_default();
     let help = format!("field `{name}` of {}: {meaning}", form.instruction.name);
+    if let Some(reason) = bad.reason {
+        return AsmError::Expression { text: bad.text, reason, span: source_span(bad.span), help };
+    }
     AsmError::Range { value: bad.text, legal, span: source_span(bad.span), help }
 }
 
@@ -361,12 +361,13 @@ fn listed(expected: &[Expected<'_>]) -> String {
     }
 }
 
-fn without_comment(line: &str) -> &str {
+/// The line without its comment.
+pub(crate) fn without_comment(line: &str) -> &str {
     let end = [";", "#", "//"].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
     line.get(..end).unwrap_or(line)
 }
 
-fn span_of(tokens: &[Token<'_>]) -> Span {
+pub(crate) fn span_of(tokens: &[Token<'_>]) -> Span {
     match (tokens.first(), tokens.last()) {
         (Some(first), Some(last)) => first.span.to(last.span),
         _ => Span::default(),

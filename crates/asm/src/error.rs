@@ -1,7 +1,7 @@
 //! [`Faults`]: everything wrong with a text, each fault with its place; [`AsmErrors`] of assembly.
 
 use miette::{Diagnostic, NamedSource, SourceCode, SourceSpan};
-use npukit_base::{Span, counted};
+use npukit_base::{Span, codes, counted};
 use thiserror::Error;
 
 /// Faults listed of one text; more are counted only.
@@ -81,7 +81,10 @@ pub enum AsmError {
     },
     /// A directive that does not exist.
     #[error("there is no directive `.{found}`")]
-    #[diagnostic(code(asm::directive), help("there are `.word` and `.context`"))]
+    #[diagnostic(
+        code(asm::directive),
+        help("there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`")
+    )]
     Directive {
         /// As written.
         found: String,
@@ -99,15 +102,37 @@ pub enum AsmError {
         #[label("here again")]
         span: SourceSpan,
     },
-    /// What follows `.equ` defines no symbol.
-    #[error("`.equ` needs a name, a comma and a value, not {found}")]
-    #[diagnostic(code(asm::equ), help("as `.equ act, 0x100` or `.equ next, act+4`"))]
+    /// What follows `.equ` or `.set` defines no symbol.
+    #[error("`.{directive}` needs a name, a comma and a value, not {found}")]
+    #[diagnostic(
+        code(asm::equ),
+        help(
+            "as `.{directive} act, 0x100` or `.{directive} next, act+4`; `next = act+4` is `.set next, act+4`"
+        )
+    )]
     Equ {
+        /// `equ` or `set`.
+        directive: &'static str,
         /// What is there.
         found: String,
         /// Where.
         #[label("here")]
         span: SourceSpan,
+    },
+    /// An expression without a value.
+    #[error("`{text}` {reason}")]
+    #[diagnostic(code(asm::expression))]
+    Expression {
+        /// As written.
+        text: String,
+        /// Why there is none.
+        reason: String,
+        /// Where.
+        #[label("has no value")]
+        span: SourceSpan,
+        /// What it is for.
+        #[help]
+        help: String,
     },
     /// Reserved bits given that are none of the instruction's.
     #[error("{value} has bits that are not reserved: those are {legal}")]
@@ -170,6 +195,20 @@ impl<E: Diagnostic> Diagnostic for Faults<E> {
     }
 }
 
+codes!(AsmError {
+    Mnemonic = "asm::mnemonic": "the first word of a line is no instruction";
+    Syntax = "asm::syntax": "no form of the instruction goes on like this";
+    Range = "asm::range": "a field cannot hold the number";
+    Unencodable = "asm::encode": "values of an instruction do not go together";
+    Word = "asm::word": "what follows `.word` is not an instruction's bytes";
+    Directive = "asm::directive": "there is no such directive";
+    Twice = "asm::twice": "a label or symbol is defined already";
+    Equ = "asm::equ": "what follows `.equ` defines no symbol";
+    Expression = "asm::expression": "a number is not to be had from an expression";
+    Reserved = "asm::reserved": "reserved bits are given that are none of the instruction's";
+    Context = "asm::context": "no instruction knows the context";
+});
+
 impl AsmError {
     /// Where it is.
     pub const fn span(&self) -> SourceSpan {
@@ -182,13 +221,14 @@ impl AsmError {
             | Self::Directive { span, .. }
             | Self::Twice { span, .. }
             | Self::Equ { span, .. }
+            | Self::Expression { span, .. }
             | Self::Reserved { span, .. }
             | Self::Context { span, .. } => *span,
         }
     }
 }
 
-fn summary(listed: usize, more: usize, name: &str) -> String {
+pub(crate) fn summary(listed: usize, more: usize, name: &str) -> String {
     match more {
         0 => format!("{} in {name}", counted(listed as u64, "error")),
         _ => format!("{} errors in {name}, the first {listed} of them", listed + more),

@@ -13,8 +13,10 @@
 //! - `.context NAME` says how the following lines are read, where the bits alone do not.
 
 mod assemble;
+mod definition;
 mod disassemble;
 mod error;
+mod expression;
 mod grammar;
 mod matcher;
 mod symbols;

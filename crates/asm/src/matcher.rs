@@ -5,15 +5,18 @@ use npukit_isa::syntax::{Operand, Piece};
 use npukit_isa::token::{Token, number, tokens};
 use npukit_isa::{Field, FieldKind, When};
 
+use crate::expression::{Fault, begins, evaluate, is_operator};
 use crate::grammar::CompiledForm;
 use crate::symbols::Symbols;
 
-/// A value outside its field's range.
+/// A value outside its field's range, or an expression that has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadValue {
     pub field: usize,
     pub text: String,
     pub span: Span,
+    /// Why there is no value.
+    pub reason: Option<String>,
 }
 
 /// What came of reading a line by a form.
@@ -185,23 +188,26 @@ impl<'a> Matcher<'a> {
     fn field(&mut self, index: usize) -> Result<(), Mismatch> {
         let form = self.form;
         let Some(field) = form.instruction.fields.get(index) else { return Err(Mismatch) };
-        match &field.kind {
-            FieldKind::Set { names } => return self.set_of_names(index, field, names),
-            FieldKind::Signed { .. } if self.follows_sign() => return self.signed(index, field),
-            _ => {}
+        if let FieldKind::Set { names } = &field.kind {
+            return self.set_of_names(index, field, names);
         }
-        let token = self.tokens.get(self.at).copied();
-        let value = token.and_then(|token| field.code_of(token.text));
-        match (value, token) {
-            (Some(value), _) => self.set(index, value),
-            (None, Some(token)) if token.is_number() && takes_numbers(field) => {
-                self.number(index, field, token);
+        let Some(token) = self.tokens.get(self.at).copied() else { return self.mismatch(expected(field)) };
+        match field.code_of(token.text) {
+            Some(value) => self.set(index, value),
+            None if !takes_numbers(field) => return self.mismatch(expected(field)),
+            None if token.is_number() && !self.goes_on() => self.number(index, field, token),
+            None if begins(&token) || self.symbols.value(token.text).is_some() => {
+                return self.expression(index, field);
             }
-            (None, Some(_)) if takes_numbers(field) => return self.symbol(index, field),
-            _ => return self.mismatch(expected(field)),
+            None => return self.mismatch(expected(field)),
         }
         self.at += 1;
         Ok(())
+    }
+
+    /// Whether an operator follows the next token.
+    fn goes_on(&self) -> bool {
+        self.tokens.get(self.at + 1).is_some_and(is_operator)
     }
 
     /// Names of bits, `|` between them; or `0`.
@@ -232,45 +238,36 @@ impl<'a> Matcher<'a> {
         Ok(())
     }
 
-    /// Whether the next token is a sign.
-    fn follows_sign(&self) -> bool {
-        self.tokens.get(self.at).is_some_and(|token| matches!(token.text, "-" | "+"))
-    }
-
-    /// Takes a sign and a number, noting one that is out of range.
-    fn signed(&mut self, index: usize, field: &'a Field) -> Result<(), Mismatch> {
-        let sign = self.tokens.get(self.at).copied();
-        self.at += 1;
-        let token = self.tokens.get(self.at).copied();
-        let (Some(sign), Some(token)) = (sign, token.filter(Token::is_number)) else {
-            return self.mismatch(expected(field));
-        };
-        self.at += 1;
-        let magnitude = number(token.text).and_then(|number| i64::try_from(number).ok());
-        let value = magnitude.map(|number| if sign.text == "-" { -number } else { number });
-        match value.map(i64::cast_unsigned).filter(|&value| field.allows(value)) {
-            Some(value) => self.set(index, value),
-            None => {
-                let (text, span) = (format!("{}{}", sign.text, token.text), sign.span.to(token.span));
-                self.bad.push(BadValue { field: index, text, span });
-                self.set(index, field.default_value());
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes a symbol, with what is added to it or taken off.
-    fn symbol(&mut self, index: usize, field: &'a Field) -> Result<(), Mismatch> {
+    /// Takes an expression, noting one that is out of range or has no value.
+    fn expression(&mut self, index: usize, field: &'a Field) -> Result<(), Mismatch> {
         let rest = self.tokens.get(self.at..).unwrap_or_default();
-        let Some((value, used)) = self.symbols.read(rest) else { return self.mismatch(expected(field)) };
-        match value.filter(|&value| field.allows(value)) {
+        let (value, used) = match evaluate(rest, &|name| self.symbols.value(name)) {
+            Ok(found) => found,
+            Err(Fault::Missing { at }) => {
+                self.at += at;
+                return self.mismatch(expected(field));
+            }
+            Err(Fault::Unclosed { at }) => {
+                self.at += at;
+                return self.mismatch([Expected::Text(")")]);
+            }
+            Err(Fault::Value { reason, span }) => {
+                let text = text_in(rest, span);
+                self.bad.push(BadValue { field: index, text, span, reason: Some(reason) });
+                self.set(index, field.default_value());
+                self.at += extent(rest);
+                return Ok(());
+            }
+        };
+        match coded(field, value).filter(|&value| field.allows(value)) {
             Some(value) => self.set(index, value),
             None => {
-                let text: String = rest.iter().take(used).map(|token| token.text).collect();
-                let text = value.map_or(text.clone(), |value| format!("{text} = {value}"));
-                let span =
-                    rest.iter().take(used).map(|token| token.span).reduce(Span::to).unwrap_or_default();
-                self.bad.push(BadValue { field: index, text, span });
+                let taken = rest.get(..used).unwrap_or_default();
+                let span = taken.iter().map(|token| token.span).reduce(Span::to).unwrap_or_default();
+                let text = text_in(taken, span);
+                let literal = taken.iter().all(|token| token.is_number() || matches!(token.text, "-" | "+"));
+                let text = if literal && used <= 2 { text } else { format!("{text} = {value}") };
+                self.bad.push(BadValue { field: index, text, span, reason: None });
                 self.set(index, field.default_value());
             }
         }
@@ -284,7 +281,7 @@ impl<'a> Matcher<'a> {
             Some(value) if field.allows(value) => self.set(index, value),
             _ => {
                 let (text, span) = (token.text.to_owned(), token.span);
-                self.bad.push(BadValue { field: index, text, span });
+                self.bad.push(BadValue { field: index, text, span, reason: None });
                 self.set(index, field.default_value());
             }
         }
@@ -342,6 +339,39 @@ impl<'a> Matcher<'a> {
         let index = self.form.instruction.field(field)?;
         self.values.get_mut(index).map(|slot| *slot.get_or_insert(value))
     }
+}
+
+/// A number as the field's value.
+fn coded(field: &Field, value: i128) -> Option<u64> {
+    match field.kind {
+        FieldKind::Signed { .. } => i64::try_from(value).ok().map(i64::cast_unsigned),
+        _ => u64::try_from(value).ok(),
+    }
+}
+
+/// How many tokens an expression without a value takes.
+fn extent(tokens: &[Token<'_>]) -> usize {
+    let mut open = 0_usize;
+    let goes_on = |token: &&Token<'_>| {
+        match token.text {
+            "(" => open += 1,
+            ")" if open > 0 => open -= 1,
+            _ => {
+                return token.is_number()
+                    || is_operator(token)
+                    || token.text == "~"
+                    || Symbols::is_name(token.text);
+            }
+        }
+        true
+    };
+    tokens.iter().take_while(goes_on).count()
+}
+
+/// The tokens within `span`, without what is between them.
+fn text_in(tokens: &[Token<'_>], span: Span) -> String {
+    let within = tokens.iter().filter(|token| span.start <= token.span.start && token.span.end <= span.end);
+    within.map(|token| token.text).collect()
 }
 
 const fn takes_numbers(field: &Field) -> bool {

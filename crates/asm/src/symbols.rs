@@ -2,12 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use npukit_isa::token::{Token, number};
-
-/// Names and what they stand for; a label of an instruction that gives none stands for nothing.
+/// Names and what they stand for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols {
-    values: BTreeMap<String, Option<u64>>,
+    values: BTreeMap<String, Symbol>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Symbol {
+    /// For a number for good; a label of an instruction that gives none stands for nothing.
+    Fixed(Option<i128>),
+    /// For a number until the next `.set`.
+    Variable(Option<i128>),
 }
 
 impl Symbols {
@@ -16,56 +23,50 @@ impl Symbols {
         text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
     }
 
-    /// Defines a name; false when it is taken.
-    pub fn define(&mut self, name: &str, value: Option<u64>) -> bool {
-        self.values.insert(name.to_owned(), value).is_none()
+    /// Defines a name; false when it is taken, which a variable is not for a variable.
+    pub fn define(&mut self, name: &str, symbol: Symbol) -> bool {
+        let before = self.values.get(name);
+        let free = match before {
+            None => true,
+            Some(before) => matches!((before, symbol), (Symbol::Variable(_), Symbol::Variable(_))),
+        };
+        if free {
+            self.values.insert(name.to_owned(), symbol);
+        }
+        free
     }
 
     /// The names with a number.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name.as_str())
+        self.values.keys().map(String::as_str).filter(|name| self.value(name).is_some())
     }
 
-    /// Reads `NAME`, `NAME+N`, `NAME-N`, ...: the value, `None` beyond 64 bits, and the tokens used.
-    /// `None` when the first token is not a name with a number.
-    pub fn read(&self, tokens: &[Token<'_>]) -> Option<(Option<u64>, usize)> {
-        let (mut sum, mut used) = (Some(self.value(tokens.first()?.text)?), 1);
-        while let [sign, amount, ..] = tokens.get(used..).unwrap_or_default() {
-            let Some(amount) = number(amount.text).or_else(|| self.value(amount.text)) else { break };
-            sum = match sign.text {
-                "+" => sum.and_then(|sum| sum.checked_add(amount)),
-                "-" => sum.and_then(|sum| sum.checked_sub(amount)),
-                _ => break,
-            };
-            used += 2;
+    /// The number `name` stands for.
+    pub fn value(&self, name: &str) -> Option<i128> {
+        match self.values.get(name)? {
+            Symbol::Fixed(value) | Symbol::Variable(value) => *value,
         }
-        Some((sum, used))
-    }
-
-    fn value(&self, name: &str) -> Option<u64> {
-        self.values.get(name).copied().flatten()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-    use super::Symbols;
-    use npukit_isa::token::tokens;
+    use super::*;
 
     #[test]
-    fn sums_are_read_up_to_their_end() {
+    fn only_variables_change() {
         let mut symbols = Symbols::default();
-        assert!(symbols.define("act", Some(0x100)) && symbols.define("size", Some(8)));
-        assert!(symbols.define("loop", None) && !symbols.define("act", Some(1)));
-        symbols.define("act", Some(0x100));
-        let read = |text: &str| symbols.read(&tokens(text, 0));
-        assert_eq!(read("act"), Some((Some(0x100), 1)));
-        assert_eq!(read("act + 2 - size, 4"), Some((Some(0xFA), 5)));
-        assert_eq!(read("size - 9"), Some((None, 3)));
-        assert_eq!(read("act + other"), Some((Some(0x100), 1)));
-        assert_eq!(read("loop"), None);
-        assert_eq!(read("12"), None);
-        assert_eq!(symbols.names().collect::<Vec<_>>(), ["act", "size"]);
+        assert!(symbols.define("act", Symbol::Fixed(Some(0x100))));
+        assert!(symbols.define("loop", Symbol::Fixed(None)));
+        assert!(symbols.define("i", Symbol::Variable(Some(1))));
+        assert!(symbols.define("i", Symbol::Variable(Some(-2))));
+        for (name, symbol) in
+            [("act", Symbol::Fixed(None)), ("act", Symbol::Variable(None)), ("i", Symbol::Fixed(None))]
+        {
+            assert!(!symbols.define(name, symbol), "{name}");
+        }
+        assert_eq!((symbols.value("act"), symbols.value("i")), (Some(0x100), Some(-2)));
+        assert_eq!((symbols.value("loop"), symbols.value("other")), (None, None));
+        assert_eq!(symbols.names().collect::<Vec<_>>(), ["act", "i"]);
     }
 }

@@ -46,18 +46,43 @@ fn symbols_are_numbers_other_symbols_and_sums() {
         bytes(".equ a, 0x10\n.equ b, a\n.equ c, a+b-2\ngo a\ngo b\ngo c"),
         [0x10, 16, 0x10, 16, 0x10, 30]
     );
-    for wrong in
-        ["1x, 5", "a 5", "a; 5", "a", "", "a, ", "a, b", "a, 1 2", "a, -1", "a, 99999999999999999999"]
-    {
+    for wrong in ["1x, 5", "a 5", "a; 5", "a", "", "a, ", "a, b", "a, 1 2", "a, (1", "a, 1 +"] {
         let found = errors(&format!(".equ {wrong}"));
         assert!(
             found.len() == 1 && found[0].starts_with("`.equ` needs a name, a comma and a value"),
             "{found:?}"
         );
     }
+    let large = errors(".equ a, 99999999999999999999");
+    assert_eq!(
+        large,
+        ["`99999999999999999999` is no number of at most 64 bits: write 64, 0x40 or 0b100_0000"]
+    );
     let tail = errors(".equ a, 1\n.equ b, a c");
     assert_eq!(tail, ["`.equ` needs a name, a comma and a value, not the value `ac`"]);
     assert_eq!(errors(".equ a, 1\n.equ a, 2").len(), 1, "a name is defined once");
+}
+
+#[test]
+fn operands_are_expressions() {
+    assert_eq!(bytes("go 2*(3+4)-1"), [0x10, 13]);
+    assert_eq!(bytes(".equ a, -4\ngo a + 6, rsv = 1 << 8 | 0x200"), [0x13, 2]);
+    assert_eq!(bytes("go ~0 & 0x1f"), [0x10, 31]);
+    assert_eq!(errors("go 1/0"), ["`1/0` divides by zero"]);
+    assert_eq!(errors("go 2*(200)"), ["2*(200) = 400 does not fit: legal are 0 to 200"]);
+    assert_eq!(errors("go -1"), ["-1 does not fit: legal are 0 to 200"]);
+    assert_eq!(errors("go (1"), ["expected `)`, found the end of the line"]);
+    assert_eq!(errors("go 1 + b"), ["expected a number for `to` (0 to 200), found `b`"]);
+}
+
+#[test]
+fn variables_change_and_other_symbols_do_not() {
+    assert_eq!(bytes(".set i, 1\ngo i\n.set i, i*2\ngo i\ni = i + 5\ngo i"), [0x10, 1, 0x10, 2, 0x10, 7]);
+    for wrong in [".equ i, 1\n.set i, 2", ".set i, 1\n.equ i, 2", "i = 1\ni: go 1", "i: go 1\ni = 1"] {
+        assert_eq!(errors(wrong), ["`i` is defined already"], "{wrong}");
+    }
+    assert_eq!(errors(".set i"), ["`.set` needs a name, a comma and a value, not the end of the line"]);
+    assert_eq!(errors("i = 1 2"), ["`.set` needs a name, a comma and a value, not the value `12`"]);
 }
 
 #[test]

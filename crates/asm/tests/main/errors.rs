@@ -110,7 +110,8 @@ fn what_is_wrong_is_said() {
     let cases = [
         ("copy [3] 4", "expected `,` or the end of the line, found `4`"),
         ("mode", "expected `off`, `on` or a number for `mode` (0 to 15), found the end of the line"),
-        ("mode -1", "expected `off`, `on` or a number for `mode` (0 to 15), found `-`"),
+        ("mode -1", "-1 does not fit: legal are off (0), on (3), a number up to 15"),
+        ("mode -", "expected `off`, `on` or a number for `mode` (0 to 15), found the end of the line"),
         ("wide 0x1ffffffffffffffffffff", "0x1ffffffffffffffffffff does not fit: legal are 0 to 16777215"),
         ("wide 12z", "12z does not fit: legal are 0 to 16777215"),
         (".word", "`.word` needs 2 or 4 bytes in hexadecimal, not nothing"),

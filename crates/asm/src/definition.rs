@@ -1,0 +1,93 @@
+//! [`definition`]: `.equ NAME, VALUE`, `.set NAME, VALUE` and `NAME = VALUE`.
+
+use npukit_base::Span;
+use npukit_isa::token::Token;
+
+use crate::assemble::span_of;
+use crate::error::{AsmError, source_span};
+use crate::expression::{Fault, evaluate};
+use crate::symbols::{Symbol, Symbols};
+
+/// A line that gives a name a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Definition<'a> {
+    pub name: Token<'a>,
+    value: &'a [Token<'a>],
+    directive: &'static str,
+}
+
+/// Why a line does not define what it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Malformed {
+    /// Not of the form.
+    Form { directive: &'static str, found: String, span: Span },
+    /// An expression without a value.
+    Value { text: String, reason: String, span: Span },
+}
+
+/// What a line without its comment and label defines; none when it is another kind of line.
+pub(crate) fn definition<'a>(tokens: &'a [Token<'a>]) -> Option<Result<Definition<'a>, Malformed>> {
+    match tokens {
+        [dot, word, rest @ ..] if dot.text == "." => {
+            let known = ["equ", "set"].into_iter().find(|known| word.text.eq_ignore_ascii_case(known));
+            known.map(|directive| directed(directive, *word, rest))
+        }
+        [name, equals, value @ ..] if equals.text == "=" && Symbols::is_name(name.text) => {
+            Some(Ok(Definition { name: *name, value, directive: "set" }))
+        }
+        _ => None,
+    }
+}
+
+fn directed<'a>(
+    directive: &'static str,
+    word: Token<'a>,
+    rest: &'a [Token<'a>],
+) -> Result<Definition<'a>, Malformed> {
+    let wrong = |found: String, span| Err(Malformed::Form { directive, found, span });
+    match rest {
+        [name, comma, value @ ..] if Symbols::is_name(name.text) && comma.text == "," => {
+            Ok(Definition { name: *name, value, directive })
+        }
+        [first, second, ..] => wrong(format!("`{}{}`", first.text, second.text), span_of(rest)),
+        _ => wrong("the end of the line".to_owned(), rest.last().unwrap_or(&word).span),
+    }
+}
+
+impl Definition<'_> {
+    /// The value, which takes the whole line.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] with the place.
+    pub fn value(&self, value_of: &dyn Fn(&str) -> Option<i128>) -> Result<i128, Malformed> {
+        let Self { name, value, directive } = *self;
+        let text = || value.iter().map(|token| token.text).collect::<String>();
+        let wrong = |found: String, span| Err(Malformed::Form { directive, found, span });
+        match evaluate(value, value_of) {
+            Ok((found, used)) if used == value.len() => Ok(found),
+            Err(Fault::Value { reason, span }) => Err(Malformed::Value { text: text(), reason, span }),
+            _ if value.is_empty() => wrong("the end of the line".to_owned(), name.span),
+            _ => wrong(format!("the value `{}`", text()), name.span.to(span_of(value))),
+        }
+    }
+
+    /// What the name stands for with that value.
+    pub fn symbol(&self, value: Option<i128>) -> Symbol {
+        if self.directive == "set" { Symbol::Variable(value) } else { Symbol::Fixed(value) }
+    }
+}
+
+impl From<Malformed> for AsmError {
+    fn from(malformed: Malformed) -> Self {
+        match malformed {
+            Malformed::Form { directive, found, span } => {
+                Self::Equ { directive, found, span: source_span(span) }
+            }
+            Malformed::Value { text, reason, span } => {
+                let help = "it is the value of a symbol".to_owned();
+                Self::Expression { text, reason, span: source_span(span), help }
+            }
+        }
+    }
+}

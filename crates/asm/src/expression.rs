@@ -1,0 +1,226 @@
+//! [`evaluate`]: a number, or an expression of numbers and names, as operands and directives have them.
+//!
+//! Operators are those of C, with its precedence: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- + ~` before a
+//! value. Everything is computed in 128 bits with a sign; what does not fit is a fault, never a wrapped number.
+
+use npukit_base::Span;
+use npukit_isa::token::{Token, number};
+
+/// Signs and parentheses within each other.
+const MAX_DEPTH: usize = 64;
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A value should stand at this token, and does not; beyond the last token, the text ends.
+    Missing { at: usize },
+    /// A parenthesis is not closed where this token stands.
+    Unclosed { at: usize },
+    /// The tokens have no value.
+    Value { reason: String, span: Span },
+}
+
+/// The value of the expression that `tokens` begin with, and how many of them it takes.
+///
+/// # Errors
+///
+/// The first [`Fault`].
+pub(crate) fn evaluate(
+    tokens: &[Token<'_>],
+    value_of: &dyn Fn(&str) -> Option<i128>,
+) -> Result<(i128, usize), Fault> {
+    let mut parser = Parser { tokens, value_of, at: 0, depth: 0 };
+    let value = parser.binary(0)?;
+    Ok((value, parser.at))
+}
+
+/// Whether `token` goes on with an expression.
+pub(crate) fn is_operator(token: &Token<'_>) -> bool {
+    matches!(token.text, "+" | "-" | "*" | "/" | "%" | "&" | "|" | "^" | "<" | ">")
+}
+
+/// Whether an expression may begin with `token`, names aside.
+pub(crate) fn begins(token: &Token<'_>) -> bool {
+    token.is_number() || matches!(token.text, "+" | "-" | "~" | "(")
+}
+
+/// Operators between two values, and how close they bind.
+#[rustfmt::skip]
+const OPERATORS: [(&str, u8); 10] = [
+    ("|", 0), ("^", 1), ("&", 2), ("<<", 3), (">>", 3), ("+", 4), ("-", 4), ("*", 5), ("/", 5), ("%", 5),
+];
+const TIGHTEST: u8 = 5;
+
+struct Parser<'a> {
+    tokens: &'a [Token<'a>],
+    value_of: &'a dyn Fn(&str) -> Option<i128>,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn binary(&mut self, level: u8) -> Result<i128, Fault> {
+        if level > TIGHTEST {
+            return self.unary();
+        }
+        let start = self.at;
+        let mut left = self.binary(level + 1)?;
+        while let Some((operator, size)) = self.operator(level) {
+            self.at += size;
+            let right = self.binary(level + 1)?;
+            left = apply(operator, left, right).map_err(|reason| self.fault(start, reason))?;
+        }
+        Ok(left)
+    }
+
+    /// The operator of that level that stands here, and its tokens.
+    fn operator(&self, level: u8) -> Option<(&'static str, usize)> {
+        let first = self.tokens.get(self.at)?;
+        let second = self.tokens.get(self.at + 1).filter(|second| second.span.start == first.span.end);
+        let here = OPERATORS.iter().filter(|(_, binds)| *binds == level).map(|(text, _)| *text);
+        let size = |text: &str| match text.len() {
+            1 => (first.text == text).then_some(1),
+            _ => (text.starts_with(first.text) && second.is_some_and(|second| second.text == first.text))
+                .then_some(2),
+        };
+        here.filter_map(|text| Some((text, size(text)?))).next()
+    }
+
+    fn unary(&mut self) -> Result<i128, Fault> {
+        let start = self.at;
+        let Some(token) = self.tokens.get(self.at).copied() else {
+            return Err(Fault::Missing { at: self.at });
+        };
+        self.at += 1;
+        match token.text {
+            "-" | "+" | "~" | "(" => self.nested(token.text, start),
+            _ if token.is_number() => self.literal(token),
+            name => (self.value_of)(name).ok_or(Fault::Missing { at: start }),
+        }
+    }
+
+    fn nested(&mut self, sign: &str, start: usize) -> Result<i128, Fault> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self
+                .fault(start, format!("has more than {MAX_DEPTH} signs and parentheses within each other")));
+        }
+        let value = if sign == "(" { self.binary(0)? } else { self.unary()? };
+        self.depth -= 1;
+        match sign {
+            "-" => value.checked_neg().ok_or_else(|| self.fault(start, TOO_LARGE.to_owned())),
+            "~" => Ok(!value),
+            "(" => match self.tokens.get(self.at) {
+                Some(token) if token.text == ")" => {
+                    self.at += 1;
+                    Ok(value)
+                }
+                _ => Err(Fault::Unclosed { at: self.at }),
+            },
+            _ => Ok(value),
+        }
+    }
+
+    fn literal(&self, token: Token<'_>) -> Result<i128, Fault> {
+        let reason = || "is no number of at most 64 bits: write 64, 0x40 or 0b100_0000".to_owned();
+        number(token.text).map(i128::from).ok_or_else(|| Fault::Value { reason: reason(), span: token.span })
+    }
+
+    /// A fault of what was read since token `start`.
+    fn fault(&self, start: usize, reason: String) -> Fault {
+        let read = self.tokens.get(start..self.at).unwrap_or_default();
+        // Default: at least one token has been read, which has a span.
+        let span = read.iter().map(|token| token.span).reduce(Span::to).unwrap_or_default();
+        Fault::Value { reason, span }
+    }
+}
+
+const TOO_LARGE: &str = "does not fit 128 bits";
+
+fn apply(operator: &str, left: i128, right: i128) -> Result<i128, String> {
+    if matches!(operator, "/" | "%") && right == 0 {
+        return Err("divides by zero".to_owned());
+    }
+    let shift = || {
+        u32::try_from(right)
+            .ok()
+            .filter(|bits| *bits < i128::BITS)
+            .ok_or_else(|| format!("shifts by {right} bits: legal are 0 to {}", i128::BITS - 1))
+    };
+    let value = match operator {
+        "+" => left.checked_add(right),
+        "-" => left.checked_sub(right),
+        "*" => left.checked_mul(right),
+        "/" => left.checked_div(right),
+        "%" => left.checked_rem(right),
+        "<<" => {
+            let bits = shift()?;
+            left.checked_shl(bits).filter(|value| value >> bits == left)
+        }
+        ">>" => Some(left >> shift()?),
+        "&" => Some(left & right),
+        "^" => Some(left ^ right),
+        _ => Some(left | right),
+    };
+    value.ok_or_else(|| TOO_LARGE.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use npukit_isa::token::tokens;
+
+    fn read(text: &str) -> Result<(i128, usize), Fault> {
+        evaluate(&tokens(text, 0), &|name| (name == "act").then_some(0x100))
+    }
+
+    #[test]
+    fn operators_bind_as_in_c() {
+        let cases = [
+            ("1 + 2 * 3", 7),
+            ("(1 + 2) * 3", 9),
+            ("10 - 4 - 3", 3),
+            ("100 / 7 % 5", 4),
+            ("1 << 4 + 1", 32),
+            ("act >> 4 | 1", 0x11),
+            ("0xff & ~0xf ^ 0b1", 0xf1),
+            ("-3 * -2", 6),
+            ("- - +5", 5),
+            ("-7 / 2", -3),
+            ("act/2-0x80", 0),
+        ];
+        for (text, value) in cases {
+            assert_eq!(read(text), Ok((value, tokens(text, 0).len())), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_expression_ends_where_nothing_goes_on_with_it() {
+        assert_eq!(read("act + 2, 4"), Ok((0x102, 3)));
+        assert_eq!(read("4 < 5"), Ok((4, 1)));
+        assert_eq!(read("4 < < 5"), Ok((4, 1)));
+        assert_eq!(read("4] <- 5"), Ok((4, 1)));
+    }
+
+    #[test]
+    fn what_has_no_value_says_why() {
+        let value = |reason: &str, start, end| {
+            Err(Fault::Value { reason: reason.to_owned(), span: Span::new(start, end) })
+        };
+        assert_eq!(read("1 + 4 / (2 - 2)"), value("divides by zero", 4, 15));
+        assert_eq!(read("4 % 0"), value("divides by zero", 0, 5));
+        assert_eq!(read("1 << 128"), value("shifts by 128 bits: legal are 0 to 127", 0, 8));
+        assert_eq!(read("1 << 127"), value("does not fit 128 bits", 0, 8));
+        assert_eq!(read("1 >> -1"), value("shifts by -1 bits: legal are 0 to 127", 0, 7));
+        assert_eq!(read("(1 << 126) * 4"), value("does not fit 128 bits", 0, 14));
+        assert_eq!(
+            read("2 + 1z"),
+            value("is no number of at most 64 bits: write 64, 0x40 or 0b100_0000", 4, 6)
+        );
+        assert_eq!(read("2 + other"), Err(Fault::Missing { at: 2 }));
+        assert_eq!(read("2 +"), Err(Fault::Missing { at: 2 }));
+        assert_eq!(read("(2 + 3"), Err(Fault::Unclosed { at: 4 }));
+        assert!(matches!(read(&"(".repeat(100_000)), Err(Fault::Value { .. })));
+        assert!(matches!(read(&"-".repeat(100_000)), Err(Fault::Value { .. })));
+    }
+}
