@@ -9,6 +9,7 @@ mod keys;
 mod parameters;
 mod presets;
 mod short;
+mod system;
 
 pub use elaborated::to_json;
 pub use error::ConfigError;
@@ -16,3 +17,4 @@ pub use json::from_json;
 pub use keys::misspelt;
 pub use presets::{PRESETS, preset};
 pub use short::from_short;
+pub use system::{System, Systems};

@@ -2,13 +2,16 @@
 //! parameters of the cycle model in [`Timing`].
 
 mod presets;
+mod system;
 mod timing;
 
+use npukit_target::NamedSystems;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::datatype::DataType;
 
+pub use system::System;
 pub use timing::{Port, StoreReads, Timing};
 
 /// An instance of the machine.
@@ -26,6 +29,12 @@ pub struct Config {
     /// Costs of the cycle model.
     #[serde(default)]
     pub timing: Timing,
+    /// Clock and memory of its board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<System>,
+    /// Those of other boards, or of other settings of it.
+    #[serde(default, skip_serializing_if = "NamedSystems::is_empty")]
+    pub systems: NamedSystems<System>,
 }
 
 /// Element types of the four buffers.

@@ -3,11 +3,14 @@
 //! The instances that come with npukit are in `configs/`.
 
 mod presets;
+mod system;
 mod timing;
 
+use npukit_target::NamedSystems;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use system::System;
 pub use timing::{CvoTiming, GemmTiming, GemvTiming, Timing};
 
 /// Words that an L2 address of 17 bits reaches.
@@ -48,6 +51,12 @@ pub struct Config {
     pub l2_words: u32,
     /// How long things take.
     pub timing: Timing,
+    /// Clock and memory of its board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<System>,
+    /// Those of other boards, or of other settings of it.
+    #[serde(default, skip_serializing_if = "NamedSystems::is_empty")]
+    pub systems: NamedSystems<System>,
 }
 
 /// Why a configuration file is none.

@@ -1,15 +1,17 @@
 //! Architecture parameters (`.tarch`), and what follows from them.
 //!
-//! [`Config`] is the instance. Reading, writing and checks are in [`tarch`], the embedded boards in
-//! `presets`, the widths of an instruction in [`Layout`].
+//! [`Config`] is the instance, [`Board`] the instance with clock, bus and memory. Reading, writing and checks are in
+//! [`tarch`], the embedded boards in `presets`, the widths of an instruction in [`Layout`].
 
 mod layout;
 mod presets;
+mod system;
 pub mod tarch;
 
 use npukit_numeric::{FixedFormat, NumberFormat};
 
 pub use layout::Layout;
+pub use system::{Board, System};
 pub use tarch::{ConfigError, ConfigErrors, ConfigWarning};
 
 /// The number format of every memory and unit of an instance.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_target::NamedSystems;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use super::grid::{Elaborated, FileOptions, Interface};
 use super::json::{CELL_KINDS, cell, check_buffers, check_size, parse, unknown};
 use super::parameters::Parameters;
 use super::short::MAX_SIDE;
+use super::system::{System, Systems};
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource};
 
@@ -25,6 +27,11 @@ struct File {
     interface: Interface,
     #[serde(default)]
     options: FileOptions,
+    /// Ours: what is around the fabric.
+    #[serde(default)]
+    system: System,
+    #[serde(default)]
+    systems: NamedSystems<System>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +103,8 @@ pub(super) fn read(text: &str) -> Result<Fabric, ConfigError> {
         cell.ok_or(ConfigError::Empty { place: Place { row: index / cols, col: index % cols } })
     });
     let cells = filled.collect::<Result<_, _>>()?;
-    Elaborated { rows, cols, cells }.finish(&file.interface, &file.options)
+    let fabric = Elaborated { rows, cols, cells }.finish(&file.interface, &file.options)?;
+    Ok(Fabric { systems: Systems { own: file.system, named: file.systems }, ..fabric })
 }
 
 fn read_cell(entry: CellEntry, place: Place, fabric: &Parameters) -> Result<Cell, ConfigError> {
@@ -136,7 +144,7 @@ pub fn to_json(fabric: &Fabric) -> Value {
         json!({ "coordinates": { "row": place.row, "col": place.col }, "cell": cell_json(cell) })
     });
     let options = &fabric.options;
-    json!({
+    let mut file = json!({
         "platform": "drra",
         "parameters": { "ROWS": fabric.rows, "COLS": fabric.cols },
         "cells": cells.collect::<Vec<_>>(),
@@ -148,7 +156,11 @@ pub fn to_json(fabric: &Fabric) -> Value {
             "strict": options.strict,
             "encoding": options.encoding,
         },
-    })
+    });
+    if fabric.systems.own != System::default() {
+        file["system"] = json!(fabric.systems.own);
+    }
+    file
 }
 
 fn cell_json(cell: &Cell) -> Value {

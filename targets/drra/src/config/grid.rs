@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::error::ConfigError;
 use super::parameters::Parameters;
+use super::system::Systems;
 use crate::fabric::{Cell, Fabric, Options, Place};
 use crate::isa::Encoding;
 use crate::revision::Revision;
@@ -94,7 +95,8 @@ impl Elaborated {
         if memory_rows > MAX_MEMORY_ROWS {
             return Err(ConfigError::Memory { rows: memory_rows, most: MAX_MEMORY_ROWS });
         }
-        let fabric = Fabric { rows, cols, cells, input_depth, output_depth, options };
+        let fabric =
+            Fabric { rows, cols, cells, input_depth, output_depth, options, systems: Systems::default() };
         fabric.check_buffer("input", Cell::has_input)?;
         fabric.check_buffer("output", Cell::has_output)?;
         Ok(fabric)

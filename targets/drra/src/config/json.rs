@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use npukit_target::NamedSystems;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -12,6 +13,7 @@ use super::error::ConfigError;
 use super::grid::{Elaborated, FileOptions, Interface};
 use super::parameters::Parameters;
 use super::short::MAX_SIDE;
+use super::system::{System, Systems};
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place, Resource, SLOTS};
 
@@ -30,6 +32,11 @@ struct File {
     /// Ours: which revision it is, and what is not hardware.
     #[serde(default)]
     options: FileOptions,
+    /// Ours: what is around the fabric.
+    #[serde(default)]
+    system: System,
+    #[serde(default)]
+    systems: NamedSystems<System>,
 }
 
 /// A named instance of a library kind.
@@ -122,7 +129,8 @@ pub fn from_json(text: &str) -> Result<Fabric, ConfigError> {
     for cell in &file.cells {
         kinds.insert(cell.name.as_str(), cell_kind(cell, &pool, &controllers, &fabric)?);
     }
-    place(&file.fabric, &fabric, &kinds)?.finish(&file.interface, &file.options)
+    let fabric = place(&file.fabric, &fabric, &kinds)?.finish(&file.interface, &file.options)?;
+    Ok(Fabric { systems: Systems { own: file.system, named: file.systems }, ..fabric })
 }
 
 /// JSON of a shape; errors say the line and column.

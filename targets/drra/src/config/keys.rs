@@ -8,12 +8,12 @@ use serde_json::Value;
 
 #[rustfmt::skip] // A table.
 /// Keys of either form (specification 6.3), and upstream's own that we do not read.
-const KEYS: [&str; 38] = [
+const KEYS: [&str; 40] = [
     "platform", "resources", "controllers", "cells", "fabric", "interface", "options", "name", "kind", "size",
     "custom_properties", "value", "controller", "resource_list", "height", "width", "cells_list", "coordinates",
     "cell_name", "row", "col", "input_buffer_depth", "output_buffer_depth", "parameters", "cell", "io_input",
     "io_output", "resources_list", "slot", "format", "components", "component_type", "instructions", "isa",
-    "description", "comment", "version", "required_parameters",
+    "description", "comment", "version", "required_parameters", "system", "systems",
 ];
 
 #[rustfmt::skip] // A table.
@@ -50,7 +50,7 @@ fn walk(value: &Value, found: &mut Vec<String>) {
                         found.extend(names.filter_map(|name| almost(name, &PARAMETERS)));
                     }
                     // Ours, whose keys are all read or refused.
-                    Value::Object(_) if key == "options" => {}
+                    Value::Object(_) if ["options", "system", "systems"].contains(&key.as_str()) => {}
                     value => walk(value, found),
                 }
             }

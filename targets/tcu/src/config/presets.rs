@@ -1,6 +1,6 @@
 //! The instances of `configs/`, embedded.
 
-use super::Config;
+use super::{Board, Config};
 
 /// Name and file of every board.
 const PRESETS: [(&str, &str); 8] = [
@@ -17,12 +17,19 @@ const PRESETS: [(&str, &str); 8] = [
 impl Config {
     /// The embedded instance of that name, or `None`.
     pub fn preset(name: &str) -> Option<Self> {
-        let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
-        Self::from_json(text).ok().map(|(config, _)| config)
+        Board::preset(name).map(|board| board.config)
     }
 
     /// The names [`Config::preset`] knows, in alphabetical order.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         PRESETS.iter().map(|(name, _)| *name)
+    }
+}
+
+impl Board {
+    /// The embedded board of that name, or `None`.
+    pub fn preset(name: &str) -> Option<Self> {
+        let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
+        Self::from_json(text).ok().map(|(board, _)| board)
     }
 }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use npukit_base::{closest, suggestion};
 
 use super::{Config, DataType};
+use crate::clock::ClockError;
 use crate::keys::shown;
 
 /// Largest depth of a memory in vectors: addresses of 62 bits leave room for any sum of two.
@@ -25,6 +26,8 @@ struct Key {
 }
 
 const DATA_TYPE: &str = "data_type";
+/// The keys of a file that are of its systems, and not of the architecture.
+const SYSTEMS: [&str; 2] = ["system", "systems"];
 /// The name an old document misprints for FP32BP16.
 const FP32BP16_MISPRINT: &str = "FP32B16";
 
@@ -92,6 +95,35 @@ pub enum ConfigError {
         /// Registers.
         registers: usize,
     },
+    /// A system has a key that it cannot have, or a value that is not legal.
+    #[error("a system: {message} (line {line}, column {column})")]
+    System {
+        /// What is wrong, and what is legal.
+        message: String,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// The bus of a system does not carry vectors of the architecture.
+    #[error("`{key}.axi_width_bits`: {source}")]
+    Bus {
+        /// Where the system is.
+        key: String,
+        /// What is wrong, and what is legal.
+        source: ClockError,
+    },
+}
+
+impl ConfigError {
+    /// What the reader of a system says.
+    pub(super) fn system(error: serde_json::Error) -> Self {
+        Self::System {
+            message: without_place(&error.to_string()),
+            line: error.line(),
+            column: error.column(),
+        }
+    }
 }
 
 /// Every fault of a file at once; never empty.
@@ -260,7 +292,7 @@ impl Key {
 
 /// Every key of a file.
 fn known_keys() -> impl Iterator<Item = &'static str> {
-    std::iter::once(DATA_TYPE).chain(KEYS.iter().map(|key| key.name))
+    std::iter::once(DATA_TYPE).chain(KEYS.iter().map(|key| key.name)).chain(SYSTEMS)
 }
 
 /// The error of a key that is not there, unless by another spelling.
