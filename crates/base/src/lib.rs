@@ -1,6 +1,7 @@
 //! The vocabulary every other crate uses: places in a text ([`Span`], shown by [`excerpt`]), text that is
-//! [`printable`], and instruction words ([`Word`], [`BitRange`]).
+//! [`printable`], instruction words ([`Word`], [`BitRange`]) and what errors are called ([`Code`]).
 
+mod code;
 mod counted;
 mod excerpt;
 mod internals;
@@ -9,6 +10,7 @@ mod printable;
 mod span;
 mod word;
 
+pub use code::{Code, Coded};
 pub use counted::{counted, plural};
 pub use excerpt::excerpt;
 pub use names::{closest, help_for, suggestion};

@@ -10,6 +10,9 @@ use crate::candidates::{networks, target_names, targets};
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 
 /// One toolchain for open neural-network accelerators.
+///
+/// `-` in place of a file is standard input or, for an output, standard output. Where content does not say what it is, an
+/// ending does: `--input=-.csv`, `npu run -- -.pcp`. A file of that name is `./-`.
 #[derive(Debug, Parser)]
 #[command(name = "npu", version, about, propagate_version = true)]
 pub struct Cli {
@@ -31,6 +34,7 @@ pub enum Command {
     /// Compute a model in float alone
     Eval(EvalArgs),
     /// Tell how long a model or an artifact takes, and where the time goes
+    #[command(visible_alias = "profile")]
     Time(Box<TimeArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
@@ -118,8 +122,23 @@ pub struct CalibrationArgs {
     /// How a target that takes integers only chooses their scales: `min-max` (nothing saturates on the inputs of
     /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not
     /// saturate). Without it `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`
-    #[arg(long, value_name = "METHOD", value_parser = quantise_method)]
+    #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
+}
+
+/// What is done to the values of inputs.
+#[derive(Debug, Args)]
+pub struct PreprocessArgs {
+    /// Factor for the values of inputs, as `1/255`: each value x becomes (x * scale - mean) / std, also those of
+    /// --calibrate
+    #[arg(long, value_name = "S", value_parser = number, allow_hyphen_values = true)]
+    pub scale: Option<f64>,
+    /// What is taken from the values of inputs after --scale: one number, or one for each channel
+    #[arg(long, value_name = "M[,M..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    pub mean: Vec<f64>,
+    /// What the values of inputs are divided by after --mean: one number, or one for each channel
+    #[arg(long, value_name = "D[,D..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    pub std: Vec<f64>,
 }
 
 /// When layers are scaled by powers of two.
@@ -139,9 +158,10 @@ pub enum Rescale {
 pub struct ModelSourceArgs {
     /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
     pub model: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
+    /// one of their systems; else `NPU_TARGET` or npu.toml says it
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
-    pub target: String,
+    pub target: Option<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,
@@ -156,7 +176,8 @@ pub struct SourceArgs {
     /// `.onnx` file, frozen TensorFlow graph (`.pb`), or an artifact's manifest
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
-    /// For a model: a target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    /// For a model: a target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with
+    /// `@SYSTEM` for one of their systems; else `NPU_TARGET` or npu.toml says it
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     #[command(flatten)]
@@ -176,12 +197,36 @@ pub struct CompileArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
     /// Folder for the files
     #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
     pub output: Option<PathBuf>,
     /// Print what the compiler has after a stage: `graph`, or one of the target's
     #[arg(long, value_name = "STAGE", conflicts_with = "output")]
     pub emit: Option<String>,
+    /// Write test vectors beside the program: these samples, or one made up where no file is given, and what the machine
+    /// makes of them bit for bit, as `.npy` and in the format of the target's drivers
+    #[arg(long, value_name = "[NAME=]FILE", num_args = 0.., conflicts_with = "emit")]
+    pub test_vectors: Option<Vec<String>>,
+}
+
+/// How accuracy is measured.
+#[derive(Debug, Args)]
+pub struct AccuracyArgs {
+    /// Labels of the samples, to measure accuracy: `.npy`, `.npz` or a text with one a line
+    #[arg(long, value_name = "[OUTPUT=]FILE")]
+    pub labels: Option<String>,
+    /// Count a label as found among so many of the largest scores, too
+    #[arg(long, value_name = "K", default_value_t = 5, requires = "labels", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: u32,
+    /// How many of the worst samples to name
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "labels")]
+    pub worst: u32,
+    /// Least accuracy that counts as a success, as `0.9` or `90%`; the exit status is 1 below it
+    #[arg(long, value_name = "SHARE", requires = "labels", value_parser = share)]
+    pub min_accuracy: Option<f64>,
 }
 
 /// `npu run`
@@ -193,9 +238,16 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Inputs: `.npy`, `.npz` or the target's CSV; several samples follow each other along the first axis
+    /// Inputs: `.npy`, `.npz`, the target's CSV, pictures (`.png`, `.jpg`), sounds (`.wav`) or folders of these; several
+    /// samples follow each other along the first axis, each picture and each sound is one
     #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1..)]
     pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    /// For an artifact: the model it was compiled from, whose names and shapes its inputs and outputs take
+    #[arg(long, value_name = "MODEL")]
+    pub like: Option<String>,
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz")]
     pub output: Option<PathBuf>,
@@ -231,6 +283,9 @@ pub struct RunArgs {
     /// Stop at an instruction that reads memory which nobody has written
     #[arg(long)]
     pub check: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub accuracy: AccuracyArgs,
 }
 
 /// `npu eval`
@@ -241,15 +296,22 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Inputs: `.npy` or `.npz`; several samples follow each other along the first axis
+    /// Inputs: `.npy`, `.npz`, pictures (`.png`, `.jpg`), sounds (`.wav`) or folders of these; several samples follow
+    /// each other along the first axis, each picture and each sound is one
     #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1..)]
     pub inputs: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
     /// `.npz` file for the outputs
     #[arg(short, long, value_name = "OUT.npz")]
     pub output: Option<PathBuf>,
     /// Evaluate a model that takes far more time or memory than its size suggests, too
     #[arg(long)]
     pub no_limit: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub accuracy: AccuracyArgs,
 }
 
 /// `npu time`
@@ -263,6 +325,9 @@ pub struct TimeArgs {
     pub calibration: CalibrationArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
     pub options: TimeOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -273,10 +338,14 @@ pub struct TimeArgs {
     /// Write the performance samples that the hardware would give, 64-bit words as its driver finds them
     #[arg(long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
-    /// Write what each unit does when, as a Chrome trace for <https://ui.perfetto.dev>; in the
-    /// format of the target's own tools when the name ends as theirs do
-    #[arg(long, value_name = "OUT.json")]
+    /// Write what each unit does when, for <https://ui.perfetto.dev>: as protobuf, which is small, when
+    /// the name ends in .pftrace or .perfetto-trace; in the format of the target's own tools when it ends
+    /// as theirs do; else as Chrome's JSON
+    #[arg(long, value_name = "OUT.pftrace")]
     pub trace: Option<PathBuf>,
+    /// Trace these layers only: a name, a pattern with *, or the first and the last one as A..B
+    #[arg(long, value_name = "LAYER", requires = "trace")]
+    pub trace_range: Option<String>,
     /// Write what every part of the machine does in each cycle, as text
     #[arg(long, value_name = "OUT.txt")]
     pub cycles: Option<PathBuf>,
@@ -294,6 +363,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub preprocess: PreprocessArgs,
 }
 
 /// `npu conform`
@@ -310,7 +382,8 @@ pub struct ConformArgs {
 /// `npu demo`
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
+    /// one of their systems; else `NPU_TARGET` or npu.toml says it
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
@@ -324,7 +397,7 @@ pub struct GenerateArgs {
     /// Description of the model, a `.toml` file with its weights beside it; the embedded adder when not given
     #[arg(long, value_name = "MODEL.toml")]
     pub model: Option<String>,
-    /// Machine to run it on; float when not given
+    /// Machine to run it on; float when not given, whatever `NPU_TARGET` and npu.toml say
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     /// An option of the target's own, as `npu targets TARGET --options` lists them; may be given several times
@@ -392,9 +465,10 @@ pub enum BenchTable {
 pub struct AsmArgs {
     /// Source file
     pub file: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
+    /// one of their systems; else `NPU_TARGET` or npu.toml says it
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
-    pub target: String,
+    pub target: Option<String>,
     /// File for the words
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
@@ -405,9 +479,10 @@ pub struct AsmArgs {
 pub struct DisasmArgs {
     /// Program file
     pub file: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
+    /// one of their systems; else `NPU_TARGET` or npu.toml says it
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
-    pub target: String,
+    pub target: Option<String>,
     /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
     #[arg(long, value_name = "FORM")]
     pub format: Option<String>,
@@ -422,7 +497,8 @@ pub struct LintArgs {
     /// An artifact's manifest, a file of words, or assembly text
     #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
     pub path: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; an artifact knows it
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; an artifact knows it,
+    /// and else `NPU_TARGET` or npu.toml says it
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
@@ -434,7 +510,7 @@ pub struct FormatArgs {
     pub file: String,
     /// A target whose programs have a layout, as in other commands
     #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
-    pub target: String,
+    pub target: Option<String>,
     /// Print nothing, and fail if the file is laid out otherwise
     #[arg(long, conflicts_with = "output")]
     pub check: bool,
@@ -504,7 +580,8 @@ pub struct ManArgs {
 /// `npu isa`
 #[derive(Debug, Args)]
 pub struct IsaArgs {
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`
+    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; the last two with `@SYSTEM`
+    /// for one of their systems
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Only this one
@@ -535,9 +612,27 @@ fn dimension(text: &str) -> Result<(String, usize), String> {
     Ok((name.to_owned(), size))
 }
 
+/// `0.5` or `1/255`
+fn number(text: &str) -> Result<f64, String> {
+    let (dividend, divisor) = text.split_once('/').unwrap_or((text, "1"));
+    let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let quotient = finite(dividend).zip(finite(divisor)).map(|(dividend, divisor)| dividend / divisor);
+    quotient
+        .filter(|number| number.is_finite())
+        .ok_or_else(|| "must be a number, as `0.5` or `1/255`".to_owned())
+}
+
 fn max_error(text: &str) -> Result<MaxError, String> {
     MaxError::parse(text)
         .ok_or_else(|| "give a number from 0, as `0.05`, or a share of the range, as `5%`".to_owned())
+}
+
+/// `0.9` or `90%`
+fn share(text: &str) -> Result<f64, String> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.trim().parse::<f64>().ok().map(|number| number / whole);
+    let legal = share.filter(|share| (0.0..=1.0).contains(share));
+    legal.ok_or_else(|| "must be a share from 0 to 1, as `0.9` or `90%`".to_owned())
 }
 
 /// `2.5`
@@ -603,6 +698,15 @@ mod tests {
             verbs,
             ["compile", "run", "eval", "time", "generate", "zoo", "asm", "disasm", "format", "man"]
         );
+    }
+
+    #[test]
+    fn numbers_may_be_quotients() {
+        assert_eq!(number("0.5"), Ok(0.5));
+        assert_eq!(number("-1/ 4"), Ok(-0.25));
+        for none in ["", "x", "1/0", "nan", "inf", "1/2/3", "/2"] {
+            assert!(number(none).is_err(), "{none}");
+        }
     }
 
     #[test]

@@ -7,12 +7,8 @@ use npukit::verbs::{list, zoo};
 pub fn targets() -> Vec<CompletionCandidate> {
     let all = list::list();
     let names = all.iter().map(|target| candidate(target.name.clone(), &target.summary));
-    let instances = all.iter().flat_map(|target| {
-        target
-            .presets
-            .iter()
-            .map(|preset| candidate(format!("{}:{}", target.name, preset.name), &preset.summary))
-    });
+    let instances = all.iter().flat_map(list::TargetReport::instances);
+    let instances = instances.map(|(name, summary)| candidate(name, summary));
     names.chain(instances).collect()
 }
 

@@ -1,5 +1,6 @@
 //! A module for each command: arguments to a request, the report to text.
 
+mod accuracy;
 mod asm;
 mod bench;
 mod check;
@@ -15,16 +16,20 @@ mod isa;
 mod layers;
 mod lint;
 mod man;
+mod outputs;
 mod run;
 mod targets;
 mod time;
 mod zoo;
 
-use npukit::{Calibration, Context, InputFile, Meaning, ModelOptions, RescaleMode, Source};
+use npukit::{
+    AccuracyOptions, Calibration, Context, InputFile, Meaning, ModelOptions, Preprocess, RescaleMode, Source,
+};
 
 use crate::answer::Answer;
 use crate::args::{
-    CalibrationArgs, Cli, Command, MeaningArgs, ModelArgs, ModelSourceArgs, Rescale, Resize, SourceArgs,
+    AccuracyArgs, CalibrationArgs, Cli, Command, MeaningArgs, ModelArgs, ModelSourceArgs, PreprocessArgs,
+    Rescale, Resize, SourceArgs,
 };
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
@@ -84,34 +89,56 @@ fn model_options(args: &ModelArgs) -> ModelOptions {
     }
 }
 
-fn calibration(args: &CalibrationArgs) -> Calibration {
+fn preprocess(args: &PreprocessArgs) -> Preprocess {
+    Preprocess { scale: args.scale, mean: args.mean.clone(), std: args.std.clone() }
+}
+
+fn calibration(args: &CalibrationArgs, preprocess: Preprocess) -> Calibration {
     let mode = match args.rescale {
         Rescale::Auto => RescaleMode::Auto,
         Rescale::Always => RescaleMode::Always,
         Rescale::Never => RescaleMode::Never,
     };
-    Calibration { inputs: input_files(&args.calibrate), mode, method: args.quantise }
+    Calibration { inputs: input_files(&args.calibrate), preprocess, mode, method: args.quantise }
 }
 
-fn source(args: &SourceArgs, calibrating: &CalibrationArgs) -> Source {
+fn source(args: &SourceArgs, calibrating: &CalibrationArgs, preprocess: Preprocess) -> Source {
     settle(&args.path);
     Source {
         path: args.path.clone(),
         target: args.target.clone(),
         options: args.lowering.0.clone(),
         model: model_options(&args.model),
-        calibration: calibration(calibrating),
+        calibration: calibration(calibrating, preprocess),
     }
 }
 
-fn model_source(args: &ModelSourceArgs, calibrating: &CalibrationArgs) -> Source {
+fn model_source(
+    args: &ModelSourceArgs,
+    calibrating: &CalibrationArgs,
+    preprocessing: &PreprocessArgs,
+) -> Source {
     Source {
         path: args.model.clone(),
-        target: Some(args.target.clone()),
+        target: args.target.clone(),
         options: args.lowering.0.clone(),
         model: model_options(&args.reading),
-        calibration: calibration(calibrating),
+        calibration: calibration(calibrating, preprocess(preprocessing)),
     }
+}
+
+/// The target of a command that cannot do without.
+fn needed(target: &Option<String>) -> Result<&str, npukit::Error> {
+    target.as_deref().ok_or(npukit::Error::NoTarget)
+}
+
+fn accuracy_options(args: &AccuracyArgs) -> Option<AccuracyOptions> {
+    let labels = InputFile::parse(args.labels.as_deref()?);
+    let mut options = AccuracyOptions::new(labels);
+    options.top = args.top as usize;
+    options.worst = args.worst as usize;
+    options.minimum = args.min_accuracy;
+    Some(options)
 }
 
 fn meaning(args: &MeaningArgs) -> Meaning {

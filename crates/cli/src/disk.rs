@@ -6,6 +6,7 @@ mod folder;
 mod place;
 mod read;
 mod signals;
+mod standard;
 mod swap;
 mod temporary;
 mod undo;
@@ -15,6 +16,7 @@ use std::path::Path;
 
 pub use place::check_apart;
 pub use read::Disk;
+pub use standard::{is_standard, is_taken};
 pub use write::{Staged, commit, overwrite, write_all};
 
 /// Makes the folder of the artifact at `path` whole again, if a process was killed while it wrote there.

@@ -5,7 +5,9 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use npukit::report::Place;
 use npukit::verbs::check::Report;
+use npukit::{Diagnostic, codes};
 use serde_json::{Value, json};
 
 /// Why a command did not get to its answer.
@@ -43,25 +45,74 @@ pub enum Failure {
         /// Another.
         other: String,
     },
+    /// A setting that no verb takes.
+    #[error("{place}: {reason}")]
+    Setting {
+        /// Where it stands.
+        place: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A target of the settings that does not exist.
+    #[error("the target of {place} cannot be taken")]
+    #[diagnostic(forward(source))]
+    TargetSetting {
+        /// Where it stands.
+        place: String,
+        /// What is wrong with it.
+        source: Box<npukit::Error>,
+    },
     /// Standard output does not take the answer.
     #[error("cannot print")]
     Print(#[source] io::Error),
 }
 
+codes!(Failure {
+    Write = "not-written": "a file cannot be written; nothing else of the command was, unless the message says so";
+    SameFile = "same-file": "an output leads to a file that the command reads";
+    SameOutput = "same-output": "two outputs lead to one file";
+    Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
+    TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be taken";
+    Print = "not-printed": "standard output does not take the answer";
+} carries { Verb.0 });
+
 impl Failure {
+    /// That the setting at `place` is wrong, and why.
+    pub fn setting(place: &str, reason: impl Into<String>) -> Self {
+        Self::Setting { place: place.to_owned(), reason: reason.into() }
+    }
+
     /// Whether the command line is at fault.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Verb(error) => error.is_usage(),
-            Self::SameFile { .. } | Self::SameOutput { .. } => true,
+            Self::SameFile { .. } | Self::SameOutput { .. } | Self::Setting { .. } => true,
+            Self::TargetSetting { source, .. } => source.is_usage(),
             Self::Write { .. } | Self::Print(_) => false,
         }
     }
 
-    /// For `--json`: the message and its causes, for a model that is not supported with what `npu check` says.
+    /// Everything that is wrong, an entry for each fault.
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        let one = |path: &str| vec![Diagnostic::of(npukit::Coded::code(self), self).at(Place::file(path))];
+        match self {
+            Self::Verb(error) => error.diagnostics(),
+            Self::Write { path, .. } | Self::SameFile { path, .. } | Self::SameOutput { path, .. } => {
+                one(path)
+            }
+            Self::Setting { .. } | Self::TargetSetting { .. } | Self::Print(_) => {
+                vec![Diagnostic::of(npukit::Coded::code(self), self)]
+            }
+        }
+    }
+
+    /// For `--json`: the message and its causes, everything that is wrong, and for a model that is not supported what
+    /// `npu check` says.
     pub fn json(&self) -> Value {
         let causes = std::iter::successors(self.source(), |cause: &&dyn Error| (*cause).source());
-        let mut answer = json!({ "error": self.to_string(), "causes": causes.map(ToString::to_string).collect::<Vec<_>>() });
+        let causes = causes.map(ToString::to_string).collect::<Vec<_>>();
+        let mut answer =
+            json!({ "error": self.to_string(), "causes": causes, "diagnostics": self.diagnostics() });
         // A report is a map of strings to lists and texts: it always serialises.
         let report = self.refusal().and_then(|report| serde_json::to_value(report).ok());
         if let (Some(Value::Object(report)), Some(answer)) = (report, answer.as_object_mut()) {
@@ -120,7 +171,52 @@ impl fmt::Display for Aftermath {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+
+    /// `docs/errors.md`: every code, as the errors themselves say. `NPUKIT_BLESS=1` writes it.
+    #[test]
+    fn every_code_is_documented() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");
+        let mut codes = npukit::error_codes();
+        codes.extend(<Failure as npukit::Coded>::CODES);
+        codes.push(crate::usage::USAGE);
+        codes.sort();
+        assert!(codes.windows(2).all(|pair| pair[0].name != pair[1].name), "a code means two things");
+        let row = |code: &npukit::Code| format!("| `{}` | {} |\n", code.name, code.meaning);
+        let page = format!("{HEAD}{}", codes.iter().map(row).collect::<String>());
+        if std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1") {
+            std::fs::create_dir_all(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).unwrap();
+            std::fs::write(path, &page).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
+        assert_eq!(found, page, "NPUKIT_BLESS=1 writes docs/errors.md");
+    }
+
+    const HEAD: &str = "\
+# Errors
+
+What `npu` says with `--json` when it fails: an object with `error`, `causes` and `diagnostics`, an entry for each thing
+that is wrong:
+
+| key | is |
+|---|---|
+| `code` | what it is: a word of the table below, which never changes its meaning; `npu lint` has its own for findings in programs |
+| `severity` | `error` or `warning` |
+| `message` | what is wrong, with the numbers |
+| `help` | what to do about it, or null |
+| `file` | the file, as it was named, or null |
+| `line`, `column` | where in a text, both from 1, columns in characters, or null |
+| `offset` | where in a file that is no text, in bytes from 0; only where it is known |
+| `node` | node, input or tensor of a model; only where it is known |
+| `instruction`, `layer` | instruction of a program, from 0, and its layer; only where they are known |
+
+The exit status is 1 where an input or the result is at fault, 2 where the command line is. Standard error says the same
+for people.
+
+| code | means |
+|---|---|
+";
 
     #[test]
     fn what_was_written_is_told() {

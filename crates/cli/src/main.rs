@@ -1,6 +1,7 @@
 //! The `npu` command: arguments, files, printing, exit status. What it does is in the `npukit` crate.
 //!
-//! Status 0 is success, 1 means that an input or the result is at fault, 2 that the command line is.
+//! Status 0 is success, 1 means that an input or the result is at fault, 2 that the command line is, or the settings that
+//! complete it.
 
 mod answer;
 mod args;
@@ -11,9 +12,13 @@ mod failure;
 mod options;
 mod printable;
 mod progress;
+mod settings;
+mod standard_input;
 mod table;
+mod usage;
 
 use std::borrow::Cow;
+use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -24,6 +29,7 @@ use answer::Answer;
 use args::Cli;
 use failure::Failure;
 use printable::{json, printable};
+use settings::Settings;
 
 /// An input or the result is at fault.
 const AT_FAULT: u8 = 1;
@@ -32,9 +38,19 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     commands::complete();
-    let matches = match Cli::command().try_get_matches() {
+    let mut command = Cli::command();
+    let matches = match command.try_get_matches_from_mut(env::args_os()) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
+    };
+    if let Err(error) = standard_input::check(&mut command, &matches) {
+        return usage(&error);
+    }
+    let json = matches.get_flag("json");
+    let settings = Settings::read(&Cli::command());
+    let matches = match settings.and_then(|settings| settings.complete(Cli::command(), matches)) {
+        Ok(matches) => matches,
+        Err(failure) => return fail(json, failure),
     };
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
@@ -42,12 +58,16 @@ fn main() -> ExitCode {
     };
     match commands::run(&cli) {
         Ok(answer) => finish(&cli, matches.subcommand_name(), answer),
-        Err(failure) => fail(&cli, failure),
+        Err(failure) => fail(json, failure),
     }
 }
 
 /// Help and version are no errors.
 fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && usage::wants_json(env::args_os()) {
+        // The error goes to standard error in any case.
+        let _ = print(&json(&with_schema(usage::json(error), Some("error"))));
+    }
     // Nobody is left to tell when the terminal is gone.
     let _ = error.print();
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
@@ -63,15 +83,18 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
     };
     // Notes are lost when standard error is gone; the status still tells.
     let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
-    match (print(&text), answer.success) {
+    // Where a file is, there is no room for a report.
+    let printed =
+        if disk::is_taken() { io::stderr().lock().write_all(text.as_bytes()) } else { print(&text) };
+    match (printed, answer.success) {
         (Err(error), _) => complain(&Failure::Print(error)),
         (Ok(()), true) => ExitCode::SUCCESS,
         (Ok(()), false) => ExitCode::from(AT_FAULT),
     }
 }
 
-fn fail(cli: &Cli, failure: Failure) -> ExitCode {
-    if cli.json {
+fn fail(in_json: bool, failure: Failure) -> ExitCode {
+    if in_json && !disk::is_taken() {
         // The error goes to standard error in any case.
         let _ = print(&json(&with_schema(failure.json(), Some("error"))));
     }
@@ -113,7 +136,9 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
         return commands::refusal(report);
     }
     let mut text = String::new();
-    let handler = miette::GraphicalReportHandler::new_themed(theme);
+    // A command that is to be copied stays on its line.
+    let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);
     if handler.render_report(&mut text, failure).is_err() {
         text = format!("{failure}\n");
     }
@@ -122,7 +147,7 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
 
 /// Colours and lines on a terminal, plain text elsewhere.
 fn theme() -> miette::GraphicalTheme {
-    match (io::stderr().is_terminal(), std::env::var_os("NO_COLOR").is_some()) {
+    match (io::stderr().is_terminal(), env::var_os("NO_COLOR").is_some()) {
         (true, false) => miette::GraphicalTheme::unicode(),
         (true, true) => miette::GraphicalTheme::unicode_nocolor(),
         (false, _) => miette::GraphicalTheme::none(),

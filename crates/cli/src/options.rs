@@ -2,7 +2,7 @@
 //!
 //! An option of several targets is one flag, and each target's line of the help says what it is there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use npukit::options::{OptionSpec, Stage, declared};
@@ -10,7 +10,7 @@ use npukit::options::{OptionSpec, Stage, declared};
 /// Where the help lists them.
 const HEADING: &str = "Options of targets";
 /// The flag that takes any of them.
-const ANY: &str = "option";
+pub const ANY: &str = "option";
 
 /// Options of compiling a model, by name: their flags, and `--option KEY=VALUE` for any option there is.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +82,13 @@ fn flags(command: Command, stages: &[Stage]) -> Command {
 /// The flag of an option. What samples are written by is of no use without samples.
 fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg {
     let help: Vec<String> = specs.iter().map(|(target, spec)| help(target, spec)).collect();
-    let arg = Arg::new(key).long(key).value_name("VALUE").help(help.join("; ")).help_heading(HEADING);
+    let aliases: BTreeSet<&str> = specs.iter().flat_map(|(_, spec)| spec.aliases.keys).copied().collect();
+    let arg = Arg::new(key)
+        .long(key)
+        .aliases(aliases)
+        .value_name("VALUE")
+        .help(help.join("; "))
+        .help_heading(HEADING);
     let needs_samples = specs.iter().all(|(_, spec)| spec.stage == Stage::Samples);
     if needs_samples { arg.requires("samples") } else { arg }
 }

@@ -7,15 +7,15 @@ use crate::printable::on_a_line;
 
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum Column<'a> {
     /// Text.
-    Left(&'static str),
+    Left(&'a str),
     /// Numbers.
-    Right(&'static str),
+    Right(&'a str),
 }
 
 /// A table with a line of headings; ends in a newline.
-pub fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub fn table(columns: &[Column<'_>], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(columns.iter().map(|column| match column {
@@ -38,10 +38,10 @@ pub fn table(columns: &[Column], rows: impl IntoIterator<Item = Vec<String>>) ->
 }
 
 /// Names and values, one a line; ends in a newline. What has no value is left out.
-pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+pub fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> String {
     let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-    let width = facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    facts.iter().map(|(name, value)| format!("{name:width$}  {}\n", on_a_line(value))).collect()
+    let width = facts.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    facts.iter().map(|(name, value)| format!("{:width$}  {}\n", name.as_ref(), on_a_line(value))).collect()
 }
 
 /// `1234567` as `1,234,567`.

@@ -5,6 +5,8 @@
 mod bad_input;
 #[path = "main/bench.rs"]
 mod bench;
+#[path = "main/boards.rs"]
+mod boards;
 #[path = "main/commands.rs"]
 mod commands;
 #[path = "main/faults.rs"]
@@ -21,7 +23,13 @@ mod onnx;
 mod places;
 #[path = "main/python.rs"]
 mod python;
+#[path = "main/schemas.rs"]
+mod schemas;
+#[path = "main/settings.rs"]
+mod settings;
 #[path = "main/shells.rs"]
 mod shells;
+#[path = "main/standard.rs"]
+mod standard;
 #[path = "main/zoo.rs"]
 mod zoo;

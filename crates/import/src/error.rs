@@ -1,6 +1,6 @@
 //! What can be wrong with a model: [`ImportError`], with one [`NodeProblem`] per defect.
 
-use npukit_base::counted;
+use npukit_base::{Code, codes, counted};
 use npukit_graph::OpError;
 
 use crate::format::Format;
@@ -365,6 +365,24 @@ impl Reason {
         }
     }
 }
+
+codes!(ImportError {
+    Truncated = "truncated-model": "a model's file ends within a field";
+    NotModel = "invalid-model": "the bytes are not of the model's format";
+    IrVersion = "ir-version": "the version of an ONNX file is not read";
+    Opset = "opset": "the operator set of an ONNX file is too old or too new";
+    NoOpset = "no-opset": "an ONNX file names no version for the standard's operators";
+    UnknownName = "unknown-value": "a model has no input or value of that name";
+    OpenDimensions = "open-dimensions": "neither the model nor the options say the size of a dimension";
+    NoOutputs = "no-outputs": "a frozen graph computes nothing that no other node consumes";
+    Nothing = "nothing-computed": "a model names no outputs";
+    Problems = "unimported-parts": "parts of a model cannot be imported; an entry for each follows";
+});
+
+codes!(NodeProblem: Code {
+    name: "unsupported-node",
+    meaning: "a node, input or tensor of a model cannot be imported or compiled for the target",
+});
 
 fn at_opset(opset: Option<i64>) -> String {
     opset.map_or_else(String::new, |opset| format!(" at opset {opset}"))

@@ -11,6 +11,7 @@ mod einsum;
 mod elements;
 mod equation;
 mod error;
+mod foreign;
 mod format;
 mod function;
 mod locate;
@@ -29,6 +30,7 @@ mod slice;
 pub mod tensorflow;
 
 pub use error::{ImportError, NodeProblem, Reason};
+pub use foreign::Foreign;
 pub use format::Format;
 pub use open::{Dimension, OpenInput, open_dimensions};
 pub use options::Options;

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use npukit_base::{Code, Coded};
+
 /// Errors listed of one program; more are counted only.
 const MAX_ERRORS: usize = 50;
 
@@ -61,6 +63,17 @@ impl<E: fmt::Display> fmt::Display for ProgramErrors<E> {
             lines.push(format!("and {} more", self.more));
         }
         f.write_str(&lines.join("\n"))
+    }
+}
+
+impl<E> Coded for ProgramErrors<E> {
+    const CODES: &'static [Code] = &[Code {
+        name: "invalid-instructions",
+        meaning: "words of a program are no instructions, or instructions of it have no words",
+    }];
+
+    fn code(&self) -> &'static str {
+        "invalid-instructions"
     }
 }
 

@@ -28,7 +28,7 @@ impl<Shortage> Reject<Shortage> {
 }
 
 /// A node that a target cannot lower.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// Name of the node.
     pub node: String,

@@ -17,7 +17,7 @@
 //!         "a machine whose instructions are numbers"
 //!     }
 //!     fn presets(&self) -> Vec<Preset> {
-//!         vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned() }]
+//!         vec![Preset { name: "plain".to_owned(), summary: "the only one".to_owned(), systems: Vec::new() }]
 //!     }
 //!     fn config_extensions(&self) -> &'static [&'static str] {
 //!         &[]

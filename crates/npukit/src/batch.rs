@@ -43,7 +43,8 @@ pub(crate) fn machine_with(
     Ok((stacks(compiled, results), saturations))
 }
 
-fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
+/// The outputs of all samples, an output after the other.
+pub(crate) fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
     let empty = |port: npukit_target::Port| Stack {
         name: port.name,
         shape: port.shape,

@@ -18,12 +18,24 @@ pub(crate) fn agreement(ours: &Stack, reference: &Stack) -> Option<(u64, u64)> {
     Some((agree, positions))
 }
 
+/// Positions of a sample whose classes are told.
+const TOLD: usize = 16;
+
+/// The place of the largest class at each position of each sample, none where one is NaN; nothing for an output that
+/// does not look like classes, or has more positions than are told.
+pub(crate) fn argmax(output: &Stack) -> Option<Vec<Option<usize>>> {
+    let axis = class_axis(output)?;
+    let positions: usize =
+        output.shape.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, n)| n).product();
+    (positions <= TOLD).then(|| output.samples.iter().flat_map(|sample| largest(sample, axis)).collect())
+}
+
 /// Channels of images, as which a map of so few is taken unless it holds probabilities.
 const IMAGE_CHANNELS: usize = 4;
 
 /// The axis of an output along which classes lie, if it looks like classes: the last one of up to three axes, and
 /// of a map `[n, c, h, w]` or `[n, h, w, c]` the channels.
-fn class_axis(output: &Stack) -> Option<usize> {
+pub(crate) fn class_axis(output: &Stack) -> Option<usize> {
     let is_float = output.samples.first().is_some_and(|sample| sample.element() == ElementType::F32);
     let axis = match *output.shape {
         [.., h, w, c] if output.shape.len() == 4 && h == output.shape[1] && w == h && c != h => 3,
@@ -64,7 +76,7 @@ fn largest(sample: &Tensor, axis: usize) -> Vec<Option<usize>> {
 }
 
 /// The elements along the axis, for each place on the other axes.
-fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f32>> {
+pub(crate) fn positions(sample: &Tensor, axis: usize) -> Vec<Vec<f32>> {
     // Default: integers are not scores of classes.
     let (shape, values) = (sample.shape(), sample.as_f32().unwrap_or_default());
     let Some(&classes) = shape.get(axis) else { return Vec::new() };
@@ -121,6 +133,14 @@ mod tests {
             assert_eq!(axis(shape), expected, "{shape:?}");
         }
         assert_eq!(class_axis(&stack(&[1, 2, 4, 2], vec![0.5; 16])), Some(1), "probabilities of two classes");
+    }
+
+    #[test]
+    fn classes_are_told_where_there_are_some() {
+        assert_eq!(argmax(&text(&[3, 1], 5)), Some(vec![Some(3), Some(1)]));
+        assert_eq!(argmax(&stack(&[1, 3], vec![1.0, f32::NAN, 0.0])), Some(vec![None]));
+        assert_eq!(argmax(&text(&[1; TOLD + 1], 5)), None, "too many positions");
+        assert_eq!(argmax(&stack(&[1, 3, 8, 8], vec![0.0; 192])), None, "an image");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::samples::Stack;
 ///
 /// Numbers that are not finite are `null` in JSON: the largest difference is where either side has one, unless both
 /// have the same infinity.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Comparison {
     /// Largest absolute difference; NaN where an output of either is NaN.

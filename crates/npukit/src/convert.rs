@@ -7,7 +7,8 @@ use npukit_target::PortError;
 ///
 /// Floats of 16 bits and more are rounded to each other. Integers, and floats of 8 bits and less,
 /// must be values of the type. Other kinds of elements stay as they are, for the evaluator to
-/// refuse: a whole number is not meant as a real one, nor as a truth value.
+/// refuse: a whole number is not meant as a truth value. (Where real numbers are wanted, files of integers have become
+/// real before, and that was said.)
 ///
 /// # Errors
 ///

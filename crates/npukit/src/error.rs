@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use npukit_base::{closest, counted};
+use npukit_base::{closest, codes, counted};
 use npukit_graph::EvalError;
 use npukit_graph::pass::PassError;
 use npukit_import::decoder::DecoderFileError;
@@ -11,6 +11,7 @@ use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 
+use crate::inputs::PREPROCESSING;
 use crate::refusal;
 use crate::targets::default_target;
 
@@ -20,10 +21,12 @@ use crate::targets::default_target;
 pub enum Error {
     /// `--target` names nothing we know.
     #[error("there is no target `{name}`")]
-    #[diagnostic(help("known: {known}; then `:` and a preset, or `:` and a file"))]
+    #[diagnostic(help("{}known: {known}; then `:` and a preset, or `:` and a file", did_you_mean(meant.as_deref())))]
     UnknownTarget {
         /// The name given.
         name: String,
+        /// What is meant, where something is near.
+        meant: Option<String>,
         /// The names there are.
         known: String,
     },
@@ -49,9 +52,27 @@ pub enum Error {
         /// What that is.
         other: String,
     },
-    /// A model needs a target, and none is given.
-    #[error("a model needs `--target`")]
-    #[diagnostic(help("`--target {}`, for instance; `npu targets` lists them", default_target().name()))]
+    /// An option for artifacts, given with a model.
+    #[error("`{path}` is a model, which knows its names and shapes: `--like` is for artifacts")]
+    NeedlessLike {
+        /// The model.
+        path: String,
+    },
+    /// A model that cannot lend its names and shapes.
+    #[error("the artifact is not made of `{path}`: {reason}")]
+    #[diagnostic(help("`--like` lends names and shapes of the model that the artifact was compiled from"))]
+    NotLike {
+        /// The model.
+        path: String,
+        /// What is not the same.
+        reason: String,
+    },
+    /// A target is needed, and none is given.
+    #[error("no target is given: a model or a program needs one")]
+    #[diagnostic(help(
+        "`--target {name}`, for instance, `NPU_TARGET={name}` in the environment or `target = \"{name}\"` in a file npu.toml; `npu targets` lists them",
+        name = default_target().name()
+    ))]
     NoTarget,
     /// An artifact knows its target.
     #[error("`{path}` is an artifact, which knows its target")]
@@ -91,6 +112,17 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
     },
+    /// Layers of a trace that do not exist.
+    #[error("`{range}` are no layers to trace: {reason}")]
+    #[diagnostic(help(
+        "a name that `npu time` lists, a pattern with `*`, or the first and the last one as `A..B`"
+    ))]
+    TraceRange {
+        /// What is asked for.
+        range: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The host does not give this number of threads.
     #[error("cannot work on {cores} cores: {reason}")]
     Cores {
@@ -110,6 +142,17 @@ pub enum Error {
         path: String,
         /// Endings of artifacts.
         artifacts: String,
+    },
+    /// A file is a model of a kind that is not read.
+    #[error("`{path}` is {what}, which is not read: export the network to ONNX")]
+    #[diagnostic(help("{export}"))]
+    ForeignModel {
+        /// The file, or a folder.
+        path: String,
+        /// What it is.
+        what: &'static str,
+        /// The command that exports it.
+        export: String,
     },
     /// A model cannot be imported.
     #[error("cannot import `{path}`")]
@@ -204,6 +247,93 @@ pub enum Error {
         /// Endings we read.
         legal: &'static str,
     },
+    /// A folder of inputs holds none.
+    #[error("there are no pictures and no sounds in `{path}`, which holds {}", counted(*files as u64, "file"))]
+    #[diagnostic(help("of a folder, files that end in .png, .jpg or .wav are read, each a sample"))]
+    NoMedia {
+        /// The folder.
+        path: String,
+        /// How many files it holds.
+        files: usize,
+    },
+    /// A picture or a sound cannot be decoded.
+    #[error("cannot decode `{path}`: {reason}")]
+    Media {
+        /// The file.
+        path: String,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// A picture of another size than the input.
+    #[error(
+        "`{path}` is {width} x {height} pixels, and input `{input}` takes {wanted_width} x {wanted_height} (width x \
+         height)"
+    )]
+    #[diagnostic(help("resize it as the training did, or export the model for the other size"))]
+    PictureSize {
+        /// The picture.
+        path: String,
+        /// Its pixels in a row.
+        width: usize,
+        /// Its rows.
+        height: usize,
+        /// The input.
+        input: String,
+        /// Pixels in a row of the input.
+        wanted_width: usize,
+        /// Rows of the input.
+        wanted_height: usize,
+    },
+    /// A sound of another length than the input.
+    #[error("`{path}` has {frames} values at {rate_hz} Hz, and input `{input}` takes {wanted}")]
+    #[diagnostic(help("cut it or fill it up as the training did"))]
+    SoundLength {
+        /// The sound.
+        path: String,
+        /// Its values, of each channel.
+        frames: usize,
+        /// Values in a second.
+        rate_hz: u32,
+        /// The input.
+        input: String,
+        /// Values of the input.
+        wanted: usize,
+    },
+    /// A picture or a sound for an input that is none.
+    #[error("input `{input}` of shape {shape:?} takes no such file as `{path}`")]
+    #[diagnostic(help("{legal}"))]
+    NotForMedia {
+        /// The file.
+        path: String,
+        /// The input.
+        input: String,
+        /// Shape of a sample.
+        shape: Vec<usize>,
+        /// What such a file is for.
+        legal: &'static str,
+    },
+    /// Values of inputs cannot be changed as asked.
+    #[error("cannot prepare the inputs: {reason}")]
+    #[diagnostic(help("values become (x * scale - mean) / std: one number, or one for each channel"))]
+    Preprocess {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Values of inputs are to be changed where there are none.
+    #[error("{PREPROCESSING} needs inputs")]
+    #[diagnostic(help("give them with --calibrate"))]
+    NothingToPrepare,
+    /// Labels do not fit the outputs, or are none.
+    #[error("cannot take labels from `{path}`: {reason}")]
+    #[diagnostic(help(
+        "labels are whole numbers from 0, one for each sample (or for each position of it), as `.npy`, `.npz` or a text with one a line"
+    ))]
+    Labels {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A source file is not text.
     #[error("{path}: byte {offset} is not UTF-8 text")]
     NotText {
@@ -266,11 +396,58 @@ pub enum Error {
     },
 }
 
+codes!(Error {
+    UnknownTarget = "unknown-target": "`--target` names nothing there is";
+    NotReport = "not-a-report": "a file to compare is no report that a verb has printed with `--json`";
+    OtherReport = "other-report": "reports to compare are of different verbs";
+    NeedlessLike = "needless-like": "`--like` is given with a model, which knows its own names and shapes";
+    NotLike = "not-like": "the model of `--like` cannot lend its names and shapes to the artifact";
+    NoTarget = "missing-target": "a model or a program needs a target";
+    NeedlessTarget = "needless-target": "`--target` is given with an artifact, which knows its own";
+    NeedlessOption = "needless-option": "an option for models is given with an artifact";
+    UnfitOption = "unfit-option": "an option does not apply to the target";
+    NoCalibration = "missing-calibration": "a rescaling is demanded, and nothing says how large values become";
+    UnknownName = "unknown-name": "there is no instruction, stage, form or network of that name";
+    Cores = "no-threads": "the host does not give that number of threads";
+    TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
+    ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
+    UnknownFile = "unknown-file-type": "a file is neither a model nor an artifact";
+    Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
+    OpenDimensions = "open-dimensions": "neither the model nor the options say the size of a dimension";
+    NoText = "no-alphabet": "a language model's description does not say what its tokens stand for";
+    HeldOut = "invalid-held-out": "a line of held-out texts has no tab between prompt and answer";
+    HeldOutPrompt = "held-out-prompt": "the model cannot take a prompt among held-out texts";
+    NoHeldOut = "missing-held-out": "a language model comes without held-out texts";
+    Simplify = "not-simplified": "a model's graph cannot be simplified";
+    UnknownInput = "unknown-input-type": "a file of inputs is of a kind that is not read";
+    NoMedia = "no-media": "a folder of inputs holds neither pictures nor sounds";
+    Media = "not-decoded": "a picture or a sound cannot be decoded";
+    PictureSize = "picture-size": "a picture is not of the input's size";
+    SoundLength = "sound-length": "a sound is not of the input's length";
+    NotForMedia = "not-for-media": "an input takes no pictures or sounds";
+    Preprocess = "invalid-preprocessing": "values of inputs cannot be changed as asked";
+    NothingToPrepare = "nothing-to-prepare": "values of inputs are to be changed where there are none";
+    Labels = "invalid-labels": "labels do not fit the outputs, or are none";
+    NotText = "not-text": "a source file is not UTF-8 text";
+    Eval = "not-evaluated": "the float evaluator cannot compute a model";
+    Operations = "too-many-operations": "evaluating takes far more time than the model's size suggests";
+    Memory = "too-much-memory": "evaluating takes far more memory than the model's size suggests";
+    KeptDiffers = "kept-differs": "a program that keeps its layers' results computes something else: a fault of ours";
+    Write = "not-streamed": "something that is written as it comes cannot be";
+    Output = "invalid-output": "an output cannot be written as an array";
+} carries {
+    Read.0, Import.source, Description.source, Prompt.source, Array.0, Port.0, Target.0
+});
+
 /// The names there are, after the one that is meant.
 fn known_names(name: &str, known: &[String]) -> String {
     let near = closest(name, known.iter().map(String::as_str));
-    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    format!("{near}there are {}", known.join(", "))
+    format!("{}there are {}", did_you_mean(near), known.join(", "))
+}
+
+/// A question, where something is near.
+fn did_you_mean(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("did you mean `{near}`? "))
 }
 
 /// The options that say what is open: by name where all have names, by shapes in any case.
@@ -299,8 +476,12 @@ impl Error {
             | Self::NoTarget
             | Self::NeedlessTarget { .. }
             | Self::NeedlessOption { .. }
+            | Self::NeedlessLike { .. }
             | Self::UnfitOption { .. }
             | Self::NoCalibration
+            | Self::Preprocess { .. }
+            | Self::NothingToPrepare
+            | Self::TraceRange { .. }
             | Self::UnknownName { .. } => true,
             Self::Port(error) => error.is_usage(),
             Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,

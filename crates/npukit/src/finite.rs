@@ -7,7 +7,7 @@ use crate::inputs::Sample;
 use crate::samples::Stack;
 
 /// How many numbers are NaN or infinite.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct NonFinite {
     /// Elements of the inputs.

@@ -12,7 +12,7 @@ use npukit_target::Problem;
 use serde::Serialize;
 
 /// One thing that is wrong, and with which nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Group {
     /// Operator of the nodes.

@@ -1,21 +1,34 @@
-//! Files of inputs: `.npy`, `.npz` and the target's own text, to samples for a program's ports.
+//! Files of inputs: arrays, pictures, sounds and the target's own text, to samples for a program's ports.
+//!
+//! [`read`] reads them, [`assign`] finds the input each is for, [`picture`] and [`sound`] decode for it, [`fit`] cuts
+//! arrays into samples, and [`preprocess`] changes their values. [`lend`] takes shapes from them for the model.
 
-use std::collections::BTreeMap;
+mod assign;
+mod fit;
+mod lend;
+mod picture;
+mod preprocess;
+mod read;
+mod sound;
+pub(crate) mod wanted;
 
-use npukit_import::OpenInput;
 use npukit_numeric::Tensor;
-use npukit_numeric::npy::{member_names, read_npy, read_npz};
-use npukit_target::{Port, PortError, Reader, TargetError};
+use npukit_target::{PortError, Reader, TargetError};
 
 use crate::error::Error;
-use crate::targets::has_extension;
+use assign::assign;
+pub(crate) use lend::shapes;
+pub(crate) use preprocess::OPTIONS as PREPROCESSING;
+pub use preprocess::Preprocess;
+use read::{Given, Offer, joined};
+use wanted::Wanted;
 
 /// A file of inputs, as `NAME=FILE` or `FILE` on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFile {
     /// The input it is for; the arrays' own names, else the order of the inputs, when not given.
     pub name: Option<String>,
-    /// Where it is.
+    /// Where it is: a file, or a folder of pictures or sounds.
     pub path: String,
 }
 
@@ -35,133 +48,75 @@ pub(crate) type ReadText<'a> = dyn Fn(&str, &[u8]) -> Result<Tensor, TargetError
 /// One sample: a tensor for each input, by name, in the order of the ports.
 pub(crate) type Sample = Vec<(String, Tensor)>;
 
-/// The samples in `files` for `ports`.
+/// Samples, and how files were understood that are not as the inputs.
+#[derive(Debug, Default)]
+pub(crate) struct Samples {
+    pub samples: Vec<Sample>,
+    pub notes: Vec<String>,
+}
+
+/// The samples in `files` for `inputs`, prepared.
 pub(crate) fn samples(
     files: &[InputFile],
-    ports: &[Port],
+    inputs: &[Wanted],
+    preprocess: &Preprocess,
     reader: &dyn Reader,
     read_text: Option<&ReadText<'_>>,
-) -> Result<Vec<Sample>, Error> {
-    let mut arrays = Vec::new();
-    for file in files {
-        arrays.extend(read(file, reader, read_text)?);
+) -> Result<Samples, Error> {
+    preprocess.check()?;
+    if !preprocess.is_nothing() && !inputs.iter().any(Wanted::is_real) {
+        return Err(Error::Preprocess { reason: "no input is of real numbers".to_owned() });
     }
-    let slots = assign(arrays, &names(ports))?;
-    let missing = |port: &Port| PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
-    let filled = slots.into_iter().zip(ports).map(|(slot, port)| slot.ok_or_else(|| missing(port)));
-    transpose(&filled.collect::<Result<Vec<_>, _>>()?, ports)
+    let mut notes = Vec::new();
+    let offers = offers(files, inputs.len(), reader, read_text, &mut notes)?;
+    let names: Vec<&str> = inputs.iter().map(|input| input.port.name.as_str()).collect();
+    let slots = assign(offers, &names, &mut notes)?;
+    let mut parts = Vec::new();
+    for (slot, input) in slots.into_iter().zip(inputs) {
+        let port = &input.port;
+        let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
+        let tensor = decoded(slot.ok_or_else(missing)?, input, &mut notes)?;
+        parts.push(fit::fit(tensor, input, preprocess, &mut notes)?);
+    }
+    Ok(Samples { samples: transpose(parts, &names)?, notes })
 }
 
-/// The shapes of samples for `inputs`, by name, as far as `files` are arrays whose axes are those of the inputs: with
-/// the samples along the first of them, or along one more in front. An input of unknown axes has those of its array.
-pub(crate) fn shapes(
+/// What all files offer to so many inputs.
+fn offers(
     files: &[InputFile],
-    inputs: &[OpenInput],
-    reader: &dyn Reader,
-) -> Result<BTreeMap<String, Vec<usize>>, Error> {
-    let mut arrays = Vec::new();
-    for file in files {
-        match read(file, reader, None) {
-            Ok(found) => arrays.extend(found.into_iter().map(|(name, array)| (name, array.shape().to_vec()))),
-            // A text of the target's own, which does not say.
-            Err(Error::UnknownInput { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-    let fit = |input: &OpenInput, shape: Vec<usize>| {
-        let axes = input.dimensions.as_ref().map_or(shape.len(), Vec::len);
-        match shape.len().checked_sub(axes)? {
-            more @ 0..=1 => Some((input.name.clone(), shape[more..].to_vec())),
-            _ => None,
-        }
-    };
-    let shapes = assign(arrays, &names)?.into_iter().zip(inputs);
-    Ok(shapes.filter_map(|(shape, input)| fit(input, shape?)).collect())
-}
-
-fn names(ports: &[Port]) -> Vec<&str> {
-    ports.iter().map(|port| port.name.as_str()).collect()
-}
-
-/// Endings of texts that targets read: tables, and images of memories in digits.
-const TEXTS: [&str; 2] = ["csv", "bin"];
-
-/// The arrays of a file, with the names they are for.
-fn read(
-    file: &InputFile,
+    inputs: usize,
     reader: &dyn Reader,
     read_text: Option<&ReadText<'_>>,
-) -> Result<Vec<(Option<String>, Tensor)>, Error> {
-    let InputFile { name, path } = file;
-    let bytes = reader.read(path)?;
-    if has_extension(path, "npy") {
-        return Ok(vec![(name.clone(), read_npy(path, &bytes)?)]);
+    notes: &mut Vec<String>,
+) -> Result<Vec<Offer>, Error> {
+    let mut offers = Vec::new();
+    for file in files {
+        offers.extend(read::read(file, reader, read_text, notes)?);
     }
-    if has_extension(path, "npz") {
-        let arrays = read_npz(path, &bytes)?;
-        let only = arrays.len() == 1;
-        let named = |array: String| if only { name.clone().or(Some(array)) } else { Some(array) };
-        return Ok(arrays.into_iter().map(|(array, tensor)| (named(array), tensor)).collect());
-    }
-    match read_text {
-        Some(read_text) if TEXTS.iter().any(|text| has_extension(path, text)) => {
-            Ok(vec![(name.clone(), read_text(path, &bytes)?)])
-        }
-        Some(_) => Err(Error::UnknownInput { path: path.clone(), legal: ".npy, .npz, .csv or .bin" }),
-        None => Err(Error::UnknownInput { path: path.clone(), legal: ".npy or .npz" }),
+    Ok(joined(offers, inputs))
+}
+
+/// The array for an input.
+fn decoded(given: Given, input: &Wanted, notes: &mut Vec<String>) -> Result<Tensor, Error> {
+    match given {
+        Given::Array(tensor) => Ok(tensor),
+        Given::Pictures(pictures) => picture::tensor(&pictures, input, notes),
+        Given::Sounds(sounds) => sound::tensor(&sounds, input, notes),
     }
 }
 
-/// What there is for each of the inputs called `names`: named ones first, the others in order.
-fn assign<T>(arrays: Vec<(Option<String>, T)>, names: &[&str]) -> Result<Vec<Option<T>>, Error> {
-    let mut slots: Vec<Option<T>> = names.iter().map(|_| None).collect();
-    let members = member_names(names.iter().copied());
-    let (named, unnamed): (Vec<_>, Vec<_>) = arrays.into_iter().partition(|(name, _)| name.is_some());
-    for (name, array) in named {
-        let name = name.expect("those without a name are in the other part");
-        let place = names.iter().position(|known| *known == name);
-        // Our own `.npz` has another name where the input's is not one for files.
-        let place = place.or_else(|| members.iter().position(|member| *member == name));
-        // An array saved without a name of its own (`arr_0`) is for the only input there is.
-        let place = place.or_else(|| (names.len() == 1 && name == "arr_0").then_some(0));
-        match place {
-            Some(place) if slots[place].is_some() => {
-                return Err(PortError::Twice { name: names[place].to_owned() }.into());
-            }
-            Some(place) => slots[place] = Some(array),
-            None => return Err(unknown(name, names).into()),
-        }
-    }
-    for (_, array) in unnamed {
-        match slots.iter_mut().find(|slot| slot.is_none()) {
-            Some(slot) => *slot = Some(array),
-            None => return Err(unknown("(one more file)".to_owned(), names).into()),
-        }
-    }
-    Ok(slots)
-}
-
-fn unknown(name: String, names: &[&str]) -> PortError {
-    let known = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    PortError::Unknown { name, known }
-}
-
-/// Batches by port to ports by sample.
-fn transpose(tensors: &[Tensor], ports: &[Port]) -> Result<Vec<Sample>, Error> {
+/// Samples by input to inputs by sample.
+fn transpose(parts: Vec<Vec<Tensor>>, names: &[&str]) -> Result<Vec<Sample>, Error> {
     // Whoever takes no inputs has one sample.
-    let mut samples: Vec<Sample> = vec![Vec::new(); usize::from(ports.is_empty())];
-    for (i, (port, tensor)) in ports.iter().zip(tensors).enumerate() {
-        let parts = port.split(tensor)?;
-        if i == 0 {
-            samples.resize(parts.len(), Vec::new());
-        }
-        if parts.len() != samples.len() {
-            let (actual, expected) = (parts.len(), samples.len());
-            return Err(PortError::Samples { name: port.name.clone(), actual, expected }.into());
+    let count = parts.first().map_or(1, Vec::len);
+    let mut samples: Vec<Sample> = vec![Vec::new(); count];
+    for (parts, name) in parts.into_iter().zip(names) {
+        if parts.len() != count {
+            let (name, actual, expected) = ((*name).to_owned(), parts.len(), count);
+            return Err(PortError::Samples { name, actual, expected }.into());
         }
         for (sample, part) in samples.iter_mut().zip(parts) {
-            sample.push((port.name.clone(), part));
+            sample.push(((*name).to_owned(), part));
         }
     }
     Ok(samples)
@@ -172,7 +127,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
     use npukit_numeric::npy::{NpyArray, NpyData, write_npy, write_npz};
-    use npukit_target::ReadError;
+    use npukit_target::{Port, ReadError};
 
     fn file(path: &str) -> Result<Vec<u8>, ReadError> {
         let (a, b) = ([0f32; 6], [1f32; 4]);
@@ -186,13 +141,14 @@ mod tests {
         }
     }
 
-    fn ports(names: &[&str]) -> Vec<Port> {
-        names.iter().map(|&n| Port { name: n.to_owned(), shape: vec![1, 2], vectors: None }).collect()
+    fn inputs(names: &[&str]) -> Vec<Wanted> {
+        let port = |&n: &&str| Port { name: n.to_owned(), shape: vec![1, 2], vectors: None };
+        wanted::of_program(names.iter().map(port).collect(), None)
     }
 
     fn read(files: &[&str], names: &[&str]) -> Result<Vec<Sample>, Error> {
         let files: Vec<InputFile> = files.iter().map(|text| InputFile::parse(text)).collect();
-        samples(&files, &ports(names), &file, None)
+        samples(&files, &inputs(names), &Preprocess::default(), &file, None).map(|samples| samples.samples)
     }
 
     #[test]
@@ -211,8 +167,9 @@ mod tests {
             Ok(write_npz(&[("__/y", array), ("x", array)]).unwrap())
         };
         let files = [InputFile::parse("ours.npz")];
-        let samples = samples(&files, &ports(&["x", "../y"]), &file, None).unwrap();
-        assert_eq!(samples[0][1].0, "../y");
+        let inputs = inputs(&["x", "../y"]);
+        let samples = samples(&files, &inputs, &Preprocess::default(), &file, None).unwrap();
+        assert_eq!(samples.samples[0][1].0, "../y");
     }
 
     #[test]
@@ -229,5 +186,60 @@ mod tests {
         assert!(text(&["a.npy", "b.npy"], &["p"]).contains("one more file"));
         assert!(text(&["p=a.npy", "p=b.npy"], &["p", "q"]).contains("input `p` is given twice"));
         assert!(text(&["a.csv"], &["p"]).contains("a.csv"));
+    }
+
+    /// The notes of one file for one input of a shape.
+    fn notes(path: &str, shape: &[usize]) -> Result<Vec<String>, String> {
+        let files = |path: &str| {
+            let (a, bytes) = ([0f32; 6], [0u8; 6]);
+            let array = NpyArray::new(&[3, 2], NpyData::F32(&a)).unwrap();
+            match path {
+                "one.npz" => Ok(write_npz(&[("images", array)]).unwrap()),
+                "two.npz" => Ok(write_npz(&[("images", array), ("labels", array)]).unwrap()),
+                _ => Ok(bytes.to_vec()),
+            }
+        };
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        let inputs = wanted::of_program(vec![port], None);
+        let found = samples(&[InputFile::parse(path)], &inputs, &Preprocess::default(), &files, None);
+        found.map(|found| found.notes).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_array_is_for_the_only_input() {
+        assert_eq!(notes("one.npz", &[1, 2]).unwrap(), ["array `images` was taken for `x`, the only input"]);
+        assert!(notes("two.npz", &[1, 2]).unwrap_err().contains("no input `images`"));
+        assert!(notes("y=one.npz", &[1, 2]).unwrap_err().contains("no input `y`"));
+    }
+
+    #[test]
+    fn folders_give_samples_in_the_order_of_names() {
+        let picture = |value: u8| {
+            let mut bytes = Vec::new();
+            let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
+            image::ImageEncoder::write_image(encoder, &[value], 1, 1, image::ExtendedColorType::L8).unwrap();
+            bytes
+        };
+        let file = |(path, bytes): (&str, Vec<u8>)| (path.to_owned(), bytes);
+        let none = || (String::new(), Vec::new());
+        let files = [("d/b.PNG", picture(2)), ("d/a.png", picture(1)), ("d/c.txt", vec![]), ("e/f", vec![])];
+        let reader = std::collections::BTreeMap::from_iter(files.map(file).into_iter().chain([none()]));
+        let port = Port { name: "x".to_owned(), shape: vec![1, 1, 1, 1], vectors: None };
+        let inputs = [Wanted { port, element: None, channels: Some(1) }];
+        let found = |paths: &[&str]| {
+            let files: Vec<InputFile> = paths.iter().map(|path| InputFile::parse(path)).collect();
+            samples(&files, &inputs, &Preprocess::default(), &reader, None)
+        };
+        let values = |paths: &[&str]| {
+            let samples = found(paths).unwrap().samples;
+            samples.iter().map(|sample| sample[0].1.as_f32().unwrap()[0]).collect::<Vec<_>>()
+        };
+        assert_eq!(values(&["d"]), [1.0, 2.0]);
+        assert_eq!(values(&["d/b.PNG", "d/a.png", "d"]), [2.0, 1.0, 1.0, 2.0]);
+        let said = found(&["d"]).unwrap().notes;
+        assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is not like the other files");
+        assert!(said[1].contains("given as uint8"), "{said:?}");
+        assert!(found(&["e"]).unwrap_err().to_string().contains("no pictures"));
+        assert!(found(&["no"]).is_err());
     }
 }

@@ -39,7 +39,7 @@ pub use part::Figures;
 use part::Part;
 
 /// What the machine computed in a layer, beside what float says. Real values, in the model's scale.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct LayerError {
     /// Names of its nodes.
@@ -58,7 +58,7 @@ pub struct LayerError {
 }
 
 /// The first layer or input at which the machine and the network in float part ways.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct FirstDivergence {
     /// The layer, or the input of the network.
@@ -71,7 +71,7 @@ pub struct FirstDivergence {
 }
 
 /// All layers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// In the program's order.

@@ -1,16 +1,19 @@
 #![doc = include_str!("../README.md")]
 
 pub mod accelerator;
+mod accuracy;
 mod batch;
 mod classes;
 mod comparison;
 mod convert;
+mod diagnostics;
 mod error;
 mod eval_limits;
 mod finite;
 mod groups;
 mod inputs;
 mod layer_compare;
+mod like;
 mod max_error;
 mod model;
 #[doc(hidden)] // flags of the command
@@ -23,17 +26,25 @@ mod remarks;
 mod rescale;
 mod samples;
 mod source;
+mod speed;
+mod summary;
 mod targets;
+mod test_vectors;
 mod underflow;
 pub mod verbs;
+mod verdict;
 mod weights;
 
+pub use accuracy::Options as AccuracyOptions;
+pub use diagnostics::{Diagnostic, codes as error_codes};
 pub use error::Error;
-pub use inputs::InputFile;
+pub use inputs::{InputFile, Preprocess};
 pub use max_error::MaxError;
 pub use model::ModelOptions;
+#[doc(hidden)] // what errors of the command are
+pub use npukit_base::{Code, Coded, codes};
 #[doc(hidden)] // how the command prints
-pub use npukit_base::{is_printable, on_a_line, plural, printable};
+pub use npukit_base::{is_printable, on_a_line, plural, printable, suggestion};
 #[doc(inline)]
 pub use npukit_graph::quantise::Method as QuantiseMethod;
 #[doc(inline)]
@@ -48,10 +59,11 @@ pub use program::Program;
 pub use quantise::method as quantise_method;
 pub use rescale::{Calibration, Mode as RescaleMode};
 pub use source::Source;
-pub use targets::{default_target, resolve, target, targets};
+pub use targets::{artifact_target, cost_model_name, default_target, resolve, target, target_in, targets};
 
 /// What reports are made of.
 pub mod report {
+    pub use crate::accuracy::{Beside, Confusion, Report as AccuracyReport, Worst};
     pub use crate::comparison::Comparison;
     pub use crate::finite::NonFinite;
     pub use crate::layer_compare::{Figures, FirstDivergence, LayerError, Report as LayerCompareReport};
@@ -60,12 +72,16 @@ pub mod report {
     };
     pub use crate::rescale::{LayerExponent, Measured, Remaining, Report as RescaleReport};
     pub use crate::samples::{DumpedTensor, OutputReport};
+    pub use crate::speed::Speed;
+    pub use crate::summary::{Histogram, Summary};
     pub use crate::underflow::{Report as UnderflowReport, Used};
+    pub use crate::verdict::{MemoryFill, Risk, SaturationRisk, Verdict};
     pub use crate::weights::Weight;
     #[doc(inline)]
     pub use npukit_target::{
-        Bound, Finding, FlagTime, HostStepReport, InstructionTime, KindTime, LayerTime, MemoryReport, Preset,
-        Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, UnitTime, Wait,
+        Bound, Finding, FlagTime, HostStepReport, InstructionTime, KindTime, LayerTime, MemoryReport, Place,
+        Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
+        UnitTime, Wait,
     };
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use npukit_graph::quantise::lift;
-use npukit_graph::{Graph, pass};
-use npukit_import::{Format, ImportError, Imported, Options};
-use npukit_target::{Port, Reader};
+use npukit_graph::{Graph, ValueId, pass};
+use npukit_import::{Foreign, Format, ImportError, Imported, Options};
+use npukit_target::{Port, ReadError, Reader};
 
 use crate::error::Error;
 use crate::inputs::{self, InputFile};
@@ -60,8 +60,7 @@ pub(crate) fn load(
     samples: &[InputFile],
     reader: &dyn Reader,
 ) -> Result<Model, Error> {
-    let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
-    let bytes = reader.read(path).map_err(|error| if is_known { error.into() } else { unknown(path) })?;
+    let bytes = reader.read(path).map_err(|error| unreadable(path, error, reader))?;
     match parse(path, &bytes, options, reader) {
         Err(Error::OpenDimensions { inputs, .. }) if !samples.is_empty() => {
             let shapes = inputs::shapes(samples, &inputs, reader)?;
@@ -89,8 +88,16 @@ fn parse_with(
     samples: BTreeMap<String, Vec<usize>>,
     reader: &dyn Reader,
 ) -> Result<Model, Error> {
+    if let Some(kind) = Foreign::of(path, bytes) {
+        return Err(foreign(path, kind, path));
+    }
     let format = Format::of(path, bytes).ok_or_else(|| unknown(path))?;
-    let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let file_name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    // What a reader gives for `-` has no name.
+    let file_name = file_name
+        .strip_prefix('-')
+        .filter(|end| end.is_empty() || end.starts_with('.'))
+        .map_or_else(|| file_name.to_owned(), |end| format!("stdin{end}"));
     let stem = file_name.strip_suffix(&format!(".{}", format.extension())).unwrap_or(&file_name);
     let options = Options {
         batch: options.batch,
@@ -120,15 +127,37 @@ fn import_error(path: &str, error: ImportError) -> Error {
     }
 }
 
+/// Why the model at `path` cannot be read: it is of no kind that is known by its name, or it is a folder.
+fn unreadable(path: &str, error: ReadError, reader: &dyn Reader) -> Error {
+    let inside = Foreign::file_of_folder(path);
+    let found = reader.read(&inside).ok().and_then(|bytes| Foreign::of(&inside, &bytes));
+    if let Some(kind) = found {
+        return foreign(path, kind, &inside);
+    }
+    let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
+    if is_known || Foreign::of_ending(path).is_some() { error.into() } else { unknown(path) }
+}
+
+/// What to do about the model at `path`, which is the file `file`.
+fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
+    Error::ForeignModel { path: path.to_owned(), what: kind.what, export: kind.export(file) }
+}
+
 fn unknown(path: &str) -> Error {
     Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }
 }
 
 /// The inputs of a graph.
 pub(crate) fn ports(graph: &Graph) -> Vec<Port> {
-    let port = |id| {
-        let value = graph.value(id);
-        Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None }
-    };
-    graph.inputs.iter().map(|&id| port(id)).collect()
+    graph.inputs.iter().map(|&id| port(graph, id)).collect()
+}
+
+/// The outputs of a graph.
+pub(crate) fn output_ports(graph: &Graph) -> Vec<Port> {
+    graph.outputs.iter().map(|&id| port(graph, id)).collect()
+}
+
+fn port(graph: &Graph, id: ValueId) -> Port {
+    let value = graph.value(id);
+    Port { name: value.name.clone(), shape: value.info.shape.clone(), vectors: None }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-pub use npukit_target::{OptionSpec, Stage, Values};
+pub use npukit_target::{Aliases, OptionSpec, Stage, Values};
 
 use npukit_target::{Chosen, Target};
 
@@ -28,7 +28,7 @@ pub fn declared() -> impl Iterator<Item = (&'static str, &'static OptionSpec)> {
 /// A model without a target, or with one that does not exist; an option of timing that is not legal at `stage`.
 pub(crate) fn for_time(source: &Source, given: &Given, stage: Stage) -> Result<(Source, Given), Error> {
     let target = source.accelerator()?;
-    let is_of_time = |key: &str| match target.options().iter().find(|spec| spec.key == key) {
+    let is_of_time = |key: &str| match target.options().iter().find(|spec| spec.is_called(key)) {
         Some(spec) => spec.stage != Stage::Compile,
         None => source.is_artifact(),
     };

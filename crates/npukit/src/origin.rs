@@ -107,7 +107,8 @@ impl Origin {
         let Remarks { notes, warnings } = self.remarks();
         let causes =
             causes(&self.model.simplified, &problems, |graph| self.instance.check(graph, &self.options).ok());
-        let report = Report { notes, warnings, ..Report::refused(problems, &causes) };
+        let report =
+            Report { notes, warnings, ..Report::refused(Some(&self.model.simplified), problems, &causes) };
         Error::Refused { report: Box::new(report) }
     }
 }

@@ -2,24 +2,35 @@
 
 use std::collections::BTreeMap;
 
+use npukit_graph::Graph;
 use npukit_target::{HostStepReport, Problem};
 use serde::Serialize;
 
+use crate::diagnostics::Diagnostic;
 use crate::groups::{Group, groups};
 use crate::quantise::report::Report as QuantisationReport;
+use crate::rescale;
+use crate::verdict::Verdict;
 
 /// Whether a model can be compiled, and what stands in the way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Whether it compiles as it is.
     pub supported: bool,
+    /// The same, and what it would do on the chip.
+    pub verdict: Verdict,
     /// Everything that stands in the way.
     pub problems: Vec<Problem>,
     /// The same by what is wrong, consequences under their cause.
     pub groups: Vec<Group>,
+    /// The problems again, in the form of all errors.
+    pub diagnostics: Vec<Diagnostic>,
     /// Steps that would be left to the host.
     pub host_steps: Vec<HostStepReport>,
+    /// What came of the calibration, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescaling: Option<rescale::Report>,
     /// What came of the quantisation, for a target that takes integers only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantisation: Option<QuantisationReport>,
@@ -30,8 +41,15 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of a model with problems; those at places of `causes` are consequences.
-    pub(crate) fn refused(problems: Vec<Problem>, causes: &BTreeMap<usize, usize>) -> Self {
-        Self { groups: groups(&problems, causes), problems, ..Self::default() }
+    /// Of a model with problems; those at places of `causes` are consequences. `graph` is the model as it entered the
+    /// target, if it got so far.
+    pub(crate) fn refused(
+        graph: Option<&Graph>,
+        problems: Vec<Problem>,
+        causes: &BTreeMap<usize, usize>,
+    ) -> Self {
+        let (verdict, groups) = (Verdict::refused(graph, &problems), groups(&problems, causes));
+        let diagnostics = problems.iter().map(Diagnostic::from).collect();
+        Self { verdict, groups, problems, diagnostics, ..Self::default() }
     }
 }

@@ -22,6 +22,16 @@ impl Remarks {
         Self { notes: texts(true), warnings: texts(false) }
     }
 
+    /// These, and notes after them that are not there yet.
+    pub fn with_notes(mut self, notes: Vec<String>) -> Self {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        self
+    }
+
     /// These, and those of an instance before them.
     pub fn with_instance(mut self, instance: &dyn Instance) -> Self {
         self.warnings.splice(0..0, instance.warnings());

@@ -25,7 +25,7 @@ use crate::Progress;
 use crate::batch::{float, machine};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
-use crate::inputs::{InputFile, Sample};
+use crate::inputs::{InputFile, Preprocess, Sample};
 use crate::model::Model;
 use crate::quantise::observe;
 use crate::samples::Stack;
@@ -49,14 +49,23 @@ pub enum Mode {
 pub struct Calibration {
     /// Typical inputs; without them nothing is rescaled, and quantisation uses made-up ones.
     pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
     /// Whether to rescale.
     pub mode: Mode,
     /// How to quantise, for targets that take integers only; the nearest to float on the samples when not given.
     pub method: Option<Method>,
 }
 
+impl Calibration {
+    /// Whether values are to be changed, and there are none.
+    pub(crate) fn prepares_nothing(&self) -> bool {
+        self.inputs.is_empty() && !self.preprocess.is_nothing()
+    }
+}
+
 /// How a program did on the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Measured {
     /// Results that did not fit the number format.
@@ -111,7 +120,7 @@ const GOOD_SHARE: f64 = 0.02;
 const GOOD_DB: f64 = 30.0;
 
 /// A layer whose results are stored divided by a power of two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct LayerExponent {
     /// The layer.
@@ -121,7 +130,7 @@ pub struct LayerExponent {
 }
 
 /// What came of a calibration.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Whether the program is a rescaled one.

@@ -4,10 +4,17 @@ use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_numeric::{Tensor, TensorData};
 use serde::Serialize;
 
+use crate::classes;
 use crate::error::Error;
+use crate::summary::Summary;
+
+/// Elements of a sample that are shown one by one.
+const SHORT: usize = 16;
+/// Samples whose elements are.
+const SHOWN: usize = 8;
 
 /// An output over all samples, as `--json` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct OutputReport {
     /// Name in the model.
@@ -17,12 +24,20 @@ pub struct OutputReport {
     pub member: Option<String>,
     /// Shape of all samples, which follow each other along the first axis.
     pub shape: Vec<usize>,
-    /// For each sample, the place of its largest value (row-major over the whole sample).
-    pub argmax: Vec<usize>,
+    /// For each sample, and in it for each of at most 16 positions, the place of the largest class; none where one is
+    /// NaN. Not for outputs that do not look like classes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argmax: Option<Vec<Option<usize>>>,
+    /// What the elements are.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// All elements of the first eight samples, row-major; not for outputs of more than 16 elements a sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Vec<Vec<f64>>>,
 }
 
 /// A tensor of `--dump` over all samples, as `--json` shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct DumpedTensor {
     /// `machine/`, `float/` or `layer/`, and the name in the model.
@@ -58,7 +73,7 @@ impl Stack {
     }
 
     /// All samples in one tensor.
-    fn stacked(&self) -> Result<Tensor, Error> {
+    pub(crate) fn stacked(&self) -> Result<Tensor, Error> {
         let shape = self.stacked_shape();
         let tensor = Tensor::new(shape.clone(), joined(&self.samples));
         let tensor = tensor.map_err(|data| self.misfit(data.len(), &shape))?;
@@ -77,8 +92,20 @@ impl Stack {
 
     /// For the report.
     fn report(&self) -> OutputReport {
-        let argmax = self.samples.iter().map(argmax).collect();
-        OutputReport { name: self.name.clone(), member: None, shape: self.stacked_shape(), argmax }
+        OutputReport {
+            name: self.name.clone(),
+            member: None,
+            shape: self.stacked_shape(),
+            argmax: classes::argmax(self),
+            summary: Summary::of(&self.samples),
+            values: self.first_values(),
+        }
+    }
+
+    /// The elements of the first samples, where they are few.
+    fn first_values(&self) -> Option<Vec<Vec<f64>>> {
+        let elements: usize = self.shape.iter().product();
+        (elements <= SHORT).then(|| self.samples.iter().take(SHOWN).map(Tensor::reals).collect())
     }
 }
 
@@ -166,7 +193,17 @@ mod tests {
     #[test]
     fn samples_follow_each_other_along_the_first_axis() {
         let report = stack(&[&[0.0, 2.0, 1.0], &[3.0, 2.0, 3.0]]).report();
-        assert_eq!((report.shape, report.argmax), (vec![2, 3], vec![1, 0]));
+        assert_eq!((report.shape, report.argmax), (vec![2, 3], Some(vec![Some(1), Some(0)])));
+        assert_eq!(report.values, Some(vec![vec![0.0, 2.0, 1.0], vec![3.0, 2.0, 3.0]]));
+    }
+
+    #[test]
+    fn few_elements_of_few_samples_are_shown() {
+        let samples = vec![Tensor::from_f32(vec![17], vec![1.0; 17]).unwrap()];
+        let long = Stack { name: "y".into(), shape: vec![17], samples, raw: Vec::new() };
+        assert_eq!(long.report().values, None);
+        let many = stack(&[&[0.0, 1.0, 2.0][..]; 20]);
+        assert_eq!(many.report().values.map(|values| values.len()), Some(SHOWN));
     }
 
     #[test]

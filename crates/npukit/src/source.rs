@@ -8,7 +8,7 @@ use npukit_target::{Compiled, Instance, Problem, Target};
 
 use crate::Context;
 use crate::error::Error;
-use crate::inputs::{self, InputFile, Sample};
+use crate::inputs::{self, InputFile, Sample, Samples, wanted};
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::program::Program;
@@ -84,6 +84,9 @@ impl Source {
         if self.model != ModelOptions::default() {
             return needless("`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`");
         }
+        if self.calibration.prepares_nothing() {
+            return Err(Error::NothingToPrepare);
+        }
         if self.calibration != Calibration::default() {
             return needless("`--calibrate`, `--rescale` or `--quantise`");
         }
@@ -96,7 +99,15 @@ impl Source {
         inputs: &[InputFile],
         context: Context<'_>,
     ) -> Result<(Origin, Box<dyn Compiled>), Error> {
-        let mut origin = self.load(inputs, context)?;
+        self.compiled(self.load(inputs, context)?, context)
+    }
+
+    /// The program made from a model that is as [`Self::load`] gives it.
+    pub(crate) fn compiled(
+        &self,
+        mut origin: Origin,
+        context: Context<'_>,
+    ) -> Result<(Origin, Box<dyn Compiled>), Error> {
         let compiled = origin.compile()?;
         if origin.quantisation.is_some() {
             return Ok((origin, compiled));
@@ -142,7 +153,7 @@ impl Source {
     pub(crate) fn quantised(&self, mut origin: Origin, context: Context<'_>) -> Result<Origin, Error> {
         self.check_calibration(&*origin.instance)?;
         let samples = if origin.instance.quantisation().is_some() {
-            self.samples(&origin.model, context)?
+            self.samples(&mut origin.model, context)?
         } else {
             Vec::new()
         };
@@ -153,6 +164,9 @@ impl Source {
     /// Refuses what the instance has no use for.
     fn check_calibration(&self, instance: &dyn Instance) -> Result<(), Error> {
         let Calibration { mode, method, .. } = &self.calibration;
+        if self.calibration.prepares_nothing() {
+            return Err(Error::NothingToPrepare);
+        }
         let unfit = |option| Err(Error::UnfitOption { option, target: instance.name() });
         match instance.quantisation() {
             Some(_) if *mode != Mode::Auto => unfit("--rescale"),
@@ -161,13 +175,16 @@ impl Source {
         }
     }
 
-    /// The samples to calibrate by.
-    pub(crate) fn samples(&self, model: &Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
-        let files = &self.calibration.inputs;
+    /// The samples to calibrate by; the model takes down how they were understood.
+    pub(crate) fn samples(&self, model: &mut Model, context: Context<'_>) -> Result<Vec<Sample>, Error> {
+        let Calibration { inputs: files, preprocess, .. } = &self.calibration;
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        inputs::samples(files, &model::ports(&model.graph), context.reader, None)
+        let inputs = wanted::of_model(model);
+        let Samples { samples, notes } = inputs::samples(files, &inputs, preprocess, context.reader, None)?;
+        model.remarks = std::mem::take(&mut model.remarks).with_notes(notes);
+        Ok(samples)
     }
 
     /// The rescaled program, when there are samples and they ask for one.
@@ -183,7 +200,7 @@ impl Source {
             (true, _) | (_, Mode::Never) => return Ok(None),
             _ => {}
         }
-        let samples = self.samples(&origin.model, context)?;
+        let samples = self.samples(&mut origin.model, context)?;
         let Origin { instance, model, options, .. } = &*origin;
         let (samples, progress) = (&samples[..], context.progress);
         let trial = Trial { instance: &**instance, model, options, samples, progress };
@@ -217,7 +234,7 @@ fn of_import(instance: &dyn Instance, error: Error) -> Error {
         ImportError::Problems { problems } => {
             let problems = problems.iter().map(import_problem).collect();
             let report =
-                Report { warnings: instance.warnings(), ..Report::refused(problems, &BTreeMap::new()) };
+                Report { warnings: instance.warnings(), ..Report::refused(None, problems, &BTreeMap::new()) };
             Error::Refused { report: Box::new(report) }
         }
         other => Error::Import { path, source: other.into() },

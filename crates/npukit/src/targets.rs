@@ -1,6 +1,10 @@
-//! The list of accelerators, and how one is named: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`.
+//! The list of accelerators, and how one is named: `tcu`, `tcu:PRESET`, `tcu:path/to/file.tarch`; with `@SYSTEM` behind
+//! the last two, one of the systems they have.
 
-use npukit_target::{Config, Instance, Reader, Target};
+use std::path::Path;
+
+use npukit_base::closest;
+use npukit_target::{Config, Instance, Reader, Target, split_system};
 
 use crate::error::Error;
 
@@ -31,12 +35,29 @@ pub fn default_target() -> &'static dyn Target {
 pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
     targets().iter().copied().find(|target| target.name() == name).ok_or_else(|| Error::UnknownTarget {
         name: name.to_owned(),
+        meant: meant(name),
         known: targets().iter().map(|target| target.name()).collect::<Vec<_>>().join(", "),
     })
 }
 
+/// The target, or the instance of one, that a misspelt `name` is meant for.
+fn meant(name: &str) -> Option<String> {
+    if let Some(near) = closest(name, targets().iter().map(|target| target.name())) {
+        return Some(near.to_owned());
+    }
+    let presets = targets().iter().flat_map(|target| {
+        target
+            .presets()
+            .into_iter()
+            .map(|preset| (preset.name.clone(), format!("{}:{}", target.name(), preset.name)))
+    });
+    let specs: Vec<(String, String)> = presets.collect();
+    let near = closest(name, specs.iter().map(|(preset, _)| preset.as_str()))?;
+    specs.iter().find(|(preset, _)| preset == near).map(|(_, spec)| spec.clone())
+}
+
 /// The instance `spec` names; what is after the colon is a file when it has a folder or the ending
-/// of the target's configuration files.
+/// of the target's configuration files. A name behind `@` is that of one of its systems.
 ///
 /// # Errors
 ///
@@ -48,13 +69,36 @@ pub fn resolve(spec: &str, reader: &dyn Reader) -> Result<Box<dyn Instance>, Err
     let Some(instance) = instance else {
         return Ok(target.instance(Config::Default)?);
     };
-    let is_file = instance.contains(['/', '\\'])
-        || target.config_extensions().iter().any(|extension| has_extension(instance, extension));
-    if !is_file {
+    if !is_file(target, instance) {
         return Ok(target.instance(Config::Preset(instance))?);
     }
-    let bytes = reader.read(instance)?;
+    let (path, _) = split_system(instance);
+    let bytes = reader.read(path)?;
     Ok(target.instance(Config::File { name: instance, bytes: &bytes })?)
+}
+
+/// What names the instance of `spec` here, where a file of `spec` is relative to `folder`.
+///
+/// ```
+/// # use npukit::{target_in, targets};
+/// let target = targets()[0].name();
+/// assert_eq!(target_in("boards", &format!("{target}:./mine")), format!("{target}:boards/./mine"));
+/// assert_eq!(target_in("boards", target), target);
+/// ```
+pub fn target_in(folder: &str, spec: &str) -> String {
+    match (instance_of(spec), target(instance_of(spec).0)) {
+        ((name, Some(instance)), Ok(target)) if is_file(target, instance) => {
+            format!("{name}:{}", Path::new(folder).join(instance).display())
+        }
+        _ => spec.to_owned(),
+    }
+}
+
+/// Whether what follows the colon is a file.
+fn is_file(target: &dyn Target, instance: &str) -> bool {
+    let (path, _) = split_system(instance);
+    path.contains(['/', '\\'])
+        || target.config_extensions().iter().any(|extension| has_extension(path, extension))
 }
 
 /// The target and the instance that `spec` names.
@@ -66,9 +110,24 @@ pub(crate) fn instance_of(spec: &str) -> (&str, Option<&str>) {
 }
 
 /// The target whose artifacts end as `path` does.
-pub(crate) fn artifact_target(path: &str) -> Option<&'static dyn Target> {
+pub fn artifact_target(path: &str) -> Option<&'static dyn Target> {
     let is_its = |target: &&dyn Target| target.artifact_extensions().iter().any(|e| has_extension(path, e));
     targets().iter().copied().find(is_its)
+}
+
+/// What people call the cost model `key` of a report of `target`: its cycles stand under the key.
+///
+/// ```
+/// # use npukit::{cost_model_name, targets};
+/// let target = targets()[0].name();
+/// assert_eq!(cost_model_name(&format!("{target}:mine"), "estimator"), "estimator");
+/// assert_eq!(cost_model_name(target, "estimator_undrained"), "estimator, undrained");
+/// ```
+pub fn cost_model_name(spec: &str, key: &str) -> String {
+    // A report of no target of ours has no names of one.
+    let names = target(instance_of(spec).0).map_or(&[][..], |target| target.cost_model_names());
+    let named = names.iter().find(|(model, _)| *model == key);
+    named.map_or_else(|| key.replace('_', ", "), |(_, name)| (*name).to_owned())
 }
 
 /// Endings of all artifacts, for messages.
@@ -103,7 +162,18 @@ mod tests {
         let file = |spec: &str| resolve(spec, &no_files).err().unwrap();
         assert!(matches!(file("tcu:my.tarch"), Error::Read(_)));
         assert!(matches!(file("tcu:folder/x"), Error::Read(_)));
+        let Error::Read(error) = file("tcu:my.tarch@fast") else { panic!("the file is read") };
+        assert_eq!(error, ReadError::Absent { path: "my.tarch".to_owned() });
         assert!(file("tcu:nowhere").is_usage());
         assert!(file("gpu").is_usage());
+    }
+
+    #[test]
+    fn misspelt_targets_and_instances_are_known() {
+        let [name, ..] = [targets()[0].name()];
+        let preset = targets()[0].presets().remove(0).name;
+        assert_eq!(meant(&name.to_uppercase()).as_deref(), Some(name));
+        assert_eq!(meant(&preset), Some(format!("{name}:{preset}")));
+        assert_eq!(meant("nothing like it"), None);
     }
 }

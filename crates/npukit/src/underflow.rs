@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::rescale::Exponents;
 
 /// A tensor in a fixed-point format.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Used {
     /// The layer that leaves it in memory, or the constant.
@@ -29,7 +29,7 @@ pub struct Used {
 }
 
 /// All tensors that underflow, or use few bits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Bits of the number format.

@@ -13,7 +13,7 @@ use crate::quantise::{self, QuantisedTensor};
 use crate::underflow::Usage;
 
 /// A constant operand of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Weight {
     /// Name of the node, the first of those that read it.

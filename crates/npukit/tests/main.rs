@@ -19,5 +19,9 @@ mod passed;
 mod quantised;
 #[path = "main/steps.rs"]
 mod steps;
+#[path = "main/test_vectors.rs"]
+mod test_vectors;
+#[path = "main/trace.rs"]
+mod trace;
 #[path = "main/verbs.rs"]
 mod verbs;

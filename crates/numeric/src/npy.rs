@@ -16,6 +16,7 @@ mod elements;
 mod header;
 mod write;
 
+use npukit_base::{Code, codes};
 use thiserror::Error;
 
 #[cfg(doc)]
@@ -37,6 +38,11 @@ pub struct NpyError {
     /// What is wrong.
     pub kind: NpyErrorKind,
 }
+
+codes!(NpyError: Code {
+    name: "invalid-array",
+    meaning: "a file is no NumPy array, or no archive of arrays, that is read",
+});
 
 /// What is wrong with an array.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use npukit_base::counted;
+use npukit_base::{codes, counted};
 use npukit_lower::{Problem, list};
 
 use miette::Diagnostic;
@@ -47,6 +47,14 @@ pub enum TargetError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Text(Box<dyn Diagnostic + Send + Sync + 'static>),
+    /// What is wrong with a file, as the target's own error says.
+    #[error("{file}: {fault}")]
+    File {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        fault: Box<dyn Error + Send + Sync + 'static>,
+    },
     /// Any other error of the target's own.
     #[error(transparent)]
     Failed(Box<dyn Error + Send + Sync + 'static>),
@@ -63,11 +71,26 @@ impl TargetError {
         Self::Failed(error.into())
     }
 
+    /// Wraps a target's own error about `file`.
+    pub fn in_file(file: &str, fault: impl Into<Box<dyn Error + Send + Sync + 'static>>) -> Self {
+        Self::File { file: file.to_owned(), fault: fault.into() }
+    }
+
     /// Wraps an error that points into text.
     pub fn text(error: impl Diagnostic + Send + Sync + 'static) -> Self {
         Self::Text(Box::new(error))
     }
 }
+
+codes!(TargetError {
+    Unsupported = "unsupported-verb": "the target does not have this part";
+    Refused = "unsupported-model": "nodes of a model cannot be imported or compiled for the target";
+    Differs = "hardware-differs": "the hardware computes something else than the program says";
+    Unrepeatable = "unrepeatable": "a program gives other outputs when it runs again";
+    Text = "invalid-text": "a text is wrong at places it points to";
+    File = "invalid-file": "a file is not what it is taken for";
+    Failed = "target-failed": "the target could not do what was asked, for a reason without a code";
+} carries { Option.0 });
 
 fn findings(findings: &[Finding]) -> String {
     let line = |finding: &Finding| {

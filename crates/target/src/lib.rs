@@ -7,6 +7,7 @@
 
 mod benchmark;
 mod breakdown;
+mod diagnosis;
 mod error;
 mod generator;
 mod lint;
@@ -14,34 +15,39 @@ mod name;
 mod options;
 mod parts;
 mod port;
-mod presets;
+pub mod presets;
 mod program;
 mod read;
 mod report;
 mod run_options;
 mod stepper;
+mod system;
 mod target;
 mod time;
+mod trace;
 mod vectors;
 
 pub use benchmark::{Bar, Benchmark, Figure, Measure};
 pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
+pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
 pub use lint::{Finding, Severity};
 pub use name::{artifact_stem, instance_name};
 pub use npukit_lower::Problem;
-pub use options::{Chosen, OptionError, OptionSpec, Stage, Values};
+pub use options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 pub use parts::{Checked, Parts};
 pub use port::{Port, PortError};
 pub use presets::{Named, Presets};
-pub use program::{ArtifactFile, Compiled, Inputs, Layer, Output, RunResult};
+pub use program::{ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, RunResult};
 pub use read::{Part, ReadError, Reader, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
 pub use stepper::{Machine, MemoryInfo, Stepper};
-pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, Target};
+pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
+pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, PresetSystem, Target};
 pub use time::{
     Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,
 };
+pub use trace::{TraceFormat, TraceReport, write_trace};
 pub use vectors::{Case, Outcome};

@@ -11,7 +11,7 @@ use npukit_base::suggestion;
 use serde::Serialize;
 
 /// An option of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OptionSpec {
     /// Its name, as in `--option KEY=VALUE`.
     pub key: &'static str,
@@ -23,10 +23,27 @@ pub struct OptionSpec {
     pub doc: &'static str,
     /// When it is taken.
     pub stage: Stage,
+    /// Other spellings that are taken too.
+    #[serde(skip)]
+    pub aliases: Aliases,
+}
+
+/// Other spellings of an option and of its values, which no listing shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aliases {
+    /// Of its name.
+    pub keys: &'static [&'static str],
+    /// Of values, each with the value that it stands for.
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+impl Aliases {
+    /// None.
+    pub const NONE: Self = Self { keys: &[], values: &[] };
 }
 
 /// What an option may be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
     /// One of these words.
@@ -48,7 +65,7 @@ pub enum Values {
 }
 
 /// When an option is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// While a model is compiled, whichever verb does it.
@@ -71,9 +88,22 @@ pub struct OptionError {
     pub reason: String,
 }
 
-/// The options given, all of them declared and legal.
-#[derive(Clone, Copy, Debug)]
-pub struct Chosen<'a>(&'a BTreeMap<String, String>);
+/// The options given, all of them declared and legal, as they are declared.
+#[derive(Clone, Debug)]
+pub struct Chosen<'a>(BTreeMap<&'static str, &'a str>);
+
+impl OptionSpec {
+    /// Whether `key` is its name, or another spelling of it.
+    pub fn is_called(&self, key: &str) -> bool {
+        self.key == key || self.aliases.keys.contains(&key)
+    }
+
+    /// The value that `text` is, where it is another spelling of one; `text` where it is not.
+    pub fn value<'a>(&self, text: &'a str) -> &'a str {
+        let alias = self.aliases.values.iter().find(|(alias, _)| *alias == text);
+        alias.map_or(text, |(_, value)| value)
+    }
+}
 
 impl Values {
     /// Whether `text` is one of them.
@@ -129,24 +159,28 @@ impl<'a> Chosen<'a> {
     ///
     /// # Errors
     ///
-    /// The first that is not declared in `specs`, is of another stage or has a value that is not legal.
+    /// The first that is not declared in `specs`, is of another stage, has a value that is not legal, or is given
+    /// twice in two spellings.
     pub fn new(
         target: &str,
         specs: &[OptionSpec],
         stage: Stage,
         given: &'a BTreeMap<String, String>,
     ) -> Result<Self, OptionError> {
+        let mut chosen = BTreeMap::new();
         for (key, value) in given {
-            if let Some(reason) = fault(target, specs, stage, key, value) {
-                return Err(OptionError { key: key.clone(), value: value.clone(), reason });
-            }
+            let declared = declared(target, specs, stage, key, value).and_then(|spec| {
+                let former = chosen.insert(spec.key, spec.value(value));
+                former.map_or(Ok(()), |former| Err(format!("`{}={former}` is given, too", spec.key)))
+            });
+            declared.map_err(|reason| OptionError { key: key.clone(), value: value.clone(), reason })?;
         }
-        Ok(Self(given))
+        Ok(Self(chosen))
     }
 
     /// The value of `key` as it was given; none when it was not.
     pub fn text(&self, key: &str) -> Option<&'a str> {
-        self.0.get(key).map(String::as_str)
+        self.0.get(key).copied()
     }
 
     /// The number that `key` is.
@@ -169,22 +203,32 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// What is wrong with an option that is given; none when nothing is.
-fn fault(target: &str, specs: &[OptionSpec], stage: Stage, key: &str, value: &str) -> Option<String> {
-    let Some(spec) = specs.iter().find(|spec| spec.key == key) else {
-        let keys: Vec<&str> = specs.iter().map(|spec| spec.key).collect();
-        let meant = suggestion(key, keys.iter().copied());
-        let all = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
-        return Some(format!("there is no such option{meant}; those of {target}: {all}"));
-    };
+/// The declaration of an option that is given; the error is what is wrong with it.
+fn declared<'a>(
+    target: &str,
+    specs: &'a [OptionSpec],
+    stage: Stage,
+    key: &str,
+    value: &str,
+) -> Result<&'a OptionSpec, String> {
+    let spec = specs.iter().find(|spec| spec.is_called(key)).ok_or_else(|| unknown(target, specs, key))?;
     if !stage.takes(spec.stage) {
-        return Some(format!("it is taken only {}", spec.stage.when()));
+        return Err(format!("it is taken only {}", spec.stage.when()));
     }
-    (!spec.values.admit(value)).then(|| format!("must be {}", spec.values))
+    if spec.values.admit(spec.value(value)) { Ok(spec) } else { Err(format!("must be {}", spec.values)) }
+}
+
+/// That no option is called `key`, and which there are.
+fn unknown(target: &str, specs: &[OptionSpec], key: &str) -> String {
+    let keys: Vec<&str> = specs.iter().map(|spec| spec.key).collect();
+    let meant = suggestion(key, keys.iter().copied());
+    let all = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+    format!("there is no such option{meant}; those of {target}: {all}")
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     const SPECS: [OptionSpec; 4] = [
@@ -195,7 +239,7 @@ mod tests {
     ];
 
     const fn spec(key: &'static str, values: Values, stage: Stage) -> OptionSpec {
-        OptionSpec { key, values, default: "", doc: "", stage }
+        OptionSpec { key, values, default: "", doc: "", stage, aliases: Aliases::NONE }
     }
 
     fn reason(stage: Stage, key: &str, value: &str) -> Option<String> {
@@ -250,12 +294,29 @@ mod tests {
 
     #[test]
     fn values_are_read_by_their_kind() {
-        let given =
-            [("form", "fine"), ("count", "7"), ("speed", "2.5")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let given = [("count", "7"), ("speed", "2.5")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let given = BTreeMap::from(given);
-        let chosen = Chosen(&given);
+        let chosen = Chosen::new("t", &SPECS, Stage::Time, &given).unwrap();
         assert_eq!((chosen.number::<u8>("count"), chosen.number("speed")), (Some(7), Some(2.5)));
-        assert_eq!(chosen.word("form", |word| (word == "fine").then_some(1)), Some(1));
         assert_eq!((chosen.number::<u8>("block"), chosen.text("block")), (None, None));
+        let given = BTreeMap::from([("form".to_owned(), "fine".to_owned())]);
+        let chosen = Chosen::new("t", &SPECS, Stage::Compile, &given).unwrap();
+        assert_eq!(chosen.word("form", |word| (word == "fine").then_some(1)), Some(1));
+    }
+
+    #[test]
+    fn other_spellings_are_taken() {
+        let aliases = Aliases { keys: &["shape"], values: &[("thin", "fine")] };
+        let specs = [OptionSpec { aliases, ..SPECS[0] }];
+        let chosen = |given: &[(&str, &str)]| {
+            let given = given.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let chosen = Chosen::new("t", &specs, Stage::Compile, &given);
+            chosen.map(|chosen| chosen.text("form").map(str::to_owned)).map_err(|error| error.to_string())
+        };
+        for given in [("form", "fine"), ("shape", "fine"), ("form", "thin"), ("shape", "thin")] {
+            assert_eq!(chosen(&[given]), Ok(Some("fine".to_owned())), "{given:?}");
+        }
+        let twice = "option `shape=thin`: `form=plain` is given, too";
+        assert_eq!(chosen(&[("shape", "thin"), ("form", "plain")]), Err(twice.to_owned()));
     }
 }

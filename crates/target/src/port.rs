@@ -6,7 +6,7 @@ use npukit_numeric::{ElementType, Tensor, TensorData};
 use serde::Serialize;
 
 /// An input or output of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Port {
     /// Name in the model.
     pub name: String,
@@ -130,6 +130,11 @@ impl Port {
             part.with_element(tensor.element()).ok()
         };
         (0..all).step_by(size).map(|start| part(start).ok_or_else(misfit)).collect()
+    }
+
+    /// Whether a tensor of `shape` is a sample, or several along the first axis.
+    pub fn takes(&self, shape: &[usize]) -> bool {
+        self.sample_shape(shape).is_some()
     }
 
     fn sample_shape(&self, actual: &[usize]) -> Option<&[usize]> {

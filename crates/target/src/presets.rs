@@ -1,11 +1,16 @@
 //! [`Presets`]: the instances that come with a target, and how any of its instances is found.
 
+use std::error::Error;
+
+use npukit_base::suggestion;
+
 use crate::error::TargetError;
 use crate::name::instance_name;
-use crate::target::{Config, Preset};
+use crate::system::{split_system, with_system};
+use crate::target::{Config, Preset, PresetSystem};
 
 /// The parameters of a configuration file and what its author should know of, or why there are none.
-pub type Read<C> = Result<(C, Vec<String>), String>;
+pub type Read<C> = Result<(C, Vec<String>), Box<dyn Error + Send + Sync>>;
 
 /// The instances of a target whose parameters are a `C`.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +26,10 @@ pub struct Presets<C> {
     pub named: fn(&str) -> Result<Option<C>, String>,
     /// What there is to know of one that comes with npukit, in a line.
     pub summary: fn(&str, &C) -> String,
+    /// The systems of an instance beside its own.
+    pub systems: fn(&C) -> Vec<PresetSystem>,
+    /// The instance with the system of a name. Errors: it has none of this name, or none that fits.
+    pub with_system: fn(C, &str) -> Result<C, String>,
     /// File name extension of configuration files, without the dot.
     pub extension: &'static str,
     /// Reads a configuration file.
@@ -49,7 +58,8 @@ impl<C> Presets<C> {
     pub fn list(&self) -> Vec<Preset> {
         let preset = |name: &'static str| {
             let config = (self.named)(name).ok().flatten().expect("every name of the list has an instance");
-            Preset { name: name.to_owned(), summary: (self.summary)(name, &config) }
+            let systems = (self.systems)(&config);
+            Preset { name: name.to_owned(), summary: (self.summary)(name, &config), systems }
         };
         (self.names)().into_iter().map(preset).collect()
     }
@@ -67,35 +77,49 @@ impl<C> Presets<C> {
         }
     }
 
-    /// The instance called `name`.
+    /// The instance called `name`, which may name one of its systems.
     ///
     /// # Errors
     ///
-    /// None is called so.
+    /// None is called so; it has no such system.
     pub fn preset(&self, name: &str) -> Result<Named<C>, TargetError> {
         let unknown = |reason| TargetError::option("target", &format!("{}:{name}", self.target), reason);
-        let config = (self.named)(name).map_err(unknown)?.ok_or_else(|| unknown(self.known()))?;
+        let (instance, system) = split_system(name);
+        let config = (self.named)(instance).map_err(unknown)?.ok_or_else(|| unknown(self.known(instance)))?;
+        let config = self.chosen(config, system).map_err(unknown)?;
         Ok(Named { name: name.to_owned(), config, warnings: Vec::new() })
     }
 
-    /// That there is no such instance, and which there are.
-    fn known(&self) -> String {
-        let names = (self.names)().join(", ");
+    /// The instance with the system that is named, if one is.
+    fn chosen(&self, config: C, system: Option<&str>) -> Result<C, String> {
+        match system {
+            Some(system) => (self.with_system)(config, system),
+            None => Ok(config),
+        }
+    }
+
+    /// That there is no instance called `name`, which is meant, perhaps, and which there are.
+    fn known(&self, name: &str) -> String {
+        let names = (self.names)();
+        let (meant, all) = (suggestion(name, names.iter().copied()), names.join(", "));
         format!(
-            "there is no such instance; there are {names}, or give a .{} file{}",
+            "there is no such instance{meant}; there are {all}, or give a .{} file{}",
             self.extension, self.others
         )
     }
 
     /// The instance of a file, after which it is named.
     fn file(&self, name: &str, bytes: &[u8]) -> Result<Named<C>, TargetError> {
+        let (file, system) = split_system(name);
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            TargetError::failed(format!("{name}: byte {} is not UTF-8 text", error.valid_up_to()))
+            TargetError::in_file(file, format!("byte {} is not UTF-8 text", error.valid_up_to()))
         })?;
-        let (config, warnings) =
-            (self.read)(text).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
-        let warnings = warnings.iter().map(|warning| format!("{name}: {warning}")).collect();
-        Ok(Named { name: instance_name(name).to_owned(), config, warnings })
+        let (config, warnings) = (self.read)(text).map_err(|error| TargetError::in_file(file, error))?;
+        let config = self.chosen(config, system).map_err(|error| TargetError::in_file(file, error))?;
+        let warnings = warnings.iter().map(|warning| format!("{file}: {warning}")).collect();
+        let instance = instance_name(file);
+        let name = system.map_or_else(|| instance.to_owned(), |system| with_system(instance, system));
+        Ok(Named { name, config, warnings })
     }
 }
 
@@ -115,6 +139,10 @@ mod tests {
             _ => Ok(None),
         },
         summary: |name, config| format!("{name} is {config}"),
+        systems: |config| {
+            vec![PresetSystem { name: "double".to_owned(), summary: format!("{}", 2 * config) }]
+        },
+        with_system: |config, name| if name == "double" { Ok(2 * config) } else { Err(format!("no {name}")) },
         extension: "txt",
         read: |text| Ok((text.parse().map_err(|_| "not a number".to_owned())?, vec!["small".to_owned()])),
         others: "",
@@ -134,7 +162,23 @@ mod tests {
         let unknown =
             "option `target=t:six`: there is no such instance; there are one, two, or give a .txt file";
         assert_eq!(told(Config::Preset("six")), unknown);
+        assert!(
+            told(Config::Preset("tow")).contains("no such instance: `two` is meant, perhaps; there are one")
+        );
         assert_eq!(told(Config::Preset("two+x")), "option `target=t:two+x`: x is a number");
+    }
+
+    #[test]
+    fn a_system_is_named_after_its_instance() {
+        let found = PRESETS.instance(Config::Preset("two@double")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("two@double", 4));
+        assert_eq!(told(Config::Preset("two@half")), "option `target=t:two@half`: no half");
+        let file = |name| Config::File { name, bytes: b"7" };
+        let found = PRESETS.instance(file("boards/mine.txt@double")).unwrap();
+        assert_eq!((found.name.as_str(), found.config), ("mine@double", 14));
+        assert_eq!(found.warnings, ["boards/mine.txt: small"]);
+        assert_eq!(told(file("mine.txt@half")), "mine.txt: no half");
+        assert_eq!(PRESETS.list()[1].systems[0].summary, "4");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use npukit_numeric::Tensor;
+use npukit_trace::Recorder;
 
 use crate::error::TargetError;
 use crate::lint::Finding;
@@ -10,6 +11,7 @@ use crate::port::Port;
 use crate::report::{ProgramReport, Saturations};
 use crate::run_options::RunOptions;
 use crate::time::{TimeOptions, TimeReport};
+use crate::trace::{TraceFormat, write_trace};
 
 /// Inputs of one sample, by name. A tensor has the port's `shape`, or its `vectors`.
 pub type Inputs = [(String, Tensor)];
@@ -43,6 +45,35 @@ pub struct RunResult {
     pub saturations: Saturations,
 }
 
+/// A sample on the machine, beside what its driver has of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Driven {
+    /// What the run gives.
+    pub result: RunResult,
+    /// What the driver writes before the run and reads after it.
+    pub data: Vec<DriverData>,
+}
+
+/// An input or output of one sample in a format of the target's drivers. Samples follow each other by their bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverData {
+    /// Which it is.
+    pub place: PortPlace,
+    /// File name extension of the format, without the dot.
+    pub extension: &'static str,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// An input or an output by its place among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PortPlace {
+    /// In [`Compiled::inputs`].
+    Input(usize),
+    /// In [`Compiled::outputs`].
+    Output(usize),
+}
+
 /// A layer: what a program computes in one go, and leaves in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
@@ -57,6 +88,11 @@ pub struct Layer {
 pub trait Compiled: Send + Sync {
     /// What it is.
     fn report(&self) -> ProgramReport;
+
+    /// Those of the model's multiply-accumulates that the host does.
+    fn host_macs(&self) -> u64 {
+        0
+    }
 
     /// What it takes.
     fn inputs(&self) -> Vec<Port>;
@@ -100,6 +136,16 @@ pub trait Compiled: Send + Sync {
     /// compute something else and the options do not choose, [`TargetError::Unrepeatable`].
     fn run_with(&self, _inputs: &Inputs, _options: &RunOptions) -> Result<RunResult, TargetError> {
         Err(self.unsupported("run"))
+    }
+
+    /// Runs one sample as [`Self::run`] does, and gives what a driver has of it: nothing where drivers have no format
+    /// of their own.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::run`].
+    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
+        Ok(Driven { result: self.run(inputs)?, data: Vec::new() })
     }
 
     /// What is wrong with the program, in the order of its instructions.
@@ -146,29 +192,43 @@ pub trait Compiled: Send + Sync {
         Err(self.unsupported("time --samples"))
     }
 
+    /// Tells `recorder` what each unit does when, and gives the cycles of the whole.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target has no trace; options as for [`Self::time`].
+    fn record(&self, _options: &TimeOptions, _recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+        Err(self.unsupported("time --trace"))
+    }
+
     /// Writes what each unit does when, as a Chrome trace.
     ///
     /// # Errors
     ///
-    /// [`TargetError::Unsupported`] when the target has no trace; options as for [`Self::time`]; what `out`
-    /// refuses.
-    fn trace(&self, _options: &TimeOptions, _out: &mut dyn Write) -> Result<(), TargetError> {
-        Err(self.unsupported("time --trace"))
+    /// Those of [`Self::time`] and [`Self::record`]; what `out` refuses.
+    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+        let time = self.time(options)?;
+        write_trace(self, options, &time, TraceFormat::Chrome, None, out).map(|_| ())
     }
 
-    /// As [`Self::trace`], for a file with this extension (without the dot): in the format of the target's own tools
-    /// if theirs has it.
+    /// What names of traces end in (without the dot) that are in a format of the target's own tools.
+    fn own_traces(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Writes a trace in the format of the target's own tools whose names end in `extension`.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::trace`].
+    /// Those of [`Self::trace`]; [`TargetError::Unsupported`] for an extension that is not one of
+    /// [`Self::own_traces`].
     fn trace_as(
         &self,
         _extension: &str,
-        options: &TimeOptions,
-        out: &mut dyn Write,
+        _options: &TimeOptions,
+        _out: &mut dyn Write,
     ) -> Result<(), TargetError> {
-        self.trace(options, out)
+        Err(self.unsupported("time --trace in that format"))
     }
 
     /// Writes what every part of the machine does in each cycle, as text.

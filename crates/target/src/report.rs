@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 /// A step left to the host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct HostStepReport {
     /// Name of the node.
     pub node: String,
@@ -18,7 +18,7 @@ pub struct HostStepReport {
 }
 
 /// Use of a memory, in the memory's own addressable unit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct MemoryReport {
     /// Highest number in use at once.
     pub maximum: u64,
@@ -26,10 +26,12 @@ pub struct MemoryReport {
     pub aggregate: u64,
     /// Size of the memory.
     pub depth: u64,
+    /// What is counted: `vectors`, `words`, `bytes`.
+    pub unit: String,
 }
 
 /// What a program is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ProgramReport {
     /// Its name.
     pub name: String,
@@ -54,7 +56,7 @@ pub struct ProgramReport {
 }
 
 /// Results at a layer that did not fit the number format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Saturation {
     /// Name of the layer, or of the kind of instruction when layers are not known.
     pub layer: String,
@@ -63,7 +65,7 @@ pub struct Saturation {
 }
 
 /// Values that did not fit the number format.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Saturations {
     /// Input values.
     pub inputs: u64,

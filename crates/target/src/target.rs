@@ -12,6 +12,7 @@ use npukit_numeric::NumberFormat;
 use serde::Serialize;
 
 use crate::benchmark::Benchmark;
+use crate::diagnosis::ErrorKind;
 use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
 use crate::lint::Finding;
@@ -22,11 +23,23 @@ use crate::stepper::Stepper;
 use crate::vectors::Case;
 
 /// An instance that comes with npukit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Preset {
     /// Name, as in `--target TARGET:NAME`.
     pub name: String,
     /// Its parameters in a line.
+    pub summary: String,
+    /// The systems it has beside its own: `--target TARGET:NAME@SYSTEM`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub systems: Vec<PresetSystem>,
+}
+
+/// A clock, bus and memory that an instance may have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct PresetSystem {
+    /// Name.
+    pub name: String,
+    /// What it states, in a line.
     pub summary: String,
 }
 
@@ -35,11 +48,11 @@ pub struct Preset {
 pub enum Config<'a> {
     /// The default one.
     Default,
-    /// A preset.
+    /// A preset, with `@` one of its systems.
     Preset(&'a str),
     /// The bytes of a configuration file.
     File {
-        /// Name of the file, for errors and for naming artifacts.
+        /// Name of the file, for errors and for naming artifacts, with `@` one of its systems.
         name: &'a str,
         /// Content.
         bytes: &'a [u8],
@@ -96,8 +109,18 @@ pub trait Target: Send + Sync {
     /// File name extensions of configuration files, without the dot.
     fn config_extensions(&self) -> &'static [&'static str];
 
+    /// The types of its own errors that say what and where they are.
+    fn errors(&self) -> &'static [ErrorKind] {
+        &[]
+    }
+
     /// The options of its compiler and of its cost models.
     fn options(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+
+    /// What people call the cost models whose keys in reports are no names: key and name.
+    fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
@@ -159,6 +182,12 @@ pub trait Instance: Send + Sync {
     /// The format of the numbers in its memories; none when there is no one format to name.
     fn number_format(&self) -> Option<NumberFormat> {
         None
+    }
+
+    /// Whether numbers beyond the range of its formats saturate, and are lost. Floats become infinite only where the
+    /// model's own would nearly be.
+    fn saturates(&self) -> bool {
+        true
     }
 
     /// The integers that tensors are to become before `compile`; none for an instance that takes real values.

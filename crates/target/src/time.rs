@@ -16,7 +16,7 @@ pub struct TimeOptions {
 }
 
 /// What bounds the time from below, whatever the program does, in cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Roofline {
     /// All multipliers at work in every cycle.
     pub compute: u64,
@@ -29,7 +29,7 @@ pub struct Roofline {
 }
 
 /// A side of a roofline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
     /// The multipliers.
@@ -59,7 +59,7 @@ impl Roofline {
 }
 
 /// Where time goes, by layer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct LayerTime {
     /// Names of the nodes.
     pub name: String,
@@ -78,7 +78,7 @@ pub struct LayerTime {
 }
 
 /// Where time goes, by kind of instruction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct KindTime {
     /// Mnemonic, with the variant.
     pub kind: String,
@@ -93,7 +93,7 @@ pub struct KindTime {
 }
 
 /// Where time goes, by unit of the machine. Units work at the same time, so these do not add up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct UnitTime {
     /// Its name.
     pub unit: String,
@@ -107,7 +107,7 @@ pub struct UnitTime {
 }
 
 /// Cycles in which a unit waited.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Wait {
     /// For what.
     pub on: String,
@@ -127,7 +127,7 @@ pub struct InstructionTime {
 }
 
 /// A flag the hardware raises.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct FlagTime {
     /// Its name, and when it is high.
     pub flag: String,
@@ -142,11 +142,11 @@ pub struct FlagTime {
 }
 
 /// How long a program takes. What a target does not know is the default: zero, empty or none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct TimeReport {
     /// Cycles by cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// The cost model behind everything else but `energy`.
+    /// The cost model behind everything else.
     pub model: String,
     /// What the cost models assume, a sentence each.
     pub assumptions: Vec<String>,
@@ -164,8 +164,6 @@ pub struct TimeReport {
     pub array_busy: f64,
     /// What bounds the whole.
     pub roofline: Roofline,
-    /// Energy in the unit of the cost model that has one.
-    pub energy: u64,
     /// By layer; empty when the artifact does not say.
     pub layers: Vec<LayerTime>,
     /// By kind of instruction.

@@ -111,6 +111,11 @@ macro_rules! suite {
         }
 
         #[test]
+        fn no_memory_is_overfull() {
+            $suite.fills();
+        }
+
+        #[test]
         fn damaged_files_are_refused_or_read() {
             $suite.damage();
         }

@@ -1,4 +1,4 @@
-//! The parts of a report on time add up.
+//! The parts of a report on time add up, and memories are not overfull.
 
 use npukit_target::{TimeOptions, TimeReport};
 
@@ -15,6 +15,18 @@ impl Suite {
             let takes_time = report.cycles[&report.model] > 0;
             assert_eq!(takes_time, compiled.report().instructions > 0, "{}: takes time", subject.name);
             assert_eq!(compiled.time(&TimeOptions::default()).ok(), Some(report), "{}: again", subject.name);
+        });
+    }
+
+    /// No memory holds more than it can, and the host does no more than there is to do.
+    pub fn fills(&self) {
+        self.each_compiled(|_, subject, compiled| {
+            let report = compiled.report();
+            for (memory, found) in &report.memory {
+                let is_within = found.maximum <= found.depth && !found.unit.is_empty();
+                assert!(is_within, "{}: {memory} is {found:?}", subject.name);
+            }
+            assert!(report.macs.is_none_or(|macs| compiled.host_macs() <= macs), "{}: host", subject.name);
         });
     }
 }

@@ -1,126 +1,139 @@
-//! [`ChromeTrace`]: the "JSON object format" of Chrome's trace events, of which complete events (`X`)
-//! and metadata (`M`) are used.
+//! [`Chrome`]: the "JSON object format" of Chrome's trace events, of which complete events (`X`), flows (`s`, `f`),
+//! counters (`C`) and metadata (`M`) are used.
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value as Json, json};
 
-/// A line of slices in the viewer, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Track(usize);
+use crate::model::{About, Flow, Interval, Shown, Sink, Track, Value};
 
-/// Something that went on for a while.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slice<'a, A> {
-    /// What the viewer writes on it.
-    pub name: &'a str,
-    /// The first cycle.
-    pub start: u64,
-    /// The last cycle.
-    pub end: u64,
-    /// What the viewer shows when it is selected: a map.
-    pub details: A,
-}
-
-/// A trace under way.
-///
-/// Time is in whole nanoseconds, as viewers have it, and rounded where cycles are, not where they
-/// are long: slices that do not overlap in cycles do not overlap in the file.
+/// Writes a trace as JSON.
 #[derive(Debug)]
-pub struct ChromeTrace<W> {
+pub struct Chrome<W> {
     out: W,
-    /// None: a cycle is shown as a microsecond.
-    clock_mhz: Option<f64>,
-    tracks: usize,
+    about: About,
+    /// By track: its name, and that of the values for a counter.
+    names: Vec<(String, Option<String>)>,
 }
 
 /// All tracks belong to one process.
 const PROCESS: usize = 1;
+/// What flows are called: viewers tell them apart by name, category and number.
+const FLOW: &str = "use";
 
-impl<W: Write> ChromeTrace<W> {
-    /// Begins a trace of `process`, whose cycles are of a clock of `clock_mhz`; if that is not known, a
-    /// cycle takes a microsecond.
-    ///
-    /// # Errors
-    ///
-    /// When `out` does not take the beginning of the trace.
-    pub fn new(mut out: W, process: &str, clock_mhz: Option<f64>) -> io::Result<Self> {
-        let clock_mhz = clock_mhz.filter(|mhz| mhz.is_finite() && *mhz > 0.0);
-        let time = if clock_mhz.is_some() { "microseconds" } else { "a cycle is a microsecond" };
-        let about = json!({ "clock_mhz": clock_mhz, "time": time });
-        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":[")?;
-        let mut trace = Self { out, clock_mhz, tracks: 0 };
-        trace.metadata("process_name", 0, json!({ "name": process }))?;
-        Ok(trace)
+impl<W: Write> Chrome<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Self {
+        Self { out, about: About::default(), names: Vec::new() }
     }
 
-    /// A track, below those before it.
-    ///
-    /// # Errors
-    ///
-    /// When `out` does not take it.
-    pub fn track(&mut self, name: &str) -> io::Result<Track> {
-        self.tracks += 1;
-        let track = self.tracks;
-        self.separate()?;
-        self.metadata("thread_name", track, json!({ "name": name }))?;
-        self.separate()?;
-        self.metadata("thread_sort_index", track, json!({ "sort_index": track }))?;
-        Ok(Track(track))
-    }
-
-    /// A slice of a track.
-    ///
-    /// # Errors
-    ///
-    /// When `out` does not take it, or `details` cannot be written as JSON.
-    pub fn slice<A: Serialize>(&mut self, track: Track, slice: &Slice<'_, A>) -> io::Result<()> {
-        self.separate()?;
-        let start = self.nanoseconds(slice.start);
-        let end = self.nanoseconds(slice.end.saturating_add(1));
-        let name = serde_json::to_string(slice.name)?;
-        let details = serde_json::to_string(&slice.details)?;
-        write!(
-            self.out,
-            "{{\"ph\":\"X\",\"pid\":{PROCESS},\"tid\":{},\"name\":{name},\"ts\":{},\"dur\":{},\"args\":{details}}}",
-            track.0,
-            Microseconds(start),
-            Microseconds(end.saturating_sub(start)),
-        )
-    }
-
-    /// Ends the trace.
-    ///
-    /// # Errors
-    ///
-    /// When `out` does not take the end of the trace, or what it still held.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.write_all(b"\n]}\n")?;
-        self.out.flush()
-    }
-
-    fn metadata(&mut self, name: &str, track: usize, details: Value) -> io::Result<()> {
+    fn metadata(&mut self, name: &str, track: usize, details: Json) -> io::Result<()> {
         let event = json!({ "ph": "M", "pid": PROCESS, "tid": track, "name": name, "args": details });
         write!(self.out, "{event}")
     }
 
-    /// The events are a list; the first one is written by [`Self::new`].
+    /// The events are a list; the first one is written by [`Self::begin`].
     fn separate(&mut self) -> io::Result<()> {
         self.out.write_all(b",\n")
     }
 
-    /// When a cycle begins.
-    fn nanoseconds(&self, cycle: u64) -> u64 {
-        match self.clock_mhz {
-            // Rounded; beyond the largest number it stops there.
-            Some(mhz) => (cycle as f64 * (1e3 / mhz)).round() as u64,
-            None => cycle.saturating_mul(1000),
+    fn at(&self, cycle: u64) -> Microseconds {
+        Microseconds(self.about.nanoseconds(cycle))
+    }
+
+    /// An end of an arrow, in the slice that begins at `cycle`.
+    fn flow(&mut self, track: Track, cycle: u64, flow: Flow) -> io::Result<()> {
+        self.separate()?;
+        let (phase, id, binds) = match flow {
+            Flow::From(id) => ("s", id, ""),
+            Flow::To(id) => ("f", id, ",\"bp\":\"e\""),
+        };
+        let at = self.at(cycle);
+        write!(
+            self.out,
+            "{{\"ph\":\"{phase}\"{binds},\"pid\":{PROCESS},\"tid\":{},\"name\":\"{FLOW}\",\"cat\":\"{FLOW}\",\
+             \"id\":{id},\"ts\":{at}}}",
+            track.0
+        )
+    }
+}
+
+impl<W: Write> Sink for Chrome<W> {
+    fn begin(&mut self, about: &About) -> io::Result<()> {
+        self.about = about.clone();
+        let other = json!({ "clock_mhz": about.clock(), "time": about.time() });
+        write!(self.out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{other},\"traceEvents\":[")?;
+        self.metadata("process_name", 0, json!({ "name": about.program }))
+    }
+
+    fn track(&mut self, track: Track, shown: &Shown<'_>) -> io::Result<()> {
+        let Shown { name, parent, unit } = *shown;
+        let above = parent.and_then(|parent| self.names.get(parent.0.checked_sub(1)?));
+        let name = above.map_or_else(|| name.to_owned(), |(above, _)| format!("{above}: {name}"));
+        self.names.push((name.clone(), unit.map(str::to_owned)));
+        if unit.is_some() {
+            return Ok(());
         }
+        self.separate()?;
+        self.metadata("thread_name", track.0, json!({ "name": name }))?;
+        self.separate()?;
+        // What stands below a track stands right below it.
+        let index = parent.map_or((track.0, 0), |parent| (parent.0, 1));
+        self.metadata("thread_sort_index", track.0, json!({ "sort_index": 2 * index.0 + index.1 }))
+    }
+
+    fn slice(&mut self, track: Track, interval: &Interval<'_>) -> io::Result<()> {
+        self.separate()?;
+        let (start, end) = (self.at(interval.start), self.at(interval.end));
+        let name = serde_json::to_string(interval.name)?;
+        let details = serde_json::to_string(&Details(interval.details))?;
+        let duration = Microseconds(end.0.saturating_sub(start.0));
+        write!(
+            self.out,
+            "{{\"ph\":\"X\",\"pid\":{PROCESS},\"tid\":{},\"name\":{name},\"ts\":{start},\"dur\":{duration},\
+             \"args\":{details}}}",
+            track.0,
+        )?;
+        interval.flows.iter().try_for_each(|flow| self.flow(track, interval.start, *flow))
+    }
+
+    fn count(&mut self, track: Track, at: u64, value: f64) -> io::Result<()> {
+        self.separate()?;
+        let Some((name, unit)) = self.names.get(track.0.saturating_sub(1)) else { return Ok(()) };
+        let name = serde_json::to_string(name)?;
+        let value = json!({ unit.as_deref().unwrap_or(COUNTED): value });
+        let at = self.at(at);
+        write!(self.out, "{{\"ph\":\"C\",\"pid\":{PROCESS},\"name\":{name},\"ts\":{at},\"args\":{value}}}")
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n]}\n")?;
+        self.out.flush()
+    }
+}
+
+/// Default: the series of a counter whose unit nobody names.
+const COUNTED: &str = "number";
+
+/// Pairs as a map.
+struct Details<'a>(&'a [(&'a str, Value<'a>)]);
+
+impl Serialize for Details<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in self.0 {
+            match value {
+                Value::Number(number) => map.serialize_entry(key, number)?,
+                Value::Text(text) => map.serialize_entry(key, text)?,
+            }
+        }
+        map.end()
     }
 }
 
 /// Nanoseconds, written as microseconds.
+#[derive(Clone, Copy)]
 struct Microseconds(u64);
 
 impl std::fmt::Display for Microseconds {
@@ -134,46 +147,47 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
-    fn trace(clock_mhz: Option<f64>, cycles: &[(u64, u64)]) -> Value {
+    fn trace(clock_mhz: Option<f64>, cycles: &[(u64, u64)]) -> Json {
         let mut bytes = Vec::new();
-        let mut trace = ChromeTrace::new(&mut bytes, "a \"program\"", clock_mhz).unwrap();
-        let track = trace.track("unit").unwrap();
+        let mut trace = Chrome::new(&mut bytes);
+        let program = "a \"program\"".to_owned();
+        trace.begin(&About { program, clock_mhz, ..About::default() }).unwrap();
+        trace.track(Track(1), &Shown { name: "unit", parent: None, unit: None }).unwrap();
+        trace.track(Track(2), &Shown { name: "bytes", parent: Some(Track(1)), unit: Some("B") }).unwrap();
         for &(start, end) in cycles {
-            let details = json!({ "layer": "conv\n1" });
-            trace.slice(track, &Slice { name: "MatMul", start, end, details }).unwrap();
+            let details = [("layer", Value::Text("conv\n1")), ("n", Value::Number(5))];
+            let flows = [Flow::From(7), Flow::To(8)];
+            let interval = Interval { name: "MatMul", start, end, details: &details, flows: &flows };
+            trace.slice(Track(1), &interval).unwrap();
         }
-        trace.finish().unwrap();
+        trace.count(Track(2), 4, 1.5).unwrap();
+        trace.end().unwrap();
         serde_json::from_slice(&bytes).unwrap()
     }
 
     #[test]
-    fn slices_have_microseconds() {
-        let trace = trace(Some(100.0), &[(2, 2), (3, 12)]);
+    fn slices_flows_and_counters_have_microseconds() {
+        let trace = trace(Some(100.0), &[(2, 3), (3, 13)]);
         let events = trace["traceEvents"].as_array().unwrap();
-        assert_eq!(events.len(), 5);
+        assert_eq!(events.len(), 10);
         assert_eq!(events[0]["args"]["name"], "a \"program\"");
         assert_eq!((&events[3]["ts"], &events[3]["dur"]), (&json!(0.02), &json!(0.01)));
-        assert_eq!((&events[4]["ts"], &events[4]["dur"]), (&json!(0.03), &json!(0.1)));
-        assert_eq!(events[4]["args"]["layer"], "conv\n1");
+        assert_eq!((&events[6]["ts"], &events[6]["dur"]), (&json!(0.03), &json!(0.1)));
+        assert_eq!(events[6]["args"], json!({ "layer": "conv\n1", "n": 5 }));
+        assert_eq!([&events[7]["ph"], &events[7]["id"]], [&json!("s"), &json!(7)]);
+        assert_eq!(
+            [&events[8]["ph"], &events[8]["id"], &events[8]["bp"]],
+            [&json!("f"), &json!(8), &json!("e")]
+        );
+        let counter = json!({ "ph": "C", "pid": 1, "name": "unit: bytes", "ts": 0.04, "args": { "B": 1.5 } });
+        assert_eq!(events[9], counter);
     }
 
     #[test]
-    fn without_a_clock_a_cycle_is_a_microsecond() {
-        let trace = trace(None, &[(7, 9)]);
+    fn without_a_clock_a_cycle_is_a_nanosecond() {
+        let trace = trace(None, &[(7, 10)]);
         let slice = &trace["traceEvents"][3];
-        assert_eq!((&slice["ts"], &slice["dur"]), (&json!(7.0), &json!(3.0)));
-    }
-
-    #[test]
-    fn neighbours_do_not_overlap_at_any_clock() {
-        for mhz in [33.333, 66.0, 150.0, 300.0, 999.9] {
-            let trace = trace(Some(mhz), &(0..1000).map(|i| (i, i)).collect::<Vec<_>>());
-            let slices = &trace["traceEvents"].as_array().unwrap()[3..];
-            let nanoseconds = |value: &Value| (value.as_f64().unwrap() * 1000.0).round() as u64;
-            let overlap = |pair: &&[Value]| {
-                nanoseconds(&pair[0]["ts"]) + nanoseconds(&pair[0]["dur"]) != nanoseconds(&pair[1]["ts"])
-            };
-            assert_eq!(slices.windows(2).filter(overlap).count(), 0, "{mhz}");
-        }
+        assert_eq!((&slice["ts"], &slice["dur"]), (&json!(0.007), &json!(0.003)));
+        assert_eq!(trace["otherData"]["time"], "a cycle is a nanosecond");
     }
 }

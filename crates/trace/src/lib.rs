@@ -1,9 +1,20 @@
-//! What happened when, as a file a trace viewer opens: [`ChromeTrace`] writes the JSON that Perfetto and
-//! `chrome://tracing` read.
+//! What happened when, as a file a trace viewer opens.
 //!
-//! A trace has tracks, a track has slices. Slices are written as they come, so a trace may be longer
-//! than memory. The crate knows no accelerator.
+//! A [`Recorder`] takes tracks of units, [`Slice`]s of their work, [`Wait`]s and levels, in cycles, and hands them as
+//! one model to a [`Sink`]: [`Chrome`] writes the JSON that Perfetto and `chrome://tracing` read, [`Perfetto`] the
+//! protobuf of Perfetto, which is small. The recorder draws the track of layers, makes counters of work and bytes, and
+//! leaves out the layers that nobody asked for.
+//!
+//! Events are written as they come, so a trace may be longer than memory. The crate knows no accelerator.
 
 mod chrome;
+mod life;
+mod model;
+mod perfetto;
+mod recorder;
 
-pub use chrome::{ChromeTrace, Slice, Track};
+pub use chrome::Chrome;
+pub use life::{Found, Lives};
+pub use model::{About, Flow, Interval, Shown, Sink, Track, Value};
+pub use perfetto::{EXTENSIONS as PERFETTO_EXTENSIONS, Perfetto, proto};
+pub use recorder::{Counts, Measures, Recorder, Slice, Wait};

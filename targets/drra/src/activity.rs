@@ -13,7 +13,7 @@ use crate::op::Op;
 
 pub(crate) use counts::Counts;
 pub(crate) use table::Table;
-pub(crate) use timeline::Timeline;
+pub(crate) use timeline::{Played, Timeline, Tracks};
 
 /// A port of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]

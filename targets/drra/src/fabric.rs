@@ -1,6 +1,7 @@
 //! [`Fabric`]: rows and columns of cells, each with its resources in slots. An architecture, elaborated.
 
 use crate::component::Component;
+use crate::config::Systems;
 use crate::isa::Encoding;
 use crate::revision::Revision;
 
@@ -28,7 +29,7 @@ impl std::fmt::Display for Place {
 }
 
 /// An instance: every position holds a cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     /// Rows.
     pub rows: usize,
@@ -42,6 +43,8 @@ pub struct Fabric {
     pub output_depth: usize,
     /// Which hardware it is, and what is not hardware.
     pub options: Options,
+    /// What is around it.
+    pub systems: Systems,
 }
 
 /// How programs are to be understood.

@@ -13,6 +13,7 @@ mod check;
 mod component;
 mod config;
 mod conform;
+mod diagnose;
 mod epoch;
 mod exec;
 mod fabric;

@@ -4,15 +4,17 @@ mod instance;
 mod model;
 mod options;
 mod program;
+mod trace;
 
 use npukit_target::{
-    Case, Compiled, Config as Source, Finding, Instance, Meaning, Named, OptionSpec, Preset, Presets, Reader,
-    Target, TargetError,
+    Case, Compiled, Config as Source, ErrorKind, Finding, Instance, Meaning, Named, OptionSpec, Preset,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError,
 };
 
 use crate::artifact;
-use crate::config::{PRESETS, from_json, from_short, misspelt, preset};
+use crate::config::{PRESETS, System, from_json, from_short, misspelt, preset};
 use crate::conform;
+use crate::diagnose;
 use crate::fabric::{Fabric, Options};
 use crate::revision::Revision;
 use instance::DrraInstance;
@@ -30,8 +32,10 @@ const FABRICS: Presets<Fabric> = Presets {
     names: || PRESETS.iter().map(|(name, _, _)| *name).collect(),
     named,
     summary: |name, _| summary(name),
+    systems,
+    with_system: Fabric::with_system,
     extension: "json",
-    read: |text| Ok((from_json(text).map_err(|error| error.to_string())?, misspelt(text))),
+    read: |text| Ok((from_json(text)?, misspelt(text))),
     others: ", or its short form as `1x1:[swb,iosram_both,rf,rf,rf,dpu]`; to any of these add `+ext` for the modes of \
              the extension, `+seed` for what the seed's text says, `+later` for the later encoding or `+f11` for 11 \
              fraction bits (released with `+later` only)",
@@ -71,6 +75,10 @@ impl Target for Drra {
 
     fn config_extensions(&self) -> &'static [&'static str] {
         &[FABRICS.extension]
+    }
+
+    fn errors(&self) -> &'static [ErrorKind] {
+        diagnose::ERRORS
     }
 
     fn options(&self) -> &'static [OptionSpec] {
@@ -121,6 +129,15 @@ fn meant(
 fn summary(name: &str) -> String {
     let preset = PRESETS.iter().find(|(known, _, _)| *known == name);
     preset.map_or_else(String::new, |(_, summary, _)| (*summary).to_owned())
+}
+
+/// Its systems beside its own.
+fn systems(fabric: &Fabric) -> Vec<PresetSystem> {
+    let one = |(name, system): (&SystemName, &System)| PresetSystem {
+        name: name.as_str().to_owned(),
+        summary: system.summary(),
+    };
+    fabric.systems.named.iter().map(one).collect()
 }
 
 /// A preset or a fabric in the short form, changed as the endings of its name say.

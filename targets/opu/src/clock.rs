@@ -48,6 +48,8 @@ pub struct Slice {
     pub end: Cycle,
     /// Words it moves over the DRAM port.
     pub words: u64,
+    /// What the engine waited for right before, with work to do, and how long.
+    pub wait: Option<(Cause, Cycle)>,
 }
 
 /// An engine that the front end gives work to.
@@ -81,6 +83,8 @@ pub struct Clock {
     /// When the port for reading, and that for writing, is free.
     ports: [Cycle; 2],
     totals: Totals,
+    /// What the front end waits for after its last instruction.
+    blocked: Option<(Cause, Cycle)>,
 }
 
 /// What an instruction asks of the machine, with the registers of its moment.
@@ -109,6 +113,7 @@ impl Clock {
             lanes: Default::default(),
             ports: [0; 2],
             totals: Totals::default(),
+            blocked: None,
         }
     }
 
@@ -137,8 +142,8 @@ impl Clock {
             Work { engine: Engine::of(op.class()), effects, cost: self.costs.of(op, &self.registers)? };
         let instruction = self.instructions;
         let fetched = self.front + u64::from(self.costs.timing().fetch_cycles);
-        let slice =
-            Slice { instruction, engine: Engine::FrontEnd, start: self.front, end: fetched, words: 0 };
+        let (engine, start, wait) = (Engine::FrontEnd, self.front, self.blocked.take());
+        let slice = Slice { instruction, engine, start, end: fetched, words: 0, wait };
         watch(slice);
         self.totals.worked(&slice);
         self.instructions += 1;
@@ -168,6 +173,7 @@ impl Clock {
         }
         if let Some(&(_, cause)) = ENGINES.get(place) {
             self.totals.waited(Engine::FrontEnd, cause, room - fetched);
+            self.blocked = (room > fetched).then_some((cause, room - fetched));
         }
         room
     }
@@ -222,14 +228,16 @@ impl Clock {
         lane.started += 1;
         (lane.end, lane.read) = (start + task.cost.cycles, start + task.cost.reads);
         let (last, end, read) = (lane.started, lane.end, lane.read);
-        let slice = Slice { instruction: task.instruction, engine, start, end, words: task.cost.words };
+        // What is ready earlier than it starts was delayed by its engine or by the port.
+        let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
+        let wait =
+            cause.map(|cause| (cause, start.saturating_sub(idle_from))).filter(|(_, waited)| *waited > 0);
+        let slice = Slice { instruction: task.instruction, engine, start, end, words: task.cost.words, wait };
         watch(slice);
         self.totals.worked(&slice);
         self.totals.moved(engine, &task.cost);
-        // What is ready earlier than it starts was delayed by its engine or by the port.
-        let cause = if task.ready == start { task.cause } else { Some(Cause::Port) };
-        if let Some(cause) = cause {
-            self.totals.waited(engine, cause, start.saturating_sub(idle_from));
+        if let Some((cause, waited)) = wait {
+            self.totals.waited(engine, cause, waited);
         }
         if task.cost.port > 0 {
             let port = if engine == Engine::Load { 0 } else { 1 };

@@ -10,6 +10,7 @@ mod codec;
 mod config;
 mod conform;
 mod datatype;
+mod diagnose;
 mod exact;
 mod exec;
 mod fault;
@@ -25,6 +26,7 @@ mod state;
 mod target;
 mod tensor;
 mod timing;
+mod usage;
 mod validate;
 mod value;
 

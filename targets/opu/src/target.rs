@@ -8,13 +8,13 @@ mod stepper;
 mod time;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,
-    Target, TargetError, sibling,
+    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::Config;
-use crate::{artifact, conform};
+use crate::config::{Config, System};
+use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
 use options::OPTIONS;
 use program::OpuProgram;
@@ -30,8 +30,10 @@ const PRESETS: Presets<Config> = Presets {
     names: || Config::presets().collect(),
     named: |name| Ok(Config::preset(name)),
     summary: |_, config| config.summary.clone(),
+    systems,
+    with_system: Config::with_system,
     extension: "toml",
-    read: |text| Ok((Config::from_toml(text).map_err(|error| error.to_string())?, Vec::new())),
+    read: |text| Ok((Config::from_toml(text)?, Vec::new())),
     others: "",
 };
 
@@ -52,6 +54,10 @@ impl Target for Opu {
         &[PRESETS.extension]
     }
 
+    fn errors(&self) -> &'static [ErrorKind] {
+        diagnose::ERRORS
+    }
+
     fn benchmarks(&self) -> &'static [Benchmark] {
         BENCHMARKS
     }
@@ -62,7 +68,7 @@ impl Target for Opu {
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
         let Named { name, config, .. } = PRESETS.instance(source)?;
-        Ok(Box::new(OpuInstance { name, config }))
+        Ok(Box::new(OpuInstance { name, config: config.on_its_board() }))
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
@@ -80,4 +86,13 @@ impl Target for Opu {
     fn vectors(&self, path: &str, bytes: &[u8], files: &dyn Reader) -> Option<Vec<Case>> {
         conform::vectors(path, bytes, files)
     }
+}
+
+/// Its systems beside its own.
+fn systems(config: &Config) -> Vec<PresetSystem> {
+    let one = |(name, system): (&SystemName, &System)| PresetSystem {
+        name: name.as_str().to_owned(),
+        summary: system.summary(),
+    };
+    config.systems.iter().map(one).collect()
 }

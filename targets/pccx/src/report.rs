@@ -1,12 +1,9 @@
 //! The report of `npu time`: [`report`] of a [`Timeline`], lower bounds of its time ([`limits`]), and the
-//! timeline as traces.
+//! timeline as a trace of the laboratory. `record` has it for viewers.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use npukit_target::{Breakdown, LayerWork, Roofline, Spent, TimeReport, UnitTime, Wait as WaitTime, share};
-use npukit_trace::{ChromeTrace, Slice};
-use serde_json::json;
 
 use crate::clock::{Span, Timeline, Wait};
 use crate::config::Config;
@@ -85,7 +82,7 @@ pub fn report(
         notes: notes(config, timeline, &limits),
         milliseconds: Some(config.timing.milliseconds(timeline.cycles)),
         clock_mhz: Some(config.timing.core_mhz),
-        clock_source: Some("the instance's timing.core_mhz".to_owned()),
+        clock_source: Some(clock_source(config)),
         utilisation: breakdown.utilisation(),
         array_busy: share(busy[0].max(busy[1]), timeline.cycles),
         roofline: Roofline::new(largest(compute), largest(memory), timeline.cycles),
@@ -95,6 +92,12 @@ pub fn report(
         instructions: breakdown.instructions(),
         ..TimeReport::default()
     }
+}
+
+/// Who says what the clock is.
+fn clock_source(config: &Config) -> String {
+    let stated = config.system.as_ref().and_then(|system| system.clock_source());
+    stated.unwrap_or_else(|| "the instance's timing.core_mhz".to_owned())
 }
 
 /// The cycles by which each instruction moved the end of the program.
@@ -201,38 +204,6 @@ fn notes(config: &Config, timeline: &Timeline, limits: &[Limit]) -> Vec<String> 
         ));
     }
     notes
-}
-
-/// Writes what each engine does when, as a Chrome trace of `name`.
-///
-/// # Errors
-///
-/// When `out` does not take what is written.
-pub fn chrome_trace(
-    config: &Config,
-    ops: &[Op],
-    timeline: &Timeline,
-    name: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut trace = ChromeTrace::new(out, name, Some(config.timing.core_mhz))?;
-    let mut tracks = Vec::new();
-    for engine in Engine::ALL {
-        tracks.push((engine, trace.track(engine.name())?));
-    }
-    for (index, (op, span)) in ops.iter().zip(&timeline.spans).enumerate() {
-        let Some((_, track)) = tracks.iter().find(|(engine, _)| *engine == span.engine) else { continue };
-        if span.end == span.start {
-            continue;
-        }
-        let details = json!({
-            "instruction": index, "bound": span.bound.name(), "waited for": span.wait.name(),
-            "load": span.cost.load, "compute": span.cost.compute, "weights": span.cost.weights,
-            "store": span.cost.store, "macs": span.cost.macs,
-        });
-        trace.slice(*track, &Slice { name: op.mnemonic(), start: span.start, end: span.end - 1, details })?;
-    }
-    trace.finish()
 }
 
 /// The timeline in a `.pccx` container; the peak counts a multiply-accumulate as two operations.

@@ -5,15 +5,15 @@ mod program;
 mod stepper;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,
-    Target, TargetError,
+    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError,
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Config, Profile};
+use crate::config::{Config, Profile, System};
 use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
-use crate::{artifact, conform};
+use crate::{artifact, conform, diagnose};
 use instance::PccxInstance;
 use program::PccxProgram;
 
@@ -28,8 +28,10 @@ const PRESETS: Presets<Config> = Presets {
     names: || Config::presets().collect(),
     named: |name| Ok(Config::preset(name)),
     summary: |_, config| summary(config),
+    systems,
+    with_system: Config::with_system,
     extension: "toml",
-    read: |text| Ok((Config::from_toml(text).map_err(|error| error.to_string())?, Vec::new())),
+    read: |text| Ok((Config::from_toml(text)?, Vec::new())),
     others: "",
 };
 
@@ -50,13 +52,17 @@ impl Target for Pccx {
         &[PRESETS.extension]
     }
 
+    fn errors(&self) -> &'static [ErrorKind] {
+        diagnose::ERRORS
+    }
+
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
         let Named { name, config, .. } = PRESETS.instance(source)?;
-        Ok(Box::new(PccxInstance { name, config }))
+        Ok(Box::new(PccxInstance { name, config: config.on_its_board() }))
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
@@ -95,4 +101,13 @@ fn summary(config: &Config) -> String {
     };
     let extensions = if config.extensions { ", with MUL, RELU and TANH" } else { "" };
     format!("{} L2 words, {} MHz, {numbers}{extensions}", config.l2_words, config.timing.core_mhz)
+}
+
+/// Its systems beside its own.
+fn systems(config: &Config) -> Vec<PresetSystem> {
+    let one = |(name, system): (&SystemName, &System)| PresetSystem {
+        name: name.as_str().to_owned(),
+        summary: system.summary(),
+    };
+    config.systems.iter().map(one).collect()
 }

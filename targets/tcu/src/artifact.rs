@@ -6,6 +6,7 @@
 //! without it, as for published artifacts; inputs and outputs are then plain rows of vectors.
 
 mod error;
+mod header;
 mod host_op;
 mod layout;
 mod manifest;
@@ -16,6 +17,7 @@ use npukit_target::{ArtifactFile, Parts, ReadError};
 
 pub use crate::keys::KeyError;
 pub use error::ArtifactError;
+pub use header::header;
 pub use layout::{Packed, quantise};
 pub use scalars::{PartialScalar, raw_from_bytes, raw_to_bytes};
 
@@ -124,6 +126,7 @@ pub fn read(file: &str, bytes: &[u8], resolve: &mut Resolve<'_>) -> Result<Progr
         host_steps: Vec::new(),
         layers: Vec::new(),
         memory: crate::program::MemoryUse::default(),
+        system: None,
     };
     if let Some(extra) = extra {
         sidecar::apply(&sidecar_name, &extra, &mut program)?;

@@ -47,7 +47,8 @@ pub use hang::{Hang, StuckForm};
 use machine::{Held, Machine, Stuck};
 use sampler::Sampler;
 pub use signal::Signal;
-pub use slice::Slice;
+use slice::waits;
+pub use slice::{Happening, Slice, Waiting};
 pub use stall::{Stall, Stalls};
 pub use timeline::{Busy, LastEvents, Timeline, Traffic};
 pub use unit::Unit;
@@ -146,6 +147,29 @@ impl Clock {
             && run.step(index, op).is_some()
         {
             run.machine.spans().slices(index).for_each(&mut *observer);
+        }
+        run.finish(ops)
+    }
+
+    /// As [`Self::run`]; tells `observer` what each unit does, how much of it, and what it waits for, instruction by
+    /// instruction. On one unit slices of work come in order, and so do waits.
+    pub fn run_traced(&self, ops: &[Op], observer: &mut dyn FnMut(Happening)) -> Timeline {
+        let mut run = Run::new(self.machine.clone());
+        run.machine.watch_stalls();
+        let mut before = run.machine.work();
+        for (index, op) in ops.iter().enumerate() {
+            let Some(held) = run.advance(index, op) else { break };
+            run.machine.obey(op);
+            let work = run.machine.work();
+            for slice in run.machine.spans().slices(index) {
+                let unit = slice.unit as usize;
+                let busy = if slice.unit == Unit::Decoder { 1 } else { work[unit] - before[unit] };
+                observer(Happening::Work(slice, busy));
+            }
+            before = work;
+            held.waiting(index).into_iter().for_each(|wait| observer(Happening::Wait(wait)));
+            let stalls = run.machine.take_stalls();
+            waits(index, &stalls).into_iter().for_each(|wait| observer(Happening::Wait(wait)));
         }
         run.finish(ops)
     }

@@ -1,4 +1,6 @@
-//! Upstream's CSV of vectors: a line a vector, `array_size` real values each (specification 6.5).
+//! Upstream's CSV of vectors: a line a vector, `array_size` real values each (specification 6.5). [`read`] and [`write()`].
+
+use std::fmt::Write as _;
 
 use npukit_numeric::Tensor;
 
@@ -65,6 +67,17 @@ pub fn read(file: &str, bytes: &[u8], lanes: usize) -> Result<Tensor, CsvError> 
         .map_err(|_| CsvError::Empty { file: file.to_owned() })
 }
 
+/// The text of vectors of `lanes` values: the shortest that reads back, lines end in CR LF.
+pub fn write(values: impl IntoIterator<Item = f32>, lanes: usize) -> String {
+    let mut text = String::new();
+    for (place, value) in values.into_iter().enumerate() {
+        let end = if (place + 1).is_multiple_of(lanes) { "\r\n" } else { "," };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{value:?}{end}");
+    }
+    text
+}
+
 fn read_line(
     file: &str,
     line: usize,
@@ -98,6 +111,18 @@ mod tests {
         let tensor = read("x.csv", b"0.0,-19.496094\r\n\r\n1.5, 0.1\r\n", 2).unwrap();
         assert_eq!(tensor.shape(), [2, 2]);
         assert_eq!(tensor.as_f32().unwrap(), [0.0, -19.496094, 1.5, 0.1]);
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let values = [0.0, -19.496094, 1.0 / 3.0, 1e-7, -0.0, f32::MAX];
+        let text = write(values, 3);
+        assert!(text.starts_with("0.0,-19.496094,0.33333334\r\n"), "{text}");
+        let read = read("x.csv", text.as_bytes(), 3).unwrap();
+        assert_eq!(
+            read.as_f32().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+            values.map(f32::to_bits)
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod config;
 mod configuration;
 mod conform;
 mod csv;
+mod diagnose;
 mod exec;
 mod fault;
 mod hazard;

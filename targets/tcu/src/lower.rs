@@ -42,7 +42,7 @@ pub use error::{LowerError, Memory};
 pub use memory::Strategy;
 
 use crate::board;
-use crate::config::Config;
+use crate::config::{Config, System};
 use crate::program::Program;
 
 /// Where a layer's bias enters, which decides how results round.
@@ -115,7 +115,7 @@ pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Comp
 }
 
 fn minimise(config: &Config, options: &Options) -> Minimise {
-    options.minimise.unwrap_or_else(|| Minimise::Clock(board::memory(config, None)))
+    options.minimise.unwrap_or_else(|| Minimise::Clock(board::memory(config, &System::OPEN, None)))
 }
 
 /// The graph that [`compile`] lowers in place of `graph`: it computes the same in fewer cycles.

@@ -3,7 +3,7 @@
 pub use npukit_lower::{HostOp, HostStep};
 use npukit_target::OUTSIDE;
 
-use crate::config::Config;
+use crate::config::{Config, System};
 use crate::op::Op;
 
 /// A run of DRAM0 vectors.
@@ -96,6 +96,8 @@ pub struct Program {
     pub layers: Vec<Layer>,
     /// Memory use, when compiled here.
     pub memory: MemoryUse,
+    /// The system it was compiled for; none when unknown (published artifacts).
+    pub system: Option<System>,
 }
 
 impl Program {

@@ -6,13 +6,13 @@ mod program;
 mod stepper;
 
 use npukit_target::{
-    Benchmark, Case, Compiled, Config as Source, Instance, Named, OptionSpec, Preset, Presets, Reader,
-    Target, TargetError, sibling,
+    Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::Config;
-use crate::{artifact, board, conform};
+use crate::config::{Board, Config, System};
+use crate::{artifact, board, conform, diagnose};
 use instance::TcuInstance;
 use options::OPTIONS;
 use program::TcuProgram;
@@ -22,12 +22,14 @@ use program::TcuProgram;
 pub struct Tcu;
 
 /// Its instances; when none is named, the one every figure of the documentation is for.
-const PRESETS: Presets<Config> = Presets {
+const PRESETS: Presets<Board> = Presets {
     target: "tcu",
     default: "pynqz1",
     names: || Config::presets().collect(),
-    named: |name| Ok(Config::preset(name)),
-    summary,
+    named: |name| Ok(Board::preset(name)),
+    summary: |_, board| summary(board),
+    systems,
+    with_system: Board::with_system,
     extension: "tarch",
     read,
     others: "",
@@ -50,13 +52,21 @@ impl Target for Tcu {
         &[PRESETS.extension]
     }
 
+    fn errors(&self) -> &'static [ErrorKind] {
+        diagnose::ERRORS
+    }
+
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
     }
 
+    fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[("model", "hw clock")]
+    }
+
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
-        let Named { name, config, warnings } = PRESETS.instance(source)?;
-        Ok(Box::new(TcuInstance { name, config, warnings }))
+        let Named { name, config: Board { config, system, .. }, warnings } = PRESETS.instance(source)?;
+        Ok(Box::new(TcuInstance { name, config, system, warnings }))
     }
 
     fn artifact_extensions(&self) -> &'static [&'static str] {
@@ -67,8 +77,11 @@ impl Target for Tcu {
         let bytes = files.read(path).map_err(TargetError::failed)?;
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let mut resolve = |name: &str| sibling(path, name).and_then(|path| files.read(&path));
-        let program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
+        let mut program = artifact::read(file, &bytes, &mut resolve).map_err(TargetError::failed)?;
         let board = board::preset_of(&program.name, &program.config).map(str::to_owned);
+        if program.system.is_none() {
+            program.system = board.as_deref().and_then(Board::preset).map(|board| board.system);
+        }
         Ok(Box::new(TcuProgram::loaded(program, board)))
     }
 
@@ -82,18 +95,26 @@ impl Target for Tcu {
 }
 
 /// What there is to know of an instance, in a line.
-fn summary(name: &str, config: &Config) -> String {
-    let n = config.array_size;
-    let clock = board::clock(name).map_or(String::new(), |clock| format!(", {} MHz", clock.mhz));
-    format!(
-        "{n}x{n} {}, {} local vectors, {} accumulators{clock}",
-        config.data_type.name(),
-        config.local_depth,
-        config.accumulator_depth,
-    )
+fn summary(Board { config, system, .. }: &Board) -> String {
+    let (n, data_type) = (config.array_size, config.data_type.name());
+    let (local, accumulators) = (config.local_depth, config.accumulator_depth);
+    let stated = [
+        format!("{n}x{n} {data_type}, {local} local vectors, {accumulators} accumulators"),
+        system.summary(),
+    ];
+    stated.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn read(text: &str) -> Result<(Config, Vec<String>), String> {
-    let (config, warnings) = Config::from_json(text).map_err(|errors| errors.to_string())?;
-    Ok((config, warnings.iter().map(ToString::to_string).collect()))
+/// Its other systems.
+fn systems(board: &Board) -> Vec<PresetSystem> {
+    let one = |(name, system): (&SystemName, &System)| PresetSystem {
+        name: name.as_str().to_owned(),
+        summary: system.summary(),
+    };
+    board.systems.iter().map(one).collect()
+}
+
+fn read(text: &str) -> npukit_target::presets::Read<Board> {
+    let (board, warnings) = Board::from_json(text)?;
+    Ok((board, warnings.iter().map(ToString::to_string).collect()))
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::board;
 use crate::check::check;
 use crate::clock::ClockParams;
-use crate::config::Config;
+use crate::config::{Config, System};
 use crate::configuration::Register;
 use crate::fault::{FaultKind, Memory};
 use crate::hazard::{Judged, MovedWrites, judge, moved_writes};
@@ -67,7 +67,7 @@ pub const MOVED_WRITES: &str = "moved-writes";
 
 /// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
-    validate_with(config, ops, board::memory(config, None))
+    validate_with(config, ops, board::memory(config, &System::OPEN, None))
 }
 
 /// All problems of a program, in the order of its instructions, on a board with `memory`.

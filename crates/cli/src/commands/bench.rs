@@ -2,6 +2,7 @@
 
 use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench};
 
+use super::layers::frames;
 use super::with_bar;
 use crate::answer::Answer;
 use crate::args::{BenchArgs, BenchTable};
@@ -46,9 +47,12 @@ fn programs<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
         let published = row.published.map(|published| number(row, published));
         let share = row.published.map(|published| format!("{:.1} %", 100.0 * row.found / published));
         let above = row.above_bound.map(|(distance, bound)| format!("{distance:.2} x {bound}"));
+        let rate = row.frames_per_second.map(frames);
+        let milliseconds = row.latency_ms.map(|ms| format!("{ms:.3}"));
         let seconds = row.compile_seconds.map(|seconds| format!("{seconds:.2}"));
         cells.extend(
-            [published, bar(row), Some(ours(row)), share, above, seconds].map(Option::unwrap_or_default),
+            [published, bar(row), Some(ours(row)), share, milliseconds, rate, above, seconds]
+                .map(Option::unwrap_or_default),
         );
         cells
     };
@@ -60,6 +64,8 @@ fn programs<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
         Column::Right("bar"),
         Column::Right("ours"),
         Column::Right("of published"),
+        Column::Right("ms"),
+        Column::Right("frames a second"),
         Column::Right("above its bound"),
         Column::Right("compiled in s"),
     ];

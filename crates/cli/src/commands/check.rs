@@ -1,33 +1,51 @@
 //! `npu check`, and [`text`]: what it says, also where another command is refused for it.
 
+use npukit::report::{MemoryFill, Risk, SaturationRisk, Verdict};
 use npukit::verbs::check::{Group, Report, check};
 
-use super::comparison::quantisation;
-use super::layers::{host_steps, listing};
-use super::{model_source, remarks, without_bar};
+use super::comparison::{quantisation, rescaling};
+use super::layers::{host_steps, latency, listing};
+use super::{model_source, remarks, with_bar};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::{counted, thousands};
+use crate::table::{counted, facts, percent, thousands};
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.source, &args.calibration);
-    let report = without_bar(|context| check(&source, context))?;
+    let source = model_source(&args.source, &args.calibration, &args.preprocess);
+    let report = with_bar("samples", |context| check(&source, context))?;
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }
 
-/// The whole report.
+/// The whole report: the verdict, then what stands in the way or is left to the host.
 pub fn text(report: &Report) -> String {
-    verdict(report) + &remarks(&report.notes, &report.warnings)
+    let mut text = facts(verdict(report));
+    text.extend(report.groups.iter().map(group));
+    text += &host_steps(&report.host_steps);
+    text += &rescaling(report.rescaling.as_ref());
+    text += &quantisation(report.quantisation.as_ref());
+    text + &remarks(&report.notes, &report.warnings)
 }
 
-fn verdict(report: &Report) -> String {
-    if report.supported {
-        let quantisation = quantisation(report.quantisation.as_ref());
-        return format!("{}{quantisation}supported\n", host_steps(&report.host_steps));
-    }
-    let text: String = report.groups.iter().map(group).collect();
+/// The verdict, as facts. What is not known of a model that does not fit is left out.
+fn verdict(report: &Report) -> Vec<(String, String)> {
+    let Verdict { fits, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let mut lines = vec![fact("verdict", if *fits { "fits".to_owned() } else { refusal(report) })];
+    lines.extend(macs(&report.verdict).map(|text| fact("MACs on the chip", text)));
+    lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
+    let by = cost_model.iter().map(|model| format!(" ({})", model.replace('_', ", "))).collect::<String>();
+    lines.extend(cycles.map(|cycles| fact("cycles", thousands(cycles) + &by)));
+    lines.extend(cycles.map(|_| fact("latency", latency(speed))));
+    let steps = Some(report.host_steps.len() as u64).filter(|&steps| steps > 0);
+    lines.extend(steps.map(|steps| fact("left to the host", counted(steps, "step"))));
+    lines.extend(saturation.as_ref().map(|risk| fact("saturation", saturation_risk(risk))));
+    lines
+}
+
+/// How much stands in the way.
+fn refusal(report: &Report) -> String {
     let (all, kinds) = (report.problems.len(), report.groups.len());
     let consequences: usize = report.groups.iter().map(|group| group.consequences.len()).sum();
     let of_kinds = match kinds {
@@ -38,7 +56,39 @@ fn verdict(report: &Report) -> String {
         0 => String::new(),
         count => format!(", {} of them consequences", thousands(count as u64)),
     };
-    text + &format!("not supported: {}{of_kinds}{folded}\n", counted(all as u64, "problem"))
+    format!("does not fit: {}{of_kinds}{folded}", counted(all as u64, "problem"))
+}
+
+/// How much of the model's work the chip does, or would do.
+fn macs(verdict: &Verdict) -> Option<String> {
+    let (on_chip, all) = (verdict.macs_on_chip?, verdict.macs?);
+    let share = verdict.share_of_macs_on_chip.map(|share| format!(" ({})", part(share)));
+    let would = if verdict.fits { "" } else { ", of nodes that it takes" };
+    let share = share?;
+    Some(format!("{} of {}{share}{would}", thousands(on_chip), thousands(all)))
+}
+
+/// A share of which something is told where it is little.
+fn part(share: f64) -> String {
+    const LITTLE: f64 = 0.0005;
+    if share > 0.0 && share < LITTLE { "under 0.1 %".to_owned() } else { percent(share) }
+}
+
+fn fill(memory: &MemoryFill) -> String {
+    let MemoryFill { used, of, unit, share, .. } = memory;
+    // Default: a memory without a size has no share of it.
+    let share = share.map(|share| format!(" ({})", part(share))).unwrap_or_default();
+    format!("{} of {} {unit}{share}", thousands(*used), thousands(*of))
+}
+
+fn saturation_risk(found: &SaturationRisk) -> String {
+    let risk = match found.risk {
+        Risk::None => "no risk",
+        Risk::Low => "low risk",
+        Risk::High => "high risk",
+        _ => "unknown risk",
+    };
+    format!("{risk}: {}", found.reason)
 }
 
 /// What is wrong, the nodes it is wrong with, and what to do.

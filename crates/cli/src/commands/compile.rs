@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use npukit::verbs::compile::{Report, compile, emit};
+use npukit::verbs::compile::{Report, Request, compile_with, emit};
 use serde_json::json;
 
 use super::comparison::{quantisation, rescaling};
-use super::layers::{choices, cycles, host_steps};
-use super::{model_source, remarks, with_bar, without_bar};
+use super::layers::{choices, cycles, host_steps, latency};
+use super::{input_files, model_source, remarks, with_bar, without_bar};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -15,19 +15,23 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, table, thousands};
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.source, &args.calibration);
+    let source = model_source(&args.source, &args.calibration, &args.preprocess);
     if let Some(stage) = &args.emit {
         let text = without_bar(|context| emit(&source, stage, context))?;
         let json = json!({ "stage": stage, "text": text });
         return Ok(Answer::new(text, &json));
     }
-    let (mut report, files) = with_bar("samples", |context| compile(&source, context))?;
+    let test_vectors = args.test_vectors.as_deref().map(input_files);
+    let request = Request { source, test_vectors };
+    let (mut report, files) = with_bar("samples", |context| compile_with(&request, context))?;
     let folder = args.output.clone().unwrap_or_default();
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
     let contents: Vec<(PathBuf, &[u8])> =
         paths.iter().cloned().zip(files.iter().map(|file| &file.bytes[..])).collect();
     write_all(&contents)?;
-    report.artifacts = paths.iter().map(|path| path.display().to_string()).collect();
+    let mut written = paths.iter().map(|path| path.display().to_string());
+    report.artifacts = written.by_ref().take(report.artifacts.len()).collect();
+    report.test_vectors = written.collect();
     Ok(Answer::new(text(&report), &report))
 }
 
@@ -38,20 +42,23 @@ fn text(report: &Report) -> String {
         ("chosen", choices(&report.choices)),
         ("layers", report.layers.to_string()),
         ("instructions", thousands(report.instructions as u64)),
-        ("cycles", cycles(&report.cycles)),
+        ("cycles", cycles(&report.target, &report.cycles)),
+        ("latency", latency(&report.speed)),
         ("MACs", report.macs.map_or_else(|| "unknown".to_owned(), thousands)),
         ("constants saturated", report.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands)),
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
     let rows = report.memory.iter().map(|(name, memory)| {
         let numbers = [memory.maximum, memory.aggregate, memory.depth];
-        std::iter::once(name.clone()).chain(numbers.map(thousands)).collect()
+        let unit = std::iter::once(memory.unit.clone());
+        std::iter::once(name.clone()).chain(numbers.map(thousands)).chain(unit).collect()
     });
     let columns = [
         Column::Left("memory"),
-        Column::Right("most vectors"),
+        Column::Right("most"),
         Column::Right("in all"),
         Column::Right("depth"),
+        Column::Left("in"),
     ];
     if !report.memory.is_empty() {
         text += &format!("\n{}\n", table(&columns, rows));
@@ -60,6 +67,6 @@ fn text(report: &Report) -> String {
     text += &quantisation(report.quantisation.as_ref());
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
-    text.extend(report.artifacts.iter().map(|path| format!("wrote {path}\n")));
+    text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));
     text
 }

@@ -36,8 +36,8 @@ fn text(report: &Report) -> String {
         ("RMS difference", format!("{:.4}", comparison.rms_error)),
         ("signal to noise", decibels(comparison.signal_to_noise_db)),
         ("saturation events", thousands(report.saturations)),
-        ("cycles per image", cycles(&report.cycles)),
-        ("latency", latency(report.milliseconds, report.clock_mhz, report.clock_source.as_deref())),
+        ("cycles per image", cycles(&report.target, &report.cycles)),
+        ("latency", latency(&report.speed)),
         ("utilisation", report.utilisation.map_or_else(|| "unknown".to_owned(), percent)),
         ("seconds", format!("{:.2}", report.seconds)),
     ]);

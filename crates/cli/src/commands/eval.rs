@@ -2,12 +2,14 @@
 
 use npukit::verbs::eval::{Request, eval};
 
-use super::layers::outputs;
-use super::{input_files, model_options, remarks, with_bar};
+use super::outputs::outputs;
+use super::{accuracy, accuracy_options};
+use super::{input_files, model_options, preprocess, remarks, with_bar};
 use crate::answer::Answer;
 use crate::args::EvalArgs;
 use crate::disk::write_all;
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::table::facts;
 
 pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
@@ -15,7 +17,9 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         path: args.model.clone(),
         model: model_options(&args.reading),
         inputs: input_files(&args.inputs),
+        preprocess: preprocess(&args.preprocess),
         unlimited: args.no_limit,
+        accuracy: accuracy_options(&args.accuracy),
     };
     let (report, npz) = with_bar("samples", |context| eval(&request, context))?;
     if let Some(path) = &args.output {
@@ -26,6 +30,9 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         ("samples", report.samples.to_string()),
         ("seconds", format!("{:.3}", report.seconds)),
     ]);
-    let remarks = remarks(&report.notes, &report.warnings);
-    Ok(Answer::new(format!("{lines}\n{}{remarks}", outputs(&report.outputs)), &report))
+    let mut text = format!("{lines}\n{}", outputs(&report.outputs, report.samples));
+    text += &accuracy::text(report.accuracy.as_ref());
+    text += &remarks(&report.notes, &report.warnings);
+    text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));
+    Ok(Answer::new(text, &report).with_success(report.failures.is_empty()))
 }

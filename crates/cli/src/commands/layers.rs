@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use npukit::report::{Comparison, OutputReport};
+use npukit::cost_model_name;
+use npukit::report::{Comparison, Speed};
 use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
 
 use crate::printable::line;
@@ -44,21 +45,35 @@ pub fn above(roofline: &Roofline) -> String {
     }
 }
 
-/// Cycles by cost model, as facts.
-pub fn cycles(cycles: &BTreeMap<String, u64>) -> String {
-    let one =
-        |(model, cycles): (&String, &u64)| format!("{} ({})", thousands(*cycles), model.replace('_', ", "));
+/// Cycles by cost model of a target, as facts.
+pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>) -> String {
+    let one = |(model, cycles): (&String, &u64)| {
+        format!("{} ({})", thousands(*cycles), cost_model_name(target, model))
+    };
     cycles.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Milliseconds at a clock, as a fact.
-pub fn latency(milliseconds: Option<f64>, clock_mhz: Option<f64>, source: Option<&str>) -> String {
-    match (milliseconds, clock_mhz) {
-        (Some(ms), Some(mhz)) => {
-            format!("{ms:.3} ms at {mhz} MHz ({})", source.unwrap_or("source not given"))
-        }
-        _ => "unknown: no clock is published for this instance".to_owned(),
-    }
+/// Time of a sample and samples a second at a clock, as a fact.
+pub fn latency(speed: &Speed) -> String {
+    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), clock_source, frames_per_second, .. } = speed
+    else {
+        return "unknown: no clock is published for this instance".to_owned();
+    };
+    let rate =
+        frames_per_second.map_or_else(String::new, |rate| format!(", {} frames a second", frames(rate)));
+    // Default: a clock without a source says so.
+    let source = clock_source.as_deref().unwrap_or("source not given");
+    format!("{}{rate} at {mhz} MHz ({source})", milliseconds(*ms))
+}
+
+/// Milliseconds, of short times with more digits.
+pub fn milliseconds(ms: f64) -> String {
+    if ms < 0.1 { format!("{ms:.6} ms") } else { format!("{ms:.3} ms") }
+}
+
+/// Frames a second: whole ones where there are many.
+pub fn frames(rate: f64) -> String {
+    if rate < 100.0 { format!("{rate:.2}") } else { thousands(rate.round() as u64) }
 }
 
 /// What the host has to do, by operator and reason; nothing when it has nothing to do.
@@ -156,20 +171,6 @@ pub fn underflow(report: Option<&UnderflowReport>) -> String {
         Column::Right("bits used"),
     ];
     format!("\n{}", table(&columns, rows))
-}
-
-/// Outputs and the places of their largest values.
-pub fn outputs(outputs: &[OutputReport]) -> String {
-    const SHOWN: usize = 20;
-    let row = |output: &OutputReport| {
-        let mut argmax: Vec<String> = output.argmax.iter().take(SHOWN).map(ToString::to_string).collect();
-        if output.argmax.len() > SHOWN {
-            argmax.push(format!("... {} more", output.argmax.len() - SHOWN));
-        }
-        vec![output.name.clone(), format!("{:?}", output.shape), argmax.join(" ")]
-    };
-    let columns = [Column::Left("output"), Column::Left("shape"), Column::Left("argmax of each sample")];
-    table(&columns, outputs.iter().map(row))
 }
 
 /// Options chosen, as `strategy local-vars`.

@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use npukit::Preprocess;
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
 use super::comparison::{layer_comparison, quantisation, rescaling};
-use super::layers::{choices, comparison, host_steps, outputs, saturations, underflow};
-use super::{input_files, meaning, remarks, source, with_bar};
+use super::layers::{choices, comparison, host_steps, latency, saturations, underflow};
+use super::outputs::outputs;
+use super::{accuracy, accuracy_options};
+use super::{input_files, meaning, preprocess, remarks, source, with_bar};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
@@ -15,15 +18,22 @@ use crate::printable::line;
 use crate::table::{counted, facts, thousands};
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
+    let preprocess = preprocess(&args.preprocess);
+    // One set of options: for the inputs, and for those to calibrate by where there are any.
+    let of_calibration =
+        if args.calibration.calibrate.is_empty() { Preprocess::default() } else { preprocess.clone() };
     let request = Request {
-        source: source(&args.source, &args.calibration),
+        source: source(&args.source, &args.calibration, of_calibration),
         inputs: input_files(&args.inputs),
+        preprocess,
+        like: args.like.clone(),
         raw: args.raw,
         compare: args.compare,
         dump: args.dump.is_some(),
         meaning: meaning(&args.meaning),
         max_error: args.max_error,
         check: args.check,
+        accuracy: accuracy_options(&args.accuracy),
     };
     check_apart(args.output.iter().chain(&args.dump).map(PathBuf::as_path))?;
     let (report, files) = with_bar("samples", |context| run_verb(&request, context))?;
@@ -42,6 +52,9 @@ fn text(report: &Report) -> String {
     if !report.choices.is_empty() {
         lines.push(("chosen", choices(&report.choices)));
     }
+    if report.speed.latency_ms.is_some() {
+        lines.push(("latency", latency(&report.speed)));
+    }
     if let Some(found) = &report.comparison {
         lines.extend(comparison(found));
     }
@@ -54,7 +67,8 @@ fn text(report: &Report) -> String {
         lines.push(("rounded to zero", rounded));
     }
     lines.push(("seconds", format!("{:.3}", report.seconds)));
-    let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs));
+    let mut text = format!("{}\n{}", facts(lines), outputs(&report.outputs, report.samples));
+    text += &accuracy::text(report.accuracy.as_ref());
     text += &saturations(&report.saturations_by_layer);
     text += &underflow(report.underflow.as_ref());
     text += &rescaling(report.rescaling.as_ref());

@@ -24,10 +24,7 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
 
 /// A target and its instances.
 fn instances(target: &TargetReport) -> String {
-    let rows = target
-        .presets
-        .iter()
-        .map(|preset| vec![format!("{}:{}", target.name, preset.name), preset.summary.clone()]);
+    let rows = target.instances().map(|(name, summary)| vec![name, summary.to_owned()]);
     let presets = table(&[Column::Left("--target"), Column::Left("instance")], rows);
     format!("{}: {}\n\n{presets}", target.name, target.summary)
 }

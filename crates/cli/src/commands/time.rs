@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use npukit::report::{FlagTime, KindTime, UnitTime};
+use npukit::report::{FlagTime, KindTime, Speed, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use super::layers::{above, cycles, latency, layers};
-use super::{meaning, source, without_bar};
+use super::{meaning, preprocess, source, without_bar};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
 use crate::disk::{Staged, check_apart, commit};
@@ -16,11 +16,12 @@ use crate::table::{Column, facts, percent, table, thousands};
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let request = Request {
-        source: source(&args.source, &args.calibration),
+        source: source(&args.source, &args.calibration, preprocess(&args.preprocess)),
         options: args.options.0.clone(),
         from_samples: args.from_samples.clone(),
         meaning: meaning(&args.meaning),
         trace_extension: args.trace.as_ref().and_then(|path| Some(path.extension()?.to_str()?.to_owned())),
+        trace_range: args.trace_range.clone(),
     };
     let paths = [&args.trace, &args.cycles, &args.samples, &args.by_instruction];
     check_apart(paths.into_iter().flatten().map(PathBuf::as_path))?;
@@ -54,20 +55,20 @@ pub(super) fn text(report: &Report) -> String {
         thousands(roofline.compute),
         thousands(roofline.memory)
     );
-    let energy = (time.energy > 0).then(|| ("energy", format!("{} units", thousands(time.energy))));
+    let trace = report.trace.as_ref().map(|trace| ("trace", traced(trace)));
     let lines = [
         ("program", report.name.clone()),
         ("target", report.target.clone()),
         ("instructions", thousands(report.instructions as u64)),
-        ("cycles", cycles(&time.cycles)),
-        ("below", format!("by the {}", time.model)),
-        ("latency", latency(time.milliseconds, time.clock_mhz, time.clock_source.as_deref())),
+        ("cycles", cycles(&report.target, &time.cycles)),
+        ("below", format!("by the {}", report.cost_model)),
+        ("latency", latency(&Speed::of(time))),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
         ("utilisation", time.utilisation.map_or_else(unknown, percent)),
         ("array busy", percent(time.array_busy)),
         ("roofline", bounds),
     ];
-    let mut text = facts(lines.into_iter().chain(energy))
+    let mut text = facts(lines.into_iter().chain(trace))
         + &layers(&time.layers)
         + &kinds(&time.kinds)
         + &units(&time.units);
@@ -76,6 +77,20 @@ pub(super) fn text(report: &Report) -> String {
     text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
+}
+
+/// How much a trace has.
+fn traced(trace: &TraceReport) -> String {
+    let counts = [
+        (trace.slices, "slices"),
+        (trace.waits, "waits"),
+        (trace.flows, "flows"),
+        (trace.counter_values, "counter values"),
+        (trace.tracks as u64, "tracks"),
+    ];
+    let counts = counts.map(|(count, noun)| format!("{} {noun}", thousands(count))).join(", ");
+    let of = |layers: &Vec<String>| format!("{counts}, of {}", layers.join(", "));
+    trace.layers.as_ref().map_or_else(|| counts.clone(), of)
 }
 
 /// Where the cycles go, by kind of instruction.

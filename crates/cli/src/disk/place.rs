@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::standard::is_standard;
 use crate::failure::Failure;
 
 /// Links that are followed one after the other; more are a circle.
@@ -17,6 +18,8 @@ pub enum Place {
     File(PathBuf),
     /// To a device, pipe or socket, or to an open file without a name: written through.
     Through(PathBuf),
+    /// To standard output.
+    Standard,
 }
 
 impl Place {
@@ -24,6 +27,15 @@ impl Place {
     ///
     /// Errors: a folder, a circle of links, what the system says.
     pub fn of(path: &Path) -> io::Result<Self> {
+        if is_standard(path) {
+            return Ok(Self::Standard);
+        }
+        if path.parent().is_some_and(is_standard) {
+            return Err(io::Error::new(
+                io::ErrorKind::NotADirectory,
+                "`-` is standard output, which takes one file",
+            ));
+        }
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")),
             Ok(found) if !found.is_file() => Ok(Self::Through(path.to_owned())),
@@ -63,6 +75,8 @@ pub enum Identity {
     /// Device and number of a file.
     #[cfg(unix)]
     Node(u64, u64),
+    /// Standard output.
+    Standard,
     /// The whole path of a file, or of one that is not there yet.
     Path(PathBuf),
 }
@@ -70,6 +84,9 @@ pub enum Identity {
 impl Identity {
     /// That of what `path` leads to; none of devices, folders and the like.
     pub fn of(path: &Path) -> Option<Self> {
+        if is_standard(path) {
+            return Some(Self::Standard);
+        }
         match fs::metadata(path) {
             Ok(found) if found.is_file() => Some(Self::of_file(path, &found)),
             Ok(_) => None,

@@ -1,11 +1,12 @@
 //! Writes: [`write_all`] the files of a command, [`Staged`] one that is too long for memory, [`commit`] several of these.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::fault::step;
 use super::place::{Place, check_apart, folder};
+use super::standard::Output;
 use super::swap::{Move, SwapError, swap};
 use super::temporary::Temporary;
 use crate::failure::{Aftermath, Failure};
@@ -49,7 +50,7 @@ enum Sink {
     /// Beside its place.
     File(PathBuf, BufWriter<Temporary>),
     /// A device or pipe.
-    Through(BufWriter<File>),
+    Through(BufWriter<Box<dyn Write>>),
 }
 
 impl Staged {
@@ -63,8 +64,9 @@ impl Staged {
             }
             Place::Through(place) => {
                 let file = OpenOptions::new().write(true).truncate(true).open(place).map_err(failed)?;
-                Sink::Through(BufWriter::new(file))
+                Sink::Through(BufWriter::new(Box::new(file)))
             }
+            Place::Standard => Sink::Through(BufWriter::new(Box::new(Output))),
         };
         Ok(Self { path: path.to_owned(), sink })
     }

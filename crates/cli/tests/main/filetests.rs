@@ -22,7 +22,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use crate::schemas;
+
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const RUN: &str = "; RUN: ";
 const FILE: &str = "; FILE: ";
 const OUT: &str = "; OUT:\n";
@@ -56,8 +58,8 @@ fn parse(text: &str) -> Result<Case<'_>, String> {
     if case.runs.is_empty() { Err("no line `; RUN: npu ...`".to_owned()) } else { Ok(case) }
 }
 
-/// Runs the commands of `case` in `folder` and gives what they print.
-fn run(case: &Case<'_>, folder: &Path) -> String {
+/// Runs the commands of `case` in `folder` and gives what they print; the error is what no JSON Schema says.
+fn run(case: &Case<'_>, folder: &Path) -> Result<String, String> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).unwrap();
     for (name, content) in &case.files {
@@ -66,11 +68,13 @@ fn run(case: &Case<'_>, folder: &Path) -> String {
     case.runs.iter().map(|arguments| run_one(arguments, folder)).collect()
 }
 
-fn run_one(arguments: &str, folder: &Path) -> String {
+/// Runs a command without its `npu` and gives what it prints.
+pub fn run_one(arguments: &str, folder: &Path) -> Result<String, String> {
     let output = Command::new(env!("CARGO_BIN_EXE_npu"))
         .args(arguments.split_whitespace().map(|argument| argument.replace("%root", ROOT)))
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        .env_remove("NPU_TARGET")
         .output()
         .unwrap();
     let status = match output.status.code() {
@@ -78,7 +82,8 @@ fn run_one(arguments: &str, folder: &Path) -> String {
         code => format!("; exit status {}\n", code.map_or("none: killed".to_owned(), |c| c.to_string())),
     };
     let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    without_seconds(&(printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n"))
+    schemas::check_all(&printed[0]).map_err(|error| format!("{arguments}: {error}"))?;
+    Ok(without_seconds(&(printed.concat() + &status).replace(ROOT, "%root").replace("\r\n", "\n")))
 }
 
 /// The text with the seconds that the command took, in a report or in JSON, as `*`.
@@ -97,7 +102,7 @@ fn without_seconds(text: &str) -> String {
 }
 
 /// The lines that differ, between those that are equal at both ends.
-fn diff(expected: &str, actual: &str) -> String {
+pub fn diff(expected: &str, actual: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
     let same = |a: &mut dyn Iterator<Item = (&&str, &&str)>| a.take_while(|(x, y)| x == y).count();
     let head = same(&mut old.iter().zip(&new));
@@ -131,7 +136,7 @@ fn find(folder: &Path) -> Vec<PathBuf> {
 fn check(path: &Path, scratch: &Path) -> Result<(), String> {
     let text = fs::read_to_string(path).unwrap().replace("\r\n", "\n");
     let case = parse(&text)?;
-    let actual = run(&case, scratch);
+    let actual = run(&case, scratch)?;
     if actual == case.expected {
         return Ok(());
     }

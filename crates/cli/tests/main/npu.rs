@@ -8,10 +8,13 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::schemas;
+
 /// The embedded models.
 pub const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets");
 /// The embedded network's file.
 pub const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits.onnx");
+pub const PERCEPTRON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits_mlp.onnx");
 /// Its held-out images.
 pub const IMAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../npukit/assets/digits_images.npy");
 /// Golden vectors of the repository.
@@ -57,8 +60,10 @@ impl Npu {
     pub fn json(&self, status: i32, arguments: &[&str]) -> Value {
         let output = command(self.folder.path()).args(arguments).arg("--json").output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", text(&output.stderr));
-        serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", text(&output.stdout)))
+        let report = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}", text(&output.stdout)));
+        schemas::check(&report).unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+        report
     }
 
     /// Runs the command, which must end with `status`; gives its standard output and error.
@@ -92,10 +97,10 @@ pub fn array(shape: &[usize], values: &[f32]) -> Vec<u8> {
     [&b"\x93NUMPY\x01\0"[..], &length, header.as_bytes(), &values].concat()
 }
 
-/// The command in a folder, without colours.
+/// The command in a folder, without colours and settings.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_npu"));
-    command.current_dir(folder).env("NO_COLOR", "1");
+    command.current_dir(folder).env("NO_COLOR", "1").env_remove("NPU_TARGET");
     command
 }
 

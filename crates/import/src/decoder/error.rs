@@ -1,5 +1,6 @@
 //! [`DecoderFileError`].
 
+use npukit_base::codes;
 use npukit_graph::decoder::DecoderError;
 
 /// Why a description or its weights make no decoder.
@@ -91,3 +92,16 @@ pub enum DecoderFileError {
     #[error(transparent)]
     Model(#[from] DecoderError),
 }
+
+codes!(DecoderFileError {
+    NotText = "description-not-text": "a language model's description is not UTF-8 text";
+    Toml = "invalid-description": "a language model's description is not TOML, or has keys or values that mean nothing";
+    Key = "description-value": "a value of a language model's description means nothing";
+    Character = "unknown-character": "a prompt has a character that is no token of the model";
+    File = "unreadable-weights": "a language model's weights cannot be read";
+    Format = "invalid-weights": "a language model's weights are no safetensors file";
+    Missing = "missing-tensor": "a language model's weights lack a tensor";
+    Elements = "tensor-type": "a tensor of a language model has elements of a type that is not read";
+    Unused = "unused-tensors": "a language model's weights have tensors that no part of it is made of";
+    Model = "invalid-decoder": "sizes or tensors make no language model";
+});

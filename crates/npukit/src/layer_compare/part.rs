@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::origin::Origin;
 
 /// Errors and ranges of a layer over all samples, in the model's scale.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Figures {
     /// Largest difference to the layer in float on the machine's own operands.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// How a tensor is held, and what it loses by that over the samples.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct QuantisedTensor {
     /// The value of the compiled graph.
@@ -31,7 +31,7 @@ pub struct QuantisedTensor {
 }
 
 /// What came of a quantisation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// How fraction lengths were chosen, as on the command line.
@@ -52,7 +52,7 @@ pub struct Report {
 }
 
 /// A method that was tried.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Candidate {
     /// As on the command line.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Exponents;
 
 /// Results of a layer that still do not fit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Remaining {
     /// The layer.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::targets::resolve;
 
 /// What was assembled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct AsmReport {
     /// Target and instance.
@@ -24,7 +24,7 @@ pub struct AsmReport {
 }
 
 /// What was disassembled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct DisasmReport {
     /// Target and instance.
@@ -40,7 +40,7 @@ pub struct DisasmReport {
 }
 
 /// A text laid out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct FormatReport {
     /// Target and instance.

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::targets::targets;
 
 /// A part of the figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Table {
@@ -48,7 +48,7 @@ impl Default for Request {
 }
 
 /// A figure, found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Row {
     /// Which table it is of.
@@ -73,6 +73,10 @@ pub struct Row {
     pub found: f64,
     /// Whether it reaches the bar, if there is one.
     pub met: Option<bool>,
+    /// For programs: time of a sample at the clock; none when the clock is not known.
+    pub latency_ms: Option<f64>,
+    /// For programs: samples a second at the clock, one after the other; none when the clock is not known.
+    pub frames_per_second: Option<f64>,
     /// For programs: cycles as a multiple of the roofline, and which side of it that is.
     pub above_bound: Option<(f64, &'static str)>,
     /// For programs: of compiling, reading left out.
@@ -82,7 +86,7 @@ pub struct Row {
 }
 
 /// A layer's cycles.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct LayerRow {
     /// Names of the nodes.
@@ -94,7 +98,7 @@ pub struct LayerRow {
 }
 
 /// All figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// The figures, programs first.

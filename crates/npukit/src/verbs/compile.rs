@@ -10,13 +10,25 @@ use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::inputs::InputFile;
 use crate::remarks::Remarks;
 use crate::source::Source;
+use crate::speed::Speed;
+use crate::test_vectors::TestVectors;
 use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
 
+/// What to compile, and what to write beside it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Request {
+    /// The model.
+    pub source: Source,
+    /// Writes test vectors: of these samples, of one that is made up where there are none.
+    pub test_vectors: Option<Vec<InputFile>>,
+}
+
 /// What was compiled.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.
@@ -25,10 +37,16 @@ pub struct Report {
     pub target: String,
     /// Files written.
     pub artifacts: Vec<String>,
+    /// Test vectors written, when asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test_vectors: Vec<String>,
     /// Instructions.
     pub instructions: usize,
     /// By cost model.
     pub cycles: BTreeMap<String, u64>,
+    /// Of a sample, at the board's clock.
+    #[serde(flatten)]
+    pub speed: Speed,
     /// Multiply-accumulates of the model, padding left out.
     pub macs: Option<u64>,
     /// By memory, in the memory's own unit.
@@ -57,28 +75,50 @@ pub struct Report {
     pub seconds: f64,
 }
 
-/// Compiles; the caller writes the files and puts their paths into the report's `artifacts`.
+/// Compiles without test vectors: see [`compile_with`].
+///
+/// # Errors
+///
+/// Those of [`compile_with`].
+pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
+    compile_with(&Request { source: source.clone(), test_vectors: None }, context)
+}
+
+/// Compiles; the caller writes the files and puts their paths into the report's `artifacts` and `test_vectors`. Test
+/// vectors are the last of the files.
 ///
 /// # Errors
 ///
 /// Those of [`resolve`](crate::targets::resolve), [`Error::NoTarget`]; [`Error::Read`],
 /// [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model; [`Error::Refused`]
 /// with every node that the target does not take; [`Error::Target`] for options it does not have and programs
-/// that do not fit; and what the inputs to calibrate by lack.
-pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
+/// that do not fit; and what the inputs to calibrate by or to test with lack.
+pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
     let start = Instant::now();
-    let (origin, compiled) = source.compile(&[], context)?;
-    let files = compiled.files()?;
+    // Default: without samples to test with, a model's open shapes are as without them.
+    let inputs = request.test_vectors.as_deref().unwrap_or_default();
+    let (origin, compiled) = request.source.compile(inputs, context)?;
+    let mut files = compiled.files()?;
     let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
-    let Remarks { notes, mut warnings } = origin.remarks();
+    let Remarks { mut notes, mut warnings } = origin.remarks();
     warnings.extend(program.warnings);
+    let artifacts = names(&files);
+    let mut test_vectors = Vec::new();
+    if let Some(samples) = &request.test_vectors {
+        let found = TestVectors::new(&*compiled, &origin, samples, context)?;
+        test_vectors = names(&found.files);
+        files.extend(found.files);
+        notes.extend(found.notes);
+    }
     let weights = origin.altered_weights()?;
     warnings.extend(weights::warnings(&weights));
     let report = Report {
         name: program.name,
         target: program.target,
-        artifacts: files.iter().map(|file| file.name.clone()).collect(),
+        artifacts,
+        test_vectors,
         instructions: program.instructions,
+        speed: Speed::of(&time),
         cycles: time.cycles,
         macs: program.macs,
         memory: program.memory,
@@ -94,6 +134,10 @@ pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<Art
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))
+}
+
+fn names(files: &[ArtifactFile]) -> Vec<String> {
+    files.iter().map(|file| file.name.clone()).collect()
 }
 
 /// Names that stay on their line in any text made of the graph: in a model they may be any characters.

@@ -16,6 +16,7 @@ use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::samples::{Stack, argmax};
+use crate::speed::Speed;
 use crate::targets::{default_target, resolve};
 use crate::{Context, quantise};
 
@@ -31,7 +32,7 @@ const LABELS: &[u8] = include_bytes!("../../assets/digits_labels.npy");
 const CALIBRATION: &[u8] = include_bytes!("../../assets/digits_calibration.npy");
 
 /// What the demonstration found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the network.
@@ -61,10 +62,9 @@ pub struct Report {
     pub cycles: BTreeMap<String, u64>,
     /// Time of an image at the board's clock.
     pub milliseconds: Option<f64>,
-    /// The board's clock.
-    pub clock_mhz: Option<f64>,
-    /// Where the clock is from.
-    pub clock_source: Option<String>,
+    /// The same by its present name, and samples a second.
+    #[serde(flatten)]
+    pub speed: Speed,
     /// Share of the array's multipliers that did the model's work.
     pub utilisation: Option<f64>,
     /// Where the cycles go.
@@ -84,7 +84,7 @@ pub struct Report {
 }
 
 /// What the demonstration found of the embedded language model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Language {
     /// A text that it continued.
@@ -118,6 +118,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let (ours, saturations) = machine(&*compiled, &samples, context.progress)?;
     let reference = float(&model.graph, &samples, &|_, _| ())?;
     let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
+    let speed = Speed::of(&time);
     Ok(Report {
         model: model.graph.name,
         target: program.target,
@@ -132,8 +133,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
         choices: program.choices,
         cycles: time.cycles,
         milliseconds: time.milliseconds,
-        clock_mhz: time.clock_mhz,
-        clock_source: time.clock_source,
+        speed,
         utilisation: time.utilisation,
         layers: time.layers,
         quantisation,

@@ -9,7 +9,7 @@ use crate::Context;
 use crate::error::Error;
 
 /// What differs between two reports.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// Path of the first report.
     pub before: String,
@@ -32,7 +32,7 @@ pub struct Report {
 }
 
 /// A number that differs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Figure {
     /// Where it stands, as `layers[conv_1].cycles`.
     pub place: String,
@@ -47,7 +47,7 @@ pub struct Figure {
 }
 
 /// A text that differs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TextChange {
     /// Where it stands.
     pub place: String,
@@ -65,8 +65,9 @@ const NAMES: [&str; 10] =
 const IGNORED: [&str; 3] = ["seconds", "compile_seconds", "share"];
 
 /// Keys of which fewer is better, also for all that stands below them.
-const FEWER: [&str; 18] = [
+const FEWER: [&str; 19] = [
     "cycles",
+    "latency_ms",
     "milliseconds",
     "instructions",
     "vectors",
@@ -87,7 +88,8 @@ const FEWER: [&str; 18] = [
 ];
 
 /// Keys of which more is better.
-const MORE: [&str; 7] = [
+const MORE: [&str; 8] = [
+    "frames_per_second",
     "accuracy",
     "argmax_agree",
     "utilisation",

@@ -5,17 +5,18 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::Context;
+use crate::accuracy::{self, Labels};
 use crate::batch::float;
 use crate::error::Error;
 use crate::eval_limits;
 use crate::finite::NonFinite;
-use crate::inputs::{self, InputFile};
+use crate::inputs::{self, InputFile, Preprocess, Samples, wanted};
 use crate::model::{self, ModelOptions};
 use crate::samples::{OutputReport, npz, reports};
 use crate::weights;
 
 /// What to evaluate, on what.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The `.onnx` or `.pb` file.
     pub path: String,
@@ -23,12 +24,16 @@ pub struct Request {
     pub model: ModelOptions,
     /// Its inputs.
     pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
     /// Evaluates a model that takes far more time or memory than its size suggests, too.
     pub unlimited: bool,
+    /// Measures accuracy.
+    pub accuracy: Option<accuracy::Options>,
 }
 
 /// What was evaluated.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the model.
@@ -37,12 +42,17 @@ pub struct Report {
     pub samples: usize,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
+    /// Labels found, when there are labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<accuracy::Report>,
     /// NaN and infinity.
     pub non_finite: NonFinite,
     /// What was taken for granted.
     pub notes: Vec<String>,
     /// What its user should know of.
     pub warnings: Vec<String>,
+    /// Why the evaluation is not a success, a sentence each.
+    pub failures: Vec<String>,
     /// Of everything.
     pub seconds: f64,
 }
@@ -53,28 +63,38 @@ pub struct Report {
 ///
 /// [`Error::Read`], [`Error::UnknownFile`], [`Error::Import`] and [`Error::OpenDimensions`] for the model;
 /// [`Error::Operations`] and [`Error::Memory`] when it takes more than fits its size;
-/// [`Error::UnknownInput`], [`Error::Array`] and [`Error::Port`] for inputs; [`Error::Eval`] when an operator
-/// fails.
+/// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
+/// [`Error::Eval`] when an operator fails.
 pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>), Error> {
     let start = Instant::now();
     let model = model::load(&request.path, &request.model, &request.inputs, context.reader)?;
     if !request.unlimited {
         eval_limits::check(&model.graph.name, &model.graph)?;
     }
-    let samples = inputs::samples(&request.inputs, &model::ports(&model.graph), context.reader, None)?;
+    let measured = request.accuracy.as_ref();
+    let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
+    let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
+    let Samples { samples, notes: found } =
+        inputs::samples(&request.inputs, &inputs, preprocess, context.reader, None)?;
     let stacks = float(&model.graph, &samples, context.progress)?;
+    let accuracy = labels.as_ref().zip(measured);
+    let accuracy = accuracy.map(|(labels, options)| labels.judge(options, &stacks, None)).transpose()?;
+    let minimum = measured.and_then(|options| options.minimum);
+    let failures = accuracy.iter().filter_map(|report| report.failure(minimum)).collect();
     let mut non_finite = NonFinite::of(&samples, &stacks);
     let (constants, sentences) = weights::non_finite_constants(&model.graph);
     non_finite.constants = constants;
-    let found = non_finite.warnings().into_iter().chain(sentences);
-    let warnings = model.remarks.warnings.iter().cloned().chain(found).collect();
+    let doubtful = non_finite.warnings().into_iter().chain(sentences);
+    let warnings = model.remarks.warnings.iter().cloned().chain(doubtful).collect();
     let report = Report {
         name: model.graph.name.clone(),
         samples: samples.len(),
         outputs: reports(&stacks),
+        accuracy,
         non_finite,
-        notes: model.remarks.notes,
+        notes: model.remarks.with_notes(found).notes,
         warnings,
+        failures,
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, npz(&stacks, false)?))

@@ -32,7 +32,7 @@ pub struct Request {
 }
 
 /// What was generated.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the model.
@@ -67,7 +67,7 @@ pub struct Report {
 }
 
 /// How often a model answered rightly.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Accuracy {
     /// Name of the model.

@@ -4,22 +4,34 @@ use npukit_target::{Finding, Instance};
 use serde::Serialize;
 
 use crate::Context;
+use crate::diagnostics::Diagnostic;
 use crate::error::Error;
 use crate::targets::{artifact_target, resolve};
 
 /// What is wrong with a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Target and instance.
     pub target: String,
     /// In the order of the program's instructions.
     pub findings: Vec<Finding>,
+    /// The findings again, in the form of all errors.
+    pub diagnostics: Vec<Diagnostic>,
     /// What the author of the instance should know of.
     pub warnings: Vec<String>,
 }
 
 impl Report {
+    fn new(path: &str, target: String, findings: Vec<Finding>, warnings: Vec<String>) -> Self {
+        let of_path = |finding: &Finding| {
+            let found = Diagnostic::from(finding);
+            Diagnostic { place: found.place.clone().in_file(Some(path)), ..found }
+        };
+        let diagnostics = findings.iter().map(of_path).collect();
+        Self { target, findings, diagnostics, warnings }
+    }
+
     /// Whether hardware does what the program says.
     pub fn is_clean(&self) -> bool {
         !self.findings.iter().any(Finding::is_error)
@@ -40,7 +52,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         if given.split(':').next() != Some(own.name()) {
             return Err(Error::NeedlessTarget { path: path.to_owned() });
         }
-        return Ok(Report { target: found, findings: compiled.lint()?, warnings: Vec::new() });
+        return Ok(Report::new(path, found, compiled.lint()?, Vec::new()));
     }
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
@@ -54,7 +66,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
         _ => bytes,
     };
     let (findings, warnings) = (instance.lint(path, &words)?, instance.warnings());
-    Ok(Report { target: instance.name(), findings, warnings })
+    Ok(Report::new(path, instance.name(), findings, warnings))
 }
 
 /// Whether all of it is instructions.

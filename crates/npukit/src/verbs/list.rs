@@ -1,13 +1,13 @@
 //! `npu targets`: the accelerators, and the instances that come with npukit.
 
-use npukit_target::{OptionSpec, Preset, Target};
+use npukit_target::{OptionSpec, Preset, Target, with_system};
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::targets::{target, targets};
 
 /// An accelerator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct TargetReport {
     /// Name, as in `--target NAME`.
@@ -16,6 +16,21 @@ pub struct TargetReport {
     pub summary: String,
     /// Its instances, as in `--target NAME:PRESET`.
     pub presets: Vec<Preset>,
+}
+
+impl TargetReport {
+    /// Its instances as in `--target`, each with those of its systems behind it, and what there is to know of it.
+    pub fn instances(&self) -> impl Iterator<Item = (String, &str)> {
+        self.presets.iter().flat_map(|preset| {
+            let name = format!("{}:{}", self.name, preset.name);
+            let systems: Vec<_> = preset
+                .systems
+                .iter()
+                .map(|system| (with_system(&name, &system.name), system.summary.as_str()))
+                .collect();
+            std::iter::once((name, preset.summary.as_str())).chain(systems)
+        })
+    }
 }
 
 /// All accelerators.

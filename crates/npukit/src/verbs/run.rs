@@ -6,21 +6,27 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Instant;
 
-use npukit_target::{Compiled, HostStepReport, Meaning, RunOptions, Saturation, Saturations, Unset};
+use npukit_target::{
+    Compiled, HostStepReport, Meaning, RunOptions, Saturation, Saturations, TargetError, TimeOptions, Unset,
+};
 use serde::Serialize;
 
+use crate::accuracy::{self, Labels};
 use crate::batch::{in_model_shape, machine_with};
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::finite::NonFinite;
-use crate::inputs::{self, InputFile, Sample};
+use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
 use crate::layer_compare::{self, Requested, Run, compare_layers};
+use crate::like::Like;
 use crate::max_error::MaxError;
+use crate::model::{self, ModelOptions};
 use crate::origin::Origin;
 use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::Source;
+use crate::speed::Speed;
 use crate::targets::artifact_target;
 use crate::underflow;
 use crate::{Context, quantise, rescale};
@@ -33,6 +39,10 @@ pub struct Request {
     pub source: Source,
     /// Its inputs.
     pub inputs: Vec<InputFile>,
+    /// What is done to their values.
+    pub preprocess: Preprocess,
+    /// For an artifact: the model that it was compiled from, whose names and shapes its inputs and outputs take.
+    pub like: Option<String>,
     /// Gives the machine's integers instead of real values.
     pub raw: bool,
     /// Compares every layer with float.
@@ -45,11 +55,16 @@ pub struct Request {
     pub max_error: Option<MaxError>,
     /// Makes reading memory that nobody has written a fault.
     pub check: bool,
+    /// Measures accuracy.
+    pub accuracy: Option<accuracy::Options>,
 }
 
 impl Request {
-    /// Refuses what needs a model.
+    /// Refuses what needs a model, or an artifact.
     fn check(&self) -> Result<(), Error> {
+        if self.like.is_some() && artifact_target(&self.source.path).is_none() {
+            return Err(Error::NeedlessLike { path: self.source.path.clone() });
+        }
         let unused = match (self.requested() != Requested::default(), self.max_error) {
             (true, _) => "`--compare` or `--dump`",
             (_, Some(_)) => "`--max-error`",
@@ -90,7 +105,7 @@ const GARBAGE: u64 = 0x6E70_756B;
 const TWICE: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
 
 /// What was run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.
@@ -101,11 +116,17 @@ pub struct Report {
     pub choices: BTreeMap<String, String>,
     /// Samples run.
     pub samples: usize,
+    /// Of a sample on the machine, at the board's clock.
+    #[serde(flatten)]
+    pub speed: Speed,
     /// Outputs over all samples.
     pub outputs: Vec<OutputReport>,
     /// Against the float evaluator; for models only.
     #[serde(flatten)]
     pub comparison: Option<Comparison>,
+    /// Labels found, when there are labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<accuracy::Report>,
     /// Values that did not fit the number format, over all samples: inputs and results.
     pub saturations: u64,
     /// Those of them that are inputs.
@@ -160,20 +181,27 @@ pub struct Files {
 ///
 /// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
 /// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
-/// [`Error::UnknownInput`], [`Error::Array`] and [`Error::Port`] for inputs; [`Error::Target`] when the
-/// machine faults; [`Error::Eval`] when the evaluator beside it does.
+/// [`Error::UnknownInput`], [`Error::Array`], [`Error::Media`], [`Error::Preprocess`] and [`Error::Port`] for inputs;
+/// [`Error::Target`] when the machine faults; [`Error::Eval`] when the evaluator beside it does.
 pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), Error> {
     let start = Instant::now();
     request.check()?;
+    let measured = request.accuracy.as_ref();
+    let labels = measured.map(|options| Labels::read(&options.labels, context.reader)).transpose()?;
     let Program { compiled, origin } = request.source.program_for(&request.inputs, context)?;
-    let outcome = Outcome::of(request, &*compiled, context)?;
+    let outcome = Outcome::of(request, &*compiled, origin.as_ref(), context)?;
     let mut reference = match &origin {
         Some(origin) => outcome.reference(origin, context)?,
         None => FloatReference::of(&outcome.samples, &outcome.stacks),
     };
+    let accuracy = labels
+        .as_ref()
+        .zip(measured)
+        .map(|(labels, options)| labels.judge(options, &outcome.stacks, Some(&reference.outputs)));
+    let accuracy = accuracy.transpose()?;
     let dump = reference.dump.as_mut().map(|dump| std::mem::take(&mut dump.npz));
     let files = Files { outputs: npz(&outcome.stacks, request.raw)?, dump };
-    Ok((outcome.report(origin, reference, start), files))
+    Ok((outcome.report(origin, reference, accuracy, start), files))
 }
 
 /// What the machine made of all samples.
@@ -181,17 +209,40 @@ struct Outcome<'a> {
     request: &'a Request,
     compiled: &'a dyn Compiled,
     samples: Vec<Sample>,
+    /// How the inputs were understood.
+    notes: Vec<String>,
     stacks: Vec<Stack>,
     saturations: Saturations,
 }
 
 impl<'a> Outcome<'a> {
-    fn of(request: &'a Request, compiled: &'a dyn Compiled, context: Context<'_>) -> Result<Self, Error> {
+    fn of(
+        request: &'a Request,
+        compiled: &'a dyn Compiled,
+        origin: Option<&Origin>,
+        context: Context<'_>,
+    ) -> Result<Self, Error> {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
-        let samples = inputs::samples(&request.inputs, &compiled.inputs(), context.reader, Some(&read_text))?;
+        let like = request.like.as_ref().map(|path| {
+            let model = model::load(path, &ModelOptions::default(), &request.inputs, context.reader)?;
+            Like::new(compiled, &model, path)
+        });
+        let like = like.transpose()?;
+        let inputs = match &like {
+            Some(like) => like.inputs(),
+            None => wanted::of_program(compiled.inputs(), origin.map(|origin| &origin.model)),
+        };
+        let (files, preprocess) = (&request.inputs, &request.preprocess);
+        let Samples { mut samples, mut notes } =
+            inputs::samples(files, &inputs, preprocess, context.reader, Some(&read_text))?;
+        if let Some(like) = &like {
+            notes.splice(0..0, like.notes());
+            samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
+        }
         let (stacks, saturations) =
             machine_with(compiled, &samples, request.run_options(), context.progress)?;
-        Ok(Self { request, compiled, samples, stacks, saturations })
+        let stacks = if let Some(like) = &like { like.unpacked(stacks) } else { stacks };
+        Ok(Self { request, compiled, samples, notes, stacks, saturations })
     }
 
     /// The model in float beside it, and what of its layers is requested.
@@ -215,12 +266,33 @@ impl<'a> Outcome<'a> {
         Ok(reference)
     }
 
-    fn report(self, origin: Option<Origin>, reference: FloatReference, start: Instant) -> Report {
+    /// The time of a sample, or why there is none; neither for a target without a clock.
+    fn speed(&self) -> (Speed, Option<String>) {
+        let options = TimeOptions { meaning: self.request.meaning, ..TimeOptions::default() };
+        match self.compiled.time(&options) {
+            Ok(time) => (Speed::of(&time), None),
+            Err(TargetError::Unsupported { .. }) => (Speed::default(), None),
+            Err(error) => (Speed::default(), Some(format!("no time is known of the program: {error}"))),
+        }
+    }
+
+    fn report(
+        self,
+        origin: Option<Origin>,
+        reference: FloatReference,
+        accuracy: Option<accuracy::Report>,
+        start: Instant,
+    ) -> Report {
         let program = self.compiled.report();
+        let (speed, untimed) = self.speed();
         // Default: an artifact, which has no model beside it, has no remarks.
-        let Remarks { notes, mut warnings } = origin.as_ref().map(Origin::remarks).unwrap_or_default();
+        let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
+        let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);
+        warnings.extend(untimed);
         warnings.extend(reference.warnings(self.request, origin.as_ref(), &self.saturations));
-        let failures = reference.failures(self.request.max_error);
+        let mut failures = reference.failures(self.request.max_error);
+        let minimum = self.request.accuracy.as_ref().and_then(|options| options.minimum);
+        failures.extend(accuracy.as_ref().and_then(|report| report.failure(minimum)));
         let found = origin.map(|origin| (origin.rescaling, origin.quantisation));
         // Default: an artifact was rescaled and quantised, if at all, when it was compiled.
         let (rescaling, quantisation) = found.unwrap_or_default();
@@ -229,8 +301,10 @@ impl<'a> Outcome<'a> {
             target: program.target,
             choices: program.choices,
             samples: self.samples.len(),
+            speed,
             outputs: reports(&self.stacks),
             comparison: reference.comparison,
+            accuracy,
             saturations: self.saturations.total(),
             saturated_inputs: self.saturations.inputs,
             saturations_by_layer: self.saturations.layers,

@@ -1,9 +1,14 @@
 //! `npu time`: how long a program takes, and where the time goes.
 
+mod layers;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use npukit_target::{Compiled, InstructionTime, Meaning, ProgramReport, Stage, TimeOptions, TimeReport};
+use npukit_target::{
+    Compiled, InstructionTime, Meaning, ProgramReport, Stage, TimeOptions, TimeReport, TraceFormat,
+    TraceReport, write_trace,
+};
 use serde::Serialize;
 
 use crate::Context;
@@ -11,6 +16,8 @@ use crate::error::Error;
 use crate::options;
 use crate::remarks::Remarks;
 use crate::source::Source;
+use crate::speed::Speed;
+use crate::targets::cost_model_name;
 
 /// What to time, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,15 +30,18 @@ pub struct Request {
     pub from_samples: Option<String>,
     /// What counts where hardware computes something else than the instructions say.
     pub meaning: Meaning,
-    /// File name extension of the trace, without the dot: that of a format of the target's own tools, if it
-    /// has one of that name.
+    /// File name extension of the trace, without the dot: that of Perfetto's protobuf, or of a format of the
+    /// target's own tools; otherwise it is JSON.
     pub trace_extension: Option<String>,
+    /// The layers of which the trace tells: a name, a pattern with `*`, or the first and the last one as `A..B`. None
+    /// for the whole program.
+    pub trace_range: Option<String>,
 }
 
 /// Where to write what is too long for a report.
 #[derive(Default)]
 pub struct Sinks<'a> {
-    /// Takes what each unit does when: a Chrome trace, or what [`Request::trace_extension`] names.
+    /// Takes what each unit does when: JSON, or what [`Request::trace_extension`] names.
     pub trace: Option<&'a mut dyn Write>,
     /// Takes what every part of the machine does in each cycle, as text.
     pub cycles: Option<&'a mut dyn Write>,
@@ -42,7 +52,7 @@ pub struct Sinks<'a> {
 }
 
 /// How long a program takes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Name of the artifact.
@@ -53,11 +63,20 @@ pub struct Report {
     pub instructions: usize,
     /// Multiply-accumulates of the model; none when the artifact does not say.
     pub macs: Option<u64>,
+    /// Time of a sample at the board's clock; none when the clock is not known.
+    pub latency_ms: Option<f64>,
+    /// Samples a second, one after the other; none when the clock is not known.
+    pub frames_per_second: Option<f64>,
     /// What its user should know of.
     pub warnings: Vec<String>,
+    /// What people call the cost model whose key among the cycles is `model`.
+    pub cost_model: String,
     /// Cycles, time and layers.
     #[serde(flatten)]
     pub time: TimeReport,
+    /// What was written of the trace, if one was asked for in a format that all targets have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceReport>,
 }
 
 /// Times a program, on its board and by the hardware's cycles.
@@ -74,7 +93,8 @@ pub fn time(source: &Source, context: Context<'_>) -> Result<Report, Error> {
 ///
 /// # Errors
 ///
-/// Those of [`compile`](super::compile::compile) for a model, [`Error::Target`] for an artifact that cannot
+/// Those of [`compile`](super::compile::compile) for a model, [`Error::UnknownName`] and [`Error::TraceRange`] for
+/// layers that the program does not have, [`Error::Target`] for an artifact that cannot
 /// be loaded; [`Error::NeedlessTarget`] and [`Error::NeedlessOption`] for options that are for models;
 /// [`Error::Target`] for options or sinks that the target does not have; [`Error::Write`] when a sink does
 /// not take what is written.
@@ -88,12 +108,7 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
         None => compiled.time(&options)?,
     };
-    if let Some(out) = sinks.trace {
-        match &request.trace_extension {
-            Some(extension) => compiled.trace_as(extension, &options, out)?,
-            None => compiled.trace(&options, out)?,
-        }
-    }
+    let trace = sinks.trace.map(|out| trace(request, compiled, &options, &time, out)).transpose()?.flatten();
     if let Some(out) = sinks.cycles {
         compiled.cycles(&options, out)?;
     }
@@ -107,14 +122,50 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     time.notes.splice(0..0, notes);
     let quantisation = program.origin.iter().filter_map(|origin| origin.quantisation.as_ref());
     warnings.extend(quantisation.flat_map(|report| report.warnings.iter().cloned()));
-    Ok(Report { warnings, ..Report::new(compiled, time) })
+    Ok(Report { warnings, trace, ..Report::new(compiled, time) })
+}
+
+/// Writes the trace; what it has is none in a format of the target's own tools.
+fn trace(
+    request: &Request,
+    compiled: &dyn Compiled,
+    options: &TimeOptions,
+    time: &TimeReport,
+    out: &mut dyn Write,
+) -> Result<Option<TraceReport>, Error> {
+    let extension = request.trace_extension.as_deref();
+    let range = request.trace_range.as_deref();
+    if let Some(extension) = extension.filter(|extension| compiled.own_traces().contains(extension)) {
+        if let Some(range) = range {
+            let reason = format!("a trace whose name ends in .{extension} has no layers to choose from");
+            return Err(Error::TraceRange { range: range.to_owned(), reason });
+        }
+        compiled.trace_as(extension, options, out)?;
+        return Ok(None);
+    }
+    let chosen = range.map(|range| layers::chosen(range, &compiled.report().layers)).transpose()?;
+    let format = extension.map_or(TraceFormat::Chrome, TraceFormat::of_extension);
+    Ok(Some(write_trace(compiled, options, time, format, chosen, out)?))
 }
 
 impl Report {
     /// Of a program and its time.
     pub(crate) fn new(compiled: &dyn Compiled, time: TimeReport) -> Self {
         let ProgramReport { name, target, instructions, macs, .. } = compiled.report();
-        Self { name, target, instructions, macs, warnings: Vec::new(), time }
+        let Speed { latency_ms, frames_per_second, .. } = Speed::of(&time);
+        let (warnings, cost_model) = (Vec::new(), cost_model_name(&target, &time.model));
+        Self {
+            name,
+            target,
+            instructions,
+            macs,
+            latency_ms,
+            frames_per_second,
+            warnings,
+            cost_model,
+            time,
+            trace: None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::error::Error;
 
 /// A reference network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Entry {
     /// Its name.
@@ -24,7 +24,7 @@ pub struct Entry {
 }
 
 /// A network's file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// The network.

@@ -26,7 +26,7 @@ fn request(source: Source) -> Request {
 }
 
 fn calibrated(path: &str, mode: RescaleMode) -> Source {
-    let calibration = Calibration { inputs: vec![InputFile::parse("x.npy")], mode, method: None };
+    let calibration = Calibration { inputs: vec![InputFile::parse("x.npy")], mode, ..Calibration::default() };
     Source { path: path.to_owned(), calibration, ..digits("tcu") }
 }
 

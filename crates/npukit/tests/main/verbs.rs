@@ -7,7 +7,7 @@ use npukit::verbs::asm::asm;
 use npukit::verbs::run::{Request, run};
 use npukit::verbs::time::time;
 use npukit::{Error, InputFile, ModelOptions, targets};
-use npukit_numeric::npy::read_npz;
+use npukit_numeric::npy::{NpyArray, NpyData, read_npz, write_npy};
 use npukit_target::{Config, TargetError};
 
 use crate::memory::{Memory, digits};
@@ -45,6 +45,65 @@ fn real_outputs_are_the_integers_times_the_smallest_step() {
     let npukit_numeric::TensorData::I32(raw) = raw.data() else { panic!("integers") };
     let expected: Vec<f32> = raw.iter().map(|&v| v as f32 / 256.0).collect();
     assert_eq!(real.as_f32().unwrap(), expected);
+}
+
+/// The artifact as others write it: with no word of the model's shapes.
+fn of_others() -> Memory {
+    let mut files = Memory::with_digits();
+    assert!(files.0.remove("digits_onnx_pynqz1.npukit.json").is_some());
+    files
+}
+
+#[test]
+fn an_artifact_without_shapes_takes_those_of_its_model() {
+    let source = || Source::artifact("digits_onnx_pynqz1.tmodel");
+    let ours = run(&request(source(), "x.npy"), Memory::with_digits().context()).unwrap();
+    let like = Request { like: Some("digits.onnx".into()), ..request(source(), "x.npy") };
+    let (report, files) = run(&like, of_others().context()).unwrap();
+    assert_eq!(files.outputs, ours.1.outputs);
+    assert_eq!(report.outputs, ours.0.outputs);
+    assert!(report.notes.iter().any(|note| note.contains("of shape [1, 1, 8, 8]")), "{:?}", report.notes);
+    let raw = run(&Request { raw: true, ..like }, of_others().context()).unwrap().1.outputs;
+    let ours = run(&Request { raw: true, ..request(source(), "x.npy") }, Memory::with_digits().context());
+    assert_eq!(raw, ours.unwrap().1.outputs);
+}
+
+#[test]
+fn a_model_is_like_its_own_artifact_only() {
+    let refused = |source, model: &str, files: &Memory| {
+        let like = Request { like: Some(model.into()), ..request(source, "x.npy") };
+        run(&like, files.context()).unwrap_err().to_string()
+    };
+    let mut files = of_others();
+    let model = &include_bytes!("../../../../tests/filetests/models/perceptron.onnx")[..];
+    files.0.insert("other.onnx".into(), model.to_vec());
+    let other = refused(Source::artifact("digits_onnx_pynqz1.tmodel"), "other.onnx", &files);
+    assert!(other.contains("its `x` of shape [1, 8] does not fit"), "{other}");
+    assert!(refused(digits("tcu"), "digits.onnx", &files).contains("`--like` is for artifacts"));
+}
+
+#[test]
+fn rows_of_an_artifact_take_fewer_channels_than_lanes() {
+    let mut files = of_others();
+    let ours = run(
+        &request(Source::artifact("digits_onnx_pynqz1.tmodel"), "x.npy"),
+        Memory::with_digits().context(),
+    );
+    let images = npukit_numeric::npy::read_npy("x.npy", &files.0["x.npy"]).unwrap();
+    let array = NpyArray::new(&[3, 8, 8, 1], NpyData::F32(images.as_f32().unwrap())).unwrap();
+    files.0.insert("hwc.npy".into(), write_npy(array));
+    let (report, written) =
+        run(&request(Source::artifact("digits_onnx_pynqz1.tmodel"), "hwc.npy"), files.context()).unwrap();
+    let note =
+        "has shape [3, 8, 8, 1]: the 1 of its last axis are filled up with zeros to the 8 lanes of a row";
+    assert!(report.notes.iter().any(|said| said.contains(note)), "{:?}", report.notes);
+    // Rows of eight lanes, of which ten are classes.
+    let rows = read_npz("rows", &written.outputs).unwrap().remove(0).1;
+    let classes = read_npz("classes", &ours.unwrap().1.outputs).unwrap().remove(0).1;
+    assert_eq!(rows.shape(), [6, 8]);
+    for (row, classes) in rows.as_f32().unwrap().chunks(16).zip(classes.as_f32().unwrap().chunks(10)) {
+        assert_eq!(row[..10], *classes);
+    }
 }
 
 #[test]

@@ -1,29 +1,93 @@
-//! [`Timeline`]: a track for each port and each sequencer, in the trace file that Perfetto opens.
+//! [`Timeline`]: what each port and each sequencer does when, as [`Played`] slices for viewers.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
-use npukit_trace::{ChromeTrace, Slice, Track};
-use serde_json::json;
+use npukit_trace::{Recorder, Slice, Track, Value};
 
 use super::{port_names, text_of};
 use crate::fabric::Fabric;
 use crate::machine::Observer;
 use crate::op::Op;
 
-/// Tracks under way.
-pub(crate) struct Timeline<'a, W: Write> {
+/// What a port or a sequencer does for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Played {
+    /// Place of its track in [`Tracks::tracks`].
+    lane: usize,
+    name: String,
+    start: u64,
+    cycles: u64,
+    what: What,
+}
+
+/// What is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    /// An instruction as text, and its place in the cell's program.
+    Instruction(String, usize),
+    /// The first and the last of addresses that follow each other without a gap, of a port.
+    Addresses(u32, u32),
+}
+
+/// The tracks of a fabric.
+pub(crate) struct Tracks {
+    /// Of each cell the sequencer, then its ports, each with its name.
+    tracks: Vec<(Track, String)>,
+}
+
+impl Tracks {
+    /// Makes the tracks.
+    pub fn new(fabric: &Fabric, recorder: &mut Recorder<'_>) -> Self {
+        let tracks = lanes(fabric).map(|(name, _)| (recorder.unit(&name, Default::default()), name));
+        Self { tracks: tracks.collect() }
+    }
+
+    /// Shows a slice, `later` than it says, of a layer.
+    pub fn show(&self, recorder: &mut Recorder<'_>, played: &Played, later: u64, layer: Option<usize>) {
+        let Played { lane, name, start, cycles, what } = played;
+        let Some((track, port)) = self.tracks.get(*lane) else { return };
+        let details = match what {
+            What::Instruction(text, pc) => {
+                vec![("instruction", Value::Text(text)), ("pc", Value::Number(*pc as u64))]
+            }
+            What::Addresses(first, last) => vec![
+                ("port", Value::Text(port)),
+                ("first", Value::Number((*first).into())),
+                ("last", Value::Number((*last).into())),
+            ],
+        };
+        let (start, cycles, busy) = (start + later, *cycles, *cycles);
+        recorder.slice(
+            *track,
+            &Slice { name, start, cycles, busy, layer, details: &details, ..Slice::default() },
+        );
+    }
+}
+
+/// The name of each track, with the number of the port in its cell: none for the sequencer.
+fn lanes(fabric: &Fabric) -> impl Iterator<Item = (String, (usize, Option<usize>))> {
+    let mut names = port_names(fabric).into_iter().peekable();
+    fabric.places().enumerate().flat_map(move |(cell, place)| {
+        let mut of_cell = vec![(format!("{place} sequencer"), (cell, None))];
+        while let Some(port) = names.next_if(|port| port.cell == cell) {
+            of_cell.push((port.text, (cell, Some(port.number))));
+        }
+        of_cell
+    })
+}
+
+/// Watches a run, and gives `out` a slice when it is over. Those of a track come in order.
+pub(crate) struct Timeline<'a, F: FnMut(Played)> {
     fabric: &'a Fabric,
-    trace: ChromeTrace<W>,
-    sequencers: Vec<Track>,
+    /// By cell.
+    sequencers: BTreeMap<usize, usize>,
     ports: BTreeMap<(usize, usize), Port>,
-    error: Option<io::Error>,
+    out: F,
 }
 
 /// A track and the addresses that follow each other without a gap.
 struct Port {
-    track: Track,
-    name: String,
+    lane: usize,
     run: Option<Run>,
 }
 
@@ -35,66 +99,47 @@ struct Run {
     last: u32,
 }
 
-impl<'a, W: Write> Timeline<'a, W> {
-    /// Begins with the head.
-    ///
-    /// # Errors
-    ///
-    /// `out` cannot be written.
-    pub fn new(fabric: &'a Fabric, program: &str, clock_mhz: Option<f64>, out: W) -> io::Result<Self> {
-        let mut trace = ChromeTrace::new(out, program, clock_mhz)?;
-        let (mut sequencers, mut ports) = (Vec::new(), BTreeMap::new());
-        let mut names = port_names(fabric).into_iter().peekable();
-        for (index, place) in fabric.places().enumerate() {
-            sequencers.push(trace.track(&format!("{place} sequencer"))?);
-            while let Some(port) = names.next_if(|port| port.cell == index) {
-                let track = trace.track(&port.text)?;
-                ports.insert((index, port.number), Port { track, name: port.text, run: None });
+impl<'a, F: FnMut(Played)> Timeline<'a, F> {
+    /// Of a fabric.
+    pub fn new(fabric: &'a Fabric, out: F) -> Self {
+        let (mut sequencers, mut ports) = (BTreeMap::new(), BTreeMap::new());
+        for (lane, (_, (cell, number))) in lanes(fabric).enumerate() {
+            match number {
+                None => drop(sequencers.insert(cell, lane)),
+                Some(number) => drop(ports.insert((cell, number), Port { lane, run: None })),
             }
         }
-        Ok(Self { fabric, trace, sequencers, ports, error: None })
+        Self { fabric, sequencers, ports, out }
     }
 
-    /// Ends the trace.
-    ///
-    /// # Errors
-    ///
-    /// The first time that `out` could not be written.
-    pub fn finish(mut self) -> io::Result<()> {
-        for port in self.ports.values_mut() {
-            port.end(&mut self.trace)?;
-        }
-        self.error.map_or(Ok(()), Err)?;
-        self.trace.finish()
-    }
-
-    fn keep(&mut self, result: io::Result<()>) {
-        if let Err(error) = result {
-            self.error.get_or_insert(error);
-        }
+    /// Gives what is not yet over.
+    pub fn finish(mut self) {
+        let last: Vec<Played> = self.ports.values_mut().filter_map(Port::end).collect();
+        last.into_iter().for_each(&mut self.out);
     }
 }
 
 impl Port {
-    /// Writes the run.
-    fn end<W: Write>(&mut self, trace: &mut ChromeTrace<W>) -> io::Result<()> {
-        let Some(Run { start, end, first, last }) = self.run.take() else { return Ok(()) };
-        let details = json!({ "port": self.name, "first": first, "last": last });
+    /// The run is over.
+    fn end(&mut self) -> Option<Played> {
+        let Run { start, end, first, last } = self.run.take()?;
         let name = if first == last { first.to_string() } else { format!("{first} to {last}") };
-        trace.slice(self.track, &Slice { name: &name, start, end, details })
+        let what = What::Addresses(first, last);
+        Some(Played { lane: self.lane, name, start, cycles: end + 1 - start, what })
     }
 }
 
-impl<W: Write> Observer for Timeline<'_, W> {
+impl<F: FnMut(Played)> Observer for Timeline<'_, F> {
     fn issue(&mut self, cycle: u64, cell: usize, pc: usize, op: &Op) {
-        let end = match op {
-            Op::Wait { cycle: wait, .. } => cycle + u64::from(*wait),
-            _ => cycle,
+        let (Some(&lane), Some(of)) = (self.sequencers.get(&cell), self.fabric.cells.get(cell)) else {
+            return;
         };
-        let details = json!({ "instruction": text_of(&self.fabric.cells[cell], op), "pc": pc });
-        let slice = Slice { name: op.mnemonic(), start: cycle, end, details };
-        let written = self.trace.slice(self.sequencers[cell], &slice);
-        self.keep(written);
+        let cycles = match op {
+            Op::Wait { cycle: wait, .. } => 1 + u64::from(*wait),
+            _ => 1,
+        };
+        let (name, what) = (op.mnemonic().to_owned(), What::Instruction(text_of(of, op), pc));
+        (self.out)(Played { lane, name, start: cycle, cycles, what });
     }
 
     fn address(&mut self, cycle: u64, cell: usize, slot: u8, port: u8, address: u32) {
@@ -103,8 +148,8 @@ impl<W: Write> Observer for Timeline<'_, W> {
             (run.end, run.last) = (cycle, address);
             return;
         }
-        let written = port.end(&mut self.trace);
+        let over = port.end();
         port.run = Some(Run { start: cycle, end: cycle, first: address, last: address });
-        self.keep(written);
+        over.into_iter().for_each(&mut self.out);
     }
 }

@@ -214,6 +214,16 @@ impl Call {
         Self { kernel: Kernel { kind, bases: Vec::new() }, loads: Vec::new(), results: Vec::new() }
     }
 
+    /// Rows that it takes of the input buffer.
+    pub fn input_rows(&self) -> usize {
+        self.loads.iter().map(Load::all_rows).sum()
+    }
+
+    /// Rows that its results take of the output buffer.
+    pub fn output_rows(&self) -> usize {
+        self.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum()
+    }
+
     /// The first row of what is loaded, which may be there already.
     fn load(&mut self, load: Load) -> usize {
         let mut row = 0;
@@ -229,7 +239,7 @@ impl Call {
 
     /// Adds a column; its results follow those of the columns before.
     fn column(&mut self, mut bases: Bases, first: usize, count: usize) {
-        bases.output = self.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum();
+        bases.output = self.output_rows();
         self.kernel.bases.push(bases);
         self.results.push(Results { first, count });
     }
@@ -264,7 +274,7 @@ mod tests {
         let calls = task.calls(fabric, &columns);
         let mut seen = vec![0; all];
         for call in &calls {
-            assert!(call.loads.iter().map(Load::all_rows).sum::<usize>() <= fabric.input_depth, "{call:?}");
+            assert!(call.input_rows() <= fabric.input_depth, "{call:?}");
             assert!(call.results.len() <= columns.len(), "{call:?}");
             assert_eq!(call.kernel.bases.len(), call.results.len());
             for results in &call.results {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use npukit_target::{Finding, Unset};
 use thiserror::Error;
 
-use super::calls::{Call, Load};
+use super::calls::Call;
 use super::column::{Column, columns};
 use super::fit::unfit;
 use super::kernels::Kernel;
@@ -15,7 +15,7 @@ use crate::fabric::{Fabric, ROW_WORDS};
 use crate::fault::Fault;
 use crate::kernel;
 use crate::lower::kernels::Kind;
-use crate::machine::{LoadError, Machine};
+use crate::machine::{LoadError, Machine, Observer};
 use crate::pasm::PasmErrors;
 use crate::revision::Revision;
 
@@ -167,6 +167,22 @@ impl Executable {
         Ok(())
     }
 
+    /// Runs a call of a kernel with zeros and tells `observer` what happens.
+    ///
+    /// # Errors
+    ///
+    /// The machine refuses the kernel or faults on it.
+    pub fn watch(
+        &self,
+        kernel: usize,
+        call: &Call,
+        observer: &mut impl Observer,
+    ) -> Result<(), ExecuteError> {
+        let Some(ready) = self.kernels.get(kernel) else { return Ok(()) };
+        let ran = ready.watch(&self.fabric, call, Unset::Zero, observer);
+        ran.map(|_| ()).map_err(|error| error.of_step(&ready.kernel.kind.name()))
+    }
+
     /// Cycles of each step, as its kernels were scheduled.
     pub fn cycles(&self) -> Vec<u64> {
         let of = |number: usize| self.kernels[number].cycles();
@@ -237,14 +253,26 @@ impl Ready {
 
     /// Runs a call with zeros.
     fn prove(&self, fabric: &Fabric, call: &Call) -> Result<(), CallError> {
+        let machine = self.watch(fabric, call, Unset::Poison, &mut ())?;
+        call.taken(&machine).map(|_| ()).map_err(CallError::from)
+    }
+
+    /// The same; tells `observer` what happens.
+    fn watch(
+        &self,
+        fabric: &Fabric,
+        call: &Call,
+        unset: Unset,
+        observer: &mut impl Observer,
+    ) -> Result<Machine, CallError> {
         let mut machine = Machine::new(fabric, &self.compiled.program)?;
-        machine.unset(Unset::Poison);
-        let rows: usize = call.loads.iter().map(Load::all_rows).sum();
+        machine.unset(unset);
+        let rows = call.input_rows();
         let rows = u32::try_from(rows).expect("rows of a call fit into the input buffer");
         let zeros = (0..rows).map(|row| (row, Default::default()));
         machine.set_input(&zeros.collect())?;
-        machine.run(self.kernel.limit(), &mut ())?;
-        call.taken(&machine).map(|_| ()).map_err(CallError::from)
+        machine.run(self.kernel.limit(), observer)?;
+        Ok(machine)
     }
 
     /// Cycles of a call.

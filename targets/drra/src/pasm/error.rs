@@ -2,6 +2,7 @@
 
 use miette::{Diagnostic, LabeledSpan, SourceSpan};
 use npukit_asm::{Faults, source_span};
+use npukit_base::codes;
 use thiserror::Error;
 
 use crate::token::NoToken;
@@ -128,6 +129,17 @@ pub(crate) fn faults(name: &str, text: &str, mut errors: Vec<PasmError>) -> Pasm
     errors.sort_by_key(|error| error.span().offset());
     Faults::new(name, text, errors)
 }
+
+codes!(PasmError {
+    Token = "pasm::token": "characters make no token";
+    Syntax = "pasm::syntax": "the grammar goes on otherwise";
+    Unknown = "pasm::name": "something is named that is not there";
+    Twice = "pasm::twice": "two things have one name";
+    Missing = "pasm::missing": "a parameter is missing";
+    Value = "pasm::value": "a value is not allowed";
+    Schedule = "pasm::schedule": "operations have no schedule";
+    Rule = "pasm::rule": "a rule of the language is broken";
+});
 
 impl PasmError {
     /// Where it is.

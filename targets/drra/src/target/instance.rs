@@ -1,7 +1,5 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
-use std::fmt::Display;
-
 use npukit_base::excerpt;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
@@ -161,11 +159,10 @@ impl Instance for DrraInstance {
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
-        let wrong = |error: &dyn Display| TargetError::failed(format!("{name}: {error}"));
-        let text = std::str::from_utf8(bytes).map_err(|error| wrong(&error))?;
-        let program = read_program(text).map_err(|error| wrong(&error))?;
-        let program = self.fabric.decoded(&program).map_err(|error| wrong(&error))?;
-        findings(&self.fabric, &program).map_err(|error| wrong(&error))
+        let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
+        let program = read_program(text).map_err(|error| TargetError::in_file(name, error))?;
+        let program = self.fabric.decoded(&program).map_err(|error| TargetError::in_file(name, error))?;
+        findings(&self.fabric, &program).map_err(|error| TargetError::in_file(name, error))
     }
 
     fn listings(&self) -> &'static [&'static str] {

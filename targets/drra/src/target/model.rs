@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, KindTime, Layer, LayerWork, Output, Port,
-    PortError, ProgramReport, RunOptions, RunResult, Saturation, Saturations, Stage, TargetError,
-    TimeOptions, TimeReport, Whole,
+    ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, KindTime, Layer, LayerWork,
+    MemoryReport, Output, Port, PortError, PortPlace, ProgramReport, RunOptions, RunResult, Saturation,
+    Saturations, Stage, TargetError, TimeOptions, TimeReport, Whole,
 };
+use npukit_trace::Recorder;
 
 use super::meant;
 use super::options::chosen;
+use super::program::{INSTRUCTIONS, clock};
+use super::trace::record;
 use crate::artifact::Model;
 use crate::artifact::model::write;
 use crate::asm::{Listing, disassemble};
+use crate::lower::calls::Call;
 use crate::lower::executable::StepCalls;
 use crate::lower::plan::{Step, Task, Value};
 use crate::lower::{Executable, Ran, Runner, fits, integer};
@@ -59,6 +63,27 @@ impl Model {
             reason: reason(step),
         })
         .collect()
+    }
+
+    /// Use of the buffers at the fabric's ends, call by call, and of the instruction memories, kernel by kernel.
+    fn memory(&self) -> BTreeMap<String, MemoryReport> {
+        let Executable { fabric, kernels, calls, .. } = &self.executable;
+        let calls: Vec<&Call> = calls.iter().flatten().flatten().map(|(call, _)| call).collect();
+        let rows = |of: fn(&Call) -> usize, depth: usize| {
+            fill(calls.iter().map(|&call| of(call) as u64), depth as u64, "rows of 16 words")
+        };
+        let cells = kernels.iter().flat_map(|ready| ready.compiled.program.cells.values());
+        let words = fabric.cells.iter().map(|cell| cell.iram_words as u64).min();
+        let mut all = vec![
+            ("input buffer", rows(Call::input_rows, fabric.input_depth)),
+            ("output buffer", rows(Call::output_rows, fabric.output_depth)),
+        ];
+        all.extend(
+            words.map(|depth| {
+                (INSTRUCTIONS, fill(cells.map(|cell| cell.len() as u64), depth, "instructions"))
+            }),
+        );
+        all.into_iter().map(|(name, report)| (name.to_owned(), report)).collect()
     }
 
     /// What is wrong with the kernels, with the first step that calls each.
@@ -154,6 +179,12 @@ fn reason(step: &Step) -> String {
     }
 }
 
+/// A memory that is filled anew each time.
+fn fill(used: impl Iterator<Item = u64>, depth: u64, unit: &str) -> MemoryReport {
+    let (maximum, aggregate) = used.fold((0, 0), |(most, all): (u64, u64), one| (most.max(one), all + one));
+    MemoryReport { maximum, aggregate, depth, unit: unit.to_owned() }
+}
+
 fn port(value: &Value) -> Port {
     Port { name: value.name.clone(), shape: value.shape.clone(), vectors: None }
 }
@@ -170,7 +201,7 @@ impl Compiled for Model {
                 .map(|ready| ready.compiled.program.instructions())
                 .sum(),
             macs: Some(self.macs),
-            memory: BTreeMap::new(),
+            memory: self.memory(),
             host_steps: self.host_steps(),
             layers: self.executable.plan.steps.iter().map(|step| step.name.clone()).collect(),
             choices: BTreeMap::new(),
@@ -205,12 +236,32 @@ impl Compiled for Model {
         options.repeat(|| self.result(&runner.run(&integers).map_err(TargetError::failed)?, saturated))
     }
 
+    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
+        let result = self.run(inputs)?;
+        let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
+        let data = |place, bytes| DriverData { place, extension: "bin", bytes };
+        let given = integers.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
+        let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
+        // Words have 16 bits, whatever type holds them.
+        let words =
+            |output: &Output| output.raw.iter().flat_map(|&word| (word as i16).to_le_bytes()).collect();
+        let made = result.outputs.iter().map(words);
+        let made = made.enumerate().map(|(place, bytes)| data(PortPlace::Output(place), bytes));
+        let data = given.chain(made).collect();
+        Ok(Driven { result, data })
+    }
+
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
         Ok(self.findings())
     }
 
+    fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+        chosen(Stage::Time, &options.options)?;
+        record(&self.executable, recorder)
+    }
+
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        let clock_mhz: Option<f64> = chosen(Stage::Time, &options.options)?.number("clock-mhz");
+        let (clock_mhz, clock_source) = clock(&self.executable.fabric, options)?.unzip();
         let columns = self.executable.columns.len().max(1) as u64;
         let works: Vec<u64> = self
             .executable
@@ -231,7 +282,7 @@ impl Compiled for Model {
             notes: vec!["operations are words that a dpu works on".to_owned()],
             milliseconds: clock_mhz.map(|mhz| total as f64 / (mhz * 1e3)),
             clock_mhz,
-            clock_source: clock_mhz.map(|_| "as given".to_owned()),
+            clock_source,
             utilisation: Some(whole.utilisation(work, total)),
             array_busy: whole.utilisation(work, total),
             roofline: whole.roofline(work, 0, total),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
@@ -10,9 +10,10 @@ pub(super) const OPTIONS: [OptionSpec; 1] = [
     OptionSpec {
         key: "clock-mhz",
         values: Values::Real { least: 0.001, most: 1e6 },
-        default: "not known",
-        doc: "clock, of which milliseconds are; fabrics have none of their own",
+        default: "the file's",
+        doc: "clock, of which milliseconds are; the fabrics that come with npukit have none",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
 ];
 

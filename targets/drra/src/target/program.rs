@@ -8,18 +8,23 @@ use npukit_target::{
     Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramReport, RunOptions, RunResult,
     Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime, Whole, share,
 };
+use npukit_trace::Recorder;
 
 use super::meant;
 use super::options::chosen;
-use crate::activity::{Counts, Table, Timeline, port_names};
+use crate::activity::{Counts, Table, Timeline, Tracks, port_names};
 use crate::artifact::{Artifact, Binding};
 use crate::binary::{Image, read_image};
 use crate::check::{findings, lints};
 use crate::component::Component;
 use crate::exec::saturate;
+use crate::fabric::Fabric;
 use crate::fabric::{ROW_WORDS, Row};
 use crate::machine::{DEFAULT_LIMIT, Machine, Observer, Run};
 use crate::revision::Revision;
+
+/// The memory of a cell's instructions, in reports.
+pub(super) const INSTRUCTIONS: &str = "instructions of a cell";
 
 /// A program and where its tensors lie.
 pub(super) struct DrraProgram {
@@ -116,13 +121,14 @@ impl Compiled for DrraProgram {
         let longest = program.cells.values().map(Vec::len).max().unwrap_or(0) as u64;
         let depth =
             fabric.cells.iter().map(|cell| cell.iram_words).min().expect("a fabric has a cell") as u64;
-        let iram = MemoryReport { maximum: longest, aggregate: program.instructions() as u64, depth };
+        let (aggregate, unit) = (program.instructions() as u64, "instructions".to_owned());
+        let iram = MemoryReport { maximum: longest, aggregate, depth, unit };
         ProgramReport {
             name: name.clone(),
             target: format!("drra:{fabric_name}"),
             instructions: program.instructions(),
             macs: None,
-            memory: BTreeMap::from([("instructions of a cell".to_owned(), iram)]),
+            memory: BTreeMap::from([(INSTRUCTIONS.to_owned(), iram)]),
             host_steps: Vec::new(),
             layers: Vec::new(),
             choices: BTreeMap::new(),
@@ -160,22 +166,25 @@ impl Compiled for DrraProgram {
     }
 
     fn time(&self, options: &TimeOptions) -> Result<TimeReport, TargetError> {
-        let clock_mhz = clock(options)?;
+        let clock = clock(&self.artifact.fabric, options)?;
         let fabric = &self.artifact.fabric;
         let mut counts = Counts::new(fabric);
         let run = self.observe(&mut counts)?;
-        Ok(report(&self.artifact, &counts, &run, clock_mhz))
+        Ok(report(&self.artifact, &counts, &run, clock))
     }
 
-    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
-        let Artifact { name, fabric, .. } = &self.artifact;
-        let mut timeline = Timeline::new(fabric, name, clock(options)?, out).map_err(TargetError::failed)?;
-        self.observe(&mut timeline)?;
-        timeline.finish().map_err(TargetError::failed)
+    fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+        let fabric = &self.artifact.fabric;
+        clock(fabric, options)?;
+        let tracks = Tracks::new(fabric, recorder);
+        let mut timeline = Timeline::new(fabric, |played| tracks.show(recorder, &played, 0, None));
+        let run = self.observe(&mut timeline)?;
+        timeline.finish();
+        Ok(run.cycles)
     }
 
     fn cycles(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
-        clock(options)?;
+        clock(&self.artifact.fabric, options)?;
         let mut table = Table::new(&self.artifact.fabric, out).map_err(TargetError::failed)?;
         self.observe(&mut table)?;
         table.finish().map_err(TargetError::failed)
@@ -183,25 +192,26 @@ impl Compiled for DrraProgram {
 
     /// A memory image, all of whose rows are those of the only input.
     fn read_text(&self, name: &str, bytes: &[u8]) -> Result<Tensor, TargetError> {
-        let wrong = |error: &dyn std::fmt::Display| TargetError::failed(format!("{name}: {error}"));
-        let text = std::str::from_utf8(bytes).map_err(|error| wrong(&error))?;
-        let image = read_image(text).map_err(|error| wrong(&error))?;
+        let text = std::str::from_utf8(bytes).map_err(|error| TargetError::in_file(name, error))?;
+        let image = read_image(text).map_err(|error| TargetError::in_file(name, error))?;
         let rows = image.last_key_value().map_or(0, |(row, _)| *row as usize + 1);
         let mut values = vec![0.0; rows * ROW_WORDS];
         for (row, elements) in &image {
             let places = values.iter_mut().skip(*row as usize * ROW_WORDS);
             places.zip(elements).for_each(|(place, element)| *place = f32::from(*element));
         }
-        Tensor::from_f32(vec![rows, ROW_WORDS], values).map_err(|_| wrong(&"too many rows"))
+        Tensor::from_f32(vec![rows, ROW_WORDS], values)
+            .map_err(|_| TargetError::in_file(name, "too many rows"))
     }
 }
 
-/// The clock that is asked for; DRRA has none of its own.
-fn clock(options: &TimeOptions) -> Result<Option<f64>, TargetError> {
-    Ok(chosen(Stage::Time, &options.options)?.number("clock-mhz"))
+/// The clock in MHz that is asked for, else that of the fabric's file, and who says so.
+pub(super) fn clock(fabric: &Fabric, options: &TimeOptions) -> Result<Option<(f64, String)>, TargetError> {
+    Ok(fabric.systems.own.clock(chosen(Stage::Time, &options.options)?.number("clock-mhz")))
 }
 
-fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock_mhz: Option<f64>) -> TimeReport {
+fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock: Option<(f64, String)>) -> TimeReport {
+    let (clock_mhz, clock_source) = clock.unzip();
     let fabric = &artifact.fabric;
     let cells = Whole { cycles: run.cell_cycles.iter().sum(), multipliers: 0 };
     let kinds = counts.kinds.iter();
@@ -227,7 +237,7 @@ fn report(artifact: &Artifact, counts: &Counts<'_>, run: &Run, clock_mhz: Option
         notes: notes.chain(more).collect(),
         milliseconds: clock_mhz.map(|mhz| run.cycles as f64 / (mhz * 1e3)),
         clock_mhz,
-        clock_source: clock_mhz.map(|_| "as given".to_owned()),
+        clock_source,
         array_busy: share(counts.computing.values().sum(), dpus * run.cycles),
         kinds: kinds.collect(),
         units: units.collect(),

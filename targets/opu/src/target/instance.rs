@@ -60,7 +60,7 @@ impl Instance for OpuInstance {
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
-        let words = words(bytes).map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+        let words = words(bytes).map_err(|error| TargetError::in_file(name, error))?;
         Ok(validate::words(&words, &self.config.types))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
 
 /// Every option of this target.
 #[rustfmt::skip] // A table.
@@ -13,6 +13,7 @@ pub(super) const OPTIONS: [OptionSpec; 3] = [
         default: "exact",
         doc: "leaky rectification of slopes other than 1/8: `exact` refuses it, `nearest` takes it for that of 1/8",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "profile",
@@ -20,6 +21,7 @@ pub(super) const OPTIONS: [OptionSpec; 3] = [
         default: "instance",
         doc: "whose costs instructions have; `instance` has the program's own",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "clock-mhz",
@@ -27,6 +29,7 @@ pub(super) const OPTIONS: [OptionSpec; 3] = [
         default: "the profile's",
         doc: "clock",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
 ];
 

@@ -1,18 +1,19 @@
 //! [`OpuProgram`]: a program to write and run.
 
-use std::io::Write;
-
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, OUTSIDE, Output, Port, PortError,
-    ProgramReport, RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, OUTSIDE, Output,
+    Port, PortError, PortPlace, ProgramReport, RunOptions, RunResult, Saturation, Saturations, TargetError,
+    TimeOptions, TimeReport, Unset,
 };
+use npukit_trace::Recorder;
 
 use super::time;
 use crate::artifact;
 use crate::program::{Binding, HostStep, Program};
 use crate::run::Board;
 use crate::tensor::Packed;
+use crate::usage::usage;
 use crate::validate;
 
 /// A program and what the compiler had to say.
@@ -40,6 +41,27 @@ impl OpuProgram {
         };
         let values = sample.as_f32().ok_or(PortError::Element { name: port.name })?;
         Ok(binding.pack(self.program.config.types.itype, values))
+    }
+
+    /// The maps of all inputs in the program's order, and how many of their values did not fit.
+    fn maps(&self, inputs: &Inputs) -> Result<(Vec<Vec<i32>>, u64), TargetError> {
+        let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
+        let packed = packed.collect::<Result<Vec<Packed>, _>>().map_err(TargetError::failed)?;
+        let saturated = packed.iter().map(|input| input.saturated).sum();
+        Ok((packed.into_iter().map(|input| input.raw).collect(), saturated))
+    }
+
+    /// What a run gives.
+    fn result(&self, board: &Board<'_>, saturations: Saturations) -> Result<RunResult, TargetError> {
+        let outputs = self.program.outputs.iter().map(|binding| self.output(binding, board));
+        Ok(RunResult { outputs: outputs.collect::<Result<_, _>>()?, saturations })
+    }
+
+    /// A map's elements row by row, channels last, as bytes of memory: what goes to its planes and comes from them.
+    fn image(&self, place: PortPlace, map: &[i32]) -> DriverData {
+        let size = self.program.config.types.itype.size_bytes() as usize;
+        let bytes = map.iter().flat_map(|raw| raw.to_le_bytes().into_iter().take(size)).collect();
+        DriverData { place, extension: "image", bytes }
     }
 
     /// An output in the model's shape, host steps applied.
@@ -80,7 +102,7 @@ impl Compiled for OpuProgram {
             target: format!("opu:{}", program.instance),
             instructions: program.instructions.len(),
             macs: (!layers.is_empty()).then(|| layers.iter().map(|layer| layer.macs).sum()),
-            memory: std::collections::BTreeMap::new(),
+            memory: usage(program),
             host_steps: program.host_steps.iter().map(step).collect(),
             layers: layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: program.choices.clone(),
@@ -109,19 +131,27 @@ impl Compiled for OpuProgram {
     /// Document and released simulator mean the same by every instruction that the latter takes: the options'
     /// meaning plays no part.
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
-        let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
-        let packed = packed.collect::<Result<Vec<Packed>, _>>().map_err(TargetError::failed)?;
-        let saturated = packed.iter().map(|input| input.saturated).sum();
-        let maps: Vec<Vec<i32>> = packed.into_iter().map(|input| input.raw).collect();
+        let (maps, saturated) = self.maps(inputs)?;
         let mut board = Board::new(&self.program, options.unset).map_err(TargetError::failed)?;
         options.repeat(|| {
             let layers = board.run(&maps).map_err(TargetError::failed)?;
-            let outputs = self.program.outputs.iter().map(|binding| self.output(binding, &board));
-            Ok(RunResult {
-                outputs: outputs.collect::<Result<_, _>>()?,
-                saturations: self.saturations(saturated, &layers),
-            })
+            self.result(&board, self.saturations(saturated, &layers))
         })
+    }
+
+    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
+        let (maps, saturated) = self.maps(inputs)?;
+        let mut board = Board::new(&self.program, Unset::Zero).map_err(TargetError::failed)?;
+        let layers = board.run(&maps).map_err(TargetError::failed)?;
+        let mut data: Vec<DriverData> = Vec::new();
+        for (place, map) in maps.iter().enumerate() {
+            data.push(self.image(PortPlace::Input(place), map));
+        }
+        for (place, binding) in self.program.outputs.iter().enumerate() {
+            let map = board.output(binding).map_err(TargetError::failed)?;
+            data.push(self.image(PortPlace::Output(place), &map));
+        }
+        Ok(Driven { result: self.result(&board, self.saturations(saturated, &layers))?, data })
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
@@ -132,7 +162,7 @@ impl Compiled for OpuProgram {
         time::report(&self.program, options)
     }
 
-    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
-        time::trace(&self.program, options, out)
+    fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+        time::record(&self.program, options, recorder)
     }
 }

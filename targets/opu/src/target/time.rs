@@ -1,20 +1,18 @@
 //! How long a program takes and where the time goes, by the clock.
 
 mod profile;
-
-use std::io::Write;
+mod trace;
 
 use npukit_target::{
     Breakdown, LayerWork, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share,
 };
-use npukit_trace::{ChromeTrace, Slice as TraceSlice};
-use serde_json::json;
 
 use crate::clock::{Clock, Engine, Slice, Totals};
 use crate::config::{Config, Port, Timing};
 use crate::op::Op;
 use crate::program::Program;
 use profile::Profile;
+pub(super) use trace::record;
 
 /// How the figures are to be read.
 const NOTES: [&str; 3] = [
@@ -55,42 +53,6 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
         model: profile.name,
         ..TimeReport::default()
     })
-}
-
-/// Writes what each engine does when.
-///
-/// Errors: as [`report`]; `out` does not take it.
-pub(super) fn trace(
-    program: &Program,
-    options: &TimeOptions,
-    out: &mut dyn Write,
-) -> Result<(), TargetError> {
-    let timing = Profile::chosen(program, options)?.timing;
-    let mut trace =
-        ChromeTrace::new(out, &program.name, Some(timing.clock_mhz)).map_err(TargetError::failed)?;
-    let mut tracks = Vec::new();
-    for engine in Engine::ALL {
-        tracks.push(trace.track(engine.name()).map_err(TargetError::failed)?);
-    }
-    let places = program.layer_of_each();
-    let mut result = Ok(());
-    run(program, &timing, &mut |slice| {
-        let Some(&track) = tracks.get(slice.engine as usize).filter(|_| slice.end > slice.start) else {
-            return;
-        };
-        let (Some(op), Some(&place)) =
-            (program.instructions.get(slice.instruction), places.get(slice.instruction))
-        else {
-            return;
-        };
-        let layer = program.layers.get(place).map(|layer| &layer.name);
-        let details = json!({ "instruction": slice.instruction, "layer": layer, "words": slice.words });
-        let (start, end) = (slice.start, slice.end - 1);
-        if result.is_ok() {
-            result = trace.slice(track, &TraceSlice { name: op.mnemonic(), start, end, details });
-        }
-    })?;
-    result.and_then(|()| trace.finish()).map_err(TargetError::failed)
 }
 
 /// The clock's answer for a program whose instance has these parameters.
@@ -164,6 +126,10 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::collections::BTreeMap;
 
+    use npukit_target::Compiled;
+    use serde_json::json;
+
+    use super::super::program::OpuProgram;
     use super::*;
     use crate::op::{Addend, Pool, Post, Shape};
     use crate::program::Layer;
@@ -259,13 +225,16 @@ mod tests {
     #[test]
     fn a_trace_has_a_track_for_each_engine() {
         let mut bytes = Vec::new();
-        trace(&program(), &TimeOptions::default(), &mut bytes).unwrap();
+        let program = OpuProgram { program: program(), saturated_constants: None };
+        program.trace(&TimeOptions::default(), &mut bytes).unwrap();
         let trace: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
-        assert_eq!(slices.len(), 5);
-        assert_eq!((&slices[2]["name"], &slices[2]["args"]["layer"]), (&json!("conv"), &json!("a")));
-        assert_eq!((&slices[2]["ts"], &slices[2]["dur"]), (&json!(0.82), &json!(2.0)));
+        let works = |slice: &&&serde_json::Value| slice["args"]["words"].is_number();
+        let work: Vec<_> = slices.iter().filter(works).collect();
+        assert_eq!(work.len(), 5);
+        assert_eq!((&work[2]["name"], &work[2]["args"]["layer"]), (&json!("conv"), &json!("a")));
+        assert_eq!((&work[2]["ts"], &work[2]["dur"]), (&json!(0.82), &json!(2.0)));
     }
 
     #[test]

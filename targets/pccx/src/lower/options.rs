@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Chosen, OptionError, OptionSpec, Stage, Values};
+use npukit_target::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 
 use crate::config::Config;
 
@@ -67,6 +67,7 @@ pub const OPTIONS: [OptionSpec; 5] = [
         default: "the instance's",
         doc: "whether the extensions MUL, RELU and TANH are used: `base` has elementwise products as host steps",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "kv",
@@ -74,6 +75,7 @@ pub const OPTIONS: [OptionSpec; 5] = [
         default: "npu",
         doc: "where attention is computed: `npu` with keys and values as 4-bit weights, `host` in float",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "gelu",
@@ -81,6 +83,7 @@ pub const OPTIONS: [OptionSpec; 5] = [
         default: "tanh",
         doc: "what becomes of a Gelu by the error function: `tanh` is the machine's, `exact` a host step",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "activations",
@@ -88,6 +91,7 @@ pub const OPTIONS: [OptionSpec; 5] = [
         default: "8",
         doc: "bits of its activations that a product takes; with 16 it is computed twice",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "m_tile",
@@ -95,6 +99,7 @@ pub const OPTIONS: [OptionSpec; 5] = [
         default: "16",
         doc: "most tokens of a prompt that are computed at once",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
 ];
 

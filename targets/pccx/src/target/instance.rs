@@ -69,6 +69,11 @@ impl Instance for PccxInstance {
         serde_json::to_value(&self.config).unwrap_or_default()
     }
 
+    /// Its numbers are BF16, with the range of a float, and weights of 4 bits with a scale of their own.
+    fn saturates(&self) -> bool {
+        false
+    }
+
     fn isa(&self) -> Result<IsaSpec, TargetError> {
         Ok(isa(&self.config))
     }
@@ -128,7 +133,7 @@ impl Instance for PccxInstance {
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
-        word_findings(&self.config, bytes).map_err(|error| TargetError::failed(format!("{name}: {error}")))
+        word_findings(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))
     }
 
     fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {

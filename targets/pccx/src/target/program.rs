@@ -9,6 +9,7 @@ use npukit_target::{
     Output, Parts, Port, PortError, ProgramReport, RunOptions, RunResult, Saturations, Stage, TargetError,
     TimeOptions, TimeReport, Unset,
 };
+use npukit_trace::Recorder;
 
 use crate::check::{findings, program_warnings};
 use crate::clock::{self, Timeline};
@@ -18,6 +19,7 @@ use crate::lower::{Executable, OPTIONS};
 use crate::machine::Machine;
 use crate::op::Banks;
 use crate::program::HostOp;
+use crate::record::record;
 use crate::runtime::Session;
 use crate::timing::cost;
 use crate::{artifact, report};
@@ -96,6 +98,15 @@ impl PccxProgram {
         self.executable.program.code.iter().map(one).sum()
     }
 
+    /// That an artifact does not keep the instance's timing, when it is no preset's.
+    fn forgotten(&self) -> Option<String> {
+        let preset = self.executable.program.preset();
+        let kept = Config::preset(preset).is_some_and(|kept| kept.timing == self.config.timing);
+        (!kept).then(|| {
+            format!("files of pccx do not keep `[timing]` and `[system]`: `npu time` of them takes those of pccx:{preset}")
+        })
+    }
+
     fn ports(&self, ids: &[npukit_graph::ValueId]) -> Vec<Port> {
         let port = |&id| {
             let value = self.host().graph.value(id);
@@ -168,7 +179,9 @@ impl Compiled for PccxProgram {
         let (program, host) = (&self.executable.program, self.host());
         let [maximum, aggregate] = host.words;
         let depth = self.config.l2_words.into();
-        let l2 = (maximum > 0).then(|| ("L2".to_owned(), MemoryReport { maximum, aggregate, depth }));
+        let unit = "words".to_owned();
+        let l2 = MemoryReport { maximum, aggregate, depth, unit };
+        let l2 = (maximum > 0).then(|| ("L2".to_owned(), l2));
         ProgramReport {
             name: self.name.clone(),
             target: self.target.clone(),
@@ -179,8 +192,13 @@ impl Compiled for PccxProgram {
             layers: host.layers.iter().map(|layer| layer.name.clone()).collect(),
             choices: host.choices.clone(),
             saturated_constants: None,
-            warnings: self.warnings(),
+            warnings: self.warnings().into_iter().chain(self.forgotten()).collect(),
         }
+    }
+
+    fn host_macs(&self) -> u64 {
+        let hosts = self.host().layers.iter().filter(|layer| layer.host.is_some());
+        hosts.map(|layer| layer.macs).fold(0, u64::saturating_add)
     }
 
     fn inputs(&self) -> Vec<Port> {
@@ -239,10 +257,19 @@ impl Compiled for PccxProgram {
         Ok(report::report(&self.config, &self.executable.program.code, &timeline, &work, layer_of))
     }
 
-    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
+    fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
         let timeline = self.timeline(options)?;
-        let (config, code) = (&self.config, &self.executable.program.code);
-        report::chrome_trace(config, code, &timeline, &self.name, out).map_err(TargetError::failed)
+        let (config, code, layers) = (&self.config, &self.executable.program.code, &self.host().layers);
+        let layer_of = |index: usize| {
+            let place = layers.partition_point(|layer| layer.end as usize <= index);
+            (!layers.is_empty()).then_some(place)
+        };
+        record(config, code, &timeline, layer_of, recorder);
+        Ok(timeline.cycles)
+    }
+
+    fn own_traces(&self) -> &'static [&'static str] {
+        &["pccx"]
     }
 
     fn trace_as(
@@ -251,7 +278,7 @@ impl Compiled for PccxProgram {
         options: &TimeOptions,
         out: &mut dyn Write,
     ) -> Result<(), TargetError> {
-        if extension != "pccx" {
+        if !self.own_traces().contains(&extension) {
             return self.trace(options, out);
         }
         let timeline = self.timeline(options)?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{ArtifactError, host_op};
+use crate::config::System;
 use crate::keys::{KeyError, Keys};
 use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage};
 
@@ -16,6 +17,8 @@ use crate::program::{Binding, HostStep, Layer, Layout, MemoryUse, Program, Usage
 const VERSION: u64 = 1;
 /// The key of the hashes.
 const SHA256: &str = "sha256";
+/// The key of the system.
+const SYSTEM: &str = "system";
 
 /// The name of the file for the artifact called `name`.
 pub(super) fn file_name(name: &str) -> String {
@@ -23,7 +26,7 @@ pub(super) fn file_name(name: &str) -> String {
 }
 
 #[derive(Serialize)]
-struct Written {
+struct Written<'a> {
     version: u64,
     sha256: Parts,
     inputs: Vec<Value>,
@@ -31,6 +34,8 @@ struct Written {
     host_steps: Vec<Value>,
     layers: Vec<Value>,
     memory: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'a System>,
 }
 
 /// The file's content, beside files of these hashes.
@@ -45,6 +50,7 @@ pub(super) fn to_json(program: &Program, sha256: Parts) -> Result<String, Artifa
         host_steps: steps.collect::<Result<_, _>>().map_err(json)?,
         layers: program.layers.iter().map(layer_to_json).collect(),
         memory: memory_to_json(&program.memory),
+        system: program.system.as_ref(),
     };
     serde_json::to_string(&written).map_err(json)
 }
@@ -97,6 +103,7 @@ pub(super) fn apply(file: &str, value: &Value, program: &mut Program) -> Result<
     program.host_steps = host_steps(&keys, &program.outputs)?;
     program.layers = layers(&keys, program.instructions.len())?;
     program.memory = memory(&keys.keys("memory")?)?;
+    program.system = system(&keys)?;
     Ok(())
 }
 
@@ -168,6 +175,15 @@ fn memory(keys: &Keys<'_>) -> Result<MemoryUse, KeyError> {
         local: usage("local")?,
         accumulators: usage("accumulators")?,
     })
+}
+
+/// The system, when the file says it: one of before it did does not.
+fn system(keys: &Keys<'_>) -> Result<Option<System>, KeyError> {
+    if !keys.has(SYSTEM) {
+        return Ok(None);
+    }
+    let system = System::deserialize(keys.required(SYSTEM)?);
+    system.map(Some).map_err(|error| keys.error(SYSTEM, error.to_string()))
 }
 
 fn stale(entry: &Keys<'_>, key: &str) -> KeyError {

@@ -7,7 +7,7 @@
 use super::alu::needs_input;
 use super::lock::{Lock, Write};
 use super::queue::{Cycle, NEVER, Pass, Queue, ReadPort, Slot};
-use super::stall::{Stall, Stalls};
+use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
 use crate::op::{SimdOp, SimdSub};
 
@@ -59,7 +59,7 @@ pub(super) struct Accumulator {
     /// Vectors read, written and computed.
     pub(super) accesses: u64,
     pub(super) operations: u64,
-    pub(super) stalls: Stalls,
+    pub(super) stalls: StallMeter,
     /// Of commands for single vectors.
     watch: Watch,
 }
@@ -85,7 +85,7 @@ impl Accumulator {
             started: 0,
             accesses: 0,
             operations: 0,
-            stalls: Stalls::default(),
+            stalls: StallMeter::default(),
             watch: Watch::default(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::queue::{Cycle, Pass, Queue};
-use super::stall::{Stall, Stalls};
+use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
 
 /// Rows enter one a cycle, in order; a result comes 2N-1 cycles after its row; weights wait until
@@ -26,7 +26,7 @@ pub(super) struct Array {
     /// Rows computed and shifted.
     pub(super) computed_rows: u64,
     pub(super) weight_rows: u64,
-    pub(super) stalls: Stalls,
+    pub(super) stalls: StallMeter,
     /// Of single rows.
     watch: Watch,
 }
@@ -43,7 +43,7 @@ impl Array {
             loaded: 0,
             computed_rows: 0,
             weight_rows: 0,
-            stalls: Stalls::default(),
+            stalls: StallMeter::default(),
             watch: Watch::default(),
         }
     }

@@ -9,7 +9,7 @@ mod writes;
 
 use super::ClockParams;
 use super::queue::{Cycle, Queue, Slot};
-use super::stall::Stalls;
+use super::stall::StallMeter;
 use super::watch::Watch;
 use reads::Reads;
 use writes::Writes;
@@ -53,7 +53,7 @@ pub(super) struct Bank {
     converter: Cycle,
     reads: Reads,
     writes: Writes,
-    pub(super) stalls: Stalls,
+    pub(super) stalls: StallMeter,
     /// Of its requests.
     watch: Watch,
 }
@@ -69,7 +69,7 @@ impl Bank {
             converter: 0,
             reads: Reads::default(),
             writes: Writes::default(),
-            stalls: Stalls::default(),
+            stalls: StallMeter::default(),
             watch: Watch::default(),
         }
     }
@@ -100,6 +100,11 @@ impl Bank {
     /// The last response to a write; 0 when there was none.
     pub(super) const fn last_response(&self) -> Cycle {
         self.writes.response
+    }
+
+    /// Beats read and written.
+    pub(super) const fn beats(&self) -> [u64; 2] {
+        [self.reads.beats, self.writes.beats]
     }
 
     /// Bursts and beats read, bursts and beats written.

@@ -1,7 +1,7 @@
 //! Local memory's port B and the router between it and both banks: [`Host`].
 
 use super::queue::{Cycle, NEVER, ReadPort, Slot};
-use super::stall::{Stall, Stalls};
+use super::stall::{Stall, StallMeter};
 use super::watch::Watch;
 
 /// One transfer at a time; every vector passes the router.
@@ -17,7 +17,7 @@ pub(super) struct Host {
     pub(super) written: Cycle,
     /// Vectors moved.
     pub(super) vectors: u64,
-    pub(super) stalls: Stalls,
+    pub(super) stalls: StallMeter,
     /// Of port B's addresses.
     watch: Watch,
 }

@@ -8,8 +8,8 @@ use super::host::Host;
 use super::lock::Write;
 use super::queue::{Cycle, NEVER, ReadPort};
 use super::router::{Router, To};
-use super::slice::Spans;
-use super::stall::{Stall, Stalls};
+use super::slice::{Spans, Waiting};
+use super::stall::{Stall, StallMeter, Stalled, Stalls};
 use super::timeline::{Busy, LastEvents, Timeline, Traffic};
 use super::unit::Unit;
 use super::watch::Watch;
@@ -39,7 +39,7 @@ pub(super) struct Machine {
     local_a_watch: Watch,
     host: Host,
     banks: [Bank; 2],
-    stalls: Stalls,
+    stalls: StallMeter,
     configuration: Configuration,
     /// When the units worked on the last instruction.
     spans: Spans,
@@ -60,6 +60,13 @@ impl Held {
     /// Cycles beyond the first.
     pub(super) const fn waited(self) -> u64 {
         self.until - self.from
+    }
+
+    /// The same as a wait of the decoder, if it did.
+    pub(super) fn waiting(self, instruction: usize) -> Option<Waiting> {
+        let Self { from: start, until: end, by } = self;
+        let (unit, on, cycles) = (Unit::Decoder, by.name(), self.waited());
+        (cycles > 0).then_some(Waiting { instruction, unit, on, start, end, cycles })
     }
 }
 
@@ -105,7 +112,7 @@ impl Machine {
             local_a_watch: Watch::default(),
             host: Host::default(),
             banks: [Bank::new(params, beats_per_vector), Bank::new(params, beats_per_vector)],
-            stalls: Stalls::default(),
+            stalls: StallMeter::default(),
             configuration: Configuration::default(),
             spans: Spans::NONE,
         }
@@ -223,6 +230,55 @@ impl Machine {
         self.port_a.write(at);
         self.local_a_accesses += 1;
         at
+    }
+
+    /// Every stall is remembered from now on.
+    pub(super) fn watch_stalls(&mut self) {
+        self.meters().into_iter().for_each(|(meter, _)| meter.watch());
+    }
+
+    /// The stalls since the last question, each with who waits for what.
+    pub(super) fn take_stalls(&mut self) -> Vec<(Unit, &'static str, Stalled)> {
+        let mut stalls = Vec::new();
+        for (meter, bank) in self.meters() {
+            stalls.extend(meter.take().map(|stalled| {
+                let (unit, on) = stalled.stall.told(bank);
+                (unit, on, stalled)
+            }));
+        }
+        stalls
+    }
+
+    /// Who counts stalls, each with the units of its bank where it is one.
+    const fn meters(&mut self) -> [(&mut StallMeter, [Unit; 2]); 6] {
+        let [dram0, dram1] = &mut self.banks;
+        let none = [Unit::Decoder; 2];
+        [
+            (&mut self.stalls, none),
+            (&mut self.array.stalls, none),
+            (&mut self.accumulator.stalls, none),
+            (&mut self.host.stalls, none),
+            (&mut dram0.stalls, [Unit::Dram0Read, Unit::Dram0Write]),
+            (&mut dram1.stalls, [Unit::Dram1Read, Unit::Dram1Write]),
+        ]
+    }
+
+    /// What each unit has done so far, as [`Timeline::busy`] counts it, the decoder apart.
+    pub(super) const fn work(&self) -> [u64; Unit::ALL.len()] {
+        let [[read0, written0], [read1, written1]] = [self.banks[0].beats(), self.banks[1].beats()];
+        [
+            0,
+            self.local_a_accesses,
+            0,
+            self.array.computed_rows + self.array.weight_rows,
+            self.accumulator.accesses,
+            self.accumulator.operations,
+            self.host.vectors,
+            read0,
+            written0,
+            read1,
+            written1,
+        ]
     }
 
     /// When the units worked on the last instruction.
@@ -437,8 +493,8 @@ impl Machine {
             local_a_accesses: self.local_a_accesses,
         };
         let units = [&self.array.stalls, &self.accumulator.stalls, &self.host.stalls];
-        timeline.stalls = units.into_iter().fold(self.stalls, Stalls::and);
-        timeline.dram_stalls = [dram0.stalls, dram1.stalls];
+        timeline.stalls = units.into_iter().map(|meter| &meter.sums).fold(self.stalls.sums, Stalls::and);
+        timeline.dram_stalls = [dram0.stalls.sums, dram1.stalls.sums];
         timeline.traffic = [Traffic::new(dram0.traffic()), Traffic::new(dram1.traffic())];
         let accepted = timeline.accept.last().map_or(0, |at| at + 1);
         timeline.total = timeline.last.latest().max(accepted);

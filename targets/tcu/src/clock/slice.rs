@@ -1,6 +1,7 @@
 //! What each unit did when: [`Slice`].
 
 use super::queue::{Cycle, NEVER};
+use super::stall::Stalled;
 use super::unit::Unit;
 
 /// A unit at work on an instruction. On one unit, slices come in order and do not overlap.
@@ -16,6 +17,49 @@ pub struct Slice {
     pub start: u64,
     /// The last cycle.
     pub end: u64,
+}
+
+/// What a unit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// It works, in so many of the cycles: rows, accesses, operations, beats; the decoder in one.
+    Work(Slice, u64),
+    /// It has work and waits.
+    Wait(Waiting),
+}
+
+/// A unit that waits for the same thing again and again, while it works on an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Index of the instruction.
+    pub instruction: usize,
+    /// The unit.
+    pub unit: Unit,
+    /// For what.
+    pub on: &'static str,
+    /// The first cycle in which it waits.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// In how many of them it waits.
+    pub cycles: u64,
+}
+
+/// Cycles of work between two waits that are shown as one.
+const SHORT: Cycle = 8;
+
+/// The waits of an instruction, from its stalls: those of a unit for the same thing that are next to each other or
+/// nearly so are one.
+pub(super) fn waits(instruction: usize, stalls: &[(Unit, &'static str, Stalled)]) -> Vec<Waiting> {
+    let mut waits: Vec<Waiting> = Vec::new();
+    for &(unit, on, Stalled { from, to, .. }) in stalls {
+        let last = waits.last_mut().filter(|last| last.unit == unit && last.on == on);
+        match last.filter(|last| from >= last.end && from - last.end <= SHORT) {
+            Some(last) => (last.end, last.cycles) = (to, last.cycles + to - from),
+            None => waits.push(Waiting { instruction, unit, on, start: from, end: to, cycles: to - from }),
+        }
+    }
+    waits
 }
 
 /// The first and last cycles of the units an instruction concerns.

@@ -103,6 +103,56 @@ impl Stalls {
     }
 }
 
+/// Stalls of a unit that is under way: how long they are, and, when somebody watches, each of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StallMeter {
+    pub(super) sums: Stalls,
+    seen: Option<Vec<Stalled>>,
+}
+
+/// A stall, up to but without `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stalled {
+    pub(super) stall: Stall,
+    pub(super) from: Cycle,
+    pub(super) to: Cycle,
+}
+
+impl StallMeter {
+    /// As [`Stalls::add`].
+    #[inline]
+    pub(super) fn add(&mut self, stall: Stall, from: Cycle, to: Cycle) {
+        self.sums.add(stall, from, to);
+        if to > from
+            && to < NEVER
+            && let Some(seen) = &mut self.seen
+        {
+            seen.push(Stalled { stall, from, to });
+        }
+    }
+
+    /// Each is remembered from now on.
+    pub(super) fn watch(&mut self) {
+        self.seen = Some(Vec::new());
+    }
+
+    /// Those since the last question.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Stalled> + use<'_> {
+        self.seen.iter_mut().flat_map(|seen| seen.drain(..))
+    }
+}
+
+impl Stall {
+    /// What the unit that waits says it waits for, and that unit; `bank` are the reads and writes of the bank whose
+    /// stall it is.
+    pub(super) fn told(self, [read, write]: [Unit; 2]) -> (Unit, &'static str) {
+        let single = Self::ALL.into_iter().find(|(stall, ..)| *stall == self).map(|(_, unit, on)| (unit, on));
+        let of_bank = || Self::OF_A_BANK.into_iter().find(|(stall, _)| *stall == self);
+        let unit = if self == Self::WritesUnderWay { write } else { read };
+        single.unwrap_or_else(|| (unit, of_bank().map_or("", |(_, on)| on)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Stall, Stalls};

@@ -34,6 +34,7 @@ pub fn program(name: String, model: Model, config: &Config, scheduled: Scheduled
         outputs: bindings(&model.outputs),
         layers: layers.collect(),
         memory: MemoryUse { dram0: plan.dram0, dram1: plan.dram1, local, accumulators },
+        system: None,
         instructions: ops,
         host_steps: model.host_steps,
     }

@@ -16,7 +16,7 @@ use super::stepper::stepper;
 use crate::board;
 use crate::clock::ClockParams;
 use crate::codec::{decode_program_lenient, encode_program};
-use crate::config::{Config, DataType};
+use crate::config::{Config, DataType, System};
 use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order};
@@ -28,10 +28,14 @@ pub(super) struct TcuInstance {
     pub name: String,
     /// Its parameters.
     pub config: Config,
+    /// Clock, bus and memory around it.
+    pub system: System,
     /// What the author of its `.tarch` file should know of.
     pub warnings: Vec<String>,
 }
 
+/// The driver that is compiled for an architecture.
+const EMBEDDED: &str = "embedded";
 /// Our own syntax, which assembles again.
 const OWN: &str = "npukit";
 /// The listing upstream's compiler writes.
@@ -54,6 +58,10 @@ impl Instance for TcuInstance {
         Some(self.config.data_type.format())
     }
 
+    fn saturates(&self) -> bool {
+        self.config.data_type.format() != NumberFormat::Float32
+    }
+
     fn wider(&self) -> Vec<Box<dyn Instance>> {
         let range = |data_type: DataType| data_type.format().largest();
         let wider = DataType::ALL.into_iter().filter(|&other| range(other) > range(self.config.data_type));
@@ -74,9 +82,11 @@ impl Instance for TcuInstance {
     }
 
     fn compile(&self, graph: &Graph, options: &CompileOptions) -> Result<Box<dyn Compiled>, TargetError> {
+        let embedded = chosen(Stage::Compile, &options.options)?.text("driver") == Some(EMBEDDED);
         let options = self.options(options)?;
         let compiled = lower::compile(graph, &self.config, &options).map_err(lower_error)?;
-        Ok(Box::new(TcuProgram::compiled(compiled, self.name.clone())))
+        let program = TcuProgram::compiled(compiled, self.name.clone(), self.system.clone());
+        Ok(Box::new(program.for_embedded(embedded)))
     }
 
     fn stages(&self) -> &'static [&'static str] {
@@ -111,8 +121,8 @@ impl Instance for TcuInstance {
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
-        let ops = decode_program_lenient(&self.config, bytes)
-            .map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+        let ops =
+            decode_program_lenient(&self.config, bytes).map_err(|error| TargetError::in_file(name, error))?;
         let problems = validate_with(&self.config, &ops, self.memory());
         Ok(problems.into_iter().map(|problem| finding(problem, None)).collect())
     }
@@ -150,7 +160,8 @@ impl TcuInstance {
     /// The same with another number format, which its name tells.
     fn with_data_type(&self, data_type: DataType) -> Self {
         let name = format!("{} with data_type {}", self.name, data_type.name());
-        Self { name, config: Config { data_type, ..self.config.clone() }, warnings: Vec::new() }
+        let (config, system) = (Config { data_type, ..self.config.clone() }, self.system.clone());
+        Self { name, config, system, warnings: Vec::new() }
     }
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
@@ -170,7 +181,7 @@ impl TcuInstance {
     fn minimise(&self, name: &str) -> Option<Minimise> {
         match name {
             "estimator" => Some(Minimise::Estimator),
-            "model" => Some(self.hardware()),
+            "hw" => Some(self.hardware()),
             _ => None,
         }
     }
@@ -182,7 +193,7 @@ impl TcuInstance {
 
     /// The memory of the board.
     fn memory(&self) -> ClockParams {
-        board::memory(&self.config, board::clock(&self.name).map(|clock| clock.mhz))
+        board::memory(&self.config, &self.system, None)
     }
 
     /// What the hardware computes otherwise, below the line of the text that says so.

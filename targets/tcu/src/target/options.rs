@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use npukit_target::{Chosen, OptionSpec, Stage, TargetError, Values};
+use npukit_target::{Aliases, Chosen, OptionSpec, Stage, TargetError, Values};
 
-/// Every option of this target.
+/// Every option of this target. `hw` was once called `model`, after its key in reports.
 #[rustfmt::skip] // A table.
-pub(super) const OPTIONS: [OptionSpec; 10] = [
+pub(super) const OPTIONS: [OptionSpec; 11] = [
     OptionSpec {
         key: "strategy",
         values: Values::Choice(&["local-isolated", "local-vars", "local-consts", "local-vars-and-consts"]),
         default: "the cheapest",
         doc: "where variables and constants live",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "order",
@@ -20,20 +21,31 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "default",
         doc: "order of the passes over an array",
         stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "minimise",
-        values: Values::Choice(&["model", "estimator"]),
-        default: "model",
-        doc: "whose cycles the compiler minimises: `model` has the hardware's, `estimator` the published ones",
+        values: Values::Choice(&["hw", "estimator"]),
+        default: "hw",
+        doc: "whose cycles the compiler minimises: `hw` has the hardware's, `estimator` the published ones",
         stage: Stage::Compile,
+        aliases: Aliases { keys: &["minimize"], values: &[("model", "hw")] },
+    },
+    OptionSpec {
+        key: "driver",
+        values: Values::Choice(&["pynq", "embedded"]),
+        default: "pynq",
+        doc: "whose files to write: `embedded` adds `architecture_params.h`, with which the C driver is compiled",
+        stage: Stage::Compile,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "clock",
-        values: Values::Choice(&["model", "estimator"]),
-        default: "model",
-        doc: "whose cycles to report: `model` as the hardware takes them, `estimator` as published",
+        values: Values::Choice(&["hw", "estimator"]),
+        default: "hw",
+        doc: "whose cycles to report: `hw` as the hardware takes them, `estimator` as published",
         stage: Stage::Time,
+        aliases: Aliases { keys: &[], values: &[("model", "hw")] },
     },
     OptionSpec {
         key: "clock-mhz",
@@ -41,6 +53,7 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "the board's",
         doc: "clock; memory keeps its latency in nanoseconds",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "latency",
@@ -48,6 +61,7 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "the board's",
         doc: "cycles until memory answers",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "write-latency",
@@ -55,6 +69,7 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "as for reads",
         doc: "cycles until memory answers writes",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "axi-bits",
@@ -62,6 +77,7 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "the board's",
         doc: "width of the data bus of each DRAM bank",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "sample-interval",
@@ -69,6 +85,7 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "1000",
         doc: "cycles from a performance sample to the next",
         stage: Stage::Time,
+        aliases: Aliases::NONE,
     },
     OptionSpec {
         key: "sample-block",
@@ -76,6 +93,7 @@ pub(super) const OPTIONS: [OptionSpec; 10] = [
         default: "1",
         doc: "performance samples are written in whole blocks of this many",
         stage: Stage::Samples,
+        aliases: Aliases::NONE,
     },
 ];
 

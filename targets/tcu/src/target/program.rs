@@ -7,6 +7,7 @@ mod settings;
 mod tensors;
 mod time;
 mod timeline;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,13 +15,16 @@ use std::sync::OnceLock;
 
 use npukit_numeric::Tensor;
 use npukit_target::{
-    ArtifactFile, Compiled, Finding, HostStepReport, Inputs, Layer, MemoryReport, Port, ProgramReport,
-    RunOptions, RunResult, Saturation, Saturations, TargetError, TimeOptions, TimeReport,
+    ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, Meaning,
+    MemoryReport, Port, PortPlace, ProgramReport, RunOptions, RunResult, Saturation, Saturations,
+    TargetError, TimeOptions, TimeReport, Unset,
 };
+use npukit_trace::Recorder;
 
 use meaning::Differences;
 
-use crate::program::{Binding, HostStep, MemoryUse, Program};
+use crate::config::{Config, DataType, System};
+use crate::program::{Binding, HostStep, MemoryUse, Program, Usage};
 use crate::run::{Driver, RunOutcome};
 use crate::{artifact, csv, lower};
 
@@ -34,6 +38,8 @@ pub(super) struct TcuProgram {
     saturated_constants: Option<u64>,
     /// The values of the graph that each layer saves; empty for a program read from files.
     results: Vec<Vec<String>>,
+    /// Whether the embedded driver is to load it, which is compiled for an architecture.
+    is_embedded: bool,
     /// Where hardware can compute something else, once somebody has asked.
     differences: OnceLock<Differences>,
 }
@@ -48,22 +54,42 @@ impl TcuProgram {
     /// A program read from files.
     pub fn loaded(program: Program, board: Option<String>) -> Self {
         let (choices, results) = (BTreeMap::new(), Vec::new());
-        Self { program, board, choices, saturated_constants: None, results, differences: OnceLock::new() }
+        Self {
+            program,
+            board,
+            choices,
+            saturated_constants: None,
+            results,
+            is_embedded: false,
+            differences: OnceLock::new(),
+        }
     }
 
     /// A program just made.
-    pub fn compiled(compiled: lower::Compiled, board: String) -> Self {
+    pub fn compiled(compiled: lower::Compiled, board: String, system: System) -> Self {
         let choices = BTreeMap::from([("strategy".to_owned(), compiled.strategy.name().to_owned())]);
         let saturated_constants = Some(compiled.saturated_constants);
         let lower::Compiled { program, results, .. } = compiled;
         Self {
-            program,
+            program: Program { system: Some(system), ..program },
             board: Some(board),
             choices,
             saturated_constants,
             results,
+            is_embedded: false,
             differences: OnceLock::new(),
         }
+    }
+
+    /// The same with or without what the embedded driver is compiled with.
+    pub fn for_embedded(self, is_embedded: bool) -> Self {
+        Self { is_embedded, ..self }
+    }
+
+    /// The system it is for; one of which nothing is known when the artifact does not say.
+    fn system(&self) -> &System {
+        // Default: nothing is known of it.
+        self.program.system.as_ref().unwrap_or(&System::OPEN)
     }
 
     fn target(&self) -> String {
@@ -76,6 +102,10 @@ impl TcuProgram {
         if *used == MemoryUse::default() {
             return BTreeMap::new();
         }
+        let of = |(name, used, depth): (&str, Usage, u64)| {
+            let Usage { maximum, aggregate } = used;
+            (name.to_owned(), MemoryReport { maximum, aggregate, depth, unit: "vectors".to_owned() })
+        };
         [
             ("dram0", used.dram0, config.dram0_depth),
             ("dram1", used.dram1, config.dram1_depth),
@@ -83,9 +113,7 @@ impl TcuProgram {
             ("accumulators", used.accumulators, config.accumulator_depth),
         ]
         .into_iter()
-        .map(|(name, used, depth)| {
-            (name.to_owned(), MemoryReport { maximum: used.maximum, aggregate: used.aggregate, depth })
-        })
+        .map(of)
         .collect()
     }
 
@@ -106,7 +134,17 @@ impl TcuProgram {
         let long = names.filter(|name| name.len() > DRIVER_NAME);
         let long = long.map(|name| format!("name `{name}`: the C driver takes {DRIVER_NAME} characters"));
         let ports = too_many("inputs", inputs).into_iter().chain(too_many("outputs", outputs));
-        ports.chain(long).chain(self.probe_warning()).collect()
+        ports.chain(long).chain(self.probe_warning()).chain(self.embedded_warning()).collect()
+    }
+
+    /// What the embedded driver cannot be compiled for (specification 2).
+    fn embedded_warning(&self) -> Option<String> {
+        let Config { data_type, simd_registers_depth, .. } = self.program.config;
+        let unfit = data_type != DataType::Fp16Bp8 || simd_registers_depth == 0;
+        (self.is_embedded && unfit).then(|| {
+            let name = data_type.name();
+            format!("{name} with {simd_registers_depth} registers: the C driver takes FP16BP8 and at least one register")
+        })
     }
 
     /// Drivers see the end of a program by two vectors at the end of DRAM0 (specification 6.4).
@@ -154,24 +192,35 @@ impl Compiled for TcuProgram {
     }
 
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
-        artifact::write(&self.program).map_err(TargetError::failed)
+        let mut files = artifact::write(&self.program).map_err(TargetError::failed)?;
+        files.extend(self.is_embedded.then(|| artifact::header(&self.program.config)));
+        Ok(files)
     }
 
     fn run_with(&self, inputs: &Inputs, options: &RunOptions) -> Result<RunResult, TargetError> {
         let lost = self.lost(options.meaning)?;
-        let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
-        let packed = packed.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
-        let saturated_inputs = packed.iter().map(|input| input.saturated).sum();
-        let raw: Vec<Vec<i32>> = packed.into_iter().map(|input| input.raw).collect();
+        let (raw, saturated_inputs) = self.packed(inputs)?;
         let mut driver = Driver::new(&self.program, options.unset, &lost).map_err(TargetError::failed)?;
         options.repeat(|| {
             let finished = driver.run(&raw).map_err(TargetError::failed)?;
-            let outputs = self.program.outputs.iter().map(|binding| self.output(binding, finished));
-            Ok(RunResult {
-                outputs: outputs.collect::<Result<_, _>>()?,
-                saturations: counts(finished, saturated_inputs),
-            })
+            self.result(finished, saturated_inputs)
         })
+    }
+
+    fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
+        let lost = self.lost(Meaning::Agreed)?;
+        let (raw, saturated_inputs) = self.packed(inputs)?;
+        let mut driver = Driver::new(&self.program, Unset::Zero, &lost).map_err(TargetError::failed)?;
+        let finished = driver.run(&raw).map_err(TargetError::failed)?;
+        let mut data: Vec<DriverData> = Vec::new();
+        for (place, vectors) in raw.iter().enumerate() {
+            data.extend(self.driver_data(PortPlace::Input(place), vectors));
+        }
+        for (place, binding) in self.program.outputs.iter().enumerate() {
+            let vectors = finished.output(binding).map_err(TargetError::failed)?;
+            data.extend(self.driver_data(PortPlace::Output(place), &vectors));
+        }
+        Ok(Driven { result: self.result(finished, saturated_inputs)?, data })
     }
 
     fn lint(&self) -> Result<Vec<Finding>, TargetError> {
@@ -195,8 +244,8 @@ impl Compiled for TcuProgram {
         self.write_samples(options, out)
     }
 
-    fn trace(&self, options: &TimeOptions, out: &mut dyn Write) -> Result<(), TargetError> {
-        self.write_trace(options, out)
+    fn record(&self, options: &TimeOptions, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+        self.record_trace(options, recorder)
     }
 
     fn to_model(&self, port: &str, sample: &Tensor) -> Option<Tensor> {

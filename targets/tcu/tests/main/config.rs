@@ -1,10 +1,24 @@
 //! `.tarch` files.
 
-use npukit_tcu::internals::config::{ConfigErrors, ConfigWarning};
+use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
 use npukit_tcu::{Config, DataType};
 use proptest::prelude::*;
 
-const PYNQZ1: &str = include_str!("../../configs/pynqz1.tarch");
+/// As upstream has it: the eleven keys.
+const PYNQZ1: &str = "{
+  \"data_type\": \"FP16BP8\",
+  \"array_size\": 8,
+  \"dram0_depth\": 1048576,
+  \"dram1_depth\": 1048576,
+  \"local_depth\": 8192,
+  \"accumulator_depth\": 2048,
+  \"simd_registers_depth\": 1,
+  \"stride0_depth\": 8,
+  \"stride1_depth\": 8,
+  \"number_of_threads\": 1,
+  \"thread_queue_depth\": 8
+}
+";
 
 fn errors(text: &str) -> String {
     Config::from_json(text).unwrap_err().to_string()
@@ -33,6 +47,44 @@ fn presets_are_the_published_boards() {
         assert_eq!((config.stride0_depth, config.stride1_depth, config.simd_registers_depth), (8, 8, 1));
     }
     assert_eq!(Config::preset("pynqz2"), None);
+}
+
+/// Clock and bus: specification 10.2 and 10.4.
+#[test]
+fn systems_are_the_published_ones() {
+    let measured = "that of the published ResNet-20 measurement, specification 10.2";
+    let speech = "that of the published speech commands measurement, specification 10.2";
+    let table = "that of the published benchmark table, specification 10.4";
+    let arty = "that of the published benchmark table for the Arty A7-35, specification 10.4";
+    let systems = [
+        ("artya7100t", "", None, None, None),
+        ("artya7100t", "150mhz", Some(150.0), None, Some(arty)),
+        ("cmoda7", "", None, None, None),
+        ("pynqz1", "", Some(50.0), None, Some(measured)),
+        ("pynqz1_12x12", "", Some(150.0), None, Some(table)),
+        ("speech_robot", "", Some(50.0), None, Some(speech)),
+        ("ultra96v2", "", Some(100.0), None, Some(measured)),
+        ("ultra96v2", "300mhz", Some(300.0), None, Some(table)),
+        ("zcu104", "", Some(100.0), Some(128), Some(measured)),
+        ("zcu104", "512bit", Some(100.0), Some(512), Some(measured)),
+        ("zcu104_uram", "", Some(100.0), None, Some(measured)),
+        ("zcu104_uram", "512bit", Some(100.0), Some(512), Some(measured)),
+    ];
+    let mut found = Vec::new();
+    for name in Config::presets() {
+        let Board { system, systems, .. } = Board::preset(name).unwrap();
+        found.push((name, String::new(), system));
+        found.extend(systems.into_iter().map(|(system, stated)| (name, system.into(), stated)));
+    }
+    let system = |clock_mhz, axi_width_bits, source: Option<&str>| System {
+        clock_mhz,
+        axi_width_bits,
+        source: source.map(str::to_owned),
+        ..System::default()
+    };
+    let expected =
+        systems.map(|(name, of, mhz, bits, source)| (name, of.to_owned(), system(mhz, bits, source)));
+    assert_eq!(found, expected);
 }
 
 #[test]

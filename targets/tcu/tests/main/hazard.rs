@@ -3,6 +3,7 @@
 
 use npukit_tcu::internals::board;
 use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::config::System;
 use npukit_tcu::internals::hazard::{Hazard, LostWrite, Pattern, Verdict, hazards, judge, lost};
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::{Config, Machine, Severity, validate};
@@ -105,7 +106,7 @@ fn the_smallest_program_gives_five() {
             machine.run_losing(&smallest(), lost).unwrap();
             machine.read_dram0(3, 1).unwrap()[0] / 256
         };
-        let found = lost(&config, &smallest(), board::memory(&config, None)).unwrap();
+        let found = lost(&config, &smallest(), board::memory(&config, &System::OPEN, None)).unwrap();
         assert_eq!(found, [LostWrite { first: 2, second: 3, address: 0 }]);
         assert_eq!((result(&[]), result(&found)), (7, 5), "{preset}");
     }
@@ -154,12 +155,16 @@ fn what_the_memory_decides_is_said() {
         moves(DataMoveKind::Dram0ToLocal, 8, 8, 1),
         product(0, 1),
     ];
-    let [judged] = judge(&config, &ops, board::memory(&config, None))[..] else { panic!("one hazard") };
+    let [judged] = judge(&config, &ops, board::memory(&config, &System::OPEN, None))[..] else {
+        panic!("one hazard")
+    };
     let Verdict::Depends { lost_at, kept_at } = judged.verdict else { panic!("{judged:?}") };
     assert!(lost_at < kept_at, "{judged:?}");
     assert!(judged.reason().contains("the board's memory"), "{}", judged.reason());
     let far = [&ops[..2], &vec![Op::NoOp; 100], &ops[3..]].concat();
-    let [judged] = judge(&config, &far, board::memory(&config, None))[..] else { panic!("one hazard") };
+    let [judged] = judge(&config, &far, board::memory(&config, &System::OPEN, None))[..] else {
+        panic!("one hazard")
+    };
     assert!(!judged.differs(), "{judged:?}");
 }
 

@@ -65,6 +65,7 @@ fn sum(between: &[Op]) -> Program {
         host_steps: Vec::new(),
         layers: vec![Layer { name: "add".into(), first: 0, count, macs: 0 }],
         memory: MemoryUse::default(),
+        system: None,
     }
 }
 

@@ -40,6 +40,7 @@ fn program(preset: &str, instructions: Vec<Op>, layers: &[usize]) -> Box<dyn Com
         host_steps: Vec::new(),
         layers: layers.iter().enumerate().map(layer).collect(),
         memory: MemoryUse::default(),
+        system: None,
     };
     let files: BTreeMap<_, _> = write(&program).unwrap().into_iter().map(|f| (f.name, f.bytes)).collect();
     let manifest = files.keys().find(|name| name.ends_with(".tmodel")).unwrap().clone();
@@ -164,7 +165,7 @@ fn latency_and_bus_are_options() {
 fn options_that_make_no_sense_are_refused() {
     let program = program("pynqz1", vec![Op::NoOp], &[]);
     for (key, value, told) in [
-        ("clock", "sundial", "must be model or estimator"),
+        ("clock", "sundial", "must be hw or estimator"),
         ("clock-mhz", "0", "from 0.001 to 100000"),
         ("clock-mhz", "NaN", "from 0.001 to 100000"),
         ("latency", "-1", "from 0 to 65535"),
@@ -246,6 +247,9 @@ fn tracks(trace: &[u8]) -> Tracks {
     let trace: Value = serde_json::from_slice(trace).unwrap();
     let (mut names, mut tracks) = (BTreeMap::new(), Tracks::new());
     for event in trace["traceEvents"].as_array().unwrap() {
+        if matches!(event["ph"].as_str().unwrap(), "C" | "s" | "f") {
+            continue;
+        }
         let track = event["tid"].as_u64().unwrap();
         let nanoseconds = |key: &str| (event[key].as_f64().unwrap() * 1000.0).round() as u64;
         match (event["ph"].as_str().unwrap(), event["name"].as_str().unwrap()) {
@@ -262,6 +266,28 @@ fn tracks(trace: &[u8]) -> Tracks {
         }
     }
     tracks
+}
+
+/// Cycles of waits, by unit and what it waits for, and of work by unit.
+fn sums(trace: &[u8]) -> (BTreeMap<(String, String), u64>, BTreeMap<String, u64>) {
+    let trace: Value = serde_json::from_slice(trace).unwrap();
+    let (mut names, mut waits, mut work) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let args = &event["args"];
+        let cycles = |key: &str| args[key].as_u64().or(args["cycles"].as_u64()).unwrap();
+        match (event["ph"].as_str().unwrap(), event["name"].as_str().unwrap()) {
+            ("M", "thread_name") => drop(names.insert(event["tid"].as_u64().unwrap(), args["name"].clone())),
+            ("X", name) => {
+                let track = names[&event["tid"].as_u64().unwrap()].as_str().unwrap();
+                match track.strip_suffix(": waits for") {
+                    Some(unit) => *waits.entry((unit.into(), name.into())).or_default() += cycles("waited"),
+                    None => *work.entry(track.to_owned()).or_default() += cycles("busy"),
+                }
+            }
+            _ => {}
+        }
+    }
+    (waits, work)
 }
 
 /// Slices of a track come in order and do not overlap; the decoder has one for each instruction.
@@ -282,10 +308,21 @@ proptest! {
         let half = ops.len() / 2;
         let program = program("zcu104", ops.clone(), &[half, ops.len() - half]);
         let mut trace = Vec::new();
-        program.trace(&options(&[("clock-mhz", &mhz.to_string())]), &mut trace).unwrap();
+        let clock = [("clock-mhz", &*mhz.to_string())];
+        program.trace(&options(&clock), &mut trace).unwrap();
         let tracks = tracks(&trace);
         check_tracks(&tracks, ops.len() as u64);
         prop_assert_eq!(tracks["layers"].len(), if half == 0 { 1 } else { 2 });
+        let (waits, work) = sums(&trace);
+        let units = time(&*program, &clock).units;
+        let reported = units.iter().flat_map(|unit| {
+            unit.waits.iter().map(|wait| ((unit.unit.clone(), wait.on.clone()), wait.cycles))
+        });
+        prop_assert_eq!(waits, reported.collect::<BTreeMap<_, _>>());
+        for unit in units.iter().filter(|unit| unit.unit != "ALUs") {
+            // SIMD that does nothing counts for the ALUs, which do not work.
+            prop_assert_eq!(work.get(&unit.unit).copied().unwrap_or(0), unit.busy, "{}", unit.unit);
+        }
     }
 }
 

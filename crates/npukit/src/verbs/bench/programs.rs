@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::inputs::Sample;
 use crate::model::{self, ModelOptions};
 use crate::origin::Origin;
+use crate::speed::frames_per_second;
 use crate::targets;
 use crate::verbs::zoo::network;
 
@@ -104,6 +105,8 @@ struct Program<'a> {
 #[derive(Default)]
 struct Found {
     value: f64,
+    /// At the clock, of a program.
+    latency_ms: Option<f64>,
     /// The roofline: how far above it, and which side of it.
     above_bound: Option<(f64, &'static str)>,
     layers: Vec<LayerRow>,
@@ -139,7 +142,8 @@ impl Program<'_> {
         let none = || TargetError::failed(format!("no cycles are given by `{}`", time.model));
         let cycles = *time.cycles.get(&time.model).ok_or_else(none)? as f64;
         let above_bound = time.roofline.distance.map(|distance| (distance, time.roofline.bound.name()));
-        Ok(Found { value: value(&time, cycles)?, above_bound, layers: layers(&time, figure.layers)? })
+        let (value, layers) = (value(&time, cycles)?, layers(&time, figure.layers)?);
+        Ok(Found { value, latency_ms: time.milliseconds, above_bound, layers })
     }
 
     /// In percent. Of the layers' work, reports leave padding out.
@@ -173,6 +177,8 @@ impl Program<'_> {
             more_is_better: is_more_better(figure.bar),
             found: found.value,
             met: figure.bar.is_met(found.value),
+            latency_ms: found.latency_ms,
+            frames_per_second: frames_per_second(found.latency_ms),
             above_bound: found.above_bound,
             compile_seconds: Some(self.compile_seconds),
             layers: found.layers,

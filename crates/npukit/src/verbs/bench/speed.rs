@@ -31,6 +31,8 @@ pub(super) fn array_kernels(runs: usize) -> Vec<Row> {
             more_is_better: false,
             found,
             met: None,
+            latency_ms: None,
+            frames_per_second: None,
             above_bound: None,
             compile_seconds: None,
             layers: Vec::new(),

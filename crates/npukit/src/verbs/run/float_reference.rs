@@ -23,6 +23,8 @@ use crate::weights;
 #[derive(Default)]
 pub(super) struct FloatReference {
     pub comparison: Option<Comparison>,
+    /// Its outputs; none without a model.
+    pub outputs: Vec<Stack>,
     pub non_finite: NonFinite,
     /// Constants of the model that are not numbers.
     bad_constants: Vec<String>,
@@ -60,6 +62,7 @@ impl FloatReference {
         self.underflow = watch.as_ref().zip(seen.as_ref()).map(|(watch, seen)| report(watch, seen));
         let found = compare(stacks, &reference);
         self.comparison = Some(found);
+        self.outputs = reference;
         Ok(found)
     }
 
@@ -114,7 +117,7 @@ fn calibration_line(request: &Request, origin: &Origin, results: u64) -> String 
     let target = target.clone().unwrap_or_else(|| origin.instance.name());
     let input =
         |file: &InputFile| file.name.iter().map(|name| format!("{name}=")).collect::<String>() + &file.path;
-    let inputs = request.inputs.iter().map(input).collect::<Vec<_>>().join(" ");
+    let inputs = request.inputs.iter().map(input).collect::<Vec<_>>().join(" ") + &request.preprocess.typed();
     format!(
         "{why}: `npu run {path} --target {target} --input {inputs} --calibrate TYPICAL_INPUTS.npy` scales layers by \
          powers of two, where that helps"

@@ -17,8 +17,8 @@ pub(super) struct Profile {
     pub name: String,
     /// The parameters.
     pub timing: Timing,
-    /// Whether its clock is what the options say.
-    is_clock_given: bool,
+    /// Who says what its clock is; none when that is the cycle model.
+    clock_source: Option<String>,
 }
 
 impl Profile {
@@ -34,7 +34,7 @@ impl Profile {
         let mut profile = chosen.word("profile", named).unwrap_or_else(|| Self::own(program));
         if let Some(mhz) = chosen.number("clock-mhz") {
             profile.timing.clock_mhz = mhz;
-            profile.is_clock_given = true;
+            profile.clock_source = Some("as asked".to_owned());
         }
         Ok(profile)
     }
@@ -44,14 +44,14 @@ impl Profile {
         let timing = program.config.timing.clone();
         let name =
             shipped().find(|profile| profile.timing == timing).map_or(OWN.to_owned(), |found| found.name);
-        Self { name, timing, is_clock_given: false }
+        Self { name, timing, clock_source: clock_source(program) }
     }
 
     /// All there are for a program.
     pub fn all(program: &Program) -> impl Iterator<Item = Self> {
         let timing = program.config.timing.clone();
         let is_shipped = shipped().any(|profile| profile.timing == timing);
-        let own = Self { name: OWN.to_owned(), timing, is_clock_given: false };
+        let own = Self { name: OWN.to_owned(), timing, clock_source: clock_source(program) };
         shipped().chain(Some(own).filter(|_| !is_shipped))
     }
 
@@ -69,13 +69,19 @@ impl Profile {
 
     /// Where the clock's frequency is from.
     pub fn clock_source(&self) -> String {
-        if self.is_clock_given { "as asked".to_owned() } else { format!("profile {}", self.name) }
+        self.clock_source.clone().unwrap_or_else(|| format!("profile {}", self.name))
     }
+}
+
+/// Who says what the clock of the program's board is.
+fn clock_source(program: &Program) -> Option<String> {
+    let system = program.config.system.as_ref()?;
+    system.clock_mhz.map(|_| system.source())
 }
 
 fn shipped() -> impl Iterator<Item = Profile> {
     SHIPPED.into_iter().filter_map(|name| {
         let timing = Config::preset(name)?.timing;
-        Some(Profile { name: name.to_owned(), timing, is_clock_given: false })
+        Some(Profile { name: name.to_owned(), timing, clock_source: None })
     })
 }

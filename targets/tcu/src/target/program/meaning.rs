@@ -13,8 +13,7 @@ use crate::validate::validate_with;
 impl TcuProgram {
     /// The memory of the board the program is for.
     pub(super) fn board_memory(&self) -> ClockParams {
-        let clock = self.board.as_deref().and_then(board::clock);
-        board::memory(&self.program.config, clock.map(|clock| clock.mhz))
+        board::memory(&self.program.config, self.system(), None)
     }
 
     /// All problems of the program, with their layers.

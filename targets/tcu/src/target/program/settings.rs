@@ -4,7 +4,7 @@ use npukit_target::{Chosen, Stage, TargetError, TimeOptions};
 
 use crate::board;
 use crate::clock::{Clock, ClockError, ClockParams};
-use crate::config::Config;
+use crate::config::{Config, System};
 use crate::target::options::chosen;
 
 /// Whose cycles a report is about.
@@ -30,7 +30,11 @@ impl CostModel {
 
     /// What a value of the option `clock` asks for.
     fn of_clock(name: &str) -> Option<Self> {
-        [Self::Model, Self::Estimator].into_iter().find(|model| model.name() == name)
+        match name {
+            "hw" => Some(Self::Model),
+            "estimator" => Some(Self::Estimator),
+            _ => None,
+        }
     }
 }
 
@@ -43,6 +47,8 @@ pub(super) struct Settings {
     pub(super) memory: ClockParams,
     /// Whether the memory is as the options say.
     pub(super) memory_given: bool,
+    /// Who else says something of the memory: the system, if it does.
+    pub(super) memory_source: Option<String>,
     /// Cycles from a performance sample to the next.
     pub(super) sample_interval: u16,
     /// Samples come in whole blocks of this many.
@@ -53,32 +59,28 @@ pub(super) struct Settings {
 const SAMPLE_INTERVAL: u16 = 1000;
 
 impl Settings {
-    /// The settings for a program of `config`, on the preset `board` if it is of one.
+    /// The settings for a program of `config` in `system`.
     ///
     /// # Errors
     ///
     /// [`TargetError::Option`] for options that do not exist and values that are not legal.
-    pub(super) fn new(
-        config: &Config,
-        board: Option<&str>,
-        options: &TimeOptions,
-    ) -> Result<Self, TargetError> {
-        let known = board.and_then(board::clock);
+    pub(super) fn new(config: &Config, system: &System, options: &TimeOptions) -> Result<Self, TargetError> {
         let mut settings = Self {
             cost_model: CostModel::Model,
-            clock_mhz: known.map(|clock| clock.mhz),
-            clock_source: known.map(|clock| clock.source.to_owned()),
-            memory: board::memory(config, known.map(|clock| clock.mhz)),
+            clock_mhz: system.clock_mhz,
+            clock_source: system.clock_source(),
+            memory: board::memory(config, system, None),
             memory_given: false,
+            memory_source: system.memory_source(),
             sample_interval: SAMPLE_INTERVAL,
             sample_block: 1,
         };
-        settings.take(config, chosen(Stage::Samples, &options.options)?);
+        settings.take(config, system, chosen(Stage::Samples, &options.options)?);
         settings.check_bus(config)?;
         Ok(settings)
     }
 
-    fn take(&mut self, config: &Config, chosen: Chosen<'_>) {
+    fn take(&mut self, config: &Config, system: &System, chosen: Chosen<'_>) {
         if let Some(cost_model) = chosen.word("clock", CostModel::of_clock) {
             self.cost_model = cost_model;
         }
@@ -86,7 +88,7 @@ impl Settings {
         if let Some(mhz) = chosen.number("clock-mhz") {
             self.clock_mhz = Some(mhz);
             self.clock_source = Some("as given".to_owned());
-            self.memory = board::memory(config, Some(mhz));
+            self.memory = board::memory(config, system, Some(mhz));
         }
         let (latency, write_latency) = (chosen.number("latency"), chosen.number("write-latency"));
         let axi_bits = chosen.number("axi-bits");

@@ -1,10 +1,11 @@
 //! Tensors in and out of a program: ports, packing, host steps.
 
 use npukit_numeric::{NumberFormat, Tensor};
-use npukit_target::{Inputs, Output, Port, PortError, TargetError};
+use npukit_target::{DriverData, Inputs, Output, Port, PortError, PortPlace, RunResult, TargetError};
 
-use super::TcuProgram;
-use crate::artifact::{Packed, quantise};
+use super::{TcuProgram, counts};
+use crate::artifact::{Packed, quantise, raw_to_bytes};
+use crate::csv;
 use crate::program::Binding;
 use crate::run::RunOutcome;
 
@@ -68,6 +69,33 @@ impl TcuProgram {
             values = step.op.apply(&values).map_err(TargetError::failed)?;
         }
         Ok(Output { name: binding.name.clone(), values, raw })
+    }
+
+    /// The raw vectors of all inputs in the program's order, and how many of their values did not fit.
+    pub(super) fn packed(&self, inputs: &Inputs) -> Result<(Vec<Vec<i32>>, u64), TargetError> {
+        let packed = self.program.inputs.iter().map(|binding| self.pack(binding, inputs));
+        let packed = packed.collect::<Result<Vec<_>, _>>().map_err(TargetError::failed)?;
+        let saturated = packed.iter().map(|input| input.saturated).sum();
+        Ok((packed.into_iter().map(|input| input.raw).collect(), saturated))
+    }
+
+    /// What a run gives.
+    pub(super) fn result(
+        &self,
+        finished: &RunOutcome,
+        saturated_inputs: u64,
+    ) -> Result<RunResult, TargetError> {
+        let outputs = self.program.outputs.iter().map(|binding| self.output(binding, finished));
+        let outputs = outputs.collect::<Result<_, _>>()?;
+        Ok(RunResult { outputs, saturations: counts(finished, saturated_inputs) })
+    }
+
+    /// Vectors as upstream's emulator reads and writes them, and as they lie in DRAM0.
+    pub(super) fn driver_data(&self, place: PortPlace, vectors: &[i32]) -> [DriverData; 2] {
+        let values = vectors.iter().map(|&raw| self.format().raw_to_f32(raw));
+        let text = csv::write(values, self.lanes()).into_bytes();
+        let bytes = raw_to_bytes(self.program.config.data_type, vectors);
+        [("csv", text), ("tdata", bytes)].map(|(extension, bytes)| DriverData { place, extension, bytes })
     }
 
     /// A sample of an input given as rows of vectors, in the model's shape.

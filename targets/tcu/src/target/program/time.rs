@@ -65,21 +65,21 @@ impl TcuProgram {
         }
         let settings = Settings { cost_model: CostModel::Samples, ..self.settings(options)? };
         let found = samples::read(self.program.instructions.len(), bytes)
-            .map_err(|error| TargetError::failed(format!("{name}: {error}")))?;
+            .map_err(|error| TargetError::in_file(name, error))?;
         let timeline = self.timeline(&settings).ok();
         Ok(self.report_of(&settings, sampled(&found, settings.sample_interval), timeline))
     }
 
     pub(super) fn settings(&self, options: &TimeOptions) -> Result<Settings, TargetError> {
-        Settings::new(&self.program.config, self.board.as_deref(), options)
+        Settings::new(&self.program.config, self.system(), options)
     }
 
     /// By the estimator; `instead` is why it is asked and not the clock.
     fn estimated(&self, instead: Option<&TimeError>) -> Measured {
         let Program { config, instructions, .. } = &self.program;
         let mut estimator = Estimator::new(config);
-        let note = instead
-            .map(|error| format!("estimator: asked because there are no cycles by the model: {error}"));
+        let note =
+            instead.map(|error| format!("estimator: asked because the hw clock has no cycles: {error}"));
         Measured {
             cost_model: CostModel::Estimator,
             cycles: instructions.iter().map(|op| estimator.cost(op).cycles).collect(),
@@ -92,7 +92,7 @@ impl TcuProgram {
 
     fn report_of(&self, settings: &Settings, measured: Measured, timeline: Option<Timeline>) -> TimeReport {
         let Program { config, instructions, .. } = &self.program;
-        let Estimate { cycles: estimated, undrained, energy, .. } = estimate(config, instructions);
+        let Estimate { cycles: estimated, undrained, .. } = estimate(config, instructions);
         let beats =
             if measured.cost_model == CostModel::Estimator { None } else { self.beats(settings.memory) };
         let (work, spent) = (work(&self.program), spent(&self.program, &measured.cycles, beats));
@@ -117,7 +117,6 @@ impl TcuProgram {
             utilisation: breakdown.utilisation(),
             array_busy: share(measured.array_busy, total),
             roofline: breakdown.roofline(),
-            energy,
             layers: breakdown.layers(),
             kinds: breakdown.kinds(),
             instructions: breakdown.instructions(),
@@ -153,7 +152,7 @@ fn modelled(timeline: &Timeline) -> Measured {
         units: units(timeline),
         flags: flags.into_iter().filter_map(|(name, signal)| flag(name, signal)).collect(),
         notes: vec![
-            "model: a cycle is of the instruction the decoder holds in it; those in which units finish \
+            "hw clock: a cycle is of the instruction the decoder holds in it; those in which units finish \
              their work are of the last instruction"
                 .to_owned(),
         ],
@@ -226,14 +225,19 @@ fn assumptions(settings: &Settings, modelled: bool) -> Vec<String> {
 
 fn memory_assumption(settings: &Settings) -> String {
     let ClockParams { read_latency, write_response_latency, axi_bits } = settings.memory;
-    if settings.memory_given {
-        return format!(
-            "model: memory answers reads after {read_latency} and writes after {write_response_latency} \
-             cycles on a bus of {axi_bits} bits a bank, as asked"
-        );
-    }
+    let stated = match (&settings.memory_source, settings.memory_given) {
+        (None, false) => {
+            return format!(
+                "hw clock: memory answers after {read_latency} cycles on a bus of {axi_bits} bits a bank, as the \
+                 published ResNet-20 measurement on the ZCU104 implies (18 cycles at 100 MHz)"
+            );
+        }
+        (Some(source), false) => format!(" ({source})"),
+        (None, true) => ", as asked".to_owned(),
+        (Some(source), true) => format!(", as asked (otherwise {source})"),
+    };
     format!(
-        "model: memory answers after {read_latency} cycles on a bus of {axi_bits} bits a bank, as the published \
-         ResNet-20 measurement on the ZCU104 implies (18 cycles at 100 MHz)"
+        "hw clock: memory answers reads after {read_latency} and writes after {write_response_latency} cycles on a \
+         bus of {axi_bits} bits a bank{stated}"
     )
 }

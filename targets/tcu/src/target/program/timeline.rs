@@ -14,7 +14,7 @@ const MAX_CYCLES: u64 = 1 << 28;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TimeError {
     /// It looks at every vector, and these are too many.
-    #[error("the estimator gives {cycles} cycles, and the model looks at {MAX_CYCLES} at most")]
+    #[error("the estimator gives {cycles} cycles, and the clock looks at {MAX_CYCLES} at most")]
     TooLong {
         /// The estimator's.
         cycles: u64,

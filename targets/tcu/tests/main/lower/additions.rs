@@ -4,6 +4,7 @@
 
 use npukit_tcu::internals::board;
 use npukit_tcu::internals::clock::{Clock, ClockParams};
+use npukit_tcu::internals::config::System;
 use npukit_tcu::internals::hazard::hazards;
 use npukit_tcu::internals::lower::Minimise;
 
@@ -159,7 +160,7 @@ fn check_graph(seed: u64) -> usize {
     let ops = &program.instructions;
     assert_eq!(hazards(ops), [], "seed {seed}");
     for latency in [0, 1, 18, 100] {
-        let axi_bits = board::memory(&config, None).axi_bits;
+        let axi_bits = board::memory(&config, &System::OPEN, None).axi_bits;
         let params = ClockParams { axi_bits, ..ClockParams::with_latency(latency) };
         let lost = Clock::new(&config, params).unwrap().run(ops).lost;
         assert_eq!(lost, [], "seed {seed}, latency {latency}");

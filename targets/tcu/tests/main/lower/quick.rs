@@ -9,6 +9,7 @@ use npukit_graph::op::{
 };
 use npukit_numeric::TensorData;
 use npukit_tcu::internals::board;
+use npukit_tcu::internals::config::System;
 use npukit_tcu::internals::lower::{Memory, Minimise, Problem};
 
 fn add() -> Binary {
@@ -488,6 +489,6 @@ fn constants_may_fill_dram1() {
 #[test]
 fn the_clock_is_gone_by_where_it_is_asked_for() {
     let config = small();
-    assert!(Minimise::Clock(board::memory(&config, None)).meter(&config).is_some());
+    assert!(Minimise::Clock(board::memory(&config, &System::OPEN, None)).meter(&config).is_some());
     assert!(Minimise::Estimator.meter(&config).is_none());
 }

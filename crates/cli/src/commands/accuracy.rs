@@ -1,0 +1,104 @@
+//! What `--labels` found, as text.
+
+use npukit::report::{AccuracyReport, Beside, Confusion, Worst};
+
+use crate::table::{Column, facts, percent, table, thousands};
+
+/// More classes make a table wider than a terminal: the most frequent confusions are listed instead.
+const MOST_IN_A_MATRIX: usize = 12;
+/// Confusions listed.
+const LISTED: usize = 10;
+
+/// Accuracy, confusion and the worst samples; nothing when it was not measured.
+pub fn text(report: Option<&AccuracyReport>) -> String {
+    let Some(report) = report else { return String::new() };
+    let beside = |share: fn(&Beside) -> f64| {
+        report
+            .float
+            .as_ref()
+            .map_or_else(String::new, |float| format!(" ({} in float)", percent(share(float))))
+    };
+    let mut lines = vec![
+        ("labels", format!("{} for output {}", thousands(report.labels as u64), report.output)),
+        ("top-1 accuracy", percent(report.top1) + &beside(|float| float.top1)),
+        ("top-5 accuracy", percent(report.top5) + &beside(|float| float.top5)),
+    ];
+    let top = format!("top-{} accuracy", report.top);
+    if ![1, 5].contains(&report.top) {
+        lines.push((&top, percent(report.top_share)));
+    }
+    if let Some(Beside { only_machine, only_float, .. }) = report.float {
+        lines.push(("right", format!("{only_machine} on the machine alone, {only_float} in float alone")));
+    }
+    format!("\n{}{}{}", facts(lines), confusion(report), worst(&report.worst))
+}
+
+fn confusion(report: &AccuracyReport) -> String {
+    let is_wrong = |found: &&Confusion| found.predicted != Some(found.label);
+    let wrong: Vec<&Confusion> = report.confusion.iter().filter(is_wrong).collect();
+    if wrong.is_empty() {
+        return String::new();
+    }
+    if report.classes <= MOST_IN_A_MATRIX { matrix(report) } else { listing(wrong) }
+}
+
+/// A row for each label, a column for each class that was predicted.
+fn matrix(report: &AccuracyReport) -> String {
+    let places = || (0..report.classes).map(Some).chain([None]);
+    let count = |label: usize, predicted: Option<usize>| {
+        let found =
+            report.confusion.iter().find(|found| found.label == label && found.predicted == predicted);
+        found.map_or(0, |found| found.count)
+    };
+    let is_used =
+        |place: &Option<usize>| place.is_some() || report.confusion.iter().any(|c| c.predicted.is_none());
+    let columns: Vec<_> = places().filter(is_used).collect();
+    let heading = |place: &Option<usize>| place.map_or_else(|| "NaN".to_owned(), |class| class.to_string());
+    let headings: Vec<String> = columns.iter().map(heading).collect();
+    let heads = headings.iter().map(|heading| Column::Right(heading));
+    let heads: Vec<Column<'_>> = std::iter::once(Column::Left("label, predicted as")).chain(heads).collect();
+    let row = |label: usize| {
+        let cell = |place: &Option<usize>| match count(label, *place) {
+            0 => "·".to_owned(),
+            count => thousands(count as u64),
+        };
+        std::iter::once(label.to_string()).chain(columns.iter().map(cell)).collect()
+    };
+    format!("\n{}", table(&heads, (0..report.classes).map(row)))
+}
+
+/// The most frequent confusions.
+fn listing(mut wrong: Vec<&Confusion>) -> String {
+    wrong.sort_by_key(|found| std::cmp::Reverse(found.count));
+    let row = |found: &&Confusion| {
+        vec![found.label.to_string(), class(found.predicted), thousands(found.count as u64)]
+    };
+    let columns = [Column::Right("label"), Column::Right("predicted as"), Column::Right("times")];
+    format!("\n{}", table(&columns, wrong.iter().take(LISTED).map(row)))
+}
+
+fn worst(worst: &[Worst]) -> String {
+    if worst.is_empty() {
+        return String::new();
+    }
+    let has_positions = worst.iter().any(|worst| worst.position > 0);
+    let row = |worst: &Worst| {
+        let sample = match has_positions {
+            true => format!("{} at {}", worst.sample, worst.position),
+            false => worst.sample.to_string(),
+        };
+        let margin = worst.margin.map_or_else(|| "NaN".to_owned(), |margin| format!("{margin:.4}"));
+        vec![sample, worst.label.to_string(), class(worst.predicted), margin]
+    };
+    let columns = [
+        Column::Right("worst sample"),
+        Column::Right("label"),
+        Column::Right("predicted"),
+        Column::Right("label's score above the others"),
+    ];
+    format!("\n{}", table(&columns, worst.iter().map(row)))
+}
+
+fn class(predicted: Option<usize>) -> String {
+    predicted.map_or_else(|| "NaN".to_owned(), |class| class.to_string())
+}

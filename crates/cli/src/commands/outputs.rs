@@ -1,0 +1,134 @@
+//! Outputs of a run: their values where they are few, else what they are like.
+
+use npukit::report::OutputReport;
+
+use crate::table::{Column, counted, table, thousands};
+
+/// What the elements of outputs are, and the first samples of those that are short or look like classes.
+pub fn outputs(outputs: &[OutputReport], samples: usize) -> String {
+    summaries(outputs) + &firsts(outputs, samples)
+}
+
+/// A line for each output.
+fn summaries(outputs: &[OutputReport]) -> String {
+    let is_odd = |output: &OutputReport| output.summary.nan + output.summary.infinite > 0;
+    let odd = outputs.iter().any(is_odd);
+    let row = |output: &OutputReport| {
+        let summary = &output.summary;
+        let mut row = vec![output.name.clone(), format!("{:?}", output.shape)];
+        row.extend(
+            [summary.min, summary.max, summary.mean].map(|value| value.map_or_else(String::new, real)),
+        );
+        row.extend([summary.nan, summary.infinite].into_iter().filter(|_| odd).map(thousands));
+        let counts = &summary.histogram.counts;
+        row.push(blocks(counts));
+        row.push(counts.iter().map(|&count| thousands(count)).collect::<Vec<_>>().join(" "));
+        row
+    };
+    let mut columns = vec![Column::Left("output"), Column::Left("shape")];
+    columns.extend(["min", "max", "mean"].map(Column::Right));
+    columns.extend(["NaN", "infinite"].into_iter().filter(|_| odd).map(Column::Right));
+    columns.extend([Column::Left("histogram"), Column::Left("elements from min to max")]);
+    table(&columns, outputs.iter().map(row))
+}
+
+/// The first samples of outputs of which there is more to tell than what they are like.
+fn firsts(outputs: &[OutputReport], samples: usize) -> String {
+    const SHOWN: usize = 8;
+    let told: Vec<&OutputReport> = outputs.iter().filter(|output| is_told(output)).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let has_classes = told.iter().any(|output| output.argmax.is_some());
+    let shown = samples.min(SHOWN);
+    let rows = told.iter().flat_map(|output| {
+        (0..shown).map(move |sample| {
+            let mut row = vec![output.name.clone(), sample.to_string()];
+            row.extend(has_classes.then(|| classes(output, sample, samples)));
+            row.push(values(output, sample));
+            row
+        })
+    });
+    let mut columns = vec![Column::Left("output"), Column::Right("sample")];
+    columns.extend(has_classes.then_some(Column::Left("argmax")));
+    columns.push(Column::Left("values"));
+    let more = match samples - shown {
+        0 => String::new(),
+        more => format!("and {} more, which `--output` writes\n", counted(more as u64, "sample")),
+    };
+    format!("\n{}{more}", table(&columns, rows))
+}
+
+/// Whether single samples of it are shown.
+fn is_told(output: &OutputReport) -> bool {
+    output.argmax.is_some() || output.values.is_some()
+}
+
+/// The class at each position of a sample, `NaN` where there is none.
+fn classes(output: &OutputReport, sample: usize, samples: usize) -> String {
+    // Default: an output that does not look like classes has none.
+    let all = output.argmax.as_deref().unwrap_or_default();
+    // Default: without samples there are no classes.
+    let positions = all.len().checked_div(samples).unwrap_or_default();
+    let place = |place: &Option<usize>| place.map_or_else(|| "NaN".to_owned(), |place| place.to_string());
+    all.iter().skip(sample * positions).take(positions).map(place).collect::<Vec<_>>().join(" ")
+}
+
+fn values(output: &OutputReport, sample: usize) -> String {
+    let values = output.values.as_ref().and_then(|values| values.get(sample));
+    // Default: of an output that is not short no values are shown.
+    let values = values.map(Vec::as_slice).unwrap_or_default();
+    values.iter().map(|&value| real(value)).collect::<Vec<_>>().join(" ")
+}
+
+/// A number in at most about ten characters.
+fn real(value: f64) -> String {
+    let magnitude = value.abs();
+    match value {
+        value if value.fract() == 0.0 && magnitude < 1e9 => format!("{value}"),
+        value if !value.is_finite() => format!("{value}"),
+        value if (1e-3..1e6).contains(&magnitude) => format!("{value:.4}"),
+        value => format!("{value:.3e}"),
+    }
+}
+
+/// Counts as blocks, the tallest for the largest and the lowest for none.
+fn blocks(counts: &[u64]) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    // Default: without counts there are no blocks.
+    let largest = counts.iter().max().copied().unwrap_or_default();
+    let steps = BLOCKS.len() as u64 - 1;
+    let height = |count: u64| match (u128::from(count) * u128::from(steps)).checked_div(largest.into()) {
+        None | Some(0) if count == 0 => BLOCKS[0],
+        found => BLOCKS[found.map_or(1, |height| (height as usize).clamp(1, BLOCKS.len() - 1))],
+    };
+    counts.iter().map(|&count| height(count)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_tell_nothing_from_little() {
+        assert_eq!(blocks(&[0, 1, 50, 100]), "▁▂▄█");
+        assert_eq!((blocks(&[3]), blocks(&[0, 0]), blocks(&[])), ("█".into(), "▁▁".into(), String::new()));
+        assert_eq!(blocks(&[u64::MAX, 1]), "█▂");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-7.0, "-7"),
+            (0.123_456, "0.1235"),
+            (-12.5, "-12.5000"),
+            (1.5e-7, "1.500e-7"),
+            (2.5e11 + 0.5, "2.500e11"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
+        ] {
+            assert_eq!(real(value), text);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Standard input serves one argument: [`check`].
+
+use std::any::TypeId;
+
+use clap::{Arg, ArgMatches, Command, error::ErrorKind};
+
+/// Refuses a command line that names standard input twice. Inputs are the `String`s among the arguments.
+///
+/// Errors: the arguments that name it.
+pub fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some((verb, given)) = matches.subcommand() else { return Ok(()) };
+    let Some(spec) = command.find_subcommand(verb) else { return Ok(()) };
+    let is_input = |arg: &&Arg| arg.get_value_parser().type_id() == TypeId::of::<String>();
+    let named: Vec<String> = spec
+        .get_arguments()
+        .filter(is_input)
+        .flat_map(|arg| vec![arg.to_string(); times(given, arg)])
+        .collect();
+    if named.len() < 2 {
+        return Ok(());
+    }
+    let message = format!("standard input is read once, and {} name it", named.join(" and "));
+    Err(command.error(ErrorKind::ArgumentConflict, message))
+}
+
+/// How often `arg` names standard input.
+fn times(given: &ArgMatches, arg: &Arg) -> usize {
+    let values = given.get_raw(arg.get_id().as_str()).into_iter().flatten();
+    let file = |value: &str| value.rsplit_once('=').map_or(value, |(_, file)| file).to_owned();
+    values.filter(|value| value.to_str().is_some_and(|value| names_it(&file(value)))).count()
+}
+
+fn names_it(path: &str) -> bool {
+    crate::disk::is_standard(path.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::args::Cli;
+
+    fn told(line: &str) -> Option<String> {
+        let mut command = Cli::command();
+        let matches = command.try_get_matches_from_mut(line.split(' ')).unwrap();
+        check(&mut command, &matches).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn two_arguments_cannot_share_it() {
+        assert_eq!(told("npu diff - b.json"), None);
+        assert_eq!(told("npu eval - -o -"), None);
+        let error = told("npu diff - -").unwrap();
+        assert!(error.contains("standard input is read once, and <A.json> and <B.json> name it"), "{error}");
+        assert!(told("npu eval - --input x=-.npy").is_some());
+        assert!(told("npu eval m.onnx --input=- --input=-.npy").is_some());
+    }
+}

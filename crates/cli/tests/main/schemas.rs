@@ -1,0 +1,362 @@
+//! JSON Schemas of what commands print with `--json`: `docs/schema`, made from the types of the reports.
+//!
+//! `NPUKIT_BLESS=1` writes them. Every JSON answer that a test of this binary sees is [`check`]ed against them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use npukit::options::OptionSpec;
+use npukit::{Diagnostic, verbs};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::npu::{DIGITS, GOLDEN, IMAGES, Npu, PERCEPTRON};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
+
+/// A form that a verb's report may have: the schema of an object.
+type Form = fn(&mut SchemaGenerator) -> Value;
+
+/// The forms of every verb's report, a line for each verb.
+#[rustfmt::skip]
+const VERBS: &[(&str, &[Form])] = &[
+    ("asm",         &[assembled]),
+    ("bench",       &[of::<verbs::bench::Report>]),
+    ("check",       &[of::<verbs::check::Report>]),
+    ("compile",     &[of::<verbs::compile::Report>, stage]),
+    ("completions", &[script]),
+    ("conform",     &[of::<verbs::conform::Report>]),
+    ("demo",        &[of::<verbs::demo::Report>]),
+    ("diff",        &[of::<verbs::diff::Report>]),
+    ("disasm",      &[of::<verbs::asm::DisasmReport>]),
+    ("error",       &[failure, refusal]),
+    ("eval",        &[of::<verbs::eval::Report>]),
+    ("format",      &[of::<verbs::asm::FormatReport>]),
+    ("generate",    &[of::<verbs::generate::Report>, of::<verbs::generate::Accuracy>]),
+    ("isa",         &[page]),
+    ("lint",        &[of::<verbs::lint::Report>]),
+    ("man",         &[pages]),
+    ("run",         &[of::<verbs::run::Report>]),
+    ("targets",     &[instances, target_options]),
+    ("time",        &[of::<verbs::time::Report>]),
+    ("zoo",         &[of::<verbs::zoo::Report>, networks]),
+];
+
+/// A report.
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    T::json_schema(generator).to_value()
+}
+
+/// Something within a report.
+fn part<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    generator.subschema_for::<T>().to_value()
+}
+
+/// An object with these keys, all of them present.
+fn object(keys: &[(&str, Value)]) -> Value {
+    let names: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
+    let properties: Map<String, Value> =
+        keys.iter().map(|(name, of)| ((*name).to_owned(), of.clone())).collect();
+    json!({ "type": "object", "properties": properties, "required": names })
+}
+
+fn list(of: Value) -> Value {
+    json!({ "type": "array", "items": of })
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn count() -> Value {
+    json!({ "type": "integer", "minimum": 0 })
+}
+
+/// Both objects in one.
+fn merged(mut one: Value, other: &Value) -> Value {
+    for (key, value) in other["properties"].as_object().unwrap() {
+        one["properties"][key] = value.clone();
+    }
+    one["required"].as_array_mut().unwrap().extend(other["required"].as_array().unwrap().iter().cloned());
+    one
+}
+
+fn assembled(generator: &mut SchemaGenerator) -> Value {
+    merged(of::<verbs::asm::AsmReport>(generator), &object(&[("output", text())]))
+}
+
+/// `--emit`
+fn stage(_: &mut SchemaGenerator) -> Value {
+    object(&[("stage", text()), ("text", text())])
+}
+
+fn script(_: &mut SchemaGenerator) -> Value {
+    object(&[("shell", text()), ("script", text())])
+}
+
+fn pages(_: &mut SchemaGenerator) -> Value {
+    object(&[("artifacts", list(text()))])
+}
+
+fn instances(generator: &mut SchemaGenerator) -> Value {
+    object(&[("targets", list(part::<verbs::list::TargetReport>(generator)))])
+}
+
+/// `--options`
+fn target_options(generator: &mut SchemaGenerator) -> Value {
+    object(&[("options", list(part::<OptionSpec>(generator)))])
+}
+
+/// Without a name.
+fn networks(generator: &mut SchemaGenerator) -> Value {
+    object(&[("networks", list(part::<verbs::zoo::Entry>(generator)))])
+}
+
+fn failure(generator: &mut SchemaGenerator) -> Value {
+    let diagnostics = list(part::<Diagnostic>(generator));
+    object(&[("error", text()), ("causes", list(text())), ("diagnostics", diagnostics)])
+}
+
+/// Of a model that is not supported: what `npu check` says, too.
+fn refusal(generator: &mut SchemaGenerator) -> Value {
+    let report = of::<verbs::check::Report>(generator);
+    let mut both = merged(failure(generator), &report);
+    let names: BTreeSet<String> =
+        both["required"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
+    both["required"] = json!(names);
+    both
+}
+
+/// The page is no type: this says its keys.
+fn page(_: &mut SchemaGenerator) -> Value {
+    let bits = [("lo", count()), ("width", count())];
+    let pattern = object(&[("name", text()), ("value", count()), bits[0].clone(), bits[1].clone()]);
+    let codes = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
+    let number = json!({ "type": "integer" });
+    let is_so = json!({ "type": "boolean" });
+    let mut field = object(&[
+        ("name", text()),
+        ("meaning", text()),
+        bits[0].clone(),
+        bits[1].clone(),
+        ("min", number.clone()),
+        ("max", number.clone()),
+        ("bias", number),
+    ]);
+    for (key, of) in [
+        ("names", codes.clone()),
+        ("open", is_so.clone()),
+        ("signed", is_so.clone()),
+        ("log2", is_so),
+        ("bits", codes),
+    ] {
+        field["properties"][key] = of;
+    }
+    let instruction = object(&[
+        ("name", text()),
+        ("meaning", text()),
+        ("doc", text()),
+        ("context", json!({ "type": ["string", "null"] })),
+        ("size_bytes", count()),
+        ("syntax", list(text())),
+        ("patterns", list(pattern)),
+        ("fields", list(field)),
+        ("reserved", json!({ "type": ["string", "null"] })),
+    ]);
+    let order = json!({ "enum": ["little", "big"] });
+    object(&[("name", text()), ("doc", text()), ("byte_order", order), ("instructions", list(instruction))])
+}
+
+/// The schema of what `verb` prints.
+fn schema(verb: &str, forms: &[Form]) -> Value {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let name = format!("npukit.{verb}/1");
+    let key = object(&[("schema", json!({ "const": name }))]);
+    let forms: Vec<Value> = forms.iter().map(|form| merged(form(&mut generator), &key)).collect();
+    let mut root = match <[Value; 1]>::try_from(forms) {
+        Ok([only]) => only,
+        Err(forms) => json!({ "anyOf": forms }),
+    };
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!(name);
+    let parts = generator.take_definitions(true);
+    if !parts.is_empty() {
+        root["$defs"] = Value::Object(parts);
+    }
+    root
+}
+
+/// The same without room for keys of later versions: a key that is printed and not described is a mistake of ours.
+fn strict(mut schema: Value) -> Value {
+    fn walk(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.values_mut().for_each(walk);
+                if object.get("properties").is_some_and(Value::is_object)
+                    && !object.contains_key("additionalProperties")
+                {
+                    object.insert("additionalProperties".to_owned(), Value::Bool(false));
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(walk),
+            _ => {}
+        }
+    }
+    walk(&mut schema);
+    schema
+}
+
+/// The strict schemas, by the text of the key `schema`.
+struct Checker {
+    schemas: boon::Schemas,
+    by_name: BTreeMap<String, boon::SchemaIndex>,
+}
+
+fn checker() -> &'static Checker {
+    static CHECKER: OnceLock<Checker> = OnceLock::new();
+    CHECKER.get_or_init(|| {
+        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+        let compile = |&(verb, forms): &(&str, &[Form])| {
+            let place = format!("https://npukit.invalid/npukit.{verb}.1.json");
+            compiler.add_resource(&place, strict(schema(verb, forms))).unwrap();
+            (format!("npukit.{verb}/1"), compiler.compile(&place, &mut schemas).unwrap())
+        };
+        let by_name = VERBS.iter().map(compile).collect();
+        Checker { schemas, by_name }
+    })
+}
+
+/// Whether a report is as its schema says; gives the name of the schema.
+pub fn check(report: &Value) -> Result<&str, String> {
+    let Checker { schemas, by_name } = checker();
+    let name = report["schema"].as_str().ok_or("no key `schema`")?;
+    let index = by_name.get(name).ok_or(format!("there is no schema `{name}`"))?;
+    schemas.validate(report, *index).map_err(|error| format!("{error:#}"))?;
+    Ok(name)
+}
+
+/// Checks every JSON report of a text: what begins and ends with lines of a brace.
+pub fn check_all(text: &str) -> Result<(), String> {
+    let mut report: Option<String> = None;
+    for line in text.lines() {
+        if line == "{" {
+            report = Some(String::new());
+        }
+        let Some(lines) = &mut report else { continue };
+        *lines += &format!("{line}\n");
+        let whole = report.take_if(|_| line == "}");
+        // Files that commands print may be JSON of another kind.
+        let Some(whole) = whole.filter(|whole| whole.contains("\n  \"schema\": \"npukit.")) else { continue };
+        let value: Value = serde_json::from_str(&whole).map_err(|error| format!("{error}: {whole}"))?;
+        check(&value)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn schemas() {
+    let bless = std::env::var("NPUKIT_BLESS").is_ok_and(|bless| bless == "1");
+    let name = |verb: &str| format!("npukit.{verb}.1.json");
+    for &(verb, forms) in VERBS {
+        let path = Path::new(FOLDER).join(name(verb));
+        let text = format!("{:#}\n", schema(verb, forms));
+        if bless {
+            fs::create_dir_all(FOLDER).unwrap();
+            fs::write(&path, &text).unwrap();
+        }
+        let found = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
+        assert_eq!(found, text, "NPUKIT_BLESS=1 writes docs/schema/{}", name(verb));
+    }
+    let files: BTreeSet<String> = fs::read_dir(FOLDER)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(
+        files,
+        VERBS.iter().map(|(verb, _)| name(verb)).collect(),
+        "a schema for each verb and no other"
+    );
+}
+
+/// A command line for each form of each verb, which [`Npu::json`] checks, and its exit status.
+#[rustfmt::skip]
+const LINES: &[(i32, &str)] = &[
+    (0, "asm p.s --target tcu -o p.tprog"),
+    (0, "bench speed --only array_kernel --runs 1"),
+    (0, "check %digits --target tcu"),
+    (0, "check %digits --target opu"),
+    (0, "compile %digits --target tcu -o out"),
+    (0, "compile %digits --target tcu --emit graph"),
+    (0, "completions bash"),
+    (0, "conform tcu %golden/encoding.json"),
+    (0, "demo --target tcu"),
+    (0, "disasm p.tprog --target tcu"),
+    (1, "asm wrong.s --target tcu -o q.tprog"),
+    (1, "time absent.onnx --target tcu"),
+    (2, "isa gpu"),
+    (2, "isa --nonsense"),
+    (0, "eval %digits --input %images --labels %labels"),
+    (0, "format k.asm --target drra"),
+    (0, "generate 1+2= --tokens 2"),
+    (0, "isa tcu"),
+    (0, "isa opu"),
+    (0, "isa pccx"),
+    (0, "isa drra"),
+    (0, "lint p.s --target tcu"),
+    (0, "man -o pages"),
+    (0, "run %digits --target tcu --input %images --compare"),
+    (0, "run out/digits_onnx_pynqz1.tmodel --input %images"),
+    (0, "targets"),
+    (0, "targets tcu --options"),
+    (0, "time %digits --target tcu"),
+    (0, "time %digits --target opu"),
+    (0, "time %mlp --target drra"),
+    (0, "time %mlp --target pccx"),
+    (0, "zoo"),
+    (0, "zoo mlp -o m.onnx"),
+    (0, "diff a.json a.json"),
+];
+
+/// A word of a line with the files it names at their paths.
+fn at_their_paths(word: &str) -> String {
+    let labels = IMAGES.replace("images", "labels");
+    let files = [
+        ("%digits", DIGITS),
+        ("%golden", GOLDEN),
+        ("%images", IMAGES),
+        ("%labels", &labels),
+        ("%mlp", PERCEPTRON),
+    ];
+    files.iter().fold(word.to_owned(), |word, (name, path)| word.replace(name, path))
+}
+
+#[test]
+fn every_verb_prints_what_its_schema_says() {
+    let npu = Npu::new();
+    npu.write("p.s", "NoOp\n");
+    npu.write("wrong.s", "nope\nmatmul local[99999], acc[0], 1\n");
+    npu.write("k.asm", "cell (row=0, col=0)\nhalt()\n");
+    npu.write("a.json", "{\"schema\": \"npukit.time/1\", \"cycles\": 3}\n");
+    let mut seen = BTreeSet::new();
+    for (status, line) in LINES {
+        let words: Vec<String> = line.split(' ').map(at_their_paths).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let report = npu.json(*status, &words);
+        seen.insert(check(&report).unwrap_or_else(|error| panic!("{line}: {error}")).to_owned());
+    }
+    let all: BTreeSet<String> = VERBS.iter().map(|(verb, _)| format!("npukit.{verb}/1")).collect();
+    assert_eq!(seen, all, "LINES has a line for each verb");
+}
+
+#[test]
+fn what_no_schema_says_is_found() {
+    let mut report = json!({ "schema": "npukit.man/1", "artifacts": ["npu.1"] });
+    assert_eq!(check(&report), Ok("npukit.man/1"));
+    report["more"] = json!(1);
+    assert!(check(&report).is_err());
+    assert!(check_all("text\n{\n  \"schema\": \"npukit.man/1\"\n}\n").is_err());
+    assert!(check_all("{\n  \"schema\": \"npukit.man/1\",\n  \"artifacts\": []\n}\nmore\n").is_ok());
+}

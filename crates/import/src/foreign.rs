@@ -1,0 +1,311 @@
+//! [`Foreign`]: model files of other tools, and the command that makes an ONNX file of one.
+
+use std::io::Cursor;
+
+use zip::ZipArchive;
+
+use crate::format::Format;
+use crate::protobuf_fields::{self, Field, LENGTH};
+
+/// A kind of model file that is not read.
+#[derive(Debug)]
+pub struct Foreign {
+    /// What such a file is, after `is`.
+    pub what: &'static str,
+    /// Endings of such files' names.
+    endings: &'static [&'static str],
+    /// Whether a file is one by its content.
+    holds: fn(&Content<'_>) -> bool,
+    /// What is to be known before.
+    advice: &'static str,
+    /// The line for a shell that makes an ONNX file of it.
+    command: fn(&Words) -> String,
+}
+
+/// A file, and what is packed in it where it is a zip.
+struct Content<'a> {
+    name: &'a str,
+    bytes: &'a [u8],
+    members: Vec<String>,
+}
+
+/// Paths as words for a shell.
+struct Words {
+    /// The file.
+    file: String,
+    /// Its folder.
+    folder: String,
+    /// The ONNX file to be made of the file.
+    onnx: String,
+    /// A folder for what is made of the file.
+    exported: String,
+    /// The ONNX file to be made of the folder.
+    folder_onnx: String,
+}
+
+/// Stands for an input, whose shape these files do not say.
+const INPUT: &str = "torch.zeros(1, 3, 224, 224)";
+/// How `torch.save` began before it wrote zips.
+const OLD_TORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19";
+const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+const SAVED_MODEL: &str = "saved_model.pb";
+
+/// All kinds, a row for each; the first that fits counts.
+static FOREIGN: &[Foreign] = &[
+    Foreign {
+        what: "a program of torch.export",
+        endings: &["pt2"],
+        holds: |file| file.has("serialized_exported_program.json") || file.has("models/model.json"),
+        advice: "export it",
+        command: |words| {
+            words.python(
+                "torch",
+                "torch.onnx.export(torch.export.load(sys.argv[1]), f=sys.argv[2], dynamo=True)",
+            )
+        },
+    },
+    Foreign {
+        what: "TorchScript",
+        endings: &["torchscript"],
+        holds: |file| file.has("constants.pkl"),
+        advice: "export it, with the shape of its input for 1, 3, 224, 224",
+        command: |words| {
+            let network = "torch.jit.load(sys.argv[1], 'cpu').eval()";
+            words
+                .python("torch", &format!("torch.onnx.export({network}, {INPUT}, sys.argv[2], dynamo=False)"))
+        },
+    },
+    Foreign {
+        what: "a file of PyTorch",
+        endings: &["pt", "pth", "ckpt"],
+        holds: |file| file.has("data.pkl") || file.bytes.starts_with(OLD_TORCH),
+        advice: "weights alone (a state dict) are no network: load them into yours, then torch.onnx.export. \
+                 A whole network, of somebody you trust, with the shape of its input for 1, 3, 224, 224",
+        command: |words| {
+            let network = "torch.load(sys.argv[1], 'cpu', weights_only=False).eval()";
+            words.python("torch", &format!("torch.onnx.export({network}, {INPUT}, sys.argv[2])"))
+        },
+    },
+    Foreign {
+        what: "a model of Keras",
+        endings: &["keras"],
+        holds: |file| file.has("config.json") && file.has("model.weights.h5"),
+        advice: "export it with Keras 3.8 or newer",
+        command: Words::keras,
+    },
+    Foreign {
+        what: "a file of Keras (HDF5)",
+        endings: &["h5", "hdf5"],
+        holds: |file| file.bytes.starts_with(HDF5),
+        advice: "weights alone are no network: load them into yours, then export. \
+                 A whole network with Keras 3.8 or newer",
+        command: Words::keras,
+    },
+    Foreign {
+        what: "a file of weights alone (safetensors)",
+        endings: &["safetensors"],
+        holds: |file| is_safetensors(file.bytes),
+        advice: "load them into their network, then torch.onnx.export. Beside a config.json of Hugging Face",
+        command: |Words { folder, exported, .. }| {
+            format!("optimum-cli export onnx --model {folder} {exported}")
+        },
+    },
+    Foreign {
+        what: "a SavedModel of TensorFlow",
+        endings: &[],
+        holds: |file| file.name == SAVED_MODEL && is_saved_model(file.bytes),
+        advice: "export it",
+        command: |Words { folder, folder_onnx, .. }| {
+            format!("python -m tf2onnx.convert --saved-model {folder} --output {folder_onnx}")
+        },
+    },
+    Foreign {
+        what: "a model of TensorFlow Lite",
+        endings: &["tflite"],
+        holds: |file| file.bytes.get(4..8) == Some(b"TFL3"),
+        advice: "export it",
+        command: |Words { file, onnx, .. }| {
+            format!("python -m tf2onnx.convert --tflite {file} --output {onnx}")
+        },
+    },
+];
+
+impl Foreign {
+    /// The kind of the file called `path` that holds `bytes`. Its content decides; the ending, where the content is
+    /// that of no format at all.
+    pub fn of(path: &str, bytes: &[u8]) -> Option<&'static Self> {
+        let file = Content { name: split(path).1, bytes, members: members(bytes) };
+        let by_content = FOREIGN.iter().find(|foreign| (foreign.holds)(&file));
+        by_content.or_else(|| Self::of_ending(path).filter(|_| Format::of(path, bytes).is_none()))
+    }
+
+    /// The kind of a file called `path`, by its ending.
+    pub fn of_ending(path: &str) -> Option<&'static Self> {
+        let (_, ending) = split(path).1.rsplit_once('.')?;
+        let ending = ending.to_ascii_lowercase();
+        FOREIGN.iter().find(|foreign| foreign.endings.contains(&ending.as_str()))
+    }
+
+    /// The file in a folder at `path` by which it is a SavedModel.
+    pub fn file_of_folder(path: &str) -> String {
+        format!("{}/{SAVED_MODEL}", path.trim_end_matches(['/', '\\']))
+    }
+
+    /// What its user is to know, and on a line of its own the command for a shell that makes an ONNX file of the one at
+    /// `path`.
+    pub fn export(&self, path: &str) -> String {
+        format!("{}:\n{}", self.advice, (self.command)(&Words::of(path)))
+    }
+}
+
+impl Content<'_> {
+    /// Whether it is a zip with a file of that name, in any folder.
+    fn has(&self, name: &str) -> bool {
+        let is_it = |member: &String| {
+            member.strip_suffix(name).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+        };
+        self.members.iter().any(is_it)
+    }
+}
+
+/// Names of what is in a zip; none for other files.
+fn members(bytes: &[u8]) -> Vec<String> {
+    if !bytes.starts_with(b"PK\x03\x04") {
+        return Vec::new();
+    }
+    let archive = ZipArchive::new(Cursor::new(bytes));
+    // Default: what only begins like a zip has no members.
+    archive.map(|archive| archive.file_names().map(str::to_owned).collect()).unwrap_or_default()
+}
+
+/// A length of 64 bits, and a JSON text that long.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return false };
+    rest.starts_with(b"{") && u64::from_le_bytes(*length) <= rest.len() as u64
+}
+
+/// A version, and a graph or more.
+fn is_saved_model(bytes: &[u8]) -> bool {
+    let is_known = |field: &Field| matches!((field.number, field.wire), (1, 0) | (2, LENGTH));
+    let fields: Result<Vec<Field>, _> = protobuf_fields::fields(bytes).collect();
+    fields.is_ok_and(|fields| fields.iter().all(is_known) && fields.iter().any(|field| field.number == 2))
+}
+
+impl Words {
+    fn of(path: &str) -> Self {
+        let (folder, name) = split(path);
+        let end = name.rfind('.').filter(|&end| end > 0).map_or(path.len(), |end| folder.len() + end);
+        // Default: never taken, a path has its stem.
+        let stem = path.get(..end).unwrap_or(path);
+        let folder = match folder.trim_end_matches(['/', '\\']) {
+            "" if folder.is_empty() => ".",
+            "" => "/",
+            folder => folder,
+        };
+        let folder_onnx = match split(folder).1 {
+            "" | "." | ".." => "model.onnx".to_owned(),
+            _ => format!("{folder}.onnx"),
+        };
+        let (onnx, exported) = (quoted(&format!("{stem}.onnx")), quoted(&format!("{stem}_onnx")));
+        Self { file: quoted(path), folder: quoted(folder), onnx, exported, folder_onnx: quoted(&folder_onnx) }
+    }
+
+    /// Runs a line of Python, whose arguments are the file and the ONNX file.
+    fn python(&self, module: &str, line: &str) -> String {
+        format!("python -c \"import sys, {module}; {line}\" {} {}", self.file, self.onnx)
+    }
+
+    fn keras(&self) -> String {
+        self.python("keras", "keras.saving.load_model(sys.argv[1]).export(sys.argv[2], format='onnx')")
+    }
+}
+
+/// The folder of a path, with its closing separator, and the name.
+fn split(path: &str) -> (&str, &str) {
+    path.split_at(path.rfind(['/', '\\']).map_or(0, |end| end + 1))
+}
+
+/// A path as one word of a shell, which no program takes for an option.
+fn quoted(path: &str) -> String {
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    fn zip(names: &[&str]) -> Vec<u8> {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for name in names {
+            let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+            archive.start_file(*name, stored).unwrap();
+            archive.write_all(b"x").unwrap();
+        }
+        archive.finish().unwrap().into_inner()
+    }
+
+    fn what(path: &str, bytes: &[u8]) -> Option<&'static str> {
+        Foreign::of(path, bytes).map(|foreign| foreign.what)
+    }
+
+    #[test]
+    fn the_content_counts_before_the_ending() {
+        let torch = zip(&["m/data.pkl", "m/data/0", "m/version"]);
+        let script = zip(&["m/data.pkl", "m/code/__torch__.py", "m/constants.pkl"]);
+        let keras = zip(&["metadata.json", "config.json", "model.weights.h5"]);
+        assert_eq!(what("m.onnx", &torch), Some("a file of PyTorch"));
+        assert_eq!(what("m.pt", &script), Some("TorchScript"));
+        assert_eq!(what("m", &keras), Some("a model of Keras"));
+        assert_eq!(what("m.zip", &zip(&["mydata.pkl", "other/"])), None);
+        assert_eq!(what("m.pth", OLD_TORCH), Some("a file of PyTorch"));
+        assert_eq!(what("m.bin", b"\x89HDF\r\n\x1a\n..."), Some("a file of Keras (HDF5)"));
+        assert_eq!(what("m.bin", b"\x1c\0\0\0TFL3"), Some("a model of TensorFlow Lite"));
+        assert_eq!(what("m.bin", b"\x02\0\0\0\0\0\0\0{}"), Some("a file of weights alone (safetensors)"));
+        assert_eq!(what("m.bin", b"\x03\0\0\0\0\0\0\0{}"), None);
+        assert_eq!(what("m.H5", b""), Some("a file of Keras (HDF5)"));
+        assert_eq!(what("m.pt2", b""), Some("a program of torch.export"));
+        // A version of the format, and a graph in field 7: that is ONNX, whatever it is called.
+        assert_eq!(what("m.pt", b"\x08\x07\x3a\x00"), None);
+        assert_eq!(what("m/saved_model.pb", b"\x08\x01\x12\x00"), Some("a SavedModel of TensorFlow"));
+        assert_eq!(what("m/saved_model.pb", b"\x08\x07\x12\x00\x3a\x00"), None);
+    }
+
+    #[test]
+    fn what_begins_like_a_zip_is_no_panic() {
+        let whole = zip(&["m/data.pkl"]);
+        for end in 0..whole.len() {
+            assert_eq!(what("m.x", &whole[..end]), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn paths_are_single_words_of_a_shell() {
+        assert_eq!(quoted("a/m-1.pt"), "a/m-1.pt");
+        assert_eq!(quoted("-m.pt"), "./-m.pt");
+        assert_eq!(quoted("my $HOME/it's.pt"), r"'my $HOME/it'\''s.pt'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn outputs_lie_beside_the_file() {
+        let words = |path| {
+            let Words { folder, onnx, exported, folder_onnx, .. } = Words::of(path);
+            [folder, onnx, exported, folder_onnx]
+        };
+        assert_eq!(words("a.b/m.pt"), ["a.b", "a.b/m.onnx", "a.b/m_onnx", "a.b.onnx"]);
+        assert_eq!(words("m"), [".", "m.onnx", "m_onnx", "model.onnx"]);
+        assert_eq!(words("../.keras"), ["..", "../.keras.onnx", "../.keras_onnx", "model.onnx"]);
+        assert_eq!(words("/saved_model.pb"), ["/", "/saved_model.onnx", "/saved_model_onnx", "model.onnx"]);
+    }
+}

@@ -1,0 +1,279 @@
+//! [`Diagnostic`]: one thing that is wrong, for programs; [`Error::diagnostics`] lists those of an error.
+
+use std::error::Error as StdError;
+use std::iter::successors;
+
+use npukit_base::{Code, Coded};
+use npukit_import::decoder::DecoderFileError;
+use npukit_import::onnx::{ImportError, NodeProblem};
+use npukit_numeric::npy::NpyError;
+use npukit_target::{
+    Diagnosis, ErrorKind, Fault, Finding, OptionError, Place, PortError, Problem, ReadError, Severity,
+    TargetError,
+};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::targets::targets;
+
+/// One thing that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// What it is: a word that stays the same, of `docs/errors.md` or, for findings in programs, of `npu lint`.
+    pub code: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, with the numbers.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Where it is, as far as that is known.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+impl Diagnostic {
+    /// An error somewhere.
+    pub fn error(code: &str, message: impl Into<String>) -> Self {
+        let (code, message) = (code.to_owned(), message.into());
+        Self { code, severity: Severity::Error, message, help: None, place: Place::default() }
+    }
+
+    /// All that is to say of an error that is one thing.
+    pub fn of(code: &str, error: &(dyn miette::Diagnostic + 'static)) -> Self {
+        let help = error.help().map(|help| help.to_string());
+        Self::error(code, chain(error)).with_help(help)
+    }
+
+    /// The same with what to do about it.
+    #[must_use]
+    pub fn with_help(self, help: Option<String>) -> Self {
+        Self { help, ..self }
+    }
+
+    /// The same at a place.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+}
+
+impl From<&Problem> for Diagnostic {
+    fn from(problem: &Problem) -> Self {
+        let Problem { node, op, reason, hint } = problem;
+        let place = Place::node(node);
+        Self::error(NODE, format!("{op}: {reason}")).with_help(Some(hint.clone())).at(place)
+    }
+}
+
+impl From<&Finding> for Diagnostic {
+    fn from(finding: &Finding) -> Self {
+        let Finding { code, severity, instruction, layer, message } = finding;
+        let place = Place::of_instruction(*instruction, layer.as_deref());
+        Self { severity: *severity, ..Self::error(code, message) }.at(place)
+    }
+}
+
+/// The code of a node that cannot be compiled, too.
+const NODE: &str = <NodeProblem as Coded>::CODES[0].name;
+
+impl Error {
+    /// Everything that is wrong, an entry for each fault; never empty.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let several = match self {
+            Self::Refused { report } => report.diagnostics.clone(),
+            Self::Import { path, source } => parts(path, source),
+            Self::Target(error) => of_target(error),
+            _ => Vec::new(),
+        };
+        if several.is_empty() { vec![self.diagnostic()] } else { several }
+    }
+
+    /// The error as one thing.
+    fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::of(self.code(), self).at(self.place())
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Self::NotReport { path, .. }
+            | Self::NeedlessTarget { path }
+            | Self::NeedlessOption { path, .. }
+            | Self::UnknownFile { path, .. }
+            | Self::OpenDimensions { path, .. }
+            | Self::NoText { path }
+            | Self::NoHeldOut { path }
+            | Self::Simplify { path, .. }
+            | Self::UnknownInput { path, .. }
+            | Self::Labels { path, .. } => Place::file(path),
+            Self::HeldOut { path, line } | Self::HeldOutPrompt { path, line, .. } => {
+                Place::line(*line).in_file(Some(path))
+            }
+            Self::NotText { path, offset } => Place::offset(*offset).in_file(Some(path)),
+            Self::Import { path, source } => model_place(source).in_file(Some(path)),
+            Self::Description { path, source } => description_place(source).in_file(Some(path)),
+            Self::Read(error) => npukit_target::Diagnose::place(error),
+            Self::Array(error) => npukit_target::Diagnose::place(error),
+            _ => Place::default(),
+        }
+    }
+}
+
+/// The nodes, inputs and tensors that cannot be imported.
+fn parts(path: &str, error: &ImportError) -> Vec<Diagnostic> {
+    let ImportError::Problems { problems } = error else { return Vec::new() };
+    let part = |problem: &NodeProblem| {
+        let place = Place::node(&problem.node).in_file(Some(path));
+        let message = format!("{}: {}", problem.op, problem.reason);
+        Diagnostic::error(problem.code(), message).with_help(Some(problem.hint.clone())).at(place)
+    };
+    problems.iter().map(part).collect()
+}
+
+fn model_place(error: &ImportError) -> Place {
+    match error {
+        ImportError::Truncated { offset, .. } | ImportError::NotModel { offset, .. } => {
+            Place::offset(*offset)
+        }
+        _ => Place::default(),
+    }
+}
+
+fn description_place(error: &DecoderFileError) -> Place {
+    match error {
+        DecoderFileError::Toml { line, column, .. } => Place::text(*line, *column),
+        DecoderFileError::NotText { offset } => Place::offset(*offset),
+        DecoderFileError::File { path, .. }
+        | DecoderFileError::Format { path, .. }
+        | DecoderFileError::Missing { path, .. }
+        | DecoderFileError::Elements { path, .. }
+        | DecoderFileError::Unused { path, .. } => Place::file(path),
+        _ => Place::default(),
+    }
+}
+
+/// What is wrong as a target says; empty when it is one thing that has nothing but its message.
+fn of_target(error: &TargetError) -> Vec<Diagnostic> {
+    match error {
+        TargetError::Refused(problems) => problems.iter().map(Diagnostic::from).collect(),
+        TargetError::Differs(findings) => findings.iter().map(Diagnostic::from).collect(),
+        TargetError::Text(faults) => of_text(&**faults),
+        TargetError::File { file, fault } => of_any(error, &**fault, Some(file)),
+        TargetError::Failed(fault) => of_any(error, &**fault, None),
+        _ => Vec::new(),
+    }
+}
+
+/// Every fault of a text.
+fn of_text(faults: &dyn miette::Diagnostic) -> Vec<Diagnostic> {
+    let text = faults.source_code();
+    let related: Vec<&dyn miette::Diagnostic> = faults.related().into_iter().flatten().collect();
+    if related.is_empty() {
+        return vec![fault_of_text(faults, text)];
+    }
+    related.into_iter().map(|fault| fault_of_text(fault, fault.source_code().or(text))).collect()
+}
+
+fn fault_of_text(fault: &dyn miette::Diagnostic, text: Option<&dyn miette::SourceCode>) -> Diagnostic {
+    let code = fault.code().map_or_else(|| INVALID_TEXT.to_owned(), |code| code.to_string());
+    let first = fault.labels().into_iter().flatten().next();
+    let place = first.zip(text).and_then(|(label, text)| place_in(text, label.offset()));
+    let help = fault.help().map(|help| help.to_string());
+    // Default: a fault of the whole text has no place.
+    Diagnostic::error(&code, fault.to_string()).with_help(help).at(place.unwrap_or_default())
+}
+
+/// The code of a fault without its own.
+const INVALID_TEXT: &str = "invalid-text";
+
+/// Where byte `offset` of a text is.
+fn place_in(text: &dyn miette::SourceCode, offset: usize) -> Option<Place> {
+    let before = text.read_span(&(0, offset).into(), 0, 0).ok()?; // Default: no such byte, no place.
+    let place = Place::of_byte(std::str::from_utf8(before.data()).ok()?, offset);
+    Some(place.in_file(before.name()))
+}
+
+/// What is wrong by an error of any type: `whole` as a user reads it, of which `fault` is the target's own.
+fn of_any(whole: &TargetError, fault: &(dyn StdError + 'static), file: Option<&str>) -> Vec<Diagnostic> {
+    let Diagnosis { code, place, faults } = recognise(fault).unwrap_or_else(|| unknown(whole.code()));
+    let place = place.in_file(file);
+    if faults.is_empty() {
+        return vec![Diagnostic::error(code, chain(whole)).at(place)];
+    }
+    let one = |fault: Fault| {
+        Diagnostic::error(fault.code, fault.message).at(fault.place.in_file(place.file.as_deref()))
+    };
+    faults.into_iter().map(one).collect()
+}
+
+fn unknown(code: &'static str) -> Diagnosis {
+    Diagnosis { code, place: Place::default(), faults: Vec::new() }
+}
+
+/// What an error is: as its innermost cause that is known says, and where the others say it is.
+fn recognise(error: &(dyn StdError + 'static)) -> Option<Diagnosis> {
+    causes(error)
+        .filter_map(|cause| kinds().find_map(|kind| kind.diagnose(cause)))
+        .reduce(Diagnosis::caused_by)
+}
+
+/// What errors of targets are recognised by.
+fn kinds() -> impl Iterator<Item = &'static ErrorKind> {
+    OWN.iter().chain(targets().iter().flat_map(|target| target.errors()))
+}
+
+/// Those that every target may carry.
+static OWN: &[ErrorKind] = &[
+    ErrorKind::of::<NpyError>(),
+    ErrorKind::of::<OptionError>(),
+    ErrorKind::of::<PortError>(),
+    ErrorKind::of::<ReadError>(),
+];
+
+/// An error and its causes.
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    successors(Some(error), |error| (*error).source())
+}
+
+/// An error and its causes as a sentence.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let mut texts: Vec<String> = causes(error).map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join(": ")
+}
+
+/// Every code that a diagnostic may have, those of findings in programs left out.
+pub fn codes() -> Vec<Code> {
+    let own =
+        [Error::CODES, ImportError::CODES, NodeProblem::CODES, DecoderFileError::CODES, TargetError::CODES];
+    let carried = kinds().map(|kind| kind.codes);
+    let mut all: Vec<Code> = own.into_iter().chain(carried).flatten().copied().collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_means_one_thing() {
+        let codes = codes();
+        for pair in codes.windows(2) {
+            assert_ne!(pair[0].name, pair[1].name, "{} means two things", pair[0].name);
+        }
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == ':';
+        assert!(codes.iter().all(|code| code.name.chars().all(is_word)), "{codes:?}");
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        let error = Error::Read(ReadError::Absent { path: "x".to_owned() });
+        let told = error.diagnostics();
+        assert_eq!(told.len(), 1);
+        assert_eq!((told[0].code.as_str(), told[0].place.file.as_deref()), ("no-such-file", Some("x")));
+        assert_eq!(told[0].message, "cannot read `x`: there is no such file");
+    }
+}

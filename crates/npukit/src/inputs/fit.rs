@@ -1,0 +1,346 @@
+//! [`fit`]: an array to the samples of an input, whose shape it need not have to the letter.
+//!
+//! What is as the input is taken as it is. Otherwise the first of [`WAYS`] that fits counts, and is said.
+
+use npukit_graph::Operator;
+use npukit_graph::op::Transpose;
+use npukit_numeric::{ElementType, Tensor, TensorData};
+use npukit_target::{Port, PortError};
+
+use super::preprocess::{OPTIONS, Preprocess};
+use super::wanted::Wanted;
+use crate::error::Error;
+
+/// Samples for an input, one after the other along the first axis.
+struct Found {
+    tensor: Tensor,
+    /// The axis of their channels.
+    channels: Option<usize>,
+    /// How they were understood, after the input's name; none where they are as the input.
+    note: Option<String>,
+}
+
+/// A way to understand an array; none when it cannot be meant so.
+type Way = fn(&Tensor, &Wanted) -> Option<Found>;
+
+/// All ways, in the order in which they are tried.
+const WAYS: [Way; 5] =
+    [without_batch, of_other_layout, of_other_layout_without_batch, without_ones, of_fewer_lanes];
+
+/// The samples in `tensor` for an input, prepared. What is not as one would think goes to `notes`.
+///
+/// # Errors
+///
+/// [`PortError::Shape`] where no way fits, [`PortError::Value`] for integers that are no real numbers of 32 bits, and
+/// [`Error::Preprocess`].
+pub(super) fn fit(
+    tensor: Tensor,
+    wanted: &Wanted,
+    preprocess: &Preprocess,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Tensor>, Error> {
+    let port = &wanted.port;
+    let tensor = if wanted.is_real() { real(tensor, &port.name, preprocess, notes)? } else { tensor };
+    let found = if port.takes(tensor.shape()) {
+        as_it_is(tensor, wanted)
+    } else {
+        let Some(found) = WAYS.iter().find_map(|way| way(&tensor, wanted)) else {
+            // Says what is legal.
+            return Ok(port.split(&tensor)?);
+        };
+        found
+    };
+    notes.extend(found.note.iter().map(|note| format!("input `{}` {note}", port.name)));
+    let prepared = prepare(preprocess, wanted, found, notes)?;
+    Ok(port.split(&widened(prepared, port))?)
+}
+
+/// Integers as real numbers.
+fn real(
+    tensor: Tensor,
+    name: &str,
+    preprocess: &Preprocess,
+    notes: &mut Vec<String>,
+) -> Result<Tensor, PortError> {
+    let values: Vec<i64> = match tensor.data() {
+        TensorData::I64(values) => values.clone(),
+        TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
+        TensorData::F32(_) | TensorData::Bool(_) => return Ok(tensor),
+    };
+    let real = |(position, &value): (usize, &i64)| {
+        let real = value as f32;
+        let misfit = || PortError::Value {
+            name: name.to_owned(),
+            position,
+            value: value.to_string(),
+            element: ElementType::F32,
+        };
+        // Wide enough for both: the largest integer is not a float.
+        if real as i128 == i128::from(value) { Ok(real) } else { Err(misfit()) }
+    };
+    let values = values.iter().enumerate().map(real).collect::<Result<Vec<f32>, _>>()?;
+    let options = if preprocess.is_nothing() { format!(": {OPTIONS} changes them") } else { String::new() };
+    let element = tensor.element();
+    notes.push(format!("input `{name}` is given as {element} and taken as the same real numbers{options}"));
+    // Default: never taken, the shape is that of as many elements.
+    Ok(Tensor::from_f32(tensor.shape().to_vec(), values).unwrap_or(tensor))
+}
+
+/// The values as the options want them.
+fn prepare(
+    preprocess: &Preprocess,
+    wanted: &Wanted,
+    found: Found,
+    notes: &mut Vec<String>,
+) -> Result<Tensor, Error> {
+    if let Some(element) = wanted.element.filter(|element| !element.is_float() && !preprocess.is_nothing()) {
+        notes.push(format!(
+            "input `{}` of {element} stays as it is given, without {OPTIONS}",
+            wanted.port.name
+        ));
+        return Ok(found.tensor);
+    }
+    preprocess.apply(wanted, found.tensor, found.channels)
+}
+
+/// What the input takes.
+fn as_it_is(tensor: Tensor, wanted: &Wanted) -> Found {
+    let Wanted { port, channels, .. } = wanted;
+    let is_like_model = Port { vectors: None, ..port.clone() }.takes(tensor.shape());
+    // Samples may have one axis more in front. Rows of vectors do not say what their lanes are.
+    let more = tensor.shape().len().checked_sub(port.shape.len()).filter(|_| is_like_model);
+    let channels = more.zip(*channels).map(|(more, axis)| axis + more);
+    Found { tensor, channels, note: None }
+}
+
+/// One sample without the axis of the batch.
+fn without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+    let Wanted { port, channels, .. } = wanted;
+    let rest = port.shape.strip_prefix(&[1]).filter(|rest| !rest.is_empty())?;
+    let with = reshaped(tensor, &port.shape).filter(|_| tensor.shape() == rest)?;
+    let note = format!("has shape {:?}: an axis for the batch was added in front", tensor.shape());
+    Some(Found { tensor: with, channels: *channels, note: Some(note) })
+}
+
+/// Pictures with their channels at the end where the input has them in front, or the other way round.
+fn of_other_layout(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+    let other = Layout::of(wanted)?;
+    if !other.port.takes(tensor.shape()) {
+        return None;
+    }
+    let flat = match tensor.shape() {
+        [count, first, rest @ ..] if rest.len() == 3 => {
+            let mut shape = vec![count.checked_mul(*first)?];
+            shape.extend(rest);
+            reshaped(tensor, &shape)?
+        }
+        _ => tensor.clone(),
+    };
+    other.found(&flat, tensor.shape())
+}
+
+/// As [`of_other_layout`], a single one without the axis of the batch.
+fn of_other_layout_without_batch(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+    let other = Layout::of(wanted)?;
+    if other.port.shape.strip_prefix(&[1]) != Some(tensor.shape()) {
+        return None;
+    }
+    other.found(&reshaped(tensor, &other.port.shape)?, tensor.shape())
+}
+
+/// The layout of pictures that an input does not have.
+struct Layout<'a> {
+    wanted: &'a Wanted,
+    /// The input, if it had this layout.
+    port: Port,
+    /// From this layout to that of the input.
+    perm: [usize; 4],
+    names: [&'static str; 2],
+}
+
+impl<'a> Layout<'a> {
+    fn of(wanted: &'a Wanted) -> Option<Self> {
+        let &[n, a, b, c] = &wanted.port.shape[..] else { return None };
+        let (shape, perm, names) = match wanted.channels? {
+            1 => ([n, b, c, a], [0, 3, 1, 2], ["NHWC", "NCHW"]),
+            3 => ([n, c, a, b], [0, 2, 3, 1], ["NCHW", "NHWC"]),
+            _ => return None,
+        };
+        let port = Port { name: wanted.port.name.clone(), shape: shape.to_vec(), vectors: None };
+        Some(Self { wanted, port, perm, names })
+    }
+
+    /// Samples of this layout, given as `shape`.
+    fn found(&self, tensor: &Tensor, shape: &[usize]) -> Option<Found> {
+        let transposed = Transpose { perm: self.perm.to_vec() }.eval(&[tensor]).ok()?.pop()?;
+        let transposed = transposed.with_element(tensor.element()).ok()?;
+        let [from, to] = self.names;
+        let note =
+            format!("has shape {shape:?}, which is {from}: it was transposed to {to}, as the input is");
+        Some(Found { tensor: transposed, channels: self.wanted.channels, note: Some(note) })
+    }
+}
+
+/// Shapes that differ by axes of one element.
+fn without_ones(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+    let Wanted { port, channels, .. } = wanted;
+    let (given, sample) = (tensor.shape(), &port.shape[..]);
+    let (shape, more) = if sizes(given) == sizes(sample) {
+        (sample.to_vec(), 0)
+    } else {
+        let (count, rest) = given.split_first().filter(|(_, rest)| sizes(rest) == sizes(sample))?;
+        debug_assert_eq!(rest.len() + 1, given.len());
+        (std::iter::once(*count).chain(sample.iter().copied()).collect(), 1)
+    };
+    let note =
+        format!("has shape {given:?} and was taken as {shape:?}, which differs by axes of one element");
+    Some(Found {
+        tensor: reshaped(tensor, &shape)?,
+        channels: channels.map(|axis| axis + more),
+        note: Some(note),
+    })
+}
+
+/// The sizes of axes that have more than one element.
+fn sizes(shape: &[usize]) -> Vec<usize> {
+    shape.iter().copied().filter(|&size| size != 1).collect()
+}
+
+/// Rows with fewer channels than the vectors of a program that does not say the model's shape.
+fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
+    let port = &wanted.port;
+    let [rows, lanes] = port.vectors.filter(|vectors| *vectors == port.shape[..])?;
+    let (&channels, front) = tensor.shape().split_last()?;
+    let all = front.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
+    if channels == 0 || channels >= lanes || all == 0 || all.checked_rem(rows) != Some(0) {
+        return None;
+    }
+    let note = format!(
+        "has shape {:?}: the {channels} of its last axis are filled up with zeros to the {lanes} lanes of a row",
+        tensor.shape()
+    );
+    Some(Found { tensor: reshaped(tensor, &[all, channels])?, channels: Some(1), note: Some(note) })
+}
+
+/// Rows with zeros up to the lanes of the vectors, where they have fewer.
+fn widened(tensor: Tensor, port: &Port) -> Tensor {
+    let (Some([_, lanes]), &[rows, channels], Some(values)) = (port.vectors, tensor.shape(), tensor.as_f32())
+    else {
+        return tensor;
+    };
+    if port.takes(tensor.shape()) || channels == 0 || channels >= lanes {
+        return tensor;
+    }
+    let mut wide = Vec::with_capacity(rows.saturating_mul(lanes));
+    for row in values.chunks_exact(channels) {
+        wide.extend_from_slice(row);
+        wide.resize(wide.len() + lanes - channels, 0.0);
+    }
+    // Default: never taken, each row has its lanes.
+    Tensor::from_f32(vec![rows, lanes], wide).unwrap_or(tensor)
+}
+
+/// The same elements in another shape; none when that is of another number.
+fn reshaped(tensor: &Tensor, shape: &[usize]) -> Option<Tensor> {
+    let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
+    if elements != tensor.data().len() {
+        return None;
+    }
+    Tensor::new(shape.to_vec(), tensor.data().clone()).ok()?.with_element(tensor.element()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn wanted(shape: &[usize], vectors: Option<[usize; 2]>, channels: Option<usize>) -> Wanted {
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors };
+        Wanted { port, element: None, channels }
+    }
+
+    /// Samples of values counted from 0, and what was said.
+    fn fitted(shape: &[usize], wanted: &Wanted) -> Result<(Vec<Tensor>, String), String> {
+        let values = (0..shape.iter().product::<usize>()).map(|value| value as f32).collect();
+        let tensor = Tensor::from_f32(shape.to_vec(), values).unwrap();
+        let mut notes = Vec::new();
+        let samples = fit(tensor, wanted, &Preprocess::default(), &mut notes);
+        samples.map(|samples| (samples, notes.join("; "))).map_err(|error| error.to_string())
+    }
+
+    /// How many samples, the second sample's or else the first's second value, and whether it was said.
+    fn outcome(shape: &[usize], wanted: &Wanted) -> (usize, f32, bool) {
+        let (samples, notes) = fitted(shape, wanted).unwrap();
+        assert!(samples.iter().all(|sample| sample.shape() == wanted.port.shape));
+        (samples.len(), samples[0].as_f32().unwrap()[1], !notes.is_empty())
+    }
+
+    #[test]
+    fn pictures_may_have_the_other_layout() {
+        let nchw = wanted(&[1, 3, 4, 5], None, Some(1));
+        assert_eq!(outcome(&[2, 3, 4, 5], &nchw), (2, 1.0, false));
+        assert_eq!(outcome(&[3, 4, 5], &nchw), (1, 1.0, true));
+        assert_eq!(outcome(&[1, 4, 5, 3], &nchw), (1, 3.0, true));
+        assert_eq!(outcome(&[7, 4, 5, 3], &nchw), (7, 3.0, true));
+        assert_eq!(outcome(&[7, 1, 4, 5, 3], &nchw), (7, 3.0, true));
+        assert_eq!(outcome(&[4, 5, 3], &nchw), (1, 3.0, true));
+        let nhwc = wanted(&[1, 4, 5, 3], None, Some(3));
+        assert_eq!(outcome(&[2, 3, 4, 5], &nhwc), (2, 20.0, true));
+        // What fits both ways stays as it is.
+        let cube = wanted(&[1, 3, 3, 3], None, Some(1));
+        assert_eq!(outcome(&[2, 3, 3, 3], &cube), (2, 1.0, false));
+        // Nobody knows which axis moves.
+        assert!(fitted(&[2, 4, 5, 3], &wanted(&[1, 3, 4, 5], None, None)).is_err());
+        let (_, said) = fitted(&[2, 4, 5, 3], &nchw).unwrap();
+        assert_eq!(
+            said,
+            "input `x` has shape [2, 4, 5, 3], which is NHWC: it was transposed to NCHW, as the input is"
+        );
+    }
+
+    #[test]
+    fn axes_of_one_element_make_no_difference() {
+        let grey = wanted(&[1, 1, 4, 5], None, Some(1));
+        assert_eq!(outcome(&[4, 5], &grey), (1, 1.0, true));
+        assert_eq!(outcome(&[9, 4, 5], &grey), (9, 1.0, true));
+        assert_eq!(outcome(&[1, 4, 5, 1, 1], &grey), (1, 1.0, true));
+        assert_eq!(outcome(&[8], &wanted(&[1, 8], None, None)), (1, 1.0, true));
+        for shape in [&[5, 4][..], &[2, 10], &[20], &[0, 4, 5], &[]] {
+            let refused = fitted(shape, &grey).unwrap_err();
+            assert!(refused.contains("a sample is [1, 1, 4, 5]"), "{shape:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn rows_are_filled_up_to_their_lanes() {
+        let rows = wanted(&[6, 4], Some([6, 4]), None);
+        let (samples, said) = fitted(&[2, 2, 3, 3], &rows).unwrap();
+        assert_eq!(samples.len(), 2);
+        assert_eq!(samples[1].as_f32().unwrap()[..8], [18.0, 19.0, 20.0, 0.0, 21.0, 22.0, 23.0, 0.0]);
+        assert!(said.contains("the 3 of its last axis are filled up with zeros to the 4 lanes"), "{said}");
+        assert!(fitted(&[2, 3, 5], &rows).is_err() && fitted(&[5, 3], &rows).is_err());
+        // A program that knows the model's shape knows what its lanes are.
+        assert!(fitted(&[2, 3, 3], &wanted(&[1, 2, 3, 2], Some([6, 4]), None)).is_err());
+    }
+
+    #[test]
+    fn integers_are_real_numbers_where_these_are_wanted() {
+        let fit_integers = |values: &[i64], element: ElementType, wanted: &Wanted| {
+            let tensor = Tensor::new(vec![1, values.len()], TensorData::I64(values.to_vec())).unwrap();
+            let tensor = tensor.with_element(element).unwrap();
+            let mut notes = Vec::new();
+            fit(tensor, wanted, &Preprocess::default(), &mut notes).map(|samples| (samples, notes))
+        };
+        let real = wanted(&[1, 2], None, None);
+        let (samples, notes) = fit_integers(&[255, -3], ElementType::I64, &real).unwrap();
+        assert_eq!(samples[0].as_f32().unwrap(), [255.0, -3.0]);
+        assert!(notes[0].starts_with("input `x` is given as int64"), "{notes:?}");
+        for value in [(1 << 24) + 1, i64::MAX] {
+            let refused = fit_integers(&[0, value], ElementType::I64, &real).unwrap_err().to_string();
+            assert!(refused.starts_with("element 1 of input `x` is "), "{refused}");
+        }
+        let whole = Wanted { element: Some(ElementType::I64), ..real };
+        let (samples, notes) = fit_integers(&[1, 2], ElementType::I64, &whole).unwrap();
+        assert!(samples[0].as_i64().is_some() && notes.is_empty());
+    }
+}

@@ -1,0 +1,157 @@
+//! [`shapes`]: what a model leaves open of its inputs, as the files given for them have it.
+
+use std::collections::BTreeMap;
+
+use npukit_import::{Dimension, OpenInput};
+use npukit_target::Reader;
+
+use super::assign::assign;
+use super::read::Given;
+use super::{InputFile, offers, picture, sound};
+use crate::error::Error;
+
+/// The shapes of samples for `inputs`, by name, as far as `files` say them. An input of unknown axes has those of its
+/// array.
+pub(crate) fn shapes(
+    files: &[InputFile],
+    inputs: &[OpenInput],
+    reader: &dyn Reader,
+) -> Result<BTreeMap<String, Vec<usize>>, Error> {
+    // What is to be said of them is said when they are taken for samples.
+    let mut notes = Vec::new();
+    let mut all = Vec::new();
+    for file in files {
+        match offers(std::slice::from_ref(file), inputs.len(), reader, None, &mut notes) {
+            Ok(found) => all.extend(found),
+            // A text of the target's own, which does not say.
+            Err(Error::UnknownInput { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let mut shapes = BTreeMap::new();
+    for (given, input) in
+        assign(super::joined(all, inputs.len()), &names, &mut notes)?.into_iter().zip(inputs)
+    {
+        let Some(given) = given else { continue };
+        if let Some(shape) = shape(&given, input)? {
+            shapes.insert(input.name.clone(), shape);
+        }
+    }
+    Ok(shapes)
+}
+
+/// The shape of a sample for `input`.
+fn shape(given: &Given, input: &OpenInput) -> Result<Option<Vec<usize>>, Error> {
+    Ok(match (given, &input.dimensions) {
+        (Given::Array(tensor), None) => Some(tensor.shape().to_vec()),
+        (Given::Array(tensor), Some(axes)) => of_array(tensor.shape(), axes),
+        (Given::Pictures(pictures), Some(axes)) => match pictures.first() {
+            Some(picture) => of_picture(picture::sizes(picture)?, axes),
+            None => None,
+        },
+        (Given::Sounds(sounds), Some(axes)) => match sounds.first() {
+            Some(sound) => of_sound(sound::frames(sound)?, axes),
+            None => None,
+        },
+        (_, None) => None,
+    })
+}
+
+/// The array's own, with the samples along the first of its axes or along one more in front, or without the batch.
+/// Where known sizes contradict that, that of the other layout.
+fn of_array(shape: &[usize], axes: &[Dimension]) -> Option<Vec<usize>> {
+    let without = || shape.get(1..).map(<[usize]>::to_vec);
+    let with = || Some(std::iter::once(1).chain(shape.iter().copied()).collect());
+    let shape: Vec<usize> = match shape.len() as isize - axes.len() as isize {
+        0 => Some(shape.to_vec()),
+        1 => without(),
+        -1 => with(),
+        _ => None,
+    }?;
+    if agrees(&shape, axes) {
+        return Some(shape);
+    }
+    let other = match shape[..] {
+        [n, a, b, c] => [[n, c, a, b], [n, b, c, a]].into_iter().find(|other| agrees(other, axes)),
+        _ => None,
+    };
+    Some(other.map_or(shape, |other| other.to_vec()))
+}
+
+/// Whether a shape has the sizes that are known, but for the first, which may be that of samples.
+fn agrees(shape: &[usize], axes: &[Dimension]) -> bool {
+    let agrees = |(&size, axis): (&usize, &Dimension)| axis.size.is_none_or(|known| known == size);
+    shape.len() == axes.len() && shape.iter().zip(axes).skip(1).all(agrees)
+}
+
+/// Channels at the one end or the other, whichever the known sizes allow; none when they allow both.
+fn of_picture((width, height, channels): (usize, usize, usize), axes: &[Dimension]) -> Option<Vec<usize>> {
+    let at = |axis: Option<&Dimension>| axis.and_then(|axis| axis.size);
+    let is_picture = |channels: Option<usize>| channels.is_some_and(|channels| [1, 3, 4].contains(&channels));
+    let (first, last) = (at(axes.get(1)), at(axes.get(3)));
+    let sizes = match (is_picture(first), is_picture(last)) {
+        (true, false) => vec![1, first?, height, width],
+        (false, true) => vec![1, height, width, last?],
+        (false, false) if first.is_none() && last.is_some() => vec![1, channels, height, width],
+        (false, false) if last.is_none() && first.is_some() => vec![1, height, width, channels],
+        _ => return None,
+    };
+    Some(sizes).filter(|sizes| sizes.len() == axes.len())
+}
+
+/// The open axis of a sound, where there is only one beside the batch.
+fn of_sound(frames: usize, axes: &[Dimension]) -> Option<Vec<usize>> {
+    let first = usize::from(axes.len() > 1);
+    let mut open = axes.iter().enumerate().skip(first).filter(|(_, axis)| axis.size.is_none());
+    let (place, _) = open.next()?;
+    if open.next().is_some() {
+        return None;
+    }
+    let size = |(axis, dimension): (usize, &Dimension)| match dimension.size {
+        _ if axis == place => frames,
+        // Default: the batch, of one sound.
+        size => size.unwrap_or(1),
+    };
+    Some(axes.iter().enumerate().map(size).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes(sizes: &[usize]) -> Vec<Dimension> {
+        sizes
+            .iter()
+            .map(|&size| Dimension { size: Some(size).filter(|size| *size > 0), name: None })
+            .collect()
+    }
+
+    #[test]
+    fn arrays_lend_the_shape_that_known_sizes_allow() {
+        let nchw = axes(&[0, 3, 0, 0]);
+        for shape in [&[7, 3, 8, 9][..], &[7, 1, 3, 8, 9], &[3, 8, 9], &[7, 8, 9, 3], &[8, 9, 3]] {
+            assert_eq!(
+                of_array(shape, &nchw).map(|shape| shape[1..].to_vec()),
+                Some(vec![3, 8, 9]),
+                "{shape:?}"
+            );
+        }
+        assert_eq!(of_array(&[7, 3, 8, 9], &axes(&[1, 0, 0, 3])), Some(vec![7, 8, 9, 3]));
+        assert_eq!(of_array(&[8, 9], &nchw), None);
+        assert_eq!(of_array(&[5, 6], &axes(&[0, 0])), Some(vec![5, 6]));
+    }
+
+    #[test]
+    fn pictures_and_sounds_lend_their_sizes() {
+        let sizes = (9, 8, 3);
+        assert_eq!(of_picture(sizes, &axes(&[0, 3, 0, 0])), Some(vec![1, 3, 8, 9]));
+        assert_eq!(of_picture(sizes, &axes(&[1, 0, 0, 1])), Some(vec![1, 8, 9, 1]));
+        assert_eq!(of_picture(sizes, &axes(&[1, 0, 0, 0])), None);
+        assert_eq!(of_picture(sizes, &axes(&[1, 3, 0])), None);
+        assert_eq!(of_sound(5, &axes(&[0, 0])), Some(vec![1, 5]));
+        assert_eq!(of_sound(5, &axes(&[0, 1, 0])), Some(vec![1, 1, 5]));
+        assert_eq!(of_sound(5, &axes(&[0])), Some(vec![5]));
+        assert_eq!(of_sound(5, &axes(&[1, 0, 0])), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! [`read`]: files of inputs to [`Offer`]s, what they hold and the inputs it is for.
+
+use npukit_numeric::Tensor;
+use npukit_numeric::npy::{read_npy, read_npz};
+use npukit_target::Reader;
+
+use super::{InputFile, ReadText};
+use crate::error::Error;
+use crate::targets::has_extension;
+
+/// What a file offers.
+#[derive(Debug)]
+pub(super) struct Offer {
+    /// The input that it is for; the next without one where there is none.
+    pub name: Option<String>,
+    /// Whether the caller gave the name, rather than the file.
+    pub is_asked: bool,
+    pub given: Given,
+}
+
+/// What is in a file, or in several that belong together.
+#[derive(Debug)]
+pub(super) enum Given {
+    /// An array of samples.
+    Array(Tensor),
+    /// Pictures, each a sample.
+    Pictures(Vec<Media>),
+    /// Sounds, each a sample.
+    Sounds(Vec<Media>),
+}
+
+/// A file that is decoded for its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Media {
+    pub path: String,
+    pub bytes: Vec<u8>,
+}
+
+/// Standard input.
+const NAMELESS: &str = "-";
+/// Endings of texts that targets read: tables, and images of memories in digits.
+const TEXTS: [&str; 2] = ["csv", "bin"];
+const PICTURES: [&str; 3] = ["png", "jpg", "jpeg"];
+const SOUNDS: [&str; 1] = ["wav"];
+
+/// What is in a file or in a folder of pictures or sounds; what of the folder was left out goes to `notes`.
+pub(super) fn read(
+    file: &InputFile,
+    reader: &dyn Reader,
+    read_text: Option<&ReadText<'_>>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Offer>, Error> {
+    let InputFile { name, path } = file;
+    let offer = |given| Offer { name: name.clone(), is_asked: name.is_some(), given };
+    let unknown = |legal| Err(Error::UnknownInput { path: path.clone(), legal });
+    if path == NAMELESS {
+        return nameless(file, reader.read(path)?);
+    }
+    if has_extension(path, "npy") {
+        return Ok(vec![offer(Given::Array(read_npy(path, &reader.read(path)?)?))]);
+    }
+    if has_extension(path, "npz") {
+        return Ok(members(name.as_deref(), read_npz(path, &reader.read(path)?)?));
+    }
+    let text = TEXTS.iter().any(|text| has_extension(path, text));
+    match (media(path), read_text) {
+        (Some(kind), _) => Ok(vec![offer(kind.given(vec![one(path, reader)?]))]),
+        (None, Some(read_text)) if text => {
+            Ok(vec![offer(Given::Array(read_text(path, &reader.read(path)?)?))])
+        }
+        _ => match (of_folder(path, reader, notes)?, read_text) {
+            (Some(given), _) => Ok(vec![offer(given)]),
+            (None, Some(_)) => {
+                unknown(".npy, .npz, .csv, .bin, .png, .jpg or .wav, or are folders of the latter")
+            }
+            (None, None) => unknown(".npy, .npz, .png, .jpg or .wav, or are folders of the latter"),
+        },
+    }
+}
+
+/// What a file is that has no name, by its content.
+fn nameless(InputFile { name, path }: &InputFile, bytes: Vec<u8>) -> Result<Vec<Offer>, Error> {
+    let offer = |given| Ok(vec![Offer { name: name.clone(), is_asked: name.is_some(), given }]);
+    let media = |bytes| vec![Media { path: path.clone(), bytes }];
+    match bytes.as_slice() {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => offer(Given::Array(read_npy(path, &bytes)?)),
+        [b'P', b'K', 3, 4, ..] => Ok(members(name.as_deref(), read_npz(path, &bytes)?)),
+        [0x89, b'P', b'N', b'G', ..] | [0xff, 0xd8, 0xff, ..] => offer(Given::Pictures(media(bytes))),
+        [b'R', b'I', b'F', b'F', ..] => offer(Given::Sounds(media(bytes))),
+        _ => Err(Error::UnknownInput {
+            path: path.clone(),
+            legal: "an array (.npy, .npz), a PNG, a JPEG or a WAV",
+        }),
+    }
+}
+
+/// The arrays of an `.npz`: one is for the input that the caller names, several are for those of their names.
+fn members(name: Option<&str>, arrays: Vec<(String, Tensor)>) -> Vec<Offer> {
+    let asked = name.filter(|_| arrays.len() == 1);
+    let offer = |(array, tensor): (String, Tensor)| Offer {
+        name: Some(asked.map_or(array, str::to_owned)),
+        is_asked: asked.is_some(),
+        given: Given::Array(tensor),
+    };
+    arrays.into_iter().map(offer).collect()
+}
+
+/// What is decoded for its input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pictures,
+    Sounds,
+}
+
+impl Kind {
+    fn given(self, media: Vec<Media>) -> Given {
+        match self {
+            Self::Pictures => Given::Pictures(media),
+            Self::Sounds => Given::Sounds(media),
+        }
+    }
+}
+
+/// What files that end like this one are; none for other files.
+fn media(path: &str) -> Option<Kind> {
+    let path = path.to_ascii_lowercase();
+    let ends = |endings: &[&str]| endings.iter().any(|ending| has_extension(&path, ending));
+    match (ends(&PICTURES), ends(&SOUNDS)) {
+        (true, _) => Some(Kind::Pictures),
+        (_, true) => Some(Kind::Sounds),
+        _ => None,
+    }
+}
+
+fn one(path: &str, reader: &dyn Reader) -> Result<Media, Error> {
+    Ok(Media { path: path.to_owned(), bytes: reader.read(path)? })
+}
+
+/// The pictures or else the sounds in a folder, in the order of their names; none of what is no folder.
+fn of_folder(path: &str, reader: &dyn Reader, notes: &mut Vec<String>) -> Result<Option<Given>, Error> {
+    let files = reader.list(path)?;
+    if files == [path] {
+        return Ok(None);
+    }
+    let Some(kind) = files.iter().find_map(|file| media(file)) else {
+        return Err(Error::NoMedia { path: path.to_owned(), files: files.len() });
+    };
+    let is_like = |file: &&String| media(file) == Some(kind);
+    let (like, others): (Vec<_>, Vec<_>) = files.iter().partition(is_like);
+    if let Some(other) = others.first() {
+        let more = if others.len() == 1 { String::new() } else { format!(" and {} more", others.len() - 1) };
+        notes.push(format!("`{other}`{more} in `{path}` was left out: it is not like the other files"));
+    }
+    let files = like.into_iter().map(|file| one(file, reader));
+    Ok(Some(kind.given(files.collect::<Result<_, _>>()?)))
+}
+
+/// Pictures or sounds that follow each other for the same input, as one.
+pub(super) fn joined(offers: Vec<Offer>, inputs: usize) -> Vec<Offer> {
+    let mut all: Vec<Offer> = Vec::new();
+    for offer in offers {
+        let last = all.iter_mut().rev().find(|last| last.name == offer.name);
+        // Files without a name are for an input each where there are several.
+        let last = last.filter(|last| last.name.is_some() || inputs == 1);
+        match (last.map(|last| &mut last.given), offer.given) {
+            (Some(Given::Pictures(all)), Given::Pictures(more)) => all.extend(more),
+            (Some(Given::Sounds(all)), Given::Sounds(more)) => all.extend(more),
+            (_, given) => all.push(Offer { given, ..offer }),
+        }
+    }
+    all
+}

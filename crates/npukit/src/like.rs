@@ -1,0 +1,238 @@
+//! [`Like`]: names and shapes of a model, lent to an artifact that knows only rows of vectors.
+
+use npukit_graph::Operator;
+use npukit_graph::op::Transpose;
+use npukit_numeric::{Tensor, TensorData};
+use npukit_target::{Compiled, Port};
+
+use crate::error::Error;
+use crate::inputs::Sample;
+use crate::inputs::wanted::{self, Wanted};
+use crate::model::{self, Model};
+use crate::samples::Stack;
+
+/// What a model lends to the inputs and outputs of an artifact.
+pub(crate) struct Like {
+    inputs: Vec<Lent>,
+    outputs: Vec<Lent>,
+}
+
+/// What a model lends to one of them.
+struct Lent {
+    /// The artifact's.
+    port: Port,
+    /// The model's.
+    wanted: Wanted,
+    /// How the one lies in the rows of the other; none where the artifact knows the shape.
+    rows: Option<Rows>,
+}
+
+/// A tensor in rows of vectors: its channels last, those of each place filled up to whole vectors.
+struct Rows {
+    /// From the model's axes to those with the channels last.
+    perm: Vec<usize>,
+    channels: usize,
+    vectors: [usize; 2],
+}
+
+impl Like {
+    /// What `model` lends to the artifact at `path`, by name where the names are the same, else in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotLike`] where numbers or sizes of inputs or outputs are not the same.
+    pub fn new(compiled: &dyn Compiled, model: &Model, path: &str) -> Result<Self, Error> {
+        let outputs = model::output_ports(&model.graph).into_iter().map(|port| Wanted {
+            channels: wanted::channels_by_sizes(&port.shape),
+            port,
+            element: None,
+        });
+        let inputs = lent("inputs", compiled.inputs(), wanted::of_model(model));
+        let outputs =
+            inputs.and_then(|inputs| Ok((inputs, lent("outputs", compiled.outputs(), outputs.collect())?)));
+        let not_like = |reason| Error::NotLike { path: path.to_owned(), reason };
+        let (inputs, outputs) = outputs.map_err(not_like)?;
+        Ok(Self { inputs, outputs })
+    }
+
+    /// The inputs of the model, which may also be given as rows.
+    pub fn inputs(&self) -> Vec<Wanted> {
+        self.inputs.iter().map(|lent| lent.wanted.clone()).collect()
+    }
+
+    /// A sample of the model for the artifact.
+    pub fn packed(&self, sample: Sample) -> Sample {
+        let of = |(name, tensor): (String, Tensor)| {
+            let Some(lent) = self.inputs.iter().find(|lent| lent.wanted.port.name == name) else {
+                return (name, tensor);
+            };
+            let rows = lent.rows.as_ref().filter(|_| tensor.shape() == lent.wanted.port.shape);
+            let packed = rows.and_then(|rows| rows.pack(&tensor));
+            // Default: rows stay as they are given; what the artifact does not take it refuses.
+            (lent.port.name.clone(), packed.unwrap_or(tensor))
+        };
+        sample.into_iter().map(of).collect()
+    }
+
+    /// The outputs of the artifact as those of the model.
+    pub fn unpacked(&self, stacks: Vec<Stack>) -> Vec<Stack> {
+        stacks.into_iter().map(|stack| self.unpacked_one(stack)).collect()
+    }
+
+    fn unpacked_one(&self, stack: Stack) -> Stack {
+        let Some(lent) = self.outputs.iter().find(|lent| lent.port.name == stack.name) else { return stack };
+        let Port { name, shape, .. } = lent.wanted.port.clone();
+        let Some(rows) = &lent.rows else { return Stack { name, ..stack } };
+        let values = stack.samples.iter().map(|tensor| rows.unpack(tensor, &shape));
+        let raw = stack.raw.iter().map(|raw| {
+            let tensor = Tensor::new(rows.vectors.to_vec(), TensorData::I32(raw.clone())).ok()?;
+            match rows.unpack(&tensor, &shape)?.data() {
+                TensorData::I32(raw) => Some(raw.clone()),
+                _ => None,
+            }
+        });
+        match (values.collect::<Option<_>>(), raw.collect::<Option<_>>()) {
+            (Some(samples), Some(raw)) => Stack { name, shape, samples, raw },
+            // Sizes were compared: an output that is not of its port's is shown as it is.
+            _ => stack,
+        }
+    }
+
+    /// What was understood, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let all = self.inputs.iter().chain(&self.outputs);
+        all.filter_map(|lent| {
+            let (rows, Wanted { port, .. }) = (lent.rows.as_ref()?, &lent.wanted);
+            let [count, lanes] = rows.vectors;
+            let axis = rows.perm.last()?;
+            Some(format!(
+                "`{}` is {count} rows of {lanes} and was taken for `{}` of shape {:?}, channels on axis {axis}",
+                lent.port.name, port.name, port.shape
+            ))
+        })
+        .collect()
+    }
+}
+
+/// What the model's inputs or outputs lend to those of an artifact; the error says why they cannot.
+fn lent(kind: &'static str, ports: Vec<Port>, mut models: Vec<Wanted>) -> Result<Vec<Lent>, String> {
+    if ports.len() != models.len() {
+        return Err(format!("it has {} {kind}, the artifact {}", models.len(), ports.len()));
+    }
+    let place = |port: &Port, models: &[Wanted]| models.iter().position(|model| model.port.name == port.name);
+    if ports.iter().all(|port| place(port, &models).is_some()) {
+        models.sort_by_key(|model| ports.iter().position(|port| port.name == model.port.name));
+    }
+    ports.into_iter().zip(models).map(|(port, wanted)| Lent::new(port, wanted)).collect()
+}
+
+impl Lent {
+    fn new(port: Port, mut wanted: Wanted) -> Result<Self, String> {
+        if port.shape == wanted.port.shape {
+            wanted.port.vectors = port.vectors;
+            return Ok(Self { port, wanted, rows: None });
+        }
+        let rows = port.vectors.filter(|vectors| *vectors == port.shape[..]);
+        let rows = rows.and_then(|vectors| Rows::of(&wanted, vectors));
+        let misfit = || {
+            format!(
+                "its `{}` of shape {:?} does not fit `{}`, which is {:?}",
+                wanted.port.name, wanted.port.shape, port.name, port.shape
+            )
+        };
+        let rows = rows.ok_or_else(misfit)?;
+        wanted.port.vectors = port.vectors;
+        Ok(Self { port, wanted, rows: Some(rows) })
+    }
+}
+
+impl Rows {
+    /// Those of a tensor, by the first axis of its channels that makes so many: the one that is known, else the last or
+    /// that behind the batch.
+    fn of(wanted: &Wanted, vectors: [usize; 2]) -> Option<Self> {
+        let shape = &wanted.port.shape;
+        let axes = wanted.channels.into_iter().chain([shape.len().wrapping_sub(1), 1]);
+        axes.filter(|axis| *axis < shape.len()).find_map(|axis| Self::by(shape, axis, vectors))
+    }
+
+    fn by(shape: &[usize], axis: usize, vectors: [usize; 2]) -> Option<Self> {
+        let [rows, lanes] = vectors;
+        let channels = *shape.get(axis)?;
+        let elements = shape.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
+        let places = elements.checked_div(channels)?;
+        if lanes == 0 || places.checked_mul(channels.div_ceil(lanes)) != Some(rows) {
+            return None;
+        }
+        let perm = (0..shape.len()).filter(|&other| other != axis).chain([axis]).collect();
+        Some(Self { perm, channels, vectors })
+    }
+
+    /// Scalars that the channels of a place take.
+    fn stride(&self) -> usize {
+        self.channels.next_multiple_of(self.vectors[1])
+    }
+
+    /// A tensor of the model as rows.
+    fn pack(&self, tensor: &Tensor) -> Option<Tensor> {
+        let last = Transpose { perm: self.perm.clone() }.eval(&[tensor]).ok()?.pop()?;
+        let mut packed = Vec::with_capacity(self.vectors[0].checked_mul(self.vectors[1])?);
+        for channels in last.as_f32()?.chunks(self.channels) {
+            packed.extend_from_slice(channels);
+            packed.resize(packed.len().next_multiple_of(self.vectors[1]), 0.0);
+        }
+        Tensor::from_f32(self.vectors.to_vec(), packed).ok()
+    }
+
+    /// Rows as a tensor of the model's `shape`.
+    fn unpack(&self, tensor: &Tensor, shape: &[usize]) -> Option<Tensor> {
+        let data = match tensor.data() {
+            TensorData::F32(values) => TensorData::F32(self.narrowed(values)),
+            TensorData::I32(values) => TensorData::I32(self.narrowed(values)),
+            TensorData::I64(_) | TensorData::Bool(_) => return None,
+        };
+        let last = self.perm.iter().map(|&axis| shape.get(axis).copied()).collect::<Option<Vec<_>>>()?;
+        let last = Tensor::new(last, data).ok()?;
+        let mut back = vec![0; self.perm.len()];
+        for (place, &axis) in self.perm.iter().enumerate() {
+            *back.get_mut(axis)? = place;
+        }
+        Transpose { perm: back }.eval(&[&last]).ok()?.pop()
+    }
+
+    /// The channels of all places, without what fills them up.
+    fn narrowed<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        let places = values.chunks(self.stride());
+        places.flat_map(|place| place.iter().copied().take(self.channels)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn rows(shape: &[usize], channels: Option<usize>, vectors: [usize; 2]) -> Option<Rows> {
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: None };
+        Rows::of(&Wanted { port, element: None, channels }, vectors)
+    }
+
+    #[test]
+    fn channels_are_filled_up_to_whole_vectors() {
+        let tensor = Tensor::from_f32(vec![1, 3, 1, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let lent = rows(tensor.shape(), Some(1), [4, 2]).unwrap();
+        let packed = lent.pack(&tensor).unwrap();
+        assert_eq!(packed.as_f32().unwrap(), [1.0, 3.0, 5.0, 0.0, 2.0, 4.0, 6.0, 0.0]);
+        assert_eq!(lent.unpack(&packed, tensor.shape()).unwrap(), tensor);
+    }
+
+    #[test]
+    fn the_channels_are_those_that_make_so_many_rows() {
+        let axis = |shape: &[usize], channels, vectors| Some(*rows(shape, channels, vectors)?.perm.last()?);
+        assert_eq!(axis(&[1, 10], None, [2, 8]), Some(1));
+        assert_eq!(axis(&[1, 16, 8, 8], None, [64, 16]), Some(1));
+        assert_eq!(axis(&[1, 8, 8, 16], None, [64, 16]), Some(3));
+        assert_eq!(axis(&[1, 16, 8, 8], None, [63, 16]), None);
+        assert_eq!(axis(&[], None, [1, 8]), None);
+        assert_eq!(axis(&[1, 0], None, [1, 8]), None);
+    }
+}

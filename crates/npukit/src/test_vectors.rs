@@ -1,0 +1,134 @@
+//! Test vectors: samples and what the machine makes of them, bit for bit, in files beside an artifact.
+//!
+//! Of every input and output there is a `.npy` with all samples, and whatever format the target's drivers have.
+
+use std::collections::BTreeMap;
+
+use npukit_numeric::npy::{NpyArray, write_npy};
+use npukit_target::{ArtifactFile, Compiled, Driven, PortPlace};
+use rayon::prelude::*;
+
+use crate::Context;
+use crate::batch::{in_model_shape, stacks};
+use crate::error::Error;
+use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
+use crate::origin::Origin;
+use crate::samples::Stack;
+
+/// Test vectors of a program.
+pub(crate) struct TestVectors {
+    pub files: Vec<ArtifactFile>,
+    /// How the samples were understood, and what is to be said of the vectors.
+    pub notes: Vec<String>,
+}
+
+/// Seed of the sample when none is given.
+const SEED: u64 = 1;
+
+impl TestVectors {
+    /// Those of the samples in `files`, else of one that is made up.
+    ///
+    /// # Errors
+    ///
+    /// What the files lack; what the machine faults on; an input so large that none is made up.
+    pub(crate) fn new(
+        compiled: &dyn Compiled,
+        origin: &Origin,
+        files: &[InputFile],
+        context: Context<'_>,
+    ) -> Result<Self, Error> {
+        let Samples { samples, mut notes } = samples(compiled, origin, files, context)?;
+        let driven = samples.par_iter().map(|sample| Ok(compiled.drive(sample)?));
+        let driven = driven.collect::<Result<Vec<Driven>, Error>>()?;
+        let names = Names::of(compiled);
+        let mut all = arrays(compiled, &samples, &driven, &names)?;
+        all.extend(driver_files(&driven, &names));
+        let made_up = if files.is_empty() { ", made up" } else { "" };
+        let count = samples.len();
+        let samples = npukit_base::plural(count as u64, "sample");
+        notes.push(format!(
+            "test vectors: {count} {samples}{made_up}; outputs are the machine's, bit for bit"
+        ));
+        Ok(Self { files: all, notes })
+    }
+}
+
+fn samples(
+    compiled: &dyn Compiled,
+    origin: &Origin,
+    files: &[InputFile],
+    context: Context<'_>,
+) -> Result<Samples, Error> {
+    let ports = compiled.inputs();
+    if !files.is_empty() {
+        let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
+        let wanted = wanted::of_program(ports, Some(&origin.model));
+        let preprocess = Preprocess::default();
+        return inputs::samples(files, &wanted, &preprocess, context.reader, Some(&read_text));
+    }
+    let made_up = |port: &npukit_target::Port| {
+        let tensor = npukit_zoo::stand_in(&port.name, &port.shape, SEED);
+        let tensor = tensor.ok_or_else(|| {
+            let reason = format!("no sample of shape {:?} can be made up", port.shape);
+            Error::Output { name: port.name.clone(), reason }
+        })?;
+        Ok((port.name.clone(), tensor))
+    };
+    let sample: Sample = ports.iter().map(made_up).collect::<Result<_, Error>>()?;
+    Ok(Samples { samples: vec![sample], notes: Vec::new() })
+}
+
+/// How files of ports are called: `NAME.test_input`, with a number where there are several.
+struct Names {
+    artifact: String,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl Names {
+    fn of(compiled: &dyn Compiled) -> Self {
+        let (inputs, outputs) = (compiled.inputs().len(), compiled.outputs().len());
+        Self { artifact: compiled.report().name, inputs, outputs }
+    }
+
+    fn file(&self, place: PortPlace, extension: &str) -> String {
+        let (kind, place, of) = match place {
+            PortPlace::Input(place) => ("input", place, self.inputs),
+            PortPlace::Output(place) => ("output", place, self.outputs),
+        };
+        let number = if of == 1 { String::new() } else { format!("_{place}") };
+        format!("{}.test_{kind}{number}.{extension}", self.artifact)
+    }
+}
+
+/// All inputs and outputs as arrays.
+fn arrays(
+    compiled: &dyn Compiled,
+    samples: &[Sample],
+    driven: &[Driven],
+    names: &Names,
+) -> Result<Vec<ArtifactFile>, Error> {
+    let given = in_model_shape(compiled, samples);
+    let inputs = compiled.inputs().into_iter().enumerate().map(|(place, port)| {
+        let of_port = |sample: &Sample| sample.get(place).map(|(_, tensor)| tensor.clone());
+        let samples = given.iter().filter_map(of_port).collect();
+        (PortPlace::Input(place), Stack { name: port.name, shape: port.shape, samples, raw: Vec::new() })
+    });
+    let outputs = stacks(compiled, driven.iter().map(|driven| driven.result.clone()).collect());
+    let outputs = outputs.into_iter().enumerate().map(|(place, stack)| (PortPlace::Output(place), stack));
+    let file = |(place, stack): (PortPlace, Stack)| {
+        let tensor = stack.stacked()?;
+        Ok(ArtifactFile { name: names.file(place, "npy"), bytes: write_npy(NpyArray::from(&tensor)) })
+    };
+    inputs.chain(outputs).map(file).collect()
+}
+
+/// The files of the drivers' formats: samples follow each other.
+fn driver_files(driven: &[Driven], names: &Names) -> Vec<ArtifactFile> {
+    let mut files: BTreeMap<(PortPlace, &str), Vec<u8>> = BTreeMap::new();
+    for data in driven.iter().flat_map(|driven| &driven.data) {
+        files.entry((data.place, data.extension)).or_default().extend(&data.bytes);
+    }
+    let file = |((place, extension), bytes)| ArtifactFile { name: names.file(place, extension), bytes };
+    files.into_iter().map(file).collect()
+}

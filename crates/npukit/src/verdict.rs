@@ -1,0 +1,251 @@
+//! [`Verdict`]: whether a model fits a chip, how well, and what it would do there.
+
+use std::collections::BTreeSet;
+
+use npukit_base::plural;
+use npukit_graph::Graph;
+use npukit_target::{Compiled, MemoryReport, Problem, Saturation, Saturations, TargetError, TimeOptions};
+use serde::Serialize;
+
+use crate::origin::Origin;
+use crate::speed::Speed;
+use crate::weights::Weight;
+
+/// Whether a model fits, and what it would do on the chip. Figures are those of the compiled program; of a model that
+/// does not fit there is only the share of its nodes that the chip would take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// Whether it compiles as it is.
+    pub fits: bool,
+    /// Multiply-accumulates of the model; none of one that could not be read to its end.
+    pub macs: Option<u64>,
+    /// Those that the chip does; of a model that does not fit, those of nodes that it takes. None where that is not a
+    /// matter of nodes.
+    pub macs_on_chip: Option<u64>,
+    /// The same as a share, 0 to 1; none of a model without any.
+    pub share_of_macs_on_chip: Option<f64>,
+    /// The chip's memories, as full as they get.
+    pub memories: Vec<MemoryFill>,
+    /// Of a sample, by `cost_model`.
+    pub cycles: Option<u64>,
+    /// The cost model that `npu time` leads with.
+    pub cost_model: Option<String>,
+    /// Of a sample, at the board's clock.
+    #[serde(flatten)]
+    pub speed: Speed,
+    /// Whether values may leave the range of the chip's numbers; none of a model that does not fit.
+    pub saturation: Option<SaturationRisk>,
+    /// Steps that would be left to the host.
+    pub host_steps: usize,
+}
+
+/// How full a memory gets.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct MemoryFill {
+    /// Its name.
+    pub name: String,
+    /// Most in use at once.
+    pub used: u64,
+    /// Its size.
+    pub of: u64,
+    /// What is counted.
+    pub unit: String,
+    /// Used of its size, 0 to 1; none of a memory without a size.
+    pub share: Option<f64>,
+}
+
+/// How likely values leave the range of the chip's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Risk {
+    /// Numbers of the chip do not saturate.
+    None,
+    /// Nothing saturated on the samples.
+    Low,
+    /// Weights or values saturate.
+    High,
+    /// Weights fit, and nobody gave samples.
+    Unknown,
+}
+
+/// Whether values may leave the range of the chip's numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct SaturationRisk {
+    /// How likely.
+    pub risk: Risk,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Elements of weights that are beyond the chip's numbers.
+    pub saturated_weights: u64,
+    /// Samples that were run to find out.
+    pub samples: usize,
+    /// Inputs and results that saturated on them; none when there were no samples.
+    pub saturated_values: Option<u64>,
+}
+
+impl Verdict {
+    /// Of a model that does not fit; `graph` is the model as it entered the target, if it got so far.
+    pub(crate) fn refused(graph: Option<&Graph>, problems: &[Problem]) -> Self {
+        let macs = graph.map(Graph::macs);
+        let on_chip = graph.and_then(|graph| taken(graph, problems));
+        Self { macs, ..Self::default() }.on_chip(on_chip)
+    }
+
+    /// Of a program, and why its time is not known where it is not.
+    pub(crate) fn of(compiled: &dyn Compiled, saturation: SaturationRisk) -> (Self, Option<String>) {
+        let program = compiled.report();
+        let verdict = Self {
+            fits: true,
+            macs: program.macs,
+            memories: program.memory.iter().map(|(name, memory)| MemoryFill::of(name, memory)).collect(),
+            saturation: Some(saturation),
+            host_steps: program.host_steps.len(),
+            ..Self::default()
+        };
+        let on_chip = program.macs.map(|macs| macs.saturating_sub(compiled.host_macs()));
+        verdict.on_chip(on_chip).timed(compiled)
+    }
+
+    fn on_chip(self, macs_on_chip: Option<u64>) -> Self {
+        let all = self.macs.filter(|&macs| macs > 0);
+        let share_of_macs_on_chip = macs_on_chip.zip(all).map(|(part, all)| part as f64 / all as f64);
+        Self { macs_on_chip, share_of_macs_on_chip, ..self }
+    }
+
+    fn timed(self, compiled: &dyn Compiled) -> (Self, Option<String>) {
+        match compiled.time(&TimeOptions::default()) {
+            Ok(time) => {
+                let cycles = time.cycles.get(&time.model).copied();
+                let speed = Speed::of(&time);
+                (Self { cycles, speed, cost_model: Some(time.model), ..self }, None)
+            }
+            Err(TargetError::Unsupported { .. }) => (self, None),
+            Err(error) => (self, Some(format!("no time is known of the program: {error}"))),
+        }
+    }
+}
+
+/// Multiply-accumulates of the nodes that are no problem; none when a problem is of no node, input or output.
+fn taken(graph: &Graph, problems: &[Problem]) -> Option<u64> {
+    let refused: BTreeSet<&str> = problems.iter().map(|problem| &*problem.node).collect();
+    let names = graph.nodes.iter().map(|node| &*node.name);
+    let known: BTreeSet<&str> = names.chain(graph.values.iter().map(|value| &*value.name)).collect();
+    let nodes = graph.nodes.iter().zip(graph.macs_by_node());
+    let taken = nodes.filter(|(node, _)| !refused.contains(&*node.name));
+    refused.is_subset(&known).then(|| taken.map(|(_, macs)| macs).fold(0, u64::saturating_add))
+}
+
+impl MemoryFill {
+    fn of(name: &str, memory: &MemoryReport) -> Self {
+        let MemoryReport { maximum: used, depth: of, unit, .. } = memory;
+        let share = (*of > 0).then(|| *used as f64 / *of as f64);
+        Self { name: name.to_owned(), used: *used, of: *of, unit: unit.clone(), share }
+    }
+}
+
+impl SaturationRisk {
+    /// By the weights, and what saturated on so many samples.
+    pub(crate) fn of(
+        origin: &Origin,
+        weights: &[Weight],
+        samples: usize,
+        found: Option<&Saturations>,
+    ) -> Self {
+        let saturated_weights = weights.iter().map(|weight| weight.saturated).sum();
+        let saturated_values = found.map(Saturations::total);
+        let risk = match (origin.instance.saturates(), saturated_weights, saturated_values) {
+            (false, ..) => Risk::None,
+            (_, 0, None) => Risk::Unknown,
+            (_, 0, Some(0)) => Risk::Low,
+            _ => Risk::High,
+        };
+        let reason = match risk {
+            Risk::None => "its numbers are floats, which do not saturate".to_owned(),
+            _ => format!("{}; {}", of_weights(saturated_weights), of_values(samples, found)),
+        };
+        Self { risk, reason, saturated_weights, samples, saturated_values }
+    }
+}
+
+fn of_weights(saturated: u64) -> String {
+    match saturated {
+        0 => "all weights fit".to_owned(),
+        1 => "1 weight saturates".to_owned(),
+        count => format!("{count} weights saturate"),
+    }
+}
+
+fn of_values(samples: usize, found: Option<&Saturations>) -> String {
+    let Some(found) = found else {
+        return "values were not measured: give typical inputs with --calibrate".to_owned();
+    };
+    let samples = format!("{samples} {}", plural(samples as u64, "sample"));
+    match found.total() {
+        0 => format!("no value saturated on {samples}"),
+        count => format!("{count} {} saturated on {samples}{}", plural(count, "value"), worst(found)),
+    }
+}
+
+/// The layer in which most results saturated.
+fn worst(found: &Saturations) -> String {
+    let worst = found.layers.iter().max_by_key(|layer| layer.count);
+    worst.map_or_else(String::new, |Saturation { layer, count }| format!(", most in `{layer}` ({count})"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use npukit_graph::ValueInfo;
+    use npukit_graph::op::MatMul;
+    use npukit_numeric::{ElementType, Tensor};
+
+    use super::*;
+
+    /// Two products: `first` of 2 x 3, `second` of 3 x 4.
+    fn graph() -> Graph {
+        let mut graph = Graph::default();
+        let x = graph.add_input("x", ValueInfo { shape: vec![1, 2], element: ElementType::F32 });
+        let a = graph.add_constant("a", Tensor::from_f32(vec![2, 3], vec![1.0; 6]).unwrap());
+        let b = graph.add_constant("b", Tensor::from_f32(vec![3, 4], vec![1.0; 12]).unwrap());
+        let y = graph.add_node("first", MatMul.into(), vec![x, a], &["y"]).unwrap()[0];
+        graph.outputs = graph.add_node("second", MatMul.into(), vec![y, b], &["z"]).unwrap();
+        graph
+    }
+
+    fn refused(nodes: &[&str]) -> Verdict {
+        let problem = |node: &&str| Problem {
+            node: (*node).to_owned(),
+            op: "MatMul".to_owned(),
+            reason: String::new(),
+            hint: String::new(),
+        };
+        Verdict::refused(Some(&graph()), &nodes.iter().map(problem).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn nodes_that_are_refused_are_not_on_the_chip() {
+        let found = |nodes: &[&str]| {
+            let verdict = refused(nodes);
+            (verdict.macs, verdict.macs_on_chip, verdict.share_of_macs_on_chip)
+        };
+        assert_eq!(found(&["second"]), (Some(18), Some(6), Some(6.0 / 18.0)));
+        assert_eq!(found(&["first", "second"]), (Some(18), Some(0), Some(0.0)));
+        assert_eq!(found(&["x"]), (Some(18), Some(18), Some(1.0)), "an input");
+        assert_eq!(found(&["model"]), (Some(18), None, None), "a memory that is too small");
+        assert_eq!(Verdict::refused(None, &[]), Verdict::default());
+    }
+
+    #[test]
+    fn sentences_count() {
+        let layer = |layer: &str, count| Saturation { layer: layer.to_owned(), count };
+        let layers = vec![layer("a", 1), layer("b", 4)];
+        let found = Saturations { inputs: 1, results: 5, layers };
+        assert_eq!(of_values(3, Some(&found)), "6 values saturated on 3 samples, most in `b` (4)");
+        assert_eq!(of_values(1, Some(&Saturations::default())), "no value saturated on 1 sample");
+        assert_eq!(of_weights(1), "1 weight saturates");
+    }
+}

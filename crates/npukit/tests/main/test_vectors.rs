@@ -1,0 +1,100 @@
+//! `compile --test-vectors`: what is written comes out of `run` again, for each target.
+
+use std::collections::BTreeMap;
+
+use npukit::verbs::compile::{self, compile_with};
+use npukit::verbs::run::{Request, run};
+use npukit::{InputFile, Source, targets};
+use npukit_numeric::Tensor;
+use npukit_numeric::npy::{read_npy, read_npz};
+
+use crate::memory::{Memory, digits};
+
+/// What lies in files after a compilation with test vectors, by the end of their names.
+struct Written {
+    files: Memory,
+    manifest: String,
+    /// Names of the test vectors by what follows the artifact's name.
+    vectors: BTreeMap<String, String>,
+}
+
+/// For a target that takes no convolution.
+const PERCEPTRON: &[u8] = include_bytes!("../../../../tests/filetests/models/perceptron.onnx");
+
+fn written(source: Source, samples: &[&str]) -> Written {
+    let mut files = Memory::with_digits();
+    files.0.insert("perceptron.onnx".into(), PERCEPTRON.to_vec());
+    let test_vectors = Some(samples.iter().map(|sample| InputFile::parse(sample)).collect());
+    let (report, made) = compile_with(&compile::Request { source, test_vectors }, files.context()).unwrap();
+    let end = |name: &String| name.strip_prefix(&format!("{}.", report.name)).unwrap().to_owned();
+    let vectors = report.test_vectors.iter().map(|name| (end(name), name.clone())).collect();
+    let manifest = report.artifacts[0].clone();
+    assert_eq!(made.len(), report.artifacts.len() + report.test_vectors.len());
+    files.0.extend(made.into_iter().map(|file| (file.name, file.bytes)));
+    Written { files, manifest, vectors }
+}
+
+impl Written {
+    fn bytes(&self, end: &str) -> &[u8] {
+        &self.files.0[&self.vectors[end]]
+    }
+
+    fn output(&self) -> Tensor {
+        read_npy("output", self.bytes("test_output.npy")).unwrap()
+    }
+
+    /// What the artifact makes of an input.
+    fn rerun(&self, end: &str) -> Tensor {
+        let inputs = vec![InputFile::parse(&self.vectors[end])];
+        let request = Request { source: Source::artifact(&self.manifest), inputs, ..Request::default() };
+        let (_, files) = run(&request, self.files.context()).unwrap();
+        read_npz("y", &files.outputs).unwrap().remove(0).1
+    }
+}
+
+#[test]
+fn every_target_gives_its_test_vectors_again() {
+    let sources =
+        [digits("tcu"), digits("opu"), Source::model("perceptron.onnx", "pccx"), digits("drra:3x1+ext")];
+    assert_eq!(sources.len(), targets().len());
+    for source in sources {
+        let target = source.target.clone().unwrap();
+        let written = written(source, &[]);
+        assert_eq!(written.rerun("test_input.npy"), written.output(), "{target}");
+        assert!(written.output().as_f32().unwrap().iter().any(|&value| value != 0.0), "{target}");
+    }
+}
+
+#[test]
+fn samples_that_are_given_follow_each_other() {
+    let written = written(digits("tcu"), &["x.npy"]);
+    let given = read_npy("x", &written.files.0["x.npy"]).unwrap();
+    let images = given.shape()[0];
+    assert!(images > 1);
+    assert_eq!(read_npy("input", written.bytes("test_input.npy")).unwrap(), given);
+    assert_eq!(written.output().shape(), [images, 10]);
+    assert_eq!(written.rerun("test_input.npy"), written.output());
+}
+
+#[test]
+fn what_upstreams_emulator_reads_is_the_same_sample() {
+    let written = written(digits("tcu"), &["x.npy"]);
+    assert_eq!(written.rerun("test_input.csv"), written.output());
+    let text = std::str::from_utf8(written.bytes("test_input.csv")).unwrap();
+    let lines: Vec<&str> = text.split_terminator("\r\n").collect();
+    assert!(lines.iter().all(|line| line.split(',').count() == 8));
+    // The lanes as the driver writes them: 16 bits, the low byte first, eight of them fraction.
+    let scalars = written.bytes("test_input.tdata").as_chunks::<2>().0;
+    assert_eq!(scalars.len(), 8 * lines.len());
+    let values = lines.iter().flat_map(|line| line.split(',')).map(|value| value.parse::<f32>().unwrap());
+    assert!(values.zip(scalars).all(|(value, bytes)| value * 256.0 == f32::from(i16::from_le_bytes(*bytes))));
+}
+
+#[test]
+fn driver_formats_hold_the_machines_integers() {
+    for (name, end, size) in [("opu", "image", 1), ("drra:3x1+ext", "bin", 2)] {
+        let written = written(digits(name), &["x.npy"]);
+        let values = written.output().as_f32().unwrap().len();
+        assert_eq!(written.bytes(&format!("test_output.{end}")).len(), size * values, "{name}");
+    }
+}

@@ -1,0 +1,151 @@
+//! [`Lives`]: how long the words of a memory are needed, from the program's order alone.
+
+use std::collections::{BTreeMap, HashSet};
+
+/// The largest memory of which all places are remembered.
+const MOST_PLACES: u64 = 1 << 22;
+
+/// The places of a memory, as the instructions of a program read and write them.
+#[derive(Debug)]
+pub struct Lives {
+    places: u64,
+    /// By place, up to the last one that was used.
+    held: Vec<Option<Held>>,
+    /// Loads of which nothing was used yet.
+    unused: HashSet<usize>,
+    uses: BTreeMap<usize, usize>,
+    /// By instruction, how many more places are needed from it on.
+    changes: Vec<i64>,
+}
+
+/// What a place holds.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// Who wrote it; the first instruction for what was there before.
+    writer: usize,
+    is_load: bool,
+    /// The last one that read it.
+    reader: Option<usize>,
+}
+
+/// What a program does with a memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// For each load that fills places, the first instruction that uses one of them.
+    pub uses: BTreeMap<usize, usize>,
+    /// By instruction, the places that hold what it or a later instruction reads.
+    pub live: Vec<u64>,
+}
+
+impl Lives {
+    /// A memory of that many places; none when they are too many to be remembered.
+    pub fn new(places: u64) -> Option<Self> {
+        (places <= MOST_PLACES).then(|| Self {
+            places,
+            held: Vec::new(),
+            unused: HashSet::new(),
+            uses: BTreeMap::new(),
+            changes: Vec::new(),
+        })
+    }
+
+    /// An instruction reads `places`. Those beyond the memory do not count.
+    pub fn read(&mut self, instruction: usize, places: impl Iterator<Item = u64>) {
+        let limit = self.places;
+        for place in places.filter(|place| *place < limit) {
+            let before = Held { writer: 0, is_load: false, reader: None };
+            let Some(held) = self.at(place) else { continue };
+            let held = held.get_or_insert(before);
+            held.reader = Some(instruction);
+            let Held { writer, is_load, .. } = *held;
+            if is_load && self.unused.remove(&writer) {
+                self.uses.insert(writer, instruction);
+            }
+        }
+    }
+
+    /// An instruction writes `places`, perhaps with what it loads from another memory.
+    pub fn write(&mut self, instruction: usize, places: impl Iterator<Item = u64>, is_load: bool) {
+        let limit = self.places;
+        for place in places.filter(|place| *place < limit) {
+            let held = Held { writer: instruction, is_load, reader: None };
+            if let Some(old) = self.at(place).and_then(|place| place.replace(held)) {
+                self.lived(old);
+            }
+            if is_load {
+                self.unused.insert(instruction);
+            }
+        }
+    }
+
+    /// What was found, of a program of so many instructions.
+    pub fn finish(mut self, instructions: usize) -> Found {
+        let held = std::mem::take(&mut self.held);
+        held.into_iter().flatten().for_each(|held| self.lived(held));
+        self.changes.resize(instructions, 0);
+        let mut level = 0;
+        let live = self.changes.iter().map(|change| {
+            level += change;
+            u64::try_from(level).unwrap_or(0) // Default: every place is given up after it was needed.
+        });
+        Found { live: live.collect(), uses: self.uses }
+    }
+
+    /// What a place holds.
+    fn at(&mut self, place: u64) -> Option<&mut Option<Held>> {
+        let place = usize::try_from(place).ok()?;
+        if self.held.len() <= place {
+            self.held.resize(place + 1, None);
+        }
+        self.held.get_mut(place)
+    }
+
+    /// A place was needed from its writer to its last reader.
+    fn lived(&mut self, held: Held) {
+        let Some(reader) = held.reader else { return };
+        if self.changes.len() < reader + 2 {
+            self.changes.resize(reader + 2, 0);
+        }
+        for (at, change) in [(held.writer, 1), (reader + 1, -1)] {
+            if let Some(sum) = self.changes.get_mut(at) {
+                *sum += change;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::Lives;
+
+    #[test]
+    fn places_live_from_their_writer_to_their_last_reader() {
+        let mut lives = Lives::new(8).unwrap();
+        lives.write(0, 0..4, true);
+        lives.write(1, 4..6, true);
+        lives.read(2, 0..2);
+        lives.read(3, [0, 9].into_iter());
+        lives.write(3, 0..1, false);
+        lives.read(4, 0..1);
+        lives.read(5, 7..8);
+        let found = lives.finish(7);
+        // Instruction 1 loads for nobody; place 7 was written before the program.
+        assert_eq!(found.uses.into_iter().collect::<Vec<_>>(), [(0, 2)]);
+        assert_eq!(found.live, [3, 3, 3, 3, 2, 1, 0]);
+        assert!(Lives::new(u64::MAX).is_none());
+    }
+
+    #[test]
+    fn a_load_into_the_place_of_another_is_used_by_itself() {
+        let mut lives = Lives::new(8).unwrap();
+        lives.write(0, 0..1, true);
+        lives.read(1, 0..1);
+        lives.write(2, 0..1, true);
+        lives.read(3, 0..1);
+        lives.read(4, 0..1);
+        let found = lives.finish(5);
+        assert_eq!(found.uses.into_iter().collect::<Vec<_>>(), [(0, 1), (2, 3)]);
+        assert_eq!(found.live, [1, 1, 1, 1, 1]);
+    }
+}

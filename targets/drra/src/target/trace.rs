@@ -1,0 +1,81 @@
+//! What a compiled model does when, for a viewer: [`record`].
+//!
+//! A call of a kernel takes the same time whatever the tensors hold, so that a kernel is run once, and shown for each of
+//! its calls.
+
+use std::collections::BTreeMap;
+
+use npukit_target::TargetError;
+use npukit_trace::{Measures, Recorder, Slice, Value};
+
+use crate::activity::{Played, Timeline, Tracks};
+use crate::fabric::ROW_WORDS;
+use crate::lower::Executable;
+use crate::lower::calls::{Call, Load};
+
+/// Bytes of a row of a buffer.
+const ROW_BYTES: u64 = 2 * ROW_WORDS as u64;
+
+/// Tells of the calls, one after the other, and of what each port and each sequencer does in them. Gives the cycles of
+/// all.
+///
+/// Errors: a kernel that the machine refuses or faults on.
+pub(super) fn record(executable: &Executable, recorder: &mut Recorder<'_>) -> Result<u64, TargetError> {
+    let calls = recorder.unit("calls of kernels", Measures { utilisation: false, bytes: true });
+    let tracks = Tracks::new(&executable.fabric, recorder);
+    let mut played: BTreeMap<usize, Vec<Played>> = BTreeMap::new();
+    let mut now = 0;
+    for (layer, step) in executable.calls.iter().enumerate() {
+        for (call, number) in step.iter().flatten() {
+            let Some(ready) = executable.kernels.get(*number) else { continue };
+            let (cycles, name) = (ready.cycles(), ready.kernel.kind.name());
+            recorder.layer(layer, now, cycles);
+            let [read, written] = rows(call);
+            let details = [
+                ("kernel", Value::Number(*number as u64)),
+                ("rows read", Value::Number(read)),
+                ("rows written", Value::Number(written)),
+            ];
+            let bytes = (read + written) * ROW_BYTES;
+            let (layer, details) = (Some(layer), &details[..]);
+            let slice = Slice {
+                name: &name,
+                start: now,
+                cycles,
+                busy: cycles,
+                bytes,
+                layer,
+                details,
+                ..Slice::default()
+            };
+            recorder.slice(calls, &slice);
+            if recorder.shows(layer) {
+                let played = match played.entry(*number) {
+                    std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+                    std::collections::btree_map::Entry::Vacant(new) => {
+                        new.insert(play(executable, *number, call)?)
+                    }
+                };
+                played.iter().for_each(|slice| tracks.show(recorder, slice, now, layer));
+            }
+            now += cycles;
+        }
+    }
+    Ok(now)
+}
+
+/// Rows of the input buffer that a call fills, and of the output buffer that it takes.
+fn rows(call: &Call) -> [u64; 2] {
+    let read: usize = call.loads.iter().map(Load::all_rows).sum();
+    let written: usize = call.results.iter().map(|results| results.count.div_ceil(ROW_WORDS)).sum();
+    [read as u64, written as u64]
+}
+
+/// What happens in a call of a kernel.
+fn play(executable: &Executable, number: usize, call: &Call) -> Result<Vec<Played>, TargetError> {
+    let mut played = Vec::new();
+    let mut timeline = Timeline::new(&executable.fabric, |slice| played.push(slice));
+    executable.watch(number, call, &mut timeline).map_err(TargetError::failed)?;
+    timeline.finish();
+    Ok(played)
+}

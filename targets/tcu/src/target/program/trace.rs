@@ -1,0 +1,207 @@
+//! What each unit does when, for a viewer: [`TcuProgram::record_trace`].
+
+use npukit_target::{TargetError, TimeOptions};
+use npukit_trace::{Flow, Found, Lives, Measures, Recorder, Slice, Track, Wait};
+
+use super::TcuProgram;
+use crate::clock::{Happening, Slice as Work, Timeline, Unit, Waiting};
+use crate::fault::Memory;
+use crate::op::{Op, Place, Strided};
+use crate::program::Program;
+use crate::timing::kind;
+
+impl TcuProgram {
+    /// Tells what each unit does when: a track for each, on which there is a slice for each instruction the unit
+    /// works for. The decoder works for all.
+    ///
+    /// Errors: options that are not legal; a program that hangs, or is too long for the clock.
+    pub(super) fn record_trace(
+        &self,
+        options: &TimeOptions,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<u64, TargetError> {
+        let settings = self.settings(options)?;
+        let clock = self.clock(&settings).map_err(TargetError::failed)?;
+        let beat_bytes = u64::from(settings.memory.axi_bits / 8);
+        let mut tracks = Tracks::new(&self.program, beat_bytes, recorder);
+        let timeline = clock.run_traced(&self.program.instructions, &mut |happening| tracks.show(happening));
+        let timeline = self.complete(timeline).map_err(TargetError::failed)?;
+        tracks.wait_at_ends(&timeline);
+        Ok(timeline.total)
+    }
+}
+
+/// A trace of a program under way.
+struct Tracks<'a, 'b> {
+    program: &'a Program,
+    layer_of_each: Vec<usize>,
+    recorder: &'a mut Recorder<'b>,
+    /// By [`Unit::ALL`]; none for the router, which has no slices.
+    units: Vec<Option<Track>>,
+    /// Of local memory and of the accumulators.
+    memories: [Level; 2],
+    /// For each instruction that is the first to use what a load brought, the loads.
+    users: std::collections::BTreeMap<usize, Vec<usize>>,
+    vector_bytes: u64,
+    beat_bytes: u64,
+}
+
+/// How many vectors of a memory are needed.
+struct Level {
+    gauge: Option<Track>,
+    found: Found,
+}
+
+impl<'a, 'b> Tracks<'a, 'b> {
+    fn new(program: &'a Program, beat_bytes: u64, recorder: &'a mut Recorder<'b>) -> Self {
+        let track =
+            |unit: &Unit| (*unit != Unit::Router).then(|| recorder.unit(unit.name(), measures(*unit)));
+        let units = Unit::ALL.iter().map(track).collect();
+        let config = &program.config;
+        let memories = [
+            ("live vectors of local memory", Memory::Local, config.local_depth),
+            ("live vectors of the accumulators", Memory::Accumulators, config.accumulator_depth),
+        ];
+        let memories = memories.map(|(name, memory, depth)| {
+            let found = lives(&program.instructions, memory, depth);
+            let gauge = found.is_some().then(|| recorder.gauge(name, "vectors"));
+            Level { gauge, found: found.unwrap_or_default() } // Default: of a memory too large nothing is known.
+        });
+        let mut users = std::collections::BTreeMap::<usize, Vec<usize>>::new();
+        for (&load, &user) in &memories[0].found.uses {
+            users.entry(user).or_default().push(load);
+        }
+        let vector_bytes = config.array_size as u64 * config.data_type.size_bytes() as u64;
+        let layer_of_each = program.layer_of_each();
+        Self { program, layer_of_each, recorder, units, memories, users, vector_bytes, beat_bytes }
+    }
+
+    fn show(&mut self, happening: Happening) {
+        match happening {
+            Happening::Work(work, busy) => self.work(work, busy),
+            Happening::Wait(wait) => self.wait(wait),
+        }
+    }
+
+    fn work(&mut self, work: Work, busy: u64) {
+        let Work { instruction, unit, start, end } = work;
+        let (layer, cycles) = (self.layer(instruction), end + 1 - start);
+        if unit == Unit::Decoder {
+            self.decode(instruction, start, cycles);
+        }
+        let Some(track) = self.track(unit) else { return };
+        let name = self.program.instructions.get(instruction).map_or("", kind);
+        let flows = self.flows(instruction, unit);
+        let bytes = busy * self.bytes(unit);
+        let (details, flows, instruction): (&[_], _, _) = (&[], &flows[..], Some(instruction));
+        let slice = Slice { name, start, cycles, busy, bytes, layer, instruction, details, flows };
+        self.recorder.slice(track, &slice);
+    }
+
+    /// The decoder has an instruction: its layer begins or goes on.
+    fn decode(&mut self, instruction: usize, start: u64, cycles: u64) {
+        let layer = self.layer(instruction);
+        if let Some(layer) = layer {
+            self.recorder.layer(layer, start, cycles);
+        }
+        for Level { gauge, found } in &self.memories {
+            if let (Some(gauge), Some(&live)) = (gauge, found.live.get(instruction)) {
+                self.recorder.level(*gauge, start, live, layer);
+            }
+        }
+    }
+
+    fn wait(&mut self, wait: Waiting) {
+        let Waiting { instruction, unit, on, start, end, cycles: waited } = wait;
+        let Some(track) = self.track(unit) else { return };
+        let (layer, instruction) = (self.layer(instruction), Some(instruction));
+        self.recorder.wait(track, &Wait { on, start, cycles: end - start, waited, layer, instruction });
+    }
+
+    /// The decoder waits for the first instruction, and after the last one.
+    fn wait_at_ends(&mut self, timeline: &Timeline) {
+        let last = self.program.instructions.len().saturating_sub(1);
+        let ends = [
+            (0, "the first instruction", 0, timeline.starting()),
+            (
+                last,
+                "nothing more: units finish their work",
+                timeline.total - timeline.finishing(),
+                timeline.finishing(),
+            ),
+        ];
+        for (instruction, on, start, cycles) in ends.into_iter().filter(|(.., cycles)| *cycles > 0) {
+            let (unit, end) = (Unit::Decoder, start + cycles);
+            self.wait(Waiting { instruction, unit, on, start, end, cycles });
+        }
+    }
+
+    fn track(&self, unit: Unit) -> Option<Track> {
+        self.units.get(unit as usize).copied().flatten()
+    }
+
+    /// The place of an instruction's layer; none when no layers are known.
+    fn layer(&self, instruction: usize) -> Option<usize> {
+        let place = self.layer_of_each.get(instruction).copied();
+        place.filter(|_| !self.program.layers.is_empty())
+    }
+
+    /// What a unit moves when it works for a cycle.
+    const fn bytes(&self, unit: Unit) -> u64 {
+        match unit {
+            Unit::LocalA | Unit::LocalB => self.vector_bytes,
+            Unit::Dram0Read | Unit::Dram0Write | Unit::Dram1Read | Unit::Dram1Write => self.beat_bytes,
+            Unit::Decoder | Unit::Router | Unit::Array | Unit::Accumulator | Unit::Alu => 0,
+        }
+    }
+
+    /// From where port B fills local memory to where a port reads it first; of loads and users that are both shown.
+    fn flows(&self, instruction: usize, unit: Unit) -> Vec<Flow> {
+        if !matches!(unit, Unit::LocalA | Unit::LocalB) {
+            return Vec::new();
+        }
+        let shown = |other: usize| self.recorder.shows(self.layer(other));
+        let user = (unit == Unit::LocalB).then(|| self.memories[0].found.uses.get(&instruction)).flatten();
+        let loads = self.users.get(&instruction).into_iter().flatten();
+        let from = user.filter(|user| shown(**user)).map(|_| Flow::From(instruction as u64));
+        from.into_iter()
+            .chain(loads.filter(|load| shown(**load)).map(|load| Flow::To(*load as u64)))
+            .collect()
+    }
+}
+
+/// Which counters go with a unit.
+const fn measures(unit: Unit) -> Measures {
+    match unit {
+        Unit::Decoder | Unit::Router => Measures { utilisation: false, bytes: false },
+        Unit::Array | Unit::Accumulator | Unit::Alu => Measures { utilisation: true, bytes: false },
+        Unit::LocalA
+        | Unit::LocalB
+        | Unit::Dram0Read
+        | Unit::Dram0Write
+        | Unit::Dram1Read
+        | Unit::Dram1Write => Measures { utilisation: false, bytes: true },
+    }
+}
+
+/// How long the vectors of a memory are needed, and who uses first what is loaded from DRAM; none for a memory of too
+/// many vectors.
+fn lives(ops: &[Op], memory: Memory, depth: u64) -> Option<Found> {
+    let mut lives = Lives::new(depth)?;
+    for (index, flow) in ops.iter().map(Op::flow).enumerate() {
+        let here = |place: &Place| place.memory == memory;
+        for Place { run, .. } in flow.reads().filter(here) {
+            lives.read(index, addresses(run, flow.size));
+        }
+        if let Some(run) = flow.written(memory) {
+            let is_load = flow.source.is_some_and(|place| place.memory.bank().is_some());
+            lives.write(index, addresses(run, flow.size), is_load);
+        }
+    }
+    Some(lives.finish(ops.len()))
+}
+
+fn addresses(run: Strided, size: u64) -> impl Iterator<Item = u64> {
+    // Default: a stride of 2^64 vectors or more shifts every bit of the index out.
+    (0..size).map(move |i| run.address.wrapping_add(i.checked_shl(run.stride_log2).unwrap_or(0)))
+}
