@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::origin::Origin;
 use crate::speed::Speed;
+use crate::targets::cost_model_name;
 use crate::weights::Weight;
 
 /// Whether a model fits, and what it would do on the chip. Figures are those of the compiled program; of a model that
@@ -29,7 +30,7 @@ pub struct Verdict {
     pub memories: Vec<MemoryFill>,
     /// Of a sample, by `cost_model`.
     pub cycles: Option<u64>,
-    /// The cost model that `npu time` leads with.
+    /// The cost model that `npu time` leads with, as it calls it.
     pub cost_model: Option<String>,
     /// Of a sample, at the board's clock.
     #[serde(flatten)]
@@ -121,7 +122,8 @@ impl Verdict {
             Ok(time) => {
                 let cycles = time.cycles.get(&time.model).copied();
                 let speed = Speed::of(&time);
-                (Self { cycles, speed, cost_model: Some(time.model), ..self }, None)
+                let cost_model = Some(cost_model_name(&compiled.report().target, &time.model));
+                (Self { cycles, speed, cost_model, ..self }, None)
             }
             Err(TargetError::Unsupported { .. }) => (self, None),
             Err(error) => (self, Some(format!("no time is known of the program: {error}"))),

@@ -60,6 +60,10 @@ impl Target for Pccx {
         &OPTIONS
     }
 
+    fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[("model", "engine model")]
+    }
+
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
         let Named { name, config, .. } = PRESETS.instance(source)?;
         Ok(Box::new(PccxInstance { name, config: config.on_its_board() }))

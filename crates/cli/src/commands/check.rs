@@ -35,7 +35,7 @@ fn verdict(report: &Report) -> Vec<(String, String)> {
     let mut lines = vec![fact("verdict", if *fits { "fits".to_owned() } else { refusal(report) })];
     lines.extend(macs(&report.verdict).map(|text| fact("MACs on the chip", text)));
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
-    let by = cost_model.iter().map(|model| format!(" ({})", model.replace('_', ", "))).collect::<String>();
+    let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();
     lines.extend(cycles.map(|cycles| fact("cycles", thousands(cycles) + &by)));
     lines.extend(cycles.map(|_| fact("latency", latency(speed))));
     let steps = Some(report.host_steps.len() as u64).filter(|&steps| steps > 0);
