@@ -37,7 +37,7 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 14] = [
+pub const ROWS: [Row; 15] = [
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog",
           reads: "disasm out/p.tprog --target tcu" },
     Row { files: 1, step: 1, old: "disasm a.tprog", new: "disasm b.tprog", both: "--target tcu -o out/p.s",
@@ -50,6 +50,8 @@ pub const ROWS: [Row; 14] = [
           reads: "targets" },
     Row { files: 4, step: 1, old: "compile d.onnx", new: "compile d.onnx --rescale never --strategy local-vars",
           both: "--target tcu -o out", reads: "run out/d_onnx_pynqz1.tmodel --input x.npy" },
+    Row { files: 10, step: 5, old: "compile d.onnx --test-vectors x.npy", new: "compile d.onnx --test-vectors y.npy",
+          both: "--target tcu -o out", reads: "targets" },
     Row { files: 3, step: 2, old: "compile m.onnx", new: "compile m.onnx --quantise percentile=90",
           both: "--target opu -o out", reads: "lint out/m_onnx_reference.opu.toml" },
     Row { files: 15, step: 6, old: "compile m.onnx", new: "compile n/m.onnx",
