@@ -1,0 +1,403 @@
+//! [`Expander`]: the lines of a program one by one, with those of `.include`, `.macro`, `.rept` and `.if`.
+//!
+//! It knows nothing of instructions: a [`Line`] that is not `taken` is for who reads them. Errors point to the text
+//! that a line comes from ([`Origin`]) and say what put it there.
+
+mod argument;
+mod condition;
+mod frame;
+mod include;
+mod macros;
+mod origin;
+mod substitute;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use npukit_base::{Span, without_bom};
+use npukit_isa::token::{Token, tokens};
+
+use crate::comment::Comments;
+use crate::error::{AsmError, source_span};
+use crate::symbols::Symbols;
+
+use argument::span_of;
+use condition::{Conditions, Part};
+use frame::{Body, Frame, Lines};
+use macros::Macro;
+
+pub use include::Files;
+pub(crate) use origin::{Origin, SourceText};
+pub use origin::{Place, Sources};
+pub(crate) use substitute::replaced;
+
+/// Lines that directives may make.
+pub const MAX_LINES: usize = 1_000_000;
+/// Bytes of all lines that directives make.
+pub const MAX_BYTES: usize = 64 << 20;
+/// Bytes of a line that a macro makes.
+pub const MAX_LINE_BYTES: usize = 64 << 10;
+/// Macros and repetitions within each other.
+pub const MAX_CALLS: usize = 64;
+/// Files within each other.
+pub const MAX_FILES: usize = 16;
+
+/// A line of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub text: String,
+    pub origin: Origin,
+    /// Macros and repetitions around it.
+    pub depth: usize,
+    /// Whether nothing is to be assembled of it.
+    pub taken: bool,
+}
+
+/// A macro or repetition whose lines are being read.
+struct Collecting {
+    opening: Line,
+    span: Span,
+    what: Block,
+    /// Blocks of its kind within it.
+    nested: usize,
+    lines: Vec<Line>,
+}
+
+enum Block {
+    Macro(String, Macro),
+    Repeat(usize),
+}
+
+impl Block {
+    const fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Macro(..) => ("macro", "endm"),
+            Self::Repeat(_) => ("rept", "endr"),
+        }
+    }
+}
+
+/// Directives that are taken here, by the name that errors have for them.
+const DIRECTIVES: [&str; 11] =
+    ["if", "ifdef", "ifndef", "elseif", "else", "endif", "macro", "endm", "rept", "endr", "include"];
+
+/// The lines of a program.
+pub(crate) struct Expander<'a> {
+    pub sources: Sources,
+    /// Faults since they were last taken.
+    pub errors: Vec<AsmError>,
+    files: &'a Files<'a>,
+    comments: Comments,
+    frames: Vec<Frame>,
+    conditions: Conditions,
+    collecting: Option<Collecting>,
+    macros: BTreeMap<String, Arc<Macro>>,
+    /// Macros called.
+    calls: usize,
+    lines: usize,
+    bytes: usize,
+}
+
+impl<'a> Expander<'a> {
+    /// The lines of `text`; `name` is the file's, relative to which `files` gives others.
+    pub fn new(name: &str, text: &str, comments: Comments, files: &'a Files<'a>) -> Self {
+        let mut expander = Self {
+            sources: Sources::default(),
+            errors: Vec::new(),
+            files,
+            comments,
+            frames: Vec::new(),
+            conditions: Conditions::default(),
+            collecting: None,
+            macros: BTreeMap::new(),
+            calls: 0,
+            lines: 0,
+            bytes: 0,
+        };
+        expander.open(name, text, None);
+        expander
+    }
+
+    /// The next line; `symbols` are those that the lines before define.
+    pub fn next(&mut self, symbols: &Symbols) -> Option<Line> {
+        let mut line = self.read()?;
+        match self.take(&line, symbols) {
+            Ok(taken) => line.taken = taken,
+            Err(error) => {
+                self.report(error, &line.origin);
+                line.taken = true;
+            }
+        }
+        Some(line)
+    }
+
+    /// The code of a line, without its comment.
+    pub fn code<'b>(&self, line: &'b Line) -> &'b str {
+        self.comments.split(&line.text).0
+    }
+
+    fn report(&mut self, error: AsmError, origin: &Origin) {
+        self.errors.push(self.sources.fault(error, |span| origin.place(span)));
+    }
+
+    /// Reads on in a file.
+    fn open(&mut self, name: &str, text: &str, call: Option<usize>) {
+        let (source, text) = self.sources.add(name, without_bom(text));
+        self.push(Lines::Text { source, text, at: 0 }, call, 0);
+    }
+
+    /// Reads on in a frame.
+    fn push(&mut self, lines: Lines, call: Option<usize>, deeper: usize) {
+        let depth = self.frames.last().map_or(0, |frame| frame.depth) + deeper;
+        self.frames.push(Frame { lines, call, depth, conditions: self.conditions.len() });
+    }
+
+    fn read(&mut self) -> Option<Line> {
+        loop {
+            let is_collecting = self.collecting.is_some();
+            let frame = self.frames.last_mut()?;
+            let Some(line) = frame.next(is_collecting) else {
+                self.close();
+                continue;
+            };
+            match line {
+                Ok(line) if self.counts(&line) => return Some(line),
+                Ok(line) => self.stop(&line.origin, &line.text, "the lines of directives are too many", MAX_LINES),
+                Err((origin, text)) => {
+                    self.stop(&origin, &text, "a line has too many bytes", MAX_LINE_BYTES);
+                }
+            }
+        }
+    }
+
+    /// Whether there may be this line as well.
+    fn counts(&mut self, line: &Line) -> bool {
+        if self.frames.len() > 1 {
+            self.lines += 1;
+            self.bytes += line.text.len();
+        }
+        self.lines <= MAX_LINES && self.bytes <= MAX_BYTES
+    }
+
+    /// Reads nothing more, for an error at a line.
+    fn stop(&mut self, origin: &Origin, text: &str, what: &'static str, limit: usize) {
+        let span = source_span(Span::new(0, text.trim_end().len()));
+        self.report(AsmError::Limit { what, limit, span }, origin);
+        self.frames.clear();
+        self.conditions = Conditions::default();
+        self.collecting = None;
+    }
+
+    /// Goes back to where the innermost frame was called, which ends all of its blocks.
+    fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        if let Some(Collecting { opening, span, what, .. }) = self.collecting.take() {
+            let (directive, closing) = what.names();
+            self.report(AsmError::Unclosed { directive, closing, span: source_span(span) }, &opening.origin);
+        }
+        for (origin, span) in self.conditions.close(frame.conditions) {
+            let error = AsmError::Unclosed { directive: "if", closing: "endif", span: source_span(span) };
+            self.report(error, &origin);
+        }
+    }
+
+    /// Does what a line says of lines; gives whether that is all it says.
+    fn take(&mut self, line: &Line, symbols: &Symbols) -> Result<bool, AsmError> {
+        let code = self.comments.split(&line.text).0;
+        if self.is_plain(code) {
+            return Ok(false);
+        }
+        let tokens = tokens(code, 0);
+        let (label, tokens) = match &tokens[..] {
+            [name, colon, rest @ ..] if colon.text == ":" && Symbols::is_name(name.text) => (Some(*name), rest),
+            all => (None, all),
+        };
+        let directive = directive(tokens);
+        if self.collecting.is_some() {
+            self.collect(line, directive);
+            return Ok(true);
+        }
+        let Some((name, word)) = directive else { return self.passed(line, code, label, tokens) };
+        if !self.conditions.is_active() && Part::of(name).is_none() {
+            return Ok(true);
+        }
+        if label.is_some() {
+            return Err(labelled(format!("`.{name}`"), word.span));
+        }
+        let rest = (word.span.end, code.get(word.span.end..).unwrap_or_default());
+        self.directive(name, word, rest, tokens.get(2..).unwrap_or_default(), line, symbols)?;
+        Ok(true)
+    }
+
+    /// Whether a line is not for us, as most are, which is seen at once.
+    fn is_plain(&self, code: &str) -> bool {
+        let is_open = self.collecting.is_some() || self.conditions.len() > 0 || !self.macros.is_empty();
+        !is_open && !code.trim_start().starts_with('.') && !code.contains([':', '\\'])
+    }
+
+    /// A line that is no directive of ours: a macro's call or somebody else's.
+    fn passed(
+        &mut self,
+        line: &Line,
+        code: &str,
+        label: Option<Token<'_>>,
+        tokens: &[Token<'_>],
+    ) -> Result<bool, AsmError> {
+        if !self.conditions.is_active() {
+            return Ok(true);
+        }
+        if let Some((name, found)) = self.called(tokens) {
+            if label.is_some() {
+                return Err(labelled(format!("macro `{}`", name.text), name.span));
+            }
+            self.call(&found, name, code, line)?;
+            return Ok(true);
+        }
+        match tokens.iter().position(|token| token.text == "\\") {
+            Some(at) => Err(parameter(&tokens[at..])),
+            None => Ok(false),
+        }
+    }
+
+    /// The macro that a line calls.
+    fn called<'b>(&self, tokens: &[Token<'b>]) -> Option<(Token<'b>, Arc<Macro>)> {
+        let (name, rest) = tokens.split_first()?;
+        let found = self.macros.get(&name.text.to_ascii_lowercase())?;
+        let goes_on = rest.first().is_some_and(|next| {
+            next.text == "=" || next.text == "." && next.span.start == name.span.end
+        });
+        (!goes_on).then(|| (*name, Arc::clone(found)))
+    }
+
+    fn directive(
+        &mut self,
+        name: &'static str,
+        word: Token<'_>,
+        (start, rest): (usize, &str),
+        arguments: &[Token<'_>],
+        line: &Line,
+        symbols: &Symbols,
+    ) -> Result<(), AsmError> {
+        if let Some(part) = Part::of(name) {
+            let base = self.frames.last().map_or(0, |frame| frame.conditions);
+            return self.conditions.take(part, word, arguments, base, &line.origin, symbols);
+        }
+        match name {
+            "macro" => {
+                let (name, found) = Macro::parse(word.span, start, rest)?;
+                self.begin(line, word.span, Block::Macro(name, found));
+                Ok(())
+            }
+            "rept" => {
+                let times = argument::times(word, arguments, symbols)?;
+                self.begin(line, word.span, Block::Repeat(times));
+                Ok(())
+            }
+            "include" => self.include(word, (start, rest), line),
+            "endm" => Err(stray("endm", "macro", word.span)),
+            _ => Err(stray("endr", "rept", word.span)),
+        }
+    }
+
+    fn begin(&mut self, opening: &Line, span: Span, what: Block) {
+        let span = Span::new(span.start.saturating_sub(1), span.end);
+        self.collecting = Some(Collecting { opening: opening.clone(), span, what, nested: 0, lines: Vec::new() });
+    }
+
+    /// Takes in a line of a block, or ends it.
+    fn collect(&mut self, line: &Line, directive: Option<(&'static str, Token<'_>)>) {
+        let Some(collecting) = &mut self.collecting else { return };
+        let (opening, closing) = collecting.what.names();
+        match directive {
+            Some((name, _)) if name == opening => collecting.nested += 1,
+            Some((name, _)) if name == closing && collecting.nested == 0 => return self.collected(),
+            Some((name, _)) if name == closing => collecting.nested -= 1,
+            _ => {}
+        }
+        collecting.lines.push(line.clone());
+    }
+
+    /// Does what a whole block says.
+    fn collected(&mut self) {
+        let Some(Collecting { opening, what, lines, span, .. }) = self.collecting.take() else { return };
+        match what {
+            Block::Macro(name, found) => {
+                let key = name.to_ascii_lowercase();
+                if self.macros.contains_key(&key) {
+                    return self.report(AsmError::Twice { found: name, span: source_span(span) }, &opening.origin);
+                }
+                self.macros.insert(key, Arc::new(Macro { lines: lines.into(), ..found }));
+            }
+            Block::Repeat(times) if !lines.is_empty() => {
+                let lines = Lines::Body { lines: lines.into(), at: 0, body: Body::Repeat { done: 0, times } };
+                self.enter("repeated by `.rept`", &opening, lines);
+            }
+            Block::Repeat(_) => {}
+        }
+    }
+
+    /// Reads on in lines that `by` makes.
+    fn enter(&mut self, what: &'static str, by: &Line, lines: Lines) {
+        if self.frames.last().is_some_and(|frame| frame.depth >= MAX_CALLS) {
+            return self.stop(&by.origin, &by.text, "macros and repetitions are too deep", MAX_CALLS);
+        }
+        let call = self.called_at(what, by);
+        self.push(lines, Some(call), 1);
+    }
+
+    /// Notes that a line puts others there.
+    fn called_at(&mut self, what: &'static str, line: &Line) -> usize {
+        let code = self.comments.split(&line.text).0;
+        let span = Span::new(code.len() - code.trim_start().len(), code.trim_end().len());
+        self.sources.call(what, line.origin.place(span))
+    }
+
+    fn call(&mut self, found: &Macro, name: Token<'_>, code: &str, line: &Line) -> Result<(), AsmError> {
+        let arguments = code.get(name.span.end..).unwrap_or_default();
+        let values = found.values(name.text, name.span, arguments)?;
+        let body = Body::Macro { values, number: self.calls };
+        self.calls += 1;
+        self.enter("called", line, Lines::Body { lines: Arc::clone(&found.lines), at: 0, body });
+        Ok(())
+    }
+
+    fn include(&mut self, word: Token<'_>, (start, rest): (usize, &str), line: &Line) -> Result<(), AsmError> {
+        let (path, span) = include::path(word.span, start, rest)?;
+        let fault = |reason: String| AsmError::Include { path: path.clone(), reason, span: source_span(span) };
+        let found = include::beside(self.sources.name(line.origin.source), &path);
+        let open: Vec<&str> = self.frames.iter().filter_map(|frame| frame.source()).map(|of| self.sources.name(of)).collect();
+        if open.contains(&found.as_str()) {
+            return Err(fault(format!("it would include itself: {}", [&open[..], &[&found]].concat().join(" > "))));
+        }
+        if open.len() >= MAX_FILES {
+            self.stop(&line.origin, &line.text, "files include each other too deep", MAX_FILES);
+            return Ok(());
+        }
+        let text = include::text(self.files, &found).map_err(fault)?;
+        let call = self.called_at("included", line);
+        self.open(&found, &text, Some(call));
+        Ok(())
+    }
+}
+
+/// The directive of ours that a line is, and the word that says so.
+fn directive<'a>(tokens: &[Token<'a>]) -> Option<(&'static str, Token<'a>)> {
+    let [dot, word, ..] = tokens else { return None };
+    let known = DIRECTIVES.into_iter().find(|known| word.text.eq_ignore_ascii_case(known))?;
+    (dot.text == ".").then_some((known, *word))
+}
+
+fn labelled(found: String, span: Span) -> AsmError {
+    AsmError::Label { found, span: source_span(span) }
+}
+
+fn stray(directive: &'static str, opening: &'static str, span: Span) -> AsmError {
+    AsmError::Stray { directive, opening, span: source_span(span) }
+}
+
+/// `tokens` begin with a `\`.
+fn parameter(tokens: &[Token<'_>]) -> AsmError {
+    let said = tokens.get(..2).unwrap_or(tokens);
+    let found = said.get(1).map_or("", |name| name.text).to_owned();
+    AsmError::Parameter { found, span: source_span(span_of(said)) }
+}
