@@ -32,9 +32,9 @@ pub use origin::{Place, Sources};
 pub(crate) use substitute::replaced;
 
 /// Lines that directives may make.
-pub const MAX_LINES: usize = 1_000_000;
+pub const MAX_LINES: usize = 100_000;
 /// Bytes of all lines that directives make.
-pub const MAX_BYTES: usize = 64 << 20;
+pub const MAX_BYTES: usize = 8 << 20;
 /// Bytes of a line that a macro makes.
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 /// Macros and repetitions within each other.
@@ -162,7 +162,10 @@ impl<'a> Expander<'a> {
             };
             match line {
                 Ok(line) if self.counts(&line) => return Some(line),
-                Ok(line) => self.stop(&line.origin, &line.text, "the lines of directives are too many", MAX_LINES),
+                Ok(line) if self.lines > MAX_LINES => {
+                    self.stop(&line.origin, &line.text, "directives make too many lines", MAX_LINES);
+                }
+                Ok(line) => self.stop(&line.origin, &line.text, "directives make too many bytes", MAX_BYTES),
                 Err((origin, text)) => {
                     self.stop(&origin, &text, "a line has too many bytes", MAX_LINE_BYTES);
                 }

@@ -24,7 +24,8 @@ pub struct Expansion {
     origins: Vec<Origin>,
     /// First byte of each line of the text.
     starts: Vec<usize>,
-    sources: Sources,
+    /// The text that was expanded and those that it includes.
+    pub sources: Sources,
     symbols: Symbols,
 }
 

@@ -16,21 +16,22 @@ pub struct Style<'a> {
     pub instruction: usize,
     /// Columns more for each block around a line.
     pub block: usize,
-    /// Lays out lines that follow each other and are neither directives nor calls of macros; none takes each by itself.
-    pub statements: Option<&'a dyn Fn(&str) -> String>,
-    /// Whether a line, at the end of those before it, is one for `statements`.
-    pub is_statement: &'a dyn Fn(&str, &str) -> bool,
+    /// What lays out several lines at once; none takes each by itself.
+    pub statements: Option<Statements<'a>>,
+}
+
+/// How lines of a syntax of its own are laid out.
+#[derive(Clone, Copy)]
+pub struct Statements<'a> {
+    /// Lays out lines that follow each other.
+    pub lay_out: &'a dyn Fn(&str) -> String,
+    /// Parentheses that are open after a line, of which so many were before it; none for a line of another kind.
+    pub opens: &'a dyn Fn(usize, &str) -> Option<usize>,
 }
 
 impl Style<'_> {
     /// That of most instruction sets.
-    pub const COMMON: Self = Self {
-        comments: Comments::COMMON,
-        instruction: 4,
-        block: 4,
-        statements: None,
-        is_statement: &|_, _| false,
-    };
+    pub const COMMON: Self = Self { comments: Comments::COMMON, instruction: 4, block: 4, statements: None };
 }
 
 /// Blocks that are indented, at most.
@@ -40,7 +41,7 @@ const MAX_ALIGNED: usize = 60;
 
 /// Lays `text` out.
 pub fn format(text: &str, style: &Style<'_>) -> String {
-    let mut page = Page { style, rows: Vec::new(), depth: 0, run: String::new() };
+    let mut page = Page { style, rows: Vec::new(), depth: 0, run: String::new(), open: 0 };
     for line in without_bom(text).lines() {
         page.line(line);
     }
@@ -62,13 +63,14 @@ struct Page<'a> {
     depth: usize,
     /// Statements that are laid out together.
     run: String,
+    /// Parentheses that are open in them.
+    open: usize,
 }
 
 impl Page<'_> {
     fn line(&mut self, line: &str) {
-        if self.style.statements.is_some() && self.joins(line) {
-            self.run += line;
-            self.run.push('\n');
+        if let Some(open) = self.joins(line) {
+            (self.run, self.open) = (std::mem::take(&mut self.run) + line + "\n", open);
             return;
         }
         self.flush();
@@ -79,34 +81,32 @@ impl Page<'_> {
         }
         let (before, after) = blocks(code);
         self.depth -= before.min(self.depth);
-        let code = self.code(code);
-        self.push(code, comment);
+        self.push(self.code(code), comment);
         self.depth += after;
     }
 
-    /// Whether a line is laid out with those before it.
-    fn joins(&self, line: &str) -> bool {
-        let code = self.style.comments.split(line).0.trim();
-        match code.is_empty() {
-            true => !self.run.is_empty() || !line.trim().is_empty(),
-            false => !code.starts_with('.') && (self.style.is_statement)(&self.run, line),
+    /// The parentheses that are open after a line that is laid out with those before it.
+    fn joins(&self, line: &str) -> Option<usize> {
+        let statements = self.style.statements?;
+        match self.style.comments.split(line).0.trim() {
+            // Comments and empty lines belong to the statements before them.
+            "" => (!self.run.is_empty()).then_some(self.open),
+            code if code.starts_with('.') => None,
+            _ => (statements.opens)(self.open, line),
         }
     }
 
     /// Lays out the statements that have come together.
     fn flush(&mut self) {
         let run = std::mem::take(&mut self.run);
+        self.open = 0;
         let Some(statements) = self.style.statements.filter(|_| !run.is_empty()) else { return };
-        if run.starts_with('\n') || run.starts_with("\r\n") {
-            self.push(String::new(), "");
-        }
         let indent = " ".repeat(self.indent(self.style.instruction));
-        for line in statements(&run).lines() {
-            let indent = if line.is_empty() { "" } else { &indent };
-            self.rows.push(Row { code: format!("{indent}{line}"), comment: String::new() });
+        for line in (statements.lay_out)(&run).lines() {
+            let code = if line.is_empty() { String::new() } else { format!("{indent}{line}") };
+            self.rows.push(Row { code, comment: String::new() });
         }
-        let ends_blank = run.lines().next_back().is_some_and(|last| last.trim().is_empty());
-        if ends_blank {
+        if run.lines().next_back().is_some_and(|last| last.trim().is_empty()) {
             self.push(String::new(), "");
         }
     }
@@ -120,7 +120,7 @@ impl Page<'_> {
 
     fn push(&mut self, code: String, comment: &str) {
         let is_blank = code.trim().is_empty() && comment.is_empty();
-        let follows_blank = self.rows.last().is_none_or(|last| last.code.is_empty() && last.comment.is_empty());
+        let follows_blank = self.rows.last().is_none_or(Row::is_blank);
         if !(is_blank && follows_blank) {
             let code = if is_blank { String::new() } else { code };
             self.rows.push(Row { code, comment: comment.to_owned() });
@@ -146,22 +146,37 @@ impl Page<'_> {
     }
 
     fn text(mut self) -> String {
-        while self.rows.last().is_some_and(|last| last.code.trim().is_empty() && last.comment.is_empty()) {
+        while self.rows.last().is_some_and(Row::is_blank) {
             self.rows.pop();
         }
-        let mut text = String::new();
-        let is_aligned = |row: &Row| !row.code.trim().is_empty() && !row.comment.is_empty();
-        for rows in self.rows.chunk_by(|one, other| is_aligned(one) == is_aligned(other)) {
-            let widths = rows.iter().map(|row| row.code.chars().count()).filter(|width| *width <= MAX_ALIGNED);
-            let width = if rows.iter().any(is_aligned) { widths.max().unwrap_or(0) + 1 } else { 0 };
-            for Row { code, comment } in rows {
-                let gap = if is_aligned(&Row { code: code.clone(), comment: comment.clone() }) { width } else { 0 };
-                let padded = if gap > code.chars().count() { format!("{code:gap$}") } else if gap > 0 { format!("{code} ") } else { code.clone() };
-                text += format!("{padded}{comment}").trim_end();
-                text.push('\n');
-            }
-        }
-        text
+        let runs = self.rows.chunk_by(|one, other| one.has_both() && other.has_both());
+        runs.flat_map(|rows| {
+            let widths = rows.iter().map(Row::width).filter(|width| *width <= MAX_ALIGNED);
+            let width = widths.max().unwrap_or(0);
+            rows.iter().map(move |row| row.text(width))
+        })
+        .collect()
+    }
+}
+
+impl Row {
+    fn is_blank(&self) -> bool {
+        self.code.trim().is_empty() && self.comment.is_empty()
+    }
+
+    /// Whether the comment stands behind code.
+    fn has_both(&self) -> bool {
+        !self.code.trim().is_empty() && !self.comment.is_empty()
+    }
+
+    fn width(&self) -> usize {
+        self.code.chars().count()
+    }
+
+    /// The line, its comment behind `width` columns of code.
+    fn text(&self, width: usize) -> String {
+        let Self { code, comment } = self;
+        if self.has_both() { format!("{code:width$} {comment}\n") } else { format!("{code}{comment}\n") }
     }
 }
 
@@ -204,18 +219,24 @@ fn label(code: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Code with the white space of listings: one after commas, none within brackets, and around arrows of instructions.
+/// Code with the white space of listings: one after commas but in lists, none at the ends of brackets, and around
+/// arrows of instructions.
 fn spaced(code: &str, is_instruction: bool) -> String {
-    let (mut spaced, mut at) = (String::new(), 0);
+    let (mut spaced, mut at, mut listed) = (String::new(), 0, 0_usize);
     while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {
         let size = quoted(rest).or_else(|| rest.chars().next().map(char::len_utf8)).unwrap_or(1);
         let piece = rest.get(..size).unwrap_or_default();
         at += size;
         match piece {
+            "[" => listed += 1,
+            "]" => listed = listed.saturating_sub(1),
+            _ => {}
+        }
+        match piece {
             _ if piece.trim().is_empty() => space(&mut spaced),
             "," => {
                 spaced.truncate(spaced.trim_end().len());
-                spaced += ", ";
+                spaced += if listed > 0 { "," } else { ", " };
             }
             ")" | "]" => {
                 // What is between `\(` and `)` says whether it is nothing.
@@ -239,7 +260,8 @@ fn spaced(code: &str, is_instruction: bool) -> String {
 /// A space, unless there is one already, or a bracket opens.
 fn space(text: &mut String) {
     let is_parameter = text.ends_with("\\(");
-    if is_parameter || !text.is_empty() && !text.ends_with([' ', '(', '[']) {
+    let is_list = text.ends_with(',');
+    if is_parameter || !text.is_empty() && !is_list && !text.ends_with([' ', '(', '[']) {
         text.push(' ');
     }
 }

@@ -35,4 +35,4 @@ pub use disassemble::{Disassembly, DisassemblyLine, Words, disassemble, disassem
 pub use error::{AsmError, AsmErrors, Faults, Within, source_span};
 pub use expand::{Files, MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_LINE_BYTES, MAX_LINES, Place, Sources};
 pub use expansion::{Expansion, expand};
-pub use format::{Style, format};
+pub use format::{Statements, Style, format};

@@ -51,7 +51,7 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, Output, Part, Port,
+    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, Part, Port,
     ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, TimeOptions, Unset,
 };
 pub use program::Program;
