@@ -43,7 +43,7 @@ pub(super) fn beside(name: &str, location: &str) -> String {
 pub(super) fn text(files: &Files<'_>, path: &str) -> Result<String, String> {
     let bytes = files(path)?;
     if is_utf16(&bytes) {
-        return Err("it is UTF-16 text: save it as UTF-8".to_owned());
+        return Err("it is UTF-16 text, which is to be saved as UTF-8".to_owned());
     }
     String::from_utf8(bytes)
         .map_err(|error| format!("byte {} of it is not UTF-8 text", error.utf8_error().valid_up_to()))
