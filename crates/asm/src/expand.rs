@@ -4,6 +4,8 @@
 //! that a line comes from ([`Origin`]) and say what put it there.
 
 mod argument;
+mod block;
+mod call;
 mod condition;
 mod frame;
 mod include;
@@ -22,8 +24,9 @@ use crate::error::{AsmError, source_span};
 use crate::symbols::Symbols;
 
 use argument::span_of;
+use block::{Block, Collecting};
 use condition::{Conditions, Part};
-use frame::{Body, Frame, Lines};
+use frame::{Frame, Lines};
 use macros::Macro;
 
 pub use include::Files;
@@ -51,30 +54,6 @@ pub(crate) struct Line {
     pub depth: usize,
     /// Whether nothing is to be assembled of it.
     pub taken: bool,
-}
-
-/// A macro or repetition whose lines are being read.
-struct Collecting {
-    opening: Line,
-    span: Span,
-    what: Block,
-    /// Blocks of its kind within it.
-    nested: usize,
-    lines: Vec<Line>,
-}
-
-enum Block {
-    Macro(String, Macro),
-    Repeat(usize),
-}
-
-impl Block {
-    const fn names(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::Macro(..) => ("macro", "endm"),
-            Self::Repeat(_) => ("rept", "endr"),
-        }
-    }
 }
 
 /// Directives that are taken here, by the name that errors have for them.
@@ -143,7 +122,7 @@ impl<'a> Expander<'a> {
     /// Reads on in a file.
     fn open(&mut self, name: &str, text: &str, call: Option<usize>) {
         let (source, text) = self.sources.add(name, without_bom(text));
-        self.push(Lines::Text { source, text, at: 0 }, call, 0);
+        self.push(Lines::Text { source, text, at: 0, number: 0 }, call, 0);
     }
 
     /// Reads on in a frame.
@@ -212,7 +191,9 @@ impl<'a> Expander<'a> {
         }
         let tokens = tokens(code, 0);
         let (label, tokens) = match &tokens[..] {
-            [name, colon, rest @ ..] if colon.text == ":" && Symbols::is_name(name.text) => (Some(*name), rest),
+            [name, colon, rest @ ..] if colon.text == ":" && Symbols::is_name(name.text) => {
+                (Some(*name), rest)
+            }
             all => (None, all),
         };
         let directive = directive(tokens);
@@ -266,9 +247,9 @@ impl<'a> Expander<'a> {
     fn called<'b>(&self, tokens: &[Token<'b>]) -> Option<(Token<'b>, Arc<Macro>)> {
         let (name, rest) = tokens.split_first()?;
         let found = self.macros.get(&name.text.to_ascii_lowercase())?;
-        let goes_on = rest.first().is_some_and(|next| {
-            next.text == "=" || next.text == "." && next.span.start == name.span.end
-        });
+        let goes_on = rest
+            .first()
+            .is_some_and(|next| next.text == "=" || next.text == "." && next.span.start == name.span.end);
         (!goes_on).then(|| (*name, Arc::clone(found)))
     }
 
@@ -287,99 +268,17 @@ impl<'a> Expander<'a> {
         }
         match name {
             "macro" => {
-                let (name, found) = Macro::parse(word.span, start, rest)?;
-                self.begin(line, word.span, Block::Macro(name, found));
-                Ok(())
+                let found = Macro::parse(word.span, start, rest).map(|(name, found)| Block::Macro(name, found));
+                self.begin(line, word.span, found, Block::NoMacro)
             }
             "rept" => {
-                let times = argument::times(word, arguments, symbols)?;
-                self.begin(line, word.span, Block::Repeat(times));
-                Ok(())
+                let found = argument::times(word, arguments, symbols).map(Block::Repeat);
+                self.begin(line, word.span, found, Block::Repeat(0))
             }
             "include" => self.include(word, (start, rest), line),
             "endm" => Err(stray("endm", "macro", word.span)),
             _ => Err(stray("endr", "rept", word.span)),
         }
-    }
-
-    fn begin(&mut self, opening: &Line, span: Span, what: Block) {
-        let span = Span::new(span.start.saturating_sub(1), span.end);
-        self.collecting = Some(Collecting { opening: opening.clone(), span, what, nested: 0, lines: Vec::new() });
-    }
-
-    /// Takes in a line of a block, or ends it.
-    fn collect(&mut self, line: &Line, directive: Option<(&'static str, Token<'_>)>) {
-        let Some(collecting) = &mut self.collecting else { return };
-        let (opening, closing) = collecting.what.names();
-        match directive {
-            Some((name, _)) if name == opening => collecting.nested += 1,
-            Some((name, _)) if name == closing && collecting.nested == 0 => return self.collected(),
-            Some((name, _)) if name == closing => collecting.nested -= 1,
-            _ => {}
-        }
-        collecting.lines.push(line.clone());
-    }
-
-    /// Does what a whole block says.
-    fn collected(&mut self) {
-        let Some(Collecting { opening, what, lines, span, .. }) = self.collecting.take() else { return };
-        match what {
-            Block::Macro(name, found) => {
-                let key = name.to_ascii_lowercase();
-                if self.macros.contains_key(&key) {
-                    return self.report(AsmError::Twice { found: name, span: source_span(span) }, &opening.origin);
-                }
-                self.macros.insert(key, Arc::new(Macro { lines: lines.into(), ..found }));
-            }
-            Block::Repeat(times) if !lines.is_empty() => {
-                let lines = Lines::Body { lines: lines.into(), at: 0, body: Body::Repeat { done: 0, times } };
-                self.enter("repeated by `.rept`", &opening, lines);
-            }
-            Block::Repeat(_) => {}
-        }
-    }
-
-    /// Reads on in lines that `by` makes.
-    fn enter(&mut self, what: &'static str, by: &Line, lines: Lines) {
-        if self.frames.last().is_some_and(|frame| frame.depth >= MAX_CALLS) {
-            return self.stop(&by.origin, &by.text, "macros and repetitions are too deep", MAX_CALLS);
-        }
-        let call = self.called_at(what, by);
-        self.push(lines, Some(call), 1);
-    }
-
-    /// Notes that a line puts others there.
-    fn called_at(&mut self, what: &'static str, line: &Line) -> usize {
-        let code = self.comments.split(&line.text).0;
-        let span = Span::new(code.len() - code.trim_start().len(), code.trim_end().len());
-        self.sources.call(what, line.origin.place(span))
-    }
-
-    fn call(&mut self, found: &Macro, name: Token<'_>, code: &str, line: &Line) -> Result<(), AsmError> {
-        let arguments = code.get(name.span.end..).unwrap_or_default();
-        let values = found.values(name.text, name.span, arguments)?;
-        let body = Body::Macro { values, number: self.calls };
-        self.calls += 1;
-        self.enter("called", line, Lines::Body { lines: Arc::clone(&found.lines), at: 0, body });
-        Ok(())
-    }
-
-    fn include(&mut self, word: Token<'_>, (start, rest): (usize, &str), line: &Line) -> Result<(), AsmError> {
-        let (path, span) = include::path(word.span, start, rest)?;
-        let fault = |reason: String| AsmError::Include { path: path.clone(), reason, span: source_span(span) };
-        let found = include::beside(self.sources.name(line.origin.source), &path);
-        let open: Vec<&str> = self.frames.iter().filter_map(|frame| frame.source()).map(|of| self.sources.name(of)).collect();
-        if open.contains(&found.as_str()) {
-            return Err(fault(format!("it would include itself: {}", [&open[..], &[&found]].concat().join(" > "))));
-        }
-        if open.len() >= MAX_FILES {
-            self.stop(&line.origin, &line.text, "files include each other too deep", MAX_FILES);
-            return Ok(());
-        }
-        let text = include::text(self.files, &found).map_err(fault)?;
-        let call = self.called_at("included", line);
-        self.open(&found, &text, Some(call));
-        Ok(())
     }
 }
 

@@ -77,7 +77,8 @@ fn values(code: &str, symbols: &Symbols) -> Vec<(Span, String)> {
         let (value, used) = evaluate(rest, &|name| symbols.value(name)).ok()?;
         // A number stays as it is written.
         let read = rest.get(..used)?;
-        let is_plain = read.iter().all(|token| token.is_number() || matches!(token.text, "-" | "+")) && used <= 2;
+        let is_plain =
+            read.iter().all(|token| token.is_number() || matches!(token.text, "-" | "+")) && used <= 2;
         let span = read.iter().map(|token| token.span).reduce(Span::to)?;
         (!is_plain).then(|| (span, value.to_string()))
     };

@@ -106,7 +106,8 @@ impl<'a> Parser<'a> {
     fn operator(&self, level: u8) -> Option<(&'static str, usize)> {
         let first = self.tokens.get(self.at)?;
         let second = self.tokens.get(self.at + 1).filter(|second| second.span.start == first.span.end);
-        let is_pair = |text: &str| second.is_some_and(|second| text.strip_prefix(first.text) == Some(second.text));
+        let is_pair =
+            |text: &str| second.is_some_and(|second| text.strip_prefix(first.text) == Some(second.text));
         let known = OPERATORS.iter().filter(|(_, level)| self.compares || !is_comparison(*level));
         let pair = known.clone().find(|(text, _)| is_pair(text)).map(|&(text, level)| (text, level, 2));
         // Two signs that are an operator are not two operators.
@@ -250,9 +251,8 @@ mod tests {
 
     #[test]
     fn conditions_compare() {
-        let condition = |text: &str| {
-            evaluate_condition(&tokens(text, 0), &|name| (name == "act").then_some(0x100))
-        };
+        let condition =
+            |text: &str| evaluate_condition(&tokens(text, 0), &|name| (name == "act").then_some(0x100));
         let cases = [
             ("act == 256 && 1 + 1 != 3", 1),
             ("act<256 || 2>=2", 1),

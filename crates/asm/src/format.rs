@@ -140,7 +140,9 @@ impl Page<'_> {
         let indent = self.indent(own);
         match label {
             Some(label) if rest.is_empty() => format!("{label}:"),
-            Some(label) => format!("{:indent$} {spaced}", format!("{label}:"), indent = indent.saturating_sub(1)),
+            Some(label) => {
+                format!("{:indent$} {spaced}", format!("{label}:"), indent = indent.saturating_sub(1))
+            }
             None => format!("{}{spaced}", " ".repeat(indent)),
         }
     }
@@ -212,7 +214,9 @@ fn is_assignment(code: &str) -> bool {
 /// `NAME:` and what follows it. A name may have parameters of a macro.
 fn label(code: &str) -> (Option<&str>, &str) {
     let end = code.find(|c| !is_word(c) && !matches!(c, '\\' | '@')).unwrap_or(code.len());
-    let Some((name, rest)) = code.split_at_checked(end).filter(|(name, _)| !name.is_empty()) else { return (None, code) };
+    let Some((name, rest)) = code.split_at_checked(end).filter(|(name, _)| !name.is_empty()) else {
+        return (None, code);
+    };
     match rest.trim_start().strip_prefix(':') {
         Some(rest) => (Some(name), rest.trim_start()),
         None => (None, code),

@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use npukit_base::Span;
-
 use crate::expand::{Line, Sources};
 use crate::symbols::Symbols;
 
@@ -39,9 +37,8 @@ impl Listing {
             self.source = Some(line.origin.source);
             self.row(None, format!("       {}", sources.name(line.origin.source)));
         }
-        let number = sources.line_number(line.origin.place(Span::default()));
         let marks = "+".repeat(line.depth);
-        let text = format!("{number:6} {marks:<2} {}", line.text.trim_end());
+        let text = format!("{:6} {marks:<2} {}", line.origin.number, line.text.trim_end());
         self.row(words.first(), text.trim_end().to_owned());
         words.iter().skip(1).for_each(|word| self.row(Some(word), String::new()));
     }

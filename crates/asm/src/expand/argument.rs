@@ -19,7 +19,13 @@ pub(super) fn times(word: Token<'_>, tokens: &[Token<'_>], symbols: &Symbols) ->
     usize::try_from(value).map_err(|_| {
         let expected = "a number of times";
         let span = source_span(span_of(tokens));
-        AsmError::Argument { directive: "rept", expected, found: value.to_string(), span, help: example("rept") }
+        AsmError::Argument {
+            directive: "rept",
+            expected,
+            found: value.to_string(),
+            span,
+            help: example("rept"),
+        }
     })
 }
 
@@ -69,7 +75,12 @@ fn whole(
 }
 
 /// Something else, or nothing after `before`.
-fn wrong(directive: &'static str, expected: &'static str, before: Token<'_>, tokens: &[Token<'_>]) -> AsmError {
+fn wrong(
+    directive: &'static str,
+    expected: &'static str,
+    before: Token<'_>,
+    tokens: &[Token<'_>],
+) -> AsmError {
     let (found, span) = match tokens {
         [] => ("the end of the line".to_owned(), before.span),
         some => (format!("`{}`", some.iter().map(|token| token.text).collect::<String>()), span_of(some)),

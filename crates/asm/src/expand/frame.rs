@@ -18,7 +18,7 @@ pub(crate) struct Frame {
 
 /// Lines and how far they are read.
 pub(crate) enum Lines {
-    Text { source: usize, text: Arc<str>, at: usize },
+    Text { source: usize, text: Arc<str>, at: usize, number: usize },
     Body { lines: Arc<[Line]>, at: usize, body: Body },
 }
 
@@ -49,10 +49,11 @@ impl Frame {
     pub fn next(&mut self, is_collecting: bool) -> Option<Result<Line, (Origin, String)>> {
         let (call, depth) = (self.call, self.depth);
         match &mut self.lines {
-            Lines::Text { source, text, at } => {
+            Lines::Text { source, text, at, number } => {
                 let rest = text.get(*at..).filter(|rest| !rest.is_empty())?;
                 let line = rest.split('\n').next().unwrap_or_default();
-                let origin = Origin { source: *source, start: *at, layer: None, call };
+                *number += 1;
+                let origin = Origin { source: *source, start: *at, number: *number, layer: None, call };
                 *at += line.len() + 1;
                 Some(Ok(Line { text: line.to_owned(), origin, depth, taken: false }))
             }

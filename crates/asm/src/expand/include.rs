@@ -17,7 +17,8 @@ pub(super) fn path(word: Span, start: usize, rest: &str) -> Result<(String, Span
         return Ok((path.to_owned(), part.span));
     }
     let span = found.iter().map(|part| part.span).reduce(Span::to).unwrap_or(word);
-    let found = if found.is_empty() { "the end of the line".to_owned() } else { format!("`{}`", rest.trim()) };
+    let found =
+        if found.is_empty() { "the end of the line".to_owned() } else { format!("`{}`", rest.trim()) };
     let (expected, help) = ("a file's name in quotation marks", example("include"));
     Err(AsmError::Argument { directive: "include", expected, found, span: source_span(span), help })
 }

@@ -48,17 +48,22 @@ impl Macro {
         };
         let mut values: Vec<Option<&str>> = vec![None; self.parameters.len()];
         for (place, part) in parts(text, span.end).into_iter().enumerate() {
-            let (index, value) = self.argument(place, part.text).map_err(|reason| error(reason, part.span))?;
+            let (index, value) =
+                self.argument(place, part.text).map_err(|reason| error(reason, part.span))?;
             if let Some(slot) = values.get_mut(index) {
                 if slot.is_some() {
-                    return Err(error(format!("has two values for `{}`", self.parameters[index].name), part.span));
+                    return Err(error(
+                        format!("has two values for `{}`", self.parameters[index].name),
+                        part.span,
+                    ));
                 }
                 *slot = Some(value).filter(|value| !value.is_empty());
             }
         }
         let value = |(parameter, value): (&Parameter, Option<&str>)| {
             let value = value.map(|value| unquoted(value).unwrap_or(value)).or(parameter.default.as_deref());
-            let value = value.ok_or_else(|| error(format!("needs a value for `{}`", parameter.name), span))?;
+            let value =
+                value.ok_or_else(|| error(format!("needs a value for `{}`", parameter.name), span))?;
             Ok((parameter.name.clone(), value.to_owned()))
         };
         self.parameters.iter().zip(values).map(value).collect()

@@ -6,7 +6,7 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 use npukit_base::{Span, excerpt};
 
 use super::substitute::Layer;
-use crate::error::{AsmError, Within, span_of, source_span};
+use crate::error::{AsmError, Within, source_span, span_of};
 
 /// A text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub(crate) struct Origin {
     pub source: usize,
     /// First byte of the line in its source.
     pub start: usize,
+    /// Of the line, from 1.
+    pub number: usize,
     /// What was replaced in it.
     pub layer: Option<Arc<Layer>>,
     pub call: Option<usize>,
@@ -113,11 +115,6 @@ impl Sources {
     /// Name of the text that a line comes from.
     pub(crate) fn name(&self, source: usize) -> &str {
         self.texts.get(source).map_or("", |source| &source.name)
-    }
-
-    /// The number of the line at a place, from 1.
-    pub(crate) fn line_number(&self, place: Place) -> usize {
-        self.position(place).0
     }
 
     /// The error of a line, with the text that it is in where that is not the one assembled.

@@ -70,7 +70,10 @@ fn conditions_choose() {
     };
     let found: Vec<_> = [1, 2, 3, 4].map(|value| values(&text(value))).into();
     assert_eq!(found, [vec![1], vec![4], vec![2, 3], vec![4]]);
-    assert_eq!(values(".equ a, 0\n.ifdef a\nwide 1\n.endif\n.ifndef a\nwide 2\n.else\nwide 3\n.endif"), [1, 3]);
+    assert_eq!(
+        values(".equ a, 0\n.ifdef a\nwide 1\n.endif\n.ifndef a\nwide 2\n.else\nwide 3\n.endif"),
+        [1, 3]
+    );
     // What is not read may be anything but a condition.
     assert_eq!(values(".if 0\nnonsense\n.endm\n.if b\n.else\n.endif\n.else\nwide 5\n.endif"), [5]);
     let recursive = ".macro down n\n.if \\n\nwide \\n\ndown \"\\n - 1\"\n.endif\n.endm\ndown 3";
@@ -94,7 +97,10 @@ fn a_byte_order_mark_is_in_no_column() {
 fn faults_say_what_put_their_line_there() {
     let (said, help) = fault(".macro m a\n  mode \\a\n.endm\n.rept 2\n.if \\+\n m onn\n.endif\n.endr");
     assert_eq!(said, "expected `off`, `on` or a number for `mode` (0 to 15), found `onn`");
-    assert_eq!(help, "did you mean `on`?\ncalled at p.s:6:2: `m onn`\nrepeated by `.rept` at p.s:4:1: `.rept 2`");
+    assert_eq!(
+        help,
+        "did you mean `on`?\ncalled at p.s:6:2: `m onn`\nrepeated by `.rept` at p.s:4:1: `.rept 2`"
+    );
     let (_, help) = fault("noop: mode on\n .include \"wrong.s\" ; x");
     assert_eq!(help, "did you mean `off`?\nincluded at p.s:2:2: `.include \"wrong.s\"`");
     // The place of an argument is that of its parameter.
@@ -108,7 +114,10 @@ fn wrong_directives_are_told() {
         (".include \"none.s\"", "cannot include `none.s`: there is no such file"),
         (".include \"wide.s\"", "cannot include `wide.s`: it is UTF-16 text, which is to be saved as UTF-8"),
         (".include \"bytes.s\"", "cannot include `bytes.s`: byte 1 of it is not UTF-8 text"),
-        (".include \"cycle.s\"", "cannot include `./cycle.s`: it would include itself: p.s > cycle.s > cycle.s"),
+        (
+            ".include \"cycle.s\"",
+            "cannot include `./cycle.s`: it would include itself: p.s > cycle.s > cycle.s",
+        ),
         (".include", "`.include` needs a file's name in quotation marks, not the end of the line"),
         (".include tiles.s", "`.include` needs a file's name in quotation marks, not `tiles.s`"),
         (".include \"chain.s\"", "files include each other too deep: the limit is 16"),
@@ -127,7 +136,7 @@ fn wrong_directives_are_told() {
         (".endif", "`.endif` without `.if`"),
         (".if 0\n.else\n.else\n.endif", "`.else` without `.if`"),
         (".if 1\n.macro m\n.endif\n.endm\nm\n.endif", "`.endif` without `.if`"),
-        (".rept\n.endr", "`.endr` without `.rept`"),
+        (".rept\n.endr", "`.rept` needs a number of times, not the end of the line"),
         (".rept n", "`.rept` needs a number of times, not `n`"),
         (".rept 0-1", "`.rept` needs a number of times, not -1"),
         (".rept 1/0", "`1/0` divides by zero"),
@@ -139,7 +148,10 @@ fn wrong_directives_are_told() {
         (".macro m\n.endm\na: m", "a label stands before an instruction, not before macro `m`"),
         (".macro m a\n.endm\nm", "macro `m` needs a value for `a`"),
         (".macro m a\n.endm\nm 1, 2", "macro `m` takes 1 argument, this is one more"),
-        (".macro m size\n.endm\nm 1, sise=2", "macro `m` takes 1 argument, this is one more (did you mean `size=`?)"),
+        (
+            ".macro m size\n.endm\nm 1, sise=2",
+            "macro `m` takes 1 argument, this is one more (did you mean `size=`?)",
+        ),
         (".macro m a\n.endm\nm 1, a=2", "macro `m` has two values for `a`"),
         ("mode \\a", "`\\a` is no parameter here"),
         (".macro m\nm\n.endm\nm", "macros and repetitions are too deep: the limit is 64"),
@@ -154,7 +166,8 @@ fn wrong_directives_are_told() {
 
 #[test]
 fn all_faults_are_told_at_once() {
-    let found = errors("mode of\n.endm\n.rept 2\nmode of\n.endr\n.include \"none.s\"\n.if x\n.endif\n.macro m");
+    let found =
+        errors("mode of\n.endm\n.rept 2\nmode of\n.endr\n.include \"none.s\"\n.if x\n.endif\n.macro m");
     assert_eq!(found.len(), 7, "{found:?}");
 }
 

@@ -46,15 +46,30 @@ fn a_text_has_one_layout() {
 /// A line that is a whole, or a block of them.
 fn lines() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
-        "copy[3],16", "copy.add [ 11 ] , 1", "mode on", "\tmode   off", "wide 1+n", "wide (2 << 1) |4", "n = n+1",
-        ".set n , n * 2", "", "", "; whole", "   # indented", "// slashes", ".word 1303",
+        "copy[3],16",
+        "copy.add [ 11 ] , 1",
+        "mode on",
+        "\tmode   off",
+        "wide 1+n",
+        "wide (2 << 1) |4",
+        "n = n+1",
+        ".set n , n * 2",
+        "",
+        "",
+        "; whole",
+        "   # indented",
+        "// slashes",
+        ".word 1303",
     ]);
     let comment = prop::sample::select(vec!["", " ; behind", "# a", "   // b ; c", ";"]);
     let line = (line, comment).prop_map(|(line, comment)| format!("{line}{comment}\n"));
     line.prop_recursive(3, 24, 5, |inner| {
         let many = prop::collection::vec(inner, 0..5).prop_map(|lines| lines.concat());
         let head = prop::sample::select(vec![
-            (".rept 2", ".endr"), (" .rept  n&1 ;x", "  .endr"), (".if n>1", ".endif"), (".ifdef n", ".endif ; end"),
+            (".rept 2", ".endr"),
+            (" .rept  n&1 ;x", "  .endr"),
+            (".if n>1", ".endif"),
+            (".ifdef n", ".endif ; end"),
             (".if 0\nnonsense ( ,\n.elseif 1", ".else\n mode on\n.endif"),
             (".if 1\n.macro m\\@ a , b=1\n wide \\a\\()+\\b", ".endm\n.endif"),
         ]);

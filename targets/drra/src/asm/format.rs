@@ -53,7 +53,8 @@ mod tests {
 
     #[test]
     fn what_is_no_statement_is_kept() {
-        let text = "# head\n.macro  ld a,b = 2 # two\nrep( slot=\\a ,iter=\\b)\nhalt( ) dsu(slot=1)\n.endm\n\n\n
+        let text =
+            "# head\n.macro  ld a,b = 2 # two\nrep( slot=\\a ,iter=\\b)\nhalt( ) dsu(slot=1)\n.endm\n\n\n
             cell (row=0,col=0) halt()\nld 1 , b=3\n.equ n,2\nrep(slot=1, iter=n *2)\n.include \"x#y.s\"";
         let laid_out = format(text);
         insta::assert_snapshot!(laid_out, @"");

@@ -5,8 +5,8 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Stepper, TargetError,
-    bytes_of,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Stepper,
+    TargetError, bytes_of,
 };
 
 use super::compile::STAGES;
