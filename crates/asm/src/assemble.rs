@@ -163,7 +163,11 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// Takes in an error, once for a line that is repeated.
     fn report(&mut self, error: AsmError) {
+        if self.errors.contains(&error) {
+            return;
+        }
         if self.errors.len() < MAX_ERRORS {
             self.errors.push(error);
         } else {
@@ -175,7 +179,10 @@ impl<'a> Assembler<'a> {
         let result = match name.text.to_ascii_lowercase().as_str() {
             "word" => self.word(name, arguments).map(|bytes| Made { bytes, label: None }),
             "context" => self.context(name, arguments).map(|()| Made::default()),
-            _ => Err(AsmError::Directive { found: name.text.to_owned(), span: source_span(name.span) }),
+            _ => {
+                let (found, span) = (name.text.to_owned(), source_span(name.span));
+                Err(AsmError::Directive { found, span, help: DIRECTIVES })
+            }
         };
         result.map_err(|error| vec![error])
     }
@@ -332,6 +339,9 @@ impl<'a> Assembler<'a> {
         AsmError::Syntax { expected: listed(&expected), found, span: source_span(span), help }
     }
 }
+
+const DIRECTIVES: &str =
+    "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
 
 /// What a line gives.
 #[derive(Default)]

@@ -85,16 +85,16 @@ pub enum AsmError {
     },
     /// A directive that does not exist.
     #[error("there is no directive `.{found}`")]
-    #[diagnostic(
-        code(asm::directive),
-        help("there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`")
-    )]
+    #[diagnostic(code(asm::directive))]
     Directive {
         /// As written.
         found: String,
         /// Where.
         #[label("not a directive")]
         span: SourceSpan,
+        /// The ones there are.
+        #[help]
+        help: &'static str,
     },
     /// A name that is defined already.
     #[error("`{found}` is defined already")]
@@ -256,7 +256,7 @@ pub enum AsmError {
     },
     /// More than is expanded; nothing after it is read.
     #[error("{what}: the limit is {limit}")]
-    #[diagnostic(code(asm::limit), help("a macro that calls itself needs an `.if` that ends it"))]
+    #[diagnostic(code(asm::limit))]
     Limit {
         /// What there is too much of.
         what: &'static str,
@@ -265,6 +265,9 @@ pub enum AsmError {
         /// Where.
         #[label("here")]
         span: SourceSpan,
+        /// How to do with less.
+        #[help]
+        help: &'static str,
     },
     /// An error in an included file, or in lines that a directive has made.
     #[error(transparent)]

@@ -45,6 +45,33 @@ pub const MAX_CALLS: usize = 64;
 /// Files within each other.
 pub const MAX_FILES: usize = 16;
 
+/// What there may not be more of.
+struct Limit {
+    what: &'static str,
+    limit: usize,
+    help: &'static str,
+}
+
+#[rustfmt::skip]
+impl Limit {
+    const LINES: Self = Self {
+        what: "directives make too many lines", limit: MAX_LINES, help: "repeat less, or divide the program",
+    };
+    const BYTES: Self = Self {
+        what: "directives make too many bytes", limit: MAX_BYTES, help: "repeat less, or divide the program",
+    };
+    const LINE_BYTES: Self = Self {
+        what: "a line has too many bytes", limit: MAX_LINE_BYTES, help: "give the macro shorter arguments",
+    };
+    const CALLS: Self = Self {
+        what: "macros and repetitions are too deep", limit: MAX_CALLS,
+        help: "a macro that calls itself needs an `.if` that ends it",
+    };
+    const FILES: Self = Self {
+        what: "files include each other too deep", limit: MAX_FILES, help: "include files side by side",
+    };
+}
+
 /// A line of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -116,7 +143,11 @@ impl<'a> Expander<'a> {
     }
 
     fn report(&mut self, error: AsmError, origin: &Origin) {
-        self.errors.push(self.sources.fault(error, |span| origin.place(span)));
+        let error = self.sources.fault(error, |span| origin.place(span));
+        // A line that is repeated is told once.
+        if self.errors.last() != Some(&error) {
+            self.errors.push(error);
+        }
     }
 
     /// Reads on in a file.
@@ -141,13 +172,9 @@ impl<'a> Expander<'a> {
             };
             match line {
                 Ok(line) if self.counts(&line) => return Some(line),
-                Ok(line) if self.lines > MAX_LINES => {
-                    self.stop(&line.origin, &line.text, "directives make too many lines", MAX_LINES);
-                }
-                Ok(line) => self.stop(&line.origin, &line.text, "directives make too many bytes", MAX_BYTES),
-                Err((origin, text)) => {
-                    self.stop(&origin, &text, "a line has too many bytes", MAX_LINE_BYTES);
-                }
+                Ok(line) if self.lines > MAX_LINES => self.stop(&line.origin, &line.text, &Limit::LINES),
+                Ok(line) => self.stop(&line.origin, &line.text, &Limit::BYTES),
+                Err((origin, text)) => self.stop(&origin, &text, &Limit::LINE_BYTES),
             }
         }
     }
@@ -162,9 +189,10 @@ impl<'a> Expander<'a> {
     }
 
     /// Reads nothing more, for an error at a line.
-    fn stop(&mut self, origin: &Origin, text: &str, what: &'static str, limit: usize) {
-        let span = source_span(Span::new(0, text.trim_end().len()));
-        self.report(AsmError::Limit { what, limit, span }, origin);
+    fn stop(&mut self, origin: &Origin, text: &str, limit: &Limit) {
+        let Limit { what, limit, help } = *limit;
+        let span = source_span(Span::new(text.len() - text.trim_start().len(), text.trim_end().len()));
+        self.report(AsmError::Limit { what, limit, span, help }, origin);
         self.frames.clear();
         self.conditions = Conditions::default();
         self.collecting = None;
@@ -268,7 +296,8 @@ impl<'a> Expander<'a> {
         }
         match name {
             "macro" => {
-                let found = Macro::parse(word.span, start, rest).map(|(name, found)| Block::Macro(name, found));
+                let found =
+                    Macro::parse(word.span, start, rest).map(|(name, found)| Block::Macro(name, found));
                 self.begin(line, word.span, found, Block::NoMacro)
             }
             "rept" => {

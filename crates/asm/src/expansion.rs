@@ -53,13 +53,16 @@ pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> 
     if errors.is_empty() { Ok(expansion) } else { Err(Faults::new(name, text, errors)) }
 }
 
+const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
+
 /// Defines a symbol; gives whether the line is a directive.
 fn own(code: &str, symbols: &mut Symbols) -> Result<bool, AsmError> {
     let tokens = tokens(code, 0);
     let Some(dot) = tokens.first().filter(|first| first.text == ".") else { return Ok(false) };
     let Some(found) = definition(&tokens) else {
         let word = tokens.get(1).unwrap_or(dot);
-        return Err(AsmError::Directive { found: word.text.to_owned(), span: source_span(word.span) });
+        let (found, span) = (word.text.to_owned(), source_span(word.span));
+        return Err(AsmError::Directive { found, span, help: DIRECTIVES });
     };
     let found = found?;
     let value = found.value(&|name| symbols.value(name))?;

@@ -48,7 +48,8 @@ impl Expander<'_> {
     ) -> Result<(), AsmError> {
         let span = Span::new(span.start.saturating_sub(1), span.end);
         let (what, fault) = found.map_or_else(|fault| (otherwise, Err(fault)), |what| (what, Ok(())));
-        self.collecting = Some(Collecting { opening: opening.clone(), span, what, nested: 0, lines: Vec::new() });
+        self.collecting =
+            Some(Collecting { opening: opening.clone(), span, what, nested: 0, lines: Vec::new() });
         fault
     }
 

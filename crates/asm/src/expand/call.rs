@@ -7,14 +7,14 @@ use npukit_isa::token::Token;
 
 use super::frame::{Body, Lines};
 use super::macros::Macro;
-use super::{Expander, Line, MAX_CALLS, MAX_FILES, include};
+use super::{Expander, Limit, Line, MAX_CALLS, MAX_FILES, include};
 use crate::error::{AsmError, source_span};
 
 impl Expander<'_> {
     /// Reads on in lines that `by` makes.
     pub(super) fn enter(&mut self, what: &'static str, by: &Line, lines: Lines) {
         if self.frames.last().is_some_and(|frame| frame.depth >= MAX_CALLS) {
-            return self.stop(&by.origin, &by.text, "macros and repetitions are too deep", MAX_CALLS);
+            return self.stop(&by.origin, &by.text, &Limit::CALLS);
         }
         let call = self.called_at(what, by);
         self.push(lines, Some(call), 1);
@@ -63,7 +63,7 @@ impl Expander<'_> {
             )));
         }
         if open.len() >= MAX_FILES {
-            self.stop(&line.origin, &line.text, "files include each other too deep", MAX_FILES);
+            self.stop(&line.origin, &line.text, &Limit::FILES);
             return Ok(());
         }
         let text = include::text(self.files, &found).map_err(fault)?;

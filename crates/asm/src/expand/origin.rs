@@ -84,6 +84,9 @@ impl Origin {
     }
 }
 
+/// Calls that are told at either end of many.
+const ENDS: usize = 4;
+
 /// Why lines stand where they do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Call {
@@ -124,7 +127,7 @@ impl Sources {
         *span = source_span(place.span);
         match self.texts.get(place.source) {
             Some(text) if !place.is_plain() => {
-                let calls = self.calls(place).iter().map(|call| self.told(call)).collect();
+                let calls = self.calls(place);
                 AsmError::Within(Box::new(Within { error, text: text.clone(), calls }))
             }
             _ => error,
@@ -138,14 +141,22 @@ impl Sources {
         if place.source != 0 {
             drawn = format!("in {}, {drawn}", text.name);
         }
-        self.calls(place).iter().for_each(|call| drawn += &format!("\n    {}", self.told(call)));
+        self.calls(place).iter().for_each(|call| drawn += &format!("\n    {call}"));
         drawn
     }
 
-    /// What put a line there, the innermost first.
-    fn calls(&self, place: Place) -> Vec<&Call> {
+    /// What put a line there, the innermost first. Of many, those at both ends.
+    fn calls(&self, place: Place) -> Vec<String> {
         let call = |place: &Place| place.call.and_then(|call| self.calls.get(call));
-        std::iter::successors(call(&place), |outer| call(&outer.place)).collect()
+        let calls: Vec<&Call> = std::iter::successors(call(&place), |outer| call(&outer.place)).collect();
+        let told = |calls: &[&Call]| calls.iter().map(|call| self.told(call)).collect::<Vec<_>>();
+        match calls.len().checked_sub(2 * ENDS).filter(|more| *more > 1) {
+            None => told(&calls),
+            Some(more) => {
+                let (inner, outer) = (told(&calls[..ENDS]), told(&calls[ENDS + more..]));
+                inner.into_iter().chain([format!("({more} more)")]).chain(outer).collect()
+            }
+        }
     }
 
     /// `called at p.s:9:3: load 5`
