@@ -7,7 +7,7 @@ use npukit_isa::token::{Token, tokens};
 
 use crate::comment::Comments;
 use crate::definition::definition;
-use crate::error::{AsmError, AsmErrors, Faults, source_span};
+use crate::error::{AsmError, AsmErrors, Faults, MAX_ERRORS, source_span};
 use crate::expand::{Expander, Files, Line, Origin, Place, Sources, replaced};
 use crate::expression::evaluate;
 use crate::listing::{Listing, Word};
@@ -27,30 +27,28 @@ pub struct Expansion {
     /// The text that was expanded and those that it includes.
     pub sources: Sources,
     symbols: Symbols,
+    /// What is wrong with the directives.
+    errors: Vec<AsmError>,
 }
 
 /// Does the directives of `text`; `name` is the file's, for messages, and `files` gives the bytes of those it includes,
-/// or says why there are none.
-///
-/// # Errors
-///
-/// [`AsmErrors`] with every fault of them and its place, the first 100 of them.
-pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> Result<Expansion, AsmErrors> {
+/// or says why there are none. What is wrong with them is for [`Expansion::checked`].
+pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> Expansion {
     let mut expander = Expander::new(name, text, comments, files);
-    let (mut expansion, mut errors) = (Expansion::default(), Vec::new());
+    let mut expansion = Expansion::default();
     while let Some(line) = expander.next(&expansion.symbols) {
         let found = if line.taken { Ok(true) } else { own(expander.code(&line), &mut expansion.symbols) };
-        errors.append(&mut expander.errors);
+        expansion.errors.append(&mut expander.errors);
         let is_done = found.unwrap_or_else(|error| {
-            errors.push(expander.sources.fault(error, |span| line.origin.place(span)));
+            expansion.errors.push(expander.sources.fault(error, |span| line.origin.place(span)));
             true
         });
         let values = if is_done { Vec::new() } else { values(expander.code(&line), &expansion.symbols) };
         expansion.push(line, is_done, &values);
     }
-    errors.append(&mut expander.errors);
+    expansion.errors.append(&mut expander.errors);
     expansion.sources = expander.sources;
-    if errors.is_empty() { Ok(expansion) } else { Err(Faults::new(name, text, errors)) }
+    expansion
 }
 
 const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
@@ -113,15 +111,22 @@ impl Expansion {
         place(span.end.saturating_sub(1).max(span.start)).map_or(first, |last| first.to(last))
     }
 
-    /// The errors of the text, at the places that it comes from; `name` and `text` are the program's.
-    pub fn faults(&self, name: &str, text: &str, errors: Vec<AsmError>) -> AsmErrors {
-        let fault = |error| self.sources.fault(error, |span| self.place(span));
-        Faults::new(name, text, errors.into_iter().map(fault).collect())
-    }
-
-    /// A remark below the line that bytes of the text come from.
-    pub fn excerpt(&self, span: Span, message: &str) -> String {
-        self.sources.excerpt(self.place(span), message)
+    /// What was made of the text, where directives and text are right; `name` and `text` are the program's.
+    ///
+    /// # Errors
+    ///
+    /// [`AsmErrors`] with those of the directives and of the text, at the places that it comes from.
+    pub fn checked<T>(&self, name: &str, text: &str, made: Result<T, Vec<AsmError>>) -> Result<T, AsmErrors> {
+        let place = |error| self.sources.fault(error, |span| self.place(span));
+        let (made, errors) = made.map_or_else(|errors| (None, errors), |made| (Some(made), Vec::new()));
+        let mut told: Vec<AsmError> = Vec::new();
+        for error in self.errors.iter().cloned().chain(errors.into_iter().map(place)) {
+            // A line that is repeated is told once.
+            if !told.iter().take(MAX_ERRORS).any(|known| *known == error) {
+                told.push(error);
+            }
+        }
+        made.filter(|_| told.is_empty()).ok_or_else(|| Faults::new(name, text, told))
     }
 
     /// What each line became: for instructions at the first byte of their text, in its order, address and bytes.

@@ -50,7 +50,6 @@ pub fn format(text: &str, style: &Style<'_>) -> String {
 }
 
 /// A line that is laid out but for its comment.
-#[derive(Default)]
 struct Row {
     code: String,
     comment: String,

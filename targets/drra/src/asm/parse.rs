@@ -46,8 +46,8 @@ pub fn assemble_with(
     text: &str,
     files: &Files<'_>,
 ) -> Result<Source, AsmErrors> {
-    let expansion = expand(name, text, COMMENTS, files)?;
-    let parsed = parse(fabric, &expansion.text).map_err(|errors| expansion.faults(name, text, errors))?;
+    let expansion = expand(name, text, COMMENTS, files);
+    let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
     Ok(parsed.source(expansion))
 }
 
@@ -57,8 +57,8 @@ pub fn assemble_with(
 ///
 /// Those of [`assemble_with`].
 pub fn list(fabric: &Fabric, name: &str, text: &str, files: &Files<'_>) -> Result<String, AsmErrors> {
-    let expansion = expand(name, text, COMMENTS, files)?;
-    let parsed = parse(fabric, &expansion.text).map_err(|errors| expansion.faults(name, text, errors))?;
+    let expansion = expand(name, text, COMMENTS, files);
+    let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
     let word = |(at, span): (&At, &Span)| {
         let word = parsed.program.cells.get(&at.place).and_then(|words| words.get(at.pc));
         let address = format!("{},{} {:04x}", at.place.row, at.place.col, at.pc);
