@@ -9,6 +9,7 @@ mod call;
 mod condition;
 mod frame;
 mod include;
+mod limit;
 mod macros;
 mod origin;
 mod substitute;
@@ -27,50 +28,14 @@ use argument::span_of;
 use block::{Block, Collecting};
 use condition::{Conditions, Part};
 use frame::{Frame, Lines};
+use limit::Limit;
 use macros::Macro;
 
 pub use include::Files;
+pub use limit::{MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES};
 pub(crate) use origin::{Origin, SourceText};
 pub use origin::{Place, Sources};
 pub(crate) use substitute::replaced;
-
-/// Lines that directives may make.
-pub const MAX_LINES: usize = 100_000;
-/// Bytes of all lines that directives make.
-pub const MAX_BYTES: usize = 8 << 20;
-/// Bytes of a line that a macro makes.
-pub const MAX_LINE_BYTES: usize = 64 << 10;
-/// Macros and repetitions within each other.
-pub const MAX_CALLS: usize = 64;
-/// Files within each other.
-pub const MAX_FILES: usize = 16;
-
-/// What there may not be more of.
-struct Limit {
-    what: &'static str,
-    limit: usize,
-    help: &'static str,
-}
-
-#[rustfmt::skip]
-impl Limit {
-    const LINES: Self = Self {
-        what: "directives make too many lines", limit: MAX_LINES, help: "repeat less, or divide the program",
-    };
-    const BYTES: Self = Self {
-        what: "directives make too many bytes", limit: MAX_BYTES, help: "repeat less, or divide the program",
-    };
-    const LINE_BYTES: Self = Self {
-        what: "a line has too many bytes", limit: MAX_LINE_BYTES, help: "give the macro shorter arguments",
-    };
-    const CALLS: Self = Self {
-        what: "macros and repetitions are too deep", limit: MAX_CALLS,
-        help: "a macro that calls itself needs an `.if` that ends it",
-    };
-    const FILES: Self = Self {
-        what: "files include each other too deep", limit: MAX_FILES, help: "include files side by side",
-    };
-}
 
 /// A line of a program.
 #[derive(Clone, Debug)]
@@ -100,8 +65,11 @@ pub(crate) struct Expander<'a> {
     macros: BTreeMap<String, Arc<Macro>>,
     /// Macros called.
     calls: usize,
+    /// That bodies have made.
     lines: usize,
     bytes: usize,
+    /// Of included files.
+    included_bytes: usize,
 }
 
 impl<'a> Expander<'a> {
@@ -119,6 +87,7 @@ impl<'a> Expander<'a> {
             calls: 0,
             lines: 0,
             bytes: 0,
+            included_bytes: 0,
         };
         expander.open(name, text, None);
         expander
@@ -181,7 +150,7 @@ impl<'a> Expander<'a> {
 
     /// Whether there may be this line as well.
     fn counts(&mut self, line: &Line) -> bool {
-        if self.frames.len() > 1 {
+        if self.frames.last().is_some_and(|frame| frame.source().is_none()) {
             self.lines += 1;
             self.bytes += line.text.len();
         }

@@ -7,7 +7,7 @@ use npukit_isa::token::Token;
 
 use super::frame::{Body, Lines};
 use super::macros::Macro;
-use super::{Expander, Limit, Line, MAX_CALLS, MAX_FILES, include};
+use super::{Expander, Limit, Line, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, include};
 use crate::error::{AsmError, source_span};
 
 impl Expander<'_> {
@@ -67,6 +67,11 @@ impl Expander<'_> {
             return Ok(());
         }
         let text = include::text(self.files, &found).map_err(fault)?;
+        self.included_bytes += text.len();
+        if self.included_bytes > MAX_INCLUDED_BYTES {
+            self.stop(&line.origin, &line.text, &Limit::INCLUDED);
+            return Ok(());
+        }
         let call = self.called_at("included", line);
         self.open(&found, &text, Some(call));
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::substitute::{Substitutions, substitute};
+use super::substitute::{Layer, Substitutions, TooLong, substitute};
 use super::{Line, MAX_LINE_BYTES, Origin};
 
 /// Where lines are read.
@@ -87,11 +87,7 @@ impl Body {
         lines.get(*at - 1)
     }
 
-    fn substituted(
-        &self,
-        line: &Line,
-        is_collecting: bool,
-    ) -> Result<(String, Option<Arc<super::substitute::Layer>>), super::substitute::TooLong> {
+    fn substituted(&self, line: &Line, is_collecting: bool) -> Result<(String, Option<Arc<Layer>>), TooLong> {
         let value_of = |name: &str| match self {
             Self::Macro { values, number } => match name {
                 "@" => Some(number.to_string()),

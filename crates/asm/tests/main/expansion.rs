@@ -1,6 +1,8 @@
 //! `.include`, `.macro`, `.rept` and `.if`: what they make, and what is said of wrong ones.
 
-use npukit_asm::{MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_LINE_BYTES, MAX_LINES, assemble_with, list};
+use npukit_asm::{
+    MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, assemble_with, list,
+};
 
 use crate::toy::toy;
 
@@ -12,6 +14,7 @@ fn files(path: &str) -> Result<Vec<u8>, String> {
         "lib/all.s" => Ok(b".include \"tiles.s\"\n.include \"../tiles2.s\"".to_vec()),
         "tiles2.s" => Ok(b"wide 6".to_vec()),
         "wrong.s" => Ok(b"mode off\n  mode of\n".to_vec()),
+        "large.s" => Ok(vec![b'#'; 33 << 20]),
         "cycle.s" => Ok(b".include \"./cycle.s\"".to_vec()),
         "wide.s" => Ok(vec![0xff, 0xfe, b'n', 0]),
         "bytes.s" => Ok(vec![b'n', 0x80]),
@@ -155,7 +158,11 @@ fn wrong_directives_are_told() {
         (".macro m a\n.endm\nm 1, a=2", "macro `m` has two values for `a`"),
         ("mode \\a", "`\\a` is no parameter here"),
         (".macro m\nm\n.endm\nm", "macros and repetitions are too deep: the limit is 64"),
-        (".rept 100001\n;\n.endr", "directives make too many lines: the limit is 100000"),
+        (
+            ".include \"large.s\"\n.include \"large.s\"",
+            "included files have too many bytes: the limit is 67108864",
+        ),
+        (".rept 100001\n;\n.endr", "macros and repetitions make too many lines: the limit is 100000"),
         (".macro m a\nm \\a\\a\n.endm\nm 0123456789012345", "a line has too many bytes: the limit is 65536"),
     ];
     for (text, message) in cases {
@@ -204,7 +211,7 @@ fn a_listing_has_what_each_line_became() {
 fn the_limits_are_documented() {
     let page = include_str!("../../../../docs/assembly.md");
     let limits = page.split("## Limits").nth(1).unwrap();
-    for limit in [MAX_LINES, MAX_BYTES, MAX_LINE_BYTES, MAX_CALLS, MAX_FILES] {
+    for limit in [MAX_LINES, MAX_BYTES, MAX_LINE_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES] {
         assert!(limits.contains(&format!("| {limit} |")), "{limit}");
     }
 }
