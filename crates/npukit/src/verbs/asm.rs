@@ -59,8 +59,7 @@ pub struct FormatReport {
 /// # Errors
 ///
 /// Those of [`resolve`]; [`Error::Read`], [`Error::Utf16`] and [`Error::NotText`] for a file that cannot be read as
-/// UTF-8 text;
-/// [`Error::Target`] with every wrong line of the file.
+/// UTF-8 text; [`Error::Target`] with every wrong line of the file and of those that it includes.
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
