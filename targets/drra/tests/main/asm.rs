@@ -177,7 +177,8 @@ proptest! {
 }
 
 /// What the lines below rely on.
-const HEAD: &str = ".set n , 2\n.macro put a,b= 3 # two\n wait( cycle=\\a )wait(cycle=\\b)\n.endm\ncell(row=1,col=0)\n";
+const HEAD: &str =
+    ".set n , 2\n.macro put a,b= 3 # two\n wait( cycle=\\a )wait(cycle=\\b)\n.endm\ncell(row=1,col=0)\n";
 
 /// Lines that each assemble, blocks but for their parts.
 const LINES: [&str; 16] = [
