@@ -10,14 +10,17 @@ impl Comments {
 
     /// The line without its comment, and the comment. Between quotation marks there is none.
     pub fn split(self, line: &str) -> (&str, &str) {
+        let begins = |c: char| c == '"' || self.0.iter().any(|mark| mark.starts_with(c));
         let mut at = 0;
-        while let Some(rest) = line.get(at..).filter(|rest| !rest.is_empty()) {
+        while let Some((rest, next)) = line.get(at..).and_then(|rest| Some((rest, rest.find(begins)?))) {
+            let rest = rest.get(next..).unwrap_or_default();
             if self.0.iter().any(|mark| rest.starts_with(mark)) {
-                break;
+                return line.split_at_checked(at + next).unwrap_or((line, ""));
             }
-            at += quoted(rest).or_else(|| rest.chars().next().map(char::len_utf8)).unwrap_or(1);
+            // Marks and quotation marks are of one byte.
+            at += next + quoted(rest).unwrap_or(1);
         }
-        line.split_at_checked(at).unwrap_or((line, ""))
+        (line, "")
     }
 }
 
