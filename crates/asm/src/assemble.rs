@@ -1,14 +1,17 @@
 //! [`assemble`]: a source file to bytes.
 
 use miette::NamedSource;
-use npukit_base::{Span, Word, closest, help_for};
+use npukit_base::{Span, Word as Bits, closest, help_for, without_bom};
 use npukit_isa::token::{Token, tokens};
 use npukit_isa::{ByteOrder, FieldKind, InstructionSpec, IsaSpec};
 
+use crate::comment::Comments;
 use crate::definition::{Definition, Malformed, definition};
 use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
+use crate::expand::{Expander, Files, Line, Place, Sources};
 use crate::expression::evaluate;
 use crate::grammar::{CompiledForm, Grammar};
+use crate::listing::{Listing, Word, hex};
 use crate::matcher::{BadValue, Expected, Outcome, read};
 use crate::symbols::{Symbol, Symbols};
 
@@ -18,41 +21,67 @@ pub struct Assembly {
     /// The words in file order.
     pub bytes: Vec<u8>,
     /// Where each came from.
-    pub lines: Vec<Line>,
+    pub lines: Vec<AssemblyLine>,
+    /// The text and those that it includes.
+    pub sources: Sources,
 }
 
 /// An instruction's place in the bytes and in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct AssemblyLine {
     /// First byte of the word.
     pub offset: usize,
     /// Bytes of the word.
     pub size_bytes: usize,
     /// The text it was made of.
-    pub span: Span,
+    pub place: Place,
 }
 
-/// Assembles `text`; `name` is the file's, for messages.
+/// Assembles a `text` that includes no files; `name` is the file's, for messages.
 ///
 /// # Errors
 ///
 /// [`AsmErrors`] with every fault of the text and its place, the first 100 of them.
 pub fn assemble(spec: &IsaSpec, name: &str, text: &str) -> Result<Assembly, AsmErrors> {
-    let mut assembler = Assembler::new(spec);
-    let mut start = 0;
-    for line in text.split('\n') {
-        assembler.line(line, start);
-        start += line.len() + 1;
-    }
-    if assembler.errors.is_empty() {
-        return Ok(assembler.assembly);
-    }
-    let more = assembler.more;
-    Err(AsmErrors { source_code: NamedSource::new(name, text.to_owned()), errors: assembler.errors, more })
+    assemble_with(spec, name, text, &|_| Err("files are not read here".to_owned()))
+}
+
+/// Assembles `text`; `name` is the file's, for messages, and `files` gives the bytes of those it includes, or says why
+/// there are none.
+///
+/// # Errors
+///
+/// [`AsmErrors`] with every fault of the texts and its place, the first 100 of them.
+pub fn assemble_with(
+    spec: &IsaSpec,
+    name: &str,
+    text: &str,
+    files: &Files<'_>,
+) -> Result<Assembly, AsmErrors> {
+    let mut assembler = Assembler::new(spec, Expander::new(name, text, Comments::COMMON, files));
+    assembler.all(|_, _, _| {});
+    assembler.result(name, text)
+}
+
+/// As [`assemble_with`], and what each line became, as text.
+///
+/// # Errors
+///
+/// Those of [`assemble_with`].
+pub fn list(spec: &IsaSpec, name: &str, text: &str, files: &Files<'_>) -> Result<String, AsmErrors> {
+    let mut assembler = Assembler::new(spec, Expander::new(name, text, Comments::COMMON, files));
+    let mut listing = Listing::default();
+    assembler.all(|sources, line, (offset, bytes)| {
+        let word = (!bytes.is_empty()).then(|| Word { address: format!("{offset:08x}"), bytes: hex(bytes) });
+        listing.line(sources, line, word.as_slice());
+    });
+    let listed = listing.finish(&assembler.symbols);
+    assembler.result(name, text).map(|_| listed)
 }
 
 struct Assembler<'a> {
     grammar: Grammar<'a>,
+    expander: Expander<'a>,
     symbols: Symbols,
     context: Option<String>,
     assembly: Assembly,
@@ -61,14 +90,43 @@ struct Assembler<'a> {
 }
 
 impl<'a> Assembler<'a> {
-    fn new(spec: &'a IsaSpec) -> Self {
+    fn new(spec: &'a IsaSpec, expander: Expander<'a>) -> Self {
         let grammar = Grammar::new(spec);
         let (symbols, assembly) = (Symbols::default(), Assembly::default());
-        Self { grammar, symbols, context: None, assembly, errors: Vec::new(), more: 0 }
+        Self { grammar, expander, symbols, context: None, assembly, errors: Vec::new(), more: 0 }
     }
 
-    fn line(&mut self, line: &str, start: usize) {
-        let tokens = tokens(without_comment(line), start);
+    fn all(&mut self, mut each: impl FnMut(&Sources, &Line, (usize, &[u8]))) {
+        while let Some(line) = self.next() {
+            let offset = self.assembly.bytes.len();
+            if !line.taken {
+                self.line(&line);
+            }
+            let bytes = self.assembly.bytes.get(offset..).unwrap_or_default();
+            each(&self.expander.sources, &line, (offset, bytes));
+        }
+    }
+
+    fn next(&mut self) -> Option<Line> {
+        let line = self.expander.next(&self.symbols);
+        for error in std::mem::take(&mut self.expander.errors) {
+            self.report(error);
+        }
+        line
+    }
+
+    fn result(self, name: &str, text: &str) -> Result<Assembly, AsmErrors> {
+        let Self { mut assembly, errors, more, expander, .. } = self;
+        if errors.is_empty() {
+            assembly.sources = expander.sources;
+            return Ok(assembly);
+        }
+        let source_code = NamedSource::new(name, without_bom(text).to_owned());
+        Err(AsmErrors { source_code, errors, more })
+    }
+
+    fn line(&mut self, line: &Line) {
+        let tokens = tokens(self.expander.code(line), 0);
         let (label, tokens) = match &tokens[..] {
             [name, colon, rest @ ..] if colon.text == ":" && Symbols::is_name(name.text) => {
                 (Some(*name), rest)
@@ -80,31 +138,36 @@ impl<'a> Assembler<'a> {
             [dot, directive, arguments @ ..] if dot.text == "." => self.directive(*directive, arguments),
             _ => self.instruction(tokens),
         };
-        match result {
-            Ok(made) => {
-                self.emit(&made.bytes, span_of(tokens));
-                let value = Symbol::Fixed(made.label.map(i128::from));
-                label.into_iter().for_each(|label| self.define(label, value));
-            }
-            Err(errors) => errors.into_iter().for_each(|error| self.report(error)),
+        let defined = result.and_then(|made| {
+            self.emit(&made.bytes, line.origin.place(span_of(tokens)));
+            let value = Symbol::Fixed(made.label.map(i128::from));
+            label.map_or(Ok(()), |label| self.define(label, value)).map_err(|error| vec![error])
+        });
+        for error in defined.err().into_iter().flatten() {
+            self.report(self.expander.sources.fault(error, |span| line.origin.place(span)));
         }
     }
 
-    fn define(&mut self, name: Token<'_>, symbol: Symbol) {
-        if !self.symbols.define(name.text, symbol) {
-            self.report(AsmError::Twice { found: name.text.to_owned(), span: source_span(name.span) });
+    fn define(&mut self, name: Token<'_>, symbol: Symbol) -> Result<(), AsmError> {
+        if self.symbols.define(name.text, symbol) {
+            return Ok(());
         }
+        Err(AsmError::Twice { found: name.text.to_owned(), span: source_span(name.span) })
     }
 
-    fn emit(&mut self, bytes: &[u8], span: Span) {
+    fn emit(&mut self, bytes: &[u8], place: Place) {
         if !bytes.is_empty() {
             let offset = self.assembly.bytes.len();
             self.assembly.bytes.extend_from_slice(bytes);
-            self.assembly.lines.push(Line { offset, size_bytes: bytes.len(), span });
+            self.assembly.lines.push(AssemblyLine { offset, size_bytes: bytes.len(), place });
         }
     }
 
+    /// Takes in an error, once for a line that is repeated.
     fn report(&mut self, error: AsmError) {
+        if self.errors.contains(&error) {
+            return;
+        }
         if self.errors.len() < MAX_ERRORS {
             self.errors.push(error);
         } else {
@@ -116,7 +179,10 @@ impl<'a> Assembler<'a> {
         let result = match name.text.to_ascii_lowercase().as_str() {
             "word" => self.word(name, arguments).map(|bytes| Made { bytes, label: None }),
             "context" => self.context(name, arguments).map(|()| Made::default()),
-            _ => Err(AsmError::Directive { found: name.text.to_owned(), span: source_span(name.span) }),
+            _ => {
+                let (found, span) = (name.text.to_owned(), source_span(name.span));
+                Err(AsmError::Directive { found, span, help: DIRECTIVES })
+            }
         };
         result.map_err(|error| vec![error])
     }
@@ -125,7 +191,7 @@ impl<'a> Assembler<'a> {
     fn symbol(&mut self, found: Result<Definition<'_>, Malformed>) -> Result<Made, Vec<AsmError>> {
         let value = found.and_then(|found| Ok((found, self.value(found)?)));
         let (found, value) = value.map_err(|malformed| vec![malformed.into()])?;
-        self.define(found.name, found.symbol(Some(value)));
+        self.define(found.name, found.symbol(Some(value))).map_err(|error| vec![error])?;
         Ok(Made::default())
     }
 
@@ -236,7 +302,7 @@ impl<'a> Assembler<'a> {
                 .collect::<Vec<_>>()
         })?;
         let row = form.instruction;
-        let reserved = reserved.map_or(Ok(Word::ZERO), |value| reserved_bits(row, value, &self.symbols));
+        let reserved = reserved.map_or(Ok(Bits::ZERO), |value| reserved_bits(row, value, &self.symbols));
         let word = word | reserved.map_err(|error| vec![error])?;
         let label = row.label_field.as_ref().and_then(|field| row.field(field));
         Ok(Made {
@@ -274,6 +340,9 @@ impl<'a> Assembler<'a> {
     }
 }
 
+const DIRECTIVES: &str =
+    "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
+
 /// What a line gives.
 #[derive(Default)]
 struct Made {
@@ -302,11 +371,11 @@ fn split_reserved<'a, 'b>(
     }
 }
 
-fn reserved_bits(row: &InstructionSpec, tokens: &[Token<'_>], symbols: &Symbols) -> Result<Word, AsmError> {
+fn reserved_bits(row: &InstructionSpec, tokens: &[Token<'_>], symbols: &Symbols) -> Result<Bits, AsmError> {
     let value = evaluate(tokens, &|name| symbols.value(name)).ok();
     let bits =
         value.filter(|(_, used)| *used == tokens.len()).and_then(|(value, _)| u64::try_from(value).ok());
-    let bits = bits.map(|bits| Word::from_le_bytes(&bits.to_le_bytes()));
+    let bits = bits.map(|bits| Bits::from_le_bytes(&bits.to_le_bytes()));
     bits.filter(|&bits| (bits & !row.reserved()).is_zero()).ok_or_else(|| AsmError::Reserved {
         value: tokens.iter().map(|token| token.text).collect(),
         legal: row.reserved().ranges().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
@@ -359,12 +428,6 @@ fn listed(expected: &[Expected<'_>]) -> String {
         Some((last, first)) => format!("{} or {last}", first.join(", ")),
         None => "something else".to_owned(),
     }
-}
-
-/// The line without its comment.
-pub(crate) fn without_comment(line: &str) -> &str {
-    let end = [";", "#", "//"].iter().filter_map(|mark| line.find(mark)).min().unwrap_or(line.len());
-    line.get(..end).unwrap_or(line)
 }
 
 pub(crate) fn span_of(tokens: &[Token<'_>]) -> Span {

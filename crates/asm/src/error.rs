@@ -1,8 +1,12 @@
 //! [`Faults`]: everything wrong with a text, each fault with its place; [`AsmErrors`] of assembly.
 
-use miette::{Diagnostic, NamedSource, SourceCode, SourceSpan};
-use npukit_base::{Span, codes, counted};
+use std::fmt::Display;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use npukit_base::{Code, Span, codes, counted, without_bom};
 use thiserror::Error;
+
+use crate::expand::SourceText;
 
 /// Faults listed of one text; more are counted only.
 pub(crate) const MAX_ERRORS: usize = 100;
@@ -81,20 +85,20 @@ pub enum AsmError {
     },
     /// A directive that does not exist.
     #[error("there is no directive `.{found}`")]
-    #[diagnostic(
-        code(asm::directive),
-        help("there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`")
-    )]
+    #[diagnostic(code(asm::directive))]
     Directive {
         /// As written.
         found: String,
         /// Where.
         #[label("not a directive")]
         span: SourceSpan,
+        /// The ones there are.
+        #[help]
+        help: &'static str,
     },
     /// A name that is defined already.
     #[error("`{found}` is defined already")]
-    #[diagnostic(code(asm::twice), help("labels and symbols share their names"))]
+    #[diagnostic(code(asm::twice), help("labels and symbols share their names, macros have their own"))]
     Twice {
         /// As written.
         found: String,
@@ -159,6 +163,154 @@ pub enum AsmError {
         #[help]
         help: String,
     },
+    /// What follows a directive is not what it needs.
+    #[error("`.{directive}` needs {expected}, not {found}")]
+    #[diagnostic(code(asm::argument))]
+    Argument {
+        /// Its name.
+        directive: &'static str,
+        /// What would do.
+        expected: &'static str,
+        /// What is there.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+        /// An example.
+        #[help]
+        help: &'static str,
+    },
+    /// A file that cannot be included.
+    #[error("cannot include `{path}`: {reason}")]
+    #[diagnostic(code(asm::include), help("names are relative to the file that says `.include`"))]
+    Include {
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+        /// Where.
+        #[label("included here")]
+        span: SourceSpan,
+    },
+    /// A macro is not called with its parameters.
+    #[error("macro `{name}` {reason}")]
+    #[diagnostic(code(asm::call))]
+    Call {
+        /// The macro.
+        name: String,
+        /// What is wrong with the call.
+        reason: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+        /// How it is called.
+        #[help]
+        help: String,
+    },
+    /// A `\` before something that is no parameter.
+    #[error("`\\{found}` is no parameter here")]
+    #[diagnostic(
+        code(asm::parameter),
+        help("a `\\` stands before a parameter's name or `@` in a macro, before `+` in `.rept`")
+    )]
+    Parameter {
+        /// What follows the `\`.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// A block without an end.
+    #[error("`.{directive}` has no `.{closing}`")]
+    #[diagnostic(code(asm::unclosed), help("blocks end in the file or macro that they begin in"))]
+    Unclosed {
+        /// What begins it.
+        directive: &'static str,
+        /// What would end it.
+        closing: &'static str,
+        /// Where.
+        #[label("begins here")]
+        span: SourceSpan,
+    },
+    /// An end, or another part, of a block that did not begin.
+    #[error("`.{directive}` without `.{opening}`")]
+    #[diagnostic(code(asm::stray), help("blocks begin in the file or macro that they end in"))]
+    Stray {
+        /// What is there.
+        directive: &'static str,
+        /// What should stand before it.
+        opening: &'static str,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// A label where none can be.
+    #[error("a label stands before an instruction, not before {found}")]
+    #[diagnostic(code(asm::label), help("put it in front of the instruction that it names"))]
+    Label {
+        /// What it stands before.
+        found: String,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+    },
+    /// More than is expanded; nothing after it is read.
+    #[error("{what}: the limit is {limit}")]
+    #[diagnostic(code(asm::limit))]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        limit: usize,
+        /// Where.
+        #[label("here")]
+        span: SourceSpan,
+        /// How to do with less.
+        #[help]
+        help: &'static str,
+    },
+    /// An error in an included file, or in lines that a directive has made.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Within(Box<Within>),
+}
+
+/// An error in another text than the one that is assembled, or in lines that a directive has made.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{error}")]
+pub struct Within {
+    pub(crate) error: AsmError,
+    pub(crate) text: SourceText,
+    /// What put the line there, the innermost first.
+    pub(crate) calls: Vec<String>,
+}
+
+impl Diagnostic for Within {
+    fn code<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.error.code()
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        let own = self.error.help().map(|help| help.to_string());
+        let lines: Vec<String> = own.into_iter().chain(self.calls.iter().cloned()).collect();
+        if lines.is_empty() { None } else { Some(Box::new(lines.join("\n"))) }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.error.labels()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.text)
+    }
+}
+
+impl npukit_base::Coded for Within {
+    const CODES: &'static [Code] = &[];
+
+    fn code(&self) -> &'static str {
+        npukit_base::Coded::code(&self.error)
+    }
 }
 
 /// Every fault of an assembly file.
@@ -181,7 +333,7 @@ impl<E: Diagnostic> Faults<E> {
     pub fn new(name: &str, text: &str, mut errors: Vec<E>) -> Self {
         let more = errors.len().saturating_sub(MAX_ERRORS);
         errors.truncate(MAX_ERRORS);
-        Self { source_code: NamedSource::new(name, text.to_owned()), errors, more }
+        Self { source_code: NamedSource::new(name, without_bom(text).to_owned()), errors, more }
     }
 }
 
@@ -207,11 +359,26 @@ codes!(AsmError {
     Expression = "asm::expression": "a number is not to be had from an expression";
     Reserved = "asm::reserved": "reserved bits are given that are none of the instruction's";
     Context = "asm::context": "no instruction knows the context";
-});
+    Argument = "asm::argument": "what follows a directive is not what it needs";
+    Include = "asm::include": "a file cannot be included";
+    Call = "asm::call": "a macro is not called with its parameters";
+    Parameter = "asm::parameter": "a name after `\\` is no parameter";
+    Unclosed = "asm::unclosed": "a block has no end";
+    Stray = "asm::stray": "a block ends that did not begin";
+    Label = "asm::label": "a label stands where none can";
+    Limit = "asm::limit": "a program expands to more than is taken";
+} carries { Within.0 });
 
 impl AsmError {
-    /// Where it is.
-    pub const fn span(&self) -> SourceSpan {
+    /// Where it is, in its own text.
+    pub fn span(&self) -> SourceSpan {
+        match self {
+            Self::Within(within) => within.error.span(),
+            own => own.clone().span_mut().map_or_else(|| (0, 0).into(), |span| *span),
+        }
+    }
+
+    pub(crate) fn span_mut(&mut self) -> Option<&mut SourceSpan> {
         match self {
             Self::Mnemonic { span, .. }
             | Self::Syntax { span, .. }
@@ -223,7 +390,17 @@ impl AsmError {
             | Self::Equ { span, .. }
             | Self::Expression { span, .. }
             | Self::Reserved { span, .. }
-            | Self::Context { span, .. } => *span,
+            | Self::Context { span, .. }
+            | Self::Argument { span, .. }
+            | Self::Include { span, .. }
+            | Self::Call { span, .. }
+            | Self::Parameter { span, .. }
+            | Self::Unclosed { span, .. }
+            | Self::Stray { span, .. }
+            | Self::Label { span, .. }
+            | Self::Limit { span, .. } => Some(span),
+            // It is in a text of its own already.
+            Self::Within(_) => None,
         }
     }
 }
@@ -238,4 +415,9 @@ pub(crate) fn summary(listed: usize, more: usize, name: &str) -> String {
 /// A place of a text, for `miette`.
 pub fn source_span(span: Span) -> SourceSpan {
     (span.start, span.size_bytes()).into()
+}
+
+/// A place as `miette` has it.
+pub(crate) fn span_of(span: SourceSpan) -> Span {
+    Span::new(span.offset(), span.offset() + span.len())
 }

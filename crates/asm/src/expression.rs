@@ -1,7 +1,8 @@
 //! [`evaluate`]: a number, or an expression of numbers and names, as operands and directives have them.
 //!
 //! Operators are those of C, with its precedence: `|`, `^`, `&`, `<< >>`, `+ -`, `* / %`, then `- + ~` before a
-//! value. Everything is computed in 128 bits with a sign; what does not fit is a fault, never a wrapped number.
+//! value. Conditions have `||`, `&&`, `== !=`, `< > <= >=` and `!` beside them, where 1 is true and 0 is false; these
+//! do not stand in operands, whose forms have such signs of their own. Everything is computed in 128 bits with a sign; what does not fit is a fault, never a wrapped number.
 
 use npukit_base::Span;
 use npukit_isa::token::{Token, number};
@@ -29,7 +30,27 @@ pub(crate) fn evaluate(
     tokens: &[Token<'_>],
     value_of: &dyn Fn(&str) -> Option<i128>,
 ) -> Result<(i128, usize), Fault> {
-    let mut parser = Parser { tokens, value_of, at: 0, depth: 0 };
+    parse(tokens, value_of, false)
+}
+
+/// As [`evaluate`], with comparisons.
+///
+/// # Errors
+///
+/// The first [`Fault`].
+pub(crate) fn evaluate_condition(
+    tokens: &[Token<'_>],
+    value_of: &dyn Fn(&str) -> Option<i128>,
+) -> Result<(i128, usize), Fault> {
+    parse(tokens, value_of, true)
+}
+
+fn parse(
+    tokens: &[Token<'_>],
+    value_of: &dyn Fn(&str) -> Option<i128>,
+    compares: bool,
+) -> Result<(i128, usize), Fault> {
+    let mut parser = Parser { tokens, value_of, compares, at: 0, depth: 0 };
     let value = parser.binary(0)?;
     Ok((value, parser.at))
 }
@@ -46,14 +67,22 @@ pub(crate) fn begins(token: &Token<'_>) -> bool {
 
 /// Operators between two values, and how close they bind.
 #[rustfmt::skip]
-const OPERATORS: [(&str, u8); 10] = [
-    ("|", 0), ("^", 1), ("&", 2), ("<<", 3), (">>", 3), ("+", 4), ("-", 4), ("*", 5), ("/", 5), ("%", 5),
+const OPERATORS: [(&str, u8); 18] = [
+    ("||", 0), ("&&", 1), ("|", 2), ("^", 3), ("&", 4), ("==", 5), ("!=", 5),
+    ("<=", 6), (">=", 6), ("<", 6), (">", 6),
+    ("<<", 7), (">>", 7), ("+", 8), ("-", 8), ("*", 9), ("/", 9), ("%", 9),
 ];
-const TIGHTEST: u8 = 5;
+const TIGHTEST: u8 = 9;
+
+/// Whether only conditions have operators of a level.
+const fn is_comparison(level: u8) -> bool {
+    matches!(level, 0 | 1 | 5 | 6)
+}
 
 struct Parser<'a> {
     tokens: &'a [Token<'a>],
     value_of: &'a dyn Fn(&str) -> Option<i128>,
+    compares: bool,
     at: usize,
     depth: usize,
 }
@@ -77,13 +106,15 @@ impl<'a> Parser<'a> {
     fn operator(&self, level: u8) -> Option<(&'static str, usize)> {
         let first = self.tokens.get(self.at)?;
         let second = self.tokens.get(self.at + 1).filter(|second| second.span.start == first.span.end);
-        let here = OPERATORS.iter().filter(|(_, binds)| *binds == level).map(|(text, _)| *text);
-        let size = |text: &str| match text.len() {
-            1 => (first.text == text).then_some(1),
-            _ => (text.starts_with(first.text) && second.is_some_and(|second| second.text == first.text))
-                .then_some(2),
-        };
-        here.filter_map(|text| Some((text, size(text)?))).next()
+        let is_pair =
+            |text: &str| second.is_some_and(|second| text.strip_prefix(first.text) == Some(second.text));
+        let known = OPERATORS.iter().filter(|(_, level)| self.compares || !is_comparison(*level));
+        let pair = known.clone().find(|(text, _)| is_pair(text)).map(|&(text, level)| (text, level, 2));
+        // Two signs that are an operator are not two operators.
+        let here = pair.or_else(|| {
+            known.clone().find(|(text, _)| *text == first.text).map(|&(text, level)| (text, level, 1))
+        });
+        here.filter(|(_, found, _)| *found == level).map(|(text, _, size)| (text, size))
     }
 
     fn unary(&mut self) -> Result<i128, Fault> {
@@ -94,6 +125,7 @@ impl<'a> Parser<'a> {
         self.at += 1;
         match token.text {
             "-" | "+" | "~" | "(" => self.nested(token.text, start),
+            "!" if self.compares => self.nested(token.text, start),
             _ if token.is_number() => self.literal(token),
             name => (self.value_of)(name).ok_or(Fault::Missing { at: start }),
         }
@@ -110,6 +142,7 @@ impl<'a> Parser<'a> {
         match sign {
             "-" => value.checked_neg().ok_or_else(|| self.fault(start, TOO_LARGE.to_owned())),
             "~" => Ok(!value),
+            "!" => Ok(i128::from(value == 0)),
             "(" => match self.tokens.get(self.at) {
                 Some(token) if token.text == ")" => {
                     self.at += 1;
@@ -160,9 +193,23 @@ fn apply(operator: &str, left: i128, right: i128) -> Result<i128, String> {
         ">>" => Some(left >> shift()?),
         "&" => Some(left & right),
         "^" => Some(left ^ right),
-        _ => Some(left | right),
+        "|" => Some(left | right),
+        comparison => Some(i128::from(compare(comparison, left, right))),
     };
     value.ok_or_else(|| TOO_LARGE.to_owned())
+}
+
+fn compare(operator: &str, left: i128, right: i128) -> bool {
+    match operator {
+        "==" => left == right,
+        "!=" => left != right,
+        "<=" => left <= right,
+        ">=" => left >= right,
+        "<" => left < right,
+        ">" => left > right,
+        "&&" => left != 0 && right != 0,
+        _ => left != 0 || right != 0,
+    }
 }
 
 #[cfg(test)]
@@ -200,6 +247,28 @@ mod tests {
         assert_eq!(read("4 < 5"), Ok((4, 1)));
         assert_eq!(read("4 < < 5"), Ok((4, 1)));
         assert_eq!(read("4] <- 5"), Ok((4, 1)));
+    }
+
+    #[test]
+    fn conditions_compare() {
+        let condition =
+            |text: &str| evaluate_condition(&tokens(text, 0), &|name| (name == "act").then_some(0x100));
+        let cases = [
+            ("act == 256 && 1 + 1 != 3", 1),
+            ("act<256 || 2>=2", 1),
+            ("act <= 255 || 2 > 2", 0),
+            ("!act | !0", 1),
+            ("!(act == 256)", 0),
+            ("1 << 2 < 5", 1),
+            ("3 & 2 == 2", 1),
+            ("act<-3", 0),
+        ];
+        for (text, value) in cases {
+            assert_eq!(condition(text), Ok((value, tokens(text, 0).len())), "{text}");
+        }
+        assert_eq!(read("4 == 4"), Ok((4, 1)));
+        assert_eq!(read("4 | | 4"), Err(Fault::Missing { at: 2 }));
+        assert_eq!(read("!4"), Err(Fault::Missing { at: 0 }));
     }
 
     #[test]

@@ -41,6 +41,16 @@ impl Symbols {
         self.values.keys().map(String::as_str).filter(|name| self.value(name).is_some())
     }
 
+    /// Whether a name is defined, with a number or without.
+    pub fn is_defined(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// The names and their numbers, in the order of the names.
+    pub fn all(&self) -> impl Iterator<Item = (&str, Option<i128>)> {
+        self.values.keys().map(|name| (name.as_str(), self.value(name)))
+    }
+
     /// The number `name` stands for.
     pub fn value(&self, name: &str) -> Option<i128> {
         match self.values.get(name)? {

@@ -5,6 +5,10 @@
 mod directives;
 #[path = "main/errors.rs"]
 mod errors;
+#[path = "main/expansion.rs"]
+mod expansion;
+#[path = "main/layout.rs"]
+mod layout;
 #[path = "main/numbers.rs"]
 mod numbers;
 #[path = "main/operands.rs"]

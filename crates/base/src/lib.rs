@@ -8,6 +8,7 @@ mod internals;
 mod names;
 mod printable;
 mod span;
+mod text;
 mod word;
 
 pub use code::{Code, Coded};
@@ -16,6 +17,7 @@ pub use excerpt::excerpt;
 pub use names::{closest, help_for, suggestion};
 pub use printable::{is_printable, on_a_line, printable};
 pub use span::Span;
+pub use text::{is_utf16, without_bom};
 pub use word::{BitRange, WORD_BITS, WORD_BYTES, Word};
 
 /// Bits needed to write every number below `n`: the ceiling of log2, and 0 for `n` of 0 or 1.

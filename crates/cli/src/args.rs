@@ -472,6 +472,9 @@ pub struct AsmArgs {
     /// File for the words
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
+    /// File for a listing: each line with the address and the bytes of what it becomes, then the symbols
+    #[arg(long, value_name = "FILE")]
+    pub listing: Option<PathBuf>,
 }
 
 /// `npu disasm`

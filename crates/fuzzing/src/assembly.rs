@@ -1,6 +1,6 @@
 //! [`assembly`]: texts of programs.
 
-use npukit_target::{Instance, TargetError};
+use npukit_target::{Instance, NoFiles, TargetError};
 
 use crate::instances::{Known, of};
 use crate::told_of;
@@ -8,12 +8,13 @@ use crate::words::listed;
 
 /// `t`, `o`, `p`, `d`: assembly of the targets; `l`: drra in the later encoding; `k`: drra's PASM.
 ///
-/// A text that assembles is laid out as one that assembles to the same words, whose listing does so too.
+/// A text that assembles is laid out as one that assembles to the same words, whose listing does so too. It includes no
+/// files; there are none.
 pub fn assembly(input: &[u8]) {
     let Some((known, bytes)) = of(input) else { return };
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Known { file, instance, .. } = known;
-    let assembled = instance.assemble(file, text);
+    let assembled = instance.assemble(file, text, &NoFiles);
     let laid_out = laid_out(&**instance, file, text);
     match assembled {
         Err(error) => told_of(file, &error),
@@ -21,10 +22,12 @@ pub fn assembly(input: &[u8]) {
             if let Some(laid_out) = laid_out {
                 let laid_out =
                     laid_out.unwrap_or_else(|error| panic!("assembles, but is not laid out: {error}"));
-                let again = instance.assemble(file, &laid_out).map(|again| again.bytes);
+                let again = instance.assemble(file, &laid_out, &NoFiles).map(|again| again.bytes);
                 let again = again.unwrap_or_else(|error| panic!("laid out as {laid_out:?}: {error}"));
                 assert_eq!(assembled.bytes, again, "laid out as {laid_out:?}");
             }
+            let lines = instance.list(file, text, &NoFiles);
+            assert!(lines.is_ok() || file.ends_with(".pasm"), "assembles, but has no listing of lines");
             listed(known, &assembled.bytes);
         }
     }

@@ -1,6 +1,6 @@
 //! [`words`]: programs as words, for the disassembler and the lint.
 
-use npukit_target::Disassembled;
+use npukit_target::{Disassembled, NoFiles};
 
 use crate::instances::{Known, of};
 use crate::{told, told_of};
@@ -34,7 +34,7 @@ pub(crate) fn listed(known: &Known, words: &[u8]) {
 /// laid out in other ways: their listing is the same again.
 fn again(Known { letter, instance, .. }: &Known, words: &[u8], listing: &Disassembled) {
     let Disassembled { text, problems, .. } = listing;
-    let bytes = match instance.assemble("listing.asm", text) {
+    let bytes = match instance.assemble("listing.asm", text, &NoFiles) {
         Ok(assembled) => assembled.bytes,
         Err(error) => return assert!(!problems.is_empty(), "listed as {text:?}: {error}"),
     };

@@ -4,7 +4,7 @@
 //! an assembler and nothing else:
 //!
 //! ```
-//! use npukit::accelerator::{Assembled, Config, Instance, Preset, Target, TargetError};
+//! use npukit::accelerator::{Assembled, Config, Instance, NoFiles, Preset, Reader, Target, TargetError};
 //!
 //! /// A machine whose instructions are the numbers below 256.
 //! struct Toy;
@@ -36,7 +36,7 @@
 //!     fn config(&self) -> serde_json::Value {
 //!         serde_json::json!({})
 //!     }
-//!     fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+//!     fn assemble(&self, name: &str, text: &str, _: &dyn Reader) -> Result<Assembled, TargetError> {
 //!         let byte = |word: &str| {
 //!             word.parse().map_err(|error| TargetError::failed(format!("{name}: `{word}`: {error}")))
 //!         };
@@ -46,8 +46,9 @@
 //! }
 //!
 //! let instance = Toy.instance(Config::Default)?;
-//! assert_eq!(instance.assemble("a.s", "1 2 3")?.bytes, [1, 2, 3]);
-//! assert_eq!(instance.assemble("a.s", "1 x").unwrap_err().to_string(), "a.s: `x`: invalid digit found in string");
+//! assert_eq!(instance.assemble("a.s", "1 2 3", &NoFiles)?.bytes, [1, 2, 3]);
+//! let error = instance.assemble("a.s", "1 x", &NoFiles).unwrap_err();
+//! assert_eq!(error.to_string(), "a.s: `x`: invalid digit found in string");
 //! assert!(matches!(instance.stepper(&[1]), Err(TargetError::Unsupported { .. })));
 //! # Ok::<(), TargetError>(())
 //! ```

@@ -103,6 +103,7 @@ impl Error {
             | Self::UnknownFile { path, .. }
             | Self::OpenDimensions { path, .. }
             | Self::NoText { path }
+            | Self::Utf16 { path }
             | Self::NoHeldOut { path }
             | Self::Simplify { path, .. }
             | Self::UnknownInput { path, .. }

@@ -342,6 +342,13 @@ pub enum Error {
         /// Where text ends.
         offset: usize,
     },
+    /// A source file is text of another encoding.
+    #[error("{path} is UTF-16 text")]
+    #[diagnostic(help("save it as UTF-8"))]
+    Utf16 {
+        /// The file.
+        path: String,
+    },
     /// Inputs do not fit the program.
     #[error(transparent)]
     Port(#[from] PortError),
@@ -429,6 +436,7 @@ codes!(Error {
     NothingToPrepare = "nothing-to-prepare": "values of inputs are to be changed where there are none";
     Labels = "invalid-labels": "labels do not fit the outputs, or are none";
     NotText = "not-text": "a source file is not UTF-8 text";
+    Utf16 = "utf-16-text": "a source file is UTF-16 text, not UTF-8";
     Eval = "not-evaluated": "the float evaluator cannot compute a model";
     Operations = "too-many-operations": "evaluating takes far more time than the model's size suggests";
     Memory = "too-much-memory": "evaluating takes far more memory than the model's size suggests";

@@ -51,8 +51,8 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, Output, Part, Port,
-    ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, TimeOptions, Unset,
+    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, Part,
+    Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, TimeOptions, Unset,
 };
 pub use program::Program;
 #[doc(hidden)] // an argument of the command

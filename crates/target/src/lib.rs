@@ -40,7 +40,7 @@ pub use parts::{Checked, Parts};
 pub use port::{Port, PortError};
 pub use presets::{Named, Presets};
 pub use program::{ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, RunResult};
-pub use read::{Part, ReadError, Reader, folder, sibling};
+pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};
 pub use report::{HostStepReport, MemoryReport, ProgramReport, Saturation, Saturations};
 pub use run_options::{Meaning, RunOptions, Unset};
 pub use stepper::{Machine, MemoryInfo, Stepper};

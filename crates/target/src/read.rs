@@ -143,6 +143,27 @@ impl<F: Fn(&str) -> Result<Vec<u8>, ReadError> + Sync> Reader for F {
     }
 }
 
+/// The bytes of files for who knows no readers: by path, or why there are none.
+pub fn bytes_of(files: &dyn Reader) -> impl Fn(&str) -> Result<Vec<u8>, String> + '_ {
+    |path| {
+        files.read(path).map_err(|error| match error {
+            ReadError::Absent { .. } => "there is no such file".to_owned(),
+            ReadError::Unreadable { reason, .. } => reason,
+            other => other.to_string(),
+        })
+    }
+}
+
+/// No file at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoFiles;
+
+impl Reader for NoFiles {
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        Err(ReadError::Absent { path: path.to_owned() })
+    }
+}
+
 /// Files in memory, by path.
 impl Reader for BTreeMap<String, Vec<u8>> {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {

@@ -269,14 +269,23 @@ pub trait Instance: Send + Sync {
         Err(self.unsupported("compile --emit"))
     }
 
-    /// Text to words. `name` is the file's, for errors.
+    /// Text to words. `name` is the file's, for errors; `files` gives those that it includes.
     ///
     /// # Errors
     ///
     /// [`TargetError::Unsupported`] when the target has no assembler; [`TargetError::Text`] with every
     /// fault of the text.
-    fn assemble(&self, _name: &str, _text: &str) -> Result<Assembled, TargetError> {
+    fn assemble(&self, _name: &str, _text: &str, _files: &dyn Reader) -> Result<Assembled, TargetError> {
         Err(self.unsupported("asm"))
+    }
+
+    /// Program text with what each line of it becomes: address, bytes, number and text of the line, then the symbols.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::assemble`]; [`TargetError::Unsupported`] when the target has no such listing of the text.
+    fn list(&self, _name: &str, _text: &str, _files: &dyn Reader) -> Result<String, TargetError> {
+        Err(self.unsupported("asm --listing"))
     }
 
     /// Program text, laid out: another layout of the same program, comments kept. `name` is the file's, for errors.

@@ -2,7 +2,7 @@
 
 use npukit_asm::{assemble, disassemble_in};
 use npukit_isa::{Field, FieldKind, InstructionSpec, IsaSpec};
-use npukit_target::{Compiled, Config, Instance, TargetError};
+use npukit_target::{Compiled, Config, Instance, NoFiles, TargetError};
 
 use crate::compiled::Subject;
 use crate::{Random, Suite, Text};
@@ -63,7 +63,7 @@ impl Suite {
             let texts = self.texts(instance, subject, compiled);
             assert!(!texts.is_empty() || instructions == 0, "{}: no text", subject.name);
             for (name, text) in texts {
-                let assembled = instance.assemble(&name, &text);
+                let assembled = instance.assemble(&name, &text, &NoFiles);
                 let assembled = assembled.unwrap_or_else(|error| panic!("{}: {error:?}", subject.name));
                 assert_eq!(assembled.instructions > 0, instructions > 0, "{}: instructions", subject.name);
                 assert!(self.listed(instance, &assembled.bytes), "{}: no listing", subject.name);
@@ -103,7 +103,7 @@ impl Suite {
             let other = instance.disassemble(words, form);
             assert!(other.is_ok(), "{}: no listing {form} of {words:02x?}", instance.name());
         }
-        let bytes = match instance.assemble("listing.s", &listing.text) {
+        let bytes = match instance.assemble("listing.s", &listing.text, &NoFiles) {
             Ok(assembled) => assembled.bytes,
             Err(error) => {
                 assert!(!listing.problems.is_empty(), "{error:?} in the listing of {words:02x?}");

@@ -6,23 +6,15 @@
 //! halt()
 //! ```
 
+mod format;
 mod parse;
 mod print;
 
-use npukit_asm::AsmErrors;
+use npukit_asm::Comments;
 
-use crate::fabric::Fabric;
-use crate::layout::{Language, layout};
-
-pub use parse::{Source, assemble, instruction};
+pub use format::format;
+pub use parse::{Source, assemble, assemble_with, instruction, list};
 pub use print::{Listed, Listing, disassemble};
 
-/// The text of a file, laid out; `name` is the file's, for messages.
-///
-/// # Errors
-///
-/// What [`assemble`] finds.
-pub fn format(fabric: &Fabric, name: &str, text: &str) -> Result<String, AsmErrors> {
-    assemble(fabric, name, text)?;
-    Ok(layout(text, Language::Assembly))
-}
+/// What begins a comment.
+const COMMENTS: Comments = Comments(&["#"]);

@@ -90,6 +90,10 @@ impl Layout {
 
     fn needs_space(&self, token: &Token<'_>, before: Option<&Token<'_>>) -> bool {
         let Some(before) = before.filter(|_| !self.line.is_empty()) else { return false };
+        let is_word = |token: &Token<'_>| matches!(token.kind, TokenKind::Identifier | TokenKind::Integer(_));
+        if is_word(before) && is_word(token) && !token.text.starts_with(['+', '-']) {
+            return true;
+        }
         match (before.text, token.text) {
             (",", _) | (_, "{") | ("}", "else") | ("else", "if") => true,
             (word, "(") if self.language == Language::Assembly => word == "cell",

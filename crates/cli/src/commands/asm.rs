@@ -1,5 +1,7 @@
 //! `npu asm`, `npu disasm` and `npu format`
 
+use std::path::PathBuf;
+
 use npukit::verbs::asm as verbs;
 use serde_json::json;
 
@@ -13,11 +15,17 @@ use crate::table::counted;
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
     let (report, bytes) = without_bar(|context| verbs::asm(&args.file, target, context))?;
-    write_all(&[(args.output.clone(), &bytes)])?;
+    let list = |_: &PathBuf| without_bar(|context| verbs::list(&args.file, target, context));
+    let listed = args.listing.as_ref().map(list).transpose()?;
+    let listing = args.listing.iter().zip(&listed).map(|(path, text)| (path.clone(), text.as_bytes()));
+    write_all(&std::iter::once((args.output.clone(), &bytes[..])).chain(listing).collect::<Vec<_>>())?;
     let output = args.output.display().to_string();
-    let text = format!("{}, wrote {output}\n", counted(report.instructions as u64, "instruction"));
+    let listing = args.listing.as_ref().map(|path| path.display().to_string());
+    let mut text = format!("{}, wrote {output}\n", counted(report.instructions as u64, "instruction"));
+    text.extend(listing.iter().map(|path| format!("wrote {path}\n")));
     let json = json!({
         "target": report.target, "instructions": report.instructions, "bytes": report.bytes, "output": output,
+        "listing": listing,
         "warnings": report.warnings, "target_warnings": report.target_warnings,
     });
     let warnings: String =

@@ -50,10 +50,23 @@ fn broken_models_sources_and_instances_are_named() {
         let (_, error) = npu.text(1, &["isa", "tcu:b.tarch"]);
         assert!(error.contains("b.tarch") && error.contains(place), "{bad}: {error}");
     }
-    npu.write("p.s", [0xff, 0xfe]);
+    npu.write("p.s", [0xff, 0]);
     let (_, error) = npu.text(1, &["asm", "p.s", "--target", "tcu", "-o", "p.tprog"]);
     assert!(error.contains("p.s: byte 0"), "{error}");
     npu.write("p.tprog", [0u8; 12]);
     let (_, error) = npu.text(1, &["disasm", "p.tprog", "--target", "tcu"]);
     assert!(error.contains("p.tprog"), "{error}");
+}
+
+#[test]
+fn utf_16_is_named() {
+    let npu = Npu::new();
+    npu.write("p.s", b"\xff\xfen\0o\0o\0p\0");
+    npu.write("q.s", ".include \"p.s\"");
+    for verb in ["asm p.s --target tcu -o p", "format p.s --target tcu", "asm p.s --target drra -o p"] {
+        let (_, error) = npu.text(1, &verb.split(' ').collect::<Vec<_>>());
+        assert!(error.contains("p.s is UTF-16 text") && error.contains("save it as UTF-8"), "{error}");
+    }
+    let (_, error) = npu.text(1, &["asm", "q.s", "--target", "tcu", "-o", "p"]);
+    assert!(error.contains("cannot include `p.s`: it is UTF-16 text"), "{error}");
 }

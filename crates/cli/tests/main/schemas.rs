@@ -85,7 +85,8 @@ fn merged(mut one: Value, other: &Value) -> Value {
 }
 
 fn assembled(generator: &mut SchemaGenerator) -> Value {
-    merged(of::<verbs::asm::AsmReport>(generator), &object(&[("output", text())]))
+    let listing = json!({ "type": ["string", "null"] });
+    merged(of::<verbs::asm::AsmReport>(generator), &object(&[("output", text()), ("listing", listing)]))
 }
 
 /// `--emit`
@@ -285,6 +286,7 @@ fn schemas() {
 #[rustfmt::skip]
 const LINES: &[(i32, &str)] = &[
     (0, "asm p.s --target tcu -o p.tprog"),
+    (0, "asm p.s --target tcu -o p.tprog --listing p.lst"),
     (0, "bench speed --only array_kernel --runs 1"),
     (0, "check %digits --target tcu"),
     (0, "check %digits --target opu"),

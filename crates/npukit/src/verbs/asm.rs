@@ -1,5 +1,6 @@
 //! `npu asm`, `npu disasm` and `npu format`: text to words and back, and text laid out.
 
+use npukit_base::is_utf16;
 use npukit_target::Assembled;
 use serde::Serialize;
 
@@ -57,15 +58,26 @@ pub struct FormatReport {
 ///
 /// # Errors
 ///
-/// Those of [`resolve`]; [`Error::Read`] and [`Error::NotText`] for a file that cannot be read as text;
-/// [`Error::Target`] with every wrong line of the file.
+/// Those of [`resolve`]; [`Error::Read`], [`Error::Utf16`] and [`Error::NotText`] for a file that cannot be read as
+/// UTF-8 text; [`Error::Target`] with every wrong line of the file and of those that it includes.
 pub fn asm(path: &str, target: &str, context: Context<'_>) -> Result<(AsmReport, Vec<u8>), Error> {
     let instance = resolve(target, context.reader)?;
     let text = read_text(path, context)?;
-    let Assembled { bytes, instructions, warnings } = instance.assemble(path, &text)?;
+    let Assembled { bytes, instructions, warnings } = instance.assemble(path, &text, context.reader)?;
     let (target, target_warnings) = (instance.name(), instance.warnings());
     let report = AsmReport { target, instructions, bytes: bytes.len(), warnings, target_warnings };
     Ok((report, bytes))
+}
+
+/// The file at `path` with what each line of it becomes.
+///
+/// # Errors
+///
+/// Those of [`asm`].
+pub fn list(path: &str, target: &str, context: Context<'_>) -> Result<String, Error> {
+    let instance = resolve(target, context.reader)?;
+    let text = read_text(path, context)?;
+    Ok(instance.list(path, &text, context.reader)?)
 }
 
 /// Lays out the program text at `path`.
@@ -86,7 +98,11 @@ pub fn format(path: &str, target: &str, context: Context<'_>) -> Result<FormatRe
 }
 
 fn read_text(path: &str, context: Context<'_>) -> Result<String, Error> {
-    String::from_utf8(context.reader.read(path)?)
+    let bytes = context.reader.read(path)?;
+    if is_utf16(&bytes) {
+        return Err(Error::Utf16 { path: path.to_owned() });
+    }
+    String::from_utf8(bytes)
         .map_err(|error| Error::NotText { path: path.to_owned(), offset: error.utf8_error().valid_up_to() })
 }
 

@@ -57,7 +57,7 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
     let words = match std::str::from_utf8(&bytes) {
-        Ok(text) if is_text(text) => match instance.assemble(path, text) {
+        Ok(text) if is_text(text) => match instance.assemble(path, text, context.reader) {
             Ok(assembled) => assembled.bytes,
             // A target's words may be text, too.
             Err(_) if are_words(&*instance, &bytes) => bytes,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use npukit::{Stepper, TargetError, resolve};
+use npukit::{NoFiles, Stepper, TargetError, resolve};
 
 /// The machine of an instance with a program.
 fn machine(target: &str, text: &str) -> Result<Stepper, TargetError> {
     let instance = resolve(target, &BTreeMap::new()).unwrap();
-    instance.stepper(&instance.assemble("a.s", text).unwrap().bytes)
+    instance.stepper(&instance.assemble("a.s", text, &NoFiles).unwrap().bytes)
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use npukit_asm::{AsmError, AsmErrors, source_span};
+use npukit_asm::{AsmError, AsmErrors, Expansion, Files, Place as SourcePlace, Sources, expand, source_span};
 use npukit_base::{Span, closest};
 use npukit_isa::{Field, InstructionSpec};
 
+use super::COMMENTS;
 use crate::component::Component;
 use crate::fabric::{Cell, Fabric, Place};
 use crate::isa::{Instruction, Isa, bits_of, range as legal_range};
@@ -18,20 +19,77 @@ pub struct Source {
     /// The words.
     pub program: Program,
     /// The text of each instruction.
-    pub spans: BTreeMap<At, Span>,
+    pub places: BTreeMap<At, SourcePlace>,
+    /// The file and those that it includes.
+    pub sources: Sources,
     /// Those that are `repx` and leave `step` to its default of 1, which adds 128 to the step.
     pub default_steps: Vec<At>,
 }
 
-/// Assembles `text` for a fabric; `name` is the file's, for messages.
+/// Assembles a `text` that includes no files, for a fabric; `name` is the file's, for messages.
 ///
 /// # Errors
 ///
 /// Every fault of the file, the first 100 of them with their places.
 pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmErrors> {
+    assemble_with(fabric, name, text, &|_| Err("files are not read here".to_owned()))
+}
+
+/// Assembles `text` for a fabric; `name` is the file's, for messages, and `files` gives those that it includes.
+///
+/// # Errors
+///
+/// Every fault of the files, the first 100 of them with their places.
+pub fn assemble_with(
+    fabric: &Fabric,
+    name: &str,
+    text: &str,
+    files: &Files<'_>,
+) -> Result<Source, AsmErrors> {
+    let expansion = expand(name, text, COMMENTS, files);
+    let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
+    Ok(parsed.source(expansion))
+}
+
+/// As [`assemble_with`], and what each line became, as text.
+///
+/// # Errors
+///
+/// Those of [`assemble_with`].
+pub fn list(fabric: &Fabric, name: &str, text: &str, files: &Files<'_>) -> Result<String, AsmErrors> {
+    let expansion = expand(name, text, COMMENTS, files);
+    let parsed = expansion.checked(name, text, parse(fabric, &expansion.text))?;
+    let word = |(at, span): (&At, &Span)| {
+        let word = parsed.program.cells.get(&at.place).and_then(|words| words.get(at.pc));
+        let address = format!("{},{} {:04x}", at.place.row, at.place.col, at.pc);
+        (span.start, address, word.map_or_else(String::new, |word| format!("{word:08x}")))
+    };
+    let mut words: Vec<_> = parsed.spans.iter().map(word).collect();
+    words.sort_unstable();
+    Ok(expansion.list(&words))
+}
+
+/// A program and the bytes of the text that its instructions come from.
+#[derive(Default)]
+struct Parsed {
+    program: Program,
+    spans: BTreeMap<At, Span>,
+    default_steps: Vec<At>,
+}
+
+impl Parsed {
+    fn source(self, expansion: Expansion) -> Source {
+        let Self { program, spans, default_steps } = self;
+        let places = spans.iter().map(|(at, span)| (*at, expansion.place(*span))).collect();
+        Source { program, places, sources: expansion.sources, default_steps }
+    }
+}
+
+/// Assembles a text without directives.
+fn parse(fabric: &Fabric, text: &str) -> Result<Parsed, Vec<AsmError>> {
     let (tokens, mut errors) = read(text);
     let mut parser = Parser { rest: &tokens, last: Span::default() };
-    let (mut source, mut cell, mut before) = (Source::default(), None, None);
+    let (mut source, mut cell, mut before) = (Parsed::default(), None, None);
     while let Some(first) = parser.rest.first().cloned() {
         let found = parser.call().and_then(|call| {
             let found = statement(fabric, &call, &mut cell, &mut source)?;
@@ -48,7 +106,7 @@ pub fn assemble(fabric: &Fabric, name: &str, text: &str) -> Result<Source, AsmEr
         before = found;
     }
     errors.extend(no_times(before.as_ref(), None).err());
-    if errors.is_empty() { Ok(source) } else { Err(AsmErrors::new(name, text, errors)) }
+    if errors.is_empty() { Ok(source) } else { Err(errors) }
 }
 
 /// One instruction in text, at a component that is already known: `rep(slot=1, iter=32)`.
@@ -191,7 +249,7 @@ fn statement<'a>(
     fabric: &'a Fabric,
     call: &Call<'_>,
     current: &mut Option<(Place, &'a Cell)>,
-    source: &mut Source,
+    source: &mut Parsed,
 ) -> Result<Option<Instruction>, AsmError> {
     if call.name == "cell" {
         *current = Some(header(fabric, call, source)?);
@@ -227,7 +285,7 @@ fn word(call: &Call<'_>) -> Result<u32, AsmError> {
 fn header<'a>(
     fabric: &'a Fabric,
     call: &Call<'_>,
-    source: &mut Source,
+    source: &mut Parsed,
 ) -> Result<(Place, &'a Cell), AsmError> {
     let side = |key: &str, size: usize| {
         let value = call.number(key)?;

@@ -1,12 +1,12 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
-use npukit_base::excerpt;
+use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Stage, TargetError,
-    artifact_stem,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Stage,
+    TargetError, artifact_stem, bytes_of,
 };
 use serde_json::{Value, json};
 
@@ -131,7 +131,8 @@ impl Instance for DrraInstance {
         }
     }
 
-    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
+    fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
+        let text = without_bom(text);
         if name.ends_with(PASM) {
             let kernel = kernel::compile(&self.fabric, name, text, 0).map_err(TargetError::text)?;
             let instructions = kernel.program.instructions();
@@ -144,18 +145,28 @@ impl Instance for DrraInstance {
             let warnings = warnings.chain(in_time).chain(kernel.epochs.iter().filter_map(EpochReport::gap));
             return Ok(Assembled { bytes, instructions, warnings: warnings.collect() });
         }
-        let source = asm::assemble(&self.fabric, name, text).map_err(TargetError::text)?;
+        let source = asm::assemble_with(&self.fabric, name, text, &bytes_of(files));
+        let source = source.map_err(TargetError::text)?;
         let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
         let instructions = source.program.instructions();
         let bytes = self.words(&source.program)?;
-        Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, text, &source, &ops) })
+        Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, &source, &ops) })
+    }
+
+    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
+        if name.ends_with(PASM) {
+            let reason = "PASM has no listing, as its instructions come from a schedule and not from its lines: list \
+                          what `npu disasm` prints";
+            return Err(TargetError::failed(reason));
+        }
+        asm::list(&self.fabric, name, text, &bytes_of(files)).map_err(TargetError::text)
     }
 
     fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
         if name.ends_with(PASM) {
-            return pasm::format(name, text).map_err(TargetError::text);
+            return pasm::format(name, without_bom(text)).map_err(TargetError::text);
         }
-        asm::format(&self.fabric, name, text).map_err(TargetError::text)
+        Ok(asm::format(text))
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
@@ -207,7 +218,7 @@ impl DrraInstance {
 }
 
 /// What the fabric would refuse to run and what is probably a mistake, in the order of the program, with lines of the text.
-fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
+fn warnings(fabric: &Fabric, source: &Source, ops: &[Vec<Op>]) -> Vec<String> {
     let refused = refusals(fabric, ops).into_iter().map(|(at, refusal)| (at, refusal.to_string()));
     let coded = |lint: &Lint| code(lint.code(), &lint.to_string());
     let lints = lints(fabric, ops).into_iter().map(|(at, lint)| (at, coded(&lint)));
@@ -216,7 +227,7 @@ fn warnings(fabric: &Fabric, text: &str, source: &Source, ops: &[Vec<Op>]) -> Ve
     found.sort();
     let line = |(at, warning): (At, String)| {
         // Every instruction of the program came from the text.
-        excerpt(text, source.spans[&at], &format!("{at}: {warning}"))
+        source.sources.excerpt(source.places[&at], &format!("{at}: {warning}"))
     };
     found.into_iter().map(line).collect()
 }

@@ -1,7 +1,7 @@
 //! Assembly both ways, and what it refuses.
 
 use npukit_drra::Fabric;
-use npukit_drra::internals::asm::{Listing, assemble, disassemble, instruction};
+use npukit_drra::internals::asm::{Listing, assemble, disassemble, format, instruction};
 use npukit_drra::internals::binary::{read_program, write_program};
 use npukit_drra::internals::component::Component;
 use npukit_drra::internals::config::preset;
@@ -159,8 +159,43 @@ proptest! {
     }
 
     #[test]
+    fn layout_is_stable_and_changes_no_program(lines in proptest::collection::vec(0..LINES.len(), 0..12)) {
+        let lines: Vec<&str> = lines.into_iter().map(|line| LINES[line]).collect();
+        let text = format!("{HEAD}{}", lines.join("\n"));
+        let once = format(&text);
+        prop_assert_eq!(format(&once), once.clone());
+        let program = |text: &str| assemble(&fabric(), "t", text).map(|source| source.program).ok();
+        prop_assert_eq!(program(&once), program(&text), "{} laid out as {}", text, once);
+    }
+
+    #[test]
     fn any_text_is_read_or_refused(text in "[a-z(),=0-9#\"\n -]{0,60}") {
         let _ = assemble(&fabric(), "t", &format!("cell (row=0, col=0)\nrep(slot=1, {text}"));
         let _ = assemble(&fabric(), "t", &text);
+        prop_assert_eq!(format(&format(&text)), format(&text));
     }
 }
+
+/// What the lines below rely on.
+const HEAD: &str =
+    ".set n , 2\n.macro put a,b= 3 # two\n wait( cycle=\\a )wait(cycle=\\b)\n.endm\ncell(row=1,col=0)\n";
+
+/// Lines that each assemble, blocks but for their parts.
+const LINES: [&str; 16] = [
+    "halt( )",
+    "wait(cycle=1) wait( cycle=n )",
+    "rep(slot=1,\n\tport = word_read,iter=2)",
+    "dsu(slot=1) # behind",
+    "# whole",
+    "   # indented",
+    "",
+    "put 1",
+    "put n *2 , b=4 # call",
+    "put (1)",
+    "wait(cycle=n*( 2+1 ))",
+    ".set n , n+1",
+    ".rept 2\nwait(cycle=\\+ + 1)\n\n\nhalt() halt()\n.endr",
+    ".if n > 3 # more\nhalt()\n.else\n  put 2\n.endif",
+    ".if 0\nrep(slot= , ,\n.endif",
+    "cell (row=2, col=0) halt()",
+];

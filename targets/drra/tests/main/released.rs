@@ -9,7 +9,7 @@ use npukit_graph::op::{Dft, MatMul};
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::ElementType;
 use npukit_target::{
-    CompileOptions, Config, Finding, Instance, Meaning, RunOptions, Target, TargetError, Unset,
+    CompileOptions, Config, Finding, Instance, Meaning, NoFiles, RunOptions, Target, TargetError, Unset,
 };
 use serde_json::{Value, json};
 
@@ -90,12 +90,14 @@ fn the_assembler_warns_of_what_the_circuit_does() {
             "computes r1 = 0, not 6 [other-result]",
         ),
     ] {
-        let warnings = instance("3x1").assemble("k.asm", &format!("{place}{text}")).unwrap().warnings;
+        let warnings =
+            instance("3x1").assemble("k.asm", &format!("{place}{text}"), &NoFiles).unwrap().warnings;
         assert!(
             warnings.iter().any(|told| told.contains(code) && told.contains("line 2")),
             "{text}: {warnings:?}"
         );
-        let seed = instance("3x1+seed").assemble("k.asm", &format!("{place}{text}")).unwrap().warnings;
+        let seed =
+            instance("3x1+seed").assemble("k.asm", &format!("{place}{text}"), &NoFiles).unwrap().warnings;
         assert!(!seed.iter().any(|told| told.contains(code)), "{text}: {seed:?}");
     }
 }

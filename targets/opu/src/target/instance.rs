@@ -1,11 +1,12 @@
 //! [`OpuInstance`]: what an instance does; its compiler is in `compile`.
 
-use npukit_asm::Words;
+use npukit_asm::{Style, Words};
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Stepper, TargetError,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Stepper,
+    TargetError, bytes_of,
 };
 
 use super::compile::STAGES;
@@ -64,9 +65,18 @@ impl Instance for OpuInstance {
         Ok(validate::words(&words, &self.config.types))
     }
 
-    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
-        let assembly = npukit_asm::assemble(&isa(), name, text).map_err(TargetError::text)?;
+    fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
+        let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
+        let assembly = assembly.map_err(TargetError::text)?;
         Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+    }
+
+    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
+        npukit_asm::list(&isa(), name, text, &bytes_of(files)).map_err(TargetError::text)
+    }
+
+    fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
+        Ok(npukit_asm::format(text, &Style::COMMON))
     }
 
     fn stepper(&self, words: &[u8]) -> Result<Stepper, TargetError> {

@@ -3,6 +3,7 @@
 
 use miette::NamedSource;
 use npukit_asm::{AsmError, AsmErrors};
+use npukit_base::without_bom;
 
 use super::writing::code;
 use crate::codec::EncodeErrors;
@@ -31,6 +32,7 @@ pub fn memh(program: &Program) -> Result<String, EncodeErrors> {
 /// Every line that is not a word, the first 100 of them with their places.
 pub fn read_memh(name: &str, text: &str) -> Result<Vec<u8>, AsmErrors> {
     let (mut bytes, mut errors, mut more, mut start) = (Vec::new(), Vec::new(), 0, 0);
+    let text = without_bom(text);
     for line in text.split('\n') {
         let found = without_comment(line).trim();
         match word(found) {

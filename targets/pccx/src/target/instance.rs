@@ -1,12 +1,12 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
-use npukit_asm::Words;
+use npukit_asm::{Style, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
     Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
-    Problem, Step, Stepper, TargetError, artifact_stem,
+    Problem, Reader, Step, Stepper, TargetError, artifact_stem, bytes_of,
 };
 
 use super::program::PccxProgram;
@@ -36,6 +36,9 @@ const LISTING: &str = "listing";
 const UOPS: &str = "uops";
 /// Words for simulators of circuits.
 const MEMH: &str = "memh";
+
+/// How names of files with such words end.
+const WORDS: &str = ".memh";
 
 /// What is computed where.
 const LAYERS: &str = "layers";
@@ -122,14 +125,30 @@ impl Instance for PccxInstance {
         Ok(Box::new(PccxGenerator { name: self.name(), step, config: self.config.clone(), decoder }))
     }
 
-    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
-        let bytes = if name.ends_with(".memh") {
-            read_memh(name, text).map_err(TargetError::text)?
+    fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
+        let bytes = if name.ends_with(WORDS) {
+            read_memh(name, text)
         } else {
-            npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?.bytes
+            npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files))
+                .map(|assembly| assembly.bytes)
         };
+        let bytes = bytes.map_err(TargetError::text)?;
         let warnings = warnings(&self.config, &Codec::new(&self.config), &bytes);
         Ok(Assembled { instructions: bytes.len() / INSTRUCTION_BYTES, bytes, warnings })
+    }
+
+    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
+        if name.ends_with(WORDS) {
+            return Err(TargetError::failed("a .memh file has words, no assembly to list"));
+        }
+        npukit_asm::list(&isa(&self.config), name, text, &bytes_of(files)).map_err(TargetError::text)
+    }
+
+    fn format(&self, name: &str, text: &str) -> Result<String, TargetError> {
+        if name.ends_with(WORDS) {
+            return Err(TargetError::failed("a .memh file has words, no assembly to lay out"));
+        }
+        Ok(npukit_asm::format(text, &Style::COMMON))
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {

@@ -181,8 +181,8 @@ fn memh_carries_the_words() {
     assert_eq!((many.errors.len(), many.more), (100, 3));
     // The assembler reads it by its name.
     let instance = Pccx.instance(Source::Default).unwrap();
-    assert_eq!(instance.assemble("a.memh", &text).unwrap().instructions, 5);
-    assert!(instance.assemble("a.s", &text).is_err());
+    assert_eq!(instance.assemble("a.memh", &text, &npukit_target::NoFiles).unwrap().instructions, 5);
+    assert!(instance.assemble("a.s", &text, &npukit_target::NoFiles).is_err());
 }
 
 proptest! {

@@ -9,7 +9,11 @@ use npukit_target::{Config as Source, Target};
 use proptest::prelude::*;
 
 fn assemble(text: &str) -> Vec<String> {
-    Pccx.instance(Source::Default).unwrap().assemble("test.s", text).unwrap().warnings
+    Pccx.instance(Source::Default)
+        .unwrap()
+        .assemble("test.s", text, &npukit_target::NoFiles)
+        .unwrap()
+        .warnings
 }
 
 /// fmap[0] is 64 values, 8 words; weight[0] two rows of them.
@@ -148,7 +152,12 @@ fn words_meet_where_both_are() {
 fn what_hardware_does_not_take_is_named_from_its_limit_on() {
     let words = |mask: bool, text: &str| {
         let config = Config { lane_mask: mask, ..Config::preset("reference").unwrap() };
-        let bytes = Pccx.instance(Source::Default).unwrap().assemble("test.s", text).unwrap().bytes;
+        let bytes = Pccx
+            .instance(Source::Default)
+            .unwrap()
+            .assemble("test.s", text, &npukit_target::NoFiles)
+            .unwrap()
+            .bytes;
         warnings(&config, &Codec::new(&config), &bytes)
     };
     let function = |length: &str| words(false, &format!("cvo exp, src=0, dst=0, len={length}"));

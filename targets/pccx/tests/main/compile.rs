@@ -320,7 +320,7 @@ fn stages_print() {
     // The word before each region is its own: 128 values take the words 0 to 16.
     assert!(plan.contains("query_flat\n  L2 1..17: 128 values, layers.0.attention_in\n"), "{plan}");
     assert!(plan.contains("  L2 18..34: 128 values, layers.0.query_flat\n"), "{plan}");
-    let program = instance.assemble("again.s", &emit("asm").unwrap()).unwrap();
+    let program = instance.assemble("again.s", &emit("asm").unwrap(), &npukit_target::NoFiles).unwrap();
     let compiled = instance.compile(&graph, &CompileOptions::default()).unwrap();
     assert_eq!(program.instructions, compiled.report().instructions);
     assert!(emit("hir").is_err());

@@ -15,7 +15,7 @@ fn codec(extensions: bool, strict: bool) -> Codec {
 }
 
 fn assemble(text: &str) -> Vec<u64> {
-    let bytes = instance("reference").assemble("test.s", text).unwrap().bytes;
+    let bytes = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap().bytes;
     bytes.chunks(INSTRUCTION_BYTES).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
@@ -58,7 +58,7 @@ rows:   memset c=64, a=1, b=1, idx=7, cache=fmap
 #[test]
 fn wrong_text_is_named() {
     let error = |text: &str| {
-        let error = instance("reference").assemble("test.s", text).unwrap_err();
+        let error = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap_err();
         let npukit_target::TargetError::Text(error) = error else { panic!("{error}") };
         error.related().unwrap().map(|one| one.to_string()).collect::<Vec<_>>().join("\n")
     };
@@ -96,7 +96,7 @@ fn what_hardware_does_otherwise_is_said() {
     let text = "gemv dst=0, src=0, size=0, shape=0, lanes=5\ncvo exp, src=0, dst=0, len=4096\n\
                 cvo exp, src=0, dst=0, len=1, flags=recip_scale\nmemcpy host->host, shape=0\n\
                 gemm dst=0, src=0, size=0, shape=0, lanes=5";
-    let warnings = instance("reference").assemble("test.s", text).unwrap().warnings;
+    let warnings = instance("reference").assemble("test.s", text, &npukit_target::NoFiles).unwrap().warnings;
     assert_eq!(
         warnings,
         [
@@ -122,7 +122,7 @@ fn listings_show_words_and_reserved_bits() {
          .word 0x5000000000000123 ; no instruction\nkick\n"
     );
     assert_eq!(own.problems.len(), 2);
-    assert_eq!(instance.assemble("again.s", &own.text).unwrap().bytes, bytes);
+    assert_eq!(instance.assemble("again.s", &own.text, &npukit_target::NoFiles).unwrap().bytes, bytes);
     let listing = instance.disassemble(&bytes, "listing").unwrap().text;
     assert!(listing.ends_with("     2  8000000000000000  kick\n"), "{listing}");
     let memh = instance.disassemble(&bytes, "memh").unwrap().text;

@@ -21,7 +21,11 @@ use crate::net::Net;
 use crate::twice::run_compiled;
 
 fn words(text: &str) -> Vec<u8> {
-    Pccx.instance(Source::Preset("extended")).unwrap().assemble("test.s", text).unwrap().bytes
+    Pccx.instance(Source::Preset("extended"))
+        .unwrap()
+        .assemble("test.s", text, &npukit_target::NoFiles)
+        .unwrap()
+        .bytes
 }
 
 /// What the words of a text use that nothing in it has written.

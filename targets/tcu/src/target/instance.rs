@@ -1,13 +1,12 @@
 //! [`TcuInstance`]: assembler, disassembler and compiler for one architecture.
 
-use npukit_asm::Assembly;
-use npukit_base::excerpt;
+use npukit_asm::{Assembly, Style};
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Severity, Stage, Stepper,
-    TargetError, artifact_stem,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Severity, Stage,
+    Stepper, TargetError, artifact_stem, bytes_of,
 };
 
 use super::options::chosen;
@@ -113,11 +112,20 @@ impl Instance for TcuInstance {
         }
     }
 
-    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
-        let assembly = npukit_asm::assemble(&isa(&self.config), name, text).map_err(TargetError::text)?;
+    fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
+        let assembly = npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files));
+        let assembly = assembly.map_err(TargetError::text)?;
         let instructions = assembly.lines.len();
-        let warnings = self.warnings(text, &assembly)?;
+        let warnings = self.warnings(&assembly)?;
         Ok(Assembled { bytes: assembly.bytes, instructions, warnings })
+    }
+
+    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
+        npukit_asm::list(&isa(&self.config), name, text, &bytes_of(files)).map_err(TargetError::text)
+    }
+
+    fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
+        Ok(npukit_asm::format(text, &Style::COMMON))
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
@@ -197,13 +205,13 @@ impl TcuInstance {
     }
 
     /// What the hardware computes otherwise, below the line of the text that says so.
-    fn warnings(&self, text: &str, assembly: &Assembly) -> Result<Vec<String>, TargetError> {
+    fn warnings(&self, assembly: &Assembly) -> Result<Vec<String>, TargetError> {
         let ops = decode_program_lenient(&self.config, &assembly.bytes).map_err(TargetError::failed)?;
         let problems = validate_with(&self.config, &ops, self.memory());
         let differences = problems.into_iter().filter(|problem| HARDWARE_DIFFERS.contains(&problem.code));
         let warning = |problem: validate::Problem| {
-            let span = assembly.lines.get(problem.instruction)?.span;
-            Some(excerpt(text, span, &format!("{}; {}", problem.reason, problem.hint)))
+            let place = assembly.lines.get(problem.instruction)?.place;
+            Some(assembly.sources.excerpt(place, &format!("{}; {}", problem.reason, problem.hint)))
         };
         Ok(differences.filter_map(warning).collect())
     }

@@ -123,7 +123,7 @@ datamove.acc acc[0x0] <- local[0x1], 1
 datamove.acc acc[0x0] <- local[0x2], 1
 ";
     let instance = Tcu.instance(Source::Preset("zcu104")).unwrap();
-    let assembled = instance.assemble("p.s", text).unwrap();
+    let assembled = instance.assemble("p.s", text, &npukit_target::NoFiles).unwrap();
     assert_eq!(
         assembled.warnings,
         [

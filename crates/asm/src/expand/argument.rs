@@ -1,0 +1,156 @@
+//! What follows directives: [`times`], [`condition`], and [`parts`] between commas.
+
+use npukit_base::Span;
+use npukit_isa::token::Token;
+
+use crate::comment::quoted;
+use crate::error::{AsmError, source_span};
+use crate::expression::{Fault, evaluate, evaluate_condition};
+use crate::symbols::Symbols;
+
+pub(super) fn span_of(tokens: &[Token<'_>]) -> Span {
+    tokens.iter().map(|token| token.span).reduce(Span::to).unwrap_or_default()
+}
+
+/// `.rept NUMBER`
+pub(super) fn times(word: Token<'_>, tokens: &[Token<'_>], symbols: &Symbols) -> Result<usize, AsmError> {
+    let found = evaluate(tokens, &|name| symbols.value(name));
+    let value = whole(found, "rept", "a number of times", word, tokens)?;
+    usize::try_from(value).map_err(|_| {
+        let expected = "a number of times";
+        let span = source_span(span_of(tokens));
+        AsmError::Argument {
+            directive: "rept",
+            expected,
+            found: value.to_string(),
+            span,
+            help: example("rept"),
+        }
+    })
+}
+
+/// `.if EXPRESSION`
+pub(super) fn condition(
+    directive: &'static str,
+    word: Token<'_>,
+    tokens: &[Token<'_>],
+    symbols: &Symbols,
+) -> Result<bool, AsmError> {
+    let found = evaluate_condition(tokens, &|name| symbols.value(name));
+    Ok(whole(found, directive, "a condition", word, tokens)? != 0)
+}
+
+/// `.ifdef NAME`
+pub(super) fn name<'a>(
+    directive: &'static str,
+    word: Token<'_>,
+    tokens: &[Token<'a>],
+) -> Result<&'a str, AsmError> {
+    match tokens {
+        [name] if Symbols::is_name(name.text) => Ok(name.text),
+        _ => Err(wrong(directive, "a name", word, tokens)),
+    }
+}
+
+/// The value of an expression that takes all of `tokens`.
+fn whole(
+    found: Result<(i128, usize), Fault>,
+    directive: &'static str,
+    expected: &'static str,
+    word: Token<'_>,
+    tokens: &[Token<'_>],
+) -> Result<i128, AsmError> {
+    match found {
+        Ok((value, used)) if used == tokens.len() => Ok(value),
+        Ok((_, at)) | Err(Fault::Missing { at } | Fault::Unclosed { at }) => {
+            let rest = tokens.get(at..).and_then(|rest| rest.get(..1)).unwrap_or_default();
+            Err(wrong(directive, expected, tokens.last().copied().unwrap_or(word), rest))
+        }
+        Err(Fault::Value { reason, span }) => {
+            let text = tokens.iter().map(|token| token.text).collect();
+            let help = format!("`.{directive}` needs {expected}");
+            Err(AsmError::Expression { text, reason, span: source_span(span), help })
+        }
+    }
+}
+
+/// Something else, or nothing after `before`.
+fn wrong(
+    directive: &'static str,
+    expected: &'static str,
+    before: Token<'_>,
+    tokens: &[Token<'_>],
+) -> AsmError {
+    let (found, span) = match tokens {
+        [] => ("the end of the line".to_owned(), before.span),
+        some => (format!("`{}`", some.iter().map(|token| token.text).collect::<String>()), span_of(some)),
+    };
+    AsmError::Argument { directive, expected, found, span: source_span(span), help: example(directive) }
+}
+
+/// A line with the directive.
+pub(super) fn example(directive: &str) -> &'static str {
+    match directive {
+        "rept" => "as `.rept 4` or `.rept rows / 2`, with names that are defined above",
+        "ifdef" | "ifndef" => "as `.ifdef rows`",
+        "macro" => "as `.macro load row, size=4`",
+        "include" => "as `.include \"tiles.s\"`",
+        "else" | "endif" => "nothing follows it",
+        _ => "as `.if rows > 4 && rows != 8`, with names that are defined above",
+    }
+}
+
+/// A part of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    pub text: &'a str,
+    pub span: Span,
+}
+
+/// What stands between the commas of `text`, which starts at byte `start`; no parts of nothing. Commas within brackets
+/// or quotation marks are no ends.
+pub(super) fn parts(text: &str, start: usize) -> Vec<Part<'_>> {
+    let (mut parts, mut from, mut at, mut open) = (Vec::new(), 0, 0, 0_usize);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        match rest.chars().next() {
+            Some('(' | '[' | '{') => open += 1,
+            Some(')' | ']' | '}') => open = open.saturating_sub(1),
+            Some(',') if open == 0 => {
+                parts.push(part(text, from, at, start));
+                from = at + 1;
+            }
+            _ => {}
+        }
+        at += quoted(rest).or_else(|| rest.chars().next().map(char::len_utf8)).unwrap_or(1);
+    }
+    if !text.trim().is_empty() {
+        parts.push(part(text, from, text.len(), start));
+    }
+    parts
+}
+
+fn part(text: &str, from: usize, to: usize, start: usize) -> Part<'_> {
+    let whole = text.get(from..to).unwrap_or_default();
+    let (text, before) = (whole.trim(), whole.len() - whole.trim_start().len());
+    let begin = start + from + before;
+    Part { text, span: Span::new(begin, begin + text.len()) }
+}
+
+/// `"text"` without its marks.
+pub(super) fn unquoted(text: &str) -> Option<&str> {
+    text.strip_prefix('"')?.strip_suffix('"').filter(|inner| !inner.contains('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_brackets_are_no_ends() {
+        let texts = |text| parts(text, 0).iter().map(|part| part.text.to_owned()).collect::<Vec<_>>();
+        assert_eq!(texts(" a, [b, c], f(d, e) ,\"g, h\""), ["a", "[b, c]", "f(d, e)", "\"g, h\""]);
+        assert_eq!(texts(""), [""; 0]);
+        assert_eq!(texts(",a,"), ["", "a", ""]);
+        assert_eq!(parts(" é,  b", 7)[1].span, Span::new(13, 14));
+    }
+}

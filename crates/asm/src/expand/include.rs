@@ -1,0 +1,71 @@
+//! `.include "FILE"`: [`path`] of the file, where it lies ([`beside`]) and its [`text`].
+
+use npukit_base::{Span, is_utf16};
+
+use super::argument::{example, parts, unquoted};
+use crate::error::{AsmError, source_span};
+
+/// Gives the bytes of the file at a path, or says why there are none.
+pub type Files<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+
+/// The file that a line names.
+pub(super) fn path(word: Span, start: usize, rest: &str) -> Result<(String, Span), AsmError> {
+    let found = parts(rest, start);
+    if let [part] = found[..]
+        && let Some(path) = unquoted(part.text).filter(|path| !path.is_empty())
+    {
+        return Ok((path.to_owned(), part.span));
+    }
+    let span = found.iter().map(|part| part.span).reduce(Span::to).unwrap_or(word);
+    let found =
+        if found.is_empty() { "the end of the line".to_owned() } else { format!("`{}`", rest.trim()) };
+    let (expected, help) = ("a file's name in quotation marks", example("include"));
+    Err(AsmError::Argument { directive: "include", expected, found, span: source_span(span), help })
+}
+
+/// The path of `location` in the folder of the file called `name`, without needless steps.
+pub(super) fn beside(name: &str, location: &str) -> String {
+    let folder = name.rfind(['/', '\\']).map_or("", |end| &name[..=end]);
+    let is_absolute = location.starts_with(['/', '\\']);
+    let whole = if is_absolute { location.to_owned() } else { format!("{folder}{location}") };
+    let mut steps: Vec<&str> = Vec::new();
+    for (index, step) in whole.split('/').enumerate() {
+        match (step, steps.last()) {
+            (".", _) => {}
+            ("", _) if index > 0 => {}
+            ("..", Some(last)) if !matches!(*last, ".." | "") => drop(steps.pop()),
+            _ => steps.push(step),
+        }
+    }
+    steps.join("/")
+}
+
+/// The text of a file.
+pub(super) fn text(files: &Files<'_>, path: &str) -> Result<String, String> {
+    let bytes = files(path)?;
+    if is_utf16(&bytes) {
+        return Err("it is UTF-16 text, which is to be saved as UTF-8".to_owned());
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("byte {} of it is not UTF-8 text", error.utf8_error().valid_up_to()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+
+    #[test]
+    fn files_lie_beside_the_one_that_names_them() {
+        for (name, location, expected) in [
+            ("p.s", "q.s", "q.s"),
+            ("a/p.s", "q.s", "a/q.s"),
+            ("a/p.s", "./b/../q.s", "a/q.s"),
+            ("a/p.s", "../q.s", "q.s"),
+            ("p.s", "../q.s", "../q.s"),
+            ("../p.s", "../q.s", "../../q.s"),
+            ("/a/p.s", "/b//q.s", "/b/q.s"),
+        ] {
+            assert_eq!(beside(name, location), expected, "{name} {location}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! [`Sources`]: the texts that lines come from, and what put them where they are.
+
+use std::sync::Arc;
+
+use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use npukit_base::{Span, excerpt};
+
+use super::substitute::Layer;
+use crate::error::{AsmError, Within, source_span, span_of};
+
+/// A text with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceText {
+    pub name: String,
+    pub text: Arc<str>,
+}
+
+impl SourceCode for SourceText {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        lines_before: usize,
+        lines_after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let found = self.text.read_span(span, lines_before, lines_after)?;
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.name.clone(),
+            found.data(),
+            *found.span(),
+            found.line(),
+            found.column(),
+            found.line_count(),
+        )))
+    }
+}
+
+/// Where something stands in the texts of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Bytes of its own text.
+    pub span: Span,
+    /// Which text.
+    source: usize,
+    /// What put the line there.
+    call: Option<usize>,
+}
+
+impl Place {
+    /// A place of the text that is assembled, which no macro made.
+    pub const fn new(span: Span) -> Self {
+        Self { span, source: 0, call: None }
+    }
+
+    /// From here to another place, if it is in the same lines.
+    pub(crate) fn to(self, other: Self) -> Self {
+        let is_near = (self.source, self.call) == (other.source, other.call);
+        if is_near { Self { span: self.span.to(other.span), ..self } } else { self }
+    }
+
+    const fn is_plain(&self) -> bool {
+        self.source == 0 && self.call.is_none()
+    }
+}
+
+/// Where a line comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub source: usize,
+    /// First byte of the line in its source.
+    pub start: usize,
+    /// Of the line, from 1.
+    pub number: usize,
+    /// What was replaced in it.
+    pub layer: Option<Arc<Layer>>,
+    pub call: Option<usize>,
+}
+
+impl Origin {
+    /// The place of bytes of the line as it is now.
+    pub fn place(&self, span: Span) -> Place {
+        let Span { start, end } = self.layer.as_ref().map_or(span, |layer| layer.before(span));
+        let span = Span::new(self.start + start, self.start + end);
+        Place { span, source: self.source, call: self.call }
+    }
+}
+
+/// Calls that are told at either end of many.
+const ENDS: usize = 4;
+
+/// Why lines stand where they do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Call {
+    what: &'static str,
+    place: Place,
+}
+
+/// The texts of a program: the one that is assembled, then those that it includes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    texts: Vec<SourceText>,
+    calls: Vec<Call>,
+}
+
+impl Sources {
+    /// Takes in a text, and gives its index.
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> (usize, Arc<str>) {
+        let text: Arc<str> = text.into();
+        self.texts.push(SourceText { name: name.to_owned(), text: Arc::clone(&text) });
+        (self.texts.len() - 1, text)
+    }
+
+    /// Notes what puts lines somewhere, and gives its index.
+    pub(crate) fn call(&mut self, what: &'static str, place: Place) -> usize {
+        self.calls.push(Call { what, place });
+        self.calls.len() - 1
+    }
+
+    /// Name of the text that a line comes from.
+    pub(crate) fn name(&self, source: usize) -> &str {
+        self.texts.get(source).map_or("", |source| &source.name)
+    }
+
+    /// The error of a line, with the text that it is in where that is not the one assembled.
+    pub(crate) fn fault(&self, mut error: AsmError, place: impl Fn(Span) -> Place) -> AsmError {
+        let Some(span) = error.span_mut() else { return error };
+        let place = place(span_of(*span));
+        *span = source_span(place.span);
+        match self.texts.get(place.source) {
+            Some(text) if !place.is_plain() => {
+                let calls = self.calls(place);
+                AsmError::Within(Box::new(Within { error, text: text.clone(), calls }))
+            }
+            _ => error,
+        }
+    }
+
+    /// A remark below its line, as [`npukit_base::excerpt`] draws it.
+    pub fn excerpt(&self, place: Place, message: &str) -> String {
+        let Some(text) = self.texts.get(place.source) else { return message.to_owned() };
+        let mut drawn = excerpt(&text.text, place.span, message);
+        if place.source != 0 {
+            drawn = format!("in {}, {drawn}", text.name);
+        }
+        self.calls(place).iter().for_each(|call| drawn += &format!("\n    {call}"));
+        drawn
+    }
+
+    /// What put a line there, the innermost first. Of many, those at both ends.
+    fn calls(&self, place: Place) -> Vec<String> {
+        let call = |place: &Place| place.call.and_then(|call| self.calls.get(call));
+        let calls: Vec<&Call> = std::iter::successors(call(&place), |outer| call(&outer.place)).collect();
+        let told = |calls: &[&Call]| calls.iter().map(|call| self.told(call)).collect::<Vec<_>>();
+        match calls.len().checked_sub(2 * ENDS).filter(|more| *more > 1) {
+            None => told(&calls),
+            Some(more) => {
+                let (inner, outer) = (told(&calls[..ENDS]), told(&calls[ENDS + more..]));
+                inner.into_iter().chain([format!("({more} more)")]).chain(outer).collect()
+            }
+        }
+    }
+
+    /// `called at p.s:9:3: load 5`
+    fn told(&self, call: &Call) -> String {
+        let Some(text) = self.texts.get(call.place.source) else { return String::new() };
+        let (line, column) = self.position(call.place);
+        let Span { start, end } = call.place.span;
+        let said = text.text.get(start..end).unwrap_or_default();
+        format!("{} at {}:{line}:{column}: `{said}`", call.what, text.name)
+    }
+
+    /// Line and column, from 1.
+    fn position(&self, place: Place) -> (usize, usize) {
+        let text = self.texts.get(place.source).map_or("", |source| &source.text);
+        let before = text.get(..place.span.start).unwrap_or(text);
+        let line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
+        (before.matches('\n').count() + 1, line.chars().count() + 1)
+    }
+}

@@ -1,0 +1,147 @@
+//! [`expand`]: the whole text that directives make of a program, for an assembler with a syntax of its own.
+//!
+//! It is to have numbers: expressions after `=` are replaced by theirs.
+
+use npukit_base::Span;
+use npukit_isa::token::{Token, tokens};
+
+use crate::comment::Comments;
+use crate::definition::definition;
+use crate::error::{AsmError, AsmErrors, Faults, MAX_ERRORS, source_span};
+use crate::expand::{Expander, Files, Line, Origin, Place, Sources, replaced};
+use crate::expression::evaluate;
+use crate::listing::{Listing, Word};
+use crate::symbols::Symbols;
+
+/// A program whose directives have been done.
+#[derive(Debug, Default)]
+pub struct Expansion {
+    /// What is left of it, a line each; those of directives are empty.
+    pub text: String,
+    /// As they were read.
+    lines: Vec<Line>,
+    /// Of the lines as they are now.
+    origins: Vec<Origin>,
+    /// First byte of each line of the text.
+    starts: Vec<usize>,
+    /// The text that was expanded and those that it includes.
+    pub sources: Sources,
+    symbols: Symbols,
+    /// What is wrong with the directives.
+    errors: Vec<AsmError>,
+}
+
+/// Does the directives of `text`; `name` is the file's, for messages, and `files` gives the bytes of those it includes,
+/// or says why there are none. What is wrong with them is for [`Expansion::checked`].
+pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> Expansion {
+    let mut expander = Expander::new(name, text, comments, files);
+    let mut expansion = Expansion::default();
+    while let Some(line) = expander.next(&expansion.symbols) {
+        let found = if line.taken { Ok(true) } else { own(expander.code(&line), &mut expansion.symbols) };
+        expansion.errors.append(&mut expander.errors);
+        let is_done = found.unwrap_or_else(|error| {
+            expansion.errors.push(expander.sources.fault(error, |span| line.origin.place(span)));
+            true
+        });
+        let values = if is_done { Vec::new() } else { values(expander.code(&line), &expansion.symbols) };
+        expansion.push(line, is_done, &values);
+    }
+    expansion.errors.append(&mut expander.errors);
+    expansion.sources = expander.sources;
+    expansion
+}
+
+const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
+
+/// Defines a symbol; gives whether the line is a directive.
+fn own(code: &str, symbols: &mut Symbols) -> Result<bool, AsmError> {
+    let tokens = tokens(code, 0);
+    let Some(dot) = tokens.first().filter(|first| first.text == ".") else { return Ok(false) };
+    let Some(found) = definition(&tokens) else {
+        let word = tokens.get(1).unwrap_or(dot);
+        let (found, span) = (word.text.to_owned(), source_span(word.span));
+        return Err(AsmError::Directive { found, span, help: DIRECTIVES });
+    };
+    let found = found?;
+    let value = found.value(&|name| symbols.value(name))?;
+    if symbols.define(found.name.text, found.symbol(Some(value))) {
+        return Ok(true);
+    }
+    Err(AsmError::Twice { found: found.name.text.to_owned(), span: source_span(found.name.span) })
+}
+
+/// The expressions after each `=` of a line, and their values.
+fn values(code: &str, symbols: &Symbols) -> Vec<(Span, String)> {
+    let tokens = tokens(code, 0);
+    let value = |(index, token): (usize, &Token<'_>)| {
+        let rest = tokens.get(index + 1..).filter(|_| token.text == "=")?;
+        let (value, used) = evaluate(rest, &|name| symbols.value(name)).ok()?;
+        // A number stays as it is written.
+        let read = rest.get(..used)?;
+        let is_plain =
+            read.iter().all(|token| token.is_number() || matches!(token.text, "-" | "+")) && used <= 2;
+        let span = read.iter().map(|token| token.span).reduce(Span::to)?;
+        (!is_plain).then(|| (span, value.to_string()))
+    };
+    tokens.iter().enumerate().filter_map(value).collect()
+}
+
+impl Expansion {
+    fn push(&mut self, line: Line, is_done: bool, values: &[(Span, String)]) {
+        self.starts.push(self.text.len());
+        let (text, layer) = replaced(&line.text, line.origin.layer.as_ref(), values);
+        if !is_done {
+            self.text += &text;
+        }
+        self.text.push('\n');
+        self.origins.push(Origin { layer, ..line.origin.clone() });
+        self.lines.push(line);
+    }
+
+    /// Where bytes of the text come from.
+    pub fn place(&self, span: Span) -> Place {
+        let place = |offset: usize| {
+            let index = self.starts.partition_point(|start| *start <= offset).checked_sub(1)?;
+            let (origin, start) = (self.origins.get(index)?, *self.starts.get(index)?);
+            // Default: the end of the text.
+            let end = self.starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
+            Some(origin.place(Span::new(span.start.max(start) - start, span.end.min(end) - start)))
+        };
+        let first = place(span.start).unwrap_or(Place::new(span));
+        place(span.end.saturating_sub(1).max(span.start)).map_or(first, |last| first.to(last))
+    }
+
+    /// What was made of the text, where directives and text are right; `name` and `text` are the program's.
+    ///
+    /// # Errors
+    ///
+    /// [`AsmErrors`] with those of the directives and of the text, at the places that it comes from.
+    pub fn checked<T>(&self, name: &str, text: &str, made: Result<T, Vec<AsmError>>) -> Result<T, AsmErrors> {
+        let place = |error| self.sources.fault(error, |span| self.place(span));
+        let (made, errors) = made.map_or_else(|errors| (None, errors), |made| (Some(made), Vec::new()));
+        let mut told: Vec<AsmError> = Vec::new();
+        for error in self.errors.iter().cloned().chain(errors.into_iter().map(place)) {
+            // A line that is repeated is told once.
+            if !told.iter().take(MAX_ERRORS).any(|known| *known == error) {
+                told.push(error);
+            }
+        }
+        made.filter(|_| told.is_empty()).ok_or_else(|| Faults::new(name, text, told))
+    }
+
+    /// What each line became: for instructions at the first byte of their text, in its order, address and bytes.
+    pub fn list(&self, words: &[(usize, String, String)]) -> String {
+        let (mut listing, mut rest) = (Listing::default(), words);
+        for (index, line) in self.lines.iter().enumerate() {
+            let end = self.starts.get(index + 1).copied().unwrap_or(self.text.len());
+            let (here, after) = rest.split_at(rest.partition_point(|(start, ..)| *start < end));
+            let word = |(_, address, bytes): &(usize, String, String)| Word {
+                address: address.clone(),
+                bytes: bytes.clone(),
+            };
+            listing.line(&self.sources, line, &here.iter().map(word).collect::<Vec<_>>());
+            rest = after;
+        }
+        listing.finish(&self.symbols)
+    }
+}

@@ -1,0 +1,34 @@
+//! The examples of `docs/assembly.md` assemble.
+
+use std::collections::BTreeMap;
+
+use npukit::resolve;
+
+const PAGE: &str = include_str!("../../../../docs/assembly.md");
+
+/// What follows the fence of each example, and its text.
+fn examples() -> Vec<(&'static str, &'static str)> {
+    let blocks = PAGE.split("\n```asm ").skip(1).filter_map(|rest| rest.split_once("\n```"));
+    blocks.filter_map(|(block, _)| block.split_once('\n')).collect()
+}
+
+#[test]
+fn every_example_assembles() {
+    let mut files = BTreeMap::new();
+    for (info, text) in examples() {
+        let Some((_, name)) = info.split_once(" file=") else { continue };
+        files.insert(name.to_owned(), text.as_bytes().to_vec());
+    }
+    let mut seen = Vec::new();
+    for (target, text) in examples().into_iter().filter(|(info, _)| !info.contains("file=")) {
+        let instance = resolve(target, &files).unwrap();
+        let assembled = instance.assemble("p.s", text, &files);
+        let assembled = assembled.unwrap_or_else(|error| panic!("{target}: {text}\n{error:?}"));
+        assert!(assembled.instructions > 0, "{target}: {text}");
+        seen.push(target);
+    }
+    for directive in ["equ", "set", "word", "include", "macro", "rept", "if", "elseif", "else", "ifndef"] {
+        assert!(examples().iter().any(|(_, text)| text.contains(&format!(".{directive}"))), "{directive}");
+    }
+    assert!(["tcu", "opu", "pccx", "drra"].iter().all(|target| seen.contains(target)), "{seen:?}");
+}
