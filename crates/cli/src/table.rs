@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn names_give_way_and_columns_go() {
         let lines = [
-            "layer                 cycles   share",
-            "conv                       7  25.0 %",
-            "/block/layer/…/conv       21  75.0 %",
-            "no room for less-important:",
-            "    --width makes room",
+            "layer               cycles   share",
+            "conv                     7  25.0 %",
+            "/block/…/part/conv      21  75.0 %",
+            "no room for less-important: --width",
+            "    makes room",
         ];
         assert_eq!(on(Some(36)), lines.join("\n") + "\n");
     }

@@ -137,8 +137,6 @@ fn units(units: &[UnitTime]) -> String {
 fn flag(flag: &FlagTime) -> String {
     let FlagTime { flag, times, cycles, first_instruction, first_cycle } = flag;
     let (times, cycles) = (thousands(*times), thousands(*cycles));
-    format!(
-        "\n{flag}: rises {times} x, high for {cycles} cycles, first at instruction {first_instruction} in cycle \
-         {first_cycle}\n"
-    )
+    let first = format!("first at instruction {first_instruction} in cycle {first_cycle}");
+    format!("\n{}", line(&format!("{flag}: rises {times} x, high for {cycles} cycles, {first}")))
 }

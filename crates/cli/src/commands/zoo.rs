@@ -37,9 +37,9 @@ fn text(entries: &[Entry]) -> String {
     let columns = [
         Column::left("network"),
         Column::left("input"),
-        Column::right("parameters"),
+        Column::right("parameters").minor(1),
         Column::right("MACs"),
-        Column::right("layers").minor(1),
+        Column::right("layers").minor(2),
         Column::text("what it is"),
     ];
     table(&columns, entries.iter().map(row))

@@ -97,8 +97,9 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Lower case, with a hyphen for all between letters and digits.
+/// Lower case, with a hyphen for all between words.
 fn plain(name: &str) -> String {
+    let name = name.replace('\'', "");
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
@@ -179,6 +180,7 @@ mod tests {
     fn columns_are_called_by_their_headings() {
         let column = Column::right("own error, largest");
         assert_eq!(column.name(), "own-error-largest");
+        assert_eq!(Column::right("chain's RMS").name(), "chains-rms");
         assert!(column.is_called("Own_error,largest") && !column.is_called("own"));
         assert!(Column::right("RMS").named("own-rms").is_called("own-rms"));
     }

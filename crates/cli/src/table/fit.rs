@@ -9,7 +9,7 @@ pub const GAP: usize = 2;
 /// What is left of names before a column goes.
 const LEAST_NAME: usize = 20;
 /// What is left of lines of sentences before a column goes.
-const LEAST_TEXT: usize = 24;
+const LEAST_TEXT: usize = 20;
 
 /// How much room a column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
