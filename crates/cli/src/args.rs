@@ -710,7 +710,7 @@ mod tests {
             table::ROWS.iter().flat_map(|row| [row.makes(), row.replaces()]).collect();
         let mut verbs = Vec::new();
         for verb in Cli::command().get_subcommands() {
-            let is_output = |arg: &&clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+            let is_output = |arg: &&Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
             for output in verb.get_arguments().filter(is_output) {
                 let name = verb.get_name().to_owned();
                 let long = output.get_long().map(|long| format!("--{long}"));

@@ -3,6 +3,7 @@
 //! What stands out begins with a control character: those of names are escaped, so that a name gives no orders.
 
 use std::ffi::OsString;
+use std::io;
 
 use anstream::AutoStream;
 use anstream::stream::RawStream;
@@ -47,6 +48,8 @@ pub fn set(choice: ColorChoice) {
         ColorChoice::Never => anstream::ColorChoice::Never,
     };
     choice.write_global();
+    // What shows progress.
+    console::set_colors_enabled_stderr(is_on(&io::stderr()));
 }
 
 /// What `--color` is among arguments that are yet to be parsed: errors of the parser have colours, too.
@@ -110,7 +113,9 @@ mod tests {
         let found = |line: &str| of(line.split(' ').map(OsString::from));
         assert_eq!(found("npu time --color always"), ColorChoice::Always);
         assert_eq!(found("npu --colour=never time"), ColorChoice::Never);
-        for line in ["npu time", "npu --color", "npu --color blue", "npu --colors always", "npu -- --color=always"] {
+        for line in
+            ["npu time", "npu --color", "npu --color blue", "npu --colors always", "npu -- --color=always"]
+        {
             assert_eq!(found(line), ColorChoice::Auto, "{line}");
         }
     }

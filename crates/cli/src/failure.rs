@@ -103,7 +103,9 @@ impl Failure {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Verb(error) => error.is_usage(),
-            Self::SameFile { .. } | Self::SameOutput { .. } | Self::Column { .. } | Self::Setting { .. } => true,
+            Self::SameFile { .. } | Self::SameOutput { .. } | Self::Column { .. } | Self::Setting { .. } => {
+                true
+            }
             Self::TargetSetting { source, .. } => source.is_usage(),
             Self::Write { .. } | Self::Print(_) => false,
         }

@@ -84,7 +84,7 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
     let has_room = !disk::is_taken();
     let has_colours = if has_room { colour::is_on(&io::stdout()) } else { colour::is_on(&io::stderr()) };
     let text = match (cli.json, answer.is_data) {
-        (true, _) => json(&with_schema(answer.json, verb)).into(),
+        (true, _) => json(&with_schema(answer.json, verb)),
         // Data is for who reads the pipe.
         (false, true) if !io::stdout().is_terminal() => answer.text,
         (false, true) => printable(&answer.text).into_owned(),
@@ -146,7 +146,8 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
     // A command that is to be copied stays on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);
-    let handler = Screen::current().width.into_iter().fold(handler, |handler, width| handler.with_width(width));
+    let handler =
+        Screen::current().width.into_iter().fold(handler, |handler, width| handler.with_width(width));
     if handler.render_report(&mut text, failure).is_err() {
         text = format!("{failure}\n");
     }

@@ -44,10 +44,12 @@ fn laid_out(columns: &[Column<'_>], mut rows: Vec<Row>, view: &View, screen: Scr
     if screen.width.is_some() {
         add_bars(&mut columns, &mut rows, screen);
     }
-    let needs: Vec<Need> = (0..).zip(&columns).map(|(place, column)| Need::of(column, texts(&rows, place))).collect();
+    let needs: Vec<Need> =
+        (0..).zip(&columns).map(|(place, column)| Need::of(column, texts(&rows, place))).collect();
     let fit = fit(&needs, screen.width.unwrap_or(usize::MAX), view.columns.is_some());
-    let notes = missing(&columns, &fit, view).into_iter().chain(summary);
-    draw::draw(&columns, &rows, &fit, screen) + &notes.map(|note| folded(&note, 4, screen)).collect::<String>()
+    let notes = summary.into_iter().chain(missing(&columns, &fit, view));
+    draw::draw(&columns, &rows, &fit, screen)
+        + &notes.map(|note| folded(&note, 4, screen)).collect::<String>()
 }
 
 /// The texts of a column.

@@ -50,9 +50,9 @@ fn text(report: &Report, view: &View) -> String {
 const PROGRAMS: [Column<'_>; 11] = [
     Column::left("network"),
     Column::left("instance"),
-    Column::left("by").minor(2),
+    Column::left("by").minor(1),
     Column::right("published").minor(5),
-    Column::right("bar").minor(1),
+    Column::right("bar").minor(2),
     Column::right("ours"),
     Column::right("of published"),
     Column::right("ms").minor(3),

@@ -1,6 +1,8 @@
 //! What `--calibrate`, `--quantise` and `--compare` found, as text.
 
-use npukit::report::{Figures, LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport};
+use npukit::report::{
+    Figures, LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport,
+};
 
 use super::layers::decibels;
 use crate::colour::Mark;

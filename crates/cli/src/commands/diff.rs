@@ -43,7 +43,8 @@ fn figures(figures: &[Figure], view: &View) -> String {
         return String::new();
     }
     let row = |figure: &Figure| {
-        let change = figure.change.map_or_else(|| "new".into(), |change| Cell::figure(signed(change), change));
+        let change =
+            figure.change.map_or_else(|| "new".into(), |change| Cell::figure(signed(change), change));
         let verdict = match figure.is_better {
             Some(true) => "better",
             Some(false) => "worse",

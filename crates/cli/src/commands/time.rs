@@ -122,7 +122,8 @@ fn units(units: &[UnitTime]) -> String {
     let row = |unit: &UnitTime| {
         let waits = unit.waits.iter().map(|wait| format!("{} {}", thousands(wait.cycles), wait.on));
         let waits = waits.collect::<Vec<_>>().join(", ");
-        let cells = vec![unit.unit.as_str().into(), Cell::count(unit.busy), Cell::share(unit.share), waits.into()];
+        let cells =
+            vec![unit.unit.as_str().into(), Cell::count(unit.busy), Cell::share(unit.share), waits.into()];
         Row::new(cells, bottleneck(unit.busy, most))
     };
     let columns = [

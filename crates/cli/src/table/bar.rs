@@ -1,9 +1,9 @@
 //! Shares as bars.
 
 /// Characters of a whole bar.
-pub const LENGTH: usize = 8;
-/// Parts that a character is divided into.
-const PARTS: [char; 8] = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+const LENGTH: usize = 8;
+/// Eighths of a character, from none on.
+const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// A bar for `value`, whole for `largest`: in eighths of a character, or of whole ones in ASCII.
 pub fn bar(value: f64, largest: f64, is_unicode: bool) -> String {
@@ -14,8 +14,7 @@ pub fn bar(value: f64, largest: f64, is_unicode: bool) -> String {
     if !is_unicode {
         return "#".repeat(length);
     }
-    let part = PARTS.get(length % PARTS.len()).filter(|_| length % PARTS.len() > 0);
-    "█".repeat(length / PARTS.len()).chars().chain(part.copied()).collect()
+    "█".repeat(length / PARTS.len()) + PARTS[length % PARTS.len()]
 }
 
 #[cfg(test)]
@@ -24,7 +23,9 @@ mod tests {
 
     #[test]
     fn bars_are_eighths_of_characters() {
-        for (value, text) in [(0.0, ""), (1.0, "▏"), (7.0, "▉"), (8.0, "█"), (36.0, "████▌"), (64.0, "████████")] {
+        for (value, text) in
+            [(0.0, ""), (1.0, "▏"), (7.0, "▉"), (8.0, "█"), (36.0, "████▌"), (64.0, "████████")]
+        {
             assert_eq!(bar(value, 64.0, true), text);
         }
     }

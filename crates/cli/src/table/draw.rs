@@ -15,9 +15,11 @@ pub fn draw(columns: &[Column<'_>], rows: &[Row], fit: &Fit, screen: Screen) -> 
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let kept = || fit.kept.iter().zip(&fit.widths).filter_map(|(&i, &room)| Some((i, columns.get(i)?, room)));
-    let (headings, head_height) = headings(kept().map(|(_, column, room)| lines(column.heading, room)).collect());
+    let (headings, head_height) =
+        headings(kept().map(|(_, column, room)| lines(column.heading, room)).collect());
     table.set_header(headings);
-    let mut texts: Vec<_> = kept().map(|(i, column, room)| cells(i, column, rows, room, screen).into_iter()).collect();
+    let mut texts: Vec<_> =
+        kept().map(|(i, column, room)| cells(i, column, rows, room, screen).into_iter()).collect();
     let mut marks = vec![None; head_height];
     for row in rows {
         let cells: Vec<String> = texts.iter_mut().filter_map(Iterator::next).collect();

@@ -47,9 +47,11 @@ fn middle_out(name: &str, room: usize, ellipsis: &str) -> String {
         return name[..fitting(name.chars(), room)].to_owned();
     }
     let head = &name[..fitting(name.chars(), rest.div_ceil(2))];
-    let head = head.rfind(is_separator).map(|at| &head[..=at]).filter(|cut| is_enough(cut, head)).unwrap_or(head);
+    let head =
+        head.rfind(is_separator).map(|at| &head[..=at]).filter(|cut| is_enough(cut, head)).unwrap_or(head);
     let tail = &name[name.len() - fitting(name.chars().rev(), rest - width(head))..];
-    let tail = tail.find(is_separator).map(|at| &tail[at..]).filter(|cut| is_enough(cut, tail)).unwrap_or(tail);
+    let tail =
+        tail.find(is_separator).map(|at| &tail[at..]).filter(|cut| is_enough(cut, tail)).unwrap_or(tail);
     format!("{head}{ellipsis}{tail}")
 }
 

@@ -77,7 +77,8 @@ fn widths(needs: &[Need], room: usize) -> Vec<usize> {
 fn shrink(widths: &mut [usize], least: impl Iterator<Item = usize> + Clone, room: usize) {
     for _ in room..total(widths) {
         let pairs = widths.iter_mut().zip(least.clone());
-        let Some((width, _)) = pairs.filter(|(width, least)| **width > *least).max_by_key(|(width, least)| **width - least)
+        let Some((width, _)) =
+            pairs.filter(|(width, least)| **width > *least).max_by_key(|(width, least)| **width - least)
         else {
             return;
         };

@@ -43,7 +43,10 @@ mod tests {
 
     #[test]
     fn words_and_options_stay_whole() {
-        assert_eq!(on(22, "help: try it again with --no-limit", 4), "help: try it again\n    with --no-limit\n");
+        assert_eq!(
+            on(22, "help: try it again with --no-limit", 4),
+            "help: try it again\n    with --no-limit\n"
+        );
         let path = "/a/path/that/is/longer/than/the/screen";
         assert_eq!(on(22, &format!("wrote {path}"), 4), format!("wrote\n    {path}\n"));
     }

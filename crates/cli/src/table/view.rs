@@ -17,8 +17,8 @@ pub struct TableArgs {
     pub columns: Vec<String>,
     /// Column that rows of the table are sorted by: figures from the largest on, texts by letter, unless it says which;
     /// --json keeps their order
-    #[arg(long, value_name = "NAME[:asc|desc]")]
-    pub sort: Option<String>,
+    #[arg(long, value_name = "NAME[:asc|desc]", value_parser = sort)]
+    pub sort: Option<Sort>,
     /// So many rows of the table alone, the first by --sort or else those with most cycles or error, where it has such;
     /// --json has all of them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -34,6 +34,13 @@ pub struct View {
     pub has_columns: bool,
     sort: Option<(usize, Order)>,
     rows: Option<usize>,
+}
+
+/// A column that rows are sorted by, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    column: String,
+    order: Order,
 }
 
 /// In what order rows are.
@@ -53,10 +60,8 @@ impl TableArgs {
     /// [`Failure::Column`] for a column that it does not have.
     pub fn view(&self, columns: &[Column<'_>]) -> Result<View, Failure> {
         let named = self.columns.iter().map(|name| index(columns, name)).collect::<Result<Vec<_>, _>>()?;
-        let sort = self.sort.as_deref().map(|sort| {
-            let (name, order) = order(sort);
-            Ok::<_, Failure>((index(columns, name)?, order))
-        });
+        let sort =
+            self.sort.as_ref().map(|sort| Ok::<_, Failure>((index(columns, &sort.column)?, sort.order)));
         Ok(View {
             columns: Some(named).filter(|named| !named.is_empty()),
             has_columns: true,
@@ -66,12 +71,15 @@ impl TableArgs {
     }
 }
 
-fn order(sort: &str) -> (&str, Order) {
-    match sort.rsplit_once(':') {
-        Some((name, "asc")) => (name, Order::Ascending),
-        Some((name, "desc")) => (name, Order::Descending),
-        _ => (sort, Order::Natural),
-    }
+/// `cycles` or `cycles:asc`
+fn sort(text: &str) -> Result<Sort, String> {
+    let (column, order) = match text.split_once(':') {
+        None => (text, Order::Natural),
+        Some((column, "asc")) => (column, Order::Ascending),
+        Some((column, "desc")) => (column, Order::Descending),
+        Some(_) => return Err("must be a column, alone or with `:asc` or `:desc` behind it".to_owned()),
+    };
+    Ok(Sort { column: column.to_owned(), order })
 }
 
 fn index(columns: &[Column<'_>], name: &str) -> Result<usize, Failure> {
@@ -137,7 +145,9 @@ mod tests {
 
     fn rows() -> Vec<Row> {
         [("b", 9), ("c", 10), ("a", 200)]
-            .map(|(name, cycles)| Row::from(vec![name.into(), Cell::count(cycles), Cell::share(cycles as f64 / 1000.0)]))
+            .map(|(name, cycles)| {
+                Row::from(vec![name.into(), Cell::count(cycles), Cell::share(cycles as f64 / 1000.0)])
+            })
             .to_vec()
     }
 
@@ -148,7 +158,7 @@ mod tests {
     }
 
     fn sorted(by: &str) -> String {
-        shown(&TableArgs { sort: Some(by.to_owned()), ..TableArgs::default() }).0
+        shown(&TableArgs { sort: Some(sort(by).unwrap()), ..TableArgs::default() }).0
     }
 
     #[test]
@@ -160,8 +170,11 @@ mod tests {
     #[test]
     fn what_is_left_out_is_added_up() {
         let args = TableArgs { rows: Some(1), ..TableArgs::default() };
-        assert_eq!(shown(&args), ("a".to_owned(), Some("and 2 rows more: cycles 19, share 1.9 %".to_owned())));
-        let args = TableArgs { sort: Some("layer".to_owned()), rows: Some(3), ..TableArgs::default() };
+        assert_eq!(
+            shown(&args),
+            ("a".to_owned(), Some("and 2 rows more: cycles 19, share 1.9 %".to_owned()))
+        );
+        let args = TableArgs { sort: Some(sort("layer").unwrap()), rows: Some(3), ..TableArgs::default() };
         assert_eq!(shown(&args), ("abc".to_owned(), None));
     }
 
@@ -176,6 +189,9 @@ mod tests {
     fn columns_that_are_not_there_are_told() {
         let args = TableArgs { columns: vec!["cycle".to_owned()], ..TableArgs::default() };
         let text = args.view(&COLUMNS).unwrap_err().to_string();
-        assert_eq!(text, "there is no column `cycle`: `cycles` is meant, perhaps; there are layer, cycles, share");
+        assert_eq!(
+            text,
+            "there is no column `cycle`: `cycles` is meant, perhaps; there are layer, cycles, share"
+        );
     }
 }
