@@ -146,8 +146,10 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
     // A command that is to be copied stays on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);
-    let handler =
-        Screen::current().width.into_iter().fold(handler, |handler, width| handler.with_width(width));
+    let handler = match Screen::current().width {
+        Some(width) => handler.with_width(width),
+        None => handler,
+    };
     if handler.render_report(&mut text, failure).is_err() {
         text = format!("{failure}\n");
     }

@@ -53,7 +53,7 @@ fn laid_out(columns: &[Column<'_>], mut rows: Vec<Row>, view: &View, screen: Scr
 }
 
 /// The texts of a column.
-fn texts(rows: &[Row], place: usize) -> impl Iterator<Item = &str> {
+fn texts(rows: &[Row], place: usize) -> impl Iterator<Item = &str> + Clone {
     // Default: a row that is too short ends in empty cells.
     rows.iter().map(move |row| row.cells.get(place).map_or("", |cell| cell.text.as_str()))
 }

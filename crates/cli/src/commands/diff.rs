@@ -32,8 +32,8 @@ fn text(report: &Report, view: &View) -> String {
 /// The table of what differs.
 const FIGURES: [Column<'_>; 5] = [
     Column::left("figure"),
-    Column::right("before"),
-    Column::right("after"),
+    Column::right("before").minor(2),
+    Column::right("after").minor(1),
     Column::right("change").leads(),
     Column::left("").named("verdict"),
 ];

@@ -8,8 +8,10 @@ use super::elide::width;
 pub const GAP: usize = 2;
 /// What is left of names before a column goes.
 const LEAST_NAME: usize = 20;
-/// What is left of lines of sentences before a column goes.
+/// What is left of lines of sentences before a column goes, where their words are short.
 const LEAST_TEXT: usize = 20;
+/// Words of sentences are whole up to this.
+const LONG_WORD: usize = 30;
 
 /// How much room a column takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +28,25 @@ pub struct Need {
 
 impl Need {
     /// That of a column with these texts.
-    pub fn of<'a>(column: &Column<'_>, texts: impl Iterator<Item = &'a str>) -> Self {
-        let content = texts.map(width).max().unwrap_or(0); // Default: nothing takes no room.
-        let word = column.heading.split(' ').map(width).max().unwrap_or(0);
+    pub fn of<'a>(column: &Column<'_>, texts: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let content = texts.clone().map(width).max().unwrap_or(0); // Default: nothing takes no room.
+        let word = longest_word(column.heading);
         let folded = content.max(word);
         let least = match column.kind {
             Kind::Figures | Kind::Bars => folded,
             Kind::Names => folded.min(LEAST_NAME.max(word)),
-            Kind::Texts => folded.min(LEAST_TEXT.max(word)),
+            Kind::Texts => {
+                let long = texts.map(longest_word).max().unwrap_or(0).min(LONG_WORD);
+                folded.min(LEAST_TEXT.max(word).max(long))
+            }
         };
         let Column { rank, kind, .. } = *column;
         Self { all: content.max(width(column.heading)), folded, least, rank, kind }
     }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(width).max().unwrap_or(0) // Default: nothing takes no room.
 }
 
 /// The columns that there is room for, as indices, and how wide they are.

@@ -14,7 +14,6 @@ pub fn folded(line: &str, indent: usize, screen: Screen) -> String {
     let Some(room) = screen.width.filter(|&room| width(line) > room && room >= indent + LEAST) else {
         return format!("{line}\n");
     };
-    // The beginning is of facts, whose space is not to be folded.
     let space = " ".repeat(indent);
     let options = options(room).subsequent_indent(&space).break_words(false);
     wrap(line, options).iter().map(|line| format!("{line}\n")).collect()
