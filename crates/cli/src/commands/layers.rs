@@ -42,9 +42,9 @@ pub fn layers(layers: &[LayerTime], view: &View) -> String {
     format!("\n{}", viewed(&LAYERS, layers.iter().map(row), view))
 }
 
-/// Stands out where there is most of something.
+/// Stands out where there is most of something, and where there is any.
 pub fn bottleneck(much: u64, most: Option<u64>) -> Option<Mark> {
-    (most == Some(much)).then_some(Mark::Bottleneck)
+    (much > 0 && most == Some(much)).then_some(Mark::Bottleneck)
 }
 
 /// How far above the roofline, and which side of it.

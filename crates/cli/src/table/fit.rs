@@ -29,7 +29,8 @@ pub struct Need {
 impl Need {
     /// That of a column with these texts.
     pub fn of<'a>(column: &Column<'_>, texts: impl Iterator<Item = &'a str> + Clone) -> Self {
-        let content = texts.clone().map(width).max().unwrap_or(0); // Default: nothing takes no room.
+        // Default: an empty column is drawn, too.
+        let content = texts.clone().map(width).max().unwrap_or(0).max(1);
         let word = longest_word(column.heading);
         let folded = content.max(word);
         let least = match column.kind {
@@ -142,6 +143,12 @@ mod tests {
     fn the_least_important_column_goes_next() {
         assert_eq!(fitted(32), (vec![0, 1], vec![25, 5]));
         assert_eq!(fitted(27), (vec![0, 1], vec![20, 5]));
+    }
+
+    #[test]
+    fn an_empty_column_takes_a_character() {
+        let empty = Need::of(&Column::bar(), ["", ""].into_iter());
+        assert_eq!(fit(&[empty], 10, false).widths, [1]);
     }
 
     #[test]
