@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use npukit::{MaxError, QuantiseMethod};
 
 use crate::candidates::{networks, target_names, targets};
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
+use crate::table::TableArgs;
 
 /// One toolchain for open neural-network accelerators.
 ///
@@ -19,6 +20,12 @@ pub struct Cli {
     /// Print a report for programs instead of tables
     #[arg(long, global = true)]
     pub json: bool,
+    /// When to colour what is printed: on a terminal, unless `NO_COLOR` or `TERM=dumb` says no or `CLICOLOR_FORCE` yes
+    #[arg(long, global = true, value_name = "WHEN", alias = "colour", value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
+    /// Characters of a line that tables are laid out for, instead of the terminal's; without a terminal there is no end
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    pub width: Option<u16>,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
@@ -231,6 +238,7 @@ pub struct AccuracyArgs {
 
 /// `npu run`
 #[derive(Debug, Args)]
+#[command(mut_args(of_comparison))]
 pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -286,6 +294,9 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub accuracy: AccuracyArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
 }
 
 /// `npu eval`
@@ -316,6 +327,7 @@ pub struct EvalArgs {
 
 /// `npu time`
 #[derive(Debug, Args)]
+#[command(mut_arg("rows", |arg| arg.visible_alias("top")))]
 pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -352,6 +364,9 @@ pub struct TimeArgs {
     /// Write the cycles of each instruction
     #[arg(long, value_name = "OUT.csv")]
     pub by_instruction: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
 }
 
 /// `npu check`
@@ -377,6 +392,9 @@ pub struct ConformArgs {
     /// Files, and folders that are searched
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
 }
 
 /// `npu demo`
@@ -449,6 +467,9 @@ pub struct BenchArgs {
     /// What weights and inputs follow from
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
 }
 
 /// A table of `npu bench`.
@@ -548,6 +569,9 @@ pub struct DiffArgs {
     /// and signal to noise. What is neither, as the number of layers, is shown and not judged.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub threshold: Option<f64>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub view: TableArgs,
 }
 
 /// `npu completions`
@@ -604,6 +628,11 @@ pub enum PageFormat {
     Markdown,
     /// For programs
     Json,
+}
+
+/// What is of the table of `--compare` alone.
+fn of_comparison(arg: Arg) -> Arg {
+    if ["columns", "sort", "rows"].contains(&arg.get_id().as_str()) { arg.requires("compare") } else { arg }
 }
 
 /// `batch=8`
@@ -684,7 +713,7 @@ mod tests {
             table::ROWS.iter().flat_map(|row| [row.makes(), row.replaces()]).collect();
         let mut verbs = Vec::new();
         for verb in Cli::command().get_subcommands() {
-            let is_output = |arg: &&clap::Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+            let is_output = |arg: &&Arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
             for output in verb.get_arguments().filter(is_output) {
                 let name = verb.get_name().to_owned();
                 let long = output.get_long().map(|long| format!("--{long}"));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use npukit::report::Place;
 use npukit::verbs::check::Report;
-use npukit::{Diagnostic, codes};
+use npukit::{Diagnostic, codes, suggestion};
 use serde_json::{Value, json};
 
 /// Why a command did not get to its answer.
@@ -45,6 +45,16 @@ pub enum Failure {
         /// Another.
         other: String,
     },
+    /// A column that a table does not have.
+    #[error("there is no column `{name}`{meant}; there are {legal}")]
+    Column {
+        /// What was asked for.
+        name: String,
+        /// What is meant, perhaps.
+        meant: String,
+        /// The columns there are.
+        legal: String,
+    },
     /// A setting that no verb takes.
     #[error("{place}: {reason}")]
     Setting {
@@ -71,6 +81,7 @@ codes!(Failure {
     Write = "not-written": "a file cannot be written; nothing else of the command was, unless the message says so";
     SameFile = "same-file": "an output leads to a file that the command reads";
     SameOutput = "same-output": "two outputs lead to one file";
+    Column = "unknown-column": "a column of `--columns` or `--sort` is none of the table's";
     Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
     TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be taken";
     Print = "not-printed": "standard output does not take the answer";
@@ -82,11 +93,19 @@ impl Failure {
         Self::Setting { place: place.to_owned(), reason: reason.into() }
     }
 
+    /// That a table has no column `name`, but those that are `legal`.
+    pub fn column(name: &str, legal: &[String]) -> Self {
+        let meant = suggestion(name, legal.iter().map(String::as_str));
+        Self::Column { name: name.to_owned(), meant, legal: legal.join(", ") }
+    }
+
     /// Whether the command line is at fault.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Verb(error) => error.is_usage(),
-            Self::SameFile { .. } | Self::SameOutput { .. } | Self::Setting { .. } => true,
+            Self::SameFile { .. } | Self::SameOutput { .. } | Self::Column { .. } | Self::Setting { .. } => {
+                true
+            }
             Self::TargetSetting { source, .. } => source.is_usage(),
             Self::Write { .. } | Self::Print(_) => false,
         }
@@ -100,7 +119,7 @@ impl Failure {
             Self::Write { path, .. } | Self::SameFile { path, .. } | Self::SameOutput { path, .. } => {
                 one(path)
             }
-            Self::Setting { .. } | Self::TargetSetting { .. } | Self::Print(_) => {
+            Self::Column { .. } | Self::Setting { .. } | Self::TargetSetting { .. } | Self::Print(_) => {
                 vec![Diagnostic::of(npukit::Coded::code(self), self)]
             }
         }

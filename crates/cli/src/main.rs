@@ -6,6 +6,7 @@
 mod answer;
 mod args;
 mod candidates;
+mod colour;
 mod commands;
 mod disk;
 mod failure;
@@ -27,9 +28,11 @@ use serde_json::Value;
 
 use answer::Answer;
 use args::Cli;
+use colour::paint;
 use failure::Failure;
 use printable::{json, printable};
 use settings::Settings;
+use table::Screen;
 
 /// An input or the result is at fault.
 const AT_FAULT: u8 = 1;
@@ -38,6 +41,7 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     commands::complete();
+    colour::set(colour::of(env::args_os()));
     let mut command = Cli::command();
     let matches = match command.try_get_matches_from_mut(env::args_os()) {
         Ok(matches) => matches,
@@ -56,6 +60,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    Screen::set(cli.width);
+    colour::set(cli.color);
     match commands::run(&cli) {
         Ok(answer) => finish(&cli, matches.subcommand_name(), answer),
         Err(failure) => fail(json, failure),
@@ -74,18 +80,19 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
-    // Data is for who reads the pipe.
-    let is_data = answer.is_data && !io::stdout().is_terminal();
-    let text = match (cli.json, is_data) {
-        (true, _) => json(&with_schema(answer.json, verb)).into(),
-        (false, true) => answer.text.as_str().into(),
-        (false, false) => printable(&answer.text),
+    // Where a file is, there is no room for a report.
+    let has_room = !disk::is_taken();
+    let has_colours = if has_room { colour::is_on(&io::stdout()) } else { colour::is_on(&io::stderr()) };
+    let text = match (cli.json, answer.is_data) {
+        (true, _) => json(&with_schema(answer.json, verb)),
+        // Data is for who reads the pipe.
+        (false, true) if !io::stdout().is_terminal() => answer.text,
+        (false, true) => printable(&answer.text).into_owned(),
+        (false, false) => paint(&answer.text, has_colours),
     };
     // Notes are lost when standard error is gone; the status still tells.
     let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
-    // Where a file is, there is no room for a report.
-    let printed =
-        if disk::is_taken() { io::stderr().lock().write_all(text.as_bytes()) } else { print(&text) };
+    let printed = if has_room { print(&text) } else { io::stderr().lock().write_all(text.as_bytes()) };
     match (printed, answer.success) {
         (Err(error), _) => complain(&Failure::Print(error)),
         (Ok(()), true) => ExitCode::SUCCESS,
@@ -139,17 +146,22 @@ fn rendered(failure: &Failure, theme: miette::GraphicalTheme) -> String {
     // A command that is to be copied stays on its line.
     let wraps = !matches!(failure, Failure::Verb(npukit::Error::ForeignModel { .. }));
     let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(wraps);
+    let handler = match Screen::current().width {
+        Some(width) => handler.with_width(width),
+        None => handler,
+    };
     if handler.render_report(&mut text, failure).is_err() {
         text = format!("{failure}\n");
     }
     text
 }
 
-/// Colours and lines on a terminal, plain text elsewhere.
+/// Lines on a terminal, colours where they are wanted, plain text elsewhere.
 fn theme() -> miette::GraphicalTheme {
-    match (io::stderr().is_terminal(), env::var_os("NO_COLOR").is_some()) {
-        (true, false) => miette::GraphicalTheme::unicode(),
-        (true, true) => miette::GraphicalTheme::unicode_nocolor(),
-        (false, _) => miette::GraphicalTheme::none(),
+    let out = io::stderr();
+    match (colour::is_on(&out), out.is_terminal()) {
+        (true, _) => miette::GraphicalTheme::unicode(),
+        (false, true) => miette::GraphicalTheme::unicode_nocolor(),
+        (false, false) => miette::GraphicalTheme::none(),
     }
 }

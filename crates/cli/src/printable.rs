@@ -5,9 +5,12 @@ use serde_json::Value;
 use npukit::is_printable;
 pub use npukit::{on_a_line, printable};
 
-/// A text that is a line, whatever the names in it hold.
+use crate::table::{Screen, folded};
+
+/// A text that is a line, whatever the names in it hold; over several where the screen has no room.
 pub fn line(text: &str) -> String {
-    format!("{}\n", on_a_line(text))
+    const INDENT: usize = 4;
+    folded(&on_a_line(text), INDENT, Screen::current())
 }
 
 /// JSON for programs that a terminal shows as it is, too: what JSON itself leaves of control characters and marks of

@@ -1,91 +1,209 @@
-//! Aligned tables and numbers for people.
+//! Tables and facts for people: [`table`] lays out rows for the [`Screen`], as [`TableArgs`] ask for.
+//!
+//! In a pipe lines are as long as they are. On a terminal they fit: `fit` says how.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use npukit::plural;
+mod bar;
+mod column;
+mod draw;
+mod elide;
+mod fit;
+mod fold;
+mod number;
+mod screen;
+mod view;
+
+pub use column::{Cell, Column, Row};
+pub use fold::folded;
+pub use number::{counted, percent, thousands};
+pub use screen::Screen;
+pub use view::{TableArgs, View};
 
 use crate::printable::on_a_line;
-
-/// How a column is aligned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column<'a> {
-    /// Text.
-    Left(&'a str),
-    /// Numbers.
-    Right(&'a str),
-}
+use column::Kind;
+use elide::width;
+use fit::{Fit, Need, fit};
 
 /// A table with a line of headings; ends in a newline.
-pub fn table(columns: &[Column<'_>], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(columns.iter().map(|column| match column {
-        Column::Left(name) | Column::Right(name) => *name,
-    }));
-    for row in rows {
-        table.add_row(row.iter().map(|cell| on_a_line(cell)));
+pub fn table<R: Into<Row>>(columns: &[Column<'_>], rows: impl IntoIterator<Item = R>) -> String {
+    viewed(columns, rows, &View::default())
+}
+
+/// The same, of the rows and columns of a view.
+pub fn viewed<R: Into<Row>>(
+    columns: &[Column<'_>],
+    rows: impl IntoIterator<Item = R>,
+    view: &View,
+) -> String {
+    let rows = rows.into_iter().map(|row| row.into().escaped()).collect();
+    laid_out(columns, rows, view, Screen::current())
+}
+
+fn laid_out(columns: &[Column<'_>], mut rows: Vec<Row>, view: &View, screen: Screen) -> String {
+    let summary = view.take(columns, &mut rows);
+    let (mut columns, mut rows) = view.choose(columns, rows);
+    if screen.width.is_some() {
+        add_bars(&mut columns, &mut rows, screen);
     }
-    for (i, column) in columns.iter().enumerate() {
-        let alignment = match column {
-            Column::Left(_) => CellAlignment::Left,
-            Column::Right(_) => CellAlignment::Right,
-        };
-        if let Some(found) = table.column_mut(i) {
-            found.set_cell_alignment(alignment);
+    let needs: Vec<Need> =
+        (0..).zip(&columns).map(|(place, column)| Need::of(column, texts(&rows, place))).collect();
+    let fit = fit(&needs, screen.width.unwrap_or(usize::MAX), view.columns.is_some());
+    let notes = summary.into_iter().chain(missing(&columns, &fit, view));
+    draw::draw(&columns, &rows, &fit, screen)
+        + &notes.map(|note| folded(&note, 4, screen)).collect::<String>()
+}
+
+/// The texts of a column.
+fn texts(rows: &[Row], place: usize) -> impl Iterator<Item = &str> + Clone {
+    // Default: a row that is too short ends in empty cells.
+    rows.iter().map(move |row| row.cells.get(place).map_or("", |cell| cell.text.as_str()))
+}
+
+/// Draws figures beside themselves, the longest bar for the largest.
+fn add_bars(columns: &mut Vec<Column<'_>>, rows: &mut [Row], screen: Screen) {
+    let drawn = columns.iter().enumerate().filter(|(_, column)| column.has_bar);
+    // From the right on: what is inserted moves what is right of it.
+    for place in drawn.map(|(place, _)| place).rev().collect::<Vec<_>>() {
+        let figure = |row: &Row| row.cells.get(place).and_then(|cell| cell.figure);
+        let largest = rows.iter().filter_map(figure).fold(0.0, f64::max);
+        columns.insert(place + 1, Column::bar());
+        for row in rows.iter_mut() {
+            // Default: what is no number has no bar.
+            let bar = figure(row).map_or_else(String::new, |it| bar::bar(it, largest, screen.is_unicode));
+            row.cells.insert((place + 1).min(row.cells.len()), bar.into());
         }
     }
-    // The first column's left padding is of no use without borders.
-    table.lines().map(|line| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned() + "\n").collect()
+}
+
+/// Says which columns there was no room for.
+fn missing(columns: &[Column<'_>], fit: &Fit, view: &View) -> Option<String> {
+    let is_missing = |(i, column): &(usize, &Column<'_>)| column.kind != Kind::Bars && !fit.kept.contains(i);
+    let names: Vec<String> =
+        columns.iter().enumerate().filter(is_missing).map(|(_, column)| column.name()).collect();
+    let what = if view.has_columns { "--columns brings them back" } else { "--width makes room" };
+    (!names.is_empty()).then(|| format!("no room for {}: {what}", names.join(", ")))
 }
 
 /// Names and values, one a line; ends in a newline. What has no value is left out.
 pub fn facts<N: AsRef<str>>(facts: impl IntoIterator<Item = (N, String)>) -> String {
     let facts: Vec<_> = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-    let width = facts.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
-    facts.iter().map(|(name, value)| format!("{:width$}  {}\n", name.as_ref(), on_a_line(value))).collect()
-}
-
-/// `1234567` as `1,234,567`.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let first = digits.len() % 3;
-    let (head, tail) = digits.split_at(first);
-    let groups = tail.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
-    let groups: Vec<String> =
-        Some(head.to_owned()).filter(|head| !head.is_empty()).into_iter().chain(groups).collect();
-    groups.join(",")
-}
-
-/// A number of things, as `1 node` or `1,234 nodes`.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {}", thousands(count), plural(count, noun))
-}
-
-/// A share as a percentage with a decimal.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    let column = facts.iter().map(|(name, _)| width(name.as_ref())).max().unwrap_or(0);
+    let fact = |(name, value): &(N, String)| {
+        let name = name.as_ref();
+        let space = " ".repeat(column - width(name) + fit::GAP);
+        folded(&format!("{name}{space}{}", on_a_line(value)), column + fit::GAP, Screen::current())
+    };
+    facts.iter().map(fact).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colour::Mark;
+    use proptest::prelude::*;
 
-    #[test]
-    fn thousands_are_grouped() {
-        for (number, text) in
-            [(0, "0"), (999, "999"), (1000, "1,000"), (123_456, "123,456"), (1_234_567, "1,234,567")]
-        {
-            assert_eq!(thousands(number), text);
-        }
+    const COLUMNS: [Column<'_>; 4] = [
+        Column::left("layer"),
+        Column::right("cycles").adds(),
+        Column::right("share").shares(),
+        Column::right("less important").minor(2),
+    ];
+
+    fn rows() -> Vec<Row> {
+        let row = |name: &str, cycles, share| -> Row {
+            vec![name.into(), Cell::count(cycles), Cell::share(share), Cell::count(0)].into()
+        };
+        vec![row("conv", 7, 0.25), row("/block/layer/part/conv", 21, 0.75)]
+    }
+
+    fn on(width: Option<usize>) -> String {
+        laid_out(&COLUMNS, rows(), &View::default(), Screen { width, is_unicode: true })
     }
 
     #[test]
-    fn numbers_are_right_aligned() {
-        let text = table(&[Column::Left("a"), Column::Right("cycles")], [vec!["x".into(), "7".into()]]);
-        assert_eq!(text, "a  cycles\nx       7\n");
+    fn a_pipe_takes_any_width_and_no_bars() {
+        let lines = [
+            "layer                   cycles   share  less important",
+            "conv                         7  25.0 %               0",
+            "/block/layer/part/conv      21  75.0 %               0",
+        ];
+        assert_eq!(on(None), lines.join("\n") + "\n");
+    }
+
+    #[test]
+    fn a_wide_screen_shows_bars() {
+        let lines = [
+            "layer                   cycles   share            less important",
+            "conv                         7  25.0 %  ██▋                    0",
+            "/block/layer/part/conv      21  75.0 %  ████████               0",
+        ];
+        assert_eq!(on(Some(64)), lines.join("\n") + "\n");
+        assert_eq!(on(Some(1000)), on(Some(64)));
+    }
+
+    #[test]
+    fn headings_fold_where_that_is_enough() {
+        let lines = [
+            "                                                       less",
+            "layer                   cycles   share            important",
+            "conv                         7  25.0 %  ██▋               0",
+            "/block/layer/part/conv      21  75.0 %  ████████          0",
+        ];
+        assert_eq!(on(Some(59)), lines.join("\n") + "\n");
+    }
+
+    #[test]
+    fn names_give_way_and_columns_go() {
+        let lines = [
+            "layer               cycles   share",
+            "conv                     7  25.0 %",
+            "/block/…/part/conv      21  75.0 %",
+            "no room for less-important: --width",
+            "    makes room",
+        ];
+        assert_eq!(on(Some(36)), lines.join("\n") + "\n");
+    }
+
+    #[test]
+    fn hardly_any_room_leaves_the_names() {
+        let text = on(Some(5));
+        assert!(text.starts_with("layer\nconv\n/b…nv\n"), "{text}");
+    }
+
+    #[test]
+    fn what_stands_out_is_marked_on_each_of_its_lines() {
+        let columns = [Column::text("what")];
+        let row = Row::new(vec!["one two three four five six".into()], Some(Mark::Fault));
+        let screen = Screen { width: Some(14), is_unicode: true };
+        let text = laid_out(&columns, vec![row], &View::default(), screen);
+        assert_eq!(text, "what\n\u{2}one two three\n\u{2}four five six\n");
     }
 
     #[test]
     fn facts_line_up() {
         assert_eq!(facts([("a", "1".to_owned()), ("bcd", "2".to_owned())]), "a    1\nbcd  2\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_the_screen(
+            names in prop::collection::vec(("\\PC{0,60}", "\\PC{0,90}", any::<u64>()), 0..6),
+            width in 30_usize..140,
+            is_unicode: bool,
+        ) {
+            let columns = [
+                Column::left("name of it"),
+                Column::right("a large number").bars(),
+                Column::text("what it is"),
+                Column::right("share").minor(3),
+            ];
+            let row = |(name, text, number): &(String, String, u64)| -> Row {
+                vec![name.as_str().into(), Cell::count(*number), text.as_str().into(), Cell::share(0.5)].into()
+            };
+            let rows = names.iter().map(|names| row(names).escaped()).collect();
+            let text = laid_out(&columns, rows, &View::default(), Screen { width: Some(width), is_unicode });
+            for line in text.lines() {
+                prop_assert!(unicode_width::UnicodeWidthStr::width(line) <= width, "{line}");
+            }
+        }
     }
 }

@@ -7,6 +7,8 @@ mod bad_input;
 mod bench;
 #[path = "main/boards.rs"]
 mod boards;
+#[path = "main/colours.rs"]
+mod colours;
 #[path = "main/commands.rs"]
 mod commands;
 #[path = "main/faults.rs"]

@@ -55,14 +55,14 @@ fn matrix(report: &AccuracyReport) -> String {
     let columns: Vec<_> = places().filter(is_used).collect();
     let heading = |place: &Option<usize>| place.map_or_else(|| "NaN".to_owned(), |class| class.to_string());
     let headings: Vec<String> = columns.iter().map(heading).collect();
-    let heads = headings.iter().map(|heading| Column::Right(heading));
-    let heads: Vec<Column<'_>> = std::iter::once(Column::Left("label, predicted as")).chain(heads).collect();
+    let heads = headings.iter().map(|heading| Column::right(heading));
+    let heads: Vec<Column<'_>> = std::iter::once(Column::left("label, predicted as")).chain(heads).collect();
     let row = |label: usize| {
         let cell = |place: &Option<usize>| match count(label, *place) {
             0 => "·".to_owned(),
             count => thousands(count as u64),
         };
-        std::iter::once(label.to_string()).chain(columns.iter().map(cell)).collect()
+        std::iter::once(label.to_string()).chain(columns.iter().map(cell)).collect::<Vec<_>>()
     };
     format!("\n{}", table(&heads, (0..report.classes).map(row)))
 }
@@ -73,7 +73,7 @@ fn listing(mut wrong: Vec<&Confusion>) -> String {
     let row = |found: &&Confusion| {
         vec![found.label.to_string(), class(found.predicted), thousands(found.count as u64)]
     };
-    let columns = [Column::Right("label"), Column::Right("predicted as"), Column::Right("times")];
+    let columns = [Column::right("label"), Column::right("predicted as"), Column::right("times")];
     format!("\n{}", table(&columns, wrong.iter().take(LISTED).map(row)))
 }
 
@@ -91,10 +91,10 @@ fn worst(worst: &[Worst]) -> String {
         vec![sample, worst.label.to_string(), class(worst.predicted), margin]
     };
     let columns = [
-        Column::Right("worst sample"),
-        Column::Right("label"),
-        Column::Right("predicted"),
-        Column::Right("label's score above the others"),
+        Column::right("worst sample"),
+        Column::right("label"),
+        Column::right("predicted"),
+        Column::right("label's score above the others"),
     ];
     format!("\n{}", table(&columns, worst.iter().map(row)))
 }

@@ -6,8 +6,9 @@ use super::layers::frames;
 use super::with_bar;
 use crate::answer::Answer;
 use crate::args::{BenchArgs, BenchTable};
+use crate::colour::Mark;
 use crate::failure::Failure;
-use crate::table::{Column, table, thousands};
+use crate::table::{self, Cell, Column, View, thousands, viewed};
 
 pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
     let table = args.table.map(|table| match table {
@@ -15,20 +16,24 @@ pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
         BenchTable::Speed => Table::Speed,
     });
     let request = Request { table, only: args.only.clone(), runs: args.runs as usize, seed: args.seed };
+    let columns = if table == Some(Table::Speed) { &SPEED[..] } else { &PROGRAMS[..] };
+    let view = args.view.view(columns)?;
     let report = with_bar("benchmarks", |context| bench(&request, context))?;
-    Ok(Answer::new(text(&report), &report).with_success(report.failures.is_empty()))
+    Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &Report, view: &View) -> String {
     let of = |table: Table| report.rows.iter().filter(move |row| row.table == table);
     let mut text = String::new();
     if of(Table::Programs).next().is_some() {
-        text += &format!("{}\n", programs(of(Table::Programs)));
+        text += &format!("{}\n", viewed(&PROGRAMS, of(Table::Programs).map(program), view));
     }
     let by_layer = report.rows.iter().filter(|row| !row.layers.is_empty());
     text.extend(by_layer.map(|row| format!("{}\n", layers(row))));
     if of(Table::Speed).next().is_some() {
-        text += &format!("{}\n", speed(of(Table::Speed)));
+        // The view is of the first table.
+        let view = if text.is_empty() { view } else { &View::default() };
+        text += &format!("{}\n", viewed(&SPEED, of(Table::Speed).map(speed), view));
     }
     text.extend(report.failures.iter().map(|failure| format!("FAILED {failure}\n")));
     if report.debug_build {
@@ -41,35 +46,44 @@ fn text(report: &Report) -> String {
     )
 }
 
-fn programs<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
-    let row = |row: &Row| {
-        let mut cells = vec![row.network.clone(), row.instance.clone(), row.what.clone()];
-        let published = row.published.map(|published| number(row, published));
-        let share = row.published.map(|published| format!("{:.1} %", 100.0 * row.found / published));
-        let above = row.above_bound.map(|(distance, bound)| format!("{distance:.2} x {bound}"));
-        let rate = row.frames_per_second.map(frames);
-        let milliseconds = row.latency_ms.map(|ms| format!("{ms:.3}"));
-        let seconds = row.compile_seconds.map(|seconds| format!("{seconds:.2}"));
-        cells.extend(
-            [published, bar(row), Some(ours(row)), share, milliseconds, rate, above, seconds]
-                .map(Option::unwrap_or_default),
-        );
-        cells
+/// The table of programs.
+const PROGRAMS: [Column<'_>; 11] = [
+    Column::left("network"),
+    Column::left("instance"),
+    Column::left("by").minor(1),
+    Column::right("published").minor(5),
+    Column::right("bar").minor(2),
+    Column::right("ours"),
+    Column::right("of published"),
+    Column::right("ms").minor(3),
+    Column::right("frames a second").minor(4),
+    Column::right("above its bound").minor(6),
+    Column::right("compiled in s").minor(7),
+];
+
+/// The table of the simulator.
+const SPEED: [Column<'_>; 4] =
+    [Column::left("simulated"), Column::left("instance"), Column::left("what"), Column::right("ours")];
+
+fn program(row: &Row) -> table::Row {
+    let figure = |value: Option<f64>, text: fn(f64) -> String| {
+        // Default: what is not known is empty.
+        value.map(|value| Cell::figure(text(value), value)).unwrap_or_default()
     };
-    let columns = [
-        Column::Left("network"),
-        Column::Left("instance"),
-        Column::Left("by"),
-        Column::Right("published"),
-        Column::Right("bar"),
-        Column::Right("ours"),
-        Column::Right("of published"),
-        Column::Right("ms"),
-        Column::Right("frames a second"),
-        Column::Right("above its bound"),
-        Column::Right("compiled in s"),
-    ];
-    table(&columns, rows.map(row))
+    let above = |(distance, bound)| Cell::figure(format!("{distance:.2} x {bound}"), distance);
+    let published = |published| Cell::figure(number(row, published), published);
+    let mut cells = [&row.network, &row.instance, &row.what].map(|text| Cell::from(text.as_str())).to_vec();
+    cells.extend([
+        row.published.map(published).unwrap_or_default(),
+        bar(row),
+        ours(row),
+        figure(row.published.map(|published| 100.0 * row.found / published), |share| format!("{share:.1} %")),
+        figure(row.latency_ms, |ms| format!("{ms:.3}")),
+        figure(row.frames_per_second, frames),
+        row.above_bound.map(above).unwrap_or_default(),
+        figure(row.compile_seconds, |seconds| format!("{seconds:.2}")),
+    ]);
+    marked(row, cells)
 }
 
 /// The layers of a program beside those published.
@@ -80,29 +94,35 @@ fn layers(row: &Row) -> String {
         vec![name.clone(), cycles(*published), cycles(*found), share]
     };
     let columns = [
-        Column::Left("cycles of the layer"),
-        Column::Right("published"),
-        Column::Right("ours"),
-        Column::Right("of published"),
+        Column::left("cycles of the layer"),
+        Column::right("published"),
+        Column::right("ours"),
+        Column::right("of published"),
     ];
-    format!("{}, {}:\n{}", row.network, row.what, table(&columns, row.layers.iter().map(line)))
+    format!("{}, {}:\n{}", row.network, row.what, table::table(&columns, row.layers.iter().map(line)))
 }
 
-fn speed<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
-    let row = |row: &Row| vec![row.network.clone(), row.instance.clone(), row.what.clone(), ours(row)];
-    let columns =
-        [Column::Left("simulated"), Column::Left("instance"), Column::Left("what"), Column::Right("ours")];
-    table(&columns, rows.map(row))
+fn speed(row: &Row) -> table::Row {
+    let cells = [&row.network, &row.instance, &row.what].map(|text| Cell::from(text.as_str()));
+    marked(row, cells.into_iter().chain([ours(row)]).collect())
 }
 
-fn bar(row: &Row) -> Option<String> {
+/// Stands out where the bar is not reached.
+fn marked(row: &Row, cells: Vec<Cell>) -> table::Row {
+    table::Row::new(cells, (row.met == Some(false)).then_some(Mark::Fault))
+}
+
+fn bar(row: &Row) -> Cell {
     let sign = if row.more_is_better { ">=" } else { "<=" };
-    Some(format!("{sign} {}", number(row, row.bar?)))
+    let cell = |bar| Cell::figure(format!("{sign} {}", number(row, bar)), bar);
+    // Default: what has no bar is empty.
+    row.bar.map(cell).unwrap_or_default()
 }
 
 /// With a mark where the bar is not reached.
-fn ours(row: &Row) -> String {
-    format!("{}{}", number(row, row.found), if row.met == Some(false) { " MISSED" } else { "" })
+fn ours(row: &Row) -> Cell {
+    let mark = if row.met == Some(false) { " MISSED" } else { "" };
+    Cell::figure(format!("{}{mark}", number(row, row.found)), row.found)
 }
 
 /// Cycles as whole numbers, shares with a digit, everything else with two; with the unit.

@@ -1,10 +1,13 @@
 //! What `--calibrate`, `--quantise` and `--compare` found, as text.
 
-use npukit::report::{LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport};
+use npukit::report::{
+    Figures, LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport,
+};
 
 use super::layers::decibels;
+use crate::colour::Mark;
 use crate::printable::line;
-use crate::table::{Column, counted, facts, table, thousands};
+use crate::table::{Cell, Column, Row, View, counted, facts, table, thousands, viewed};
 
 /// What came of a calibration; nothing when there was none.
 pub fn rescaling(report: Option<&RescaleReport>) -> String {
@@ -32,17 +35,17 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
     let rows = std::iter::once(measured("before", &report.before));
     let rows = rows.chain(report.after.iter().map(|after| measured("after", after)));
     let columns = [
-        Column::Left("rescaling"),
-        Column::Right("results saturated"),
-        Column::Right("constants saturated"),
-        Column::Right("largest difference"),
-        Column::Right("RMS difference"),
-        Column::Right("signal to noise"),
+        Column::left("rescaling"),
+        Column::right("results saturated"),
+        Column::right("constants saturated"),
+        Column::right("largest difference"),
+        Column::right("RMS difference"),
+        Column::right("signal to noise"),
     ];
     text += &format!("\n{}", table(&columns, rows));
     if !report.layers.is_empty() {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
-        text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
+        text += &format!("\n{}", table(&[Column::left("layer"), Column::right("stored / 2^")], rows));
     }
     text.extend(report.remaining.iter().map(|left| {
         let (count, layer) = (counted(left.count, "result"), &left.layer);
@@ -74,48 +77,51 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         ]
     };
     let columns = [
-        Column::Left("tensor"),
-        Column::Left("is"),
-        Column::Right("bits"),
-        Column::Right("step, 2^"),
-        Column::Right("range"),
-        Column::Right("saturated"),
-        Column::Right("to zero"),
-        Column::Right("RMS error"),
-        Column::Right("signal to noise"),
+        Column::left("tensor"),
+        Column::left("is").minor(2),
+        Column::right("bits").minor(3),
+        Column::right("step, 2^"),
+        Column::right("range").minor(1),
+        Column::right("saturated"),
+        Column::right("to zero"),
+        Column::right("RMS error").minor(4),
+        Column::right("signal to noise"),
     ];
     let mut text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
     text
 }
 
+/// The table of layers beside float.
+pub const COMPARED: [Column<'_>; 14] = [
+    Column::left("layer"),
+    Column::left("operators").minor(8),
+    Column::right("own error, largest"),
+    Column::right("RMS").named("own RMS").minor(5),
+    Column::right("rounding explains"),
+    Column::right("chain's error, largest").minor(4),
+    Column::right("RMS").named("chain's RMS").minor(6),
+    Column::right("of the range").leads(),
+    Column::right("signal to noise"),
+    Column::right("saturated").adds(),
+    Column::right("to zero").adds().minor(3),
+    Column::right("range").minor(7),
+    Column::right("in float").minor(7),
+    Column::text("").named("parting"),
+];
+
 /// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.
-pub fn layer_comparison(report: Option<&LayerCompareReport>) -> String {
+pub fn layer_comparison(report: Option<&LayerCompareReport>, view: &View) -> String {
     let Some(report) = report else { return String::new() };
-    let columns = [
-        Column::Left("layer"),
-        Column::Left("operators"),
-        Column::Right("own error, largest"),
-        Column::Right("RMS"),
-        Column::Right("rounding explains"),
-        Column::Right("chain's error, largest"),
-        Column::Right("RMS"),
-        Column::Right("of the range"),
-        Column::Right("signal to noise"),
-        Column::Right("saturated"),
-        Column::Right("to zero"),
-        Column::Right("range"),
-        Column::Right("in float"),
-        Column::Left(""),
-    ];
     let parts = report.first_divergence.as_ref();
     let marked = |layer: &LayerError| parts.filter(|parting| !parting.input && parting.at == layer.name);
     let mut first = true;
     let row = |layer: &LayerError| {
         let mark = marked(layer).filter(|_| std::mem::take(&mut first));
-        row(layer, mark.map_or(String::new(), |parting| format!("parts here: {}", parting.why)))
+        let text = mark.map_or(String::new(), |parting| format!("parts here: {}", parting.why));
+        Row::new(row(layer, text), (layer.saturations > 0).then_some(Mark::Fault))
     };
-    let mut text = format!("\n{}", table(&columns, report.layers.iter().map(row).collect::<Vec<_>>()));
+    let mut text = format!("\n{}", viewed(&COMPARED, report.layers.iter().map(row), view));
     match parts {
         Some(parting) if parting.input => {
             text += &line(&format!("parts from float at input `{}`: {}", parting.at, parting.why))
@@ -141,31 +147,37 @@ fn explained(layers: &[LayerError]) -> String {
     }
 }
 
-fn row(layer: &LayerError, mark: String) -> Vec<String> {
-    let unknown = || "-".to_owned();
+fn row(layer: &LayerError, mark: String) -> Vec<Cell> {
+    let unknown = || Cell::from("-");
     let figures = layer.figures.as_ref();
-    let number = |figure: fn(&npukit::report::Figures) -> f64| {
-        figures.map_or_else(unknown, |figures| format!("{:.6}", figure(figures)))
+    let number = |figure: fn(&Figures) -> f64| {
+        figures.map(figure).map_or_else(unknown, |figure| Cell::figure(format!("{figure:.6}"), figure))
     };
-    let range = |low: f64, high: f64| format!("{low:.4} .. {high:.4}");
+    let range = |low: f64, high: f64| Cell::figure(format!("{low:.4} .. {high:.4}"), high - low);
     vec![
-        layer.name.clone(),
-        layer.operators.join("+"),
+        layer.name.as_str().into(),
+        layer.operators.join("+").into(),
         number(|figures| figures.own_max_abs_error),
         number(|figures| figures.own_rms_error),
         figures
             .and_then(|figures| figures.rounding_bound)
-            .map_or_else(unknown, |bound| format!("{bound:.6}")),
+            .map_or_else(unknown, |bound| Cell::figure(format!("{bound:.6}"), bound)),
         number(|figures| figures.chain_max_abs_error),
         number(|figures| figures.chain_rms_error),
         figures
             .and_then(|figures| figures.chain_relative_error)
-            .map_or_else(unknown, |share| format!("{:.3} %", share * 100.0)),
-        figures.map_or_else(unknown, |figures| decibels(figures.chain_signal_to_noise_db)),
-        thousands(layer.saturations),
-        figures.map_or_else(unknown, |figures| thousands(figures.underflows)),
+            .map_or_else(unknown, |share| Cell::figure(format!("{:.3} %", share * 100.0), share)),
+        figures.map_or_else(unknown, |figures| noise(figures.chain_signal_to_noise_db)),
+        Cell::count(layer.saturations),
+        figures.map_or_else(unknown, |figures| Cell::count(figures.underflows)),
         figures.map_or_else(unknown, |figures| range(figures.minimum, figures.maximum)),
         figures.map_or_else(unknown, |figures| range(figures.float_minimum, figures.float_maximum)),
-        mark,
+        mark.into(),
     ]
+}
+
+/// A signal-to-noise ratio, which has no end where there is no noise.
+fn noise(ratio: Option<f64>) -> Cell {
+    // Default: what is exact is above all ratios.
+    Cell::figure(decibels(ratio), ratio.unwrap_or(f64::INFINITY))
 }

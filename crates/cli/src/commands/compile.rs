@@ -51,14 +51,14 @@ fn text(report: &Report) -> String {
     let rows = report.memory.iter().map(|(name, memory)| {
         let numbers = [memory.maximum, memory.aggregate, memory.depth];
         let unit = std::iter::once(memory.unit.clone());
-        std::iter::once(name.clone()).chain(numbers.map(thousands)).chain(unit).collect()
+        std::iter::once(name.clone()).chain(numbers.map(thousands)).chain(unit).collect::<Vec<_>>()
     });
     let columns = [
-        Column::Left("memory"),
-        Column::Right("most"),
-        Column::Right("in all"),
-        Column::Right("depth"),
-        Column::Left("in"),
+        Column::left("memory"),
+        Column::right("most"),
+        Column::right("in all"),
+        Column::right("depth"),
+        Column::left("in"),
     ];
     if !report.memory.is_empty() {
         text += &format!("\n{}\n", table(&columns, rows));

@@ -5,29 +5,37 @@ use npukit::verbs::conform::{Report, conform};
 use super::with_bar;
 use crate::answer::Answer;
 use crate::args::ConformArgs;
+use crate::colour::Mark;
 use crate::failure::Failure;
-use crate::table::{Column, table};
+use crate::table::{Cell, Column, Row, View, viewed};
 
 pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
+    let view = args.view.view(&FILES)?;
     let report = with_bar("vectors", |context| conform(&args.target, &args.paths, context))?;
-    Ok(Answer::new(text(&report), &report).with_success(report.is_success()))
+    Ok(Answer::new(text(&report, &view), &report).with_success(report.is_success()))
 }
 
-fn text(report: &Report) -> String {
+/// The table of files.
+const FILES: [Column<'_>; 5] = [
+    Column::left("file"),
+    Column::right("passed").adds(),
+    Column::right("failed").adds(),
+    Column::right("skipped").adds(),
+    Column::right("measured exactly").minor(1),
+];
+
+fn text(report: &Report, view: &View) -> String {
     let rows = report.files.iter().map(|file| {
-        let numbers = [file.passed, file.failed, file.skipped];
-        let exact =
-            if file.measured == 0 { String::new() } else { format!("{} of {}", file.exact, file.measured) };
-        std::iter::once(file.file.clone()).chain(numbers.map(|n| n.to_string())).chain([exact]).collect()
+        let exact = match file.measured {
+            0 => Cell::default(),
+            measured => Cell::figure(format!("{} of {measured}", file.exact), file.exact as f64),
+        };
+        let number = |number: usize| Cell::figure(number.to_string(), number as f64);
+        let numbers = [file.passed, file.failed, file.skipped].map(number);
+        let cells = std::iter::once(file.file.as_str().into()).chain(numbers).chain([exact]);
+        Row::new(cells.collect(), (file.failed > 0).then_some(Mark::Fault))
     });
-    let columns = [
-        Column::Left("file"),
-        Column::Right("passed"),
-        Column::Right("failed"),
-        Column::Right("skipped"),
-        Column::Right("measured exactly"),
-    ];
-    let mut text = table(&columns, rows);
+    let mut text = viewed(&FILES, rows, view);
     text.push('\n');
     text += &skips(report);
     text.extend(report.unrecognised.iter().map(|file| format!("not recognised: {file}\n")));

@@ -9,7 +9,7 @@ use super::{remarks, with_bar};
 use crate::answer::Answer;
 use crate::args::DemoArgs;
 use crate::failure::Failure;
-use crate::table::{counted, facts, percent, thousands};
+use crate::table::{View, counted, facts, percent, thousands};
 
 pub fn run(args: &DemoArgs) -> Result<Answer, Failure> {
     let report = with_bar("images", |context| demo(args.target.as_deref(), context))?;
@@ -43,7 +43,7 @@ fn text(report: &Report) -> String {
     ]);
     lines
         + &saturations(&report.saturations_by_layer)
-        + &layers(&report.layers)
+        + &layers(&report.layers, &View::default())
         + &quantisation(report.quantisation.as_ref())
         + &remarks(&[], &report.warnings)
         + &report.language.as_ref().map(language).unwrap_or_default()

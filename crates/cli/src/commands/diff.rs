@@ -5,17 +5,19 @@ use npukit::verbs::diff::{Figure, Report, TextChange, diff};
 use super::without_bar;
 use crate::answer::Answer;
 use crate::args::DiffArgs;
+use crate::colour::Mark;
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::{Column, percent, table, thousands};
+use crate::table::{Cell, Column, Row, View, percent, thousands, viewed};
 
 pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
+    let view = args.view.view(&FIGURES)?;
     let report = without_bar(|context| diff(&args.before, &args.after, args.threshold, context))?;
-    Ok(Answer::new(text(&report), &report).with_success(report.failures.is_empty()))
+    Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 
-fn text(report: &Report) -> String {
-    let mut text = figures(&report.figures) + &texts(&report.texts);
+fn text(report: &Report, view: &View) -> String {
+    let mut text = figures(&report.figures, view) + &texts(&report.texts);
     for (path, places) in [(&report.before, &report.only_before), (&report.after, &report.only_after)] {
         text.extend(places.iter().map(|place| line(&format!("only in {path}: {place}"))));
     }
@@ -27,27 +29,32 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn figures(figures: &[Figure]) -> String {
+/// The table of what differs.
+const FIGURES: [Column<'_>; 5] = [
+    Column::left("figure"),
+    Column::right("before").minor(2),
+    Column::right("after").minor(1),
+    Column::right("change").leads(),
+    Column::left("").named("verdict"),
+];
+
+fn figures(figures: &[Figure], view: &View) -> String {
     if figures.is_empty() {
         return String::new();
     }
     let row = |figure: &Figure| {
-        let change = figure.change.map_or_else(|| "new".to_owned(), signed);
+        let change =
+            figure.change.map_or_else(|| "new".into(), |change| Cell::figure(signed(change), change));
         let verdict = match figure.is_better {
             Some(true) => "better",
             Some(false) => "worse",
             None => "",
         };
-        vec![figure.place.clone(), number(figure.before), number(figure.after), change, verdict.to_owned()]
+        let [before, after] = [figure.before, figure.after].map(|value| Cell::figure(number(value), value));
+        let cells = vec![figure.place.as_str().into(), before, after, change, verdict.into()];
+        Row::new(cells, (figure.is_better == Some(false)).then_some(Mark::Fault))
     };
-    let columns = [
-        Column::Left("figure"),
-        Column::Right("before"),
-        Column::Right("after"),
-        Column::Right("change"),
-        Column::Left(""),
-    ];
-    table(&columns, figures.iter().map(row))
+    viewed(&FIGURES, figures.iter().map(row), view)
 }
 
 fn texts(texts: &[TextChange]) -> String {

@@ -11,7 +11,7 @@ use crate::args::GenerateArgs;
 use crate::disk::write_all;
 use crate::failure::Failure;
 use crate::printable::printable;
-use crate::table::{facts, percent, thousands};
+use crate::table::{View, facts, percent, thousands};
 
 /// Tokens go to standard output as they come, unless the answer is for programs.
 pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
@@ -36,7 +36,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
     let (report, files) = without_bar(|context| generate(&request, prompt, &mut show, context))?;
     let mut answer = format!("\n{}", text(&report));
     if let Some(step) = report.step.as_ref().filter(|_| args.profile) {
-        answer += &format!("\nThe last step\n{}", time::text(step));
+        answer += &format!("\nThe last step\n{}", time::text(step, &View::default()));
     }
     if let Some(folder) = &args.output {
         let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();

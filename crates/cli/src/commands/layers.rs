@@ -6,35 +6,45 @@ use npukit::cost_model_name;
 use npukit::report::{Comparison, Speed};
 use npukit::report::{HostStepReport, LayerTime, Roofline, Saturation, UnderflowReport};
 
+use crate::colour::Mark;
 use crate::printable::line;
-use crate::table::{Column, percent, table, thousands};
+use crate::table::{Cell, Column, Row, View, percent, table, thousands, viewed};
+
+/// The table of layers.
+pub const LAYERS: [Column<'_>; 7] = [
+    Column::left("layer"),
+    Column::right("instructions").adds().minor(3),
+    Column::right("cycles").adds().leads(),
+    Column::right("share").shares(),
+    Column::right("MACs").adds().minor(2),
+    Column::right("utilisation"),
+    Column::right("above its bound"),
+];
 
 /// Where the cycles go, by layer; nothing when no layers are known.
-pub fn layers(layers: &[LayerTime]) -> String {
+pub fn layers(layers: &[LayerTime], view: &View) -> String {
     if layers.is_empty() {
         return String::new();
     }
+    let most = layers.iter().map(|layer| layer.cycles).max();
     let row = |layer: &LayerTime| {
-        vec![
-            layer.name.clone(),
-            thousands(layer.instructions as u64),
-            thousands(layer.cycles),
-            percent(layer.share),
-            thousands(layer.macs),
-            percent(layer.utilisation),
-            above(&layer.roofline),
-        ]
+        let cells = vec![
+            layer.name.as_str().into(),
+            Cell::count(layer.instructions as u64),
+            Cell::count(layer.cycles),
+            Cell::share(layer.share),
+            Cell::count(layer.macs),
+            Cell::share(layer.utilisation),
+            Cell { text: above(&layer.roofline), figure: layer.roofline.distance },
+        ];
+        Row::new(cells, bottleneck(layer.cycles, most))
     };
-    let columns = [
-        Column::Left("layer"),
-        Column::Right("instructions"),
-        Column::Right("cycles"),
-        Column::Right("share"),
-        Column::Right("MACs"),
-        Column::Right("utilisation"),
-        Column::Right("above its bound"),
-    ];
-    format!("\n{}", table(&columns, layers.iter().map(row)))
+    format!("\n{}", viewed(&LAYERS, layers.iter().map(row), view))
+}
+
+/// Stands out where there is most of something, and where there is any.
+pub fn bottleneck(much: u64, most: Option<u64>) -> Option<Mark> {
+    (much > 0 && most == Some(much)).then_some(Mark::Bottleneck)
 }
 
 /// How far above the roofline, and which side of it.
@@ -118,8 +128,11 @@ pub fn saturations(layers: &[Saturation]) -> String {
     if layers.is_empty() {
         return String::new();
     }
-    let rows = layers.iter().map(|layer| vec![layer.layer.clone(), thousands(layer.count)]);
-    format!("\n{}", table(&[Column::Left("saturated in"), Column::Right("results")], rows))
+    let row = |layer: &Saturation| {
+        Row::new(vec![layer.layer.as_str().into(), Cell::count(layer.count)], Some(Mark::Fault))
+    };
+    let rows = layers.iter().map(row);
+    format!("\n{}", table(&[Column::left("saturated in"), Column::right("results")], rows))
 }
 
 /// How far the outputs are from float, as facts.
@@ -164,11 +177,11 @@ pub fn underflow(report: Option<&UnderflowReport>) -> String {
         return String::new();
     }
     let columns = [
-        Column::Left("vanishes"),
-        Column::Left("is"),
-        Column::Right("elements"),
-        Column::Right("rounded to zero"),
-        Column::Right("bits used"),
+        Column::left("vanishes"),
+        Column::left("is"),
+        Column::right("elements"),
+        Column::right("rounded to zero"),
+        Column::right("bits used"),
     ];
     format!("\n{}", table(&columns, rows))
 }

@@ -25,10 +25,10 @@ fn summaries(outputs: &[OutputReport]) -> String {
         row.push(counts.iter().map(|&count| thousands(count)).collect::<Vec<_>>().join(" "));
         row
     };
-    let mut columns = vec![Column::Left("output"), Column::Left("shape")];
-    columns.extend(["min", "max", "mean"].map(Column::Right));
-    columns.extend(["NaN", "infinite"].into_iter().filter(|_| odd).map(Column::Right));
-    columns.extend([Column::Left("histogram"), Column::Left("elements from min to max")]);
+    let mut columns = vec![Column::left("output"), Column::left("shape")];
+    columns.extend(["min", "max", "mean"].map(Column::right));
+    columns.extend(["NaN", "infinite"].into_iter().filter(|_| odd).map(Column::right));
+    columns.extend([Column::left("histogram"), Column::text("elements from min to max").minor(1)]);
     table(&columns, outputs.iter().map(row))
 }
 
@@ -49,9 +49,9 @@ fn firsts(outputs: &[OutputReport], samples: usize) -> String {
             row
         })
     });
-    let mut columns = vec![Column::Left("output"), Column::Right("sample")];
-    columns.extend(has_classes.then_some(Column::Left("argmax")));
-    columns.push(Column::Left("values"));
+    let mut columns = vec![Column::left("output"), Column::right("sample")];
+    columns.extend(has_classes.then_some(Column::left("argmax")));
+    columns.push(Column::text("values"));
     let more = match samples - shown {
         0 => String::new(),
         more => format!("and {} more, which `--output` writes\n", counted(more as u64, "sample")),

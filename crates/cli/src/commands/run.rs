@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use npukit::Preprocess;
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
-use super::comparison::{layer_comparison, quantisation, rescaling};
+use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
 use super::layers::{choices, comparison, host_steps, latency, saturations, underflow};
 use super::outputs::outputs;
 use super::{accuracy, accuracy_options};
@@ -15,9 +15,10 @@ use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::{counted, facts, thousands};
+use crate::table::{View, counted, facts, thousands};
 
 pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
+    let view = args.view.view(&COMPARED)?;
     let preprocess = preprocess(&args.preprocess);
     // One set of options: for the inputs, and for those to calibrate by where there are any.
     let of_calibration =
@@ -40,10 +41,10 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = args.dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
     write_all(&outputs.chain(dump).collect::<Vec<_>>())?;
-    Ok(Answer::new(text(&report), &report).with_success(report.failures.is_empty()))
+    Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 
-fn text(report: &Report) -> String {
+fn text(report: &Report, view: &View) -> String {
     let mut lines = vec![
         ("program", report.name.clone()),
         ("target", report.target.clone()),
@@ -73,7 +74,7 @@ fn text(report: &Report) -> String {
     text += &underflow(report.underflow.as_ref());
     text += &rescaling(report.rescaling.as_ref());
     text += &quantisation(report.quantisation.as_ref());
-    text += &layer_comparison(report.layer_compare.as_ref());
+    text += &layer_comparison(report.layer_compare.as_ref(), view);
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.failures.iter().map(|failure| line(&format!("failed: {failure}"))));

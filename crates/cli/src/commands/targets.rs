@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::args::TargetsArgs;
 use crate::failure::Failure;
+use crate::printable::line;
 use crate::table::{Column, table};
 
 pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
@@ -25,8 +26,8 @@ pub fn run(args: &TargetsArgs) -> Result<Answer, Failure> {
 /// A target and its instances.
 fn instances(target: &TargetReport) -> String {
     let rows = target.instances().map(|(name, summary)| vec![name, summary.to_owned()]);
-    let presets = table(&[Column::Left("--target"), Column::Left("instance")], rows);
-    format!("{}: {}\n\n{presets}", target.name, target.summary)
+    let presets = table(&[Column::left("--target"), Column::text("instance")], rows);
+    line(&format!("{}: {}", target.name, target.summary)) + "\n" + &presets
 }
 
 /// A line for each option.
@@ -35,6 +36,12 @@ fn option_table(specs: &[OptionSpec]) -> String {
         let cells = [spec.key, spec.stage.name(), &spec.values.to_string(), spec.default, spec.doc];
         cells.map(str::to_owned).to_vec()
     };
-    let columns = ["option", "stage", "values", "default", "what it chooses"].map(Column::Left);
+    let columns = [
+        Column::left("option"),
+        Column::left("stage").minor(2),
+        Column::text("values"),
+        Column::left("default").minor(1),
+        Column::text("what it chooses"),
+    ];
     table(&columns, specs.iter().map(row))
 }

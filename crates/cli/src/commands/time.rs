@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use npukit::report::{FlagTime, KindTime, Speed, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
-use super::layers::{above, cycles, latency, layers};
+use super::layers::{LAYERS, above, bottleneck, cycles, latency, layers};
 use super::{meaning, preprocess, source, without_bar};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::printable::line;
-use crate::table::{Column, facts, percent, table, thousands};
+use crate::table::{Cell, Column, Row, View, facts, percent, table, thousands};
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
+    let view = args.view.view(&LAYERS)?;
     let request = Request {
         source: source(&args.source, &args.calibration, preprocess(&args.preprocess)),
         options: args.options.0.clone(),
@@ -36,7 +37,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let report = without_bar(|context| time_with(&request, sinks, context))?;
     commit([trace, cycles, samples, instructions].into_iter().flatten().collect())?;
     let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
-    Ok(Answer::new(text(&report) + &written.collect::<String>(), &report))
+    Ok(Answer::new(text(&report, &view) + &written.collect::<String>(), &report))
 }
 
 /// All of them, or the first failure.
@@ -45,7 +46,7 @@ fn collect<T>(results: [Result<T, Failure>; 4]) -> Result<[T; 4], Failure> {
     Ok([a?, b?, c?, d?])
 }
 
-pub(super) fn text(report: &Report) -> String {
+pub(super) fn text(report: &Report, view: &View) -> String {
     let time = &report.time;
     let unknown = || "unknown: the artifact does not say".to_owned();
     let roofline = &time.roofline;
@@ -69,7 +70,7 @@ pub(super) fn text(report: &Report) -> String {
         ("roofline", bounds),
     ];
     let mut text = facts(lines.into_iter().chain(trace))
-        + &layers(&time.layers)
+        + &layers(&time.layers, view)
         + &kinds(&time.kinds)
         + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
@@ -95,19 +96,19 @@ fn traced(trace: &TraceReport) -> String {
 
 /// Where the cycles go, by kind of instruction.
 fn kinds(kinds: &[KindTime]) -> String {
+    let most = kinds.iter().map(|kind| kind.cycles).max();
     let row = |kind: &KindTime| {
-        let numbers = [kind.instructions as u64, kind.vectors, kind.cycles];
-        let mut row = vec![kind.kind.clone()];
-        row.extend(numbers.map(thousands));
-        row.push(percent(kind.share));
-        row
+        let mut cells = vec![kind.kind.as_str().into()];
+        cells.extend([kind.instructions as u64, kind.vectors, kind.cycles].map(Cell::count));
+        cells.push(Cell::share(kind.share));
+        Row::new(cells, bottleneck(kind.cycles, most))
     };
     let columns = [
-        Column::Left("instruction"),
-        Column::Right("number"),
-        Column::Right("vectors"),
-        Column::Right("cycles"),
-        Column::Right("share"),
+        Column::left("instruction"),
+        Column::right("number"),
+        Column::right("vectors"),
+        Column::right("cycles"),
+        Column::right("share").shares(),
     ];
     format!("\n{}", table(&columns, kinds.iter().map(row)))
 }
@@ -117,16 +118,19 @@ fn units(units: &[UnitTime]) -> String {
     if units.is_empty() {
         return String::new();
     }
+    let most = units.iter().map(|unit| unit.busy).max();
     let row = |unit: &UnitTime| {
         let waits = unit.waits.iter().map(|wait| format!("{} {}", thousands(wait.cycles), wait.on));
         let waits = waits.collect::<Vec<_>>().join(", ");
-        vec![unit.unit.clone(), thousands(unit.busy), percent(unit.share), waits]
+        let cells =
+            vec![unit.unit.as_str().into(), Cell::count(unit.busy), Cell::share(unit.share), waits.into()];
+        Row::new(cells, bottleneck(unit.busy, most))
     };
     let columns = [
-        Column::Left("unit"),
-        Column::Right("busy cycles"),
-        Column::Right("share"),
-        Column::Left("waited with work to do, cycles for"),
+        Column::left("unit"),
+        Column::right("busy cycles"),
+        Column::right("share").bars(),
+        Column::text("waited with work to do, cycles for"),
     ];
     format!("\n{}", table(&columns, units.iter().map(row)))
 }
@@ -134,8 +138,6 @@ fn units(units: &[UnitTime]) -> String {
 fn flag(flag: &FlagTime) -> String {
     let FlagTime { flag, times, cycles, first_instruction, first_cycle } = flag;
     let (times, cycles) = (thousands(*times), thousands(*cycles));
-    format!(
-        "\n{flag}: rises {times} x, high for {cycles} cycles, first at instruction {first_instruction} in cycle \
-         {first_cycle}\n"
-    )
+    let first = format!("first at instruction {first_instruction} in cycle {first_cycle}");
+    format!("\n{}", line(&format!("{flag}: rises {times} x, high for {cycles} cycles, {first}")))
 }

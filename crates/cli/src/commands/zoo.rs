@@ -35,12 +35,12 @@ fn text(entries: &[Entry]) -> String {
         row
     };
     let columns = [
-        Column::Left("network"),
-        Column::Left("input"),
-        Column::Right("parameters"),
-        Column::Right("MACs"),
-        Column::Right("layers"),
-        Column::Left("what it is"),
+        Column::left("network"),
+        Column::left("input"),
+        Column::right("parameters").minor(1),
+        Column::right("MACs"),
+        Column::right("layers").minor(2),
+        Column::text("what it is"),
     ];
     table(&columns, entries.iter().map(row))
 }

@@ -17,6 +17,18 @@ fn a_program_is_measured_beside_its_published_cycles() {
 }
 
 #[test]
+fn columns_may_be_chosen() {
+    let line = ["bench", "programs", "--only", "pynqz1", "--runs", "1", "--columns", "ours,network,instance"];
+    let (text, _) = Npu::new().text(0, &line);
+    let words = |line: Option<&str>| -> Vec<String> {
+        line.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+    };
+    let mut lines = text.lines();
+    assert_eq!(words(lines.next()), ["ours", "network", "instance"]);
+    assert!(words(lines.next()).ends_with(&["resnet20v2".to_owned(), "tcu:pynqz1".to_owned()]), "{text}");
+}
+
+#[test]
 fn a_name_that_is_none_is_usage() {
     let (_, error) = Npu::new().text(2, &["bench", "--only", "resnet21"]);
     assert!(

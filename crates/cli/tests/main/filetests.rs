@@ -74,6 +74,7 @@ pub fn run_one(arguments: &str, folder: &Path) -> Result<String, String> {
         .args(arguments.split_whitespace().map(|argument| argument.replace("%root", ROOT)))
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        .env("LC_ALL", "C.UTF-8")
         .env_remove("NPU_TARGET")
         .output()
         .unwrap();

@@ -34,10 +34,32 @@ fn folder(model: &Model<'_>) -> Npu {
     npu
 }
 
+/// The text without the orders to colour it.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        all + rest.strip_prefix('m').unwrap_or("no colour")
+    })
+}
+
+/// The lines that do not tell how long a command took.
+fn untimed(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with("seconds ")).collect()
+}
+
 /// Runs a command that must end with `status`, as a person and as a program; both print nothing but plain text.
 fn plainly(npu: &Npu, status: i32, arguments: &[&str]) -> (String, Value) {
     let (out, error) = npu.text(status, arguments);
     assert!(is_plain(&out) && is_plain(&error), "{arguments:?}: {out:?} {error:?}");
+    let (coloured, error) = npu.text(status, &[arguments, &["--color", "always"]].concat());
+    assert_eq!(
+        untimed(&without_colours(&coloured)),
+        untimed(&out),
+        "{arguments:?}: colours are all there is"
+    );
+    assert!(is_plain(&without_colours(&error)), "{arguments:?}: {error:?}");
     let output = npu.run(&[arguments, &["--json"]].concat());
     let (json, error) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());

@@ -1,0 +1,165 @@
+//! How wide columns are where there is not room for all: headings fold, then names and sentences give way, then the
+//! least important columns go.
+
+use super::column::{Column, Kind};
+use super::elide::width;
+
+/// Characters between two columns.
+pub const GAP: usize = 2;
+/// What is left of names before a column goes.
+const LEAST_NAME: usize = 20;
+/// What is left of lines of sentences before a column goes, where their words are short.
+const LEAST_TEXT: usize = 20;
+/// Words of sentences are whole up to this.
+const LONG_WORD: usize = 30;
+
+/// How much room a column takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// With all on one line.
+    all: usize,
+    /// With its heading folded.
+    folded: usize,
+    /// With names and sentences as short as they may be.
+    least: usize,
+    rank: u8,
+    kind: Kind,
+}
+
+impl Need {
+    /// That of a column with these texts.
+    pub fn of<'a>(column: &Column<'_>, texts: impl Iterator<Item = &'a str> + Clone) -> Self {
+        // Default: an empty column is drawn, too.
+        let content = texts.clone().map(width).max().unwrap_or(0).max(1);
+        let word = longest_word(column.heading);
+        let folded = content.max(word);
+        let least = match column.kind {
+            Kind::Figures | Kind::Bars => folded,
+            Kind::Names => folded.min(LEAST_NAME.max(word)),
+            Kind::Texts => {
+                let long = texts.map(longest_word).max().unwrap_or(0).min(LONG_WORD);
+                folded.min(LEAST_TEXT.max(word).max(long))
+            }
+        };
+        let Column { rank, kind, .. } = *column;
+        Self { all: content.max(width(column.heading)), folded, least, rank, kind }
+    }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(width).max().unwrap_or(0) // Default: nothing takes no room.
+}
+
+/// The columns that there is room for, as indices, and how wide they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// Indices of columns.
+    pub kept: Vec<usize>,
+    /// Their widths.
+    pub widths: Vec<usize>,
+}
+
+/// Fits columns into lines of `room` characters; all columns `stay` where that is wished, whatever the room.
+pub fn fit(needs: &[Need], room: usize, stay: bool) -> Fit {
+    let mut kept: Vec<usize> = (0..needs.len()).collect();
+    loop {
+        let those: Vec<Need> = kept.iter().filter_map(|&i| needs.get(i).copied()).collect();
+        let widths = widths(&those, room);
+        if stay || total(&widths) <= room {
+            return Fit { kept, widths };
+        }
+        match least_important(&those) {
+            Some(place) => kept.remove(place),
+            None => return Fit { kept, widths: those.iter().map(|need| alone(need, room)).collect() },
+        };
+    }
+}
+
+/// Widths that take as little more than `room` as may be.
+fn widths(needs: &[Need], room: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = needs.iter().map(|need| need.all).collect();
+    shrink(&mut widths, needs.iter().map(|need| need.folded), room);
+    shrink(&mut widths, needs.iter().map(|need| need.least), room);
+    widths
+}
+
+/// Takes what is too much from those that have most to give.
+fn shrink(widths: &mut [usize], least: impl Iterator<Item = usize> + Clone, room: usize) {
+    for _ in room..total(widths) {
+        let pairs = widths.iter_mut().zip(least.clone());
+        let Some((width, _)) =
+            pairs.filter(|(width, least)| **width > *least).max_by_key(|(width, least)| **width - least)
+        else {
+            return;
+        };
+        *width -= 1;
+    }
+}
+
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// The column that goes next: never the first, which says what rows are of.
+fn least_important(needs: &[Need]) -> Option<usize> {
+    (1..needs.len()).max_by_key(|&i| (needs[i].rank, i))
+}
+
+/// The width of a column that stands alone.
+fn alone(need: &Need, room: usize) -> usize {
+    if need.kind == Kind::Figures { need.folded } else { need.folded.min(room) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs() -> Vec<Need> {
+        let name = Need::of(&Column::left("layer"), ["a name of twenty-five let"].into_iter());
+        let figure = Need::of(&Column::right("three words long"), ["1,234"].into_iter());
+        let minor = Need::of(&Column::right("less").minor(1), ["5"].into_iter());
+        vec![name, figure, minor]
+    }
+
+    fn fitted(room: usize) -> (Vec<usize>, Vec<usize>) {
+        let Fit { kept, widths } = fit(&needs(), room, false);
+        (kept, widths)
+    }
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        assert_eq!(fitted(49), (vec![0, 1, 2], vec![25, 16, 4]));
+        assert_eq!(fitted(1000), fitted(49));
+    }
+
+    #[test]
+    fn headings_fold_first_and_names_give_way_then() {
+        assert_eq!(fitted(48), (vec![0, 1, 2], vec![25, 15, 4]));
+        assert_eq!(fitted(38), (vec![0, 1, 2], vec![25, 5, 4]));
+        assert_eq!(fitted(33), (vec![0, 1, 2], vec![20, 5, 4]));
+    }
+
+    #[test]
+    fn the_least_important_column_goes_next() {
+        assert_eq!(fitted(32), (vec![0, 1], vec![25, 5]));
+        assert_eq!(fitted(27), (vec![0, 1], vec![20, 5]));
+    }
+
+    #[test]
+    fn an_empty_column_takes_a_character() {
+        let empty = Need::of(&Column::bar(), ["", ""].into_iter());
+        assert_eq!(fit(&[empty], 10, false).widths, [1]);
+    }
+
+    #[test]
+    fn the_first_column_stays() {
+        assert_eq!(fitted(26), (vec![0], vec![25]));
+        assert_eq!(fitted(3), (vec![0], vec![3]));
+        assert_eq!(fit(&[], 3, false), Fit { kept: vec![], widths: vec![] });
+    }
+
+    #[test]
+    fn columns_that_are_asked_for_stay() {
+        assert_eq!(fit(&needs(), 10, true), Fit { kept: vec![0, 1, 2], widths: vec![20, 5, 4] });
+    }
+}
