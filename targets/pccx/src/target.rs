@@ -6,13 +6,14 @@ mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, Profile, System};
 use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
+use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::PccxInstance;
 use program::PccxProgram;
@@ -58,6 +59,10 @@ impl Target for Pccx {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn terms(&self) -> &'static [Term] {
+        TERMS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {
