@@ -28,7 +28,7 @@ const OUTPUT: &str = "Output";
 /// `-` in place of a file is standard input or, for an output, standard output. Where content does not say what it is, an
 /// ending does: `--input=-.csv`, `npu run -- -.pcp`. A file of that name is `./-`.
 #[derive(Debug, Parser)]
-#[command(name = "npu", version, about, propagate_version = true)]
+#[command(name = "npu", version, propagate_version = true)]
 // The flag of our own says more than the parser's, and does not end the parse.
 #[command(
     disable_version_flag = true,

@@ -114,13 +114,20 @@ fn position(specs: &[(&'static str, &'static OptionSpec)]) -> Option<usize> {
 fn help(specs: &[(&'static str, &'static OptionSpec)]) -> String {
     let one = |spec: &OptionSpec| format!("{} [{}] [default: {}]", spec.doc, spec.values, spec.default);
     match specs {
-        [(_, spec)] => one(spec),
+        [(_, spec)] => capitalised(&one(spec)),
         _ => specs
             .iter()
             .map(|(target, spec)| format!("{target}: {}", one(spec)))
             .collect::<Vec<_>>()
             .join("\n"),
     }
+}
+
+/// The text as the beginning of a sentence.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// The flag that takes any option.

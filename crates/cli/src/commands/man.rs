@@ -37,7 +37,8 @@ fn pages(date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
 
 fn page(command: Command, date: &str) -> Result<(String, Vec<u8>), Failure> {
     let examples = examples(command.get_name());
-    let man = Man::new(command).date(date);
+    // A page says of every option what it is.
+    let man = Man::new(command.mut_args(|arg| arg.hide_short_help(false))).date(date);
     let mut page = Vec::new();
     man.render(&mut page).map_err(Failure::Print)?;
     page.extend(examples.into_bytes());

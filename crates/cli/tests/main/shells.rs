@@ -50,6 +50,7 @@ fn every_verb_has_a_page() {
             .ends_with(".TP\n\\fBnpu zoo mlp \\-o m.onnx \\-\\-seed 7\\fR\nWrite it with other weights\n")
     );
     let time = page("time");
+    assert!(time.contains("OPTIONS OF ") && !time.contains("fR\n\n"), "an option says nothing: {time}");
     assert!(time.contains("strategy") && time.contains("MODEL_OR_ARTIFACT"), "{time}");
 }
 
