@@ -109,9 +109,13 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
     /// Size of an open dimension, as `batch=8`
+    ///
+    /// The model leaves it open and names it.
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
     pub sizes: Vec<(String, usize)>,
     /// Shape of an input, as `x=1,3,32,32`
+    ///
+    /// It holds instead of the model's.
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
     /// Values wanted instead of the model's outputs
@@ -158,9 +162,9 @@ pub struct CalibrationArgs {
     pub rescale: Rescale,
     /// Integer scales by `min-max`, `least-squares` or `percentile=P`
     ///
-    /// How a target that takes integers only chooses its scales: `min-max` (nothing saturates on the inputs of --calibrate),
-    /// `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not saturate). Without it
-    /// `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`.
+    /// How a target that takes integers only chooses its scales: `min-max` (nothing saturates on the inputs of
+    /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not saturate).
+    /// Without it `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`.
     #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
 }
@@ -244,7 +248,7 @@ pub struct CompileArgs {
     pub output: Option<PathBuf>,
     /// Print what the compiler has after a stage
     ///
-    /// Stages are `graph` and those of the target; a name that is none lists them.
+    /// Stages are `graph` and those of the target; an unknown name is answered with the list.
     #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with = "output")]
     pub emit: Option<String>,
     /// Write test vectors beside the program: samples and their bit-exact results
@@ -267,7 +271,9 @@ pub struct AccuracyArgs {
     /// A text has one a line; other files end in `.npy` or `.npz`.
     #[arg(long, value_name = "[OUTPUT=]FILE")]
     pub labels: Option<String>,
-    /// Count the K largest scores, too
+    /// Tell top-K accuracy, too
+    ///
+    /// There a label counts as found when it is among the K largest scores.
     #[arg(long, value_name = "K", default_value_t = 5, requires = "labels", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
     /// Worst samples to name
@@ -305,12 +311,11 @@ pub struct RunArgs {
     pub like: Option<String>,
     /// Compare every layer with float
     ///
-    /// Tells where the two part ways. A layer's own error is the machine's result against the layer in float on the machine's own
-    /// operands; the chain's is against the whole network in float. They part ways at the first
-    /// layer that saturates, or where an element's own error is larger than rounding explains:
-    /// half a step for each constant and each product, carried through the layer's operators.
-    /// Lookups and the like have no such bound: they part by saturation alone. What is suggested was
-    /// tried on these inputs.
+    /// Tells where the two part ways, too. A layer's own error is the machine's result against the layer in float on the
+    /// machine's own operands; the chain's is against the whole network in float. They part ways at the first layer that
+    /// saturates, or where an element's own error is larger than rounding explains: half a step for each constant and
+    /// each product, carried through the layer's operators. Lookups and the like have no such bound: they part by
+    /// saturation alone. What is suggested was tried on these inputs.
     #[arg(long, help_heading = ACCURACY)]
     pub compare: bool,
     #[command(flatten)]

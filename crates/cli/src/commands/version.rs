@@ -11,8 +11,8 @@ const BUILD: Build = Build {
     commit: option_env!("NPU_BUILD_COMMIT"),
     commit_date: option_env!("NPU_BUILD_COMMIT_DATE"),
     rustc: option_env!("NPU_BUILD_RUSTC"),
-    host: env!("NPU_BUILD_HOST"),
-    target: env!("NPU_BUILD_TARGET"),
+    built_on: env!("NPU_BUILD_HOST"),
+    built_for: env!("NPU_BUILD_TARGET"),
     profile: env!("NPU_BUILD_PROFILE"),
 };
 
@@ -27,17 +27,14 @@ fn text(report: &Report) -> String {
     let unknown = || "unknown".to_owned();
     let build = &report.build;
     let commit = build.commit.map(|commit| format!("{commit}, {}", build.commit_date.unwrap_or("no date")));
-    let machines = if build.host == build.target {
-        build.target.to_owned()
-    } else {
-        format!("{}, built on {}", build.target, build.host)
-    };
+    let built_on = format!("{}, on {}", build.built_for, build.built_on);
+    let built_for = if build.built_on == build.built_for { build.built_for.to_owned() } else { built_on };
     let targets: Vec<String> = report.targets.iter().map(accelerator).collect();
     let features = report.cpu_features.join(", ");
     facts([
         ("commit", commit.unwrap_or_else(unknown)),
         ("compiler", build.rustc.map_or_else(unknown, str::to_owned)),
-        ("built for", machines),
+        ("built for", built_for),
         ("profile", build.profile.to_owned()),
         ("targets", targets.join(", ")),
         ("processor", if features.is_empty() { "no features that npukit uses".to_owned() } else { features }),

@@ -23,7 +23,7 @@ fn a_build_says_what_it_is_made_of() {
     let is_line =
         |name: &str, value: &str| text.lines().any(|line| line.starts_with(name) && line.contains(value));
     assert!(text.starts_with(&format!("npu {}\n", env!("CARGO_PKG_VERSION"))), "{text}");
-    assert!(is_line("built for", report["target"].as_str().unwrap()), "{text}");
+    assert!(is_line("built for", report["built_for"].as_str().unwrap()), "{text}");
     assert!(is_line("compiler", "rustc 1."), "{text}");
     assert!(is_line("cores", &report["cores"].to_string()), "{text}");
     for (feature, target) in report["cpu_features"].as_array().unwrap().iter().zip(npukit::targets()) {

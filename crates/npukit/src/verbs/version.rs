@@ -18,10 +18,10 @@ pub struct Build {
     pub commit_date: Option<&'static str>,
     /// The compiler, none where it does not tell.
     pub rustc: Option<&'static str>,
-    /// The machine that it was built on.
-    pub host: &'static str,
+    /// The machine that it was built on, as a triple of the compiler.
+    pub built_on: &'static str,
     /// The machine that it was built for.
-    pub target: &'static str,
+    pub built_for: &'static str,
     /// `debug` or `release`.
     pub profile: &'static str,
 }
