@@ -2,20 +2,40 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use npukit::{MaxError, QuantiseMethod};
 
-use crate::candidates::{networks, target_names, targets};
+use crate::candidates::{networks, target_names, targets, terms};
+use crate::examples;
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 use crate::table::TableArgs;
+
+/// Heading in the help: how a model is read. Those of the options of targets are in [`crate::options`].
+const MODEL: &str = "Model";
+/// The accelerator, and how it takes the model.
+pub const TARGET: &str = "Target";
+/// How numbers fit the number format.
+const NUMBERS: &str = "Numbers";
+/// What is computed with.
+const INPUTS: &str = "Inputs";
+/// What results are compared with.
+const ACCURACY: &str = "Accuracy";
+/// What is written and printed.
+const OUTPUT: &str = "Output";
 
 /// One toolchain for open neural-network accelerators.
 ///
 /// `-` in place of a file is standard input or, for an output, standard output. Where content does not say what it is, an
 /// ending does: `--input=-.csv`, `npu run -- -.pcp`. A file of that name is `./-`.
 #[derive(Debug, Parser)]
-#[command(name = "npu", version, about, propagate_version = true)]
+#[command(name = "npu", version, propagate_version = true)]
+// The flag of our own says more than the parser's, and does not end the parse.
+#[command(
+    disable_version_flag = true,
+    arg_required_else_help = true,
+    override_usage = "npu [OPTIONS] <COMMAND>"
+)]
 pub struct Cli {
     /// Print a report for programs instead of tables
     #[arg(long, global = true)]
@@ -26,9 +46,20 @@ pub struct Cli {
     /// Characters of a line that tables are laid out for, instead of the terminal's; without a terminal there is no end
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     pub width: Option<u16>,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// With --version: what this command is built of, and what it finds here
+    #[arg(long, requires = "version")]
+    pub verbose: bool,
     /// What to do
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+}
+
+/// The command line, with the examples of each verb.
+pub fn command() -> clap::Command {
+    examples::attach(Cli::command())
 }
 
 /// What to do.
@@ -65,6 +96,8 @@ pub enum Command {
     Format(FormatArgs),
     /// Print an instruction set, or one of its instructions
     Isa(IsaArgs),
+    /// Explain the terms of the field, of npukit and of its targets
+    Glossary(GlossaryArgs),
     /// List the targets and their instances, or the options of a target
     Targets(TargetsArgs),
     /// Compare two reports that other commands have printed with --json
@@ -77,21 +110,26 @@ pub enum Command {
 
 /// How a model is read.
 #[derive(Debug, Args)]
+#[command(next_help_heading = MODEL)]
 pub struct ModelArgs {
-    /// Size of the batch where the model leaves it open, 1 when not given
+    /// Size of an open batch, 1 when not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub batch: Option<u32>,
-    /// Size of a dimension that the model leaves open and names, as `batch=8`
+    /// Size of an open dimension, as `batch=8`
+    ///
+    /// The model leaves it open and names it.
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
     pub sizes: Vec<(String, usize)>,
-    /// Shape of an input instead of the model's, as `x=1,3,32,32`
+    /// Shape of an input, as `x=1,3,32,32`
+    ///
+    /// It holds instead of the model's.
     #[arg(long = "input-shape", value_name = "NAME=SIZES", value_parser = input_shape)]
     pub input_shapes: Vec<(String, Vec<usize>)>,
     /// Values wanted instead of the model's outputs
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub outputs: Vec<String>,
     /// How Resize at opset 10 is read: `asymmetric` with a warning when not given
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     pub resize: Option<Resize>,
 }
 
@@ -106,44 +144,51 @@ pub enum Resize {
 
 /// What a program means where hardware computes something else than its instructions say.
 #[derive(Debug, Args)]
+#[command(next_help_heading = TARGET)]
 pub struct MeaningArgs {
     /// Take the instructions one after the other even where the hardware computes something else
-    #[arg(long, conflicts_with = "hardware")]
+    #[arg(long, conflicts_with = "hardware", hide_short_help = true)]
     pub sequential: bool,
     /// Compute what the hardware computes, even where the instructions say something else
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub hardware: bool,
 }
 
 /// How a model's numeric range is chosen.
 #[derive(Debug, Args)]
+#[command(next_help_heading = NUMBERS)]
 pub struct CalibrationArgs {
-    /// Typical inputs: weights and values between layers are scaled by powers of two so that what
-    /// these reach fits the number format. Without them nothing is scaled, and a target that takes
-    /// integers only is calibrated by made-up inputs
+    /// Typical inputs, to which scales are fitted
+    ///
+    /// Weights and values between layers are scaled by powers of two so that what these inputs reach fits the number
+    /// format. Without them nothing is scaled, and a target that takes integers only is calibrated by made-up inputs.
     #[arg(long, value_name = "[NAME=]FILE", num_args = 1..)]
     pub calibrate: Vec<String>,
     /// When to scale
     #[arg(long, value_enum, default_value_t)]
     pub rescale: Rescale,
-    /// How a target that takes integers only chooses their scales: `min-max` (nothing saturates on the inputs of
-    /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not
-    /// saturate). Without it `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`
+    /// Integer scales by `min-max`, `least-squares` or `percentile=P`
+    ///
+    /// How a target that takes integers only chooses its scales: `min-max` (nothing saturates on the inputs of
+    /// --calibrate), `least-squares` (least error of each tensor) or `percentile=99.9` (so much does not saturate).
+    /// Without it `min-max`, unless the outputs for those inputs are nearer to float with `least-squares`.
     #[arg(long, alias = "quantize", value_name = "METHOD", value_parser = quantise_method)]
     pub quantise: Option<QuantiseMethod>,
 }
 
 /// What is done to the values of inputs.
 #[derive(Debug, Args)]
+#[command(next_help_heading = INPUTS)]
 pub struct PreprocessArgs {
-    /// Factor for the values of inputs, as `1/255`: each value x becomes (x * scale - mean) / std, also those of
-    /// --calibrate
+    /// Factor for the values of inputs, as `1/255`
+    ///
+    /// Each value x becomes (x * scale - mean) / std, also those of --calibrate.
     #[arg(long, value_name = "S", value_parser = number, allow_hyphen_values = true)]
     pub scale: Option<f64>,
-    /// What is taken from the values of inputs after --scale: one number, or one for each channel
+    /// Taken off then: a number, or one a channel
     #[arg(long, value_name = "M[,M..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub mean: Vec<f64>,
-    /// What the values of inputs are divided by after --mean: one number, or one for each channel
+    /// Divided by then: a number, or one a channel
     #[arg(long, value_name = "D[,D..]", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub std: Vec<f64>,
 }
@@ -165,16 +210,15 @@ pub enum Rescale {
 pub struct ModelSourceArgs {
     /// `.onnx` file, or frozen TensorFlow graph (`.pb`)
     pub model: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
-    /// one of their systems; else `NPU_TARGET` or npu.toml says it
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
-    pub target: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "its fields are the options")]
-    pub lowering: CompileOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
 }
 
 /// A model for a target, or an artifact.
@@ -183,16 +227,15 @@ pub struct SourceArgs {
     /// `.onnx` file, frozen TensorFlow graph (`.pb`), or an artifact's manifest
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
-    /// For a model: a target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with
-    /// `@SYSTEM` for one of their systems; else `NPU_TARGET` or npu.toml says it
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
-    pub target: Option<String>,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "its fields are the options")]
-    pub lowering: CompileOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub model: ModelArgs,
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them; an artifact knows its own. `@SYSTEM` behind a preset or a file is one of its systems.
+    /// Without the option `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
+    pub target: Option<String>,
 }
 
 /// `npu compile`
@@ -208,30 +251,44 @@ pub struct CompileArgs {
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
     /// Folder for the files
-    #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, required_unless_present = "emit")]
     pub output: Option<PathBuf>,
-    /// Print what the compiler has after a stage: `graph`, or one of the target's
-    #[arg(long, value_name = "STAGE", conflicts_with = "output")]
+    /// Print what the compiler has after a stage
+    ///
+    /// Stages are `graph` and those of the target; an unknown name is answered with the list.
+    #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with = "output")]
     pub emit: Option<String>,
-    /// Write test vectors beside the program: these samples, or one made up where no file is given, and what the machine
-    /// makes of them bit for bit, as `.npy` and in the format of the target's drivers
-    #[arg(long, value_name = "[NAME=]FILE", num_args = 0.., conflicts_with = "emit")]
+    /// Write test vectors beside the program: samples and their bit-exact results
+    ///
+    /// The samples are those of the files, or one made up where no file is given. They and what the machine makes of them
+    /// bit for bit are written as `.npy` and in the format of the target's drivers.
+    #[arg(long, value_name = "[NAME=]FILE", help_heading = OUTPUT, num_args = 0.., conflicts_with = "emit")]
     pub test_vectors: Option<Vec<String>>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
 }
 
 /// How accuracy is measured.
 #[derive(Debug, Args)]
+#[command(next_help_heading = ACCURACY)]
 pub struct AccuracyArgs {
-    /// Labels of the samples, to measure accuracy: `.npy`, `.npz` or a text with one a line
+    /// Labels of the samples, as an array or a text
+    ///
+    /// A text has one a line; other files end in `.npy` or `.npz`.
     #[arg(long, value_name = "[OUTPUT=]FILE")]
     pub labels: Option<String>,
-    /// Count a label as found among so many of the largest scores, too
+    /// Tell top-K accuracy, too
+    ///
+    /// There a label counts as found when it is among the K largest scores.
     #[arg(long, value_name = "K", default_value_t = 5, requires = "labels", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
-    /// How many of the worst samples to name
-    #[arg(long, value_name = "N", default_value_t = 5, requires = "labels")]
+    /// Worst samples to name
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "labels", hide_short_help = true)]
     pub worst: u32,
-    /// Least accuracy that counts as a success, as `0.9` or `90%`; the exit status is 1 below it
+    /// Least accuracy that passes, as `0.9` or `90%`
+    ///
+    /// The exit status is 1 below it.
     #[arg(long, value_name = "SHARE", requires = "labels", value_parser = share)]
     pub min_accuracy: Option<f64>,
 }
@@ -246,54 +303,61 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub calibration: CalibrationArgs,
-    /// Inputs: `.npy`, `.npz`, the target's CSV, pictures (`.png`, `.jpg`), sounds (`.wav`) or folders of these; several
-    /// samples follow each other along the first axis, each picture and each sound is one
-    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1..)]
+    /// Arrays, pictures, sounds, or folders of these
+    ///
+    /// Files end in `.npy`, `.npz`, `.csv` (as the target's tools write it), `.png`, `.jpg` or `.wav`. Several samples
+    /// follow each other along the first axis, each picture and each sound is one.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
-    /// For an artifact: the model it was compiled from, whose names and shapes its inputs and outputs take
-    #[arg(long, value_name = "MODEL")]
+    /// Model of an artifact, for names and shapes
+    ///
+    /// The inputs and outputs of the artifact take those of the model it was compiled from.
+    #[arg(long, value_name = "MODEL", help_heading = MODEL)]
     pub like: Option<String>,
+    /// Compare every layer with float
+    ///
+    /// Tells where the two part ways, too. A layer's own error is the machine's result against the layer in float on the
+    /// machine's own operands; the chain's is against the whole network in float. They part ways at the first layer that
+    /// saturates, or where an element's own error is larger than rounding explains: half a step for each constant and
+    /// each product, carried through the layer's operators. Lookups and the like have no such bound: they part by
+    /// saturation alone. What is suggested was tried on these inputs.
+    #[arg(long, help_heading = ACCURACY)]
+    pub compare: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub meaning: MeaningArgs,
+    /// Largest error that passes, as `0.05` or `5%`
+    ///
+    /// It is the largest difference to float; a percentage is one of the output's range.
+    /// The exit status is 1 where an output differs by more, and where outputs tell nothing of the network's: they
+    /// differ from float by as much as float's own outputs do from their mean.
+    #[arg(long, value_name = "ERROR", help_heading = ACCURACY, value_parser = max_error)]
+    pub max_error: Option<MaxError>,
+    /// Stop at a read of memory that nobody has written
+    #[arg(long, help_heading = TARGET)]
+    pub check: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub accuracy: AccuracyArgs,
     /// `.npz` file for the outputs
-    #[arg(short, long, value_name = "OUT.npz")]
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// Write the machine's integers
-    #[arg(long, requires = "output")]
+    #[arg(long, help_heading = OUTPUT, requires = "output", hide_short_help = true)]
     pub raw: bool,
-    /// Compare every layer of a model with float, and tell where the two part ways
-    ///
-    /// A layer's own error is the machine's result against the layer in float on the machine's own
-    /// operands; the chain's is against the whole network in float. They part ways at the first
-    /// layer that saturates, or where an element's own error is larger than rounding explains:
-    /// half a step for each constant and each product, carried through the layer's operators.
-    /// Lookups and the like have no such bound: they part by saturation alone. What is suggested was
-    /// tried on these inputs.
-    #[arg(long)]
-    pub compare: bool,
     /// `.npz` file for every tensor of a model
     ///
     /// `machine/NAME` is what the machine has for the value NAME: inputs, results of layers, outputs.
     /// With --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in
     /// float on the machine's operands. All are real values in the model's scale.
-    #[arg(long, value_name = "DUMP.npz")]
+    #[arg(long, value_name = "DUMP.npz", help_heading = OUTPUT)]
     pub dump: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub meaning: MeaningArgs,
-    /// Largest difference to float that counts as a success, as `0.05` or, of the output's range, `5%`
-    ///
-    /// The exit status is 1 where an output differs by more, and where outputs tell nothing of the network's: they
-    /// differ from float by as much as float's own outputs do from their mean.
-    #[arg(long, value_name = "ERROR", value_parser = max_error)]
-    pub max_error: Option<MaxError>,
-    /// Stop at an instruction that reads memory which nobody has written
-    #[arg(long)]
-    pub check: bool,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "its fields are the options")]
-    pub accuracy: AccuracyArgs,
+    pub lowering: CompileOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
@@ -307,18 +371,20 @@ pub struct EvalArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub reading: ModelArgs,
-    /// Inputs: `.npy`, `.npz`, pictures (`.png`, `.jpg`), sounds (`.wav`) or folders of these; several samples follow
-    /// each other along the first axis, each picture and each sound is one
-    #[arg(long = "input", value_name = "[NAME=]FILE", num_args = 1..)]
+    /// Arrays, pictures, sounds, or folders of these
+    ///
+    /// Files end in `.npy`, `.npz`, `.png`, `.jpg` or `.wav`. Several samples follow each other along the first axis,
+    /// each picture and each sound is one.
+    #[arg(long = "input", value_name = "[NAME=]FILE", help_heading = INPUTS, num_args = 1..)]
     pub inputs: Vec<String>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
     /// `.npz` file for the outputs
-    #[arg(short, long, value_name = "OUT.npz")]
+    #[arg(short, long, value_name = "OUT.npz", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// Evaluate a model that takes far more time or memory than its size suggests, too
-    #[arg(long)]
+    #[arg(long, help_heading = MODEL)]
     pub no_limit: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
@@ -340,30 +406,40 @@ pub struct TimeArgs {
     pub preprocess: PreprocessArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
-    pub options: TimeOptions,
-    #[command(flatten)]
-    #[allow(missing_docs, reason = "its fields are the options")]
     pub meaning: MeaningArgs,
-    /// Report from a file of the hardware's performance samples instead
-    #[arg(long, value_name = "FILE")]
+    /// Report from a file of performance samples instead
+    ///
+    /// They are the words of the hardware's sampling unit, ours or a board's.
+    #[arg(long, value_name = "FILE", help_heading = INPUTS)]
     pub from_samples: Option<String>,
-    /// Write the performance samples that the hardware would give, 64-bit words as its driver finds them
-    #[arg(long, value_name = "FILE")]
+    /// Write the hardware's performance samples
+    ///
+    /// They are 64-bit words, as its driver finds them.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub samples: Option<PathBuf>,
-    /// Write what each unit does when, for <https://ui.perfetto.dev>: as protobuf, which is small, when
-    /// the name ends in .pftrace or .perfetto-trace; in the format of the target's own tools when it ends
-    /// as theirs do; else as Chrome's JSON
-    #[arg(long, value_name = "OUT.pftrace")]
+    /// Write what each unit does when, for Perfetto
+    ///
+    /// <https://ui.perfetto.dev> opens it. The trace is protobuf, which is small, when the name ends in .pftrace or .perfetto-trace; of the format of the
+    /// target's own tools when it ends as theirs do; else Chrome's JSON.
+    #[arg(long, value_name = "OUT.pftrace", help_heading = OUTPUT)]
     pub trace: Option<PathBuf>,
-    /// Trace these layers only: a name, a pattern with *, or the first and the last one as A..B
-    #[arg(long, value_name = "LAYER", requires = "trace")]
+    /// Layers to trace: a name, a pattern or A..B
+    ///
+    /// A pattern has a `*`; A and B are the first and the last layer.
+    #[arg(long, value_name = "LAYER", help_heading = OUTPUT, requires = "trace")]
     pub trace_range: Option<String>,
-    /// Write what every part of the machine does in each cycle, as text
-    #[arg(long, value_name = "OUT.txt")]
+    /// Write what every part does in each cycle
+    #[arg(long, value_name = "OUT.txt", help_heading = OUTPUT)]
     pub cycles: Option<PathBuf>,
     /// Write the cycles of each instruction
-    #[arg(long, value_name = "OUT.csv")]
+    #[arg(long, value_name = "OUT.csv", help_heading = OUTPUT)]
     pub by_instruction: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub options: TimeOptions,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
@@ -381,6 +457,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub lowering: CompileOptions,
 }
 
 /// `npu conform`
@@ -400,9 +479,11 @@ pub struct ConformArgs {
 /// `npu demo`
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
-    /// one of their systems; else `NPU_TARGET` or npu.toml says it
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
 
@@ -412,29 +493,37 @@ pub struct GenerateArgs {
     /// Text to continue, as `123+456=`
     #[arg(required_unless_present = "accuracy", conflicts_with = "accuracy")]
     pub prompt: Option<String>,
-    /// Description of the model, a `.toml` file with its weights beside it; the embedded adder when not given
-    #[arg(long, value_name = "MODEL.toml")]
+    /// Description of the model, else the embedded adder
+    ///
+    /// A `.toml` file with its weights beside it.
+    #[arg(long, value_name = "MODEL.toml", help_heading = MODEL)]
     pub model: Option<String>,
-    /// Machine to run it on; float when not given, whatever `NPU_TARGET` and npu.toml say
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE, else float
+    ///
+    /// `npu targets` lists them. `NPU_TARGET` and npu.toml do not count here.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
-    /// An option of the target's own, as `npu targets TARGET --options` lists them; may be given several times
-    #[arg(long = "option", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    /// Option of the target's own; `npu targets TARGET --options` lists them
+    ///
+    /// May be given several times.
+    #[arg(long = "option", value_name = "KEY=VALUE", help_heading = TARGET, value_parser = key_and_value)]
     pub options: Vec<(String, String)>,
     /// Most tokens to generate, as far as the model has room; 256 when not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = OUTPUT)]
     pub tokens: Option<usize>,
     /// Tell where the time of the last token goes
-    #[arg(long, conflicts_with = "accuracy")]
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "accuracy")]
     pub profile: bool,
     /// Folder for the files of the last token's program
-    #[arg(short, long, value_name = "DIR", conflicts_with = "accuracy")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT, conflicts_with = "accuracy")]
     pub output: Option<PathBuf>,
     /// Ask about held-out texts instead, and tell how many answers are exactly right
-    #[arg(long)]
+    #[arg(long, help_heading = ACCURACY)]
     pub accuracy: bool,
-    /// Held-out texts, lines of a prompt, a tab and the answer; those of the embedded model when not given
-    #[arg(long, value_name = "FILE", requires = "accuracy")]
+    /// Held-out texts, else those of the embedded model
+    ///
+    /// Lines of a prompt, a tab and the answer.
+    #[arg(long, value_name = "FILE", help_heading = ACCURACY, requires = "accuracy")]
     pub held_out: Option<String>,
 }
 
@@ -445,7 +534,7 @@ pub struct ZooArgs {
     #[arg(requires = "output", add = ArgValueCandidates::new(networks))]
     pub network: Option<String>,
     /// `.onnx` file
-    #[arg(short, long, value_name = "OUT.onnx", requires = "network")]
+    #[arg(short, long, value_name = "OUT.onnx", help_heading = OUTPUT, requires = "network")]
     pub output: Option<PathBuf>,
     /// What the weights follow from
     #[arg(long, default_value_t = 0)]
@@ -486,15 +575,17 @@ pub enum BenchTable {
 pub struct AsmArgs {
     /// Source file
     pub file: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
-    /// one of their systems; else `NPU_TARGET` or npu.toml says it
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     /// File for the words
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub output: PathBuf,
     /// File for a listing: each line with the address and the bytes of what it becomes, then the symbols
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub listing: Option<PathBuf>,
 }
 
@@ -503,15 +594,17 @@ pub struct AsmArgs {
 pub struct DisasmArgs {
     /// Program file
     pub file: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`, the last two with `@SYSTEM` for
-    /// one of their systems; else `NPU_TARGET` or npu.toml says it
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems. Without the option
+    /// `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     /// Form of the listing: `npukit` (the default, it assembles again) or `upstream`
-    #[arg(long, value_name = "FORM")]
+    #[arg(long, value_name = "FORM", help_heading = OUTPUT)]
     pub format: Option<String>,
     /// File for the listing instead of standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
 }
 
@@ -521,9 +614,10 @@ pub struct LintArgs {
     /// An artifact's manifest, a file of words, or assembly text
     #[arg(value_name = "PROGRAM_OR_ARTIFACT")]
     pub path: String,
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; an artifact knows it,
-    /// and else `NPU_TARGET` or npu.toml says it
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them; an artifact knows its own. Without the option `NPU_TARGET` or npu.toml says it.
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
 }
 
@@ -533,13 +627,13 @@ pub struct FormatArgs {
     /// Source file
     pub file: String,
     /// A target whose programs have a layout, as in other commands
-    #[arg(long, value_name = "TARGET", add = ArgValueCandidates::new(targets))]
+    #[arg(long, value_name = "TARGET", help_heading = TARGET, add = ArgValueCandidates::new(targets))]
     pub target: Option<String>,
     /// Print nothing, and fail if the file is laid out otherwise
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "output")]
     pub check: bool,
     /// File for the text instead of standard output; may be the source file
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
 }
 
@@ -563,8 +657,9 @@ pub struct DiffArgs {
     /// What the same command has printed another time
     #[arg(value_name = "B.json")]
     pub after: String,
-    /// How much worse a figure may become, in percent of the first; the exit status is 1 where one becomes worse
+    /// How much worse a figure may become, in percent of the first
     ///
+    /// The exit status is 1 where one becomes worse.
     /// Fewer is better for cycles, times, bytes, errors and what saturates; more is better for accuracy, utilisation
     /// and signal to noise. What is neither, as the number of layers, is shown and not judged.
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
@@ -597,25 +692,34 @@ pub enum Shell {
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Folder for the pages
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     pub output: PathBuf,
     /// Date that the pages bear, none when not given
-    #[arg(long, value_name = "YYYY-MM-DD", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "YYYY-MM-DD", help_heading = OUTPUT, default_value = "", hide_default_value = true)]
     pub date: String,
 }
 
 /// `npu isa`
 #[derive(Debug, Args)]
 pub struct IsaArgs {
-    /// A target of `npu targets`, alone, as `TARGET:PRESET` or as `TARGET:path/to/file`; the last two with `@SYSTEM`
-    /// for one of their systems
+    /// Accelerator, as NAME, NAME:PRESET or NAME:FILE
+    ///
+    /// `npu targets` lists them. `@SYSTEM` behind a preset or a file is one of its systems.
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Only this one
     pub instruction: Option<String>,
     /// Form of the page
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, help_heading = OUTPUT, value_enum, default_value_t)]
     pub format: PageFormat,
+}
+
+/// `npu glossary`
+#[derive(Debug, Args)]
+pub struct GlossaryArgs {
+    /// A term, as `saturation` or `systolic array`; all of them when not given
+    #[arg(value_name = "WORD", add = ArgValueCandidates::new(terms))]
+    pub words: Vec<String>,
 }
 
 /// Form of a reference page.
@@ -699,11 +803,22 @@ mod tests {
     use std::any::TypeId;
 
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    /// What `-h` prints of a verb fits a screen.
+    #[test]
+    fn short_help_is_short() {
+        let mut command = command().term_width(80);
+        command.build();
+        for verb in command.get_subcommands_mut() {
+            let help = verb.render_help().to_string();
+            let lines = help.lines().count();
+            assert!(lines <= 56, "{}: {lines} lines\n{help}", verb.get_name());
+        }
     }
 
     /// Every verb that writes is in the fault suite with every option that names an output.

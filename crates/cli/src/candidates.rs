@@ -1,7 +1,7 @@
 //! What a shell offers for an argument: names that the library lists.
 
 use clap_complete::engine::CompletionCandidate;
-use npukit::verbs::{list, zoo};
+use npukit::verbs::{glossary, list, zoo};
 
 /// What `--target` takes: the targets, and each with its instances.
 pub fn targets() -> Vec<CompletionCandidate> {
@@ -20,6 +20,12 @@ pub fn target_names() -> Vec<CompletionCandidate> {
 /// The reference networks.
 pub fn networks() -> Vec<CompletionCandidate> {
     zoo::list().into_iter().map(|network| candidate(network.name, &network.summary)).collect()
+}
+
+/// The words of the glossary, each one word of a shell's.
+pub fn terms() -> Vec<CompletionCandidate> {
+    let terms = glossary::terms().map(|(_, term)| candidate(term.word.replace(' ', "-"), term.meaning));
+    terms.collect()
 }
 
 fn candidate(value: String, help: &str) -> CompletionCandidate {

@@ -12,6 +12,7 @@ mod demo;
 mod diff;
 mod eval;
 mod generate;
+mod glossary;
 mod isa;
 mod layers;
 mod lint;
@@ -20,6 +21,7 @@ mod outputs;
 mod run;
 mod targets;
 mod time;
+mod version;
 mod zoo;
 
 use npukit::{
@@ -33,12 +35,16 @@ use crate::args::{
 };
 use crate::disk::{Disk, settle};
 use crate::failure::Failure;
+use crate::options::CompileOptions;
 use crate::printable::line;
 use crate::progress::Bar;
 
 /// Does what the command line says.
 pub fn run(cli: &Cli) -> Result<Answer, Failure> {
-    match &cli.command {
+    let Some(command) = cli.command.as_ref().filter(|_| !cli.version) else {
+        return Ok(version::run(cli.verbose));
+    };
+    match command {
         Command::Compile(args) => compile::run(args),
         Command::Run(args) => run::run(args),
         Command::Eval(args) => eval::run(args),
@@ -52,6 +58,7 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
         Command::Lint(args) => lint::run(args),
         Command::Format(args) => asm::format(args),
         Command::Isa(args) => isa::run(args),
+        Command::Glossary(args) => glossary::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Zoo(args) => zoo::run(args),
         Command::Targets(args) => targets::run(args),
@@ -102,12 +109,17 @@ fn calibration(args: &CalibrationArgs, preprocess: Preprocess) -> Calibration {
     Calibration { inputs: input_files(&args.calibrate), preprocess, mode, method: args.quantise }
 }
 
-fn source(args: &SourceArgs, calibrating: &CalibrationArgs, preprocess: Preprocess) -> Source {
+fn source(
+    args: &SourceArgs,
+    lowering: &CompileOptions,
+    calibrating: &CalibrationArgs,
+    preprocess: Preprocess,
+) -> Source {
     settle(&args.path);
     Source {
         path: args.path.clone(),
         target: args.target.clone(),
-        options: args.lowering.0.clone(),
+        options: lowering.0.clone(),
         model: model_options(&args.model),
         calibration: calibration(calibrating, preprocess),
     }
@@ -115,13 +127,14 @@ fn source(args: &SourceArgs, calibrating: &CalibrationArgs, preprocess: Preproce
 
 fn model_source(
     args: &ModelSourceArgs,
+    lowering: &CompileOptions,
     calibrating: &CalibrationArgs,
     preprocessing: &PreprocessArgs,
 ) -> Source {
     Source {
         path: args.model.clone(),
         target: args.target.clone(),
-        options: args.lowering.0.clone(),
+        options: lowering.0.clone(),
         model: model_options(&args.reading),
         calibration: calibration(calibrating, preprocess(preprocessing)),
     }

@@ -9,6 +9,7 @@ mod candidates;
 mod colour;
 mod commands;
 mod disk;
+mod examples;
 mod failure;
 mod options;
 mod printable;
@@ -23,11 +24,11 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Command, FromArgMatches};
 use serde_json::Value;
 
 use answer::Answer;
-use args::Cli;
+use args::{Cli, command};
 use colour::paint;
 use failure::Failure;
 use printable::{json, printable};
@@ -42,8 +43,8 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     commands::complete();
     colour::set(colour::of(env::args_os()));
-    let mut command = Cli::command();
-    let matches = match command.try_get_matches_from_mut(env::args_os()) {
+    let mut command = command();
+    let matches = match parse(&mut command) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
@@ -51,8 +52,7 @@ fn main() -> ExitCode {
         return usage(&error);
     }
     let json = matches.get_flag("json");
-    let settings = Settings::read(&Cli::command());
-    let matches = match settings.and_then(|settings| settings.complete(Cli::command(), matches)) {
+    let matches = match completed(matches) {
         Ok(matches) => matches,
         Err(failure) => return fail(json, failure),
     };
@@ -63,12 +63,34 @@ fn main() -> ExitCode {
     Screen::set(cli.width);
     colour::set(cli.color);
     match commands::run(&cli) {
-        Ok(answer) => finish(&cli, matches.subcommand_name(), answer),
+        Ok(answer) => finish(&cli, verb(&cli, &matches), answer),
         Err(failure) => fail(json, failure),
     }
 }
 
-/// Help and version are no errors.
+/// What the command line says. A verb is required, unless the version is asked for.
+fn parse(command: &mut Command) -> Result<ArgMatches, clap::Error> {
+    let matches = command.try_get_matches_from_mut(env::args_os())?;
+    if matches.subcommand().is_some() || matches.get_flag("version") {
+        return Ok(matches);
+    }
+    command.clone().subcommand_required(true).try_get_matches_from(env::args_os())
+}
+
+/// What the command line says, and where it is silent what the settings do. The version needs none.
+fn completed(matches: ArgMatches) -> Result<ArgMatches, Failure> {
+    if matches.get_flag("version") {
+        return Ok(matches);
+    }
+    Settings::read(&command())?.complete(command(), matches)
+}
+
+/// What answers.
+fn verb<'a>(cli: &Cli, matches: &'a ArgMatches) -> Option<&'a str> {
+    if cli.version { Some("version") } else { matches.subcommand_name() }
+}
+
+/// Help is no error.
 fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && usage::wants_json(env::args_os()) {
         // The error goes to standard error in any case.

@@ -1,14 +1,15 @@
 //! Flags made from what the targets declare: [`CompileOptions`] and [`TimeOptions`].
 //!
-//! An option of several targets is one flag, and each target's line of the help says what it is there.
+//! An option of several targets is one flag, and each target's line of the help says what it is there. `--help` has a
+//! section for the options of each target; `-h` leaves them out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use npukit::options::{OptionSpec, Stage, declared};
 
-/// Where the help lists them.
-const HEADING: &str = "Options of targets";
+use crate::args::TARGET;
+
 /// The flag that takes any of them.
 pub const ANY: &str = "option";
 
@@ -76,25 +77,57 @@ fn by_key(stages: &[Stage]) -> BTreeMap<&'static str, Vec<(&'static str, &'stati
 }
 
 fn flags(command: Command, stages: &[Stage]) -> Command {
-    by_key(stages).into_iter().fold(command, |command, (key, specs)| command.arg(flag(key, &specs)))
+    let mut flags: Vec<_> = by_key(stages).into_iter().collect();
+    // In the order of the targets, which is that of the sections of the help.
+    flags.sort_by_key(|(_, specs)| position(specs));
+    flags.into_iter().fold(command, |command, (key, specs)| command.arg(flag(key, &specs)))
 }
 
 /// The flag of an option. What samples are written by is of no use without samples.
 fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg {
-    let help: Vec<String> = specs.iter().map(|(target, spec)| help(target, spec)).collect();
     let aliases: BTreeSet<&str> = specs.iter().flat_map(|(_, spec)| spec.aliases.keys).copied().collect();
     let arg = Arg::new(key)
         .long(key)
         .aliases(aliases)
         .value_name("VALUE")
-        .help(help.join("; "))
-        .help_heading(HEADING);
+        .help(help(specs))
+        .help_heading(heading(specs))
+        .hide_short_help(true);
     let needs_samples = specs.iter().all(|(_, spec)| spec.stage == Stage::Samples);
     if needs_samples { arg.requires("samples") } else { arg }
 }
 
-fn help(target: &str, spec: &OptionSpec) -> String {
-    format!("{target}: {}: {}; {} when not given", spec.doc, spec.values, spec.default)
+/// Where the help lists an option: by the targets that have it.
+fn heading(specs: &[(&'static str, &'static OptionSpec)]) -> &'static str {
+    let targets: Vec<&str> = specs.iter().map(|(target, _)| *target).collect();
+    // The parser keeps its texts until the process ends.
+    format!("Options of {}", targets.join(", ")).leak()
+}
+
+/// Where the first target that has an option stands among all.
+fn position(specs: &[(&'static str, &'static OptionSpec)]) -> Option<usize> {
+    let (first, _) = specs.first()?;
+    npukit::targets().iter().position(|target| target.name() == *first)
+}
+
+/// What an option is; where several targets have it, a line for each.
+fn help(specs: &[(&'static str, &'static OptionSpec)]) -> String {
+    let one = |spec: &OptionSpec| format!("{} [{}] [default: {}]", spec.doc, spec.values, spec.default);
+    match specs {
+        [(_, spec)] => capitalised(&one(spec)),
+        _ => specs
+            .iter()
+            .map(|(target, spec)| format!("{target}: {}", one(spec)))
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
+/// The text as the beginning of a sentence.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// The flag that takes any option.
@@ -104,8 +137,12 @@ pub fn any() -> Arg {
         .value_name("KEY=VALUE")
         .value_parser(key_and_value)
         .action(ArgAction::Append)
-        .help("An option of the target's own, as `npu targets TARGET --options` lists them; may be given several times")
-        .help_heading(HEADING)
+        .help("Option of the target's own; --help lists them")
+        .long_help(
+            "Option of the target's own, as the sections below and `npu targets TARGET --options` list them; may be given \
+             several times",
+        )
+        .help_heading(TARGET)
 }
 
 /// What the flags of the options of `stages` were given.

@@ -33,5 +33,7 @@ mod settings;
 mod shells;
 #[path = "main/standard.rs"]
 mod standard;
+#[path = "main/version.rs"]
+mod version;
 #[path = "main/zoo.rs"]
 mod zoo;

@@ -112,6 +112,15 @@ pub enum Error {
         /// The names there are.
         known: Vec<String>,
     },
+    /// A word that the glossary does not have.
+    #[error("the glossary has no word `{word}`")]
+    #[diagnostic(help("{}`npu glossary` has them all", did_you_mean(meant.as_deref())))]
+    UnknownTerm {
+        /// The word.
+        word: String,
+        /// What is meant, where something is near.
+        meant: Option<String>,
+    },
     /// Layers of a trace that do not exist.
     #[error("`{range}` are no layers to trace: {reason}")]
     #[diagnostic(help(
@@ -415,6 +424,7 @@ codes!(Error {
     UnfitOption = "unfit-option": "an option does not apply to the target";
     NoCalibration = "missing-calibration": "a rescaling is demanded, and nothing says how large values become";
     UnknownName = "unknown-name": "there is no instruction, stage, form or network of that name";
+    UnknownTerm = "unknown-term": "the glossary has no such word";
     Cores = "no-threads": "the host does not give that number of threads";
     TraceRange = "no-layers-to-trace": "`--trace-range` names no layers";
     ForeignModel = "foreign-model": "a file is a model of a kind that is not read";
@@ -490,7 +500,8 @@ impl Error {
             | Self::Preprocess { .. }
             | Self::NothingToPrepare
             | Self::TraceRange { .. }
-            | Self::UnknownName { .. } => true,
+            | Self::UnknownName { .. }
+            | Self::UnknownTerm { .. } => true,
             Self::Port(error) => error.is_usage(),
             Self::Target(TargetError::Option { .. } | TargetError::Unsupported { .. }) => true,
             _ => false,

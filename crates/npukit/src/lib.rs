@@ -10,6 +10,7 @@ mod diagnostics;
 mod error;
 mod eval_limits;
 mod finite;
+mod glossary;
 mod groups;
 mod inputs;
 mod layer_compare;
@@ -51,8 +52,8 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, Part,
-    Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, TimeOptions, Unset,
+    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, Part, Port,
+    ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, Term, TimeOptions, Unset,
 };
 pub use program::Program;
 #[doc(hidden)] // an argument of the command

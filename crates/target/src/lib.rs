@@ -23,6 +23,7 @@ mod run_options;
 mod stepper;
 mod system;
 mod target;
+mod term;
 mod time;
 mod trace;
 mod vectors;
@@ -46,6 +47,7 @@ pub use run_options::{Meaning, RunOptions, Unset};
 pub use stepper::{Machine, MemoryInfo, Stepper};
 pub use system::{NamedSystems, SystemFigure, SystemName, split_system, system_of, with_system};
 pub use target::{Assembled, CompileOptions, Config, Disassembled, Instance, Preset, PresetSystem, Target};
+pub use term::Term;
 pub use time::{
     Bound, FlagTime, InstructionTime, KindTime, LayerTime, Roofline, TimeOptions, TimeReport, UnitTime, Wait,
 };

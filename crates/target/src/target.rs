@@ -20,6 +20,7 @@ use crate::options::OptionSpec;
 use crate::program::Compiled;
 use crate::read::Reader;
 use crate::stepper::Stepper;
+use crate::term::Term;
 use crate::vectors::Case;
 
 /// An instance that comes with npukit.
@@ -121,6 +122,11 @@ pub trait Target: Send + Sync {
 
     /// What people call the cost models whose keys in reports are no names: key and name.
     fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// The words of its documents and reports that mean something of their own here, by the alphabet.
+    fn terms(&self) -> &'static [Term] {
         &[]
     }
 

@@ -30,6 +30,7 @@ mod revision;
 mod schedule;
 mod state;
 mod target;
+mod terms;
 mod token;
 
 pub use component::Component;

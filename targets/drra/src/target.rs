@@ -8,7 +8,7 @@ mod trace;
 
 use npukit_target::{
     Case, Compiled, Config as Source, ErrorKind, Finding, Instance, Meaning, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
 };
 
 use crate::artifact;
@@ -17,6 +17,7 @@ use crate::conform;
 use crate::diagnose;
 use crate::fabric::{Fabric, Options};
 use crate::revision::Revision;
+use crate::terms::TERMS;
 use instance::DrraInstance;
 use options::OPTIONS;
 use program::DrraProgram;
@@ -83,6 +84,10 @@ impl Target for Drra {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn terms(&self) -> &'static [Term] {
+        TERMS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {

@@ -25,6 +25,7 @@ mod run;
 mod state;
 mod target;
 mod tensor;
+mod terms;
 mod timing;
 mod usage;
 mod validate;

@@ -9,11 +9,12 @@ mod time;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError, sibling,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, System};
+use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::OpuInstance;
 use options::OPTIONS;
@@ -64,6 +65,10 @@ impl Target for Opu {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn terms(&self) -> &'static [Term] {
+        TERMS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {

@@ -29,6 +29,7 @@ mod report;
 mod runtime;
 mod state;
 mod target;
+mod terms;
 mod timing;
 mod trace;
 mod uop;

@@ -6,13 +6,14 @@ mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Config, Profile, System};
 use crate::host::{HOST, Host, TENSORS};
 use crate::lower::{Executable, OPTIONS};
+use crate::terms::TERMS;
 use crate::{artifact, conform, diagnose};
 use instance::PccxInstance;
 use program::PccxProgram;
@@ -62,6 +63,10 @@ impl Target for Pccx {
 
     fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {
         &[("model", "engine model")]
+    }
+
+    fn terms(&self) -> &'static [Term] {
+        TERMS
     }
 
     fn instance(&self, source: Source<'_>) -> Result<Box<dyn Instance>, TargetError> {

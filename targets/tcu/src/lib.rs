@@ -31,6 +31,7 @@ mod run;
 mod samples;
 mod state;
 mod target;
+mod terms;
 mod timing;
 mod validate;
 

@@ -7,11 +7,12 @@ mod stepper;
 
 use npukit_target::{
     Benchmark, Case, Compiled, Config as Source, ErrorKind, Instance, Named, OptionSpec, Preset,
-    PresetSystem, Presets, Reader, SystemName, Target, TargetError, sibling,
+    PresetSystem, Presets, Reader, SystemName, Target, TargetError, Term, sibling,
 };
 
 use crate::benchmarks::BENCHMARKS;
 use crate::config::{Board, Config, System};
+use crate::terms::TERMS;
 use crate::{artifact, board, conform, diagnose};
 use instance::TcuInstance;
 use options::OPTIONS;
@@ -58,6 +59,10 @@ impl Target for Tcu {
 
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
+    }
+
+    fn terms(&self) -> &'static [Term] {
+        TERMS
     }
 
     fn cost_model_names(&self) -> &'static [(&'static str, &'static str)] {

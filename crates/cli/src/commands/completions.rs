@@ -3,12 +3,11 @@
 //! The script calls `npu` with [`VARIABLE`] set, so what it offers is what this command knows: its flags, the targets
 //! and the reference networks.
 
-use clap::CommandFactory;
 use clap_complete::CompleteEnv;
 use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
 
 use crate::answer::Answer;
-use crate::args::{Cli, CompletionsArgs, Shell};
+use crate::args::{CompletionsArgs, Shell, command};
 use crate::failure::Failure;
 
 /// What the script sets when it asks.
@@ -31,5 +30,5 @@ pub fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
 
 /// Answers a shell that asks, and ends the process then.
 pub fn answer() {
-    CompleteEnv::with_factory(Cli::command).var(VARIABLE).complete();
+    CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }

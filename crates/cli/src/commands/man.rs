@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::args::{Cli, ManArgs};
 use crate::disk::write_all;
+use crate::examples;
 use crate::failure::Failure;
 
 pub fn run(args: &ManArgs) -> Result<Answer, Failure> {
@@ -34,8 +36,25 @@ fn pages(date: &str) -> Result<Vec<(String, Vec<u8>)>, Failure> {
 }
 
 fn page(command: Command, date: &str) -> Result<(String, Vec<u8>), Failure> {
-    let man = Man::new(command).date(date);
+    let examples = examples(command.get_name());
+    // A page says of every option what it is.
+    let man = Man::new(command.mut_args(|arg| arg.hide_short_help(false))).date(date);
     let mut page = Vec::new();
     man.render(&mut page).map_err(Failure::Print)?;
+    page.extend(examples.into_bytes());
     Ok((man.get_filename(), page))
+}
+
+/// The last section of a verb's page.
+fn examples(verb: &str) -> String {
+    let examples = examples::of(verb);
+    let mut roff = Roff::default();
+    if !examples.is_empty() {
+        roff.control("SH", ["EXAMPLES"]);
+    }
+    for (line, does) in examples {
+        roff.control("TP", []);
+        roff.text([bold(*line)]).text([roman(*does)]);
+    }
+    roff.to_roff()
 }

@@ -18,6 +18,7 @@ fn a_shell_is_offered_targets_networks_and_verbs() {
     assert_eq!(offered(&["npu", "conform", "tc"]), ["tcu"]);
     let targets = offered(&["npu", "time", "m.onnx", "--target", "opu"]);
     assert!(targets.contains(&"opu".to_owned()) && targets.contains(&"opu:ideal".to_owned()), "{targets:?}");
+    assert_eq!(offered(&["npu", "glossary", "systol"]), ["systolic-array"]);
     assert_eq!(offered(&["npu", "comp"]), ["compile", "completions"]);
 }
 
@@ -43,7 +44,13 @@ fn every_verb_has_a_page() {
         assert!(verbs.contains(&format!("\n  {verb} ")), "{verb}");
         assert!(std::fs::read_to_string(npu.path(path)).unwrap().contains(".SH OPTIONS"), "{path}");
     }
-    let time = std::fs::read_to_string(npu.path("pages/npu-time.1")).unwrap();
+    let page = |verb: &str| std::fs::read_to_string(npu.path(&format!("pages/npu-{verb}.1"))).unwrap();
+    assert!(
+        page("zoo")
+            .ends_with(".TP\n\\fBnpu zoo mlp \\-o m.onnx \\-\\-seed 7\\fR\nWrite it with other weights\n")
+    );
+    let time = page("time");
+    assert!(time.contains("OPTIONS OF ") && !time.contains("fR\n\n"), "an option says nothing: {time}");
     assert!(time.contains("strategy") && time.contains("MODEL_OR_ARTIFACT"), "{time}");
 }
 

@@ -1,0 +1,25 @@
+//! `npu glossary`
+
+use npukit::verbs::glossary::{Entry, glossary};
+
+use crate::answer::Answer;
+use crate::args::GlossaryArgs;
+use crate::failure::Failure;
+
+/// Characters in a line.
+const WIDTH: usize = 80;
+
+pub fn run(args: &GlossaryArgs) -> Result<Answer, Failure> {
+    let word = args.words.join(" ");
+    let report = glossary(Some(word.as_str()).filter(|_| !args.words.is_empty()))?;
+    let entries: Vec<String> = report.terms.iter().map(entry).collect();
+    Ok(Answer::new(entries.join("\n"), &report))
+}
+
+/// The word with its other ones, and below what it means.
+fn entry(Entry { target, term, .. }: &Entry) -> String {
+    let of = target.map_or_else(String::new, |target| format!(" of {target}"));
+    let also = if term.also.is_empty() { String::new() } else { format!(" (also {})", term.also.join(", ")) };
+    let margin = textwrap::Options::new(WIDTH).initial_indent("    ").subsequent_indent("    ");
+    format!("{}{of}{also}\n{}\n", term.word, textwrap::fill(term.meaning, margin))
+}

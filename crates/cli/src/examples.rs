@@ -1,0 +1,165 @@
+//! Examples of each verb: at the end of its help, and in its manual page.
+
+use clap::Command;
+
+/// A command line, and what it does.
+type Example = (&'static str, &'static str);
+
+/// Those of every verb. Command lines are written as in a shell.
+#[rustfmt::skip] // A table.
+const EXAMPLES: &[(&str, &[Example])] = &[
+    ("compile", &[
+        ("npu compile m.onnx --target tcu:pynqz1 -o out/", "Write the files that the board's driver loads"),
+        ("npu compile m.onnx --target opu --calibrate x.npy -o out/", "Choose integer scales by typical inputs"),
+        ("npu compile m.onnx --target tcu --emit plan", "Show what lies where in memory"),
+        ("npu compile m.onnx --target tcu -o out/ --test-vectors x.npy", "Write an input and its bit-exact output, too"),
+    ]),
+    ("run", &[
+        ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
+        ("npu run out/m_onnx_pynqz1.tmodel --input x.npy", "Run what was compiled"),
+        ("npu run m.onnx --target tcu --input x.npy --compare", "Show which layer parts from float"),
+        ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
+    ]),
+    ("eval", &[
+        ("npu eval m.onnx --input x.npy -o y.npz", "Compute in float alone"),
+        ("npu eval m.onnx --input photos/ --scale 1/255 --labels y.txt", "Measure the accuracy of float on pictures"),
+    ]),
+    ("time", &[
+        ("npu time m.onnx --target tcu:ultra96v2", "Tell cycles, milliseconds and where they go"),
+        ("npu time out/m_onnx_pynqz1.tmodel --trace t.pftrace", "Draw what each unit does when, for ui.perfetto.dev"),
+        ("npu time m.onnx --target tcu:my.tarch@slow", "Ask for a board of your own in one of its systems"),
+        ("npu time m.onnx --target opu --json", "Print the report for `npu diff` and programs"),
+    ]),
+    ("check", &[
+        ("npu check m.onnx --target tcu:pynqz1", "Tell whether a model fits, and what to change"),
+        ("npu check m.onnx --target opu --calibrate x.npy", "Judge the risk of saturation by typical inputs"),
+    ]),
+    ("conform", &[
+        ("npu conform tcu tests/golden/tcu", "Run all golden vectors of a folder"),
+        ("npu conform drra kernels.json encodings.json --json", "Run two files, and print a report for programs"),
+    ]),
+    ("demo", &[
+        ("npu demo", "Compile, run and time a small network"),
+        ("npu demo --target opu", "The same on another accelerator"),
+    ]),
+    ("generate", &[
+        ("npu generate 123+456=", "Continue a text in float"),
+        ("npu generate 123+456= --target pccx --profile", "Continue it bit-exactly, and tell where a token's time goes"),
+        ("npu generate --accuracy --target pccx", "Count right answers about texts held out"),
+    ]),
+    ("zoo", &[
+        ("npu zoo", "List the reference networks"),
+        ("npu zoo resnet20v2 -o m.onnx", "Write one of them"),
+        ("npu zoo mlp -o m.onnx --seed 7", "Write it with other weights"),
+    ]),
+    ("bench", &[
+        ("npu bench programs", "Show cycles of reference networks beside published ones"),
+        ("npu bench programs --only resnet20v2,zcu104", "Ask for one network and one board"),
+        ("npu bench speed --runs 9", "Measure the simulator, nine times each"),
+    ]),
+    ("asm", &[
+        ("npu asm p.s --target tcu:pynqz1 -o p.tprog", "Make words of a text"),
+        ("npu asm k.pasm --target drra:3x1 -o instr.bin", "Schedule operations, and make words of them"),
+    ]),
+    ("disasm", &[
+        ("npu disasm p.tprog --target tcu:pynqz1", "Print a program"),
+        ("npu disasm instr.bin --target drra:3x1 --format upstream -o k.asm", "Write it as upstream's own tool does"),
+    ]),
+    ("lint", &[
+        ("npu lint out/m_onnx_pynqz1.tmodel", "Check what was compiled"),
+        ("npu lint p.s --target tcu:pynqz1", "Check a text"),
+    ]),
+    ("format", &[
+        ("npu format k.pasm --target drra", "Print a program, laid out"),
+        ("npu format k.pasm --target drra -o k.pasm", "Lay it out in its place"),
+        ("npu format k.pasm --target drra --check", "Fail if it is laid out otherwise"),
+    ]),
+    ("isa", &[
+        ("npu isa tcu:pynqz1", "Print all instructions with their bits"),
+        ("npu isa tcu:pynqz1 MatMul", "Print one of them"),
+        ("npu isa opu --format markdown", "Print them for a book"),
+    ]),
+    ("glossary", &[
+        ("npu glossary", "Print all words"),
+        ("npu glossary saturation", "Explain one"),
+        ("npu glossary systolic array", "Explain one of two words"),
+    ]),
+    ("targets", &[
+        ("npu targets", "List the accelerators and their instances"),
+        ("npu targets tcu --options", "List what its compiler can be asked for"),
+    ]),
+    ("diff", &[
+        ("npu diff before.json after.json", "Compare two reports of `npu time --json`"),
+        ("npu diff before.json after.json --threshold 2", "Fail where a figure became worse by more than 2 %"),
+    ]),
+    ("completions", &[
+        ("npu completions bash", "Print the script; `source <(npu completions bash)` loads it"),
+        ("npu completions fish", "The same for fish: `npu completions fish | source`"),
+    ]),
+    ("man", &[
+        ("npu man -o man1", "Write the pages; `man man1/npu-run.1` shows one"),
+        ("npu man -o man1 --date 2026-01-31", "Write them with a date"),
+    ]),
+];
+
+/// The examples of a verb.
+pub fn of(verb: &str) -> &'static [Example] {
+    // Default: a verb without examples is a mistake that a test finds.
+    EXAMPLES.iter().find(|(name, _)| *name == verb).map_or(&[], |(_, examples)| *examples)
+}
+
+/// Lines with `-h`.
+const BRIEF: usize = 2;
+
+/// The command with examples in the help of each verb: with `-h` the first lines alone.
+pub fn attach(command: Command) -> Command {
+    command.mut_subcommands(|verb| {
+        let examples = of(verb.get_name());
+        let brief = examples.iter().take(BRIEF).map(|(line, _)| format!("\n  {line}"));
+        let full = examples.iter().map(|(line, does)| format!("\n  {does}:\n    {line}\n"));
+        let (brief, full) = (text(brief), text(full));
+        verb.after_help(brief).after_long_help(full.trim_end().to_owned())
+    })
+}
+
+fn text(lines: impl Iterator<Item = String>) -> String {
+    format!("Examples:{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+    use crate::args::command;
+
+    #[test]
+    fn every_verb_has_examples() {
+        let verbs: Vec<String> = command().get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        for verb in &verbs {
+            let count = of(verb).len();
+            assert!((2..=4).contains(&count), "{verb}: {count}");
+        }
+        assert_eq!(EXAMPLES.len(), verbs.len(), "every example is of a verb");
+    }
+
+    /// The parser takes each, for the verb it stands under, and the instances they name exist.
+    #[test]
+    fn every_example_is_a_command_line() {
+        for (verb, examples) in EXAMPLES {
+            for (line, does) in *examples {
+                assert!(line.len() <= 76 && does.len() <= 76, "{line} is wider than 80 columns");
+                let words = shlex::split(line).unwrap();
+                let matches =
+                    command().try_get_matches_from(&words).unwrap_or_else(|e| panic!("{line}: {e}"));
+                let (found, given) = matches.subcommand().unwrap();
+                assert_eq!(found, *verb, "{line}");
+                let target = given.try_get_one::<String>("target").ok().flatten();
+                let preset = target.filter(|target| !target.contains(".tarch"));
+                assert!(
+                    preset.is_none_or(|spec| npukit::resolve(spec, &crate::disk::Disk).is_ok()),
+                    "{line}"
+                );
+            }
+        }
+    }
+}

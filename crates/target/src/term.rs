@@ -1,0 +1,66 @@
+//! [`Term`]: a word explained, for `npu glossary`.
+
+use serde::Serialize;
+
+/// A word and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Term {
+    /// The word, in the singular.
+    pub word: &'static str,
+    /// Other words for it.
+    pub also: &'static [&'static str],
+    /// What it means, in a sentence or two.
+    pub meaning: &'static str,
+}
+
+impl Term {
+    /// A row of a table of words.
+    pub const fn new(word: &'static str, also: &'static [&'static str], meaning: &'static str) -> Self {
+        Self { word, also, meaning }
+    }
+
+    /// Whether `word` is this term or one of its other words. Case and plural do not count, and neither does what stands
+    /// between the parts of a word.
+    ///
+    /// ```
+    /// # use npukit_target::Term;
+    /// let term = Term::new("systolic array", &["matrix engine"], "");
+    /// assert!(term.is_called("Systolic-Arrays") && term.is_called("matrix_engine"));
+    /// assert!(!term.is_called("array"));
+    /// ```
+    pub fn is_called(&self, word: &str) -> bool {
+        self.words().any(|own| bare(own) == bare(word))
+    }
+
+    /// The word and the other ones.
+    pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.word).chain(self.also.iter().copied())
+    }
+}
+
+/// A word without case, plural and what stands between its parts.
+fn bare(word: &str) -> String {
+    let letters = word.trim().to_lowercase().replace(['-', '_', ' '], "");
+    let stem = letters.strip_suffix("ies").map(|stem| format!("{stem}y"));
+    stem.unwrap_or_else(|| letters.trim_end_matches(['s', 'e']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_and_case_do_not_count() {
+        for (one, other) in [
+            ("memory", "Memories"),
+            ("bias", "biases"),
+            ("bus", "BUSES"),
+            ("cache", "caches"),
+            ("DRAM0", "dram0"),
+            ("host step", "host-steps"),
+        ] {
+            assert_eq!(bare(one), bare(other), "{one}");
+        }
+        assert_ne!(bare("tile"), bare("tick"));
+    }
+}

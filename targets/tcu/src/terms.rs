@@ -1,0 +1,46 @@
+//! Words of this machine's documents and reports, for `npu glossary`.
+
+use npukit_target::Term;
+
+/// By the alphabet.
+#[rustfmt::skip] // A table.
+pub const TERMS: &[Term] = &[
+    Term::new("accumulator", &[],
+        "Memory of sums behind the array, in vectors of N scalars; the only memory the SIMD unit sees. It is no wider than any other: every addition rounds and saturates."),
+    Term::new("array size", &["N"],
+        "Rows and columns N of the systolic array. All addresses and sizes count vectors of N scalars."),
+    Term::new("bias row", &[],
+        "The row of the array's weights that is added to each product; the lowest address that LoadWeights takes."),
+    Term::new("drained", &["undrained"],
+        "Of the estimator's cycles: counted until the last instruction has left the queue. Undrained leaves out the last ones still in the queue, as the published figures do."),
+    Term::new("DRAM0", &[],
+        "Bank of the board's memory that holds inputs, outputs and variables; only DataMove reaches it."),
+    Term::new("DRAM1", &[],
+        "Bank of the board's memory that holds constants, which the driver loads once."),
+    Term::new("estimator", &[],
+        "The published cost model (option clock=estimator): a cycle for each vector moved or multiplied, without memory latency. Boards take 2 to 2.5 times as long."),
+    Term::new("HIR", &[],
+        "Stage of the compiler (--emit hir): a layer as operations on tensors that have no place yet."),
+    Term::new("hw clock", &["clock hw"],
+        "The cost model of option clock=hw, the default: queues, handshakes and memory as in the hardware, equal to its simulation in every measurement. Its key in JSON is `model`."),
+    Term::new("LIR", &[],
+        "Stage of the compiler (--emit lir): instructions in their order, with addresses."),
+    Term::new("local memory", &[],
+        "Memory of vectors between the DRAM banks and the array: what LoadWeights and MatMul read comes from here."),
+    Term::new("lookup table", &["LUT"],
+        "Extension of the SIMD unit that interpolates functions such as the exponential; off unless the .tarch file states lookup_tables."),
+    Term::new("lost addition", &[],
+        "An addition to an accumulator that the released circuit drops, because the next command reads the old value. The compiler avoids it, `npu lint` names each."),
+    Term::new("performance sample", &["sample interval"],
+        "A 64-bit word that the sampling unit writes every so many cycles: the program counter, and which unit takes a command."),
+    Term::new("SIMD unit", &["ALU"],
+        "N arithmetic units behind the accumulators, a vector an instruction: sums, products, maximum and the like, with registers of their own."),
+    Term::new("strategy", &[],
+        "Where variables and constants live: in the DRAM banks, or in local memory as far as they fit."),
+    Term::new("stride", &["stride log2"],
+        "Power of two behind an address of MatMul or DataMove: `@2^1` takes every second vector."),
+    Term::new("tarch file", &[".tarch"],
+        "Description of an instance (JSON): array size, data type, depths of the memories, and npukit's own part on the system."),
+    Term::new("weights memory", &[],
+        "N rows and the bias row inside the array, which LoadWeights shifts in and nothing can address."),
+];
