@@ -8,6 +8,7 @@ use npukit::{MaxError, QuantiseMethod};
 
 use crate::candidates::{networks, target_names, targets};
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
+use crate::verbosity::{TimingsArgs, Verbosity};
 
 /// One toolchain for open neural-network accelerators.
 ///
@@ -19,6 +20,9 @@ pub struct Cli {
     /// Print a report for programs instead of tables
     #[arg(long, global = true)]
     pub json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub verbosity: Verbosity,
     /// What to do
     #[command(subcommand)]
     pub command: Command,
@@ -204,12 +208,15 @@ pub struct CompileArgs {
     #[arg(short, long, value_name = "DIR", required_unless_present = "emit")]
     pub output: Option<PathBuf>,
     /// Print what the compiler has after a stage: `graph`, or one of the target's
-    #[arg(long, value_name = "STAGE", conflicts_with = "output")]
+    #[arg(long, value_name = "STAGE", conflicts_with_all = ["output", "timings"])]
     pub emit: Option<String>,
     /// Write test vectors beside the program: these samples, or one made up where no file is given, and what the machine
     /// makes of them bit for bit, as `.npy` and in the format of the target's drivers
     #[arg(long, value_name = "[NAME=]FILE", num_args = 0.., conflicts_with = "emit")]
     pub test_vectors: Option<Vec<String>>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
 }
 
 /// How accuracy is measured.
@@ -286,6 +293,9 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub accuracy: AccuracyArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
 }
 
 /// `npu eval`
@@ -352,6 +362,9 @@ pub struct TimeArgs {
     /// Write the cycles of each instruction
     #[arg(long, value_name = "OUT.csv")]
     pub by_instruction: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
 }
 
 /// `npu check`
@@ -366,6 +379,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
 }
 
 /// `npu conform`

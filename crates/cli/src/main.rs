@@ -9,13 +9,18 @@ mod candidates;
 mod commands;
 mod disk;
 mod failure;
+mod log;
+mod observe;
 mod options;
 mod printable;
 mod progress;
 mod settings;
 mod standard_input;
 mod table;
+mod timings;
 mod usage;
+mod verbosity;
+mod watch;
 
 use std::borrow::Cow;
 use std::env;
@@ -56,8 +61,14 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    match commands::run(&cli) {
-        Ok(answer) => finish(&cli, matches.subcommand_name(), answer),
+    if let Err(error) = cli.verbosity.settle(&mut command) {
+        return usage(&error);
+    }
+    let watch = observe::watch(&cli);
+    let result = commands::run(&cli);
+    watch.end();
+    match result {
+        Ok(answer) => finish(&cli, matches.subcommand_name(), observe::timed(&cli, answer, &watch)),
         Err(failure) => fail(json, failure),
     }
 }
@@ -81,8 +92,10 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
         (false, true) => answer.text.as_str().into(),
         (false, false) => printable(&answer.text),
     };
-    // Notes are lost when standard error is gone; the status still tells.
-    let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+    if !(cli.verbosity.quiet && answer.success) {
+        // Notes are lost when standard error is gone; the status still tells.
+        let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+    }
     // Where a file is, there is no room for a report.
     let printed =
         if disk::is_taken() { io::stderr().lock().write_all(text.as_bytes()) } else { print(&text) };

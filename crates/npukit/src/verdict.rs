@@ -8,7 +8,7 @@ use npukit_target::{Compiled, MemoryReport, Problem, Saturation, Saturations, Ta
 use serde::Serialize;
 
 use crate::origin::Origin;
-use crate::speed::Speed;
+use crate::speed::{Speed, timed};
 use crate::weights::Weight;
 
 /// Whether a model fits, and what it would do on the chip. Figures are those of the compiled program; of a model that
@@ -117,7 +117,7 @@ impl Verdict {
     }
 
     fn timed(self, compiled: &dyn Compiled) -> (Self, Option<String>) {
-        match compiled.time(&TimeOptions::default()) {
+        match timed(compiled, &TimeOptions::default()) {
             Ok(time) => {
                 let cycles = time.cycles.get(&time.model).copied();
                 let speed = Speed::of(&time);

@@ -3,7 +3,7 @@
 use npukit::verbs::asm as verbs;
 use serde_json::json;
 
-use super::{needed, remarks, without_bar};
+use super::{context, needed, remarks};
 use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::disk::{overwrite, write_all};
@@ -12,7 +12,7 @@ use crate::table::counted;
 
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
-    let (report, bytes) = without_bar(|context| verbs::asm(&args.file, target, context))?;
+    let (report, bytes) = verbs::asm(&args.file, target, context())?;
     write_all(&[(args.output.clone(), &bytes)])?;
     let output = args.output.display().to_string();
     let text = format!("{}, wrote {output}\n", counted(report.instructions as u64, "instruction"));
@@ -27,7 +27,7 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
 
 pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
-    let report = without_bar(|context| verbs::disasm(&args.file, target, args.format.as_deref(), context))?;
+    let report = verbs::disasm(&args.file, target, args.format.as_deref(), context())?;
     let success = report.problems.is_empty();
     let problems: String =
         report.problems.iter().map(|problem| format!("{}: {problem}\n", args.file)).collect();
@@ -46,7 +46,7 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
 
 pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
-    let report = without_bar(|context| verbs::format(&args.file, target, context))?;
+    let report = verbs::format(&args.file, target, context())?;
     let text = match &args.output {
         Some(path) => {
             overwrite(path, report.text.as_bytes())?;

@@ -2,14 +2,14 @@
 
 use npukit::verbs::conform::{Report, conform};
 
-use super::with_bar;
+use super::context;
 use crate::answer::Answer;
 use crate::args::ConformArgs;
 use crate::failure::Failure;
 use crate::table::{Column, table};
 
 pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
-    let report = with_bar("vectors", |context| conform(&args.target, &args.paths, context))?;
+    let report = conform(&args.target, &args.paths, context())?;
     Ok(Answer::new(text(&report), &report).with_success(report.is_success()))
 }
 

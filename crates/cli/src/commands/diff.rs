@@ -2,7 +2,7 @@
 
 use npukit::verbs::diff::{Figure, Report, TextChange, diff};
 
-use super::without_bar;
+use super::context;
 use crate::answer::Answer;
 use crate::args::DiffArgs;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use crate::printable::line;
 use crate::table::{Column, percent, table, thousands};
 
 pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
-    let report = without_bar(|context| diff(&args.before, &args.after, args.threshold, context))?;
+    let report = diff(&args.before, &args.after, args.threshold, context())?;
     Ok(Answer::new(text(&report), &report).with_success(report.failures.is_empty()))
 }
 

@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use npukit::Phase;
+
 use super::fault::step;
 use super::place::{Place, check_apart, folder};
 use super::standard::Output;
@@ -25,6 +27,7 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
+    let _phase = Phase::begin("write");
     let opened = files.iter().map(|(path, bytes)| Ok((Staged::new(path)?, *bytes)));
     let mut opened = opened.collect::<Result<Vec<_>, Failure>>()?;
     // What devices have taken cannot be taken back: they come last.
@@ -37,7 +40,11 @@ fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
         written.map_err(|source| failure(&staged.path, source, Aftermath::new(&through, &[])))?;
         through.extend(is_through.then(|| staged.path.clone()));
     }
-    place(opened.into_iter().map(|(staged, _)| staged).collect())
+    place(opened.into_iter().map(|(staged, _)| staged).collect())?;
+    for (path, bytes) in files {
+        tracing::info!(path = %path.display(), bytes = bytes.len(), "file written");
+    }
+    Ok(())
 }
 
 /// A file that is written as its content comes, and takes its place when it is committed.
@@ -103,6 +110,7 @@ impl Staged {
 ///
 /// Errors: as [`write_all`].
 pub fn commit(files: Vec<Staged>) -> Result<(), Failure> {
+    let _phase = Phase::begin("write");
     check_apart(files.iter().map(|file| file.path.as_path()))?;
     place(files)
 }

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use npukit_lower::Problem;
+use npukit_target::Phase;
 
 use super::arena::Arena;
 use super::cost::Minimise;
@@ -66,20 +67,24 @@ pub fn cheapest(
     strategy: Option<Strategy>,
     minimise: Minimise,
 ) -> Result<(Strategy, Scheduled), LowerError> {
+    let layers = model.layers.len();
     if let Some(strategy) = strategy {
-        return Ok((strategy, schedule(model, config, strategy, minimise, u64::MAX)?));
+        let phase = Phase::counting("schedule", layers);
+        return Ok((strategy, schedule(model, config, strategy, minimise, u64::MAX, &phase)?));
     }
-    let mut best = schedule(model, config, Strategy::LocalIsolated, minimise, u64::MAX);
-    for strategy in Strategy::ALL.into_iter().skip(1) {
+    let phase = Phase::counting("schedule", Strategy::ALL.len() * layers);
+    let mut best = schedule(model, config, Strategy::LocalIsolated, minimise, u64::MAX, &phase);
+    for (done, strategy) in Strategy::ALL.into_iter().enumerate().skip(1) {
+        phase.reach(done * layers);
         let budget = best.as_ref().map_or(u64::MAX, |best| best.cycles);
-        if let Ok(cheaper) = schedule(model, config, strategy, minimise, budget) {
+        if let Ok(cheaper) = schedule(model, config, strategy, minimise, budget, &phase) {
             best = Ok(cheaper);
         }
     }
     best.map(|best| (best.plan.strategy, best))
 }
 
-/// Schedules under one strategy.
+/// Schedules under one strategy, a step of `phase` for each layer.
 ///
 /// # Errors
 ///
@@ -90,6 +95,25 @@ fn schedule(
     strategy: Strategy,
     minimise: Minimise,
     budget: u64,
+    phase: &Phase,
+) -> Result<Scheduled, LowerError> {
+    let scheduled = schedule_layers(model, config, strategy, minimise, budget, phase);
+    let name = strategy.name();
+    match &scheduled {
+        Ok(Scheduled { cycles, .. }) => tracing::info!(strategy = name, cycles, "strategy scheduled"),
+        Err(reason) => tracing::info!(strategy = name, %reason, "strategy given up"),
+    }
+    scheduled
+}
+
+/// As [`schedule`], which tells of it.
+fn schedule_layers(
+    model: &Model,
+    config: &Config,
+    strategy: Strategy,
+    minimise: Minimise,
+    budget: u64,
+    phase: &Phase,
 ) -> Result<Scheduled, LowerError> {
     let plan = Plan::new(model, config, strategy)?;
     let context = Context { model, plan: &plan, config };
@@ -103,6 +127,7 @@ fn schedule(
         tilings.push(schedule_layer(&mut state, &mut written, context, layer, budget)?);
         state.arena.retire(plan.last_needed(i));
         layers.push(first..state.lir.ops.len());
+        phase.advance();
     }
     let State { lir, arena, limits, .. } = state;
     let local = Usage {

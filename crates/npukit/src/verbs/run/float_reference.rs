@@ -130,7 +130,7 @@ fn watched(
     samples: &[Sample],
     watch: Option<&Watch>,
 ) -> Result<(Vec<Stack>, Option<Observations<Usage>>), Error> {
-    let Some(watch) = watch else { return Ok((float(graph, samples, &|_, _| ())?, None)) };
+    let Some(watch) = watch else { return Ok((float(graph, samples)?, None)) };
     let one = |sample: &Sample| -> Result<_, Error> {
         let mut seen = watch.empty();
         let outputs = evaluate_with(graph, &tensors(graph, sample)?, |node, results| {

@@ -1,0 +1,89 @@
+//! [`Phase`]: a part of long work, which whoever looks sees begin, go on and end.
+//!
+//! Phases are spans of `tracing`: nothing is handed down to who works, and where nobody looks a phase costs next to
+//! nothing. `docs/logging.md` says what a subscriber gets.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use serde::Serialize;
+use tracing::field::Empty;
+use tracing::span::EnteredSpan;
+
+/// The `target` of the spans and events of phases.
+pub const PHASES: &str = "npukit::phase";
+
+/// A part of long work, from where it is made to where it is dropped; phases of a thread nest.
+///
+/// ```
+/// use npukit_target::Phase;
+///
+/// let layers = ["conv", "relu"];
+/// let phase = Phase::counting("schedule", layers.len());
+/// for layer in layers {
+///     assert!(!layer.is_empty());
+///     phase.advance();
+/// }
+/// ```
+#[derive(Debug)]
+#[must_use = "a phase ends where it is dropped"]
+pub struct Phase {
+    name: &'static str,
+    begin: Instant,
+    done: AtomicUsize,
+    span: EnteredSpan,
+}
+
+impl Phase {
+    /// Begins a phase of unknown length.
+    pub fn begin(name: &'static str) -> Self {
+        let span = tracing::info_span!(target: PHASES, "phase", name, done = Empty, total = Empty);
+        Self { name, begin: Instant::now(), done: AtomicUsize::new(0), span: span.entered() }
+    }
+
+    /// Begins a phase of `total` steps.
+    pub fn counting(name: &'static str, total: usize) -> Self {
+        let phase = Self::begin(name);
+        phase.span.record("total", total);
+        phase
+    }
+
+    /// A step more is done; on any thread.
+    pub fn advance(&self) {
+        self.span.record("done", self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+
+    /// `done` of very many steps are done, which is told now and then.
+    pub fn tick(&self, done: usize) {
+        if done.is_multiple_of(BETWEEN_TICKS) {
+            self.reach(done);
+        }
+    }
+
+    /// `done` steps are done.
+    pub fn reach(&self, done: usize) {
+        self.done.store(done, Ordering::Relaxed);
+        self.span.record("done", done);
+    }
+}
+
+/// Steps of which one is told.
+const BETWEEN_TICKS: usize = 1024;
+
+impl Drop for Phase {
+    fn drop(&mut self) {
+        let seconds = self.begin.elapsed().as_secs_f64();
+        tracing::info!(target: PHASES, seconds = format_args!("{seconds:.3}"), "{}", self.name);
+    }
+}
+
+/// How long a phase took.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PhaseTime {
+    /// Its name; `other` for what is in no phase.
+    pub phase: String,
+    /// Of all phases of that name within the same one.
+    pub seconds: f64,
+    /// Phases around it. Those of depth 0 add up to the whole.
+    pub depth: usize,
+}
