@@ -87,3 +87,91 @@ pub struct PhaseTime {
     /// Phases around it. Those of depth 0 add up to the whole.
     pub depth: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use std::sync::{Arc, Mutex};
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::subscriber::with_default;
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Takes down what happens, but for how long it took.
+    #[derive(Clone, Default)]
+    struct Notes(Arc<Mutex<Vec<String>>>);
+
+    impl Notes {
+        fn add(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    impl Visit for &Notes {
+        fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+            if field.name() != "seconds" {
+                self.add(&format!("{field} {value:?}"));
+            }
+        }
+    }
+
+    impl Subscriber for Notes {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == PHASES
+        }
+
+        fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+            attributes.record(&mut &*self);
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, values: &Record<'_>) {
+            values.record(&mut &*self);
+        }
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut &*self);
+        }
+
+        fn enter(&self, _: &Id) {
+            self.add("enter");
+        }
+
+        fn exit(&self, _: &Id) {
+            self.add("exit");
+        }
+    }
+
+    #[test]
+    fn a_phase_tells_its_name_its_steps_and_its_end() {
+        let notes = Notes::default();
+        with_default(notes.clone(), || {
+            let outer = Phase::counting("outer", 3);
+            drop(Phase::begin("inner"));
+            // From any thread.
+            std::thread::scope(|scope| _ = scope.spawn(|| outer.advance()));
+            outer.advance();
+            outer.reach(3);
+        });
+        let inner = ["name \"inner\"", "enter", "message inner", "exit"];
+        let outer = ["done 1", "done 2", "done 3", "message outer", "exit"];
+        let expected = [&["name \"outer\"", "enter", "total 3"][..], &inner, &outer].concat();
+        assert_eq!(*notes.0.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn of_very_many_steps_few_are_told() {
+        let notes = Notes::default();
+        with_default(notes.clone(), || {
+            let phase = Phase::counting("many", 3000);
+            (0..3000).for_each(|done| phase.tick(done));
+        });
+        let told = notes.0.lock().unwrap().iter().filter(|note| note.starts_with("done")).count();
+        assert_eq!(told, 3, "0, 1024 and 2048");
+    }
+}

@@ -3,6 +3,7 @@
 use npukit::report::{LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport};
 
 use super::layers::decibels;
+use super::remarks;
 use crate::printable::line;
 use crate::table::{Column, counted, facts, table, thousands};
 
@@ -44,12 +45,12 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
         text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
     }
-    text.extend(report.remaining.iter().map(|left| {
+    let remaining = report.remaining.iter().map(|left| {
         let (count, layer) = (counted(left.count, "result"), &left.layer);
         let verb = if left.count == 1 { "saturates" } else { "saturate" };
-        line(&format!("warning: {count} of layer `{layer}` still {verb}: {}", left.reason))
-    }));
-    text
+        format!("{count} of layer `{layer}` still {verb}: {}", left.reason)
+    });
+    text + &remarks(&[], &remaining.collect::<Vec<_>>())
 }
 
 /// What came of a quantisation; nothing when there was none.
@@ -84,9 +85,8 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         Column::Right("RMS error"),
         Column::Right("signal to noise"),
     ];
-    let mut text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
-    text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
-    text
+    let text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
+    text + &remarks(&[], &report.warnings)
 }
 
 /// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.
