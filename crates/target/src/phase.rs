@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde::Serialize;
+use tracing::Span;
 use tracing::field::Empty;
 use tracing::span::EnteredSpan;
 
@@ -29,6 +30,7 @@ pub const PHASES: &str = "npukit::phase";
 #[must_use = "a phase ends where it is dropped"]
 pub struct Phase {
     name: &'static str,
+    is_detail: bool,
     begin: Instant,
     done: AtomicUsize,
     span: EnteredSpan,
@@ -38,14 +40,23 @@ impl Phase {
     /// Begins a phase of unknown length.
     pub fn begin(name: &'static str) -> Self {
         let span = tracing::info_span!(target: PHASES, "phase", name, done = Empty, total = Empty);
-        Self { name, begin: Instant::now(), done: AtomicUsize::new(0), span: span.entered() }
+        Self::of(name, span, false)
     }
 
     /// Begins a phase of `total` steps.
     pub fn counting(name: &'static str, total: usize) -> Self {
-        let phase = Self::begin(name);
-        phase.span.record("total", total);
-        phase
+        let span = tracing::info_span!(target: PHASES, "phase", name, done = Empty, total);
+        Self::of(name, span, false)
+    }
+
+    /// As [`Self::counting`], of what is done for every sample or program: it is logged as a detail.
+    pub fn detail(name: &'static str, total: usize) -> Self {
+        let span = tracing::debug_span!(target: PHASES, "phase", name, done = Empty, total);
+        Self::of(name, span, true)
+    }
+
+    fn of(name: &'static str, span: Span, is_detail: bool) -> Self {
+        Self { name, is_detail, begin: Instant::now(), done: AtomicUsize::new(0), span: span.entered() }
     }
 
     /// A step more is done; on any thread.
@@ -73,7 +84,11 @@ const BETWEEN_TICKS: usize = 1024;
 impl Drop for Phase {
     fn drop(&mut self) {
         let seconds = self.begin.elapsed().as_secs_f64();
-        tracing::info!(target: PHASES, seconds = format_args!("{seconds:.3}"), "{}", self.name);
+        let seconds = format_args!("{seconds:.3}");
+        match self.is_detail {
+            true => tracing::debug!(target: PHASES, seconds, "{}", self.name),
+            false => tracing::info!(target: PHASES, seconds, "{}", self.name),
+        }
     }
 }
 
@@ -160,7 +175,7 @@ mod tests {
         });
         let inner = ["name \"inner\"", "enter", "message inner", "exit"];
         let outer = ["done 1", "done 2", "done 3", "message outer", "exit"];
-        let expected = [&["name \"outer\"", "enter", "total 3"][..], &inner, &outer].concat();
+        let expected = [&["name \"outer\"", "total 3", "enter"][..], &inner, &outer].concat();
         assert_eq!(*notes.0.lock().unwrap(), expected);
     }
 
@@ -168,7 +183,7 @@ mod tests {
     fn of_very_many_steps_few_are_told() {
         let notes = Notes::default();
         with_default(notes.clone(), || {
-            let phase = Phase::counting("many", 3000);
+            let phase = Phase::detail("many", 3000);
             (0..3000).for_each(|done| phase.tick(done));
         });
         let told = notes.0.lock().unwrap().iter().filter(|note| note.starts_with("done")).count();

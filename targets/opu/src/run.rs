@@ -97,7 +97,7 @@ impl<'a> Board<'a> {
         let mut saturated = vec![0; program.layers.len() + 1];
         // What was stored before an instruction is the work of the one before it.
         let (mut last, mut counted) = (program.layers.len(), self.machine.saturated());
-        let phase = Phase::counting("run instructions", program.instructions.len());
+        let phase = Phase::detail("run instructions", program.instructions.len());
         let result = self.machine.run(&mut self.loaded, &mut |machine, index, _| {
             phase.tick(index);
             saturated[last] += machine.saturated() - counted;

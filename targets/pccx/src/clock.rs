@@ -123,7 +123,7 @@ pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
         pushed: 0.0,
         next_issue: (0, Wait::Issue),
     };
-    let phase = Phase::counting("time instructions", ops.len());
+    let phase = Phase::detail("time instructions", ops.len());
     let (mut spans, mut cycles, mut syncs) = (Vec::with_capacity(ops.len()), 0, syncs.iter().peekable());
     for (index, op) in ops.iter().enumerate() {
         while syncs.next_if(|&&sync| sync <= index).is_some() {

@@ -158,7 +158,7 @@ impl<'a> Session<'a> {
     /// without a value, a window or rows that are not there.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
         self.begin(inputs)?;
-        let phase = Phase::counting("run instructions", self.program.code.len());
+        let phase = Phase::detail("run instructions", self.program.code.len());
         let mut index = 0;
         for (before, range) in self.program.segments() {
             for op in before {

@@ -143,7 +143,7 @@ impl Clock {
 
     /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
     pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
-        let phase = Phase::counting("time instructions", ops.len());
+        let phase = Phase::detail("time instructions", ops.len());
         let mut run = Run::new(self.machine.clone());
         let mut instructions = ops.iter().enumerate();
         while let Some((index, op)) = instructions.next()

@@ -154,7 +154,7 @@ impl<'a> Driver<'a> {
         }
         let (names, owner) = groups(program);
         let mut counts = vec![Saturations::default(); names.len()];
-        let phase = Phase::counting("run instructions", program.instructions.len());
+        let phase = Phase::detail("run instructions", program.instructions.len());
         machine
             .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], lost, &mut |i| phase.reach(i))
             .map_err(|fault| place(program, fault))?;

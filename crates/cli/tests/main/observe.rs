@@ -69,7 +69,7 @@ fn with_variable(npu: &Npu, variable: &str, arguments: &[&str]) -> Output {
 #[test]
 fn each_v_logs_more_and_the_answer_stays() {
     let npu = Npu::new();
-    let line = ["check", PERCEPTRON, "--target", "tcu"];
+    let line = ["check", DIGITS, "--target", "tcu"];
     let (answer, quiet) = npu.text(0, &line);
     assert_eq!(quiet, "");
     let log = |more: &[&str]| {
@@ -82,6 +82,7 @@ fn each_v_logs_more_and_the_answer_stays() {
         ("INFO npu::disk::read: file read path=", 1),
         ("INFO npukit::phase: import seconds=0.", 1),
         ("INFO npukit::model: graph optimised ", 1),
+        ("DEBUG npukit::phase: time instructions seconds=", 2),
         ("INFO npukit_tcu::lower::schedule: strategy scheduled strategy=\"local-isolated\" cycles=", 1),
         ("DEBUG npukit_graph::pass: graph changed pass=\"", 2),
         ("DEBUG npukit_tcu::lower::schedule: layer scheduled layer=", 2),
@@ -103,7 +104,7 @@ fn files_written_are_logged_with_their_sizes() {
 #[test]
 fn the_variable_chooses_by_module() {
     let npu = Npu::new();
-    let line = ["check", PERCEPTRON, "--target", "tcu"];
+    let line = ["check", DIGITS, "--target", "tcu"];
     let output = with_variable(&npu, "npukit_graph=debug", &line);
     let log = text(&output.stderr);
     assert!(!log.is_empty() && log.lines().all(|line| line.starts_with("DEBUG npukit_graph::")), "{log}");

@@ -104,7 +104,7 @@ impl<'a> Runner<'a> {
             driver.values[number].clone_from(words);
         }
         let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
-        let phase = Phase::counting("run steps", plan.steps.len());
+        let phase = Phase::detail("run steps", plan.steps.len());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
             let of_step = driver.step(step, calls, &mut result)?;

@@ -58,7 +58,7 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
 /// The clock's answer for a program whose instance has these parameters.
 fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Result<Totals, TargetError> {
     let config = Config { timing: timing.clone(), ..program.config.clone() };
-    let phase = Phase::counting("time instructions", program.instructions.len());
+    let phase = Phase::detail("time instructions", program.instructions.len());
     let mut clock = Clock::new(&config);
     for (index, op) in program.instructions.iter().enumerate() {
         clock.push(op, watch).map_err(|fault| {
