@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_the_variable_is_told_with_what_is_legal() {
-        for text in ["npukit=loud", "a=b=c", "=,=", "npukit[span]=info"] {
+        for text in ["npukit=loud", "info,a=b=c"] {
             let message = filter(0, Some(OsStr::new(text))).err();
             assert!(
                 message.is_some_and(|message| message.contains(text) && message.contains("debug")),

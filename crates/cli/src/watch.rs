@@ -1,5 +1,6 @@
 //! [`Watch`]: looks at the phases of a command, to draw a bar on a terminal and to take their times.
 
+use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
@@ -12,6 +13,7 @@ use tracing::{Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
+use crate::disk::is_taken;
 use crate::progress::{Bar, Counted};
 use crate::timings::Timings;
 
@@ -143,7 +145,11 @@ impl<S: Subscriber> Layer<S> for Watch {
 
 impl State {
     /// Shows the phases, and how far the innermost is whose length is known.
-    fn draw(&self) {
+    fn draw(&mut self) {
+        if is_taken() && io::stdout().is_terminal() {
+            // The files of the command are to be read there.
+            self.bar = None;
+        }
         let Some(bar) = &self.bar else { return };
         let names: Vec<&str> = self.open.iter().map(|open| &*open.steps.name).collect();
         let counting = self.open.iter().rev().find_map(|Open { begin, steps, .. }| {

@@ -110,6 +110,9 @@ impl Staged {
 ///
 /// Errors: as [`write_all`].
 pub fn commit(files: Vec<Staged>) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
     let _phase = Phase::begin("write");
     check_apart(files.iter().map(|file| file.path.as_path()))?;
     place(files)
