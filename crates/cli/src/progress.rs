@@ -1,9 +1,11 @@
 //! [`Bar`]: how far a command is, in a line on a terminal.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::style::ProgressTracker;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A line on standard error that goes when it is dropped.
 pub struct Bar {
@@ -36,7 +38,7 @@ impl Bar {
         }
         let style = |template| ProgressStyle::with_template(template).ok();
         let counting =
-            style("{spinner} {elapsed} {prefix} [{bar:30}] {pos}/{len} {msg}")?.progress_chars("=> ");
+            style("{spinner} {elapsed} {prefix} [{bar:30}] {pos}/{len} {left}")?.progress_chars("=> ");
         let waiting = style("{spinner} {elapsed} {prefix}")?;
         let bar =
             ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(waiting.clone());
@@ -46,12 +48,19 @@ impl Bar {
 
     /// Shows what is done, and how far it is.
     pub fn show(&self, what: &str, counted: Option<Counted>) {
+        match counted {
+            Some(counted) => {
+                let style = self.counting.clone().with_key("left", shown(counted.left()));
+                self.bar.set_style(style);
+                self.bar.update(|state| {
+                    state.set_len(counted.total);
+                    state.set_pos(counted.done.min(counted.total));
+                });
+            }
+            None => self.bar.set_style(self.waiting.clone()),
+        }
+        // This alone draws, so that nobody sees half of it.
         self.bar.set_prefix(what.to_owned());
-        let Some(counted) = counted else { return self.bar.set_style(self.waiting.clone()) };
-        self.bar.set_style(self.counting.clone());
-        self.bar.set_length(counted.total);
-        self.bar.set_position(counted.done.min(counted.total));
-        self.bar.set_message(counted.left());
     }
 
     /// Does what writes to standard error, with the line out of the way.
@@ -63,6 +72,14 @@ impl Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// What a key of a template is replaced by.
+fn shown(text: String) -> impl ProgressTracker + 'static {
+    move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        // Where the line cannot take it, it goes without.
+        let _ = out.write_str(&text);
     }
 }
 

@@ -89,8 +89,14 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
     }
     let phase = Phase::begin("lower");
     let model = Builder::new(graph, options, types.itype).build()?;
+    drop(phase);
+    let phase = Phase::counting("make constants", model.layers.len());
     let mut constants = Constants::default();
-    let blocks = model.layers.iter().map(|layer| constants.blocks(layer, &model.planes, types));
+    let blocks = model.layers.iter().map(|layer| {
+        let blocks = constants.blocks(layer, &model.planes, types);
+        phase.advance();
+        blocks
+    });
     let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     let plan = memory::plan(&model, &constants, types.itype.size_bytes().into())?;
     drop(phase);
