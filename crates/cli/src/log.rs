@@ -72,7 +72,7 @@ mod tests {
     fn each_v_is_a_level_more() {
         let levels = [Level::INFO, Level::DEBUG, Level::TRACE];
         for verbose in 0..5 {
-            let found = levels.map(|level| logs(verbose, None, "npukit_tcu::lower", level));
+            let found = levels.map(|level| logs(verbose, None, "npukit_import::onnx", level));
             assert_eq!(found, [verbose > 0, verbose > 1, verbose > 2], "{verbose}");
         }
         assert!(!logs(3, None, "other", Level::ERROR));
@@ -83,7 +83,7 @@ mod tests {
         let variable = Some("npukit_graph=debug");
         assert!(logs(0, variable, "npukit_graph::pass", Level::DEBUG));
         assert!(
-            !logs(0, variable, "npukit_tcu", Level::INFO) && logs(1, variable, "npukit_tcu", Level::INFO)
+            !logs(0, variable, "npukit_import", Level::INFO) && logs(1, variable, "npukit_import", Level::INFO)
         );
         assert!(!logs(1, variable, "npukit_graph::pass", Level::DEBUG));
     }

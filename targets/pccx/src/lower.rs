@@ -174,6 +174,8 @@ fn lower(
     let Lowering { code, graph: mut slots, plan, .. } = lowering;
     slots.nodes = host_nodes;
     forget_unused(&mut slots, &code);
+    let on_host = reports.iter().filter(|layer| layer.host.is_some()).count();
+    tracing::info!(layers = reports.len(), on_host, "layers emitted");
     let mut warnings = warnings(&layers, &reports);
     warnings.extend(weights.worst());
     let program = code.finish(options.isa == Isa::Ext);

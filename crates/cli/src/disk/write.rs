@@ -1,6 +1,6 @@
 //! Writes: [`write_all`] the files of a command, [`Staged`] one that is too long for memory, [`commit`] several of these.
 
-use std::fs::OpenOptions;
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,11 +40,7 @@ fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
         written.map_err(|source| failure(&staged.path, source, Aftermath::new(&through, &[])))?;
         through.extend(is_through.then(|| staged.path.clone()));
     }
-    place(opened.into_iter().map(|(staged, _)| staged).collect())?;
-    for (path, bytes) in files {
-        tracing::info!(path = %path.display(), bytes = bytes.len(), "file written");
-    }
-    Ok(())
+    place(opened.into_iter().map(|(staged, _)| staged).collect())
 }
 
 /// A file that is written as its content comes, and takes its place when it is committed.
@@ -124,12 +120,21 @@ fn place(mut files: Vec<Staged>) -> Result<(), Failure> {
         file.flush().map_err(|source| failure(&file.path, source, Aftermath::new(&through, &[])))?;
         through.extend(file.is_through().then(|| file.path.clone()));
     }
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let moves: Vec<Move> = files.into_iter().rev().filter_map(Staged::into_move).collect();
-    if moves.is_empty() {
-        return Ok(());
+    if !moves.is_empty() {
+        let failed =
+            |SwapError { place, source, new }| failure(&place, source, Aftermath::new(&through, &new));
+        swap(moves).map_err(failed)?;
     }
-    let failed = |SwapError { place, source, new }| failure(&place, source, Aftermath::new(&through, &new));
-    swap(moves).map_err(failed)
+    paths.iter().for_each(|path| log(path));
+    Ok(())
+}
+
+/// Logs that a file is in its place; of what is no file nobody knows the size.
+fn log(path: &Path) {
+    let bytes = fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+    tracing::info!(path = %path.display(), bytes, "file written");
 }
 
 fn failure(path: &Path, source: io::Error, aftermath: Aftermath) -> Failure {
