@@ -83,7 +83,8 @@ mod tests {
         let variable = Some("npukit_graph=debug");
         assert!(logs(0, variable, "npukit_graph::pass", Level::DEBUG));
         assert!(
-            !logs(0, variable, "npukit_import", Level::INFO) && logs(1, variable, "npukit_import", Level::INFO)
+            !logs(0, variable, "npukit_import", Level::INFO)
+                && logs(1, variable, "npukit_import", Level::INFO)
         );
         assert!(!logs(1, variable, "npukit_graph::pass", Level::DEBUG));
     }
