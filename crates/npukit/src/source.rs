@@ -183,7 +183,6 @@ impl Source {
             return Ok(Vec::new());
         }
         let inputs = wanted::of_model(model);
-        let _phase = Phase::begin("read samples");
         let Samples { samples, notes } = inputs::samples(files, &inputs, preprocess, context.reader, None)?;
         model.remarks = std::mem::take(&mut model.remarks).with_notes(notes);
         Ok(samples)

@@ -27,6 +27,9 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
     let _phase = Phase::begin("write");
     let opened = files.iter().map(|(path, bytes)| Ok((Staged::new(path)?, *bytes)));
     let mut opened = opened.collect::<Result<Vec<_>, Failure>>()?;

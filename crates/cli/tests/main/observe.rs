@@ -11,7 +11,7 @@ use super::npu::{DIGITS, IMAGES, Npu, PERCEPTRON, command, text};
 const TIMED: [(&str, &[&str]); 4] = [
     ("schedule", &["compile", PERCEPTRON, "--target", "tcu", "-o", "out"]),
     ("clock", &["time", PERCEPTRON, "--target", "pccx"]),
-    ("simulate", &["run", DIGITS, "--target", "opu", "--input", IMAGES]),
+    ("evaluate in float", &["run", DIGITS, "--target", "opu", "--input", IMAGES]),
     ("prove kernels", &["check", PERCEPTRON, "--target", "drra"]),
 ];
 
