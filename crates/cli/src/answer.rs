@@ -1,5 +1,6 @@
 //! [`Answer`]: what a command prints, for people and for programs.
 
+use npukit::report::PhaseTime;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -37,6 +38,15 @@ impl Answer {
     /// The same, with the content of a file as its text.
     pub fn with_data(self, is_data: bool) -> Self {
         Self { is_data, ..self }
+    }
+
+    /// The same, with how long its phases took.
+    pub fn with_timings(mut self, text: &str, timings: &[PhaseTime]) -> Self {
+        self.text += text;
+        if let Some(fields) = self.json.as_object_mut() {
+            fields.insert("timings".to_owned(), json!(timings));
+        }
+        self
     }
 
     /// The same, unsuccessful unless `success`.

@@ -23,6 +23,7 @@ const INPUTS: &str = "Inputs";
 const ACCURACY: &str = "Accuracy";
 /// What is written and printed.
 const OUTPUT: &str = "Output";
+use crate::verbosity::{TimingsArgs, Verbosity};
 
 /// One toolchain for open neural-network accelerators.
 ///
@@ -40,18 +41,22 @@ pub struct Cli {
     /// Print a report for programs instead of tables
     #[arg(long, global = true)]
     pub json: bool,
-    /// When to colour what is printed: on a terminal, unless `NO_COLOR` or `TERM=dumb` says no or `CLICOLOR_FORCE` yes
+    /// When to colour: a terminal has colours unless told otherwise
+    ///
+    /// `NO_COLOR` and `TERM=dumb` say no, `CLICOLOR_FORCE` yes.
     #[arg(long, global = true, value_name = "WHEN", alias = "colour", value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
-    /// Characters of a line that tables are laid out for, instead of the terminal's; without a terminal there is no end
+    /// Lay tables out for lines of N characters
+    ///
+    /// Without it the terminal says how many; without a terminal there is no end.
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
     pub width: Option<u16>,
-    /// Print the version
+    /// Print the version; with --verbose also what this command is built of
     #[arg(short = 'V', long)]
     pub version: bool,
-    /// With --version: what this command is built of, and what it finds here
-    #[arg(long, requires = "version")]
-    pub verbose: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub verbosity: Verbosity,
     /// What to do
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -256,7 +261,7 @@ pub struct CompileArgs {
     /// Print what the compiler has after a stage
     ///
     /// Stages are `graph` and those of the target; an unknown name is answered with the list.
-    #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with = "output")]
+    #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with_all = ["output", "timings"])]
     pub emit: Option<String>,
     /// Write test vectors beside the program: samples and their bit-exact results
     ///
@@ -264,6 +269,9 @@ pub struct CompileArgs {
     /// bit for bit are written as `.npy` and in the format of the target's drivers.
     #[arg(long, value_name = "[NAME=]FILE", help_heading = OUTPUT, num_args = 0.., conflicts_with = "emit")]
     pub test_vectors: Option<Vec<String>>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,
@@ -361,6 +369,9 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
 }
 
 /// `npu eval`
@@ -443,6 +454,9 @@ pub struct TimeArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub view: TableArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
 }
 
 /// `npu check`
@@ -457,6 +471,9 @@ pub struct CheckArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub preprocess: PreprocessArgs,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub timings: TimingsArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,

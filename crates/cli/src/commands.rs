@@ -37,12 +37,12 @@ use crate::disk::{Disk, settle};
 use crate::failure::Failure;
 use crate::options::CompileOptions;
 use crate::printable::line;
-use crate::progress::Bar;
+use crate::verbosity::is_quiet;
 
 /// Does what the command line says.
 pub fn run(cli: &Cli) -> Result<Answer, Failure> {
     let Some(command) = cli.command.as_ref().filter(|_| !cli.version) else {
-        return Ok(version::run(cli.verbose));
+        return Ok(version::run(cli.verbosity.verbose > 0));
     };
     match command {
         Command::Compile(args) => compile::run(args),
@@ -71,19 +71,9 @@ pub fn run(cli: &Cli) -> Result<Answer, Failure> {
 pub use check::text as refusal;
 pub use completions::answer as complete;
 
-/// Calls `verb` with the disk and a bar that counts `what`.
-fn with_bar<T>(
-    what: &'static str,
-    verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>,
-) -> Result<T, npukit::Error> {
-    let bar = Bar::new(what);
-    let show = |done, total| bar.show(done, total);
-    verb(Context::new(&Disk).with_progress(&show))
-}
-
-/// Calls `verb` with the disk alone.
-fn without_bar<T>(verb: impl FnOnce(Context<'_>) -> Result<T, npukit::Error>) -> Result<T, npukit::Error> {
-    verb(Context::new(&Disk))
+/// Files from the disk.
+fn context() -> Context<'static> {
+    Context::new(&Disk)
 }
 
 fn model_options(args: &ModelArgs) -> ModelOptions {
@@ -162,8 +152,11 @@ fn meaning(args: &MeaningArgs) -> Meaning {
     }
 }
 
-/// What a user should know of, a line each: at the end of a report.
+/// What a user should know of, a line each, unless it is to be quiet: at the end of a report.
 fn remarks(notes: &[String], warnings: &[String]) -> String {
+    if is_quiet() {
+        return String::new();
+    }
     let lines = |kind: &'static str, texts: &[String]| {
         texts.iter().map(|text| line(&format!("{kind}: {text}"))).collect::<String>()
     };

@@ -11,13 +11,18 @@ mod commands;
 mod disk;
 mod examples;
 mod failure;
+mod log;
+mod observe;
 mod options;
 mod printable;
 mod progress;
 mod settings;
 mod standard_input;
 mod table;
+mod timings;
 mod usage;
+mod verbosity;
+mod watch;
 
 use std::borrow::Cow;
 use std::env;
@@ -60,10 +65,16 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    if let Err(error) = cli.verbosity.settle(&mut command) {
+        return usage(&error);
+    }
     Screen::set(cli.width);
     colour::set(cli.color);
-    match commands::run(&cli) {
-        Ok(answer) => finish(&cli, verb(&cli, &matches), answer),
+    let watch = observe::watch(&cli);
+    let result = commands::run(&cli);
+    watch.end();
+    match result {
+        Ok(answer) => finish(&cli, verb(&cli, &matches), observe::timed(&cli, answer, &watch)),
         Err(failure) => fail(json, failure),
     }
 }
@@ -112,8 +123,10 @@ fn finish(cli: &Cli, verb: Option<&str>, answer: Answer) -> ExitCode {
         (false, true) => printable(&answer.text).into_owned(),
         (false, false) => paint(&answer.text, has_colours),
     };
-    // Notes are lost when standard error is gone; the status still tells.
-    let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+    if !(cli.verbosity.quiet && answer.success) {
+        // Notes are lost when standard error is gone; the status still tells.
+        let _ = io::stderr().lock().write_all(printable(&answer.notes).as_bytes());
+    }
     let printed = if has_room { print(&text) } else { io::stderr().lock().write_all(text.as_bytes()) };
     match (printed, answer.success) {
         (Err(error), _) => complain(&Failure::Print(error)),

@@ -1,48 +1,112 @@
-//! [`Bar`]: a progress bar on a terminal, nothing in a pipe.
+//! [`Bar`]: how far a command is, in a line on a terminal.
 
-use std::sync::OnceLock;
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::style::ProgressTracker;
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// A bar that appears when its work begins and goes when it ends.
+/// A line on standard error that goes when it is dropped.
 pub struct Bar {
-    what: &'static str,
-    bar: OnceLock<ProgressBar>,
+    bar: ProgressBar,
+    /// For a phase whose length is known.
+    counting: ProgressStyle,
+    /// For one whose length is not.
+    waiting: ProgressStyle,
 }
 
+/// How far a phase is.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Since it began.
+    pub elapsed: Duration,
+    /// Steps done.
+    pub done: u64,
+    /// All of them.
+    pub total: u64,
+}
+
+/// How often the line shows that time goes on.
+const TICK: Duration = Duration::from_millis(100);
+
 impl Bar {
-    /// A bar for counting `what`.
-    pub fn new(what: &'static str) -> Self {
-        Self { what, bar: OnceLock::new() }
+    /// A line; none where standard error is no terminal.
+    pub fn new() -> Option<Self> {
+        if !io::stderr().is_terminal() {
+            return None;
+        }
+        let style = |template| ProgressStyle::with_template(template).ok();
+        let counting =
+            style("{spinner} {elapsed} {prefix} [{bar:30}] {pos}/{len} {left}")?.progress_chars("=> ");
+        let waiting = style("{spinner} {elapsed} {prefix}")?;
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(waiting.clone());
+        bar.enable_steady_tick(TICK);
+        Some(Self { bar, counting, waiting })
     }
 
-    /// Shows that `done` of `total` are done.
-    pub fn show(&self, done: usize, total: usize) {
-        let bar = self.bar.get_or_init(|| bar(self.what, total as u64));
-        if bar.length() != Some(total as u64) || done == 0 {
-            // Another work begins.
-            bar.set_length(total as u64);
-            bar.set_position(done as u64);
+    /// Shows what is done, and how far it is.
+    pub fn show(&self, what: &str, counted: Option<Counted>) {
+        match counted {
+            Some(counted) => {
+                let style = self.counting.clone().with_key("left", shown(counted.left()));
+                self.bar.set_style(style);
+                self.bar.update(|state| {
+                    state.set_len(counted.total);
+                    state.set_pos(counted.done.min(counted.total));
+                });
+            }
+            None => self.bar.set_style(self.waiting.clone()),
         }
-        // Told from several cores: later news may come first.
-        bar.set_position(bar.position().max(done as u64));
+        // This alone draws, so that nobody sees half of it.
+        self.bar.set_prefix(what.to_owned());
+    }
+
+    /// Does what writes to standard error, with the line out of the way.
+    pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 
-/// Standard error draws only when it is a terminal.
-fn bar(what: &'static str, total: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len}, {eta} left");
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_message(what);
-    match style {
-        Ok(style) => bar.with_style(style.progress_chars("=> ")),
-        Err(_) => bar,
+/// What a key of a template is replaced by.
+fn shown(text: String) -> impl ProgressTracker + 'static {
+    move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        // Where the line cannot take it, it goes without.
+        let _ = out.write_str(&text);
+    }
+}
+
+impl Counted {
+    /// How long the rest takes if it goes on like this; nothing where that is not known.
+    fn left(self) -> String {
+        let rest = self.total.saturating_sub(self.done);
+        if rest == 0 || self.done == 0 {
+            return String::new();
+        }
+        let left = self.elapsed.mul_f64(rest as f64 / self.done as f64);
+        format!("{:#} left", HumanDuration(left.max(Duration::from_secs(1))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_goes_by_what_is_done() {
+        let left =
+            |seconds, done, total| Counted { elapsed: Duration::from_secs(seconds), done, total }.left();
+        assert_eq!(left(10, 10, 40), "30s left");
+        assert_eq!(left(1, 90, 100), "1s left", "never none");
+        for (done, total) in [(0, 10), (10, 10), (11, 10), (0, 0)] {
+            assert_eq!(left(1, done, total), "", "{done} of {total}");
+        }
     }
 }

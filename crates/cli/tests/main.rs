@@ -19,6 +19,8 @@ mod filetests;
 mod names;
 #[path = "main/npu.rs"]
 mod npu;
+#[path = "main/observe.rs"]
+mod observe;
 #[path = "main/onnx.rs"]
 mod onnx;
 #[path = "main/places.rs"]

@@ -6,15 +6,10 @@
 
 mod report;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use npukit_target::{Case, Outcome, ReadError, Reader, Target};
+use npukit_target::{Case, Outcome, Phase, ReadError, Reader, Target};
 use rayon::prelude::*;
 
 pub use report::{Failure, FileReport, Report, Skip};
-
-/// Told after every case: how many are done, and how many there are.
-pub type Progress<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// A case and the file it comes from.
 struct Task {
@@ -31,12 +26,7 @@ struct Task {
 ///
 /// [`ReadError`] when one of `paths`, or a file below it, cannot be read. A case that fails is not an error
 /// but a line of the report.
-pub fn run(
-    target: &dyn Target,
-    paths: &[String],
-    reader: &dyn Reader,
-    progress: &Progress<'_>,
-) -> Result<Report, ReadError> {
+pub fn run(target: &dyn Target, paths: &[String], reader: &dyn Reader) -> Result<Report, ReadError> {
     let mut report = Report::default();
     let mut tasks = Vec::new();
     for path in find(paths, target.vector_extensions(), reader)? {
@@ -49,7 +39,7 @@ pub fn run(
             }
         }
     }
-    for (file, name, outcome) in check(tasks, progress) {
+    for (file, name, outcome) in check(tasks) {
         report.add(file, name, outcome);
     }
     Ok(report)
@@ -71,16 +61,14 @@ fn find(paths: &[String], extensions: &[&str], reader: &dyn Reader) -> Result<Ve
 }
 
 /// The outcomes, in the order of the tasks.
-fn check(tasks: Vec<Task>, progress: &Progress<'_>) -> Vec<(usize, String, Outcome)> {
-    let total = tasks.len();
-    let done = AtomicUsize::new(0);
-    progress(0, total);
+fn check(tasks: Vec<Task>) -> Vec<(usize, String, Outcome)> {
+    let phase = Phase::counting("check vectors", tasks.len());
     tasks
         .into_par_iter()
         .map(|Task { file, case }| {
             let name = case.name.clone();
             let outcome = case.check();
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            phase.advance();
             (file, name, outcome)
         })
         .collect()

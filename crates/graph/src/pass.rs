@@ -134,10 +134,12 @@ fn run_all(graph: &mut Graph, passes: &[Pass]) -> Result<usize, PassError> {
     let limit = 100 + 10 * graph.nodes.len();
     let (mut index, mut runs) = (0, 0);
     while let Some(pass) = passes.get(index) {
+        let nodes = graph.nodes.len();
         if !(pass.run)(graph)? {
             index += 1;
             continue;
         }
+        tracing::debug!(pass = pass.name, nodes, left = graph.nodes.len(), "graph changed");
         (index, runs) = (0, runs + 1);
         if runs > limit {
             return Err(PassError::NoFixedPoint { pass: pass.name, runs });

@@ -1,14 +1,12 @@
 //! All samples of a run: on the machine ([`machine`]) or in float ([`float`]), over the host's cores.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npukit_graph::{Graph, evaluate};
 use npukit_numeric::Tensor;
-use npukit_target::{Compiled, PortError, RunOptions, RunResult, Saturations};
+use npukit_target::{Compiled, Phase, PortError, RunOptions, RunResult, Saturations};
 use rayon::prelude::*;
 
-use crate::Progress;
 use crate::convert::to_element;
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -18,9 +16,8 @@ use crate::samples::Stack;
 pub(crate) fn machine(
     compiled: &dyn Compiled,
     samples: &[Sample],
-    progress: &Progress<'_>,
 ) -> Result<(Vec<Stack>, Saturations), Error> {
-    machine_with(compiled, samples, |_| RunOptions::default(), progress)
+    machine_with(compiled, samples, |_| RunOptions::default())
 }
 
 /// The same, the sample at a place with the options for it.
@@ -28,16 +25,18 @@ pub(crate) fn machine_with(
     compiled: &dyn Compiled,
     samples: &[Sample],
     options: impl Fn(usize) -> RunOptions + Sync,
-    progress: &Progress<'_>,
 ) -> Result<(Vec<Stack>, Saturations), Error> {
-    let done = AtomicUsize::new(0);
-    progress(0, samples.len());
+    let phase = Phase::counting("simulate", samples.len());
     let one = |(place, sample): (usize, &Sample)| {
         let result = compiled.run_with(sample, &options(place));
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
+        phase.advance();
         result
     };
-    let results: Vec<RunResult> = samples.par_iter().enumerate().map(one).collect::<Result<_, _>>()?;
+    let results: Vec<RunResult> = match samples {
+        // On this thread, whose phases within are seen.
+        [sample] => vec![one((0, sample))?],
+        _ => samples.par_iter().enumerate().map(one).collect::<Result<_, _>>()?,
+    };
     let mut saturations = Saturations::default();
     results.iter().for_each(|result| saturations.add(&result.saturations));
     Ok((stacks(compiled, results), saturations))
@@ -87,12 +86,11 @@ pub(crate) fn tensors(graph: &Graph, sample: &Sample) -> Result<Vec<Tensor>, Por
 }
 
 /// All samples through the float evaluator, over the host's cores.
-pub(crate) fn float(graph: &Graph, samples: &[Sample], progress: &Progress<'_>) -> Result<Vec<Stack>, Error> {
-    let done = AtomicUsize::new(0);
-    progress(0, samples.len());
+pub(crate) fn float(graph: &Graph, samples: &[Sample]) -> Result<Vec<Stack>, Error> {
+    let phase = Phase::counting("evaluate in float", samples.len());
     let one = |sample: &Sample| {
         let outputs = evaluate(graph, &tensors(graph, sample)?);
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, samples.len());
+        phase.advance();
         Ok(outputs?)
     };
     let results = samples.par_iter().map(one).collect::<Result<Vec<_>, Error>>()?;

@@ -13,7 +13,7 @@ mod sound;
 pub(crate) mod wanted;
 
 use npukit_numeric::Tensor;
-use npukit_target::{PortError, Reader, TargetError};
+use npukit_target::{Phase, PortError, Reader, TargetError};
 
 use crate::error::Error;
 use assign::assign;
@@ -63,6 +63,7 @@ pub(crate) fn samples(
     reader: &dyn Reader,
     read_text: Option<&ReadText<'_>>,
 ) -> Result<Samples, Error> {
+    let _phase = Phase::begin("read samples");
     preprocess.check()?;
     if !preprocess.is_nothing() && !inputs.iter().any(Wanted::is_real) {
         return Err(Error::Preprocess { reason: "no input is of real numbers".to_owned() });

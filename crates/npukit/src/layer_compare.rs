@@ -18,16 +18,14 @@ mod instrumented;
 mod part;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npukit_graph::{ValueId, evaluate_with};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
-use npukit_target::{Compiled, Saturations};
+use npukit_target::{Compiled, Phase, Saturations};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::Context;
 use crate::batch::tensors;
 use crate::comparison::Comparison;
 use crate::error::Error;
@@ -126,14 +124,13 @@ struct SampleResult {
 pub(crate) fn compare_layers(
     run: &Run<'_>,
     requested: Requested,
-    context: Context<'_>,
 ) -> Result<(Option<Report>, Option<Dump>), Error> {
     let instrumented = InstrumentedProgram::new(run.origin, run.compiled)?;
     let parts = if requested.compare { parts(run, &instrumented) } else { Vec::new() };
-    let done = AtomicUsize::new(0);
+    let phase = Phase::counting("compare layers", run.samples.len());
     let one = |index: usize| {
         let result = compare_sample(run, &instrumented, &parts, requested, index);
-        (context.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, run.samples.len());
+        phase.advance();
         result
     };
     let samples: Vec<SampleResult> =
@@ -144,7 +141,7 @@ pub(crate) fn compare_layers(
     }
     let layers = layers(run, &parts, &samples);
     let first_divergence = first_divergence(run, &layers);
-    let suggestions = advice::suggestions(run, context)?;
+    let suggestions = advice::suggestions(run)?;
     Ok((Some(Report { layers, first_divergence, suggestions, programs: instrumented.programs() }), dump))
 }
 

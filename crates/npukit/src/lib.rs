@@ -52,8 +52,9 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, Part, Port,
-    ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, Term, TimeOptions, Unset,
+    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, PHASES,
+    Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, Term,
+    TimeOptions, Unset,
 };
 pub use program::Program;
 #[doc(hidden)] // an argument of the command
@@ -80,27 +81,22 @@ pub mod report {
     pub use crate::weights::Weight;
     #[doc(inline)]
     pub use npukit_target::{
-        Bound, Finding, FlagTime, HostStepReport, InstructionTime, KindTime, LayerTime, MemoryReport, Place,
-        Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity, TimeReport, TraceReport,
-        UnitTime, Wait,
+        Bound, Finding, FlagTime, HostStepReport, InstructionTime, KindTime, LayerTime, MemoryReport,
+        PhaseTime, Place, Preset, Problem, ProgramReport, Roofline, Saturation, Saturations, Severity,
+        TimeReport, TraceReport, UnitTime, Wait,
     };
 }
 
-/// Is called with how far long work is: how much is done, and how much there is.
-pub type Progress<'a> = dyn Fn(usize, usize) + Sync + 'a;
-
-/// Where files come from, and who is to know how far long work is.
+/// Where files come from. How far long work is, a subscriber of `tracing` gets to know: see [`Phase`].
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Context<'a> {
     /// Gives files.
     pub reader: &'a dyn Reader,
-    /// Is called with the progress of long work.
-    pub progress: &'a Progress<'a>,
 }
 
 impl<'a> Context<'a> {
-    /// Files from `reader`, and nobody to know of progress.
+    /// Files from `reader`.
     ///
     /// A map from paths to bytes is a reader, and so is a function:
     ///
@@ -112,11 +108,6 @@ impl<'a> Context<'a> {
     /// assert!(context.reader.read("no-such-file").is_err());
     /// ```
     pub fn new(reader: &'a dyn Reader) -> Self {
-        Self { reader, progress: &|_, _| () }
-    }
-
-    /// The same, with a function that is called with the progress of long work.
-    pub fn with_progress(self, progress: &'a Progress<'a>) -> Self {
-        Self { progress, ..self }
+        Self { reader }
     }
 }

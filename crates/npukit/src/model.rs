@@ -6,7 +6,7 @@ use std::ops::Range;
 use npukit_graph::quantise::lift;
 use npukit_graph::{Graph, ValueId, pass};
 use npukit_import::{Foreign, Format, ImportError, Imported, Options};
-use npukit_target::{Port, ReadError, Reader};
+use npukit_target::{Phase, Port, ReadError, Reader};
 
 use crate::error::Error;
 use crate::inputs::{self, InputFile};
@@ -60,7 +60,9 @@ pub(crate) fn load(
     samples: &[InputFile],
     reader: &dyn Reader,
 ) -> Result<Model, Error> {
+    let phase = Phase::begin("read model");
     let bytes = reader.read(path).map_err(|error| unreadable(path, error, reader))?;
+    drop(phase);
     match parse(path, &bytes, options, reader) {
         Err(Error::OpenDimensions { inputs, .. }) if !samples.is_empty() => {
             let shapes = inputs::shapes(samples, &inputs, reader)?;
@@ -112,11 +114,21 @@ fn parse_with(
         let npukit_target::Part { bytes, file_bytes } = part.map_err(|error| error.to_string())?;
         Ok(npukit_import::onnx::Part { bytes, file_bytes })
     };
+    let phase = Phase::begin("import");
     let imported = npukit_import::read(bytes, stem, format, &options, &beside);
     let Imported { graph, remarks } = imported.map_err(|error| import_error(path, error))?;
+    drop(phase);
+    let simplified = optimised(&graph, path)?;
+    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks) })
+}
+
+/// The graph after all passes; `path` is the model's.
+fn optimised(graph: &Graph, path: &str) -> Result<Graph, Error> {
+    let _phase = Phase::begin("optimise graph");
     let mut simplified = graph.clone();
     pass::simplify(&mut simplified).map_err(|error| simplification(path, error))?;
-    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks) })
+    tracing::info!(path, nodes = graph.nodes.len(), left = simplified.nodes.len(), "graph optimised");
+    Ok(simplified)
 }
 
 fn import_error(path: &str, error: ImportError) -> Error {

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::Method;
-use npukit_target::{CompileOptions, Compiled, Instance, TargetError};
+use npukit_target::{CompileOptions, Compiled, Instance, Phase, TargetError};
 
-use crate::Progress;
 use crate::error::Error;
 use crate::groups::causes;
 use crate::inputs::Sample;
@@ -55,12 +54,14 @@ impl Origin {
 
     /// The program.
     pub(crate) fn compile(&self) -> Result<Box<dyn Compiled>, Error> {
+        let _phase = Phase::begin("compile");
         let compiled = self.instance.compile(&self.model.simplified, &self.options);
         compiled.map_err(|error| self.explained(error))
     }
 
     /// Refuses a model with nodes that the instance does not take.
     pub(crate) fn admit(&self) -> Result<(), Error> {
+        let _phase = Phase::begin("check nodes");
         match self.instance.check(&self.model.simplified, &self.options)? {
             problems if problems.is_empty() => Ok(()),
             problems => Err(self.explained(TargetError::Refused(problems))),
@@ -78,6 +79,7 @@ impl Origin {
 
     /// The weights that the machine does not have as the model does.
     pub(crate) fn altered_weights(&self) -> Result<Vec<Weight>, Error> {
+        let _phase = Phase::begin("compare weights");
         let (model, lowered) = (&self.model.graph, self.prepared()?);
         let mut altered = weights::altered(model, &lowered, self.instance.number_format());
         altered.extend(self.quantisation.iter().flat_map(|report| weights::quantised(&lowered, report)));
@@ -86,15 +88,10 @@ impl Origin {
 
     /// Makes the compiled graph the instance's own and its tensors integers, when the instance asks for that.
     /// Without a method it is the one that is nearest to float on the samples.
-    pub(crate) fn quantise(
-        &mut self,
-        method: Option<Method>,
-        samples: &[Sample],
-        progress: &Progress<'_>,
-    ) -> Result<(), Error> {
+    pub(crate) fn quantise(&mut self, method: Option<Method>, samples: &[Sample]) -> Result<(), Error> {
         let Some(scheme) = self.instance.quantisation() else { return Ok(()) };
         self.model.simplified = self.prepared()?;
-        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples, progress };
+        let job = Job { graph: &self.model.simplified, scheme: &scheme, method, samples };
         let (quantisation, report) = job.run()?;
         (self.options.prepared, self.options.quantisation) = (true, Some(quantisation));
         self.quantisation = Some(report);

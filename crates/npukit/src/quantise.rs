@@ -6,17 +6,15 @@
 mod choice;
 pub(crate) mod report;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use npukit_graph::quantise::{
     Distributions, Kind, Losses, Method, Quantisation, Scheme, is_settled, quantise, restated, shown,
     stated_fractions,
 };
 use npukit_graph::{Graph, Observations, Statistic, ValueId, Work};
 use npukit_numeric::Tensor;
+use npukit_target::Phase;
 use rayon::prelude::*;
 
-use crate::Progress;
 use crate::batch::tensors;
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -52,21 +50,6 @@ pub(crate) struct Job<'a> {
     pub method: Option<Method>,
     /// Typical inputs; empty when nobody gives any.
     pub samples: &'a [Sample],
-    /// Is called with the evaluations of samples done, and how many there are.
-    pub progress: &'a Progress<'a>,
-}
-
-/// Counts evaluations of samples.
-struct Evaluations<'a> {
-    progress: &'a Progress<'a>,
-    done: AtomicUsize,
-    total: usize,
-}
-
-impl Evaluations<'_> {
-    fn one_more(&self) {
-        (self.progress)(self.done.fetch_add(1, Ordering::Relaxed) + 1, self.total);
-    }
 }
 
 impl Job<'_> {
@@ -75,11 +58,24 @@ impl Job<'_> {
         let made_up = self.samples.is_empty();
         let stand_ins = if made_up { stand_ins(self.graph) } else { Vec::new() };
         let samples = if made_up { &stand_ins } else { self.samples };
-        let tried = self.method.is_none() && !made_up;
-        let total = samples.len() * if tried { 3 + choice::METHODS.len() } else { 2 };
-        let evaluations = Evaluations { progress: self.progress, done: AtomicUsize::new(0), total };
-        let count = || evaluations.one_more();
-        let seen = observe_counted(self.graph, samples, || Distributions::new(self.graph), &count)?;
+        let phase = Phase::counting("calibrate", samples.len() * self.evaluations());
+        self.run_on(samples, made_up, &|| phase.advance())
+    }
+
+    /// How often each sample is evaluated, at most.
+    const fn evaluations(&self) -> usize {
+        let tried = self.method.is_none() && !self.samples.is_empty();
+        if tried { 3 + choice::METHODS.len() } else { 2 }
+    }
+
+    /// As [`Self::run`]; `count` is called after each evaluation of a sample.
+    fn run_on(
+        &self,
+        samples: &[Sample],
+        made_up: bool,
+        count: &(dyn Fn() + Sync),
+    ) -> Result<(Quantisation, Report), Error> {
+        let seen = observe_counted(self.graph, samples, || Distributions::new(self.graph), count)?;
         let headroom = if made_up { headroom(self.scheme) } else { 0 };
         let seen = seen.with_headroom(headroom);
         let stated = stated_fractions(self.graph, self.scheme);
@@ -88,11 +84,11 @@ impl Job<'_> {
             Some(method) => choice::Choice::given(method, by(method)),
             // Outputs for made-up inputs tell nothing.
             None if made_up => choice::Choice::given(Method::MinMax, by(Method::MinMax)),
-            None => choice::Choice::by_outputs(self.graph, samples, by, &count)?,
+            None => choice::Choice::by_outputs(self.graph, samples, by, count)?,
         };
+        tracing::info!(method = method_name(method), reason, "scales chosen");
         let empty = || Losses::of(self.graph, &found);
-        let mut losses = observe_counted(self.graph, samples, empty, &count)?;
-        (self.progress)(total, total);
+        let mut losses = observe_counted(self.graph, samples, empty, count)?;
         losses.note_constants(self.graph, &found);
         let tensors = shown(self.graph, &found).into_iter().filter_map(|id| self.tensor(&found, &losses, id));
         let unfounded = made_up && !is_settled(self.graph, &stated);

@@ -12,16 +12,14 @@
 mod remaining;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use npukit_graph::Graph;
 use npukit_graph::pass::PassError;
 use npukit_graph::quantise::Method;
 use npukit_graph::rescale::{Limits, Ranges, Rescaled, equalise, rescale};
-use npukit_target::{CompileOptions, Compiled, Instance, Saturations};
+use npukit_target::{CompileOptions, Compiled, Instance, Phase, Saturations};
 use serde::Serialize;
 
-use crate::Progress;
 use crate::batch::{float, machine};
 use crate::comparison::{Comparison, compare};
 use crate::error::Error;
@@ -166,9 +164,6 @@ const WIDER: f64 = 4.0;
 /// Programs that are tried at most: one for each margin, and at least one between margins or in which what is small
 /// takes more bits.
 const MAX_TRIED: usize = MARGINS.len() + 1;
-/// Stages of the progress: float, ranges of two graphs, the plain program, and all that are tried.
-const STAGES: usize = 4 + MAX_TRIED;
-
 /// Exponents of values by name; 0 where there is none.
 pub(crate) type Exponents = BTreeMap<String, i32>;
 
@@ -185,7 +180,6 @@ pub(crate) struct Trial<'a> {
     pub model: &'a Model,
     pub options: &'a CompileOptions,
     pub samples: &'a [Sample],
-    pub progress: &'a Progress<'a>,
 }
 
 /// Tries rescalings of the model, whose program without one is `plain`.
@@ -194,6 +188,7 @@ pub(crate) fn choose(
     plain: &dyn Compiled,
     mode: Mode,
 ) -> Result<(Option<Chosen>, Report), Error> {
+    let _phase = Phase::begin("calibrate");
     let search = Search::new(trial, plain)?;
     let before = search.measure(plain)?;
     let mut report = Report {
@@ -216,7 +211,6 @@ pub(crate) fn choose(
         report.reason = reason;
         best
     };
-    search.finish();
     let Some(best) = found else {
         report.remaining =
             search.remaining(&before.saturations, plain, &trial.model.simplified, &Exponents::new());
@@ -284,40 +278,30 @@ struct Search<'a> {
     /// The model's options, with what the compiler chose once.
     options: CompileOptions,
     ranged: Ranged,
-    /// Stages done.
-    stage: AtomicUsize,
 }
 
 impl<'a> Search<'a> {
     fn new(trial: &'a Trial<'a>, plain: &dyn Compiled) -> Result<Self, Error> {
-        let count = trial.samples.len();
-        let progress = |done: usize, _: usize| (trial.progress)(done, STAGES * count);
-        let mut reference = float(&trial.model.graph, trial.samples, &progress)?;
+        let mut reference = float(&trial.model.graph, trial.samples)?;
         let order: Vec<String> = plain.outputs().into_iter().map(|port| port.name).collect();
         reference.sort_by_key(|stack| order.iter().position(|name| *name == stack.name));
         let mut options = trial.options.clone();
         options.options.extend(plain.report().choices);
         let ranged = Ranged::new(trial.model.simplified.clone(), trial.samples)?;
-        Ok(Self { trial, reference, options, ranged, stage: AtomicUsize::new(2) })
+        Ok(Self { trial, reference, options, ranged })
     }
 
     /// Runs a program on the samples.
     fn measure(&self, compiled: &dyn Compiled) -> Result<Outcome, Error> {
-        let (count, stage) = (self.trial.samples.len(), self.stage.fetch_add(1, Ordering::Relaxed));
-        let progress = |done: usize, _: usize| (self.trial.progress)(stage * count + done, STAGES * count);
-        let (stacks, saturations) = machine(compiled, self.trial.samples, &progress)?;
+        let (stacks, saturations) = machine(compiled, self.trial.samples)?;
         let measured = Measured {
             saturations: saturations.results,
             saturated_constants: compiled.report().saturated_constants,
             comparison: compare(&stacks, &self.reference),
         };
+        let Measured { saturations: unfit, comparison, .. } = measured;
+        tracing::info!(saturations = unfit, rms_error = comparison.rms_error, "scales tried");
         Ok(Outcome { measured, saturations })
-    }
-
-    /// Tells that all is done.
-    fn finish(&self) {
-        let all = STAGES * self.trial.samples.len();
-        (self.trial.progress)(all, all);
     }
 
     /// Puts the best program into `best`; gives the reason when there is none.
@@ -398,7 +382,10 @@ impl<'a> Search<'a> {
         if last.replace((plan.equalised, exponents.clone())) == Some((plan.equalised, exponents.clone())) {
             return Ok(Ok(None));
         }
-        let compile = |options| self.trial.instance.compile(&graph, options);
+        let compile = |options| {
+            let _phase = Phase::begin("compile");
+            self.trial.instance.compile(&graph, options)
+        };
         let compiled = match compile(&self.options).or_else(|_| compile(self.trial.options)) {
             Ok(compiled) => compiled,
             Err(error) => return Ok(Err(format!("the rescaled network does not compile: {error}"))),

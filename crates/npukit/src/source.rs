@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
-use npukit_target::{Compiled, Instance, Problem, Target};
+use npukit_target::{Compiled, Instance, Phase, Problem, Target};
 
 use crate::Context;
 use crate::error::Error;
@@ -90,6 +90,7 @@ impl Source {
         if self.calibration != Calibration::default() {
             return needless("`--calibrate`, `--rescale` or `--quantise`");
         }
+        let _phase = Phase::begin("read artifact");
         Ok(Program { compiled: target.load(&self.path, context.reader)?, origin: None })
     }
 
@@ -157,7 +158,7 @@ impl Source {
         } else {
             Vec::new()
         };
-        origin.quantise(self.calibration.method, &samples, context.progress)?;
+        origin.quantise(self.calibration.method, &samples)?;
         Ok(origin)
     }
 
@@ -202,8 +203,7 @@ impl Source {
         }
         let samples = self.samples(&mut origin.model, context)?;
         let Origin { instance, model, options, .. } = &*origin;
-        let (samples, progress) = (&samples[..], context.progress);
-        let trial = Trial { instance: &**instance, model, options, samples, progress };
+        let trial = Trial { instance: &**instance, model, options, samples: &samples };
         let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
         origin.rescaling = Some(report);
         Ok(chosen)

@@ -1,6 +1,6 @@
 //! [`Speed`]: what cycles are at the board's clock.
 
-use npukit_target::TimeReport;
+use npukit_target::{Compiled, Phase, TargetError, TimeOptions, TimeReport};
 use serde::Serialize;
 
 /// The time of a sample at the board's clock; empty where no clock is known.
@@ -27,6 +27,14 @@ impl Speed {
             clock_source: time.clock_source.clone(),
         }
     }
+}
+
+/// The time of a program.
+pub(crate) fn timed(compiled: &dyn Compiled, options: &TimeOptions) -> Result<TimeReport, TargetError> {
+    let _phase = Phase::begin("clock");
+    let time = compiled.time(options)?;
+    tracing::info!(cycles = time.cycles.get(&time.model), model = time.model, "program timed");
+    Ok(time)
 }
 
 /// Samples a second at so many milliseconds each; none of a program that takes no time.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_target::{ArtifactFile, Compiled, Driven, PortPlace};
+use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace};
 use rayon::prelude::*;
 
 use crate::Context;
@@ -38,7 +38,13 @@ impl TestVectors {
         context: Context<'_>,
     ) -> Result<Self, Error> {
         let Samples { samples, mut notes } = samples(compiled, origin, files, context)?;
-        let driven = samples.par_iter().map(|sample| Ok(compiled.drive(sample)?));
+        let phase = Phase::counting("simulate", samples.len());
+        let drive = |sample: &Sample| {
+            let driven = compiled.drive(sample)?;
+            phase.advance();
+            Ok(driven)
+        };
+        let driven = samples.par_iter().map(drive);
         let driven = driven.collect::<Result<Vec<Driven>, Error>>()?;
         let names = Names::of(compiled);
         let mut all = arrays(compiled, &samples, &driven, &names)?;

@@ -8,7 +8,7 @@ use npukit_target::{Compiled, MemoryReport, Problem, Saturation, Saturations, Ta
 use serde::Serialize;
 
 use crate::origin::Origin;
-use crate::speed::Speed;
+use crate::speed::{Speed, timed};
 use crate::targets::cost_model_name;
 use crate::weights::Weight;
 
@@ -118,7 +118,7 @@ impl Verdict {
     }
 
     fn timed(self, compiled: &dyn Compiled) -> (Self, Option<String>) {
-        match compiled.time(&TimeOptions::default()) {
+        match timed(compiled, &TimeOptions::default()) {
             Ok(time) => {
                 let cycles = time.cycles.get(&time.model).copied();
                 let speed = Speed::of(&time);

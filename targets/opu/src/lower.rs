@@ -27,6 +27,7 @@ pub mod windows;
 use npukit_graph::Graph;
 use npukit_graph::quantise::Quantisation;
 pub use npukit_lower::Problem;
+use npukit_target::Phase;
 
 pub use error::LowerError;
 
@@ -86,14 +87,26 @@ pub fn compile(graph: &Graph, config: &Config, options: Options<'_>) -> Result<L
     if types.itype.fixed().is_some() && options.quantisation.is_none() {
         return Err(LowerError::NotQuantised { types: types.itype.to_string() });
     }
+    let phase = Phase::begin("lower");
     let model = Builder::new(graph, options, types.itype).build()?;
+    drop(phase);
+    let phase = Phase::counting("make constants", model.layers.len());
     let mut constants = Constants::default();
-    let blocks = model.layers.iter().map(|layer| constants.blocks(layer, &model.planes, types));
+    let blocks = model.layers.iter().map(|layer| {
+        let blocks = constants.blocks(layer, &model.planes, types);
+        phase.advance();
+        blocks
+    });
     let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     let plan = memory::plan(&model, &constants, types.itype.size_bytes().into())?;
+    drop(phase);
+    let phase = Phase::counting("schedule", model.layers.len());
     let costs = costs(&config.timing);
     let mut schedule = Schedule::new(&model.planes, &plan, config, costs);
-    model.layers.iter().zip(&blocks).try_for_each(|(layer, blocks)| schedule.add(layer, blocks))?;
+    for (layer, blocks) in model.layers.iter().zip(&blocks) {
+        schedule.add(layer, blocks)?;
+        phase.advance();
+    }
     let (mut ops, tilings, spans) = schedule.finish();
     ops.push(Op::End);
     Ok(Lowered { model, constants, blocks, tilings, plan, ops, spans })

@@ -1,7 +1,7 @@
 //! Runs a [`Program`] on the functional machine: [`Board`] is what a driver has, without the board.
 
 use npukit_sim::Fault;
-use npukit_target::Unset;
+use npukit_target::{Phase, Unset};
 
 use crate::codec::{EncodeError, encode};
 use crate::fault::FaultKind;
@@ -97,7 +97,9 @@ impl<'a> Board<'a> {
         let mut saturated = vec![0; program.layers.len() + 1];
         // What was stored before an instruction is the work of the one before it.
         let (mut last, mut counted) = (program.layers.len(), self.machine.saturated());
+        let phase = Phase::detail("run instructions", program.instructions.len());
         let result = self.machine.run(&mut self.loaded, &mut |machine, index, _| {
+            phase.tick(index);
             saturated[last] += machine.saturated() - counted;
             (last, counted) =
                 (owner.get(index).copied().unwrap_or(program.layers.len()), machine.saturated());

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 
 use memory::ExternalMemory;
 
+use npukit_target::Phase;
+
 use crate::config::Config;
 use crate::op::{Access, Banks, Engine, Op};
 use crate::timing::{Bound, Cost, cost};
@@ -121,6 +123,7 @@ pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
         pushed: 0.0,
         next_issue: (0, Wait::Issue),
     };
+    let phase = Phase::detail("time instructions", ops.len());
     let (mut spans, mut cycles, mut syncs) = (Vec::with_capacity(ops.len()), 0, syncs.iter().peekable());
     for (index, op) in ops.iter().enumerate() {
         while syncs.next_if(|&&sync| sync <= index).is_some() {
@@ -129,6 +132,7 @@ pub fn run_with_host(config: &Config, ops: &[Op], syncs: &[usize]) -> Timeline {
         let span = clock.step(op);
         cycles = cycles.max(span.end);
         spans.push(span);
+        phase.tick(index);
     }
     Timeline { spans, cycles }
 }

@@ -24,6 +24,7 @@ use npukit_base::counted;
 use npukit_graph::quantise::rows::RowsError;
 use npukit_graph::{Graph, Node, Op, Operator};
 use npukit_lower::Problem;
+use npukit_target::Phase;
 use thiserror::Error;
 
 pub use ops::Weights;
@@ -162,7 +163,9 @@ fn lower(
     options: &Options,
     weights: &mut Weights,
 ) -> Result<(Executable, Plan), LowerError> {
+    let phase = Phase::begin("lower");
     let layers = Layers::new(graph, options);
+    drop(phase);
     let mut lowering = Lowering::new(config, &layers, &mut *weights);
     let mut host_nodes = Vec::new();
     let reports = emit_layers(&layers, &mut lowering, &mut host_nodes)?;
@@ -171,6 +174,8 @@ fn lower(
     let Lowering { code, graph: mut slots, plan, .. } = lowering;
     slots.nodes = host_nodes;
     forget_unused(&mut slots, &code);
+    let on_host = reports.iter().filter(|layer| layer.host.is_some()).count();
+    tracing::info!(layers = reports.len(), on_host, "layers emitted");
     let mut warnings = warnings(&layers, &reports);
     warnings.extend(weights.worst());
     let program = code.finish(options.isa == Isa::Ext);
@@ -187,6 +192,7 @@ fn emit_layers(
     host_nodes: &mut Vec<Node>,
 ) -> Result<Vec<Layer>, LowerError> {
     let macs: Vec<u64> = layers.graph.macs_by_node().collect();
+    let phase = Phase::counting("emit", layers.steps.len());
     let mut reports = Vec::with_capacity(layers.steps.len());
     for (index, step) in layers.steps.iter().enumerate() {
         let names: Vec<&str> = step.nodes.iter().map(|&id| layers.graph.node(id).name.as_str()).collect();
@@ -200,6 +206,7 @@ fn emit_layers(
             results: step.results.iter().map(|&id| layers.graph.value(id).name.clone()).collect(),
             host: host.map(|reason| (operator(&layers.graph, step).to_owned(), reason.to_string())),
         });
+        phase.advance();
     }
     Ok(reports)
 }
@@ -207,6 +214,7 @@ fn emit_layers(
 /// Checks the finished program: nothing is used before it is written or while an asynchronous instruction still writes
 /// it, and hardware executes every instruction as the machine does.
 fn check_orders(config: &Config, executable: &Executable) -> Result<(), LowerError> {
+    let _phase = Phase::begin("check program");
     let found = crate::check::findings(config, &executable.program, &executable.host);
     match found.into_iter().find(npukit_target::Finding::is_error) {
         None => Ok(()),

@@ -9,6 +9,7 @@ use npukit_graph::quantise::rows::{Int4Rows, RowsError};
 use npukit_graph::{EvalError, OpError, Operator, ValueId};
 use npukit_numeric::Tensor;
 use npukit_sim::Fault;
+use npukit_target::Phase;
 use thiserror::Error;
 
 use crate::bf16::{bf, val};
@@ -157,13 +158,16 @@ impl<'a> Session<'a> {
     /// without a value, a window or rows that are not there.
     pub fn run(&mut self, inputs: &[Tensor]) -> Result<Vec<Tensor>, RunError> {
         self.begin(inputs)?;
+        let phase = Phase::detail("run instructions", self.program.code.len());
         let mut index = 0;
         for (before, range) in self.program.segments() {
             for op in before {
                 self.step(index, &HostStep::decode(index, op)?)?;
                 index += 1;
             }
+            let end = range.end;
             self.execute(range)?;
+            phase.reach(end);
         }
         let output = |&id: &ValueId| self.slot(index, id).map(|tensor| Tensor::clone(&tensor));
         self.host.graph.outputs.iter().map(output).collect()

@@ -53,6 +53,8 @@ pub use stall::{Stall, Stalls};
 pub use timeline::{Busy, LastEvents, Timeline, Traffic};
 pub use unit::Unit;
 
+use npukit_target::Phase;
+
 use crate::config::Config;
 use crate::configuration::Register;
 use crate::hazard::{LostWrite, MovedWrites, first_written, offset_changed};
@@ -141,12 +143,14 @@ impl Clock {
 
     /// As [`Self::run`]; tells `observer` what each unit does, instruction by instruction.
     pub fn run_observed(&self, ops: &[Op], observer: &mut dyn FnMut(Slice)) -> Timeline {
+        let phase = Phase::detail("time instructions", ops.len());
         let mut run = Run::new(self.machine.clone());
         let mut instructions = ops.iter().enumerate();
         while let Some((index, op)) = instructions.next()
             && run.step(index, op).is_some()
         {
             run.machine.spans().slices(index).for_each(&mut *observer);
+            phase.tick(index);
         }
         run.finish(ops)
     }

@@ -36,6 +36,7 @@ mod windows;
 
 use npukit_graph::Graph;
 pub use npukit_lower::Problem;
+use npukit_target::Phase;
 
 pub use cost::Minimise;
 pub use error::{LowerError, Memory};
@@ -104,7 +105,9 @@ pub struct Compiled {
 ///
 /// Every node that cannot be lowered, or the memory a layer does not fit.
 pub fn compile(graph: &Graph, config: &Config, options: &Options) -> Result<Compiled, LowerError> {
+    let phase = Phase::begin("lower");
     let model = hir::build(graph, config, options)?;
+    drop(phase);
     let (strategy, scheduled) =
         schedule::cheapest(&model, config, options.strategy, minimise(config, options))?;
     let saturated_constants = model.objects.saturated_constants();

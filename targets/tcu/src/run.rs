@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit_numeric::Saturations;
 use npukit_sim::Fault;
-use npukit_target::{OUTSIDE, Unset};
+use npukit_target::{OUTSIDE, Phase, Unset};
 
 use crate::fault::{FaultKind, Memory};
 use crate::hazard::LostWrite;
@@ -154,8 +154,9 @@ impl<'a> Driver<'a> {
         }
         let (names, owner) = groups(program);
         let mut counts = vec![Saturations::default(); names.len()];
+        let phase = Phase::detail("run instructions", program.instructions.len());
         machine
-            .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], lost, &mut |_| ())
+            .run_grouped(&program.instructions, &mut counts, |i, _| owner[i], lost, &mut |i| phase.reach(i))
             .map_err(|fault| place(program, fault))?;
         *saturations = names.into_iter().zip(counts).collect();
         Ok(&self.finished)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use npukit::verbs::asm as verbs;
 use serde_json::json;
 
-use super::{needed, remarks, without_bar};
+use super::{context, needed, remarks};
 use crate::answer::Answer;
 use crate::args::{AsmArgs, DisasmArgs, FormatArgs};
 use crate::disk::{overwrite, write_all};
@@ -14,8 +14,8 @@ use crate::table::counted;
 
 pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
-    let (report, bytes) = without_bar(|context| verbs::asm(&args.file, target, context))?;
-    let list = |_: &PathBuf| without_bar(|context| verbs::list(&args.file, target, context));
+    let (report, bytes) = verbs::asm(&args.file, target, context())?;
+    let list = |_: &PathBuf| verbs::list(&args.file, target, context());
     let listed = args.listing.as_ref().map(list).transpose()?;
     let listing = args.listing.iter().zip(&listed).map(|(path, text)| (path.clone(), text.as_bytes()));
     write_all(&std::iter::once((args.output.clone(), &bytes[..])).chain(listing).collect::<Vec<_>>())?;
@@ -35,7 +35,7 @@ pub fn asm(args: &AsmArgs) -> Result<Answer, Failure> {
 
 pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
-    let report = without_bar(|context| verbs::disasm(&args.file, target, args.format.as_deref(), context))?;
+    let report = verbs::disasm(&args.file, target, args.format.as_deref(), context())?;
     let success = report.problems.is_empty();
     let problems: String =
         report.problems.iter().map(|problem| format!("{}: {problem}\n", args.file)).collect();
@@ -54,7 +54,7 @@ pub fn disasm(args: &DisasmArgs) -> Result<Answer, Failure> {
 
 pub fn format(args: &FormatArgs) -> Result<Answer, Failure> {
     let target = needed(&args.target)?;
-    let report = without_bar(|context| verbs::format(&args.file, target, context))?;
+    let report = verbs::format(&args.file, target, context())?;
     let text = match &args.output {
         Some(path) => {
             overwrite(path, report.text.as_bytes())?;

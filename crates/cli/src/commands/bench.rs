@@ -2,8 +2,8 @@
 
 use npukit::verbs::bench::{LayerRow, Report, Request, Row, Table, bench};
 
+use super::context;
 use super::layers::frames;
-use super::with_bar;
 use crate::answer::Answer;
 use crate::args::{BenchArgs, BenchTable};
 use crate::colour::Mark;
@@ -18,7 +18,7 @@ pub fn run(args: &BenchArgs) -> Result<Answer, Failure> {
     let request = Request { table, only: args.only.clone(), runs: args.runs as usize, seed: args.seed };
     let columns = if table == Some(Table::Speed) { &SPEED[..] } else { &PROGRAMS[..] };
     let view = args.view.view(columns)?;
-    let report = with_bar("benchmarks", |context| bench(&request, context))?;
+    let report = bench(&request, context())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 

@@ -5,7 +5,7 @@ use npukit::verbs::check::{Group, Report, check};
 
 use super::comparison::{quantisation, rescaling};
 use super::layers::{host_steps, latency, listing};
-use super::{model_source, remarks, with_bar};
+use super::{context, model_source, remarks};
 use crate::answer::Answer;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::table::{counted, facts, percent, thousands};
 
 pub fn run(args: &CheckArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess);
-    let report = with_bar("samples", |context| check(&source, context))?;
+    let report = check(&source, context())?;
     Ok(Answer::new(text(&report), &report).with_success(report.supported))
 }
 

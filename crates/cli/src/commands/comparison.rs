@@ -5,6 +5,7 @@ use npukit::report::{
 };
 
 use super::layers::decibels;
+use super::remarks;
 use crate::colour::Mark;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, counted, facts, table, thousands, viewed};
@@ -47,12 +48,12 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
         text += &format!("\n{}", table(&[Column::left("layer"), Column::right("stored / 2^")], rows));
     }
-    text.extend(report.remaining.iter().map(|left| {
+    let remaining = report.remaining.iter().map(|left| {
         let (count, layer) = (counted(left.count, "result"), &left.layer);
         let verb = if left.count == 1 { "saturates" } else { "saturate" };
-        line(&format!("warning: {count} of layer `{layer}` still {verb}: {}", left.reason))
-    }));
-    text
+        format!("{count} of layer `{layer}` still {verb}: {}", left.reason)
+    });
+    text + &remarks(&[], &remaining.collect::<Vec<_>>())
 }
 
 /// What came of a quantisation; nothing when there was none.
@@ -87,9 +88,8 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         Column::right("RMS error").minor(4),
         Column::right("signal to noise"),
     ];
-    let mut text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
-    text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
-    text
+    let text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
+    text + &remarks(&[], &report.warnings)
 }
 
 /// The table of layers beside float.

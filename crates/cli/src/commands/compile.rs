@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::comparison::{quantisation, rescaling};
 use super::layers::{choices, cycles, host_steps, latency};
-use super::{input_files, model_source, remarks, with_bar, without_bar};
+use super::{context, input_files, model_source, remarks};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -17,13 +17,13 @@ use crate::table::{Column, facts, table, thousands};
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
     let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess);
     if let Some(stage) = &args.emit {
-        let text = without_bar(|context| emit(&source, stage, context))?;
+        let text = emit(&source, stage, context())?;
         let json = json!({ "stage": stage, "text": text });
         return Ok(Answer::new(text, &json));
     }
     let test_vectors = args.test_vectors.as_deref().map(input_files);
     let request = Request { source, test_vectors };
-    let (mut report, files) = with_bar("samples", |context| compile_with(&request, context))?;
+    let (mut report, files) = compile_with(&request, context())?;
     let folder = args.output.clone().unwrap_or_default();
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
     let contents: Vec<(PathBuf, &[u8])> =

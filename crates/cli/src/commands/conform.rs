@@ -2,7 +2,7 @@
 
 use npukit::verbs::conform::{Report, conform};
 
-use super::with_bar;
+use super::context;
 use crate::answer::Answer;
 use crate::args::ConformArgs;
 use crate::colour::Mark;
@@ -11,7 +11,7 @@ use crate::table::{Cell, Column, Row, View, viewed};
 
 pub fn run(args: &ConformArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&FILES)?;
-    let report = with_bar("vectors", |context| conform(&args.target, &args.paths, context))?;
+    let report = conform(&args.target, &args.paths, context())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.is_success()))
 }
 

@@ -5,14 +5,14 @@ use npukit::verbs::demo::{Language, Report, demo};
 use super::comparison::quantisation;
 use super::generate;
 use super::layers::{choices, cycles, decibels, latency, layers, saturations, share_of_range};
-use super::{remarks, with_bar};
+use super::{context, remarks};
 use crate::answer::Answer;
 use crate::args::DemoArgs;
 use crate::failure::Failure;
 use crate::table::{View, counted, facts, percent, thousands};
 
 pub fn run(args: &DemoArgs) -> Result<Answer, Failure> {
-    let report = with_bar("images", |context| demo(args.target.as_deref(), context))?;
+    let report = demo(args.target.as_deref(), context())?;
     Ok(Answer::new(text(&report), &report))
 }
 

@@ -2,7 +2,7 @@
 
 use npukit::verbs::diff::{Figure, Report, TextChange, diff};
 
-use super::without_bar;
+use super::context;
 use crate::answer::Answer;
 use crate::args::DiffArgs;
 use crate::colour::Mark;
@@ -12,7 +12,7 @@ use crate::table::{Cell, Column, Row, View, percent, thousands, viewed};
 
 pub fn run(args: &DiffArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&FIGURES)?;
-    let report = without_bar(|context| diff(&args.before, &args.after, args.threshold, context))?;
+    let report = diff(&args.before, &args.after, args.threshold, context())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
 }
 

@@ -4,7 +4,7 @@ use npukit::verbs::eval::{Request, eval};
 
 use super::outputs::outputs;
 use super::{accuracy, accuracy_options};
-use super::{input_files, model_options, preprocess, remarks, with_bar};
+use super::{context, input_files, model_options, preprocess, remarks};
 use crate::answer::Answer;
 use crate::args::EvalArgs;
 use crate::disk::write_all;
@@ -21,7 +21,7 @@ pub fn run(args: &EvalArgs) -> Result<Answer, Failure> {
         unlimited: args.no_limit,
         accuracy: accuracy_options(&args.accuracy),
     };
-    let (report, npz) = with_bar("samples", |context| eval(&request, context))?;
+    let (report, npz) = eval(&request, context())?;
     if let Some(path) = &args.output {
         write_all(&[(path.clone(), &npz)])?;
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use npukit::verbs::generate::{Accuracy, Report, Request, accuracy, generate};
 
-use super::{remarks, time, with_bar, without_bar};
+use super::{context, remarks, time};
 use crate::answer::Answer;
 use crate::args::GenerateArgs;
 use crate::disk::write_all;
@@ -23,7 +23,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
         files: args.output.is_some(),
     };
     let Some(prompt) = &args.prompt else {
-        let report = with_bar("texts", |context| accuracy(&request, args.held_out.as_deref(), context))?;
+        let report = accuracy(&request, args.held_out.as_deref(), context())?;
         return Ok(Answer::new(accuracy_text(&report), &report));
     };
     let mut show = |text: &str| {
@@ -33,7 +33,7 @@ pub fn run(args: &GenerateArgs, json: bool) -> Result<Answer, Failure> {
             let _ = out.write_all(printable(text).as_bytes()).and_then(|()| out.flush());
         }
     };
-    let (report, files) = without_bar(|context| generate(&request, prompt, &mut show, context))?;
+    let (report, files) = generate(&request, prompt, &mut show, context())?;
     let mut answer = format!("\n{}", text(&report));
     if let Some(step) = report.step.as_ref().filter(|_| args.profile) {
         answer += &format!("\nThe last step\n{}", time::text(step, &View::default()));

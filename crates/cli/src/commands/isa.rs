@@ -2,13 +2,13 @@
 
 use npukit::verbs::isa::isa;
 
-use super::{remarks, without_bar};
+use super::{context, remarks};
 use crate::answer::Answer;
 use crate::args::{IsaArgs, PageFormat};
 use crate::failure::Failure;
 
 pub fn run(args: &IsaArgs) -> Result<Answer, Failure> {
-    let page = without_bar(|context| isa(&args.target, args.instruction.as_deref(), context))?;
+    let page = isa(&args.target, args.instruction.as_deref(), context())?;
     let text = match args.format {
         PageFormat::Text => page.text,
         PageFormat::Markdown => page.markdown,

@@ -9,7 +9,7 @@ use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
 use super::layers::{choices, comparison, host_steps, latency, saturations, underflow};
 use super::outputs::outputs;
 use super::{accuracy, accuracy_options};
-use super::{input_files, meaning, preprocess, remarks, source, with_bar};
+use super::{context, input_files, meaning, preprocess, remarks, source};
 use crate::answer::Answer;
 use crate::args::RunArgs;
 use crate::disk::{check_apart, write_all};
@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
         accuracy: accuracy_options(&args.accuracy),
     };
     check_apart(args.output.iter().chain(&args.dump).map(PathBuf::as_path))?;
-    let (report, files) = with_bar("samples", |context| run_verb(&request, context))?;
+    let (report, files) = run_verb(&request, context())?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
     let dump = args.dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
     write_all(&outputs.chain(dump).collect::<Vec<_>>())?;

@@ -6,13 +6,14 @@ use npukit::report::{FlagTime, KindTime, Speed, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use super::layers::{LAYERS, above, bottleneck, cycles, latency, layers};
-use super::{meaning, preprocess, source, without_bar};
+use super::{context, meaning, preprocess, source};
 use crate::answer::Answer;
 use crate::args::TimeArgs;
 use crate::disk::{Staged, check_apart, commit};
 use crate::failure::Failure;
 use crate::printable::line;
 use crate::table::{Cell, Column, Row, View, facts, percent, table, thousands};
+use crate::verbosity::is_quiet;
 
 pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
     let view = args.view.view(&LAYERS)?;
@@ -34,7 +35,7 @@ pub fn run(args: &TimeArgs) -> Result<Answer, Failure> {
         samples: samples.as_mut().map(Staged::writer),
         instructions: instructions.as_mut().map(Staged::writer),
     };
-    let report = without_bar(|context| time_with(&request, sinks, context))?;
+    let report = time_with(&request, sinks, context())?;
     commit([trace, cycles, samples, instructions].into_iter().flatten().collect())?;
     let written = paths.into_iter().flatten().map(|path| format!("wrote {}\n", path.display()));
     Ok(Answer::new(text(&report, &view) + &written.collect::<String>(), &report))
@@ -74,6 +75,9 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         + &kinds(&time.kinds)
         + &units(&time.units);
     text.extend(time.flags.iter().map(flag));
+    if is_quiet() {
+        return text;
+    }
     text += "\n";
     text.extend(time.assumptions.iter().chain(&time.notes).map(|note| line(note)));
     text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));

@@ -26,7 +26,9 @@ impl Reader for Disk {
             return input(MOST_BYTES).map(|all| cut(all, &range)).map_err(|error| unreadable(path, &error));
         }
         note_read(Path::new(path));
-        part(Path::new(path), range).map_err(|error| unreadable(path, &error))
+        let part = part(Path::new(path), range).map_err(|error| unreadable(path, &error))?;
+        tracing::info!(path, bytes = part.bytes.len(), "file read");
+        Ok(part)
     }
 
     fn beside(&self, path: &str, location: &str) -> Result<String, ReadError> {

@@ -1,8 +1,10 @@
 //! Writes: [`write_all`] the files of a command, [`Staged`] one that is too long for memory, [`commit`] several of these.
 
-use std::fs::OpenOptions;
+use std::fs::{self, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use npukit::Phase;
 
 use super::fault::step;
 use super::place::{Place, check_apart, folder};
@@ -25,6 +27,10 @@ pub fn overwrite(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 fn write(files: &[(PathBuf, &[u8])]) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let _phase = Phase::begin("write");
     let opened = files.iter().map(|(path, bytes)| Ok((Staged::new(path)?, *bytes)));
     let mut opened = opened.collect::<Result<Vec<_>, Failure>>()?;
     // What devices have taken cannot be taken back: they come last.
@@ -103,6 +109,10 @@ impl Staged {
 ///
 /// Errors: as [`write_all`].
 pub fn commit(files: Vec<Staged>) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let _phase = Phase::begin("write");
     check_apart(files.iter().map(|file| file.path.as_path()))?;
     place(files)
 }
@@ -113,12 +123,21 @@ fn place(mut files: Vec<Staged>) -> Result<(), Failure> {
         file.flush().map_err(|source| failure(&file.path, source, Aftermath::new(&through, &[])))?;
         through.extend(file.is_through().then(|| file.path.clone()));
     }
+    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let moves: Vec<Move> = files.into_iter().rev().filter_map(Staged::into_move).collect();
-    if moves.is_empty() {
-        return Ok(());
+    if !moves.is_empty() {
+        let failed =
+            |SwapError { place, source, new }| failure(&place, source, Aftermath::new(&through, &new));
+        swap(moves).map_err(failed)?;
     }
-    let failed = |SwapError { place, source, new }| failure(&place, source, Aftermath::new(&through, &new));
-    swap(moves).map_err(failed)
+    paths.iter().for_each(|path| log(path));
+    Ok(())
+}
+
+/// Logs that a file is in its place; of what is no file nobody knows the size.
+fn log(path: &Path) {
+    let bytes = fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+    tracing::info!(path = %path.display(), bytes, "file written");
 }
 
 fn failure(path: &Path, source: io::Error, aftermath: Aftermath) -> Failure {

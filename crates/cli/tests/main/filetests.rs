@@ -20,8 +20,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use crate::npu::command;
 use crate::schemas;
 
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -70,14 +70,8 @@ fn run(case: &Case<'_>, folder: &Path) -> Result<String, String> {
 
 /// Runs a command without its `npu` and gives what it prints.
 pub fn run_one(arguments: &str, folder: &Path) -> Result<String, String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_npu"))
-        .args(arguments.split_whitespace().map(|argument| argument.replace("%root", ROOT)))
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .env("LC_ALL", "C.UTF-8")
-        .env_remove("NPU_TARGET")
-        .output()
-        .unwrap();
+    let words = arguments.split_whitespace().map(|argument| argument.replace("%root", ROOT));
+    let output = command(folder).args(words).output().unwrap();
     let status = match output.status.code() {
         Some(0) => String::new(),
         code => format!("; exit status {}\n", code.map_or("none: killed".to_owned(), |c| c.to_string())),

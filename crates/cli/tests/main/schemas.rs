@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use npukit::options::OptionSpec;
+use npukit::report::PhaseTime;
 use npukit::{Diagnostic, verbs};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -25,8 +26,8 @@ type Form = fn(&mut SchemaGenerator) -> Value;
 const VERBS: &[(&str, &[Form])] = &[
     ("asm",         &[assembled]),
     ("bench",       &[of::<verbs::bench::Report>]),
-    ("check",       &[of::<verbs::check::Report>]),
-    ("compile",     &[of::<verbs::compile::Report>, stage]),
+    ("check",       &[timed::<verbs::check::Report>]),
+    ("compile",     &[timed::<verbs::compile::Report>, stage]),
     ("completions", &[script]),
     ("conform",     &[of::<verbs::conform::Report>]),
     ("demo",        &[of::<verbs::demo::Report>]),
@@ -40,9 +41,9 @@ const VERBS: &[(&str, &[Form])] = &[
     ("isa",         &[page]),
     ("lint",        &[of::<verbs::lint::Report>]),
     ("man",         &[pages]),
-    ("run",         &[of::<verbs::run::Report>]),
+    ("run",         &[timed::<verbs::run::Report>]),
     ("targets",     &[instances, target_options]),
-    ("time",        &[of::<verbs::time::Report>]),
+    ("time",        &[timed::<verbs::time::Report>]),
     ("version",     &[of::<verbs::version::Report>]),
     ("zoo",         &[of::<verbs::zoo::Report>, networks]),
 ];
@@ -50,6 +51,13 @@ const VERBS: &[(&str, &[Form])] = &[
 /// A report.
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     T::json_schema(generator).to_value()
+}
+
+/// A report that may have `timings`.
+fn timed<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    let mut report = of::<T>(generator);
+    report["properties"]["timings"] = list(part::<PhaseTime>(generator));
+    report
 }
 
 /// Something within a report.
@@ -291,8 +299,8 @@ const LINES: &[(i32, &str)] = &[
     (0, "asm p.s --target tcu -o p.tprog --listing p.lst"),
     (0, "bench speed --only array_kernel --runs 1"),
     (0, "check %digits --target tcu"),
-    (0, "check %digits --target opu"),
-    (0, "compile %digits --target tcu -o out"),
+    (0, "check %digits --target opu --timings"),
+    (0, "compile %digits --target tcu -o out --timings"),
     (0, "compile %digits --target tcu --emit graph"),
     (0, "completions bash"),
     (0, "conform tcu %golden/encoding.json"),
@@ -314,13 +322,13 @@ const LINES: &[(i32, &str)] = &[
     (0, "isa drra"),
     (0, "lint p.s --target tcu"),
     (0, "man -o pages"),
-    (0, "run %digits --target tcu --input %images --compare"),
+    (0, "run %digits --target tcu --input %images --compare --timings"),
     (0, "run out/digits_onnx_pynqz1.tmodel --input %images"),
     (0, "targets"),
     (0, "targets tcu --options"),
     (0, "time %digits --target tcu"),
     (0, "time %digits --target opu"),
-    (0, "time %mlp --target drra"),
+    (0, "time %mlp --target drra --timings"),
     (0, "time %mlp --target pccx"),
     (0, "zoo"),
     (0, "zoo mlp -o m.onnx"),

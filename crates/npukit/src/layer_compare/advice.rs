@@ -3,7 +3,6 @@
 use npukit_target::{Compiled, Instance};
 
 use super::Run;
-use crate::Context;
 use crate::batch::{float, machine};
 use crate::comparison::compare;
 use crate::error::Error;
@@ -18,12 +17,12 @@ pub(super) struct SaturatedInput {
 }
 
 /// What helps, a sentence each; empty when nothing saturates.
-pub(super) fn suggestions(run: &Run<'_>, context: Context<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn suggestions(run: &Run<'_>) -> Result<Vec<String>, Error> {
     let mut suggestions: Vec<String> =
         saturated_inputs(run).iter().map(|input| scale_input(run, input)).collect();
     if run.saturations.total() > 0 {
-        suggestions.extend(rescaling(run, context)?);
-        suggestions.extend(wider_format(run, context)?);
+        suggestions.extend(rescaling(run)?);
+        suggestions.extend(wider_format(run)?);
     }
     Ok(suggestions)
 }
@@ -66,7 +65,7 @@ fn scale_input(run: &Run<'_>, input: &SaturatedInput) -> String {
 }
 
 /// Powers of two between layers, when the samples as calibration make them worth it.
-fn rescaling(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Error> {
+fn rescaling(run: &Run<'_>) -> Result<Option<String>, Error> {
     if run.origin.rescaling.as_ref().is_some_and(|report| report.applied) || run.saturations.results == 0 {
         return Ok(None);
     }
@@ -76,7 +75,6 @@ fn rescaling(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Erro
         model: &origin.model,
         options: &origin.options,
         samples: run.model_samples,
-        progress: context.progress,
     };
     let (_, report) = rescale::choose(&trial, run.compiled, Mode::Auto)?;
     let Some(after) = report.after.filter(|_| report.applied) else { return Ok(None) };
@@ -91,12 +89,12 @@ fn rescaling(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Erro
 }
 
 /// The narrowest wider format in which nothing saturates.
-fn wider_format(run: &Run<'_>, context: Context<'_>) -> Result<Option<String>, Error> {
+fn wider_format(run: &Run<'_>) -> Result<Option<String>, Error> {
     let origin = run.origin;
     for wider in origin.instance.wider() {
         // What does not compile there, or does not run, does not help.
         let Ok(compiled) = wider.compile(&origin.model.simplified, &origin.options) else { continue };
-        if let Some(text) = without_saturation(run, &*wider, &*compiled, context)? {
+        if let Some(text) = without_saturation(run, &*wider, &*compiled)? {
             return Ok(Some(text));
         }
     }
@@ -107,13 +105,12 @@ fn without_saturation(
     run: &Run<'_>,
     wider: &dyn Instance,
     compiled: &dyn Compiled,
-    context: Context<'_>,
 ) -> Result<Option<String>, Error> {
-    let (stacks, saturations) = machine(compiled, run.model_samples, context.progress)?;
+    let (stacks, saturations) = machine(compiled, run.model_samples)?;
     if saturations.total() > 0 {
         return Ok(None);
     }
-    let mut reference = float(&run.origin.model.graph, run.model_samples, &|_, _| ())?;
+    let mut reference = float(&run.origin.model.graph, run.model_samples)?;
     reference.sort_by_key(|found| stacks.iter().position(|stack| stack.name == found.name));
     Ok(Some(format!(
         "{} saturates nowhere; RMS difference to float {:.6} instead of {:.6}",

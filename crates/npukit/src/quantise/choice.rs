@@ -138,6 +138,7 @@ impl Squares {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use npukit_graph::ValueInfo;
     use npukit_graph::op::Relu;
@@ -187,12 +188,12 @@ mod tests {
     fn nothing_that_is_given_is_compared_and_evaluations_are_counted() {
         let (graph, sample) = rectified(values(1.02));
         for (method, expected) in [(None, 5), (Some(Method::MinMax), 2)] {
-            let last = std::sync::Mutex::new((0, 0));
-            let progress = |done, total| *last.lock().unwrap() = (done, total);
+            let done = AtomicUsize::new(0);
+            let count = || _ = done.fetch_add(1, Ordering::Relaxed);
             let (scheme, samples) = (Scheme::default(), [sample.clone()]);
-            let job = Job { graph: &graph, scheme: &scheme, method, samples: &samples, progress: &progress };
-            let (_, report) = job.run().unwrap();
-            assert_eq!(*last.lock().unwrap(), (expected, expected));
+            let job = Job { graph: &graph, scheme: &scheme, method, samples: &samples };
+            let (_, report) = job.run_on(&samples, false, &count).unwrap();
+            assert_eq!((done.into_inner(), job.evaluations()), (expected, expected));
             assert_eq!(report.candidates.len(), if method.is_none() { 2 } else { 0 });
             let saturated = report.tensors.iter().any(|tensor| tensor.saturated > 0.0);
             assert_eq!(saturated, report.method == "least-squares");

@@ -10,7 +10,7 @@ mod speed;
 
 use std::time::Instant;
 
-use npukit_target::{Bar, Benchmark, Figure};
+use npukit_target::{Bar, Benchmark, Figure, Phase};
 use serde::Serialize;
 
 use crate::Context;
@@ -126,12 +126,13 @@ pub fn bench(request: &Request, context: Context<'_>) -> Result<Report, Error> {
     check_names(&request.only)?;
     let asked: Vec<_> = benchmarks().filter(|(_, benchmark)| is_asked(request, benchmark)).collect();
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
-    for (done, (target, benchmark)) in asked.iter().enumerate() {
-        (context.progress)(done, asked.len());
+    let phase = Phase::counting("measure", asked.len());
+    for (target, benchmark) in &asked {
         match programs::figures(target, benchmark, request, context) {
             Ok(found) => rows.extend(found),
             Err(error) => failures.push(described(target, benchmark, &error)),
         }
+        phase.advance();
     }
     if is_kernel_asked(request) {
         rows.extend(speed::array_kernels(request.runs));

@@ -63,8 +63,7 @@ fn fitting(
     // Before the samples are read again, and what they were understood as is taken down again.
     let notes = origin.remarks().notes;
     let samples = source.samples(&mut origin.model, context)?;
-    let measured =
-        (!samples.is_empty()).then(|| machine(compiled, &samples, context.progress)).transpose()?;
+    let measured = (!samples.is_empty()).then(|| machine(compiled, &samples)).transpose()?;
     let saturations = measured.as_ref().map(|(_, saturations)| saturations);
     let weights = origin.altered_weights()?;
     let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);

@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use npukit_base::on_a_line;
 use npukit_graph::Graph;
-use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
+use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase, TimeOptions};
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::inputs::InputFile;
 use crate::remarks::Remarks;
 use crate::source::Source;
-use crate::speed::Speed;
+use crate::speed::{Speed, timed};
 use crate::test_vectors::TestVectors;
 use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
@@ -98,8 +98,8 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
     // Default: without samples to test with, a model's open shapes are as without them.
     let inputs = request.test_vectors.as_deref().unwrap_or_default();
     let (origin, compiled) = request.source.compile(inputs, context)?;
-    let mut files = compiled.files()?;
-    let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
+    let mut files = encoded(&*compiled)?;
+    let (program, time) = (compiled.report(), timed(&*compiled, &TimeOptions::default())?);
     let Remarks { mut notes, mut warnings } = origin.remarks();
     warnings.extend(program.warnings);
     let artifacts = names(&files);
@@ -134,6 +134,12 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
         seconds: start.elapsed().as_secs_f64(),
     };
     Ok((report, files))
+}
+
+/// The files of a program.
+fn encoded(compiled: &dyn Compiled) -> Result<Vec<ArtifactFile>, Error> {
+    let _phase = Phase::begin("encode");
+    Ok(compiled.files()?)
 }
 
 fn names(files: &[ArtifactFile]) -> Vec<String> {

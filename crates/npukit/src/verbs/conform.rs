@@ -13,5 +13,5 @@ use crate::targets::target;
 /// [`Error::UnknownTarget`] for `name`; [`Error::Read`] when one of `paths` cannot be read. Vectors that fail
 /// are in the report.
 pub fn conform(name: &str, paths: &[String], context: Context<'_>) -> Result<Report, Error> {
-    Ok(npukit_conform::run(target(name)?, paths, context.reader, context.progress)?)
+    Ok(npukit_conform::run(target(name)?, paths, context.reader)?)
 }

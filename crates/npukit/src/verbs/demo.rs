@@ -16,7 +16,7 @@ use crate::inputs::Sample;
 use crate::model::{self, Model, ModelOptions};
 use crate::origin::Origin;
 use crate::samples::{Stack, argmax};
-use crate::speed::Speed;
+use crate::speed::{Speed, timed};
 use crate::targets::{default_target, resolve};
 use crate::{Context, quantise};
 
@@ -109,15 +109,15 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let model = network(&*instance, context)?;
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
-    origin.quantise(None, &calibration, context.progress)?;
+    origin.quantise(None, &calibration)?;
     let compiled = origin.compile()?;
     let warnings = origin.instance.warnings();
     let Origin { model, quantisation, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();
     let (samples, labels) = held_out(&model)?;
-    let (ours, saturations) = machine(&*compiled, &samples, context.progress)?;
-    let reference = float(&model.graph, &samples, &|_, _| ())?;
-    let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
+    let (ours, saturations) = machine(&*compiled, &samples)?;
+    let reference = float(&model.graph, &samples)?;
+    let (program, time) = (compiled.report(), timed(&*compiled, &TimeOptions::default())?);
     let speed = Speed::of(&time);
     Ok(Report {
         model: model.graph.name,

@@ -76,7 +76,7 @@ pub fn eval(request: &Request, context: Context<'_>) -> Result<(Report, Vec<u8>)
     let (inputs, preprocess) = (wanted::of_model(&model), &request.preprocess);
     let Samples { samples, notes: found } =
         inputs::samples(&request.inputs, &inputs, preprocess, context.reader, None)?;
-    let stacks = float(&model.graph, &samples, context.progress)?;
+    let stacks = float(&model.graph, &samples)?;
     let accuracy = labels.as_ref().zip(measured);
     let accuracy = accuracy.map(|(labels, options)| labels.judge(options, &stacks, None)).transpose()?;
     let minimum = measured.and_then(|options| options.minimum);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use npukit_graph::decoder::likeliest;
-use npukit_target::{ArtifactFile, Generator, Step, TimeOptions};
+use npukit_target::{ArtifactFile, Generator, Phase, Step, TimeOptions};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -225,7 +225,7 @@ fn answers(
     context: Context<'_>,
 ) -> Result<Vec<String>, Error> {
     let texts = &held_out.texts;
-    let done = std::sync::atomic::AtomicUsize::new(0);
+    let phase = Phase::counting("generate", texts.len());
     // Default: without texts no prompt wants room.
     let longest = texts.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
     let size = texts.len().div_ceil(rayon::current_num_threads()).max(1);
@@ -236,8 +236,7 @@ fn answers(
             let most = language.most(request, prompt.len());
             let generated = answer(&mut *generator, prompt, most, language.text.stop(), |_| ());
             let generated = generated.map_err(|error| held_out.no_answer(number * size + index, error))?;
-            let count = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            (context.progress)(count, texts.len());
+            phase.advance();
             Ok(language.text.decode(without_end(&generated)))
         };
         part.iter().enumerate().map(&mut one).collect()

@@ -26,7 +26,7 @@ use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::Source;
-use crate::speed::Speed;
+use crate::speed::{Speed, timed};
 use crate::targets::artifact_target;
 use crate::underflow;
 use crate::{Context, quantise, rescale};
@@ -191,7 +191,7 @@ pub fn run(request: &Request, context: Context<'_>) -> Result<(Report, Files), E
     let Program { compiled, origin } = request.source.program_for(&request.inputs, context)?;
     let outcome = Outcome::of(request, &*compiled, origin.as_ref(), context)?;
     let mut reference = match &origin {
-        Some(origin) => outcome.reference(origin, context)?,
+        Some(origin) => outcome.reference(origin)?,
         None => FloatReference::of(&outcome.samples, &outcome.stacks),
     };
     let accuracy = labels
@@ -239,14 +239,13 @@ impl<'a> Outcome<'a> {
             notes.splice(0..0, like.notes());
             samples = samples.into_iter().map(|sample| like.packed(sample)).collect();
         }
-        let (stacks, saturations) =
-            machine_with(compiled, &samples, request.run_options(), context.progress)?;
+        let (stacks, saturations) = machine_with(compiled, &samples, request.run_options())?;
         let stacks = if let Some(like) = &like { like.unpacked(stacks) } else { stacks };
         Ok(Self { request, compiled, samples, notes, stacks, saturations })
     }
 
     /// The model in float beside it, and what of its layers is requested.
-    fn reference(&self, origin: &Origin, context: Context<'_>) -> Result<FloatReference, Error> {
+    fn reference(&self, origin: &Origin) -> Result<FloatReference, Error> {
         let (compiled, mut reference) = (self.compiled, FloatReference::of(&self.samples, &self.stacks));
         let model_samples = in_model_shape(compiled, &self.samples);
         let comparison = reference.compare(origin, compiled, &model_samples, &self.stacks)?;
@@ -261,7 +260,7 @@ impl<'a> Outcome<'a> {
                 comparison,
                 saturations: &self.saturations,
             };
-            (reference.layer_compare, reference.dump) = compare_layers(&run, requested, context)?;
+            (reference.layer_compare, reference.dump) = compare_layers(&run, requested)?;
         }
         Ok(reference)
     }
@@ -269,7 +268,7 @@ impl<'a> Outcome<'a> {
     /// The time of a sample, or why there is none; neither for a target without a clock.
     fn speed(&self) -> (Speed, Option<String>) {
         let options = TimeOptions { meaning: self.request.meaning, ..TimeOptions::default() };
-        match self.compiled.time(&options) {
+        match timed(self.compiled, &options) {
             Ok(time) => (Speed::of(&time), None),
             Err(TargetError::Unsupported { .. }) => (Speed::default(), None),
             Err(error) => (Speed::default(), Some(format!("no time is known of the program: {error}"))),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use npukit_target::{
-    Compiled, InstructionTime, Meaning, ProgramReport, Stage, TimeOptions, TimeReport, TraceFormat,
+    Compiled, InstructionTime, Meaning, Phase, ProgramReport, Stage, TimeOptions, TimeReport, TraceFormat,
     TraceReport, write_trace,
 };
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::options;
 use crate::remarks::Remarks;
 use crate::source::Source;
-use crate::speed::Speed;
+use crate::speed::{Speed, timed};
 use crate::targets::cost_model_name;
 
 /// What to time, and how.
@@ -106,16 +106,19 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
     let options = TimeOptions { options, meaning: request.meaning };
     let mut time = match &request.from_samples {
         Some(path) => compiled.time_samples(path, &context.reader.read(path)?, &options)?,
-        None => compiled.time(&options)?,
+        None => timed(compiled, &options)?,
     };
     let trace = sinks.trace.map(|out| trace(request, compiled, &options, &time, out)).transpose()?.flatten();
     if let Some(out) = sinks.cycles {
+        let _phase = Phase::begin("write cycles");
         compiled.cycles(&options, out)?;
     }
     if let Some(out) = sinks.samples {
+        let _phase = Phase::begin("write samples");
         compiled.samples(&options, out)?;
     }
     if let Some(out) = sinks.instructions {
+        let _phase = Phase::begin("write instructions");
         write_instructions(&time, out).map_err(Error::Write)?;
     }
     let Remarks { notes, mut warnings } = program.remarks();
@@ -133,6 +136,7 @@ fn trace(
     time: &TimeReport,
     out: &mut dyn Write,
 ) -> Result<Option<TraceReport>, Error> {
+    let _phase = Phase::begin("write trace");
     let extension = request.trace_extension.as_deref();
     let range = request.trace_range.as_deref();
     if let Some(extension) = extension.filter(|extension| compiled.own_traces().contains(extension)) {

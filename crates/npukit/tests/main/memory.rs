@@ -32,7 +32,7 @@ impl Memory {
         files
     }
 
-    /// The files, progress untold.
+    /// The files.
     pub fn context(&self) -> Context<'_> {
         Context::new(self)
     }

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use npukit_target::Unset;
+use npukit_target::{Phase, Unset};
 use rayon::prelude::*;
 
 use super::calls::{Call, Load, Results};
@@ -104,12 +104,14 @@ impl<'a> Runner<'a> {
             driver.values[number].clone_from(words);
         }
         let (mut cycles, mut saturations) = (Vec::new(), Vec::new());
+        let phase = Phase::detail("run steps", plan.steps.len());
         for (step, calls) in plan.steps.iter().zip(calls) {
             let mut result = self.executable.empty(step.result)?;
             let of_step = driver.step(step, calls, &mut result)?;
             cycles.push(of_step.cycles);
             saturations.push(if step.saturates { 0 } else { of_step.saturations });
             driver.values[step.result] = result;
+            phase.advance();
         }
         Ok(Ran { values: driver.values, cycles, saturations })
     }

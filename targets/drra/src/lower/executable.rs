@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use npukit_target::{Finding, Unset};
+use npukit_target::{Finding, Phase, Unset};
 use thiserror::Error;
 
 use super::calls::Call;
@@ -129,6 +129,7 @@ impl Executable {
         let columns = columns(fabric).unwrap_or_default();
         let (mut kernels, mut known): (Vec<Ready>, HashMap<Kernel, usize>) = (Vec::new(), HashMap::new());
         let mut calls = Vec::new();
+        let phase = Phase::counting("schedule", plan.steps.len());
         for step in &plan.steps {
             let mut of_step = Vec::new();
             for task in &step.tasks {
@@ -147,7 +148,9 @@ impl Executable {
                 of_step.push(of_task);
             }
             calls.push(of_step);
+            phase.advance();
         }
+        drop(phase);
         let executable = Self { fabric: fabric.clone(), columns, plan, kernels, calls };
         executable.prove()?;
         Ok(executable)
@@ -155,6 +158,7 @@ impl Executable {
 
     /// Runs every kernel once with zeros: no word is used that was not written before.
     fn prove(&self) -> Result<(), ExecuteError> {
+        let phase = Phase::counting("prove kernels", self.plan.steps.len());
         let mut proven = vec![false; self.kernels.len()];
         for (step, calls) in self.plan.steps.iter().zip(&self.calls) {
             for (call, number) in calls.iter().flatten() {
@@ -163,6 +167,7 @@ impl Executable {
                     ready.prove(&self.fabric, call).map_err(|error| error.of_step(&step.name))?;
                 }
             }
+            phase.advance();
         }
         Ok(())
     }
@@ -219,7 +224,9 @@ impl Ready {
         let compiled = kernel::compile(fabric, &name, &pasm, 0);
         let compiled =
             compiled.map_err(|error| ExecuteError::Kernel { kernel: name, error: Box::new(error) })?;
-        Self::read(fabric, kernel, pasm, compiled)?.checked(fabric)
+        let ready = Self::read(fabric, kernel, pasm, compiled)?.checked(fabric)?;
+        tracing::debug!(kernel = ready.kernel.kind.name(), cycles = ready.cycles(), "kernel scheduled");
+        Ok(ready)
     }
 
     /// A kernel with what is wrong with it.

@@ -5,7 +5,7 @@ use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Stage,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Phase, Problem, Reader, Stage,
     TargetError, artifact_stem, bytes_of,
 };
 use serde_json::{Value, json};
@@ -202,6 +202,7 @@ impl DrraInstance {
 
     fn program(&self, graph: &Graph, options: &CompileOptions) -> Result<Model, TargetError> {
         chosen(Stage::Compile, &options.options)?;
+        let phase = Phase::begin("lower");
         let prepared = if options.prepared {
             graph.clone()
         } else {
@@ -210,6 +211,7 @@ impl DrraInstance {
         // Fraction lengths are by the numbers of a prepared graph.
         let quantisation = options.quantisation.as_ref();
         let plan = lower::lower(&self.fabric, &prepared, quantisation).map_err(TargetError::Refused)?;
+        drop(phase);
         let executable = Executable::new(&self.fabric, plan).map_err(TargetError::failed)?;
         let name = artifact_stem(&options.model_name, &self.name);
         let macs = prepared.macs();

@@ -44,8 +44,9 @@ impl<'a> Schedule<'a> {
         let candidates = tile::cheapest(layer, self.planes, self.costs, CANDIDATES);
         let tried = candidates.into_iter().map(|tiling| self.tried(layer, blocks, tiling));
         let best = tried.min_by_key(|trial| trial.cycles.saturating_add(trial.emitter.ops.len() as u64));
-        let Trial { tiling, emitter, clock, .. } =
+        let Trial { tiling, emitter, clock, cycles } =
             best.ok_or_else(|| LowerError::Tile { layer: layer.name.clone() })?;
+        tracing::debug!(layer = layer.name, tiles = ?tiling, cycles, "layer scheduled");
         (self.emitter, self.clock) = (emitter, clock);
         let ops = std::mem::take(&mut self.emitter.ops);
         self.spans.push(Span { first: self.ops.len(), count: ops.len() });

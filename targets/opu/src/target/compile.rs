@@ -2,7 +2,7 @@
 
 use npukit_graph::Graph;
 use npukit_graph::quantise::{Rounding, Scheme};
-use npukit_target::{CompileOptions, Finding, Problem, Stage, TargetError, artifact_stem};
+use npukit_target::{CompileOptions, Finding, Phase, Problem, Stage, TargetError, artifact_stem};
 
 use super::instance::OpuInstance;
 use super::options::chosen;
@@ -90,6 +90,7 @@ fn approximates(options: &CompileOptions) -> Result<bool, TargetError> {
 
 /// The last stage: nothing leaves that a machine would not run, or would not run twice.
 fn sound(program: &Program) -> Result<(), TargetError> {
+    let _phase = Phase::begin("check program");
     match validate::program(program).into_iter().find(Finding::is_error) {
         Some(finding) => Err(TargetError::failed(Unsound(finding))),
         None => Ok(()),

@@ -4,7 +4,7 @@ mod profile;
 mod trace;
 
 use npukit_target::{
-    Breakdown, LayerWork, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share,
+    Breakdown, LayerWork, Phase, Spent, TargetError, TimeOptions, TimeReport, UnitTime, Wait, share,
 };
 
 use crate::clock::{Clock, Engine, Slice, Totals};
@@ -58,6 +58,7 @@ pub(super) fn report(program: &Program, options: &TimeOptions) -> Result<TimeRep
 /// The clock's answer for a program whose instance has these parameters.
 fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Result<Totals, TargetError> {
     let config = Config { timing: timing.clone(), ..program.config.clone() };
+    let phase = Phase::detail("time instructions", program.instructions.len());
     let mut clock = Clock::new(&config);
     for (index, op) in program.instructions.iter().enumerate() {
         clock.push(op, watch).map_err(|fault| {
@@ -66,6 +67,7 @@ fn run(program: &Program, timing: &Timing, watch: &mut impl FnMut(Slice)) -> Res
         if *op == Op::End {
             break;
         }
+        phase.tick(index);
     }
     Ok(clock.finish(watch))
 }

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use npukit_lower::Problem;
+use npukit_target::Phase;
 
 use super::arena::Arena;
 use super::cost::Minimise;
@@ -66,20 +67,40 @@ pub fn cheapest(
     strategy: Option<Strategy>,
     minimise: Minimise,
 ) -> Result<(Strategy, Scheduled), LowerError> {
-    if let Some(strategy) = strategy {
-        return Ok((strategy, schedule(model, config, strategy, minimise, u64::MAX)?));
-    }
-    let mut best = schedule(model, config, Strategy::LocalIsolated, minimise, u64::MAX);
-    for strategy in Strategy::ALL.into_iter().skip(1) {
+    let (first, others) = match strategy {
+        Some(only) => (only, &[][..]),
+        None => (Strategy::LocalIsolated, &Strategy::ALL[1..]),
+    };
+    let planned = |strategy| planned(model, config, strategy);
+    let first = planned(first);
+    let others: Vec<Plan> = others.iter().filter_map(|&strategy| planned(strategy).ok()).collect();
+    let layers = model.layers.len();
+    let phase = Phase::counting("schedule", (1 + others.len()) * layers);
+    let mut best = first.and_then(|plan| schedule(model, config, plan, minimise, u64::MAX, &phase));
+    for (others_done, plan) in others.into_iter().enumerate() {
+        phase.reach((1 + others_done) * layers);
         let budget = best.as_ref().map_or(u64::MAX, |best| best.cycles);
-        if let Ok(cheaper) = schedule(model, config, strategy, minimise, budget) {
+        if let Ok(cheaper) = schedule(model, config, plan, minimise, budget, &phase) {
             best = Ok(cheaper);
         }
     }
     best.map(|best| (best.plan.strategy, best))
 }
 
-/// Schedules under one strategy.
+/// Where objects live under a strategy.
+///
+/// # Errors
+///
+/// A memory that is too small.
+fn planned(model: &Model, config: &Config, strategy: Strategy) -> Result<Plan, LowerError> {
+    Plan::new(model, config, strategy).inspect_err(|reason| given_up(strategy, reason))
+}
+
+fn given_up(strategy: Strategy, reason: &LowerError) {
+    tracing::info!(strategy = strategy.name(), %reason, "strategy given up");
+}
+
+/// Schedules under a plan, a step of `phase` for each layer.
 ///
 /// # Errors
 ///
@@ -87,11 +108,27 @@ pub fn cheapest(
 fn schedule(
     model: &Model,
     config: &Config,
-    strategy: Strategy,
+    plan: Plan,
     minimise: Minimise,
     budget: u64,
+    phase: &Phase,
 ) -> Result<Scheduled, LowerError> {
-    let plan = Plan::new(model, config, strategy)?;
+    let strategy = plan.strategy;
+    let scheduled = schedule_layers(model, config, plan, minimise, budget, phase);
+    let scheduled = scheduled.inspect_err(|reason| given_up(strategy, reason))?;
+    tracing::info!(strategy = strategy.name(), cycles = scheduled.cycles, "strategy scheduled");
+    Ok(scheduled)
+}
+
+/// As [`schedule`], which tells of it.
+fn schedule_layers(
+    model: &Model,
+    config: &Config,
+    plan: Plan,
+    minimise: Minimise,
+    budget: u64,
+    phase: &Phase,
+) -> Result<Scheduled, LowerError> {
     let context = Context { model, plan: &plan, config };
     let arena = Arena::new(plan.arena.clone());
     let mut state = State { lir: Lir::new(config), arena, limits: Limits::default(), accumulators: 0 };
@@ -103,6 +140,7 @@ fn schedule(
         tilings.push(schedule_layer(&mut state, &mut written, context, layer, budget)?);
         state.arena.retire(plan.last_needed(i));
         layers.push(first..state.lir.ops.len());
+        phase.advance();
     }
     let State { lir, arena, limits, .. } = state;
     let local = Usage {
@@ -169,10 +207,13 @@ fn schedule_layer(
                     let attempt = Attempt { ops, ..attempt };
                     let mut after = meter.clone();
                     attempt.ops.iter().for_each(|op| after.push(op));
+                    tracing::trace!(tiles = ?attempt.tiling, cycles = after.cycles(), "tiles tried");
                     (after, attempt)
                 });
             let quickest = timed.min_by_key(|(after, _)| after.cycles());
             quickest.filter(|(after, _)| after.cycles() < budget).map(|(after, attempt)| {
+                let (tiles, cycles) = (attempt.tiling, after.cycles().saturating_sub(meter.cycles()));
+                tracing::debug!(layer = layer.name(), ?tiles, cycles, "layer scheduled");
                 *meter = after;
                 attempt
             })

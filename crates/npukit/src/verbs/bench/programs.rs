@@ -60,7 +60,7 @@ fn of_the_zoo(
     let start = Instant::now();
     let mut origin = Origin::new(instance, model, BTreeMap::new())?;
     // Values play no part in what is measured: no method is tried.
-    origin.quantise(Some(Method::LeastSquares), &[], &|_, _| ())?;
+    origin.quantise(Some(Method::LeastSquares), &[])?;
     let compiled = origin.compile()?;
     Ok((compiled, start.elapsed().as_secs_f64()))
 }

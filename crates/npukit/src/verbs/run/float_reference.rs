@@ -2,7 +2,7 @@
 
 use npukit_base::counted;
 use npukit_graph::{Graph, Observations, evaluate_with};
-use npukit_target::{Compiled, Saturations};
+use npukit_target::{Compiled, Phase, Saturations};
 use rayon::prelude::*;
 
 use super::Request;
@@ -130,12 +130,14 @@ fn watched(
     samples: &[Sample],
     watch: Option<&Watch>,
 ) -> Result<(Vec<Stack>, Option<Observations<Usage>>), Error> {
-    let Some(watch) = watch else { return Ok((float(graph, samples, &|_, _| ())?, None)) };
+    let Some(watch) = watch else { return Ok((float(graph, samples)?, None)) };
+    let phase = Phase::counting("evaluate in float", samples.len());
     let one = |sample: &Sample| -> Result<_, Error> {
         let mut seen = watch.empty();
         let outputs = evaluate_with(graph, &tensors(graph, sample)?, |node, results| {
             node.outputs.iter().zip(results).for_each(|(&id, result)| watch.note(&mut seen, id, result));
         })?;
+        phase.advance();
         Ok((outputs, seen))
     };
     let (mut all, mut outputs) = (watch.empty(), Vec::new());

@@ -1,6 +1,6 @@
 //! What a program means where hardware computes something else than its instructions say.
 
-use npukit_target::{Finding, Meaning, TargetError};
+use npukit_target::{Finding, Meaning, Phase, TargetError};
 
 use super::TcuProgram;
 use crate::board;
@@ -62,9 +62,12 @@ impl TcuProgram {
 
     fn differences(&self) -> &Differences {
         let (Program { config, instructions, .. }, memory) = (&self.program, self.board_memory());
-        self.differences.get_or_init(|| Differences {
-            lost: judge(config, instructions, memory),
-            moved: moved_writes(config, instructions, memory),
+        self.differences.get_or_init(|| {
+            let _phase = Phase::begin("check hazards");
+            Differences {
+                lost: judge(config, instructions, memory),
+                moved: moved_writes(config, instructions, memory),
+            }
         })
     }
 }

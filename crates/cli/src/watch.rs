@@ -1,0 +1,160 @@
+//! [`Watch`]: looks at the phases of a command, to draw a bar on a terminal and to take their times.
+
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Instant;
+
+use npukit::PHASES;
+use npukit::report::PhaseTime;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+use crate::disk::is_taken;
+use crate::progress::{Bar, Counted};
+use crate::timings::Timings;
+
+/// Looks at the phases of the thread that it is made on.
+#[derive(Clone)]
+pub struct Watch {
+    thread: ThreadId,
+    begin: Instant,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The phases under way, each within the one before it.
+    open: Vec<Open>,
+    timings: Timings,
+    bar: Option<Bar>,
+}
+
+/// A phase under way.
+struct Open {
+    id: Id,
+    begin: Instant,
+    /// Among the timings.
+    place: usize,
+    steps: Steps,
+}
+
+/// What a phase tells of itself.
+#[derive(Clone, Debug, Default)]
+struct Steps {
+    name: String,
+    done: u64,
+    total: Option<u64>,
+}
+
+impl Visit for Steps {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        match field.name() {
+            // Told from several cores: later news may come first.
+            "done" => self.done = self.done.max(value),
+            "total" => self.total = Some(value),
+            _ => {}
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "name" {
+            value.clone_into(&mut self.name);
+        }
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
+
+impl Watch {
+    /// Looks from now on, and draws a bar if `draws`.
+    pub fn new(draws: bool) -> Self {
+        let bar = if draws { Bar::new() } else { None };
+        let state = State { bar, ..State::default() };
+        Self { thread: thread::current().id(), begin: Instant::now(), state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Whether it looks at such a span.
+    pub fn wants(metadata: &Metadata<'_>) -> bool {
+        metadata.is_span() && metadata.target() == PHASES
+    }
+
+    /// Does what writes to standard error, with the bar out of the way.
+    pub fn beside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.state().bar {
+            Some(bar) => bar.beside(write),
+            None => write(),
+        }
+    }
+
+    /// Whether anybody sees what it finds.
+    pub fn is_looked_at(&self, wants_timings: bool) -> bool {
+        wants_timings || self.state().bar.is_some()
+    }
+
+    /// Takes the bar away, for good.
+    pub fn end(&self) {
+        self.state().bar = None;
+    }
+
+    /// How long the phases took so far.
+    pub fn timings(&self) -> Vec<PhaseTime> {
+        self.state().timings.report(self.begin.elapsed())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Watch {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
+        if thread::current().id() != self.thread {
+            // What several cores do at once has no place in a line of phases.
+            return;
+        }
+        let mut steps = Steps::default();
+        attributes.record(&mut steps);
+        let mut state = self.state();
+        let parent = state.open.last().map(|open| open.place);
+        let place = state.timings.place(&steps.name, parent);
+        state.open.push(Open { id: id.clone(), begin: Instant::now(), place, steps });
+        state.draw();
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        let mut state = self.state();
+        if let Some(open) = state.open.iter_mut().find(|open| open.id == *id) {
+            values.record(&mut open.steps);
+            state.draw();
+        }
+    }
+
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
+        let mut state = self.state();
+        if let Some(at) = state.open.iter().position(|open| open.id == id) {
+            let Open { begin, place, .. } = state.open.remove(at);
+            state.timings.add(place, begin.elapsed());
+            state.draw();
+        }
+    }
+}
+
+impl State {
+    /// Shows the phases, and how far the innermost is whose length is known.
+    fn draw(&mut self) {
+        if is_taken() && io::stdout().is_terminal() {
+            // The files of the command are to be read there.
+            self.bar = None;
+        }
+        let Some(bar) = &self.bar else { return };
+        let names: Vec<&str> = self.open.iter().map(|open| &*open.steps.name).collect();
+        let counting = self.open.iter().rev().find_map(|Open { begin, steps, .. }| {
+            Some(Counted { elapsed: begin.elapsed(), done: steps.done, total: steps.total? })
+        });
+        bar.show(&names.join(": "), counting);
+    }
+}
