@@ -44,12 +44,14 @@ pub struct Cli {
     /// When to colour: a terminal has colours unless told otherwise
     ///
     /// `NO_COLOR` and `TERM=dumb` say no, `CLICOLOR_FORCE` yes.
-    #[arg(long, global = true, value_name = "WHEN", alias = "colour", value_enum, default_value_t = ColorChoice::Auto)]
+    #[arg(long, global = true, value_name = "WHEN", alias = "colour", hide_short_help = true)]
+    #[arg(value_enum, default_value_t = ColorChoice::Auto)]
     pub color: ColorChoice,
     /// Lay tables out for lines of N characters
     ///
     /// Without it the terminal says how many; without a terminal there is no end.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(20..))]
+    #[arg(long, global = true, value_name = "N", hide_short_help = true)]
+    #[arg(value_parser = clap::value_parser!(u16).range(20..))]
     pub width: Option<u16>,
     /// Print the version; with --verbose also what this command is built of
     #[arg(short = 'V', long)]
@@ -753,7 +755,10 @@ pub enum PageFormat {
 
 /// What is of the table of `--compare` alone.
 fn of_comparison(arg: Arg) -> Arg {
-    if ["columns", "sort", "rows"].contains(&arg.get_id().as_str()) { arg.requires("compare") } else { arg }
+    match arg.get_id().as_str() {
+        "columns" | "sort" | "rows" => arg.requires("compare").hide_short_help(true),
+        _ => arg,
+    }
 }
 
 /// `batch=8`

@@ -12,15 +12,19 @@ use crate::failure::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct TableArgs {
-    /// Columns of the table and their order, called by their headings, as `layer,cycles`; --json has all of them
+    /// Columns and their order, as `layer,cycles`
+    ///
+    /// They are called by their headings. --json has all of them.
     #[arg(long, value_name = "NAME[,NAME]", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Column that rows of the table are sorted by: figures from the largest on, texts by letter, unless it says which;
-    /// --json keeps their order
+    /// Column that rows are sorted by
+    ///
+    /// Figures come from the largest on, texts by letter, unless it says which. --json keeps their order.
     #[arg(long, value_name = "NAME[:asc|desc]", value_parser = sort)]
     pub sort: Option<Sort>,
-    /// So many rows of the table alone, the first by --sort or else those with most cycles or error, where it has such;
-    /// --json has all of them
+    /// Show N rows alone
+    ///
+    /// The first ones by --sort, or else those with most cycles or error where the table has such. --json has all of them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rows: Option<u32>,
 }

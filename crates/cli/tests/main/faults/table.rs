@@ -37,9 +37,11 @@ impl Row {
 }
 
 #[rustfmt::skip] // A table.
-pub const ROWS: [Row; 15] = [
+pub const ROWS: [Row; 16] = [
     Row { files: 1, step: 1, old: "asm a.s", new: "asm b.s", both: "--target tcu -o out/p.tprog",
           reads: "disasm out/p.tprog --target tcu" },
+    Row { files: 2, step: 2, old: "asm a.s", new: "asm b.s",
+          both: "--target tcu -o out/p.tprog --listing out/p.lst", reads: "targets" },
     Row { files: 1, step: 1, old: "disasm a.tprog", new: "disasm b.tprog", both: "--target tcu -o out/p.s",
           reads: "lint out/p.s --target tcu" },
     Row { files: 1, step: 1, old: "format a.asm", new: "format b.asm", both: "--target drra -o out/f.asm",
