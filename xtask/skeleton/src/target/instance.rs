@@ -1,12 +1,12 @@
 //! [`SkeletonInstance`]: assembler, disassembler and compiler of one instance.
 
-use npukit_asm::Words;
+use npukit_asm::{Style, Words};
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, Chosen, CompileOptions, Compiled, Disassembled, Instance, Problem, Stage, TargetError,
-    artifact_stem,
+    Assembled, Chosen, CompileOptions, Compiled, Disassembled, Instance, Problem, Reader, Stage, TargetError,
+    artifact_stem, bytes_of,
 };
 
 use super::TARGET;
@@ -81,9 +81,18 @@ impl Instance for SkeletonInstance {
         Ok(npukit_asm::disassemble(&isa(), &words).to_string())
     }
 
-    fn assemble(&self, name: &str, text: &str) -> Result<Assembled, TargetError> {
-        let assembly = npukit_asm::assemble(&isa(), name, text).map_err(TargetError::text)?;
+    fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
+        let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
+        let assembly = assembly.map_err(TargetError::text)?;
         Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+    }
+
+    fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
+        npukit_asm::list(&isa(), name, text, &bytes_of(files)).map_err(TargetError::text)
+    }
+
+    fn format(&self, _name: &str, text: &str) -> Result<String, TargetError> {
+        Ok(npukit_asm::format(text, &Style::COMMON))
     }
 
     fn listings(&self) -> &'static [&'static str] {
