@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use npukit_base::counted;
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_target::{ArtifactFile, Compiled, Driven, PortPlace};
+use npukit_target::{ArtifactFile, Compiled, Driven, PortPlace, Saturations};
 use rayon::prelude::*;
 
 use crate::Context;
@@ -14,19 +15,22 @@ use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
 use crate::origin::Origin;
 use crate::samples::Stack;
+use crate::verdict::worst;
 
 /// Test vectors of a program.
 pub(crate) struct TestVectors {
     pub files: Vec<ArtifactFile>,
-    /// How the samples were understood, and what is to be said of the vectors.
+    /// How the samples were understood, and which file is what.
     pub notes: Vec<String>,
+    /// What makes them of less use.
+    pub warnings: Vec<String>,
 }
 
 /// Seed of the sample when none is given.
 const SEED: u64 = 1;
 
 impl TestVectors {
-    /// Those of the samples in `files`, else of one that is made up.
+    /// Those of the samples in `files` with their values prepared, else of one that is made up.
     ///
     /// # Errors
     ///
@@ -35,21 +39,21 @@ impl TestVectors {
         compiled: &dyn Compiled,
         origin: &Origin,
         files: &[InputFile],
+        preprocess: &Preprocess,
         context: Context<'_>,
     ) -> Result<Self, Error> {
-        let Samples { samples, mut notes } = samples(compiled, origin, files, context)?;
+        let Samples { samples, mut notes } = samples(compiled, origin, files, preprocess, context)?;
         let driven = samples.par_iter().map(|sample| Ok(compiled.drive(sample)?));
         let driven = driven.collect::<Result<Vec<Driven>, Error>>()?;
         let names = Names::of(compiled);
         let mut all = arrays(compiled, &samples, &driven, &names)?;
         all.extend(driver_files(&driven, &names));
         let made_up = if files.is_empty() { ", made up" } else { "" };
-        let count = samples.len();
-        let samples = npukit_base::plural(count as u64, "sample");
         notes.push(format!(
-            "test vectors: {count} {samples}{made_up}; outputs are the machine's, bit for bit"
+            "test vectors: {}{made_up}; outputs are the machine's, bit for bit",
+            counted(samples.len() as u64, "sample")
         ));
-        Ok(Self { files: all, notes })
+        Ok(Self { files: all, notes, warnings: saturated(&driven).into_iter().collect() })
     }
 }
 
@@ -57,14 +61,14 @@ fn samples(
     compiled: &dyn Compiled,
     origin: &Origin,
     files: &[InputFile],
+    preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
     let ports = compiled.inputs();
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let wanted = wanted::of_program(ports, Some(&origin.model));
-        let preprocess = Preprocess::default();
-        return inputs::samples(files, &wanted, &preprocess, context.reader, Some(&read_text));
+        return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
     }
     let made_up = |port: &npukit_target::Port| {
         let tensor = npukit_zoo::stand_in(&port.name, &port.shape, SEED);
@@ -76,6 +80,14 @@ fn samples(
     };
     let sample: Sample = ports.iter().map(made_up).collect::<Result<_, Error>>()?;
     Ok(Samples { samples: vec![sample], notes: Vec::new() })
+}
+
+/// What saturated of the samples and of what the machine makes of them.
+fn saturated(driven: &[Driven]) -> Option<String> {
+    let mut all = Saturations::default();
+    driven.iter().for_each(|driven| all.add(&driven.result.saturations));
+    let values = Some(all.total()).filter(|&count| count > 0)?;
+    Some(format!("{} of the test vectors saturated{}", counted(values, "value"), worst(&all)))
 }
 
 /// How files of ports are called: `NAME.test_input`, with a number where there are several.

@@ -193,7 +193,7 @@ fn of_values(samples: usize, found: Option<&Saturations>) -> String {
 }
 
 /// The layer in which most results saturated.
-fn worst(found: &Saturations) -> String {
+pub(crate) fn worst(found: &Saturations) -> String {
     let worst = found.layers.iter().max_by_key(|layer| layer.count);
     worst.map_or_else(String::new, |Saturation { layer, count }| format!(", most in `{layer}` ({count})"))
 }

@@ -10,7 +10,7 @@ use npukit_target::{ArtifactFile, HostStepReport, MemoryReport, TimeOptions};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::inputs::InputFile;
+use crate::inputs::{InputFile, Preprocess};
 use crate::remarks::Remarks;
 use crate::source::Source;
 use crate::speed::Speed;
@@ -25,6 +25,8 @@ pub struct Request {
     pub source: Source,
     /// Writes test vectors: of these samples, of one that is made up where there are none.
     pub test_vectors: Option<Vec<InputFile>>,
+    /// What is done to the values of these samples.
+    pub preprocess: Preprocess,
 }
 
 /// What was compiled.
@@ -81,7 +83,7 @@ pub struct Report {
 ///
 /// Those of [`compile_with`].
 pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
-    compile_with(&Request { source: source.clone(), test_vectors: None }, context)
+    compile_with(&Request { source: source.clone(), ..Request::default() }, context)
 }
 
 /// Compiles; the caller writes the files and puts their paths into the report's `artifacts` and `test_vectors`. Test
@@ -105,10 +107,11 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
     let artifacts = names(&files);
     let mut test_vectors = Vec::new();
     if let Some(samples) = &request.test_vectors {
-        let found = TestVectors::new(&*compiled, &origin, samples, context)?;
+        let found = TestVectors::new(&*compiled, &origin, samples, &request.preprocess, context)?;
         test_vectors = names(&found.files);
         files.extend(found.files);
         notes.extend(found.notes);
+        warnings.extend(found.warnings);
     }
     let weights = origin.altered_weights()?;
     warnings.extend(weights::warnings(&weights));
