@@ -3,6 +3,8 @@
 
 #[path = "main/architectures.rs"]
 mod architectures;
+#[path = "main/diff.rs"]
+mod diff;
 #[path = "main/generate.rs"]
 mod generate;
 #[path = "main/layer_compare.rs"]
