@@ -2,9 +2,9 @@
 
 use npukit::report::{LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport};
 
-use super::layers::decibels;
+use super::layers::{decibels, signal_to_noise};
 use crate::printable::line;
-use crate::table::{Column, counted, facts, table, thousands};
+use crate::table::{Column, facts, table, thousands};
 
 /// What came of a calibration; nothing when there was none.
 pub fn rescaling(report: Option<&RescaleReport>) -> String {
@@ -26,7 +26,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
             measured.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands),
             format!("{:.6}", measured.comparison.max_abs_error),
             format!("{:.6}", measured.comparison.rms_error),
-            decibels(measured.comparison.signal_to_noise_db),
+            signal_to_noise(&measured.comparison),
         ]
     };
     let rows = std::iter::once(measured("before", &report.before));
@@ -44,11 +44,6 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
         text += &format!("\n{}", table(&[Column::Left("layer"), Column::Right("stored / 2^")], rows));
     }
-    text.extend(report.remaining.iter().map(|left| {
-        let (count, layer) = (counted(left.count, "result"), &left.layer);
-        let verb = if left.count == 1 { "saturates" } else { "saturate" };
-        line(&format!("warning: {count} of layer `{layer}` still {verb}: {}", left.reason))
-    }));
     text
 }
 
@@ -84,9 +79,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         Column::Right("RMS error"),
         Column::Right("signal to noise"),
     ];
-    let mut text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
-    text.extend(report.warnings.iter().map(|warning| line(&format!("warning: {warning}"))));
-    text
+    format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)))
 }
 
 /// Every layer beside float, where the two part ways, and what would help; nothing when not asked for.

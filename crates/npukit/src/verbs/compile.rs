@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::inputs::{InputFile, Preprocess};
 use crate::remarks::Remarks;
 use crate::source::Source;
-use crate::speed::Speed;
+use crate::speed::{Speed, batch};
 use crate::test_vectors::TestVectors;
 use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
@@ -46,7 +46,7 @@ pub struct Report {
     pub instructions: usize,
     /// By cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// Of a sample, at the board's clock.
+    /// Of a run, at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
     /// Multiply-accumulates of the model, padding left out.
@@ -121,7 +121,7 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
         artifacts,
         test_vectors,
         instructions: program.instructions,
-        speed: Speed::of(&time),
+        speed: Speed::of(&time, batch(&compiled.inputs(), origin.model.batch)),
         cycles: time.cycles,
         macs: program.macs,
         memory: program.memory,

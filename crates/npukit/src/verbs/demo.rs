@@ -118,7 +118,7 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let (ours, saturations) = machine(&*compiled, &samples, context.progress)?;
     let reference = float(&model.graph, &samples, &|_, _| ())?;
     let (program, time) = (compiled.report(), compiled.time(&TimeOptions::default())?);
-    let speed = Speed::of(&time);
+    let speed = Speed::of(&time, Some(1));
     Ok(Report {
         model: model.graph.name,
         target: program.target,
