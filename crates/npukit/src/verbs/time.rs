@@ -122,7 +122,11 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
         write_instructions(&time, out).map_err(Error::Write)?;
     }
     let batch = batch(&program.inputs(), program.origin.as_ref().and_then(|origin| origin.model.batch));
-    let Remarks { notes, warnings } = program.remarks();
+    let Remarks { notes, mut warnings } = program.remarks();
+    if program.origin.is_none() {
+        // What its files lack, and its compilation warned of.
+        warnings.extend(compiled.report().warnings);
+    }
     time.notes.splice(0..0, notes);
     Ok(Report { warnings, trace, ..Report::new(compiled, batch, time) })
 }
