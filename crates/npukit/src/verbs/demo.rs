@@ -111,7 +111,8 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
     origin.quantise(None, &calibration, context.progress)?;
     let compiled = origin.compile()?;
-    let warnings = origin.instance.warnings();
+    let mut warnings = origin.instance.warnings();
+    warnings.extend(origin.number_warnings());
     let Origin { model, quantisation, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();
     let (samples, labels) = held_out(&model)?;
