@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use npukit::options::{OptionSpec, Stage, declared};
 
@@ -24,7 +25,7 @@ pub struct TimeOptions(pub BTreeMap<String, String>);
 impl FromArgMatches for CompileOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let any = matches.get_many::<(String, String)>(ANY).into_iter().flatten().cloned();
-        Ok(Self(given(matches, &[Stage::Compile]).chain(any).collect()))
+        Ok(Self(agreed(given(matches, &[Stage::Compile]).chain(any))?))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -149,6 +150,22 @@ pub fn any() -> Arg {
 fn given(matches: &ArgMatches, stages: &[Stage]) -> impl Iterator<Item = (String, String)> {
     let value = |key: &'static str| Some((key.to_owned(), matches.get_one::<String>(key)?.clone()));
     by_key(stages).into_keys().filter_map(value)
+}
+
+/// Options by name, of which each has one value, however often it is given.
+fn agreed(given: impl Iterator<Item = (String, String)>) -> Result<BTreeMap<String, String>, clap::Error> {
+    let mut all = BTreeMap::new();
+    for (key, value) in given {
+        match all.get(&key) {
+            Some(other) if *other != value => {
+                let text =
+                    format!("option `{key}` is given as `{other}` and as `{value}`: give one of them\n");
+                return Err(clap::Error::raw(ErrorKind::ArgumentConflict, text));
+            }
+            _ => all.insert(key, value),
+        };
+    }
+    Ok(all)
 }
 
 /// `KEY=VALUE`

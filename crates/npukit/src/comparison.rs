@@ -13,8 +13,10 @@ use crate::samples::Stack;
 #[non_exhaustive]
 pub struct Comparison {
     /// Largest absolute difference; NaN where an output of either is NaN.
+    #[schemars(with = "Option<f64>")]
     pub max_abs_error: f64,
     /// Root of the mean squared difference.
+    #[schemars(with = "Option<f64>")]
     pub rms_error: f64,
     /// The largest difference as a share of the range of the float output, from its smallest to its largest element;
     /// of several outputs the largest share. None when no output has a range.
@@ -37,13 +39,15 @@ const NO_INFORMATION: f64 = 0.9;
 pub(crate) fn compare(ours: &[Stack], reference: &[Stack]) -> Comparison {
     let outputs: Vec<Sums> = ours.iter().zip(reference).map(|(a, b)| Sums::of(a, b)).collect();
     let all = outputs.iter().fold(Sums::default(), |all, output| all.merged(output));
+    // An output without numbers has no figures; those of the others are not the worst.
+    let are_numbers = |_: &f64| all.largest.is_finite();
     let positions = ours.iter().zip(reference).filter_map(|(a, b)| agreement(a, b));
     let (agree, positions) = positions.fold((0, 0), |(agree, all), (a, n)| (agree + a, all + n));
     Comparison {
         max_abs_error: all.largest,
         rms_error: all.rms(),
-        relative_error: outputs.iter().filter_map(Sums::relative).reduce(worst),
-        signal_to_noise_db: outputs.iter().filter_map(Sums::decibels).reduce(f64::min),
+        relative_error: outputs.iter().filter_map(Sums::relative).reduce(worst).filter(are_numbers),
+        signal_to_noise_db: outputs.iter().filter_map(Sums::decibels).reduce(f64::min).filter(are_numbers),
         argmax_agree: (positions > 0).then(|| agree as f64 / positions as f64),
         informative: outputs.iter().all(Sums::is_informative),
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use npukit_graph::quantise::lift;
 use npukit_graph::{Graph, ValueId, pass};
-use npukit_import::{Foreign, Format, ImportError, Imported, Options};
+use npukit_import::{Foreign, Format, ImportError, Imported, Options, Remark};
 use npukit_target::{Phase, Port, ReadError, Reader};
 
 use crate::error::Error;
@@ -39,6 +39,8 @@ pub(crate) struct Model {
     pub simplified: Graph,
     /// What there is to say of how it was read.
     pub remarks: Remarks,
+    /// Size of its batch, where the options say one and the inputs have it.
+    pub batch: Option<usize>,
 }
 
 impl Model {
@@ -119,7 +121,9 @@ fn parse_with(
     let Imported { graph, remarks } = imported.map_err(|error| import_error(path, error))?;
     drop(phase);
     let simplified = optimised(&graph, path)?;
-    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks) })
+    let is_unused = remarks.iter().any(|remark| matches!(remark, Remark::UnusedBatch { .. }));
+    let batch = options.batch.filter(|_| !is_unused);
+    Ok(Model { file_name, graph, simplified, remarks: Remarks::of_model(&remarks), batch })
 }
 
 /// The graph after all passes; `path` is the model's.

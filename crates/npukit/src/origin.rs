@@ -13,7 +13,7 @@ use crate::model::Model;
 use crate::quantise::{self, Job};
 use crate::refusal::Report;
 use crate::remarks::Remarks;
-use crate::rescale::{self, Exponents};
+use crate::rescale::{self, Exponents, Remaining};
 use crate::weights::{self, Weight};
 
 /// What a program was made from.
@@ -47,9 +47,17 @@ impl Origin {
         Ok(Self { instance, model, options, exponents, rescaling: None, quantisation: None })
     }
 
-    /// What there is to say of the model and of the instance.
+    /// What there is to say of the model and of the instance, and of how numbers were chosen.
     pub(crate) fn remarks(&self) -> Remarks {
-        self.model.remarks.clone().with_instance(&*self.instance)
+        let mut remarks = self.model.remarks.clone().with_instance(&*self.instance);
+        remarks.warnings.extend(self.number_warnings());
+        remarks
+    }
+
+    /// What the calibration and the quantisation warn of.
+    pub(crate) fn number_warnings(&self) -> Vec<String> {
+        let left = self.rescaling.iter().flat_map(|report| report.remaining.iter().map(Remaining::warning));
+        left.chain(self.quantisation.iter().flat_map(|report| report.warnings.iter().cloned())).collect()
     }
 
     /// The program.

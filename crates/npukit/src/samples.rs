@@ -31,8 +31,10 @@ pub struct OutputReport {
     /// What the elements are.
     #[serde(flatten)]
     pub summary: Summary,
-    /// All elements of the first eight samples, row-major; not for outputs of more than 16 elements a sample.
+    /// All elements of the first eight samples, row-major; not for outputs of more than 16 elements a sample. What is not finite is `null` in
+    /// JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<Vec<Option<f64>>>>")]
     pub values: Option<Vec<Vec<f64>>>,
 }
 

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use npukit_base::counted;
 use npukit_numeric::npy::{NpyArray, write_npy};
-use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace};
+use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace, Saturations};
 use rayon::prelude::*;
 
 use crate::Context;
@@ -14,19 +15,22 @@ use crate::error::Error;
 use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
 use crate::origin::Origin;
 use crate::samples::Stack;
+use crate::verdict::worst;
 
 /// Test vectors of a program.
 pub(crate) struct TestVectors {
     pub files: Vec<ArtifactFile>,
-    /// How the samples were understood, and what is to be said of the vectors.
+    /// How the samples were understood, and which file is what.
     pub notes: Vec<String>,
+    /// What makes them of less use.
+    pub warnings: Vec<String>,
 }
 
 /// Seed of the sample when none is given.
 const SEED: u64 = 1;
 
 impl TestVectors {
-    /// Those of the samples in `files`, else of one that is made up.
+    /// Those of the samples in `files` with their values prepared, else of one that is made up.
     ///
     /// # Errors
     ///
@@ -35,9 +39,10 @@ impl TestVectors {
         compiled: &dyn Compiled,
         origin: &Origin,
         files: &[InputFile],
+        preprocess: &Preprocess,
         context: Context<'_>,
     ) -> Result<Self, Error> {
-        let Samples { samples, mut notes } = samples(compiled, origin, files, context)?;
+        let Samples { samples, mut notes } = samples(compiled, origin, files, preprocess, context)?;
         let phase = Phase::counting("simulate", samples.len());
         let drive = |sample: &Sample| {
             let driven = compiled.drive(sample)?;
@@ -50,12 +55,11 @@ impl TestVectors {
         let mut all = arrays(compiled, &samples, &driven, &names)?;
         all.extend(driver_files(&driven, &names));
         let made_up = if files.is_empty() { ", made up" } else { "" };
-        let count = samples.len();
-        let samples = npukit_base::plural(count as u64, "sample");
-        notes.push(format!(
-            "test vectors: {count} {samples}{made_up}; outputs are the machine's, bit for bit"
-        ));
-        Ok(Self { files: all, notes })
+        let (count, makers) = (counted(samples.len() as u64, "sample"), makers(compiled));
+        notes.push(format!("test vectors: {count}{made_up}; outputs are {makers}, bit for bit"));
+        notes.extend(numbered(compiled, &names));
+        notes.extend(before_host(compiled, &driven, &names));
+        Ok(Self { files: all, notes, warnings: saturated(&driven).into_iter().collect() })
     }
 }
 
@@ -63,14 +67,14 @@ fn samples(
     compiled: &dyn Compiled,
     origin: &Origin,
     files: &[InputFile],
+    preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
     let ports = compiled.inputs();
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
         let wanted = wanted::of_program(ports, Some(&origin.model));
-        let preprocess = Preprocess::default();
-        return inputs::samples(files, &wanted, &preprocess, context.reader, Some(&read_text));
+        return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
     }
     let made_up = |port: &npukit_target::Port| {
         let tensor = npukit_zoo::stand_in(&port.name, &port.shape, SEED);
@@ -82,6 +86,56 @@ fn samples(
     };
     let sample: Sample = ports.iter().map(made_up).collect::<Result<_, Error>>()?;
     Ok(Samples { samples: vec![sample], notes: Vec::new() })
+}
+
+/// Whose the outputs are.
+fn makers(compiled: &dyn Compiled) -> &'static str {
+    if compiled.report().host_steps.is_empty() {
+        "the machine's"
+    } else {
+        "the machine's after the host's steps"
+    }
+}
+
+/// Which input or output each file is of, where the names of files have numbers.
+fn numbered(compiled: &dyn Compiled, names: &Names) -> Vec<String> {
+    let said = |(place, name, kind): (PortPlace, String, &str)| {
+        format!("`{}` is of {kind} `{name}`", names.file(place, "*"))
+    };
+    let (inputs, outputs) = (compiled.inputs(), compiled.outputs());
+    let inputs =
+        inputs.into_iter().enumerate().map(|(place, port)| (PortPlace::Input(place), port.name, "input"));
+    let outputs =
+        outputs.into_iter().enumerate().map(|(place, port)| (PortPlace::Output(place), port.name, "output"));
+    inputs.chain(outputs).filter(|(place, ..)| names.is_numbered(*place)).map(said).collect()
+}
+
+/// Which files of outputs are from before the host's steps, and which from after them.
+fn before_host(compiled: &dyn Compiled, driven: &[Driven], names: &Names) -> Vec<String> {
+    let (steps, outputs) = (compiled.report().host_steps, compiled.outputs());
+    // All samples have the same files.
+    let data = driven.first().into_iter().flat_map(|driven| &driven.data);
+    let mut files: BTreeMap<PortPlace, Vec<String>> = BTreeMap::new();
+    for data in data.filter(|data| data.is_before_host) {
+        files.entry(data.place).or_default().push(format!("`{}`", names.file(data.place, data.extension)));
+    }
+    let said = |(place, files): (PortPlace, Vec<String>)| {
+        let PortPlace::Output(index) = place else { return None };
+        let name = &outputs.get(index)?.name;
+        let ops: Vec<&str> =
+            steps.iter().filter(|step| step.output == *name).map(|step| step.op.as_str()).collect();
+        let (npy, ops, files) = (names.file(place, "npy"), ops.join(", "), files.join(", "));
+        Some(format!("`{npy}` is output `{name}` after the host's {ops}; before that it is {files}"))
+    };
+    files.into_iter().filter_map(said).collect()
+}
+
+/// What saturated of the samples and of what the machine makes of them.
+fn saturated(driven: &[Driven]) -> Option<String> {
+    let mut all = Saturations::default();
+    driven.iter().for_each(|driven| all.add(&driven.result.saturations));
+    let values = Some(all.total()).filter(|&count| count > 0)?;
+    Some(format!("{} of the test vectors saturated{}", counted(values, "value"), worst(&all)))
 }
 
 /// How files of ports are called: `NAME.test_input`, with a number where there are several.
@@ -97,12 +151,20 @@ impl Names {
         Self { artifact: compiled.report().name, inputs, outputs }
     }
 
+    /// Whether there are several of its kind.
+    fn is_numbered(&self, place: PortPlace) -> bool {
+        match place {
+            PortPlace::Input(_) => self.inputs != 1,
+            PortPlace::Output(_) => self.outputs != 1,
+        }
+    }
+
     fn file(&self, place: PortPlace, extension: &str) -> String {
-        let (kind, place, of) = match place {
-            PortPlace::Input(place) => ("input", place, self.inputs),
-            PortPlace::Output(place) => ("output", place, self.outputs),
+        let (kind, index) = match place {
+            PortPlace::Input(index) => ("input", index),
+            PortPlace::Output(index) => ("output", index),
         };
-        let number = if of == 1 { String::new() } else { format!("_{place}") };
+        let number = if self.is_numbered(place) { format!("_{index}") } else { String::new() };
         format!("{}.test_{kind}{number}.{extension}", self.artifact)
     }
 }

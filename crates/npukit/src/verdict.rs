@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use npukit_base::plural;
+use npukit_base::{counted, plural};
 use npukit_graph::Graph;
 use npukit_target::{Compiled, MemoryReport, Problem, Saturation, Saturations, TargetError, TimeOptions};
 use serde::Serialize;
 
 use crate::origin::Origin;
-use crate::speed::{Speed, timed};
+use crate::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;
-use crate::weights::Weight;
+use crate::weights::{Weight, non_finite_constants};
 
 /// Whether a model fits, and what it would do on the chip. Figures are those of the compiled program; of a model that
 /// does not fit there is only the share of its nodes that the chip would take.
@@ -96,8 +96,12 @@ impl Verdict {
         Self { macs, ..Self::default() }.on_chip(on_chip)
     }
 
-    /// Of a program, and why its time is not known where it is not.
-    pub(crate) fn of(compiled: &dyn Compiled, saturation: SaturationRisk) -> (Self, Option<String>) {
+    /// Of a program with a batch that may be stated, and why its time is not known where it is not.
+    pub(crate) fn of(
+        compiled: &dyn Compiled,
+        stated: Option<usize>,
+        saturation: SaturationRisk,
+    ) -> (Self, Option<String>) {
         let program = compiled.report();
         let verdict = Self {
             fits: true,
@@ -108,7 +112,7 @@ impl Verdict {
             ..Self::default()
         };
         let on_chip = program.macs.map(|macs| macs.saturating_sub(compiled.host_macs()));
-        verdict.on_chip(on_chip).timed(compiled)
+        verdict.on_chip(on_chip).timed(compiled, stated)
     }
 
     fn on_chip(self, macs_on_chip: Option<u64>) -> Self {
@@ -117,11 +121,11 @@ impl Verdict {
         Self { macs_on_chip, share_of_macs_on_chip, ..self }
     }
 
-    fn timed(self, compiled: &dyn Compiled) -> (Self, Option<String>) {
+    fn timed(self, compiled: &dyn Compiled, stated: Option<usize>) -> (Self, Option<String>) {
         match timed(compiled, &TimeOptions::default()) {
             Ok(time) => {
                 let cycles = time.cycles.get(&time.model).copied();
-                let speed = Speed::of(&time);
+                let speed = Speed::of(&time, batch(&compiled.inputs(), stated));
                 let cost_model = Some(cost_model_name(&compiled.report().target, &time.model));
                 (Self { cycles, speed, cost_model, ..self }, None)
             }
@@ -158,8 +162,10 @@ impl SaturationRisk {
         found: Option<&Saturations>,
     ) -> Self {
         let saturated_weights = weights.iter().map(|weight| weight.saturated).sum();
+        let no_numbers = non_finite_constants(&origin.model.graph).0;
         let saturated_values = found.map(Saturations::total);
-        let risk = match (origin.instance.saturates(), saturated_weights, saturated_values) {
+        let bad_weights = saturated_weights + no_numbers;
+        let risk = match (origin.instance.saturates(), bad_weights, saturated_values) {
             (false, ..) => Risk::None,
             (_, 0, None) => Risk::Unknown,
             (_, 0, Some(0)) => Risk::Low,
@@ -167,17 +173,21 @@ impl SaturationRisk {
         };
         let reason = match risk {
             Risk::None => "its numbers are floats, which do not saturate".to_owned(),
-            _ => format!("{}; {}", of_weights(saturated_weights), of_values(samples, found)),
+            _ => format!("{}; {}", of_weights(saturated_weights, no_numbers), of_values(samples, found)),
         };
         Self { risk, reason, saturated_weights, samples, saturated_values }
     }
 }
 
-fn of_weights(saturated: u64) -> String {
-    match saturated {
-        0 => "all weights fit".to_owned(),
-        1 => "1 weight saturates".to_owned(),
-        count => format!("{count} weights saturate"),
+fn of_weights(saturated: u64, no_numbers: u64) -> String {
+    let verb = |count, one: &str, more: &str| if count == 1 { one.to_owned() } else { more.to_owned() };
+    let saturate = format!("{} {}", counted(saturated, "weight"), verb(saturated, "saturates", "saturate"));
+    let are = format!("{} {} NaN or infinite", counted(no_numbers, "weight"), verb(no_numbers, "is", "are"));
+    match (saturated, no_numbers) {
+        (0, 0) => "all weights fit".to_owned(),
+        (_, 0) => saturate,
+        (0, _) => are,
+        _ => format!("{are}, {saturate}"),
     }
 }
 
@@ -193,7 +203,7 @@ fn of_values(samples: usize, found: Option<&Saturations>) -> String {
 }
 
 /// The layer in which most results saturated.
-fn worst(found: &Saturations) -> String {
+pub(crate) fn worst(found: &Saturations) -> String {
     let worst = found.layers.iter().max_by_key(|layer| layer.count);
     worst.map_or_else(String::new, |Saturation { layer, count }| format!(", most in `{layer}` ({count})"))
 }
@@ -248,6 +258,8 @@ mod tests {
         let found = Saturations { inputs: 1, results: 5, layers };
         assert_eq!(of_values(3, Some(&found)), "6 values saturated on 3 samples, most in `b` (4)");
         assert_eq!(of_values(1, Some(&Saturations::default())), "no value saturated on 1 sample");
-        assert_eq!(of_weights(1), "1 weight saturates");
+        assert_eq!(of_weights(1, 0), "1 weight saturates");
+        assert_eq!(of_weights(0, 2), "2 weights are NaN or infinite");
+        assert_eq!(of_weights(3, 1), "1 weight is NaN or infinite, 3 weights saturate");
     }
 }

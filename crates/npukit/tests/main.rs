@@ -5,6 +5,8 @@
 mod architectures;
 #[path = "main/assembly.rs"]
 mod assembly;
+#[path = "main/diff.rs"]
+mod diff;
 #[path = "main/generate.rs"]
 mod generate;
 #[path = "main/layer_compare.rs"]

@@ -63,6 +63,8 @@ pub struct DriverData {
     pub extension: &'static str,
     /// Content.
     pub bytes: Vec<u8>,
+    /// Whether the host has steps to do on it: what the run gives is after them.
+    pub is_before_host: bool,
 }
 
 /// An input or an output by its place among them.

@@ -32,16 +32,23 @@ pub fn text(report: &Report) -> String {
 fn verdict(report: &Report) -> Vec<(String, String)> {
     let Verdict { fits, memories, speed, cycles, cost_model, saturation, .. } = &report.verdict;
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    let mut lines = vec![fact("verdict", if *fits { "fits".to_owned() } else { refusal(report) })];
+    let is_idle = *cycles == Some(0);
+    let mut lines = vec![fact("verdict", if *fits { fitting(is_idle) } else { refusal(report) })];
     lines.extend(macs(&report.verdict).map(|text| fact("MACs on the chip", text)));
     lines.extend(memories.iter().map(|memory| fact(&format!("memory {}", memory.name), fill(memory))));
     let by = cost_model.iter().map(|model| format!(" ({model})")).collect::<String>();
     lines.extend(cycles.map(|cycles| fact("cycles", thousands(cycles) + &by)));
-    lines.extend(cycles.map(|_| fact("latency", latency(speed))));
+    lines.extend(cycles.filter(|_| !is_idle).map(|_| fact("latency", latency(speed))));
     let steps = Some(report.host_steps.len() as u64).filter(|&steps| steps > 0);
     lines.extend(steps.map(|steps| fact("left to the host", counted(steps, "step"))));
     lines.extend(saturation.as_ref().map(|risk| fact("saturation", saturation_risk(risk))));
     lines
+}
+
+/// That it fits, and what that is worth where the chip is idle.
+fn fitting(is_idle: bool) -> String {
+    let idle = if is_idle { ", but nothing runs on the chip: all of it is left to the host" } else { "" };
+    format!("fits{idle}")
 }
 
 /// How much stands in the way.

@@ -4,11 +4,10 @@ use npukit::report::{
     Figures, LayerCompareReport, LayerError, QuantisationReport, QuantisedTensor, RescaleReport,
 };
 
-use super::layers::decibels;
-use super::remarks;
+use super::layers::{decibels, signal_to_noise};
 use crate::colour::Mark;
 use crate::printable::line;
-use crate::table::{Cell, Column, Row, View, counted, facts, table, thousands, viewed};
+use crate::table::{Cell, Column, Row, View, facts, table, thousands, viewed};
 
 /// What came of a calibration; nothing when there was none.
 pub fn rescaling(report: Option<&RescaleReport>) -> String {
@@ -30,7 +29,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
             measured.saturated_constants.map_or_else(|| "unknown".to_owned(), thousands),
             format!("{:.6}", measured.comparison.max_abs_error),
             format!("{:.6}", measured.comparison.rms_error),
-            decibels(measured.comparison.signal_to_noise_db),
+            signal_to_noise(&measured.comparison),
         ]
     };
     let rows = std::iter::once(measured("before", &report.before));
@@ -48,12 +47,7 @@ pub fn rescaling(report: Option<&RescaleReport>) -> String {
         let rows = report.layers.iter().map(|layer| vec![layer.layer.clone(), layer.exponent.to_string()]);
         text += &format!("\n{}", table(&[Column::left("layer"), Column::right("stored / 2^")], rows));
     }
-    let remaining = report.remaining.iter().map(|left| {
-        let (count, layer) = (counted(left.count, "result"), &left.layer);
-        let verb = if left.count == 1 { "saturates" } else { "saturate" };
-        format!("{count} of layer `{layer}` still {verb}: {}", left.reason)
-    });
-    text + &remarks(&[], &remaining.collect::<Vec<_>>())
+    text
 }
 
 /// What came of a quantisation; nothing when there was none.
@@ -88,8 +82,7 @@ pub fn quantisation(report: Option<&QuantisationReport>) -> String {
         Column::right("RMS error").minor(4),
         Column::right("signal to noise"),
     ];
-    let text = format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)));
-    text + &remarks(&[], &report.warnings)
+    format!("\n{lines}\n{}", table(&columns, report.tensors.iter().map(row)))
 }
 
 /// The table of layers beside float.

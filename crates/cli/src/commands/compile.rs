@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use npukit::Preprocess;
 use npukit::verbs::compile::{Report, Request, compile_with, emit};
 use serde_json::json;
 
 use super::comparison::{quantisation, rescaling};
 use super::layers::{choices, cycles, host_steps, latency};
-use super::{context, input_files, model_source, remarks};
+use super::{context, input_files, model_source, preprocess, remarks};
 use crate::answer::Answer;
 use crate::args::CompileArgs;
 use crate::disk::write_all;
@@ -15,14 +16,19 @@ use crate::failure::Failure;
 use crate::table::{Column, facts, table, thousands};
 
 pub fn run(args: &CompileArgs) -> Result<Answer, Failure> {
-    let source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess);
+    let mut source = model_source(&args.source, &args.lowering, &args.calibration, &args.preprocess);
     if let Some(stage) = &args.emit {
         let text = emit(&source, stage, context())?;
         let json = json!({ "stage": stage, "text": text });
         return Ok(Answer::new(text, &json));
     }
     let test_vectors = args.test_vectors.as_deref().map(input_files);
-    let request = Request { source, test_vectors };
+    let preprocess = preprocess(&args.preprocess);
+    if args.calibration.calibrate.is_empty() && test_vectors.as_ref().is_some_and(|files| !files.is_empty()) {
+        // The options are for the samples to test with alone.
+        source.calibration.preprocess = Preprocess::default();
+    }
+    let request = Request { source, test_vectors, preprocess };
     let (mut report, files) = compile_with(&request, context())?;
     let folder = args.output.clone().unwrap_or_default();
     let paths: Vec<PathBuf> = files.iter().map(|file| folder.join(&file.name)).collect();
@@ -60,11 +66,13 @@ fn text(report: &Report) -> String {
         Column::right("depth"),
         Column::left("in"),
     ];
+    let numbers = rescaling(report.rescaling.as_ref()) + &quantisation(report.quantisation.as_ref());
     if !report.memory.is_empty() {
-        text += &format!("\n{}\n", table(&columns, rows));
+        // The numbers have an empty line before them.
+        let end = if numbers.is_empty() { "\n" } else { "" };
+        text += &format!("\n{}{end}", table(&columns, rows));
     }
-    text += &rescaling(report.rescaling.as_ref());
-    text += &quantisation(report.quantisation.as_ref());
+    text += &numbers;
     text += &host_steps(&report.host_steps);
     text += &remarks(&report.notes, &report.warnings);
     text.extend(report.artifacts.iter().chain(&report.test_vectors).map(|path| format!("wrote {path}\n")));

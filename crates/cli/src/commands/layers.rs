@@ -63,14 +63,19 @@ pub fn cycles(target: &str, cycles: &BTreeMap<String, u64>) -> String {
     cycles.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Time of a sample and samples a second at a clock, as a fact.
+/// Time of a run, and samples or runs a second at a clock, as a fact.
 pub fn latency(speed: &Speed) -> String {
-    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), clock_source, frames_per_second, .. } = speed
+    let Speed { latency_ms: Some(ms), clock_mhz: Some(mhz), clock_source, frames_per_second, batch, .. } =
+        speed
     else {
         return "unknown: no clock is published for this instance".to_owned();
     };
-    let rate =
-        frames_per_second.map_or_else(String::new, |rate| format!(", {} frames a second", frames(rate)));
+    let of = match batch {
+        Some(1) => "frames a second".to_owned(),
+        Some(batch) => format!("frames a second for a batch of {batch}"),
+        None => "runs a second".to_owned(),
+    };
+    let rate = frames_per_second.map_or_else(String::new, |rate| format!(", {} {of}", frames(rate)));
     // Default: a clock without a source says so.
     let source = clock_source.as_deref().unwrap_or("source not given");
     format!("{}{rate} at {mhz} MHz ({source})", milliseconds(*ms))
@@ -141,7 +146,7 @@ pub fn comparison(found: &Comparison) -> Vec<(&'static str, String)> {
         ("largest difference to float", format!("{:.6}", found.max_abs_error)),
         ("of the output's range", share_of_range(found)),
         ("RMS difference to float", format!("{:.6}", found.rms_error)),
-        ("signal to noise", decibels(found.signal_to_noise_db)),
+        ("signal to noise", signal_to_noise(found)),
         ("argmax as in float", found.argmax_agree.map_or_else(String::new, percent)),
     ]
 }
@@ -149,6 +154,14 @@ pub fn comparison(found: &Comparison) -> Vec<(&'static str, String)> {
 /// The largest difference as a share of the output's range.
 pub fn share_of_range(found: &Comparison) -> String {
     found.relative_error.map_or_else(|| "unknown".to_owned(), |share| format!("{:.3} %", share * 100.0))
+}
+
+/// The signal-to-noise ratio of a comparison, where it is one of numbers.
+pub fn signal_to_noise(found: &Comparison) -> String {
+    if found.max_abs_error.is_finite() {
+        return decibels(found.signal_to_noise_db);
+    }
+    "none: results are no numbers".to_owned()
 }
 
 /// A signal-to-noise ratio.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use npukit::report::{FlagTime, KindTime, Speed, TraceReport, UnitTime};
+use npukit::report::{FlagTime, KindTime, TraceReport, UnitTime};
 use npukit::verbs::time::{Report, Request, Sinks, time_with};
 
 use super::layers::{LAYERS, above, bottleneck, cycles, latency, layers};
@@ -64,7 +64,7 @@ pub(super) fn text(report: &Report, view: &View) -> String {
         ("instructions", thousands(report.instructions as u64)),
         ("cycles", cycles(&report.target, &time.cycles)),
         ("below", format!("by the {}", report.cost_model)),
-        ("latency", latency(&Speed::of(time))),
+        ("latency", latency(&report.speed())),
         ("MACs", report.macs.map_or_else(unknown, thousands)),
         ("utilisation", time.utilisation.map_or_else(unknown, percent)),
         ("array busy", percent(time.array_busy)),

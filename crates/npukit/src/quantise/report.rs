@@ -15,8 +15,10 @@ pub struct QuantisedTensor {
     /// Integers stand for `integer * 2^-fraction`.
     pub fraction: i32,
     /// Smallest element.
+    #[schemars(with = "Option<f32>")]
     pub minimum: f32,
     /// Largest element.
+    #[schemars(with = "Option<f32>")]
     pub maximum: f32,
     /// Share of elements beyond the integers, 0 to 1.
     pub saturated: f64,
@@ -25,6 +27,7 @@ pub struct QuantisedTensor {
     /// Bits that its integers take, the sign's with it.
     pub bits_used: u32,
     /// Root of the mean squared error by that of the mean squared element.
+    #[schemars(with = "Option<f64>")]
     pub relative_rms_error: f64,
     /// The same as a signal-to-noise ratio; none without errors.
     pub signal_to_noise_db: Option<f64>,
@@ -59,5 +62,6 @@ pub struct Candidate {
     pub method: String,
     /// Root of the mean squared error of the outputs by that of their mean squared elements, over the samples;
     /// the mean of the squares of all outputs. The network is simulated with its tensors rounded.
+    #[schemars(with = "Option<f64>")]
     pub output_error: f64,
 }

@@ -1,5 +1,6 @@
 //! [`Remaining`]: where a program saturates on the samples, and why no power of two helped.
 
+use npukit_base::counted;
 use npukit_graph::rescale::Ranges;
 use npukit_graph::{Graph, Operator, ValueId};
 use npukit_target::{Layer, Saturation};
@@ -21,6 +22,15 @@ pub struct Remaining {
     pub magnitude: Option<f64>,
     /// Why, in a sentence.
     pub reason: String,
+}
+
+impl Remaining {
+    /// The same as a sentence.
+    pub(crate) fn warning(&self) -> String {
+        let Self { layer, count, reason, .. } = self;
+        let verb = if *count == 1 { "saturates" } else { "saturate" };
+        format!("{} of layer `{layer}` still {verb}: {reason}", counted(*count, "result"))
+    }
 }
 
 /// A compiled graph and what is known of it.

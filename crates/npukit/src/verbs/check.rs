@@ -67,7 +67,9 @@ fn fitting(
     let saturations = measured.as_ref().map(|(_, saturations)| saturations);
     let weights = origin.altered_weights()?;
     let risk = SaturationRisk::of(&origin, &weights, samples.len(), saturations);
-    let (verdict, untimed) = Verdict::of(compiled, risk);
+    let (verdict, untimed) = Verdict::of(compiled, origin.model.batch, risk);
+    let warnings = origin.number_warnings().into_iter().chain(weights::warnings(&weights)).chain(untimed);
+    let warnings = warnings.collect();
     let Origin { quantisation, rescaling, .. } = origin;
     Ok(Report {
         supported: true,
@@ -76,7 +78,7 @@ fn fitting(
         rescaling,
         quantisation,
         notes,
-        warnings: weights::warnings(&weights).into_iter().chain(untimed).collect(),
+        warnings,
         ..Report::default()
     })
 }

@@ -10,10 +10,10 @@ use npukit_target::{ArtifactFile, Compiled, HostStepReport, MemoryReport, Phase,
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::inputs::InputFile;
+use crate::inputs::{InputFile, Preprocess};
 use crate::remarks::Remarks;
 use crate::source::Source;
-use crate::speed::{Speed, timed};
+use crate::speed::{Speed, batch, timed};
 use crate::test_vectors::TestVectors;
 use crate::weights::{self, Weight};
 use crate::{Context, quantise, rescale};
@@ -25,6 +25,8 @@ pub struct Request {
     pub source: Source,
     /// Writes test vectors: of these samples, of one that is made up where there are none.
     pub test_vectors: Option<Vec<InputFile>>,
+    /// What is done to the values of these samples.
+    pub preprocess: Preprocess,
 }
 
 /// What was compiled.
@@ -44,7 +46,7 @@ pub struct Report {
     pub instructions: usize,
     /// By cost model.
     pub cycles: BTreeMap<String, u64>,
-    /// Of a sample, at the board's clock.
+    /// Of a run, at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
     /// Multiply-accumulates of the model, padding left out.
@@ -81,7 +83,7 @@ pub struct Report {
 ///
 /// Those of [`compile_with`].
 pub fn compile(source: &Source, context: Context<'_>) -> Result<(Report, Vec<ArtifactFile>), Error> {
-    compile_with(&Request { source: source.clone(), test_vectors: None }, context)
+    compile_with(&Request { source: source.clone(), ..Request::default() }, context)
 }
 
 /// Compiles; the caller writes the files and puts their paths into the report's `artifacts` and `test_vectors`. Test
@@ -105,10 +107,11 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
     let artifacts = names(&files);
     let mut test_vectors = Vec::new();
     if let Some(samples) = &request.test_vectors {
-        let found = TestVectors::new(&*compiled, &origin, samples, context)?;
+        let found = TestVectors::new(&*compiled, &origin, samples, &request.preprocess, context)?;
         test_vectors = names(&found.files);
         files.extend(found.files);
         notes.extend(found.notes);
+        warnings.extend(found.warnings);
     }
     let weights = origin.altered_weights()?;
     warnings.extend(weights::warnings(&weights));
@@ -118,7 +121,7 @@ pub fn compile_with(request: &Request, context: Context<'_>) -> Result<(Report, 
         artifacts,
         test_vectors,
         instructions: program.instructions,
-        speed: Speed::of(&time),
+        speed: Speed::of(&time, batch(&compiled.inputs(), origin.model.batch)),
         cycles: time.cycles,
         macs: program.macs,
         memory: program.memory,

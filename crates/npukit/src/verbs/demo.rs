@@ -111,14 +111,15 @@ pub fn demo(target: Option<&str>, context: Context<'_>) -> Result<Report, Error>
     let calibration = samples(&origin.model, &read_npy("digits_calibration.npy", CALIBRATION)?)?;
     origin.quantise(None, &calibration)?;
     let compiled = origin.compile()?;
-    let warnings = origin.instance.warnings();
+    let mut warnings = origin.instance.warnings();
+    warnings.extend(origin.number_warnings());
     let Origin { model, quantisation, .. } = origin;
     let compile_seconds = start.elapsed().as_secs_f64();
     let (samples, labels) = held_out(&model)?;
     let (ours, saturations) = machine(&*compiled, &samples)?;
     let reference = float(&model.graph, &samples)?;
     let (program, time) = (compiled.report(), timed(&*compiled, &TimeOptions::default())?);
-    let speed = Speed::of(&time);
+    let speed = Speed::of(&time, Some(1));
     Ok(Report {
         model: model.graph.name,
         target: program.target,

@@ -19,7 +19,7 @@ pub struct Report {
     pub of: String,
     /// Numbers that differ, in the order of the first report.
     pub figures: Vec<Figure>,
-    /// Texts that differ.
+    /// Texts and truth values that differ, and numbers that are `null` in one of the reports.
     pub texts: Vec<TextChange>,
     /// Places of numbers and texts that the first report has alone.
     pub only_before: Vec<String>,
@@ -27,7 +27,8 @@ pub struct Report {
     pub only_after: Vec<String>,
     /// Numbers that are the same.
     pub same: usize,
-    /// Places of figures that became worse by more than the threshold.
+    /// Places of what became worse: figures by more than the threshold, figures that are judged and are no more, what
+    /// no longer holds, and failures that are new.
     pub failures: Vec<String>,
 }
 
@@ -46,7 +47,7 @@ pub struct Figure {
     pub is_better: Option<bool>,
 }
 
-/// A text that differs.
+/// A text, a truth value or a `null` that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TextChange {
     /// Where it stands.
@@ -61,11 +62,14 @@ pub struct TextChange {
 const NAMES: [&str; 10] =
     ["name", "kind", "unit", "flag", "tensor", "node", "network", "instance", "file", "on"];
 
+/// Keys whose numbers together say that of elements without a text: of the worst samples, and of confusions.
+const NUMBERS: [[&str; 2]; 2] = [["sample", "position"], ["label", "predicted"]];
+
 /// What is left out: the host's time, which differs from run to run, and parts of a whole that is compared itself.
 const IGNORED: [&str; 3] = ["seconds", "compile_seconds", "share"];
 
 /// Keys of which fewer is better, also for all that stands below them.
-const FEWER: [&str; 19] = [
+const FEWER: [&str; 22] = [
     "cycles",
     "latency_ms",
     "milliseconds",
@@ -85,12 +89,19 @@ const FEWER: [&str; 19] = [
     "chain_relative_error",
     "saturations",
     "saturated_constants",
+    "non_finite",
+    "nan",
+    "infinite",
 ];
 
-/// Keys of which more is better.
-const MORE: [&str; 8] = [
+/// Keys of which more is better; what stands below them is not judged.
+const MORE: [&str; 12] = [
     "frames_per_second",
     "accuracy",
+    "top1",
+    "top5",
+    "top_share",
+    "share_of_macs_on_chip",
     "argmax_agree",
     "utilisation",
     "array_busy",
@@ -99,20 +110,52 @@ const MORE: [&str; 8] = [
     "chain_signal_to_noise_db",
 ];
 
-/// A number or a text of a report.
+/// Keys that are to be true.
+const TRUE: [&str; 3] = ["fits", "supported", "informative"];
+
+/// Keys under which figures may be missing for the better: there is nothing to count, or no noise.
+const OPTIONAL: [&str; 12] = [
+    "kinds",
+    "units",
+    "flags",
+    "saturations_by_layer",
+    "confusion",
+    "rescaling",
+    "quantisation",
+    "relative_error",
+    "chain_relative_error",
+    "signal_to_noise_db",
+    "own_signal_to_noise_db",
+    "chain_signal_to_noise_db",
+];
+
+/// The list of why a command was no success.
+const FAILURES: &str = "failures";
+
+/// What stands at a place of a report.
 #[derive(Clone, Debug, PartialEq)]
 enum Leaf {
     Number(f64),
+    Truth(bool),
     Text(String),
+    Nothing,
 }
 
-/// Compares what a command has printed with `--json`, now and before. With a `threshold`, in percent of the first, the
-/// figures that became worse by more are [`Report::failures`].
+/// A leaf with its place, and the keys on the way to it.
+#[derive(Clone, Debug)]
+struct Entry<'a> {
+    place: String,
+    keys: Vec<&'a str>,
+    leaf: Leaf,
+}
+
+/// Compares what a command has printed with `--json`, now and before. With a `threshold`, in percent of the first, what
+/// became worse is in [`Report::failures`].
 ///
 /// # Errors
 ///
-/// [`Error::Read`] for a file that cannot be read, [`Error::NotReport`] for one that is not a report,
-/// [`Error::OtherReport`] for reports of different commands.
+/// [`Error::Read`] for a file that cannot be read, [`Error::NotReport`] for one that is not a report or tells of an
+/// error, [`Error::OtherReport`] for reports of different commands.
 pub fn diff(
     before: &str,
     after: &str,
@@ -124,39 +167,87 @@ pub fn diff(
     if of != other {
         return Err(Error::OtherReport { before: before.to_owned(), of, after: after.to_owned(), other });
     }
-    let (a, b) = (leaves(&a), leaves(&b));
-    let by_place: BTreeMap<&str, &Leaf> = b.iter().map(|(place, leaf)| (place.as_str(), leaf)).collect();
+    let (a, b) = (entries(&a), entries(&b));
     let mut report = Report {
         before: before.to_owned(),
         after: after.to_owned(),
         of,
         figures: Vec::new(),
         texts: Vec::new(),
-        only_before: Vec::new(),
+        only_before: absent(&a, &b),
         only_after: absent(&b, &a),
         same: 0,
-        failures: Vec::new(),
+        failures: threshold.map_or_else(Vec::new, |threshold| failures(&a, &b, threshold / 100.0)),
     };
-    for (place, leaf) in &a {
-        match (leaf, by_place.get(place.as_str())) {
-            (_, None) => report.only_before.push(place.clone()),
-            (Leaf::Number(x), Some(Leaf::Number(y))) if x == y => report.same += 1,
-            (Leaf::Number(x), Some(Leaf::Number(y))) => report.figures.push(figure(place, *x, *y)),
-            (x, Some(y)) if x == *y => {}
-            (x, Some(y)) => {
-                let [before, after] = [x, y].map(text);
-                report.texts.push(TextChange { place: place.clone(), before, after });
-            }
+    let after = by_place(&b);
+    for entry in &a {
+        if let Some(other) = after.get(entry.place.as_str()) {
+            report.add(entry, &other.leaf);
         }
-    }
-    if let Some(threshold) = threshold {
-        let worse = report.figures.iter().filter(|figure| figure.is_worse_by(threshold / 100.0));
-        report.failures = worse.map(|figure| figure.place.clone()).collect();
     }
     Ok(report)
 }
 
+impl Report {
+    /// Takes in what stands at one place of both.
+    fn add(&mut self, entry: &Entry<'_>, after: &Leaf) {
+        match (&entry.leaf, after) {
+            (Leaf::Number(x), Leaf::Number(y)) if x == y => self.same += 1,
+            (Leaf::Number(x), Leaf::Number(y)) => self.figures.push(Figure::of(entry, *x, *y)),
+            (x, y) if x == y => {}
+            (x, y) => {
+                let [before, after] = [x, y].map(Leaf::text);
+                self.texts.push(TextChange { place: entry.place.clone(), before, after });
+            }
+        }
+    }
+}
+
+/// The places of what became worse, by more than a share of what it was where that can be said.
+fn failures(before: &[Entry<'_>], after: &[Entry<'_>], share: f64) -> Vec<String> {
+    let (earlier, later) = (by_place(before), by_place(after));
+    let worse = before.iter().filter(|entry| {
+        let later = later.get(entry.place.as_str()).map_or(&Leaf::Nothing, |other| &other.leaf);
+        entry.is_worse(later, share)
+    });
+    let is_new = |entry: &&Entry<'_>| {
+        entry.keys.first() == Some(&FAILURES) && !earlier.contains_key(entry.place.as_str())
+    };
+    worse.chain(after.iter().filter(is_new)).map(|entry| entry.place.clone()).collect()
+}
+
+impl Entry<'_> {
+    /// Whether what stands here is worse later, by more than a share of what it was.
+    fn is_worse(&self, later: &Leaf, share: f64) -> bool {
+        match (&self.leaf, later) {
+            (Leaf::Number(x), Leaf::Number(y)) => x != y && Figure::of(self, *x, *y).is_worse_by(share),
+            (Leaf::Number(_), _) => {
+                let is_optional = self.keys.iter().any(|key| OPTIONAL.contains(key));
+                self.more_is_better().is_some() && !is_optional
+            }
+            (Leaf::Truth(true), later) => {
+                self.keys.last().is_some_and(|key| TRUE.contains(key)) && *later != Leaf::Truth(true)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether more is better, by the last of its keys that says; none where none does.
+    fn more_is_better(&self) -> Option<bool> {
+        if self.keys.last().is_some_and(|key| MORE.contains(key)) {
+            return Some(true);
+        }
+        self.keys.iter().any(|key| FEWER.contains(key)).then_some(false)
+    }
+}
+
 impl Figure {
+    fn of(entry: &Entry<'_>, before: f64, after: f64) -> Self {
+        let change = (before != 0.0).then(|| (after - before) / before.abs());
+        let is_better = entry.more_is_better().map(|more| (after > before) == more);
+        Self { place: entry.place.clone(), before, after, change, is_better }
+    }
+
     /// Whether it became worse by more than a share of what it was.
     fn is_worse_by(&self, share: f64) -> bool {
         self.is_better == Some(false) && self.change.is_none_or(|change| change.abs() > share)
@@ -170,77 +261,90 @@ fn read(path: &str, context: Context<'_>) -> Result<(String, Value), Error> {
     let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| not_report(error.to_string()))?;
     let schema = value.as_object_mut().and_then(|fields| fields.remove("schema"));
     match schema {
+        Some(Value::String(schema)) if schema.starts_with(ERROR) => {
+            Err(not_report(format!("it tells of an error (`{schema}`), which has no figures")))
+        }
         Some(Value::String(schema)) => Ok((schema, value)),
         _ => Err(not_report("it has no text `schema`".to_owned())),
     }
 }
 
-/// All numbers and texts with their places, in the order of the report.
-fn leaves(report: &Value) -> Vec<(String, Leaf)> {
-    let mut leaves = Vec::new();
-    collect(report, String::new(), &mut leaves);
-    leaves
+/// What the schema of an error begins with.
+const ERROR: &str = "npukit.error/";
+
+/// All that stands in a report, in its order.
+fn entries(report: &Value) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    collect(report, String::new(), &[], &mut entries);
+    entries
 }
 
-fn collect(value: &Value, place: String, leaves: &mut Vec<(String, Leaf)>) {
-    match value {
-        Value::Null => {}
-        Value::Bool(truth) => leaves.push((place, Leaf::Text(truth.to_string()))),
-        Value::Number(number) => leaves.extend(number.as_f64().map(|number| (place, Leaf::Number(number)))),
-        Value::String(text) => leaves.push((place, Leaf::Text(text.clone()))),
+fn collect<'a>(value: &'a Value, place: String, keys: &[&'a str], entries: &mut Vec<Entry<'a>>) {
+    let leaf = match value {
         Value::Array(elements) => {
             for (name, element) in named(elements) {
-                collect(element, format!("{place}[{name}]"), leaves);
+                collect(element, format!("{place}[{name}]"), keys, entries);
             }
+            return;
         }
         Value::Object(fields) => {
             for (key, field) in fields.iter().filter(|(key, _)| !IGNORED.contains(&key.as_str())) {
                 let dot = if place.is_empty() { "" } else { "." };
-                collect(field, format!("{place}{dot}{key}"), leaves);
+                collect(field, format!("{place}{dot}{key}"), &[keys, &[key.as_str()]].concat(), entries);
             }
+            return;
         }
-    }
+        Value::Null => Leaf::Nothing,
+        Value::Bool(truth) => Leaf::Truth(*truth),
+        // Default: a number that is too large to be one counts as none.
+        Value::Number(number) => number.as_f64().map_or(Leaf::Nothing, Leaf::Number),
+        Value::String(text) => Leaf::Text(text.clone()),
+    };
+    entries.push(Entry { place, keys: keys.to_vec(), leaf });
 }
 
-/// The elements of a list with what they are called: a text of theirs, with a number where several have the same, or
-/// else their place in the list, from 0.
+/// The elements of a list with what they are called, with a number where several are called the same.
 fn named(elements: &[Value]) -> impl Iterator<Item = (String, &Value)> {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     elements.iter().enumerate().map(move |(i, element)| {
-        let Some(name) = NAMES.iter().find_map(|key| element.get(key)?.as_str()) else {
-            return (i.to_string(), element);
-        };
-        let count = seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
-        let name = if *count == 1 { name.to_owned() } else { format!("{name} #{count}") };
-        (name, element)
+        // Default: what nothing tells apart is known by its place in the list, from 0.
+        let name = name(element).unwrap_or_else(|| i.to_string());
+        let count = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
+        (if *count == 1 { name } else { format!("{name} #{count}") }, element)
     })
 }
 
-/// The places of `leaves` that `others` do not have.
-fn absent(leaves: &[(String, Leaf)], others: &[(String, Leaf)]) -> Vec<String> {
-    let others: std::collections::BTreeSet<&str> = others.iter().map(|(place, _)| place.as_str()).collect();
-    let alone = leaves.iter().filter(|(place, _)| !others.contains(place.as_str()));
-    alone.map(|(place, _)| place.clone()).collect()
-}
-
-fn figure(place: &str, before: f64, after: f64) -> Figure {
-    let change = (before != 0.0).then(|| (after - before) / before.abs());
-    let is_better = more_is_better(place).map(|more| (after > before) == more);
-    Figure { place: place.to_owned(), before, after, change, is_better }
-}
-
-/// Whether more is better at `place`, by the last of its keys that says; none where none does.
-fn more_is_better(place: &str) -> Option<bool> {
-    let keys = place.rsplit('.').map(|part| part.split('[').next().unwrap_or(part));
-    keys.into_iter().find_map(|key| {
-        let more = MORE.contains(&key);
-        (more || FEWER.contains(&key)).then_some(more)
+/// What an element of a list is called: a text of its own, or its numbers that tell it apart.
+fn name(element: &Value) -> Option<String> {
+    let text = NAMES.iter().find_map(|key| element.get(key)?.as_str());
+    text.map(str::to_owned).or_else(|| {
+        NUMBERS.iter().find_map(|[first, second]| {
+            let (a, b) = (element.get(first)?, element.get(second)?);
+            Some(format!("{first} {a}, {second} {b}"))
+        })
     })
 }
 
-fn text(leaf: &Leaf) -> String {
-    match leaf {
-        Leaf::Number(number) => number.to_string(),
-        Leaf::Text(text) => text.clone(),
+fn by_place<'a>(entries: &'a [Entry<'a>]) -> BTreeMap<&'a str, &'a Entry<'a>> {
+    entries.iter().map(|entry| (entry.place.as_str(), entry)).collect()
+}
+
+/// The places of `entries` that `others` do not have; a `null` is not missed.
+fn absent(entries: &[Entry<'_>], others: &[Entry<'_>]) -> Vec<String> {
+    let others = by_place(others);
+    let alone = entries
+        .iter()
+        .filter(|entry| entry.leaf != Leaf::Nothing && !others.contains_key(entry.place.as_str()));
+    alone.map(|entry| entry.place.clone()).collect()
+}
+
+impl Leaf {
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Truth(truth) => truth.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Nothing => "null".to_owned(),
+        }
     }
 }

@@ -122,7 +122,7 @@ pub fn generate(
     let seconds = |cycles: u64| Some(cycles as f64 / (generator.clock_mhz()? * 1e6));
     let program = generator.program();
     let step = match &program {
-        Some(program) => Some(time::Report::new(&**program, program.time(&TimeOptions::default())?)),
+        Some(program) => Some(time::Report::new(&**program, Some(1), program.time(&TimeOptions::default())?)),
         None => None,
     };
     let wanted = program.filter(|_| request.files);

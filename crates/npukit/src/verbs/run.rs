@@ -26,7 +26,7 @@ use crate::program::Program;
 use crate::remarks::Remarks;
 use crate::samples::{DumpedTensor, OutputReport, Stack, npz, reports};
 use crate::source::Source;
-use crate::speed::{Speed, timed};
+use crate::speed::{Speed, batch, timed};
 use crate::targets::artifact_target;
 use crate::underflow;
 use crate::{Context, quantise, rescale};
@@ -116,7 +116,7 @@ pub struct Report {
     pub choices: BTreeMap<String, String>,
     /// Samples run.
     pub samples: usize,
-    /// Of a sample on the machine, at the board's clock.
+    /// Of a run on the machine, at the board's clock.
     #[serde(flatten)]
     pub speed: Speed,
     /// Outputs over all samples.
@@ -265,11 +265,11 @@ impl<'a> Outcome<'a> {
         Ok(reference)
     }
 
-    /// The time of a sample, or why there is none; neither for a target without a clock.
-    fn speed(&self) -> (Speed, Option<String>) {
+    /// The time of a run, or why there is none; neither for a target without a clock.
+    fn speed(&self, stated: Option<usize>) -> (Speed, Option<String>) {
         let options = TimeOptions { meaning: self.request.meaning, ..TimeOptions::default() };
         match timed(self.compiled, &options) {
-            Ok(time) => (Speed::of(&time), None),
+            Ok(time) => (Speed::of(&time, batch(&self.compiled.inputs(), stated)), None),
             Err(TargetError::Unsupported { .. }) => (Speed::default(), None),
             Err(error) => (Speed::default(), Some(format!("no time is known of the program: {error}"))),
         }
@@ -283,7 +283,7 @@ impl<'a> Outcome<'a> {
         start: Instant,
     ) -> Report {
         let program = self.compiled.report();
-        let (speed, untimed) = self.speed();
+        let (speed, untimed) = self.speed(origin.as_ref().and_then(|origin| origin.model.batch));
         // Default: an artifact, which has no model beside it, has no remarks.
         let remarks = origin.as_ref().map(Origin::remarks).unwrap_or_default();
         let Remarks { notes, mut warnings } = remarks.with_notes(self.notes);

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::options;
 use crate::remarks::Remarks;
 use crate::source::Source;
-use crate::speed::{Speed, timed};
+use crate::speed::{Speed, batch, timed};
 use crate::targets::cost_model_name;
 
 /// What to time, and how.
@@ -63,10 +63,13 @@ pub struct Report {
     pub instructions: usize,
     /// Multiply-accumulates of the model; none when the artifact does not say.
     pub macs: Option<u64>,
-    /// Time of a sample at the board's clock; none when the clock is not known.
+    /// Time of a run at the board's clock; none when the clock is not known.
     pub latency_ms: Option<f64>,
-    /// Samples a second, one after the other; none when the clock is not known.
+    /// Samples a second, one run after the other; none when the clock is not known. Runs a second where `batch` is not
+    /// known.
     pub frames_per_second: Option<f64>,
+    /// Samples that a run takes: the batch of the program. None where inputs may have one that nobody stated.
+    pub batch: Option<usize>,
     /// What its user should know of.
     pub warnings: Vec<String>,
     /// What people call the cost model whose key among the cycles is `model`.
@@ -121,11 +124,14 @@ pub fn time_with(request: &Request, sinks: Sinks<'_>, context: Context<'_>) -> R
         let _phase = Phase::begin("write instructions");
         write_instructions(&time, out).map_err(Error::Write)?;
     }
+    let batch = batch(&program.inputs(), program.origin.as_ref().and_then(|origin| origin.model.batch));
     let Remarks { notes, mut warnings } = program.remarks();
+    if program.origin.is_none() {
+        // What its files lack, and its compilation warned of.
+        warnings.extend(compiled.report().warnings);
+    }
     time.notes.splice(0..0, notes);
-    let quantisation = program.origin.iter().filter_map(|origin| origin.quantisation.as_ref());
-    warnings.extend(quantisation.flat_map(|report| report.warnings.iter().cloned()));
-    Ok(Report { warnings, trace, ..Report::new(compiled, time) })
+    Ok(Report { warnings, trace, ..Report::new(compiled, batch, time) })
 }
 
 /// Writes the trace; what it has is none in a format of the target's own tools.
@@ -153,10 +159,15 @@ fn trace(
 }
 
 impl Report {
+    /// The time of a run at the board's clock, with where that is from.
+    pub fn speed(&self) -> Speed {
+        Speed::of(&self.time, self.batch)
+    }
+
     /// Of a program and its time.
-    pub(crate) fn new(compiled: &dyn Compiled, time: TimeReport) -> Self {
+    pub(crate) fn new(compiled: &dyn Compiled, batch: Option<usize>, time: TimeReport) -> Self {
         let ProgramReport { name, target, instructions, macs, .. } = compiled.report();
-        let Speed { latency_ms, frames_per_second, .. } = Speed::of(&time);
+        let Speed { latency_ms, frames_per_second, .. } = Speed::of(&time, batch);
         let (warnings, cost_model) = (Vec::new(), cost_model_name(&target, &time.model));
         Self {
             name,
@@ -165,6 +176,7 @@ impl Report {
             macs,
             latency_ms,
             frames_per_second,
+            batch,
             warnings,
             cost_model,
             time,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use npukit::verbs::compile::{self, compile_with};
 use npukit::verbs::run::{Request, run};
-use npukit::{InputFile, Source, targets};
+use npukit::{InputFile, Preprocess, Source, targets};
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
 
@@ -12,6 +12,7 @@ use crate::memory::{Memory, digits};
 
 /// What lies in files after a compilation with test vectors, by the end of their names.
 struct Written {
+    report: compile::Report,
     files: Memory,
     manifest: String,
     /// Names of the test vectors by what follows the artifact's name.
@@ -22,16 +23,22 @@ struct Written {
 const PERCEPTRON: &[u8] = include_bytes!("../../../../tests/filetests/models/perceptron.onnx");
 
 fn written(source: Source, samples: &[&str]) -> Written {
+    prepared(source, samples, Preprocess::default())
+}
+
+/// The same with the samples' values changed.
+fn prepared(source: Source, samples: &[&str], preprocess: Preprocess) -> Written {
     let mut files = Memory::with_digits();
     files.0.insert("perceptron.onnx".into(), PERCEPTRON.to_vec());
     let test_vectors = Some(samples.iter().map(|sample| InputFile::parse(sample)).collect());
-    let (report, made) = compile_with(&compile::Request { source, test_vectors }, files.context()).unwrap();
+    let request = compile::Request { source, test_vectors, preprocess };
+    let (report, made) = compile_with(&request, files.context()).unwrap();
     let end = |name: &String| name.strip_prefix(&format!("{}.", report.name)).unwrap().to_owned();
     let vectors = report.test_vectors.iter().map(|name| (end(name), name.clone())).collect();
     let manifest = report.artifacts[0].clone();
     assert_eq!(made.len(), report.artifacts.len() + report.test_vectors.len());
     files.0.extend(made.into_iter().map(|file| (file.name, file.bytes)));
-    Written { files, manifest, vectors }
+    Written { report, files, manifest, vectors }
 }
 
 impl Written {
@@ -97,4 +104,31 @@ fn driver_formats_hold_the_machines_integers() {
         let values = written.output().as_f32().unwrap().len();
         assert_eq!(written.bytes(&format!("test_output.{end}")).len(), size * values, "{name}");
     }
+}
+
+#[test]
+fn samples_are_prepared_as_those_of_a_run() {
+    let halved = Preprocess { scale: Some(0.5), mean: vec![0.25], std: vec![] };
+    let written = prepared(digits("tcu"), &["x.npy"], halved.clone());
+    let given = read_npy("x", &written.files.0["x.npy"]).unwrap();
+    let input = read_npy("input", written.bytes("test_input.npy")).unwrap();
+    let pairs = given.as_f32().unwrap().iter().zip(input.as_f32().unwrap());
+    assert!(pairs.into_iter().all(|(given, input)| given * 0.5 - 0.25 == *input));
+    let request = Request {
+        source: digits("tcu"),
+        inputs: vec![InputFile::parse("x.npy")],
+        preprocess: halved,
+        ..Request::default()
+    };
+    let (_, files) = run(&request, written.files.context()).unwrap();
+    assert_eq!(read_npz("y", &files.outputs).unwrap().remove(0).1, written.output());
+    assert_eq!(written.report.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn vectors_that_saturate_are_told_of() {
+    let huge = Preprocess { scale: Some(1e4), ..Preprocess::default() };
+    let warnings = prepared(digits("tcu"), &["x.npy"], huge).report.warnings;
+    let told = |warning: &String| warning.contains(" values of the test vectors saturated, most in `");
+    assert!(warnings.iter().any(told), "{warnings:?}");
 }

@@ -239,7 +239,7 @@ impl Compiled for Model {
     fn drive(&self, inputs: &Inputs) -> Result<Driven, TargetError> {
         let result = self.run(inputs)?;
         let (integers, _) = self.integers(inputs).map_err(TargetError::failed)?;
-        let data = |place, bytes| DriverData { place, extension: "bin", bytes };
+        let data = |place, bytes| DriverData { place, extension: "bin", bytes, is_before_host: false };
         let given = integers.iter().map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect());
         let given = given.enumerate().map(|(place, bytes)| data(PortPlace::Input(place), bytes));
         // Words have 16 bits, whatever type holds them.

@@ -61,7 +61,14 @@ impl OpuProgram {
     fn image(&self, place: PortPlace, map: &[i32]) -> DriverData {
         let size = self.program.config.types.itype.size_bytes() as usize;
         let bytes = map.iter().flat_map(|raw| raw.to_le_bytes().into_iter().take(size)).collect();
-        DriverData { place, extension: "image", bytes }
+        DriverData { place, extension: "image", bytes, is_before_host: self.has_host_steps(place) }
+    }
+
+    /// Whether the host has steps to do on an output.
+    fn has_host_steps(&self, place: PortPlace) -> bool {
+        let PortPlace::Output(place) = place else { return false };
+        let name = self.program.outputs.get(place).map(|binding| &binding.name);
+        self.program.host_steps.iter().any(|step| Some(&step.output) == name)
     }
 
     /// An output in the model's shape, host steps applied.

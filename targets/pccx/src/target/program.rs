@@ -218,7 +218,10 @@ impl Compiled for PccxProgram {
     fn files(&self) -> Result<Vec<ArtifactFile>, TargetError> {
         let mut program = self.executable.program.clone();
         if !self.host().graph.values.is_empty() {
-            program.extras.extend(self.host().sections());
+            // Whoever reads the files does not know what they lack.
+            let mut host = self.host().clone();
+            host.warnings.extend(self.forgotten());
+            program.extras.extend(host.sections());
         }
         let file = |extension, bytes| ArtifactFile { name: format!("{}.{extension}", self.name), bytes };
         let mut files = vec![

@@ -95,7 +95,16 @@ impl TcuProgram {
         let values = vectors.iter().map(|&raw| self.format().raw_to_f32(raw));
         let text = csv::write(values, self.lanes()).into_bytes();
         let bytes = raw_to_bytes(self.program.config.data_type, vectors);
-        [("csv", text), ("tdata", bytes)].map(|(extension, bytes)| DriverData { place, extension, bytes })
+        let is_before_host = self.has_host_steps(place);
+        let data = |(extension, bytes)| DriverData { place, extension, bytes, is_before_host };
+        [("csv", text), ("tdata", bytes)].map(data)
+    }
+
+    /// Whether the host has steps to do on an output.
+    fn has_host_steps(&self, place: PortPlace) -> bool {
+        let PortPlace::Output(place) = place else { return false };
+        let name = self.program.outputs.get(place).map(|binding| &binding.name);
+        self.program.host_steps.iter().any(|step| Some(&step.output) == name)
     }
 
     /// A sample of an input given as rows of vectors, in the model's shape.
