@@ -282,7 +282,7 @@ mod tests {
         let graph = graph(&nodes, &["d", "e", "view"]);
         let toy = fused(&graph);
         assert_eq!(toy.layers, ["a+b+c", "d", "e"]);
-        assert!(toy.fusion.refusals.problems.is_empty() && toy.fusion.refusals.shortage.is_none());
+        assert!(toy.fusion.refusals.problems.is_empty() && toy.fusion.refusals.shortages.is_empty());
         assert!(graph.node_ids().all(|id| toy.fusion.is_done(id)));
         let c = graph.find_value("c").unwrap();
         assert_eq!((toy.fusion.view(c), toy.fusion.view(graph.inputs[0])), (Some(&"made"), None));
@@ -306,7 +306,7 @@ mod tests {
             problem("tanh", "Tanh", "no tanh", "leave it out"),
         ];
         assert_eq!(toy.fusion.refusals.problems, expected);
-        assert_eq!(toy.fusion.refusals.shortage, Some(("exp".to_owned(), 7)));
+        assert_eq!(toy.fusion.refusals.shortages, [7]);
         assert_eq!(toy.layers, ["after"]);
         assert_eq!(toy.fusion.view(graph.find_value("tanh").unwrap()), Some(&"stands in"));
     }

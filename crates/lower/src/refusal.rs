@@ -58,14 +58,14 @@ pub fn list(problems: &[Problem]) -> String {
 pub struct Refusals<Shortage> {
     /// Every node that the machine cannot do.
     pub problems: Vec<Problem>,
-    /// The first shortage, and the name of the node that met it.
-    pub shortage: Option<(String, Shortage)>,
+    /// What each node lacked that more memory would take.
+    pub shortages: Vec<Shortage>,
 }
 
 impl<Shortage> Refusals<Shortage> {
     /// None.
     pub const fn none() -> Self {
-        Self { problems: Vec::new(), shortage: None }
+        Self { problems: Vec::new(), shortages: Vec::new() }
     }
 
     /// Notes that `op` of `node` stands in the way.
@@ -73,9 +73,7 @@ impl<Shortage> Refusals<Shortage> {
         match reject {
             Reject::Unsupported { reason, hint } => self.problems.push(Problem::new(node, op, reason, hint)),
             Reject::Consequence => {}
-            Reject::Shortage(shortage) => {
-                self.shortage.get_or_insert_with(|| (node.to_owned(), shortage));
-            }
+            Reject::Shortage(shortage) => self.shortages.push(shortage),
         }
     }
 }
@@ -85,13 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn consequences_are_not_told_and_of_shortages_the_first() {
+    fn consequences_are_not_told_and_shortages_are_kept_apart() {
         let mut refusals = Refusals::none();
         refusals.add("a", "Conv", Reject::Consequence);
         refusals.add("b", "Conv", Reject::Shortage(7));
         refusals.add("c", "Gemm", Reject::Shortage(9));
         refusals.add("d", "Lrn", Reject::new("no power", "leave it out"));
-        assert_eq!(refusals.shortage, Some(("b".to_owned(), 7)));
+        assert_eq!(refusals.shortages, [7, 9]);
         assert_eq!(list(&refusals.problems), "\n  d (Lrn): no power; leave it out");
     }
 }

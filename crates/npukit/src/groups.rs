@@ -193,10 +193,10 @@ impl<'a> Search<'a> {
         self.said.insert(self.words(place));
     }
 
-    /// Whether a problem is one of a node, an input or an output: a graph that is refused as a whole says nothing of
-    /// its nodes.
+    /// Whether a problem is one of a node, an input or an output, or was there from the first: a graph that is
+    /// refused as a whole says nothing of its nodes.
     fn is_known(&self, problem: &Problem) -> bool {
-        self.names.contains(&*problem.node)
+        self.names.contains(&*problem.node) || self.problems.iter().any(|known| key(known) == key(problem))
     }
 
     /// The graph without the nodes that are causes; what they make are inputs of floats, as refused inputs become.

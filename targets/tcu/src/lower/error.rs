@@ -9,8 +9,6 @@ use crate::hazard::Hazard;
 pub enum Memory {
     /// Variables, inputs and outputs.
     Dram0,
-    /// Constants.
-    Dram1,
     /// Local memory.
     Local,
     /// Accumulators.
@@ -21,7 +19,6 @@ impl std::fmt::Display for Memory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Dram0 => "DRAM0",
-            Self::Dram1 => "DRAM1",
             Self::Local => "local memory",
             Self::Accumulators => "accumulators",
         })
@@ -36,6 +33,18 @@ pub enum LowerError {
     Unsupported {
         /// One entry per node.
         problems: Vec<Problem>,
+    },
+    /// The constants of all layers together are more than DRAM1 holds.
+    #[error(
+        "the constants do not fit DRAM1: they need {needed} vectors, {available} are there; \
+         choose an instance with more: a `dram1_depth` of {} is enough",
+        enough(*needed)
+    )]
+    Constants {
+        /// Vectors needed.
+        needed: u64,
+        /// Vectors there.
+        available: u64,
     },
     /// A layer does not fit a memory however it is tiled.
     #[error(
@@ -60,4 +69,10 @@ pub enum LowerError {
         /// What would be lost.
         hazard: Hazard,
     },
+}
+
+/// The depth of a memory that holds `vectors`: a power of two, so that addresses reach all of it and no more.
+fn enough(vectors: u64) -> u64 {
+    // Default: what no power of two holds, no depth does.
+    vectors.checked_next_power_of_two().unwrap_or(vectors)
 }

@@ -10,12 +10,12 @@ mod ports;
 use std::collections::{HashMap, HashSet};
 
 use npukit_graph::{Graph, NodeId, Op, ValueId};
-use npukit_lower::{Fuse, Fusion, Refusals, fuse};
+use npukit_lower::{Fuse, Fusion, Problem, Refusals, fuse};
 
 pub use limits::no_floats;
 
 use super::Order;
-use super::error::{LowerError, Memory};
+use super::error::LowerError;
 use super::hir::{Layer, Lookup, Model, Port, Step};
 use super::lookup_table::Function;
 use super::object::{ObjectKind, Objects, VecRef};
@@ -24,11 +24,11 @@ use super::view::{View, natural_channels};
 use crate::config::Config;
 use crate::program::HostStep;
 
-/// A node's constants alone are more than DRAM1 holds.
+/// Constants of a node that are not made, since DRAM1 does not hold them.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantsShortage {
-    /// Vectors of all constants up to this node's.
-    pub needed: u64,
+    /// Their vectors.
+    pub vectors: u64,
 }
 
 /// Why a node cannot be lowered.
@@ -108,25 +108,25 @@ impl<'g> Builder<'g> {
     ///
     /// # Errors
     ///
-    /// Every node that stands in the way, or else the first whose constants DRAM1 does not hold.
+    /// Everything that stands in the way: nodes, and constants that DRAM1 does not hold.
     pub fn build(mut self) -> Result<Model, LowerError> {
         self.require_inputs();
         self.find_host_reads();
         let inputs = self.bind_inputs();
         fuse(&mut self);
         let outputs: Vec<Port> = self.graph.outputs.iter().map(|&value| self.bind_output(value)).collect();
-        let Self { objects, layers, host_steps, fusion, config, .. } = self;
-        let Refusals { problems, shortage } = fusion.refusals;
+        let Self { graph, objects, layers, host_steps, fusion, config, .. } = self;
+        let Refusals { mut problems, shortages } = fusion.refusals;
+        let unmade = shortages.iter().map(|shortage| shortage.vectors);
+        let needed = unmade.fold(objects.constant_vectors(), u64::saturating_add);
         if !problems.is_empty() {
+            problems.extend(constants_problem(graph, needed, config.dram1_depth));
             return Err(LowerError::Unsupported { problems });
         }
-        match shortage {
-            Some((layer, ConstantsShortage { needed })) => {
-                let (memory, available) = (Memory::Dram1, config.dram1_depth);
-                Err(LowerError::Insufficient { layer, memory, needed, available })
-            }
-            None => Ok(Model { objects, layers, inputs, outputs, host_steps }),
+        if !shortages.is_empty() {
+            return Err(LowerError::Constants { needed, available: config.dram1_depth });
         }
+        Ok(Model { objects, layers, inputs, outputs, host_steps })
     }
 
     /// Vector length.
@@ -210,6 +210,9 @@ impl<'g> Builder<'g> {
     fn constant_view(&mut self, value: ValueId) -> Result<View, Reject> {
         let name = self.graph.value(value).name.clone();
         let Some(tensor) = self.graph.constant(value).cloned() else {
+            if self.fusion.is_unmade(value) {
+                return Err(Reject::Consequence);
+            }
             return Err(Reject::new(
                 format!("operand `{name}` is not in memory when it is read"),
                 "put the nodes in an order in which each follows those it reads from",
@@ -278,6 +281,13 @@ impl<'g> Builder<'g> {
             }
         }
     }
+}
+
+/// What is to be said of DRAM1 beside the nodes that cannot be lowered.
+fn constants_problem(graph: &Graph, needed: u64, available: u64) -> Option<Problem> {
+    let reason =
+        format!("constants of the other nodes need {needed} vectors of DRAM1, {available} are there");
+    (needed > available).then(|| Problem::new(&graph.name, "model", reason, "choose an instance with more"))
 }
 
 impl<'g> Fuse<'g> for Builder<'g> {

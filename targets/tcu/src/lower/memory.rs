@@ -118,13 +118,15 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`LowerError::Insufficient`] when a memory is too small.
+    /// [`LowerError::Constants`] or [`LowerError::Insufficient`] when a memory is too small.
     pub fn new(model: &Model, config: &Config, strategy: Strategy) -> Result<Self, LowerError> {
         let uses = uses_of(model);
         let mut homes = vec![Home::Nowhere; model.objects.len()];
         let constants = used_constants(&uses, model);
         let dram1 = place_constants(model, &constants, strategy, &mut homes);
-        require(model, &uses, &constants, Memory::Dram1, dram1, config.dram1_depth)?;
+        if dram1 > config.dram1_depth {
+            return Err(LowerError::Constants { needed: dram1, available: config.dram1_depth });
+        }
         let local_constants = if strategy.local_consts() { dram1 } else { 0 };
 
         let in_dram0 =

@@ -150,7 +150,10 @@ impl Net {
                         let found = run(&compiled.program, &inputs, &names);
                         compare(&found, &expected, &bound, &format!("{strategy} {order:?}"));
                     }
-                    Err(LowerError::Insufficient { needed, available, .. }) => assert!(needed > available),
+                    Err(
+                        LowerError::Insufficient { needed, available, .. }
+                        | LowerError::Constants { needed, available },
+                    ) => assert!(needed > available),
                     Err(LowerError::Unsupported { problems }) => {
                         assert_eq!(config.simd_registers_depth, 0, "{problems:?}");
                     }

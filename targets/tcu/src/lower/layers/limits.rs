@@ -107,18 +107,19 @@ impl Builder<'_> {
         ))
     }
 
-    /// Refuses `vectors` more of constants than DRAM1, or the host's memory, holds.
+    /// Refuses `vectors` more of constants than any program may have. That DRAM1 holds them all is looked at
+    /// when all are known.
     ///
     /// # Errors
     ///
-    /// A shortage of DRAM1, or more than any program may have.
+    /// More constants than the host's memory holds: a shortage, when DRAM1 does not hold them either.
     pub fn require_constants(&self, vectors: u64) -> Result<(), Reject> {
         let needed = self.objects.constant_vectors().saturating_add(vectors);
-        if needed > self.config.dram1_depth {
-            return Err(Reject::Shortage(ConstantsShortage { needed }));
-        }
         if needed.saturating_mul(self.array_size() as u64) <= MAX_CONSTANTS {
             return Ok(());
+        }
+        if needed > self.config.dram1_depth {
+            return Err(Reject::Shortage(ConstantsShortage { vectors }));
         }
         Err(Reject::new(
             format!("with it the constants take {needed} vectors; programs end at {MAX_CONSTANTS} scalars"),

@@ -33,16 +33,26 @@ pub fn lower(builder: &mut Builder, id: NodeId, conv: &op::Conv) -> Result<Lower
     match addend(builder, id) {
         // Lowered together with the other one.
         Some(Addend { node, .. }) if node > id => Ok(Lowered::Views),
-        Some(Addend { node, conv: other, sum }) => {
-            let first = Summand::of_conv(builder, node, &other)?;
-            let second = Summand::of_conv(builder, id, conv)?;
-            chain(builder, &first, Some(&second), &[node, id, sum], sum)
+        Some(addend) => {
+            let lowered = both(builder, id, conv, &addend);
+            if lowered.is_err() {
+                builder.fusion.set_unmade(builder.graph.node(addend.node).outputs[0]);
+            }
+            lowered
         }
         None => {
             let only = Summand::of_conv(builder, id, conv)?;
             chain(builder, &only, None, &[id], id)
         }
     }
+}
+
+/// Two convolutions as one product.
+fn both(builder: &mut Builder, id: NodeId, conv: &op::Conv, addend: &Addend) -> Result<Lowered, Reject> {
+    let &Addend { node, sum, .. } = addend;
+    let first = Summand::of_conv(builder, node, &addend.conv)?;
+    let second = Summand::of_conv(builder, id, conv)?;
+    chain(builder, &first, Some(&second), &[node, id, sum], sum)
 }
 
 /// A product with one term per tap and block of input channels. Groups become blocks of a matrix

@@ -154,7 +154,7 @@ fn check_graph(seed: u64) -> usize {
     let options = Options { strategy, order, minimise, ..Options::default() };
     let program = match lower::compile(&net.graph, &config, &options) {
         Ok(compiled) => compiled.program,
-        Err(LowerError::Insufficient { .. }) => return 0,
+        Err(LowerError::Insufficient { .. } | LowerError::Constants { .. }) => return 0,
         Err(error) => panic!("seed {seed}: {error}"),
     };
     let ops = &program.instructions;

@@ -4,7 +4,7 @@ use super::edges::refused;
 use super::sweep::{residual, sum_of_convolutions};
 use super::*;
 use npukit_graph::op::{PRelu, Unary, UnaryKind};
-use npukit_tcu::internals::lower::{Memory, Minimise, Stages};
+use npukit_tcu::internals::lower::{Minimise, Stages};
 use npukit_tcu::internals::op::DataMoveKind;
 use npukit_tcu::internals::program::Usage;
 
@@ -201,8 +201,7 @@ fn constants_may_fill_dram1_and_no_more() {
             .map(|compiled| compiled.program.constants.len())
     };
     assert_eq!(compiled(9), Ok(9 * 16));
-    let Err(LowerError::Insufficient { memory, available, .. }) = compiled(8) else { panic!("no room") };
-    assert_eq!((memory, available), (Memory::Dram1, 8));
+    assert_eq!(compiled(8), Err(LowerError::Constants { needed: 9, available: 8 }));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use super::*;
 use npukit_graph::op::Cast;
 use npukit_numeric::TensorData;
-use npukit_tcu::internals::lower::Memory;
 
 fn gemm() -> Gemm {
     Gemm { alpha: 1.0, beta: 1.0, trans_a: false, trans_b: false }
@@ -281,6 +280,29 @@ fn models_out_of_proportion_are_refused() {
     let x = net.input(&[1, 20, 20, 1]);
     let y = net.conv(x, [20, 20], 1, Conv { pads: [0; 4], ..dense(1) });
     assert_eq!(refused(net, &[y], &huge), ["node0"]);
+
+    // Two that are added are one product; that their sum is not there either is no problem of its own.
+    let mut net = Net::new();
+    let x = net.input(&[1, 20, 20, 1]);
+    let whole = Conv { pads: [0; 4], ..dense(1) };
+    let [y, z] = [whole.clone(), whole].map(|conv| net.conv(x, [20, 20], 1, conv));
+    let sum = net.node(add(), &[y, z]);
+    assert_eq!(refused(net, &[sum], &huge), ["node1"]);
+}
+
+/// Nodes that cannot be lowered do not hide that the constants of the others do not fit.
+#[test]
+fn constants_are_told_beside_problems() {
+    let mut net = Net::new();
+    let x = net.input(&[1, 6, 6, 8]);
+    let y = net.conv(x, [3, 3], 8, dense(3));
+    let z = net.node(Cast::new(ElementType::I64), &[y]);
+    net.graph.outputs = vec![z];
+    let small = Config { dram1_depth: 50, ..config(4, 128, 64) };
+    let problems = lower::check(&net.graph, &small);
+    let last = problems.last().map(|problem| problem.reason.as_str());
+    assert_eq!(last, Some("constants of the other nodes need 146 vectors of DRAM1, 50 are there"));
+    assert_eq!(problems.len(), 2);
 }
 
 #[test]
@@ -291,13 +313,7 @@ fn weights_that_dram1_cannot_hold() {
     net.graph.outputs = vec![y];
     let small = Config { dram1_depth: 50, ..config(4, 128, 64) };
     let error = lower::compile(&net.graph, &small, &Options::default()).unwrap_err();
-    let expected = LowerError::Insufficient {
-        layer: "node0".to_owned(),
-        memory: Memory::Dram1,
-        needed: 52,
-        available: 50,
-    };
-    assert_eq!(error, expected);
+    assert_eq!(error, LowerError::Constants { needed: 146, available: 50 });
 }
 
 /// What only passes through the accumulators does not have to fit DRAM0.

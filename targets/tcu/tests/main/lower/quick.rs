@@ -10,7 +10,7 @@ use npukit_graph::op::{
 use npukit_numeric::TensorData;
 use npukit_tcu::internals::board;
 use npukit_tcu::internals::config::System;
-use npukit_tcu::internals::lower::{Memory, Minimise, Problem};
+use npukit_tcu::internals::lower::{Minimise, Problem};
 
 fn add() -> Binary {
     Binary { kind: BinaryKind::Add }
@@ -479,7 +479,7 @@ fn constants_may_fill_dram1() {
     let vectors = (sigmoid(&with_tables(2, 2)).unwrap().constants.len() / 8) as u64;
     assert!(fits(vectors).is_ok());
     match fits(vectors - 1) {
-        Err(LowerError::Insufficient { memory: Memory::Dram1, needed, available, .. }) => {
+        Err(LowerError::Constants { needed, available }) => {
             assert_eq!((needed, available), (vectors, vectors - 1));
         }
         other => panic!("{other:?}"),
