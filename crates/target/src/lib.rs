@@ -37,7 +37,7 @@ pub use name::{artifact_stem, instance_name};
 pub use npukit_lower::Problem;
 pub use options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 pub use parts::{Checked, Parts};
-pub use port::{Port, PortError};
+pub use port::{Port, PortError, Vectors};
 pub use presets::{Named, Presets};
 pub use program::{ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, RunResult};
 pub use read::{Part, ReadError, Reader, folder, sibling};

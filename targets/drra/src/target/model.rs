@@ -41,7 +41,7 @@ impl Model {
         for &number in &self.executable.plan.inputs {
             let value = self.value(number);
             let tensor = port(value).tensor(inputs)?.as_f32();
-            let numbers = tensor.ok_or_else(|| PortError::Element { name: value.name.clone() })?;
+            let numbers = tensor.ok_or_else(|| PortError::Element { name: value.name.clone(), element: ElementType::F32 })?;
             saturated += numbers.iter().filter(|&&x| !fits(x.into(), value.fraction)).count() as u64;
             all.push(numbers.iter().map(|&x| integer(x.into(), value.fraction)).collect());
         }

@@ -39,7 +39,7 @@ impl OpuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
-        let values = sample.as_f32().ok_or(PortError::Element { name: port.name })?;
+        let values = sample.as_f32().ok_or(PortError::Element { name: port.name, element: ElementType::F32 })?;
         Ok(binding.pack(self.program.config.types.itype, values))
     }
 
