@@ -141,6 +141,9 @@ impl Labels {
 
     /// The output that the labels are for: the one of the name, or the only one that looks like classes.
     fn stack<'a>(&self, stacks: &'a [Stack]) -> Result<(&'a Stack, usize), Error> {
+        if let Some(Stack { name, shape, .. }) = stacks.iter().find(|stack| stack.is_rows) {
+            return Err(Error::UnknownClasses { output: name.clone(), shape: shape.clone() });
+        }
         let names = || stacks.iter().map(|stack| format!("`{}`", stack.name)).collect::<Vec<_>>().join(", ");
         if let Some(name) = &self.output {
             let stack = stacks.iter().find(|stack| stack.name == *name);
@@ -361,7 +364,7 @@ mod tests {
     fn stack(name: &str, rows: &[[f32; 3]]) -> Stack {
         let tensor = |row: &[f32; 3]| Tensor::from_f32(vec![1, 3], row.to_vec()).unwrap();
         let samples = rows.iter().map(tensor).collect();
-        Stack { name: name.into(), shape: vec![1, 3], samples, raw: Vec::new() }
+        Stack { name: name.into(), shape: vec![1, 3], samples, ..Stack::default() }
     }
 
     fn labels(values: &[f64]) -> Labels {

@@ -44,13 +44,7 @@ pub(crate) fn machine_with(
 
 /// The outputs of all samples, an output after the other.
 pub(crate) fn stacks(compiled: &dyn Compiled, results: Vec<RunResult>) -> Vec<Stack> {
-    let empty = |port: npukit_target::Port| Stack {
-        name: port.name,
-        shape: port.shape,
-        samples: Vec::new(),
-        raw: Vec::new(),
-    };
-    let mut stacks: Vec<Stack> = compiled.outputs().into_iter().map(empty).collect();
+    let mut stacks: Vec<Stack> = compiled.outputs().into_iter().map(Stack::of).collect();
     for result in results {
         for (stack, output) in stacks.iter_mut().zip(result.outputs) {
             stack.samples.push(output.values);
@@ -105,7 +99,7 @@ pub(crate) fn float_stacks(graph: &Graph, results: &[Vec<Tensor>]) -> Vec<Stack>
             name: value.name.clone(),
             shape: value.info.shape.clone(),
             samples: results.iter().filter_map(|outputs| outputs.get(i).cloned()).collect(),
-            raw: Vec::new(),
+            ..Stack::default()
         }
     };
     graph.outputs.iter().enumerate().map(stack).collect()

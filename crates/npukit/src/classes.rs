@@ -34,8 +34,11 @@ pub(crate) fn argmax(output: &Stack) -> Option<Vec<Option<usize>>> {
 const IMAGE_CHANNELS: usize = 4;
 
 /// The axis of an output along which classes lie, if it looks like classes: the last one of up to three axes, and
-/// of a map `[n, c, h, w]` or `[n, h, w, c]` the channels.
+/// of a map `[n, c, h, w]` or `[n, h, w, c]` the channels. Lanes that may be filling are no classes.
 pub(crate) fn class_axis(output: &Stack) -> Option<usize> {
+    if output.is_rows {
+        return None;
+    }
     let is_float = output.samples.first().is_some_and(|sample| sample.element() == ElementType::F32);
     let axis = match *output.shape {
         [.., h, w, c] if output.shape.len() == 4 && h == output.shape[1] && w == h && c != h => 3,
@@ -96,7 +99,7 @@ mod tests {
 
     fn stack(shape: &[usize], values: Vec<f32>) -> Stack {
         let samples = vec![Tensor::from_f32(shape.to_vec(), values).unwrap()];
-        Stack { name: "y".into(), shape: shape.to_vec(), samples, raw: Vec::new() }
+        Stack { name: "y".into(), shape: shape.to_vec(), samples, ..Stack::default() }
     }
 
     /// A text of `[1, positions, classes]` with a class for each position.

@@ -164,7 +164,7 @@ mod tests {
         let tensor = |sample: &&[f32]| Tensor::from_f32(vec![1, sample.len()], sample.to_vec()).unwrap();
         let samples: Vec<Tensor> = samples.iter().map(tensor).collect();
         let shape = samples[0].shape().to_vec();
-        Stack { name: "y".into(), shape, samples, raw: Vec::new() }
+        Stack { name: "y".into(), shape, samples, ..Stack::default() }
     }
 
     fn compared(ours: &[&[f32]], reference: &[&[f32]]) -> Comparison {

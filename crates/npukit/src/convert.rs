@@ -5,10 +5,10 @@ use npukit_target::PortError;
 
 /// The tensor given for input `name`, with elements of type `element`.
 ///
-/// Floats of 16 bits and more are rounded to each other. Integers, and floats of 8 bits and less,
-/// must be values of the type. Other kinds of elements stay as they are, for the evaluator to
-/// refuse: a whole number is not meant as a truth value. (Where real numbers are wanted, files of integers have become
-/// real before, and that was said.)
+/// Floats of 16 bits and more are rounded to each other. Integers, floats of 8 bits and less, and whatever becomes an
+/// integer must be values of the type; truth values are 0 and 1. Other kinds of elements stay as they are, for the
+/// evaluator to refuse: a whole number is not meant as a truth value. (Where real numbers are wanted, files of integers
+/// have become real before, and that was said.)
 ///
 /// # Errors
 ///
@@ -21,6 +21,13 @@ pub(crate) fn to_element(name: &str, tensor: &Tensor, element: ElementType) -> R
         (TensorData::I32(values), Some(range)) => {
             integers(tensor, values.iter().map(|&value| value.into()), element, range)
         }
+        (TensorData::Bool(values), Some(range)) => {
+            integers(tensor, values.iter().map(|&value| value.into()), element, range)
+        }
+        (TensorData::F32(values), Some(range)) => match whole(values, tensor.element()) {
+            Ok(values) => integers(tensor, values.into_iter(), element, range),
+            Err(misfit) => Err(misfit),
+        },
         _ => return Ok(tensor.clone()),
     };
     converted.map_err(|(position, value)| PortError::Value {
@@ -43,6 +50,16 @@ fn round(tensor: &Tensor, element: ElementType) -> Converted {
         Some((position, (value, _))) if element.bits() < 16 => Err((position, value.to_string())),
         _ => Ok(rounded),
     }
+}
+
+/// Floats as the integers that they are. Those of 64 bits are held as 32, which are surely the same up to 2^24 only.
+fn whole(values: &[f32], element: ElementType) -> Result<Vec<i64>, (usize, String)> {
+    let most = if element == ElementType::F64 { (1u64 << 24) as f32 } else { (1u64 << 63) as f32 };
+    let integer = |(position, &value): (usize, &f32)| {
+        let is_whole = value.fract() == 0.0 && value.abs() < most;
+        if is_whole { Ok(value as i64) } else { Err((position, value.to_string())) }
+    };
+    values.iter().enumerate().map(integer).collect()
 }
 
 fn integers(
@@ -93,6 +110,23 @@ mod tests {
         let error = convert(values(-9), ElementType::I4).unwrap_err().to_string();
         assert!(error.contains("element 1 of input `x` is -9, which int4 does not have"), "{error}");
         assert!(convert(values(-1), ElementType::U64).is_err());
+    }
+
+    #[test]
+    fn whole_floats_and_truth_values_are_integers() {
+        let floats = |value| convert(TensorData::F32(vec![7.0, value]), ElementType::I64);
+        assert_eq!(floats(-3.0), Ok(TensorData::I64(vec![7, -3])));
+        for value in [0.5, f32::NAN, f32::INFINITY, -1e19] {
+            assert!(floats(value).is_err(), "{value}");
+        }
+        assert!(convert(TensorData::F32(vec![-1.0]), ElementType::U8).is_err());
+        let both = TensorData::Bool(vec![true, false]);
+        assert_eq!(convert(both, ElementType::I64), Ok(TensorData::I64(vec![1, 0])));
+        let doubles = |value| {
+            let tensor = Tensor::from_f32(vec![1], vec![value]).unwrap().with_element(ElementType::F64);
+            to_element("x", &tensor.unwrap(), ElementType::I64)
+        };
+        assert!(doubles(16_777_215.0).is_ok() && doubles(16_777_216.0).is_err(), "it may have been 16777217");
     }
 
     #[test]

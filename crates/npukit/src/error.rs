@@ -343,6 +343,34 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Lanes of an output of which nobody knows which are classes.
+    #[error(
+        "the artifact does not say how many classes output `{output}` has: it is rows of vectors {shape:?}, and lanes that fill a row up are no classes"
+    )]
+    #[diagnostic(help("`--like MODEL` takes the shape from the model that the artifact was compiled from"))]
+    UnknownClasses {
+        /// The output.
+        output: String,
+        /// Shape of a sample as vectors.
+        shape: Vec<usize>,
+    },
+    /// Samples that are no rows of an artifact which knows no other shape.
+    #[error(
+        "input `{input}` has shape {actual:?}, and the artifact knows a sample only as {rows} rows of {lanes}"
+    )]
+    #[diagnostic(help(
+        "give [H, W, C] or [N, H, W, C] with H x W = {rows} and the channels last, fewer than {lanes}, or whole rows; `--like MODEL` takes the shape from the model that the artifact was compiled from"
+    ))]
+    UnknownShape {
+        /// The input.
+        input: String,
+        /// Shape given.
+        actual: Vec<usize>,
+        /// Rows of a sample.
+        rows: usize,
+        /// Scalars of a row.
+        lanes: usize,
+    },
     /// A source file is not text.
     #[error("{path}: byte {offset} is not UTF-8 text")]
     NotText {
@@ -445,6 +473,8 @@ codes!(Error {
     Preprocess = "invalid-preprocessing": "values of inputs cannot be changed as asked";
     NothingToPrepare = "nothing-to-prepare": "values of inputs are to be changed where there are none";
     Labels = "invalid-labels": "labels do not fit the outputs, or are none";
+    UnknownClasses = "unknown-classes": "labels are given for an artifact that does not say how many classes there are";
+    UnknownShape = "unknown-shape": "an input does not fit the rows of an artifact that knows no other shape";
     NotText = "not-text": "a source file is not UTF-8 text";
     Utf16 = "utf-16-text": "a source file is UTF-16 text, not UTF-8";
     Eval = "not-evaluated": "the float evaluator cannot compute a model";

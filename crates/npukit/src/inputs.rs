@@ -5,6 +5,8 @@
 
 mod assign;
 mod fit;
+mod folder;
+mod jpeg;
 mod lend;
 mod picture;
 mod preprocess;
@@ -76,8 +78,7 @@ pub(crate) fn samples(
     for (slot, input) in slots.into_iter().zip(inputs) {
         let port = &input.port;
         let missing = || PortError::Missing { name: port.name.clone(), shape: port.shape.clone() };
-        let tensor = decoded(slot.ok_or_else(missing)?, input, &mut notes)?;
-        parts.push(fit::fit(tensor, input, preprocess, &mut notes)?);
+        parts.push(fitted(slot.ok_or_else(missing)?, input, preprocess, &mut notes)?);
     }
     Ok(Samples { samples: transpose(parts, &names)?, notes })
 }
@@ -97,13 +98,20 @@ fn offers(
     Ok(joined(offers, inputs))
 }
 
-/// The array for an input.
-fn decoded(given: Given, input: &Wanted, notes: &mut Vec<String>) -> Result<Tensor, Error> {
-    match given {
-        Given::Array(tensor) => Ok(tensor),
-        Given::Pictures(pictures) => picture::tensor(&pictures, input, notes),
-        Given::Sounds(sounds) => sound::tensor(&sounds, input, notes),
-    }
+/// The samples for an input.
+fn fitted(
+    given: Given,
+    input: &Wanted,
+    preprocess: &Preprocess,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Tensor>, Error> {
+    let array = match given {
+        Given::Array(tensor) => tensor,
+        Given::Rows(rows) => return fit::fit_rows(rows, input, preprocess, notes),
+        Given::Pictures(pictures) => picture::tensor(&pictures, input, notes)?,
+        Given::Sounds(sounds) => sound::tensor(&sounds, input, notes)?,
+    };
+    fit::fit(array, input, preprocess, notes)
 }
 
 /// Samples by input to inputs by sample.

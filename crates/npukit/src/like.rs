@@ -3,7 +3,7 @@
 use npukit_graph::Operator;
 use npukit_graph::op::Transpose;
 use npukit_numeric::{Tensor, TensorData};
-use npukit_target::{Compiled, Port};
+use npukit_target::{Compiled, Port, Vectors};
 
 use crate::error::Error;
 use crate::inputs::Sample;
@@ -82,7 +82,7 @@ impl Like {
     fn unpacked_one(&self, stack: Stack) -> Stack {
         let Some(lent) = self.outputs.iter().find(|lent| lent.port.name == stack.name) else { return stack };
         let Port { name, shape, .. } = lent.wanted.port.clone();
-        let Some(rows) = &lent.rows else { return Stack { name, ..stack } };
+        let Some(rows) = &lent.rows else { return Stack { name, is_rows: false, ..stack } };
         let values = stack.samples.iter().map(|tensor| rows.unpack(tensor, &shape));
         let raw = stack.raw.iter().map(|raw| {
             let tensor = Tensor::new(rows.vectors.to_vec(), TensorData::I32(raw.clone())).ok()?;
@@ -92,7 +92,7 @@ impl Like {
             }
         });
         match (values.collect::<Option<_>>(), raw.collect::<Option<_>>()) {
-            (Some(samples), Some(raw)) => Stack { name, shape, samples, raw },
+            (Some(samples), Some(raw)) => Stack { name, shape, samples, raw, is_rows: false },
             // Sizes were compared: an output that is not of its port's is shown as it is.
             _ => stack,
         }
@@ -128,12 +128,11 @@ fn lent(kind: &'static str, ports: Vec<Port>, mut models: Vec<Wanted>) -> Result
 
 impl Lent {
     fn new(port: Port, mut wanted: Wanted) -> Result<Self, String> {
+        wanted.port.vectors = port.vectors.map(|vectors| Vectors { is_all: false, ..vectors });
         if port.shape == wanted.port.shape {
-            wanted.port.vectors = port.vectors;
             return Ok(Self { port, wanted, rows: None });
         }
-        let rows = port.vectors.filter(|vectors| *vectors == port.shape[..]);
-        let rows = rows.and_then(|vectors| Rows::of(&wanted, vectors));
+        let rows = port.only_vectors().and_then(|vectors| Rows::of(&wanted, vectors));
         let misfit = || {
             format!(
                 "its `{}` of shape {:?} does not fit `{}`, which is {:?}",
@@ -141,7 +140,6 @@ impl Lent {
             )
         };
         let rows = rows.ok_or_else(misfit)?;
-        wanted.port.vectors = port.vectors;
         Ok(Self { port, wanted, rows: Some(rows) })
     }
 }

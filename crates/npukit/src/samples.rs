@@ -2,6 +2,7 @@
 
 use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
 use npukit_numeric::{Tensor, TensorData};
+use npukit_target::Port;
 use serde::Serialize;
 
 use crate::classes;
@@ -52,7 +53,7 @@ pub struct DumpedTensor {
 }
 
 /// An output, sample after sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stack {
     pub name: String,
     /// Of one sample.
@@ -61,9 +62,17 @@ pub(crate) struct Stack {
     pub samples: Vec<Tensor>,
     /// The machine's integers, where there is a machine.
     pub raw: Vec<Vec<i32>>,
+    /// Whether samples are rows of vectors, of which nobody knows how many lanes are the model's.
+    pub is_rows: bool,
 }
 
 impl Stack {
+    /// That of an output, without samples.
+    pub(crate) fn of(port: Port) -> Self {
+        let is_rows = port.only_vectors().is_some();
+        Self { name: port.name, shape: port.shape, is_rows, ..Self::default() }
+    }
+
     fn stacked_shape(&self) -> Vec<usize> {
         let mut shape = self.shape.clone();
         match (shape.first_mut(), self.samples.len()) {
@@ -189,7 +198,7 @@ mod tests {
     fn stack(samples: &[&[f32]]) -> Stack {
         let tensor = |sample: &&[f32]| Tensor::from_f32(vec![1, 3], sample.to_vec()).unwrap();
         let samples = samples.iter().map(tensor).collect();
-        Stack { name: "y".into(), shape: vec![1, 3], samples, raw: Vec::new() }
+        Stack { name: "y".into(), shape: vec![1, 3], samples, ..Stack::default() }
     }
 
     #[test]
@@ -202,7 +211,7 @@ mod tests {
     #[test]
     fn few_elements_of_few_samples_are_shown() {
         let samples = vec![Tensor::from_f32(vec![17], vec![1.0; 17]).unwrap()];
-        let long = Stack { name: "y".into(), shape: vec![17], samples, raw: Vec::new() };
+        let long = Stack { name: "y".into(), shape: vec![17], samples, ..Stack::default() };
         assert_eq!(long.report().values, None);
         let many = stack(&[&[0.0, 1.0, 2.0][..]; 20]);
         assert_eq!(many.report().values.map(|values| values.len()), Some(SHOWN));
@@ -212,7 +221,7 @@ mod tests {
     fn outputs_are_written_as_they_are() {
         let typed = |tensor: Tensor| tensor.with_element(ElementType::U32).unwrap();
         let scalar = |value| typed(Tensor::new(Vec::new(), TensorData::I64(vec![value])).unwrap());
-        let stack = |samples| Stack { name: "n".into(), shape: Vec::new(), samples, raw: Vec::new() };
+        let stack = |samples| Stack { name: "n".into(), samples, ..Stack::default() };
         let written = |stack| read_npz("n", &npz(&[stack], false).unwrap()).unwrap();
         assert_eq!(written(stack(vec![scalar(7)])), [("n".to_owned(), scalar(7))]);
         let both = typed(Tensor::new(vec![2], TensorData::I64(vec![7, 8])).unwrap());

@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 
 use npukit_base::counted;
 use npukit_numeric::npy::{NpyArray, write_npy};
+use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{ArtifactFile, Compiled, Driven, Phase, PortPlace, Saturations};
 use rayon::prelude::*;
 
 use crate::Context;
 use crate::batch::{in_model_shape, stacks};
+use crate::convert::to_element;
 use crate::error::Error;
-use crate::inputs::{self, InputFile, Preprocess, Sample, Samples, wanted};
+use crate::inputs::wanted::{self, Wanted};
+use crate::inputs::{self, InputFile, Preprocess, Sample, Samples};
 use crate::origin::Origin;
 use crate::samples::Stack;
 use crate::verdict::worst;
@@ -70,21 +73,22 @@ fn samples(
     preprocess: &Preprocess,
     context: Context<'_>,
 ) -> Result<Samples, Error> {
-    let ports = compiled.inputs();
+    let wanted = wanted::of_program(compiled.inputs(), Some(&origin.model));
     if !files.is_empty() {
         let read_text = |name: &str, bytes: &[u8]| compiled.read_text(name, bytes);
-        let wanted = wanted::of_program(ports, Some(&origin.model));
         return inputs::samples(files, &wanted, preprocess, context.reader, Some(&read_text));
     }
-    let made_up = |port: &npukit_target::Port| {
+    let made_up = |Wanted { port, element, .. }: &Wanted| {
         let tensor = npukit_zoo::stand_in(&port.name, &port.shape, SEED);
+        let tensor =
+            tensor.map(|tensor| element.and_then(|element| zeros(&tensor, element)).unwrap_or(tensor));
         let tensor = tensor.ok_or_else(|| {
             let reason = format!("no sample of shape {:?} can be made up", port.shape);
             Error::Output { name: port.name.clone(), reason }
         })?;
         Ok((port.name.clone(), tensor))
     };
-    let sample: Sample = ports.iter().map(made_up).collect::<Result<_, Error>>()?;
+    let sample: Sample = wanted.iter().map(made_up).collect::<Result<_, Error>>()?;
     Ok(Samples { samples: vec![sample], notes: Vec::new() })
 }
 
@@ -138,6 +142,17 @@ fn saturated(driven: &[Driven]) -> Option<String> {
     Some(format!("{} of the test vectors saturated{}", counted(values, "value"), worst(&all)))
 }
 
+/// Zeros where elements are no real numbers: what others mean, an index perhaps, nobody knows.
+fn zeros(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
+    let elements = tensor.data().len();
+    let data = match element {
+        _ if element.is_float() => return None,
+        ElementType::Bool => TensorData::Bool(vec![false; elements]),
+        _ => TensorData::I64(vec![0; elements]),
+    };
+    to_element("", &Tensor::new(tensor.shape().to_vec(), data).ok()?, element).ok()
+}
+
 /// How files of ports are called: `NAME.test_input`, with a number where there are several.
 struct Names {
     artifact: String,
@@ -180,7 +195,7 @@ fn arrays(
     let inputs = compiled.inputs().into_iter().enumerate().map(|(place, port)| {
         let of_port = |sample: &Sample| sample.get(place).map(|(_, tensor)| tensor.clone());
         let samples = given.iter().filter_map(of_port).collect();
-        (PortPlace::Input(place), Stack { name: port.name, shape: port.shape, samples, raw: Vec::new() })
+        (PortPlace::Input(place), Stack { samples, ..Stack::of(port) })
     });
     let outputs = stacks(compiled, driven.iter().map(|driven| driven.result.clone()).collect());
     let outputs = outputs.into_iter().enumerate().map(|(place, stack)| (PortPlace::Output(place), stack));

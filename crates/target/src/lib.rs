@@ -40,7 +40,7 @@ pub use npukit_lower::Problem;
 pub use options::{Aliases, Chosen, OptionError, OptionSpec, Stage, Values};
 pub use parts::{Checked, Parts};
 pub use phase::{PHASES, Phase, PhaseTime};
-pub use port::{Port, PortError};
+pub use port::{Port, PortError, Vectors};
 pub use presets::{Named, Presets};
 pub use program::{ArtifactFile, Compiled, Driven, DriverData, Inputs, Layer, Output, PortPlace, RunResult};
 pub use read::{NoFiles, Part, ReadError, Reader, bytes_of, folder, sibling};

@@ -10,10 +10,19 @@ use serde::Serialize;
 pub struct Port {
     /// Name in the model.
     pub name: String,
-    /// Shape of one sample, in the model's order of axes; `vectors` when the artifact does not say.
+    /// Shape of one sample, in the model's order of axes; that of the vectors when the artifact does not say.
     pub shape: Vec<usize>,
-    /// Shape of one sample as it lies in memory, rows of the array's width, when the target takes that too.
-    pub vectors: Option<[usize; 2]>,
+    /// How one sample lies in memory, when the target takes that too.
+    pub vectors: Option<Vectors>,
+}
+
+/// A sample as rows of the array's width, of which the last lanes may only fill the rows up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Vectors {
+    /// Number of rows, and scalars of a row.
+    pub shape: [usize; 2],
+    /// Whether nothing else is known: how many of the lanes are the model's, and what its shape is.
+    pub is_all: bool,
 }
 
 impl PortError {
@@ -27,10 +36,10 @@ impl PortError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortError {
-    /// The shape fits neither way.
+    /// The shape is not that of samples.
     #[error(
-        "input `{name}` has shape {actual:?}: a sample is {shape:?}{}, and several samples follow each other \
-         along the first axis", rows(.vectors)
+        "input `{name}` has shape {actual:?}: a sample is {shape:?}, and several samples follow each other along the \
+         first axis"
     )]
     Shape {
         /// Name of the port.
@@ -39,14 +48,14 @@ pub enum PortError {
         actual: Vec<usize>,
         /// Shape of a sample.
         shape: Vec<usize>,
-        /// Shape of a sample as vectors.
-        vectors: Option<[usize; 2]>,
     },
-    /// The elements are not floats.
-    #[error("input `{name}` does not hold floats: convert it, programs take real values")]
+    /// The elements are of another kind than the port's.
+    #[error("input `{name}` takes {element}: convert it")]
     Element {
         /// Name of the port.
         name: String,
+        /// Type of the port's elements.
+        element: ElementType,
     },
     /// An element is no value of the port's type.
     #[error("element {position} of input `{name}` is {value}, which {element} does not have")]
@@ -137,23 +146,25 @@ impl Port {
         self.sample_shape(shape).is_some()
     }
 
+    /// The number of rows and their lanes, when nothing else is known of a sample.
+    pub fn only_vectors(&self) -> Option<[usize; 2]> {
+        self.vectors.filter(|vectors| vectors.is_all).map(|vectors| vectors.shape)
+    }
+
+    /// The same without what the target takes beside the shape.
+    #[must_use]
+    pub fn without_vectors(&self) -> Self {
+        Self { vectors: None, ..self.clone() }
+    }
+
     fn sample_shape(&self, actual: &[usize]) -> Option<&[usize]> {
-        let vectors = self.vectors.as_ref().map(|vectors| &vectors[..]);
+        let vectors = self.vectors.as_ref().map(|vectors| &vectors.shape[..]);
         std::iter::once(&self.shape[..]).chain(vectors).find(|sample| is_batch(actual, sample))
     }
 
     fn misfit(&self, actual: &[usize]) -> PortError {
-        PortError::Shape {
-            name: self.name.clone(),
-            actual: actual.to_vec(),
-            shape: self.shape.clone(),
-            vectors: self.vectors,
-        }
+        PortError::Shape { name: self.name.clone(), actual: actual.to_vec(), shape: self.shape.clone() }
     }
-}
-
-fn rows(vectors: &Option<[usize; 2]>) -> String {
-    vectors.map_or_else(String::new, |vectors| format!(", or {vectors:?} as rows of vectors"))
 }
 
 /// The elements in a range; none when it passes the end.
@@ -183,7 +194,11 @@ mod tests {
     use super::*;
 
     fn port() -> Port {
-        Port { name: "x".into(), shape: vec![1, 2, 3], vectors: Some([2, 4]) }
+        Port {
+            name: "x".into(),
+            shape: vec![1, 2, 3],
+            vectors: Some(Vectors { shape: [2, 4], is_all: false }),
+        }
     }
 
     fn zeros(shape: &[usize]) -> Tensor {

@@ -9,6 +9,7 @@ use npukit_target::{Port, PortError};
 
 use super::preprocess::{OPTIONS, Preprocess};
 use super::wanted::Wanted;
+use crate::convert::to_element;
 use crate::error::Error;
 
 /// Samples for an input, one after the other along the first axis.
@@ -31,7 +32,7 @@ const WAYS: [Way; 5] =
 ///
 /// # Errors
 ///
-/// [`PortError::Shape`] where no way fits, [`PortError::Value`] for integers that are no real numbers of 32 bits, and
+/// [`PortError::Shape`] and [`Error::UnknownShape`] where no way fits, [`PortError::Value`] for integers that are no real numbers of 32 bits, and
 /// [`Error::Preprocess`].
 pub(super) fn fit(
     tensor: Tensor,
@@ -40,19 +41,46 @@ pub(super) fn fit(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Tensor>, Error> {
     let port = &wanted.port;
-    let tensor = if wanted.is_real() { real(tensor, &port.name, preprocess, notes)? } else { tensor };
-    let found = if port.takes(tensor.shape()) {
+    let tensor = match wanted.element {
+        Some(element) if !element.is_float() => whole(tensor, &port.name, element, notes)?,
+        _ => real(tensor, &port.name, preprocess, notes)?,
+    };
+    let found = if port.without_vectors().takes(tensor.shape()) {
         as_it_is(tensor, wanted)
     } else {
-        let Some(found) = WAYS.iter().find_map(|way| way(&tensor, wanted)) else {
-            // Says what is legal.
-            return Ok(port.split(&tensor)?);
-        };
-        found
+        WAYS.iter().find_map(|way| way(&tensor, wanted)).ok_or_else(|| misfit(&tensor, port))?
     };
     notes.extend(found.note.iter().map(|note| format!("input `{}` {note}", port.name)));
     let prepared = prepare(preprocess, wanted, found, notes)?;
     Ok(port.split(&widened(prepared, port))?)
+}
+
+/// The samples in rows of vectors as a tool of the target writes them, prepared; an input without such rows takes them
+/// for an array.
+///
+/// # Errors
+///
+/// Those of [`fit`].
+pub(super) fn fit_rows(
+    rows: Tensor,
+    wanted: &Wanted,
+    preprocess: &Preprocess,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Tensor>, Error> {
+    let Some(vectors) = wanted.port.vectors else { return fit(rows, wanted, preprocess, notes) };
+    let port = Port { shape: vectors.shape.to_vec(), ..wanted.port.without_vectors() };
+    // Rows do not say what their lanes are.
+    let found = Found { tensor: rows, channels: None, note: None };
+    Ok(port.split(&prepare(preprocess, wanted, found, notes)?)?)
+}
+
+/// Why an array is no samples of an input, with what is legal.
+fn misfit(tensor: &Tensor, port: &Port) -> Error {
+    let (input, actual) = (port.name.clone(), tensor.shape().to_vec());
+    match port.only_vectors() {
+        Some([rows, lanes]) => Error::UnknownShape { input, actual, rows, lanes },
+        None => PortError::Shape { name: input, actual, shape: port.shape.clone() }.into(),
+    }
 }
 
 /// Integers as real numbers.
@@ -65,7 +93,8 @@ fn real(
     let values: Vec<i64> = match tensor.data() {
         TensorData::I64(values) => values.clone(),
         TensorData::I32(values) => values.iter().map(|&value| value.into()).collect(),
-        TensorData::F32(_) | TensorData::Bool(_) => return Ok(tensor),
+        TensorData::Bool(values) => values.iter().map(|&value| value.into()).collect(),
+        TensorData::F32(_) => return Ok(tensor),
     };
     let real = |(position, &value): (usize, &i64)| {
         let real = value as f32;
@@ -84,6 +113,21 @@ fn real(
     notes.push(format!("input `{name}` is given as {element} and taken as the same real numbers{options}"));
     // Default: never taken, the shape is that of as many elements.
     Ok(Tensor::from_f32(tensor.shape().to_vec(), values).unwrap_or(tensor))
+}
+
+/// Numbers of another type as the same ones of `element`, where it has them.
+fn whole(
+    tensor: Tensor,
+    name: &str,
+    element: ElementType,
+    notes: &mut Vec<String>,
+) -> Result<Tensor, PortError> {
+    let converted = to_element(name, &tensor, element)?;
+    if converted.element() != tensor.element() {
+        let given = tensor.element();
+        notes.push(format!("input `{name}` is given as {given} and taken as the same numbers of {element}"));
+    }
+    Ok(converted)
 }
 
 /// The values as the options want them.
@@ -106,9 +150,8 @@ fn prepare(
 /// What the input takes.
 fn as_it_is(tensor: Tensor, wanted: &Wanted) -> Found {
     let Wanted { port, channels, .. } = wanted;
-    let is_like_model = Port { vectors: None, ..port.clone() }.takes(tensor.shape());
-    // Samples may have one axis more in front. Rows of vectors do not say what their lanes are.
-    let more = tensor.shape().len().checked_sub(port.shape.len()).filter(|_| is_like_model);
+    // Samples may have one axis more in front.
+    let more = tensor.shape().len().checked_sub(port.shape.len());
     let channels = more.zip(*channels).map(|(more, axis)| axis + more);
     Found { tensor, channels, note: None }
 }
@@ -209,10 +252,10 @@ fn sizes(shape: &[usize]) -> Vec<usize> {
 /// Rows with fewer channels than the vectors of a program that does not say the model's shape.
 fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     let port = &wanted.port;
-    let [rows, lanes] = port.vectors.filter(|vectors| *vectors == port.shape[..])?;
+    let [rows, lanes] = port.only_vectors()?;
     let (&channels, front) = tensor.shape().split_last()?;
-    let all = front.iter().try_fold(1usize, |product, &size| product.checked_mul(size))?;
-    if channels == 0 || channels >= lanes || all == 0 || all.checked_rem(rows) != Some(0) {
+    let all = places(front, rows)?;
+    if channels == 0 || channels >= lanes || all == 0 {
         return None;
     }
     let note = format!(
@@ -222,9 +265,23 @@ fn of_fewer_lanes(tensor: &Tensor, wanted: &Wanted) -> Option<Found> {
     Some(Found { tensor: reshaped(tensor, &[all, channels])?, channels: Some(1), note: Some(note) })
 }
 
+/// The places that `front` counts, where they are those of whole samples of so many: `[N x places]`, `[N, places]`,
+/// `[H, W]` or `[N, H, W]`. Other axes may be channels in front, which look alike only by their product.
+fn places(front: &[usize], rows: usize) -> Option<usize> {
+    let is_whole = match *front {
+        [all] => all.checked_rem(rows) == Some(0),
+        [height, width] => width == rows || height.checked_mul(width) == Some(rows),
+        [_, height, width] => height.checked_mul(width) == Some(rows),
+        _ => false,
+    };
+    let all = || front.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+    is_whole.then(all).flatten()
+}
+
 /// Rows with zeros up to the lanes of the vectors, where they have fewer.
 fn widened(tensor: Tensor, port: &Port) -> Tensor {
-    let (Some([_, lanes]), &[rows, channels], Some(values)) = (port.vectors, tensor.shape(), tensor.as_f32())
+    let (Some([_, lanes]), &[rows, channels], Some(values)) =
+        (port.only_vectors(), tensor.shape(), tensor.as_f32())
     else {
         return tensor;
     };
@@ -253,9 +310,11 @@ fn reshaped(tensor: &Tensor, shape: &[usize]) -> Option<Tensor> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use npukit_target::Vectors;
 
     fn wanted(shape: &[usize], vectors: Option<[usize; 2]>, channels: Option<usize>) -> Wanted {
-        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors };
+        let is_all = |shape: [usize; 2]| Vectors { shape, is_all: true };
+        let port = Port { name: "x".to_owned(), shape: shape.to_vec(), vectors: vectors.map(is_all) };
         Wanted { port, element: None, channels }
     }
 
@@ -319,8 +378,27 @@ mod tests {
         assert_eq!(samples[1].as_f32().unwrap()[..8], [18.0, 19.0, 20.0, 0.0, 21.0, 22.0, 23.0, 0.0]);
         assert!(said.contains("the 3 of its last axis are filled up with zeros to the 4 lanes"), "{said}");
         assert!(fitted(&[2, 3, 5], &rows).is_err() && fitted(&[5, 3], &rows).is_err());
-        // A program that knows the model's shape knows what its lanes are.
-        assert!(fitted(&[2, 3, 3], &wanted(&[1, 2, 3, 2], Some([6, 4]), None)).is_err());
+        // Channels in front make as many elements, and another picture.
+        for shape in [&[3, 1, 2, 3][..], &[6, 1, 2, 3], &[2, 1, 2, 3, 3], &[3, 2, 3], &[4, 3, 3]] {
+            let refused = fitted(shape, &rows).unwrap_err();
+            assert!(refused.contains("knows a sample only as 6 rows of 4"), "{shape:?}: {refused}");
+        }
+        for (shape, samples) in [(&[12, 3][..], 2), (&[2, 6, 3], 2), (&[6, 1, 3], 1)] {
+            assert_eq!(fitted(shape, &rows).unwrap().0.len(), samples, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn rows_are_not_for_models() {
+        for (sample, shape) in [([1, 4], &[3, 8][..]), ([1, 8], &[3, 5]), ([1, 4], &[1, 8])] {
+            let mut wanted = wanted(&sample, Some([1, 8]), None);
+            wanted.port.vectors = Some(Vectors { shape: [1, 8], is_all: false });
+            assert!(fitted(shape, &wanted).unwrap_err().contains("a sample is [1, "), "{shape:?}");
+            // What a tool of the target writes is nothing but rows.
+            let rows = Tensor::from_f32(vec![3, 8], vec![0.0; 24]).unwrap();
+            let samples = fit_rows(rows, &wanted, &Preprocess::default(), &mut Vec::new()).unwrap();
+            assert_eq!((samples.len(), samples[0].shape()), (3, &[1, 8][..]));
+        }
     }
 
     #[test]
@@ -339,7 +417,23 @@ mod tests {
             let refused = fit_integers(&[0, value], ElementType::I64, &real).unwrap_err().to_string();
             assert!(refused.starts_with("element 1 of input `x` is "), "{refused}");
         }
+        let bools = Tensor::new(vec![1, 2], TensorData::Bool(vec![true, false])).unwrap();
+        let samples = fit(bools, &real, &Preprocess::default(), &mut Vec::new()).unwrap();
+        assert_eq!(samples[0].as_f32().unwrap(), [1.0, 0.0]);
         let whole = Wanted { element: Some(ElementType::I64), ..real };
+        let floats = |values: &[f32]| {
+            let tensor = Tensor::from_f32(vec![1, 2], values.to_vec()).unwrap();
+            let mut notes = Vec::new();
+            let samples = fit(tensor, &whole, &Preprocess::default(), &mut notes);
+            samples.map(|samples| (samples, notes.join(""))).map_err(|error| error.to_string())
+        };
+        let (samples, said) = floats(&[3.0, -1.0]).unwrap();
+        assert_eq!(samples[0].as_i64().unwrap(), [3, -1]);
+        assert_eq!(said, "input `x` is given as float32 and taken as the same numbers of int64");
+        let refused = floats(&[3.0, 1.5]).unwrap_err();
+        assert_eq!(refused, "element 1 of input `x` is 1.5, which int64 does not have");
+        let (samples, notes) = fit_integers(&[1, 2], ElementType::I32, &whole).unwrap();
+        assert_eq!((samples[0].as_i64(), notes.len()), (Some(&[1, 2][..]), 1));
         let (samples, notes) = fit_integers(&[1, 2], ElementType::I64, &whole).unwrap();
         assert!(samples[0].as_i64().is_some() && notes.is_empty());
     }

@@ -54,7 +54,7 @@ fn shape(given: &Given, input: &OpenInput) -> Result<Option<Vec<usize>>, Error> 
             Some(sound) => of_sound(sound::frames(sound)?, axes),
             None => None,
         },
-        (_, None) => None,
+        (Given::Rows(_), _) | (_, None) => None,
     })
 }
 

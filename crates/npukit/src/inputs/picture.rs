@@ -8,6 +8,7 @@ use npukit_graph::Operator;
 use npukit_graph::op::Transpose;
 use npukit_numeric::{ElementType, Tensor, TensorData};
 
+use super::jpeg;
 use super::read::Media;
 use super::wanted::Wanted;
 use crate::error::Error;
@@ -100,8 +101,13 @@ fn decode(picture: &Media, form: Form, wanted: &Wanted, found: &mut Found) -> Re
     // The widest pixels, the picture in its own colours beside it, and what a decoder keeps for itself.
     limits.max_alloc = Some(form.bytes(32).saturating_add(16 << 20));
     let mut reader = reader(picture)?;
+    let reader_format = reader.format();
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(at)?;
+    if reader_format == Some(ImageFormat::Jpeg) && !jpeg::is_whole(&picture.bytes) {
+        let reason = "it is cut off: its end is missing".to_owned();
+        return Err(Error::Media { path: picture.path.clone(), reason });
+    }
     found.turned += usize::from(decoder.orientation().map_err(at)? != Orientation::NoTransforms);
     let image = DynamicImage::from_decoder(decoder).map_err(at)?;
     Ok(found.pixels(image, form.channels))
@@ -116,6 +122,7 @@ impl Found {
         self.to_grey += usize::from(colour.has_color() && channels == 1);
         self.to_colour += usize::from(!colour.has_color() && channels != 1);
         match channels {
+            1 if colour.has_color() => image.into_rgb8().pixels().map(|pixel| luma(pixel.0)).collect(),
             1 => image.into_luma8().into_raw(),
             3 => image.into_rgb8().into_raw(),
             _ => image.into_rgba8().into_raw(),
@@ -129,7 +136,10 @@ impl Found {
         };
         let said = [
             (self.alpha, "have transparency, which was left out"),
-            (self.to_grey, "have colours, which were taken as grey by their luminance"),
+            (
+                self.to_grey,
+                "have colours, which were taken as grey: 0.299 red + 0.587 green + 0.114 blue (BT.601)",
+            ),
             (self.to_colour, "are grey, which was taken for each colour"),
             (self.deep, "have 16 bits a channel, which were rounded to 8"),
             (self.turned, "say that they are to be turned when shown; their pixels were taken as they lie"),
@@ -137,6 +147,12 @@ impl Found {
         let said = said.into_iter().filter(|(count, _)| *count > 0);
         said.map(|(count, what)| format!("{} {what}", of(count))).collect()
     }
+}
+
+/// Grey by BT.601, as Pillow, OpenCV and TensorFlow have it; with the rounding of the first.
+fn luma([red, green, blue]: [u8; 3]) -> u8 {
+    let sum = u32::from(red) * 19595 + u32::from(green) * 38470 + u32::from(blue) * 7471 + (1 << 15);
+    (sum >> 16) as u8
 }
 
 fn reader(picture: &Media) -> Result<ImageReader<Cursor<&[u8]>>, Error> {
@@ -214,7 +230,9 @@ mod tests {
         let white = png(ExtendedColorType::Rgb8, 2, 1, &[255; 6]);
         let (values, said) = pixels(&[white], &wanted(&[1, 1, 1, 2], 1)).unwrap();
         assert_eq!(values, [255, 255]);
-        assert!(said.contains("taken as grey"), "{said}");
+        assert!(said.contains("0.299 red + 0.587 green + 0.114 blue"), "{said}");
+        let primary = png(ExtendedColorType::Rgb8, 3, 1, &[255, 0, 0, 0, 255, 0, 0, 0, 255]);
+        assert_eq!(pixels(&[primary], &wanted(&[1, 1, 1, 3], 1)).unwrap().0, [76, 150, 29]);
     }
 
     #[test]
@@ -222,6 +240,10 @@ mod tests {
         let mut bytes = Vec::new();
         let encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 100);
         encoder.write_image(&[90; 64], 8, 8, ExtendedColorType::L8).unwrap();
+        for end in 0..bytes.len() {
+            let cut = Media { path: "p.jpg".to_owned(), bytes: bytes[..end].to_vec() };
+            assert!(pixels(&[cut], &wanted(&[1, 1, 8, 8], 1)).is_err(), "{end}");
+        }
         let picture = Media { path: "p.jpg".to_owned(), bytes };
         assert_eq!(sizes(&picture).unwrap(), (8, 8, 1));
         let (values, said) = pixels(&[picture], &wanted(&[1, 1, 8, 8], 1)).unwrap();

@@ -2,8 +2,9 @@
 
 use npukit_numeric::Tensor;
 use npukit_numeric::npy::{read_npy, read_npz};
-use npukit_target::Reader;
+use npukit_target::{ReadError, Reader};
 
+use super::folder::of_folder;
 use super::{InputFile, ReadText};
 use crate::error::Error;
 use crate::targets::has_extension;
@@ -23,6 +24,8 @@ pub(super) struct Offer {
 pub(super) enum Given {
     /// An array of samples.
     Array(Tensor),
+    /// Samples as a tool of the target writes them, rows of vectors where it has such.
+    Rows(Tensor),
     /// Pictures, each a sample.
     Pictures(Vec<Media>),
     /// Sounds, each a sample.
@@ -66,7 +69,7 @@ pub(super) fn read(
     match (media(path), read_text) {
         (Some(kind), _) => Ok(vec![offer(kind.given(vec![one(path, reader)?]))]),
         (None, Some(read_text)) if text => {
-            Ok(vec![offer(Given::Array(read_text(path, &reader.read(path)?)?))])
+            Ok(vec![offer(Given::Rows(read_text(path, &reader.read(path)?)?))])
         }
         _ => match (of_folder(path, reader, notes)?, read_text) {
             (Some(given), _) => Ok(vec![offer(given)]),
@@ -107,13 +110,13 @@ fn members(name: Option<&str>, arrays: Vec<(String, Tensor)>) -> Vec<Offer> {
 
 /// What is decoded for its input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Pictures,
     Sounds,
 }
 
 impl Kind {
-    fn given(self, media: Vec<Media>) -> Given {
+    pub fn given(self, media: Vec<Media>) -> Given {
         match self {
             Self::Pictures => Given::Pictures(media),
             Self::Sounds => Given::Sounds(media),
@@ -122,7 +125,7 @@ impl Kind {
 }
 
 /// What files that end like this one are; none for other files.
-fn media(path: &str) -> Option<Kind> {
+pub(super) fn media(path: &str) -> Option<Kind> {
     let path = path.to_ascii_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| has_extension(&path, ending));
     match (ends(&PICTURES), ends(&SOUNDS)) {
@@ -132,27 +135,8 @@ fn media(path: &str) -> Option<Kind> {
     }
 }
 
-fn one(path: &str, reader: &dyn Reader) -> Result<Media, Error> {
+pub(super) fn one(path: &str, reader: &dyn Reader) -> Result<Media, ReadError> {
     Ok(Media { path: path.to_owned(), bytes: reader.read(path)? })
-}
-
-/// The pictures or else the sounds in a folder, in the order of their names; none of what is no folder.
-fn of_folder(path: &str, reader: &dyn Reader, notes: &mut Vec<String>) -> Result<Option<Given>, Error> {
-    let files = reader.list(path)?;
-    if files == [path] {
-        return Ok(None);
-    }
-    let Some(kind) = files.iter().find_map(|file| media(file)) else {
-        return Err(Error::NoMedia { path: path.to_owned(), files: files.len() });
-    };
-    let is_like = |file: &&String| media(file) == Some(kind);
-    let (like, others): (Vec<_>, Vec<_>) = files.iter().partition(is_like);
-    if let Some(other) = others.first() {
-        let more = if others.len() == 1 { String::new() } else { format!(" and {} more", others.len() - 1) };
-        notes.push(format!("`{other}`{more} in `{path}` was left out: it is not like the other files"));
-    }
-    let files = like.into_iter().map(|file| one(file, reader));
-    Ok(Some(kind.given(files.collect::<Result<_, _>>()?)))
 }
 
 /// Pictures or sounds that follow each other for the same input, as one.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, KindTime, Layer, LayerWork,
     MemoryReport, Output, Port, PortError, PortPlace, ProgramReport, RunOptions, RunResult, Saturation,
@@ -41,7 +41,8 @@ impl Model {
         for &number in &self.executable.plan.inputs {
             let value = self.value(number);
             let tensor = port(value).tensor(inputs)?.as_f32();
-            let numbers = tensor.ok_or_else(|| PortError::Element { name: value.name.clone() })?;
+            let numbers = tensor
+                .ok_or_else(|| PortError::Element { name: value.name.clone(), element: ElementType::F32 })?;
             saturated += numbers.iter().filter(|&&x| !fits(x.into(), value.fraction)).count() as u64;
             all.push(numbers.iter().map(|&x| integer(x.into(), value.fraction)).collect());
         }

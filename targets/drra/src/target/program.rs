@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use npukit_numeric::{Tensor, TensorData};
+use npukit_numeric::{ElementType, Tensor, TensorData};
 use npukit_target::{
     Compiled, Finding, Inputs, MemoryReport, Output, Port, PortError, ProgramReport, RunOptions, RunResult,
     Saturations, Stage, TargetError, TimeOptions, TimeReport, UnitTime, Whole, share,
@@ -74,7 +74,7 @@ impl DrraProgram {
             let tensor = tensor.ok_or_else(missing).map_err(TargetError::failed)?;
             if tensor.shape() != shape(binding) {
                 let (name, actual) = (binding.name.clone(), tensor.shape().to_vec());
-                let error = PortError::Shape { name, actual, shape: shape(binding), vectors: None };
+                let error = PortError::Shape { name, actual, shape: shape(binding) };
                 return Err(TargetError::failed(error));
             }
             let (elements, lost) = integers(&binding.name, tensor).map_err(TargetError::failed)?;
@@ -104,7 +104,9 @@ fn integers(name: &str, tensor: &Tensor) -> Result<(Vec<i16>, u64), PortError> {
         TensorData::F32(values) => values.iter().map(|value| value.round() as i64).collect(),
         TensorData::I64(values) => values.clone(),
         TensorData::I32(values) => values.iter().map(|value| i64::from(*value)).collect(),
-        TensorData::Bool(_) => return Err(PortError::Element { name: name.to_owned() }),
+        TensorData::Bool(_) => {
+            return Err(PortError::Element { name: name.to_owned(), element: ElementType::F32 });
+        }
     };
     let lost = wide.iter().filter(|value| i64::from(saturate(**value)) != **value).count();
     Ok((wide.into_iter().map(saturate).collect(), lost as u64))

@@ -1,6 +1,6 @@
 //! [`OpuProgram`]: a program to write and run.
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Compiled, Driven, DriverData, Finding, HostStepReport, Inputs, Layer, OUTSIDE, Output,
     Port, PortError, PortPlace, ProgramReport, RunOptions, RunResult, Saturation, Saturations, TargetError,
@@ -39,7 +39,8 @@ impl OpuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
-        let values = sample.as_f32().ok_or(PortError::Element { name: port.name })?;
+        let values =
+            sample.as_f32().ok_or(PortError::Element { name: port.name, element: ElementType::F32 })?;
         Ok(binding.pack(self.program.config.types.itype, values))
     }
 

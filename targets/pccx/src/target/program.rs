@@ -146,7 +146,7 @@ impl PccxProgram {
         let tensor = |(port, &id): (Port, _)| {
             let element = self.host().graph.value(id).info.element;
             let tensor = port.tensor(inputs)?.clone();
-            tensor.with_element(element).map_err(|_| PortError::Element { name: port.name })
+            tensor.with_element(element).map_err(|_| PortError::Element { name: port.name, element })
         };
         self.inputs().into_iter().zip(&self.host().graph.inputs).map(tensor).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use npukit_numeric::Tensor;
+use npukit_numeric::{ElementType, Tensor};
 use npukit_target::{
     ArtifactFile, Breakdown, Chosen, Compiled, Inputs, Layer, LayerWork, Output, Port, PortError,
     ProgramReport, RunOptions, RunResult, Saturations, Spent, Stage, TargetError, TimeOptions, TimeReport,
@@ -25,7 +25,9 @@ impl SkeletonProgram {
     /// The numbers of an input, and how many did not fit.
     fn numbers(binding: &Binding, inputs: &Inputs) -> Result<(Vec<i16>, u64), PortError> {
         let tensor = port(binding).tensor(inputs)?;
-        let values = tensor.as_f32().ok_or(PortError::Element { name: binding.name.clone() })?;
+        let values = tensor
+            .as_f32()
+            .ok_or(PortError::Element { name: binding.name.clone(), element: ElementType::F32 })?;
         let saturated = values.iter().filter(|&&x| !fits(x)).count() as u64;
         Ok((values.iter().map(|&x| FORMAT.from_f32(x) as i16).collect(), saturated))
     }

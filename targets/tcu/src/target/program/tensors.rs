@@ -1,7 +1,9 @@
 //! Tensors in and out of a program: ports, packing, host steps.
 
-use npukit_numeric::{NumberFormat, Tensor};
-use npukit_target::{DriverData, Inputs, Output, Port, PortError, PortPlace, RunResult, TargetError};
+use npukit_numeric::{ElementType, NumberFormat, Tensor};
+use npukit_target::{
+    DriverData, Inputs, Output, Port, PortError, PortPlace, RunResult, TargetError, Vectors,
+};
 
 use super::{TcuProgram, counts};
 use crate::artifact::{Packed, quantise, raw_to_bytes};
@@ -21,8 +23,9 @@ impl TcuProgram {
 
     /// An input or output as its user sees it.
     pub(super) fn port(&self, binding: &Binding) -> Port {
-        let vectors = [vectors(binding), self.lanes()];
-        let shape = binding.layout.as_ref().map_or(vectors.to_vec(), |layout| layout.model_shape.clone());
+        let shape = [vectors(binding), self.lanes()];
+        let vectors = Vectors { shape, is_all: binding.layout.is_none() };
+        let shape = binding.layout.as_ref().map_or(shape.to_vec(), |layout| layout.model_shape.clone());
         Port { name: binding.name.clone(), shape, vectors: Some(vectors) }
     }
 
@@ -36,7 +39,9 @@ impl TcuProgram {
         let [sample] = &samples[..] else {
             return Err(PortError::Samples { name: port.name, actual: samples.len(), expected: 1 });
         };
-        let values = sample.as_f32().ok_or_else(|| PortError::Element { name: port.name.clone() })?;
+        let values = sample
+            .as_f32()
+            .ok_or_else(|| PortError::Element { name: port.name.clone(), element: ElementType::F32 })?;
         let Packed { raw, saturated } = quantise(self.format(), values);
         let packed = match &binding.layout {
             Some(layout) if sample.shape() == layout.model_shape => layout.pack(&raw, self.lanes()),
@@ -44,12 +49,9 @@ impl TcuProgram {
         };
         match packed {
             Some(raw) => Ok(Packed { raw, saturated }),
-            None => Err(PortError::Shape {
-                name: port.name,
-                actual: tensor.shape().to_vec(),
-                shape: port.shape,
-                vectors: port.vectors,
-            }),
+            None => {
+                Err(PortError::Shape { name: port.name, actual: tensor.shape().to_vec(), shape: port.shape })
+            }
         }
     }
 

@@ -1,0 +1,120 @@
+//! [`of_folder`]: the pictures or the sounds in a folder, in the order in which people count.
+
+use npukit_base::counted;
+use npukit_target::{ReadError, Reader};
+
+use super::read::{Given, Media, media, one};
+use crate::error::Error;
+
+/// The pictures or else the sounds in a folder, in the natural order of their names; none of what is no folder.
+pub(super) fn of_folder(
+    path: &str,
+    reader: &dyn Reader,
+    notes: &mut Vec<String>,
+) -> Result<Option<Given>, Error> {
+    let files = reader.list(path)?;
+    if files == [path] {
+        return Ok(None);
+    }
+    let (hidden, files): (Vec<String>, Vec<String>) =
+        files.into_iter().partition(|file| is_hidden(path, file));
+    let Some(kind) = files.iter().find_map(|file| media(file)) else {
+        return Err(Error::NoMedia { path: path.to_owned(), files: hidden.len() + files.len() });
+    };
+    let (mut like, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| media(file) == Some(kind));
+    like.sort_by(|a, b| natural(a).cmp(&natural(b)).then_with(|| a.cmp(b)));
+    notes.extend(left_out(path, &hidden, "hidden"));
+    notes.extend(left_out(path, &others, "not like the other files"));
+    notes.extend(order(path, &like));
+    let files = like.iter().map(|file| one(file, reader)).collect::<Result<Vec<Media>, ReadError>>();
+    Ok(Some(kind.given(files?)))
+}
+
+/// A name is text and numbers in turns: the one compared by letters, the other by value.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Piece<'a> {
+    /// Digits without leading zeros, the shorter of which are the smaller number.
+    Number(usize, &'a str),
+    Text(&'a str),
+}
+
+/// What names are sorted by.
+fn natural(name: &str) -> Vec<Piece<'_>> {
+    let is_digit = |place: usize| name.as_bytes().get(place).is_some_and(u8::is_ascii_digit);
+    let starts = (0..name.len()).filter(|&place| place == 0 || is_digit(place) != is_digit(place - 1));
+    let starts: Vec<usize> = starts.collect();
+    let ends = starts.iter().skip(1).copied().chain([name.len()]);
+    let piece = |(&start, end): (&usize, usize)| {
+        // Default: never taken, digits are whole characters.
+        let text = name.get(start..end).unwrap_or_default();
+        let number = text.trim_start_matches('0');
+        if is_digit(start) { Piece::Number(number.len(), number) } else { Piece::Text(text) }
+    };
+    starts.iter().zip(ends).map(piece).collect()
+}
+
+/// Whether a name below the folder at `path` begins with a dot, as those do that systems keep for themselves.
+fn is_hidden(path: &str, file: &str) -> bool {
+    below(path, file).split(['/', '\\']).any(|name| name.starts_with('.'))
+}
+
+/// The path of a file from the folder on that it is in.
+fn below<'a>(path: &str, file: &'a str) -> &'a str {
+    // Default: never taken, a folder lists what is in it.
+    file.strip_prefix(path).unwrap_or(file).trim_start_matches(['/', '\\'])
+}
+
+/// What is to be said of files that are not read.
+fn left_out(path: &str, files: &[String], why: &str) -> Option<String> {
+    let first = files.first()?;
+    let more = if files.len() == 1 { String::new() } else { format!(" and {} more", files.len() - 1) };
+    let is = if files.len() == 1 { "it is" } else { "they are" };
+    Some(format!("`{first}`{more} in `{path}` was left out: {is} {why}"))
+}
+
+/// What is to be said of the order of several files.
+fn order(path: &str, files: &[String]) -> Option<String> {
+    let [first, .., last] = files else { return None };
+    let deeper = files.iter().filter(|file| below(path, file).contains(['/', '\\'])).count();
+    let deeper = if deeper == 0 { String::new() } else { format!(", {deeper} of them in folders in it") };
+    Some(format!(
+        "`{path}` holds {}{deeper}: taken from `{first}` to `{last}`, numbers by their value",
+        counted(files.len() as u64, "sample")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_count_by_value() {
+        let sorted =
+            ["d/.png", "d/0.png", "d/1.png", "d/2.png", "d/10.png", "d/10a.png", "d/a2", "d/a010", "d/ä1"];
+        let mut names = sorted;
+        names.reverse();
+        names.sort_by(|a, b| natural(a).cmp(&natural(b)));
+        assert_eq!(names[0], "d/0.png", "a number is before text");
+        assert_eq!(names[1..5], sorted[2..6]);
+        assert_eq!(names[5..], ["d/.png", "d/a2", "d/a010", "d/ä1"]);
+        let long = ["99999999999999999999999998", "99999999999999999999999999"];
+        assert!(natural(long[0]) < natural(long[1]));
+    }
+
+    #[test]
+    fn files_of_systems_are_hidden() {
+        assert!(is_hidden("d", "d/._a.png") && is_hidden("d/", "d/.git/a.png") && is_hidden(".", "./.a.png"));
+        assert!(
+            !is_hidden("./d", "./d/a.png") && !is_hidden("../d", "../d/b/a.png") && !is_hidden(".d", ".d/a")
+        );
+    }
+
+    #[test]
+    fn the_order_is_said() {
+        let files = ["d/1.png", "d/e/2.png", "d/e/10.png"].map(str::to_owned);
+        let said = "`d` holds 3 samples, 2 of them in folders in it: taken from `d/1.png` to `d/e/10.png`, numbers \
+                    by their value";
+        assert_eq!(order("d", &files).as_deref(), Some(said));
+        assert_eq!(order("d", &files[..1]), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! [`is_whole`]: whether a JPEG was cut off. Decoders fill up what is missing with grey and say nothing.
+
+/// Whether the segments and scans of a JPEG lead to its end marker.
+pub(super) fn is_whole(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let Some((marker, behind)) = next_marker(rest) {
+        match marker {
+            END => return true,
+            BEGIN | TEMPORARY => rest = behind,
+            _ => {
+                let Some((&[high, low], _)) = behind.split_first_chunk() else { return false };
+                let length = usize::from(u16::from_be_bytes([high, low]));
+                let Some(next) = behind.get(length..) else { return false };
+                rest = next;
+            }
+        }
+    }
+    false
+}
+
+/// Markers without a segment.
+const BEGIN: u8 = 0xd8;
+const END: u8 = 0xd9;
+const TEMPORARY: u8 = 0x01;
+
+/// The next marker that is none of the data of a scan, and what is behind it.
+fn next_marker(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let is_marker =
+        |pair: &[u8]| matches!(pair, [0xff, marker] if !matches!(marker, 0x00 | 0xd0..=0xd7 | 0xff));
+    let place = bytes.windows(2).position(is_marker)?;
+    let (marker, behind) = bytes.get(place + 1..)?.split_first()?;
+    Some((*marker, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A segment whose content looks like the end, and a scan with a stuffed byte and a restart.
+    const WHOLE: [u8; 19] =
+        [0xff, 0xd8, 0xff, 0xe1, 0, 4, 0xff, 0xd9, 0xff, 0xda, 0, 2, 7, 0xff, 0, 0xff, 0xd0, 0xff, 0xd9];
+
+    #[test]
+    fn whatever_is_cut_off_is_not_whole() {
+        assert!(is_whole(&WHOLE));
+        assert!(is_whole(&[&WHOLE[..], b"more"].concat()));
+        for end in 0..WHOLE.len() {
+            assert!(!is_whole(&WHOLE[..end]), "{end}");
+        }
+    }
+}
