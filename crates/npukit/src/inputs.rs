@@ -247,7 +247,8 @@ mod tests {
         assert_eq!(values(&["d/b.PNG", "d/a.png", "d"]), [2.0, 1.0, 1.0, 2.0]);
         let said = found(&["d"]).unwrap().notes;
         assert_eq!(said[0], "`d/c.txt` in `d` was left out: it is not like the other files");
-        assert!(said[1].contains("given as uint8"), "{said:?}");
+        assert_eq!(said[1], "`d` holds 2 samples: taken from `d/a.png` to `d/b.PNG`, numbers by their value");
+        assert!(said[2].contains("given as uint8"), "{said:?}");
         assert!(found(&["e"]).unwrap_err().to_string().contains("no pictures"));
         assert!(found(&["no"]).is_err());
     }

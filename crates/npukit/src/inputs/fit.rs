@@ -379,11 +379,11 @@ mod tests {
         assert!(said.contains("the 3 of its last axis are filled up with zeros to the 4 lanes"), "{said}");
         assert!(fitted(&[2, 3, 5], &rows).is_err() && fitted(&[5, 3], &rows).is_err());
         // Channels in front make as many elements, and another picture.
-        for shape in [&[3, 1, 2, 3][..], &[6, 1, 2, 3], &[2, 1, 2, 3, 3], &[3, 2, 3], &[4, 3, 3]] {
+        for shape in [&[3, 1, 2, 3][..], &[6, 1, 2, 3], &[2, 1, 2, 3, 3], &[4, 3, 3]] {
             let refused = fitted(shape, &rows).unwrap_err();
             assert!(refused.contains("knows a sample only as 6 rows of 4"), "{shape:?}: {refused}");
         }
-        for (shape, samples) in [(&[12, 3][..], 2), (&[2, 6, 3], 2), (&[6, 1, 3], 1)] {
+        for (shape, samples) in [(&[12, 3][..], 2), (&[2, 6, 3], 2), (&[6, 1, 3], 1), (&[3, 2, 3], 1)] {
             assert_eq!(fitted(shape, &rows).unwrap().0.len(), samples, "{shape:?}");
         }
     }
@@ -405,7 +405,7 @@ mod tests {
     fn integers_are_real_numbers_where_these_are_wanted() {
         let fit_integers = |values: &[i64], element: ElementType, wanted: &Wanted| {
             let tensor = Tensor::new(vec![1, values.len()], TensorData::I64(values.to_vec())).unwrap();
-            let tensor = tensor.with_element(element).unwrap();
+            let tensor = to_element("x", &tensor, element).unwrap();
             let mut notes = Vec::new();
             fit(tensor, wanted, &Preprocess::default(), &mut notes).map(|samples| (samples, notes))
         };
