@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
 use npukit::{MaxError, QuantiseMethod};
 
-use crate::candidates::{networks, target_names, targets, terms};
+use crate::candidates::{instructions, networks, stages, target_names, targets, terms};
 use crate::examples;
 use crate::options::{CompileOptions, TimeOptions, key_and_value};
 use crate::table::TableArgs;
@@ -66,7 +66,7 @@ pub struct Cli {
 
 /// The command line, with the examples of each verb.
 pub fn command() -> clap::Command {
-    examples::attach(Cli::command())
+    with_paths(examples::attach(Cli::command()))
 }
 
 /// What to do.
@@ -78,8 +78,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compute a model in float alone
     Eval(EvalArgs),
-    /// Tell how long a model or an artifact takes, and where the time goes
-    #[command(visible_alias = "profile")]
+    /// Tell how long a model or an artifact takes, and where the time goes (also `npu profile`)
+    #[command(alias = "profile")] // a visible one is offered by shells instead of the name
     Time(Box<TimeArgs>),
     /// List every node of a model that the target cannot take, and what to change
     Check(CheckArgs),
@@ -264,6 +264,7 @@ pub struct CompileArgs {
     ///
     /// Stages are `graph` and those of the target; an unknown name is answered with the list.
     #[arg(long, value_name = "STAGE", help_heading = OUTPUT, conflicts_with_all = ["output", "timings"])]
+    #[arg(add = ArgValueCandidates::new(stages))]
     pub emit: Option<String>,
     /// Write test vectors beside the program: samples and their bit-exact results
     ///
@@ -727,6 +728,7 @@ pub struct IsaArgs {
     #[arg(add = ArgValueCandidates::new(targets))]
     pub target: String,
     /// Only this one
+    #[arg(add = ArgValueCandidates::new(instructions))]
     pub instruction: Option<String>,
     /// Form of the page
     #[arg(long, help_heading = OUTPUT, value_enum, default_value_t)]
@@ -751,6 +753,24 @@ pub enum PageFormat {
     Markdown,
     /// For programs
     Json,
+}
+
+/// The command line with what a shell completes as a path: values that are called a file, a folder or what is written.
+fn with_paths(command: clap::Command) -> clap::Command {
+    let is_path = |name: &clap::builder::Str| {
+        ["FILE", "DIR", "OUT", "MODEL", "PATH", "ARTIFACT", "json", "npz"]
+            .iter()
+            .any(|part| name.contains(part))
+    };
+    let hinted = |arg: Arg| {
+        let names = arg.get_value_names().filter(|_| arg.get_action().takes_values()).unwrap_or_default();
+        if arg.get::<ArgValueCandidates>().is_none() && names.iter().any(is_path) {
+            arg.value_hint(ValueHint::FilePath)
+        } else {
+            arg
+        }
+    };
+    command.mut_subcommands(|verb| verb.mut_args(hinted))
 }
 
 /// What is of the table of `--compare` alone.

@@ -1,7 +1,13 @@
 //! What a shell offers for an argument: names that the library lists.
 
+use std::collections::BTreeSet;
+
 use clap_complete::engine::CompletionCandidate;
+use npukit::Instance;
+use npukit::options::{OptionSpec, Values};
 use npukit::verbs::{glossary, list, zoo};
+
+use crate::disk::Disk;
 
 /// What `--target` takes: the targets, and each with its instances.
 pub fn targets() -> Vec<CompletionCandidate> {
@@ -15,6 +21,34 @@ pub fn targets() -> Vec<CompletionCandidate> {
 /// The targets without instances.
 pub fn target_names() -> Vec<CompletionCandidate> {
     list::list().into_iter().map(|target| candidate(target.name, &target.summary)).collect()
+}
+
+/// The stages of all compilers.
+pub fn stages() -> Vec<CompletionCandidate> {
+    let stages = instances().flat_map(|instance| instance.stages().to_vec());
+    let all: BTreeSet<&str> = stages.chain(["graph"]).collect();
+    all.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The instructions of all targets.
+pub fn instructions() -> Vec<CompletionCandidate> {
+    let sets = instances().filter_map(|instance| instance.isa().ok());
+    let all: BTreeSet<String> = sets.flat_map(|set| set.instructions).map(|spec| spec.name).collect();
+    all.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The words that an option of targets may be.
+pub fn choices(specs: &[(&str, &OptionSpec)]) -> BTreeSet<&'static str> {
+    let words = specs.iter().flat_map(|(_, spec)| match spec.values {
+        Values::Choice(words) => words,
+        Values::Whole { .. } | Values::Real { .. } => &[],
+    });
+    words.copied().collect()
+}
+
+/// The default instance of each target.
+fn instances() -> impl Iterator<Item = Box<dyn Instance>> {
+    npukit::targets().iter().filter_map(|target| npukit::resolve(target.name(), &Disk).ok())
 }
 
 /// The reference networks.

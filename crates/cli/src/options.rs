@@ -7,9 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap_complete::ArgValueCandidates;
+use clap_complete::engine::CompletionCandidate;
 use npukit::options::{OptionSpec, Stage, declared};
 
 use crate::args::TARGET;
+use crate::candidates::choices;
 
 /// The flag that takes any of them.
 pub const ANY: &str = "option";
@@ -94,6 +97,8 @@ fn flag(key: &'static str, specs: &[(&'static str, &'static OptionSpec)]) -> Arg
         .help(help(specs))
         .help_heading(heading(specs))
         .hide_short_help(true);
+    let words = choices(specs);
+    let arg = arg.add(ArgValueCandidates::new(move || words.iter().map(CompletionCandidate::new).collect()));
     let needs_samples = specs.iter().all(|(_, spec)| spec.stage == Stage::Samples);
     if needs_samples { arg.requires("samples") } else { arg }
 }

@@ -4,7 +4,7 @@
 //! and the reference networks.
 
 use clap_complete::CompleteEnv;
-use clap_complete::env::{Bash, EnvCompleter, Fish, Zsh};
+use clap_complete::env::{EnvCompleter, Fish, Zsh};
 
 use crate::answer::Answer;
 use crate::args::{CompletionsArgs, Shell, command};
@@ -14,18 +14,23 @@ use crate::failure::Failure;
 const VARIABLE: &str = "NPU_COMPLETE";
 /// The command's name.
 const NAME: &str = "npu";
+/// The script for bash: that of the crate splits words at `:` and `@`, as targets have them, and offers no files.
+const BASH: &str = include_str!("completions.bash");
 
 pub fn run(args: &CompletionsArgs) -> Result<Answer, Failure> {
-    let shell: &dyn EnvCompleter = match args.shell {
-        Shell::Bash => &Bash,
-        Shell::Zsh => &Zsh,
-        Shell::Fish => &Fish,
+    let (shell, script) = match args.shell {
+        Shell::Bash => ("bash", BASH.to_owned()),
+        Shell::Zsh => ("zsh", registration(&Zsh)?),
+        Shell::Fish => ("fish", registration(&Fish)?),
     };
+    let json = serde_json::json!({ "shell": shell, "script": script });
+    Ok(Answer::new(script, &json).with_data(true))
+}
+
+fn registration(shell: &dyn EnvCompleter) -> Result<String, Failure> {
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, NAME, NAME, NAME, &mut script).map_err(Failure::Print)?;
-    let script = String::from_utf8_lossy(&script).into_owned();
-    let json = serde_json::json!({ "shell": shell.name(), "script": script });
-    Ok(Answer::new(script, &json).with_data(true))
+    Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
 /// Answers a shell that asks, and ends the process then.

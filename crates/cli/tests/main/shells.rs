@@ -1,13 +1,25 @@
 //! What shells and `man` are given.
 
-use crate::npu::{Npu, command};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::npu::{Npu, command, text};
+
+/// What the shell says when it listens.
+#[cfg(target_os = "linux")]
+const PROMPT: &str = "listening>";
 
 /// What a shell is offered at the end of a command.
 fn offered(words: &[&str]) -> Vec<String> {
+    offered_in(&Npu::new().path(""), words)
+}
+
+/// The same in a folder.
+fn offered_in(folder: &Path, words: &[&str]) -> Vec<String> {
     let index = (words.len() - 1).to_string();
-    let npu = Npu::new();
     let variables = [("NPU_COMPLETE", "bash"), ("_CLAP_IFS", "\n"), ("_CLAP_COMPLETE_INDEX", &index)];
-    let output = command(&npu.path("")).envs(variables).arg("--").args(words).output().unwrap();
+    let output = command(folder).envs(variables).arg("--").args(words).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
@@ -20,6 +32,67 @@ fn a_shell_is_offered_targets_networks_and_verbs() {
     assert!(targets.contains(&"opu".to_owned()) && targets.contains(&"opu:ideal".to_owned()), "{targets:?}");
     assert_eq!(offered(&["npu", "glossary", "systol"]), ["systolic-array"]);
     assert_eq!(offered(&["npu", "comp"]), ["compile", "completions"]);
+}
+
+#[test]
+fn a_shell_is_offered_choices_stages_instructions_and_paths() {
+    assert_eq!(offered(&["npu", "time", "m.onnx", "--clock", "h"]), ["hw"]);
+    assert_eq!(offered(&["npu", "compile", "m.onnx", "--emit", "gra"]), ["graph"]);
+    assert_eq!(offered(&["npu", "isa", "tcu", "MatM"]), ["MatMul"]);
+    assert!(offered(&["npu", "ti"]).contains(&"time".to_owned()));
+    for words in [&["npu", "check", "src/mai"][..], &["npu", "run", "m.onnx", "--input", "src/mai"]] {
+        assert_eq!(offered_in(Path::new(env!("CARGO_MANIFEST_DIR")), words), ["src/main.rs"], "{words:?}");
+    }
+}
+
+/// What a bash with the settings in `rc` shows of what is typed; none where there is no terminal to be had.
+#[cfg(target_os = "linux")]
+fn in_bash(npu: &Npu, typed: &str) -> Option<String> {
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", "bash --noprofile --rcfile rc -i", "/dev/null"]).current_dir(npu.path(""));
+    let mut child = command.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut shown, mut some) = (Vec::new(), [0; 4096]);
+    // What is typed before bash listens is the terminal's.
+    while !text(&shown).contains(PROMPT) {
+        match screen.read(&mut some).unwrap() {
+            0 => return None,
+            count => shown.extend(&some[..count]),
+        }
+    }
+    keys.write_all(typed.as_bytes()).unwrap();
+    screen.read_to_end(&mut shown).unwrap();
+    child.wait().unwrap();
+    // The bell tells that more than one fits.
+    Some(text(&shown).replace('\u{7}', ""))
+}
+
+/// In an interactive bash on a terminal made by `script`, where both are there: what the line becomes.
+#[cfg(target_os = "linux")]
+#[test]
+fn bash_completes_lines() {
+    let npu = Npu::new();
+    std::fs::create_dir(npu.path("in")).unwrap();
+    for file in ["some model.onnx", "other.onnx", "in/a.npy"] {
+        npu.write(file, "");
+    }
+    let folder = Path::new(env!("CARGO_BIN_EXE_npu")).parent().unwrap().to_owned();
+    let (script, _) = npu.text(0, &["completions", "bash"]);
+    npu.write("rc", format!("PATH={}:$PATH; PS1='{PROMPT}'\n{script}", folder.display()));
+    let lines = [
+        ("npu check ot", "npu check other.onnx "),
+        ("npu check so", "npu check some\\ model.onnx "),
+        ("npu run m --input i", "npu run m --input in/"),
+        ("npu time m --target tcu:zcu104_", "npu time m --target tcu:zcu104_uram"),
+        ("npu time m --target=tcu:ult", "npu time m --target=tcu:ultra96v2"),
+        ("npu time m --clock=h", "npu time m --clock=hw "),
+        ("npu ti", "npu time "),
+    ];
+    let typed: String = lines.iter().map(|(line, _)| format!("{line}\t#\x15")).collect();
+    let Some(shown) = in_bash(&npu, &(typed + "exit\n")) else { return };
+    for (line, completed) in lines {
+        assert!(shown.contains(&format!("{completed}#")), "{line}: {shown:?}");
+    }
 }
 
 #[test]
