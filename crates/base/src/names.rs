@@ -2,17 +2,35 @@
 
 use strsim::osa_distance;
 
-/// The candidate nearest to `name`, when it is near enough to be what was meant: at most one edit
-/// for every three letters, and always one; a swap of neighbours is one. Case does not count.
+/// The candidate nearest to `name`, when it is near enough to be what was meant: one that begins with it, or else one at
+/// most one edit away for every three letters, and always one; or else one whose beginning is. A swap of neighbours is one
+/// edit. Case does not count.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
-    let limit = (name.chars().count() / 3).max(1);
-    candidates
-        .into_iter()
-        .map(|candidate| (osa_distance(&name, &candidate.to_lowercase()), candidate))
-        .filter(|&(distance, _)| distance <= limit)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate)
+    let ranked = candidates.into_iter().filter_map(|candidate| Some((rank(&name, candidate)?, candidate)));
+    ranked.min_by_key(|&(rank, _)| rank).map(|(_, candidate)| candidate)
+}
+
+/// Letters that say enough for a longer name.
+const BEGINNING: usize = 3;
+
+/// How far a candidate is from a name of small letters: the kind of likeness, and how much is missing.
+fn rank(name: &str, candidate: &str) -> Option<(u8, usize)> {
+    let (letters, candidate) = (name.chars().count(), candidate.to_lowercase());
+    let limit = (letters / 3).max(1);
+    if let Some(rest) = candidate.strip_prefix(name).filter(|_| letters >= BEGINNING) {
+        return Some((0, rest.chars().count()));
+    }
+    let whole = osa_distance(name, &candidate);
+    if whole <= limit {
+        return Some((1, whole));
+    }
+    // A beginning is less than a name: it has to be longer.
+    let ends =
+        candidate.char_indices().map(|(end, _)| end).skip(letters.saturating_sub(limit)).take(2 * limit + 1);
+    let beginnings = ends.filter_map(|end| candidate.get(..end));
+    let nearest = beginnings.map(|beginning| osa_distance(name, beginning)).min()?;
+    (nearest <= limit && letters > 2 * BEGINNING).then_some((2, nearest))
 }
 
 /// Adds to a message that `name` may be meant for the nearest of `candidates`.
@@ -48,6 +66,13 @@ mod tests {
         assert_eq!(closest("MATMUL", names), Some("matmul"));
         assert_eq!(closest("sidm", names), Some("simd"));
         assert_eq!(closest("loop", names), None);
+        let networks = ["resnet50", "resnet20v2", "mobilenetv2", "yolov3"];
+        assert_eq!(closest("resnet20", networks), Some("resnet20v2"));
+        assert_eq!(closest("yolo", networks), Some("yolov3"));
+        assert_eq!(closest("moblenet", networks), Some("mobilenetv2"));
+        assert_eq!(closest("ye", networks), None);
+        assert_eq!(closest("modelnet", networks), None);
+        assert_eq!(closest("", networks), None);
         assert_eq!(help_for("MatMull", &names), "did you mean `matmul`?");
         assert_eq!(help_for("loop", &names), "there are matmul, datamove, simd");
     }

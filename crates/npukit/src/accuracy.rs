@@ -125,9 +125,10 @@ impl Labels {
     pub fn read(file: &InputFile, reader: &dyn Reader) -> Result<Self, Error> {
         let InputFile { name, path } = file;
         let bytes = reader.read(path)?;
-        let values = if has_extension(path, "npy") {
+        // What standard input holds is told by its content.
+        let values = if has_extension(path, "npy") || bytes.starts_with(b"\x93NUMPY") {
             numbers(&read_npy(path, &bytes)?)
-        } else if has_extension(path, "npz") {
+        } else if has_extension(path, "npz") || bytes.starts_with(b"PK\x03\x04") {
             only_array(path, &bytes)?
         } else {
             lines(path, &bytes)?
@@ -360,11 +361,22 @@ fn lines(path: &str, bytes: &[u8]) -> Result<Vec<f64>, Error> {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
+    use npukit_numeric::npy::{NpyArray, write_npy};
 
     fn stack(name: &str, rows: &[[f32; 3]]) -> Stack {
         let tensor = |row: &[f32; 3]| Tensor::from_f32(vec![1, 3], row.to_vec()).unwrap();
         let samples = rows.iter().map(tensor).collect();
         Stack { name: name.into(), shape: vec![1, 3], samples, ..Stack::default() }
+    }
+
+    #[test]
+    fn labels_without_a_name_are_known_by_their_content() {
+        let array = Tensor::from_f32(vec![2], vec![7.0, 3.0]).unwrap();
+        for bytes in [write_npy(NpyArray::from(&array)), b"7\n3\n".to_vec()] {
+            let reader = BTreeMap::from([("-".to_owned(), bytes)]);
+            let found = Labels::read(&InputFile::parse("-"), &reader).unwrap();
+            assert_eq!(found.values, [7.0, 3.0]);
+        }
     }
 
     fn labels(values: &[f64]) -> Labels {

@@ -35,9 +35,10 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    /// What `text` on the command line means.
+    /// What `text` on the command line means: `[NAME=]FILE`. What begins with `./` or `../` is a file whatever follows.
     pub fn parse(text: &str) -> Self {
-        match text.split_once('=') {
+        let is_file = text.starts_with("./") || text.starts_with("../");
+        match text.split_once('=').filter(|_| !is_file) {
             Some((name, path)) => Self { name: Some(name.to_owned()), path: path.to_owned() },
             None => Self { name: None, path: text.to_owned() },
         }
@@ -137,6 +138,17 @@ mod tests {
     use super::*;
     use npukit_numeric::npy::{NpyArray, NpyData, write_npy, write_npz};
     use npukit_target::{Port, ReadError};
+
+    #[test]
+    fn paths_may_have_equal_signs() {
+        let parsed = |text: &str| {
+            let InputFile { name, path } = InputFile::parse(text);
+            (name.unwrap_or_default(), path)
+        };
+        assert_eq!(parsed("x=a.npy"), ("x".to_owned(), "a.npy".to_owned()));
+        assert_eq!(parsed("./a=b.npy"), (String::new(), "./a=b.npy".to_owned()));
+        assert_eq!(parsed("x=./a=b.npy"), ("x".to_owned(), "./a=b.npy".to_owned()));
+    }
 
     fn file(path: &str) -> Result<Vec<u8>, ReadError> {
         let (a, b) = ([0f32; 6], [1f32; 4]);

@@ -150,8 +150,13 @@ fn unreadable(path: &str, error: ReadError, reader: &dyn Reader) -> Error {
     if let Some(kind) = found {
         return foreign(path, kind, &inside);
     }
-    let is_known = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
-    if is_known || Foreign::of_ending(path).is_some() { error.into() } else { unknown(path) }
+    if is_known(path) { error.into() } else { unknown(path) }
+}
+
+/// Whether a path ends as models do, ours or others.
+pub(crate) fn is_known(path: &str) -> bool {
+    let is_ours = Format::ALL.iter().any(|format| has_extension(path, format.extension()));
+    is_ours || Foreign::of_ending(path).is_some()
 }
 
 /// What to do about the model at `path`, which is the file `file`.
@@ -159,7 +164,8 @@ fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
     Error::ForeignModel { path: path.to_owned(), what: kind.what, export: kind.export(file) }
 }
 
-fn unknown(path: &str) -> Error {
+/// The file is neither a model nor an artifact.
+pub(crate) fn unknown(path: &str) -> Error {
     Error::UnknownFile { path: path.to_owned(), artifacts: artifact_extensions() }
 }
 

@@ -1,6 +1,7 @@
 //! [`Source`]: what to compile, run or time, and how it becomes a program.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use npukit_graph::Graph;
 use npukit_import::onnx::{ImportError, NodeProblem};
@@ -219,11 +220,23 @@ impl Source {
         if let Some(target) = artifact_target(&self.path) {
             return Ok(target);
         }
-        target(instance_of(self.target.as_deref().ok_or(Error::NoTarget)?).0)
+        target(instance_of(self.named_target()?).0)
+    }
+
+    /// The target that is named. Without one, a file that is none by its name either is what is to be told.
+    fn named_target(&self) -> Result<&str, Error> {
+        let has_ending = Path::new(&self.path).extension().is_some();
+        self.target.as_deref().ok_or_else(|| {
+            if has_ending && !model::is_known(&self.path) {
+                model::unknown(&self.path)
+            } else {
+                Error::NoTarget
+            }
+        })
     }
 
     pub(crate) fn instance(&self, reader: &dyn npukit_target::Reader) -> Result<Box<dyn Instance>, Error> {
-        resolve(self.target.as_deref().ok_or(Error::NoTarget)?, reader)
+        resolve(self.named_target()?, reader)
     }
 }
 

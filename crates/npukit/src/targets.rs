@@ -40,8 +40,13 @@ pub fn target(name: &str) -> Result<&'static dyn Target, Error> {
     })
 }
 
-/// The target, or the instance of one, that a misspelt `name` is meant for.
+/// The target, or the instance of one, that a misspelt `name` is meant for; a file is one of the target that reads its kind.
 fn meant(name: &str) -> Option<String> {
+    let reads =
+        |target: &&dyn Target| target.config_extensions().iter().any(|ending| has_extension(name, ending));
+    if let Some(target) = targets().iter().copied().find(|target| reads(target)) {
+        return Some(format!("{}:{name}", target.name()));
+    }
     if let Some(near) = closest(name, targets().iter().map(|target| target.name())) {
         return Some(near.to_owned());
     }
