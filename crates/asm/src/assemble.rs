@@ -9,6 +9,7 @@ use crate::comment::Comments;
 use crate::definition::{Definition, Malformed, definition};
 use crate::error::{AsmError, AsmErrors, MAX_ERRORS, source_span};
 use crate::expand::{Expander, Files, Line, Place, Sources};
+use crate::experiment::Experiment;
 use crate::expression::evaluate;
 use crate::grammar::{CompiledForm, Grammar};
 use crate::listing::{Listing, Word, hex};
@@ -16,12 +17,14 @@ use crate::matcher::{BadValue, Expected, Outcome, read};
 use crate::symbols::{Symbol, Symbols};
 
 /// The instructions of a source file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembly {
     /// The words in file order.
     pub bytes: Vec<u8>,
     /// Where each came from.
     pub lines: Vec<AssemblyLine>,
+    /// What the text says of the memories around a run.
+    pub experiment: Experiment,
     /// The text and those that it includes.
     pub sources: Sources,
 }
@@ -119,6 +122,7 @@ impl<'a> Assembler<'a> {
         let Self { mut assembly, errors, more, expander, .. } = self;
         if errors.is_empty() {
             assembly.sources = expander.sources;
+            assembly.experiment = expander.experiment;
             return Ok(assembly);
         }
         let source_code = NamedSource::new(name, without_bom(text).to_owned());
@@ -340,8 +344,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-const DIRECTIVES: &str =
-    "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
+const DIRECTIVES: &str = "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output` and `.expect`";
 
 /// What a line gives.
 #[derive(Default)]

@@ -313,6 +313,56 @@ impl npukit_base::Coded for Within {
     }
 }
 
+/// Something that is wrong at a place of a program, as whoever reads or runs it says.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct SourceFault {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    /// Below the place.
+    pub(crate) label: String,
+    pub(crate) help: Option<String>,
+    pub(crate) span: Span,
+    pub(crate) text: SourceText,
+    /// What put the line there, the innermost first.
+    pub(crate) calls: Vec<String>,
+}
+
+impl SourceFault {
+    /// The same with what stands below the place.
+    #[must_use]
+    pub fn with_label(self, label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..self }
+    }
+
+    /// The same with what to do about it.
+    #[must_use]
+    pub fn with_help(self, help: Option<String>) -> Self {
+        Self { help, ..self }
+    }
+}
+
+impl Diagnostic for SourceFault {
+    fn code<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        Some(Box::new(self.code))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        let lines: Vec<String> = self.help.iter().chain(&self.calls).cloned().collect();
+        if lines.is_empty() { None } else { Some(Box::new(lines.join("\n"))) }
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = (!self.label.is_empty()).then(|| self.label.clone());
+        let label = LabeledSpan::new_with_span(label, source_span(self.span));
+        Some(Box::new(std::iter::once(label)))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.text)
+    }
+}
+
 /// Every fault of an assembly file.
 pub type AsmErrors = Faults<AsmError>;
 

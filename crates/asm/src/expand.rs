@@ -22,16 +22,19 @@ use npukit_isa::token::{Token, tokens};
 
 use crate::comment::Comments;
 use crate::error::{AsmError, source_span};
+use crate::experiment::{DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, statement};
 use crate::symbols::Symbols;
 
 use argument::span_of;
 use block::{Block, Collecting};
-use condition::{Conditions, Part};
+use condition::Conditions;
 use frame::{Frame, Lines};
 use limit::Limit;
 use macros::Macro;
 
+pub(crate) use argument::{Part, parts, unquoted};
 pub use include::Files;
+pub(crate) use include::beside;
 pub use limit::{MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES};
 pub(crate) use origin::{Origin, SourceText};
 pub use origin::{Place, Sources};
@@ -57,6 +60,8 @@ pub(crate) struct Expander<'a> {
     pub sources: Sources,
     /// Faults since they were last taken.
     pub errors: Vec<AsmError>,
+    /// What the lines so far say of the memories around a run.
+    pub experiment: Experiment,
     files: &'a Files<'a>,
     comments: Comments,
     frames: Vec<Frame>,
@@ -78,6 +83,7 @@ impl<'a> Expander<'a> {
         let mut expander = Self {
             sources: Sources::default(),
             errors: Vec::new(),
+            experiment: Experiment::default(),
             files,
             comments,
             frames: Vec::new(),
@@ -199,7 +205,7 @@ impl<'a> Expander<'a> {
             return Ok(true);
         }
         let Some((name, word)) = directive else { return self.passed(line, code, label, tokens) };
-        if !self.conditions.is_active() && Part::of(name).is_none() {
+        if !self.conditions.is_active() && condition::Part::of(name).is_none() {
             return Ok(true);
         }
         if label.is_some() {
@@ -259,7 +265,7 @@ impl<'a> Expander<'a> {
         line: &Line,
         symbols: &Symbols,
     ) -> Result<(), AsmError> {
-        if let Some(part) = Part::of(name) {
+        if let Some(part) = condition::Part::of(name) {
             let base = self.frames.last().map_or(0, |frame| frame.conditions);
             return self.conditions.take(part, word, arguments, base, &line.origin, symbols);
         }
@@ -274,16 +280,36 @@ impl<'a> Expander<'a> {
                 self.begin(line, word.span, found, Block::Repeat(0))
             }
             "include" => self.include(word, (start, rest), line),
+            _ if OF_EXPERIMENTS.contains(&name) => self.experiment(name, word, (start, rest), line, symbols),
             "endm" => Err(stray("endm", "macro", word.span)),
             _ => Err(stray("endr", "rept", word.span)),
         }
     }
 }
 
+impl Expander<'_> {
+    /// Takes in a line of the experiment.
+    fn experiment(
+        &mut self,
+        name: &'static str,
+        word: Token<'_>,
+        (start, rest): (usize, &str),
+        line: &Line,
+        symbols: &Symbols,
+    ) -> Result<(), AsmError> {
+        let names = Names { symbols, file: self.sources.name(line.origin.source) };
+        let kind = statement(name, word.span, (start, rest), names)?;
+        let span = Span::new(word.span.start - 1, start + rest.trim_end().len());
+        self.experiment.statements.push(Statement { place: line.origin.place(span), kind });
+        Ok(())
+    }
+}
+
 /// The directive of ours that a line is, and the word that says so.
 fn directive<'a>(tokens: &[Token<'a>]) -> Option<(&'static str, Token<'a>)> {
     let [dot, word, ..] = tokens else { return None };
-    let known = DIRECTIVES.into_iter().find(|known| word.text.eq_ignore_ascii_case(known))?;
+    let known = DIRECTIVES.into_iter().chain(OF_EXPERIMENTS);
+    let known = { known }.find(|known| word.text.eq_ignore_ascii_case(known))?;
     (dot.text == ".").then_some((known, *word))
 }
 

@@ -9,6 +9,7 @@ use crate::comment::Comments;
 use crate::definition::definition;
 use crate::error::{AsmError, AsmErrors, Faults, MAX_ERRORS, source_span};
 use crate::expand::{Expander, Files, Line, Origin, Place, Sources, replaced};
+use crate::experiment::Experiment;
 use crate::expression::evaluate;
 use crate::listing::{Listing, Word};
 use crate::symbols::Symbols;
@@ -24,6 +25,8 @@ pub struct Expansion {
     origins: Vec<Origin>,
     /// First byte of each line of the text.
     starts: Vec<usize>,
+    /// What the text says of the memories around a run.
+    pub experiment: Experiment,
     /// The text that was expanded and those that it includes.
     pub sources: Sources,
     symbols: Symbols,
@@ -48,10 +51,11 @@ pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> 
     }
     expansion.errors.append(&mut expander.errors);
     expansion.sources = expander.sources;
+    expansion.experiment = expander.experiment;
     expansion
 }
 
-const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept` and `.if`";
+const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output` and `.expect`";
 
 /// Defines a symbol; gives whether the line is a directive.
 fn own(code: &str, symbols: &mut Symbols) -> Result<bool, AsmError> {

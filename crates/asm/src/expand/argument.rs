@@ -102,14 +102,14 @@ pub(super) fn example(directive: &str) -> &'static str {
 
 /// A part of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part<'a> {
+pub(crate) struct Part<'a> {
     pub text: &'a str,
     pub span: Span,
 }
 
 /// What stands between the commas of `text`, which starts at byte `start`; no parts of nothing. Commas within brackets
 /// or quotation marks are no ends.
-pub(super) fn parts(text: &str, start: usize) -> Vec<Part<'_>> {
+pub(crate) fn parts(text: &str, start: usize) -> Vec<Part<'_>> {
     let (mut parts, mut from, mut at, mut open) = (Vec::new(), 0, 0, 0_usize);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         match rest.chars().next() {
@@ -137,7 +137,7 @@ fn part(text: &str, from: usize, to: usize, start: usize) -> Part<'_> {
 }
 
 /// `"text"` without its marks.
-pub(super) fn unquoted(text: &str) -> Option<&str> {
+pub(crate) fn unquoted(text: &str) -> Option<&str> {
     text.strip_prefix('"')?.strip_suffix('"').filter(|inner| !inner.contains('"'))
 }
 

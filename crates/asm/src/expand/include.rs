@@ -24,7 +24,7 @@ pub(super) fn path(word: Span, start: usize, rest: &str) -> Result<(String, Span
 }
 
 /// The path of `location` in the folder of the file called `name`, without needless steps.
-pub(super) fn beside(name: &str, location: &str) -> String {
+pub(crate) fn beside(name: &str, location: &str) -> String {
     let folder = name.rfind(['/', '\\']).map_or("", |end| &name[..=end]);
     let is_absolute = location.starts_with(['/', '\\']);
     let whole = if is_absolute { location.to_owned() } else { format!("{folder}{location}") };

@@ -6,7 +6,7 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 use npukit_base::{Span, excerpt};
 
 use super::substitute::Layer;
-use crate::error::{AsmError, Within, source_span, span_of};
+use crate::error::{AsmError, SourceFault, Within, source_span, span_of};
 
 /// A text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +143,27 @@ impl Sources {
         }
         self.calls(place).iter().for_each(|call| drawn += &format!("\n    {call}"));
         drawn
+    }
+
+    /// What is wrong at a place, with the line and with what put it there.
+    pub fn fault_at(&self, place: Place, code: &'static str, message: String) -> SourceFault {
+        let text = self.texts.get(place.source).cloned();
+        let text = text.unwrap_or_else(|| SourceText { name: String::new(), text: "".into() });
+        SourceFault {
+            code,
+            message,
+            label: String::new(),
+            help: None,
+            span: place.span,
+            text,
+            calls: self.calls(place),
+        }
+    }
+
+    /// Where a place is: the name of its text, line and column, from 1.
+    pub fn position_of(&self, place: Place) -> (&str, usize, usize) {
+        let (line, column) = self.position(place);
+        (self.name(place.source), line, column)
     }
 
     /// What put a line there, the innermost first. Of many, those at both ends.

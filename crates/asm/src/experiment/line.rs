@@ -1,0 +1,272 @@
+//! [`statement`]: a line of an experiment, and [`MemoryRange::parse`].
+
+use npukit_base::Span;
+use npukit_isa::token::{Token, tokens};
+
+use super::{MemoryRange, StatementKind, Values};
+use crate::error::{AsmError, source_span};
+use crate::expand::{Part, beside, parts, unquoted};
+use crate::expression::{Fault, evaluate};
+use crate::symbols::Symbols;
+
+/// What names on a line stand for.
+#[derive(Clone, Copy)]
+pub(crate) struct Names<'a> {
+    /// Numbers.
+    pub symbols: &'a Symbols,
+    /// The file of the line, which others lie beside.
+    pub file: &'a str,
+}
+
+const RANGE: &str = "a memory's range";
+const VALUES: &str = "values or a file's name in quotation marks";
+
+/// What a line says whose `directive` is followed by `rest`, from byte `start` of it on. `word` is the directive's name.
+pub(crate) fn statement(
+    directive: &'static str,
+    word: Span,
+    (start, rest): (usize, &str),
+    names: Names<'_>,
+) -> Result<StatementKind, AsmError> {
+    let line = Line { directive, word, names };
+    let all = parts(rest, start);
+    match (directive, &all[..]) {
+        ("data", [range, values @ ..]) => {
+            Ok(StatementKind::Data { range: line.range(*range)?, values: line.values(values)? })
+        }
+        ("input", [name, range, values @ ..]) => {
+            let (name, range) = (line.name(*name)?, line.range(*range)?);
+            let values = if values.is_empty() { None } else { Some(line.values(values)?) };
+            Ok(StatementKind::Input { name, range, values })
+        }
+        ("output", [name, range]) => {
+            Ok(StatementKind::Output { name: line.name(*name)?, range: line.range(*range)? })
+        }
+        ("output", [_, _, more, ..]) => Err(line.wrong("nothing more", Some(*more))),
+        ("expect", [range, values @ ..]) => {
+            let (tolerance, values) = match values.split_last() {
+                Some((last, values)) if let Some(text) = last.text.strip_prefix("tolerance") => {
+                    (Some(line.tolerance(*last, text)?), values)
+                }
+                _ => (None, values),
+            };
+            Ok(StatementKind::Expect { range: line.range(*range)?, values: line.values(values)?, tolerance })
+        }
+        ("input" | "output", [_]) => Err(line.wrong(RANGE, None)),
+        ("input" | "output", _) => Err(line.wrong("a name", None)),
+        _ => Err(line.wrong(RANGE, None)),
+    }
+}
+
+struct Line<'a> {
+    directive: &'static str,
+    word: Span,
+    names: Names<'a>,
+}
+
+impl Line<'_> {
+    fn wrong(&self, expected: &'static str, part: Option<Part<'_>>) -> AsmError {
+        let (found, span) = match part {
+            Some(part) if !part.text.is_empty() => (format!("`{}`", part.text), part.span),
+            _ => ("nothing".to_owned(), self.word),
+        };
+        let help = example(self.directive);
+        AsmError::Argument { directive: self.directive, expected, found, span: source_span(span), help }
+    }
+
+    fn name(&self, part: Part<'_>) -> Result<String, AsmError> {
+        let name = unquoted(part.text).unwrap_or(part.text);
+        let is_name = Symbols::is_name(name) && !name.contains(['[', ']', '=', ',']);
+        if is_name { Ok(name.to_owned()) } else { Err(self.wrong("a name", Some(part))) }
+    }
+
+    /// `MEMORY`, `MEMORY[A]` or `MEMORY[A:B]`.
+    fn range(&self, part: Part<'_>) -> Result<MemoryRange, AsmError> {
+        let Some((memory, inside)) = in_brackets(part.text) else {
+            return Err(self.wrong(RANGE, Some(part)));
+        };
+        let memory = memory.to_owned();
+        let Some(inside) = inside else {
+            return Ok(MemoryRange { memory, start: 0, end: None, is_one: false });
+        };
+        let at = part.span.start + (inside.as_ptr() as usize - part.text.as_ptr() as usize);
+        let (first, end) = match inside.split_once(':') {
+            Some((first, end)) => (first, Some((end, at + first.len() + 1))),
+            None => (inside, None),
+        };
+        let start = if first.trim().is_empty() && end.is_some() { 0 } else { self.address(first, at, part)? };
+        let is_one = end.is_none();
+        let end = end.filter(|(end, _)| !end.trim().is_empty());
+        let end = end.map(|(end, at)| self.address(end, at, part)).transpose()?;
+        if end.is_some_and(|end| end < start) {
+            return Err(self.wrong("a range that does not end before it begins", Some(part)));
+        }
+        Ok(MemoryRange { memory, start, end, is_one })
+    }
+
+    fn address(&self, text: &str, at: usize, part: Part<'_>) -> Result<u64, AsmError> {
+        let value = self.integer(Part { text, span: Span::new(at, at + text.len()) }, "an address")?;
+        u64::try_from(value).map_err(|_| self.wrong("an address from 0 on", Some(part)))
+    }
+
+    /// Either a file, or numbers: all of them are real as soon as one is written with a point or an exponent.
+    fn values(&self, parts: &[Part<'_>]) -> Result<Values, AsmError> {
+        match parts {
+            [] => Err(self.wrong(VALUES, None)),
+            [file] if let Some(path) = unquoted(file.text).filter(|path| !path.is_empty()) => {
+                Ok(Values::File(beside(self.names.file, path)))
+            }
+            numbers if numbers.iter().any(|part| real(part.text).is_some()) => {
+                let value = |part: &Part<'_>| match real(part.text) {
+                    Some(value) => Ok(value),
+                    None => self.integer(*part, VALUES).map(|value| value as f64),
+                };
+                numbers.iter().map(value).collect::<Result<_, _>>().map(Values::Real)
+            }
+            numbers => {
+                let all = numbers.iter().map(|part| self.integer(*part, VALUES));
+                all.collect::<Result<_, _>>().map(Values::Raw)
+            }
+        }
+    }
+
+    /// `=VALUE` behind `tolerance`.
+    fn tolerance(&self, part: Part<'_>, text: &str) -> Result<f64, AsmError> {
+        let value = text.trim_start().strip_prefix('=').map(str::trim);
+        let value = value.and_then(|text| text.parse().ok()).filter(|value: &f64| *value >= 0.0);
+        value.ok_or_else(|| self.wrong("a tolerance from 0 on, as `tolerance=0.01`,", Some(part)))
+    }
+
+    /// The value of an expression that takes the whole part.
+    fn integer(&self, part: Part<'_>, expected: &'static str) -> Result<i128, AsmError> {
+        let all: Vec<Token<'_>> = tokens(part.text, part.span.start);
+        match evaluate(&all, &|name| self.names.symbols.value(name)) {
+            Ok((value, used)) if used == all.len() => Ok(value),
+            Err(Fault::Value { reason, span }) => {
+                let (text, help) = (part.text.to_owned(), example(self.directive).to_owned());
+                Err(AsmError::Expression { text, reason, span: source_span(span), help })
+            }
+            _ => Err(self.wrong(expected, Some(part))),
+        }
+    }
+}
+
+/// A number that is written with a point or an exponent, or `inf` or `nan`.
+fn real(text: &str) -> Option<f64> {
+    let digits = text.trim_start_matches(['+', '-']);
+    let is_word = matches!(digits, "inf" | "nan");
+    let is_decimal = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && !digits.starts_with("0x")
+        && !digits.starts_with("0b")
+        && digits.contains(['.', 'e', 'E']);
+    (is_word || is_decimal).then(|| text.parse().ok()).flatten()
+}
+
+/// The name before brackets, which may stand in quotation marks, and what is in them; none when they do not match.
+pub(super) fn in_brackets(text: &str) -> Option<(&str, Option<&str>)> {
+    let (name, inside) = match text.split_once('[') {
+        Some((name, rest)) => (name.trim(), Some(rest.trim_end().strip_suffix(']')?)),
+        None => (text.trim(), None),
+    };
+    let name = unquoted(name).unwrap_or(name);
+    (!name.is_empty() && !name.contains(['[', ']', '"'])).then_some((name, inside))
+}
+
+impl MemoryRange {
+    /// What `text` on a command line means: `MEMORY`, `MEMORY[A]` or `MEMORY[A:B]`, with numbers. None when it is
+    /// something else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let names = Names { symbols: &Symbols::default(), file: "" };
+        let line = Line { directive: "data", word: Span::default(), names };
+        line.range(Part { text, span: Span::new(0, text.len()) }).ok()
+    }
+}
+
+/// A line with the directive.
+fn example(directive: &str) -> &'static str {
+    match directive {
+        "data" => {
+            "as `.data dram0[4], 1, -2, 0x30` for a memory's own integers, `.data dram0[4], 0.5, 2.0` for real values or `.data dram0[4], \"weights.npy\"`"
+        }
+        "input" => "as `.input x, dram0[0:16]`, with values or a file behind it where nobody has to give it",
+        "output" => "as `.output y, dram0[16:32]`",
+        _ => {
+            "as `.expect acc[0], 1, -2`, `.expect acc[0], 0.5, tolerance=0.01` or `.expect acc[0:4], \"expected.npy\"`"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    fn read(directive: &'static str, rest: &str) -> Result<StatementKind, String> {
+        let mut symbols = Symbols::default();
+        symbols.define("rows", crate::symbols::Symbol::Fixed(Some(4)));
+        let names = Names { symbols: &symbols, file: "a/p.s" };
+        statement(directive, Span::default(), (0, rest), names).map_err(|error| error.to_string())
+    }
+
+    fn range(memory: &str, start: u64, end: Option<u64>, is_one: bool) -> MemoryRange {
+        MemoryRange { memory: memory.to_owned(), start, end, is_one }
+    }
+
+    #[test]
+    fn ranges_are_of_addresses() {
+        for (text, expected) in [
+            ("acc", range("acc", 0, None, false)),
+            ("acc[3]", range("acc", 3, None, true)),
+            ("acc[0x10:0x20]", range("acc", 16, Some(32), false)),
+            ("acc[:2]", range("acc", 0, Some(2), false)),
+            ("acc[2:]", range("acc", 2, None, false)),
+            ("bank 3[1]", range("bank 3", 1, None, true)),
+            ("\"bank 3\" [1]", range("bank 3", 1, None, true)),
+        ] {
+            assert_eq!(MemoryRange::parse(text), Some(expected), "{text}");
+        }
+        for text in
+            ["", "[1]", "acc[", "acc[1", "acc]1[", "acc[2:1]", "acc[-1]", "acc[x]", "acc[1:2:3]", "acc[]"]
+        {
+            assert_eq!(MemoryRange::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_point_makes_all_values_real() {
+        let data = |rest| match read("data", rest) {
+            Ok(StatementKind::Data { range, values }) => Ok((range, values)),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => Err(error),
+        };
+        let at = range("m", 8, None, true);
+        assert_eq!(data("m[2 * rows], 1, -2, rows"), Ok((at.clone(), Values::Raw(vec![1, -2, 4]))));
+        assert_eq!(data("m[8], 1, -2e-1"), Ok((at.clone(), Values::Real(vec![1.0, -0.2]))));
+        assert_eq!(data("m[8], \"x.npy\""), Ok((at, Values::File("a/x.npy".to_owned()))));
+        assert!(data("m[8]").unwrap_err().contains("needs values"));
+        assert!(data("m[8], 1, other").unwrap_err().contains("`other`"));
+    }
+
+    #[test]
+    fn an_expectation_has_a_tolerance() {
+        let expected = StatementKind::Expect {
+            range: range("m", 0, None, true),
+            values: Values::Real(vec![0.5]),
+            tolerance: Some(0.01),
+        };
+        assert_eq!(read("expect", "m[0], 0.5, tolerance = 0.01"), Ok(expected));
+        assert!(read("expect", "m[0], 0.5, tolerance=-1").is_err());
+        assert!(read("expect", "m[0], tolerance=1").unwrap_err().contains("needs values"));
+    }
+
+    #[test]
+    fn inputs_and_outputs_have_names() {
+        assert_eq!(
+            read("input", "x, m[0:2]"),
+            Ok(StatementKind::Input { name: "x".into(), range: range("m", 0, Some(2), false), values: None })
+        );
+        assert!(read("output", "y").unwrap_err().contains("needs a memory's range"));
+        assert!(read("output", "y, m, 1").unwrap_err().contains("needs nothing more"));
+        assert!(read("input", "").unwrap_err().contains("needs a name"));
+    }
+}
