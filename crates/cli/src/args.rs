@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
-use npukit::{MaxError, QuantiseMethod};
+use npukit::{MaxError, MemFile, QuantiseMethod};
 
 use crate::candidates::{instructions, networks, stages, target_names, targets, terms};
 use crate::examples;
@@ -231,7 +231,7 @@ pub struct ModelSourceArgs {
 /// A model for a target, or an artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// `.onnx` file, frozen TensorFlow graph (`.pb`), or an artifact's manifest
+    /// `.onnx` file, frozen TensorFlow graph (`.pb`), an artifact's manifest, or a program in text or words
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
     #[command(flatten)]
@@ -359,13 +359,19 @@ pub struct RunArgs {
     /// Write the machine's integers
     #[arg(long, help_heading = OUTPUT, requires = "output", hide_short_help = true)]
     pub raw: bool,
-    /// `.npz` file for every tensor of a model
+    /// `.npz` file for every tensor of a model, or a memory
     ///
     /// `machine/NAME` is what the machine has for the value NAME: inputs, results of layers, outputs.
     /// With --compare, `float/NAME` is the whole network in float, and `layer/NAME` the layer in
     /// float on the machine's operands. All are real values in the model's scale.
-    #[arg(long, value_name = "DUMP.npz", help_heading = OUTPUT)]
-    pub dump: Option<PathBuf>,
+    ///
+    /// Of a program in text or words, `NAME[A:B]` is shown of the memory NAME after the run, as `acc[0:4]`; with `=FILE`
+    /// behind it, it is written: `.npy`, `.npz`, `.csv` or `.hex`.
+    #[arg(long, value_name = "DUMP", help_heading = OUTPUT)]
+    pub dump: Vec<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its fields are the options")]
+    pub hand: HandArgs,
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub lowering: CompileOptions,
@@ -375,6 +381,35 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "its fields are the options")]
     pub timings: TimingsArgs,
+}
+
+/// Options for programs in text or words.
+#[derive(Debug, Args)]
+pub struct HandArgs {
+    /// File that fills a memory of a program in text or words
+    ///
+    /// From the address on, 0 when not given. `.npy`, `.npz` and `.csv`: integers are the memory's own, floats are
+    /// rounded to its format; each row begins at an address of its own. `.hex`: bits in hexadecimal.
+    #[arg(long, value_name = "NAME[@ADDRESS]=FILE", help_heading = INPUTS, value_parser = mem_file)]
+    pub mem: Vec<MemFile>,
+    /// Most instructions that a program in text or words may execute
+    #[arg(long, value_name = "N", help_heading = TARGET, hide_short_help = true)]
+    pub max_instructions: Option<u64>,
+    /// Most cycles that it may take, where the machine counts them
+    #[arg(long, value_name = "N", help_heading = TARGET, hide_short_help = true)]
+    pub max_cycles: Option<u64>,
+}
+
+impl HandArgs {
+    /// Whether any is given.
+    pub fn is_used(&self) -> bool {
+        !self.mem.is_empty() || self.max_instructions.is_some() || self.max_cycles.is_some()
+    }
+}
+
+fn mem_file(text: &str) -> Result<MemFile, String> {
+    MemFile::parse(text)
+        .ok_or_else(|| "must be NAME=FILE or NAME@ADDRESS=FILE, as `dram0@0x100=x.npy`".to_owned())
 }
 
 /// `npu eval`

@@ -3,6 +3,7 @@
 mod accuracy;
 mod asm;
 mod bench;
+mod by_hand;
 mod check;
 mod comparison;
 mod compile;

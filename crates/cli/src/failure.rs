@@ -55,6 +55,15 @@ pub enum Failure {
         /// The columns there are.
         legal: String,
     },
+    /// A dump that the program does not have.
+    #[error("`--dump {text}` is not what can be dumped")]
+    #[diagnostic(help(
+        "of a model: one `FILE.npz`; of a program in text or words: `NAME[A:B]`, as `acc[0:4]`, or `NAME[A:B]=FILE`"
+    ))]
+    Dump {
+        /// As it was written.
+        text: String,
+    },
     /// A setting that no verb takes.
     #[error("{place}: {reason}")]
     Setting {
@@ -81,6 +90,7 @@ codes!(Failure {
     Write = "not-written": "a file cannot be written; nothing else of the command was, unless the message says so";
     SameFile = "same-file": "an output leads to a file that the command reads";
     SameOutput = "same-output": "two outputs lead to one file";
+    Dump = "invalid-dump": "what is to be dumped is neither a file of a model's tensors nor a range of a memory";
     Column = "unknown-column": "a column of `--columns` or `--sort` is none of the table's";
     Setting = "invalid-setting": "a setting of npu.toml is one that no verb takes";
     TargetSetting = "invalid-target-setting": "the target of npu.toml or `NPU_TARGET` cannot be taken";
@@ -103,9 +113,11 @@ impl Failure {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Verb(error) => error.is_usage(),
-            Self::SameFile { .. } | Self::SameOutput { .. } | Self::Column { .. } | Self::Setting { .. } => {
-                true
-            }
+            Self::SameFile { .. }
+            | Self::SameOutput { .. }
+            | Self::Column { .. }
+            | Self::Dump { .. }
+            | Self::Setting { .. } => true,
             Self::TargetSetting { source, .. } => source.is_usage(),
             Self::Write { .. } | Self::Print(_) => false,
         }
@@ -119,7 +131,11 @@ impl Failure {
             Self::Write { path, .. } | Self::SameFile { path, .. } | Self::SameOutput { path, .. } => {
                 one(path)
             }
-            Self::Column { .. } | Self::Setting { .. } | Self::TargetSetting { .. } | Self::Print(_) => {
+            Self::Column { .. }
+            | Self::Dump { .. }
+            | Self::Setting { .. }
+            | Self::TargetSetting { .. }
+            | Self::Print(_) => {
                 vec![Diagnostic::of(npukit::Coded::code(self), self)]
             }
         }

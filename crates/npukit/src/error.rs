@@ -11,6 +11,7 @@ use npukit_import::{Dimension, OpenInput, open_dimensions};
 use npukit_numeric::npy::NpyError;
 use npukit_target::{PortError, ReadError, TargetError};
 
+use crate::hand::{EXTENSIONS, HandError};
 use crate::inputs::PREPROCESSING;
 use crate::refusal;
 use crate::targets::default_target;
@@ -88,6 +89,62 @@ pub enum Error {
         path: String,
         /// The option.
         option: String,
+    },
+    /// An option for models or artifacts, given with a program that a person wrote.
+    #[error("`{path}` is a program in text or words; {option} is for models and artifacts")]
+    #[diagnostic(help(
+        "`--mem`, `--input`, `--dump`, `--max-instructions` and `--max-cycles` are for such programs"
+    ))]
+    NotByHand {
+        /// The program.
+        path: String,
+        /// The option.
+        option: String,
+    },
+    /// An option for programs that a person wrote, given with a model or an artifact.
+    #[error(
+        "`{path}` is no program in text or words: `--mem`, `--dump NAME[A:B]`, `--max-instructions` and `--max-cycles` are for these"
+    )]
+    #[diagnostic(help("`--input` gives a model its inputs, `--dump FILE.npz` writes its tensors"))]
+    OnlyByHand {
+        /// The model or artifact.
+        path: String,
+    },
+    /// Memory that cannot be filled or read as asked.
+    #[error(transparent)]
+    Hand(Box<HandError>),
+    /// Nothing is given for an input of a program that a person wrote.
+    #[error("input `{name}` is not given")]
+    #[diagnostic(help("`--input {name}=FILE` gives it, and so do values behind its range in the text"))]
+    HandInput {
+        /// Its name.
+        name: String,
+    },
+    /// A file of numbers is not of its form.
+    #[error("{path}, line {line}: {reason}")]
+    Numbers {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// An archive without the array that is wanted.
+    #[error("`{path}` has no array `{name}`: there are {known}")]
+    NoArray {
+        /// The file.
+        path: String,
+        /// The array.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
+    /// Memories are not written to files of this kind.
+    #[error("`{path}`: memories are written to files whose names end in {EXTENSIONS}")]
+    UnknownDump {
+        /// The file.
+        path: String,
     },
     /// An option that does not apply to the target.
     #[error("{option} does not apply to {target}")]
@@ -449,6 +506,13 @@ codes!(Error {
     NoTarget = "missing-target": "a model or a program needs a target";
     NeedlessTarget = "needless-target": "`--target` is given with an artifact, which knows its own";
     NeedlessOption = "needless-option": "an option for models is given with an artifact";
+    NotByHand = "not-by-hand": "an option for models is given with a program that a person wrote";
+    OnlyByHand = "only-by-hand": "an option for programs that a person wrote is given with a model or an artifact";
+    Hand = "memory": "a memory cannot be filled or read as asked";
+    HandInput = "hand-input": "nothing is given for an input of a program that a person wrote";
+    Numbers = "invalid-numbers": "a file of numbers is not of its form";
+    NoArray = "no-array": "an archive does not have the array that is wanted";
+    UnknownDump = "unknown-dump": "memories are not written to files of this kind";
     UnfitOption = "unfit-option": "an option does not apply to the target";
     NoCalibration = "missing-calibration": "a rescaling is demanded, and nothing says how large values become";
     UnknownName = "unknown-name": "there is no instruction, stage, form or network of that name";
@@ -516,6 +580,12 @@ fn size_options(inputs: &[OpenInput]) -> String {
     format!("give {either}`{by_shape}`; inputs say them, too, for `run`, `eval` and `--calibrate`")
 }
 
+impl From<HandError> for Error {
+    fn from(error: HandError) -> Self {
+        Self::Hand(Box::new(error))
+    }
+}
+
 impl Error {
     /// Whether the command line is at fault (exit status 2), rather than an input (1).
     pub fn is_usage(&self) -> bool {
@@ -526,6 +596,11 @@ impl Error {
             | Self::NeedlessOption { .. }
             | Self::NeedlessLike { .. }
             | Self::UnfitOption { .. }
+            | Self::NotByHand { .. }
+            | Self::OnlyByHand { .. }
+            | Self::HandInput { .. }
+            | Self::UnknownDump { .. }
+            | Self::Hand(_)
             | Self::NoCalibration
             | Self::Preprocess { .. }
             | Self::NothingToPrepare

@@ -12,6 +12,7 @@ mod eval_limits;
 mod finite;
 mod glossary;
 mod groups;
+mod hand;
 mod inputs;
 mod layer_compare;
 mod like;
@@ -39,6 +40,7 @@ mod weights;
 pub use accuracy::Options as AccuracyOptions;
 pub use diagnostics::{Diagnostic, codes as error_codes};
 pub use error::Error;
+pub use hand::{DumpRequest, HandError, Held, MemFile};
 pub use inputs::{InputFile, Preprocess};
 pub use max_error::MaxError;
 pub use model::ModelOptions;
@@ -52,8 +54,8 @@ pub use npukit_graph::quantise::Method as QuantiseMethod;
 pub use npukit_numeric::{ElementType, Tensor, TensorData};
 #[doc(inline)]
 pub use npukit_target::{
-    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Meaning, MemoryInfo, NoFiles, Output, PHASES,
-    Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, Term,
+    ArtifactFile, Assembled, Compiled, Disassembled, Instance, Limits, Meaning, MemoryInfo, NoFiles, Output,
+    PHASES, Part, Phase, Port, ReadError, Reader, RunOptions, RunResult, Stepper, Target, TargetError, Term,
     TimeOptions, Unset,
 };
 pub use program::Program;

@@ -159,6 +159,11 @@ pub(crate) fn is_known(path: &str) -> bool {
     is_ours || Foreign::of_ending(path).is_some()
 }
 
+/// Whether a file is a model by its content, one that we do not read among them.
+pub(crate) fn is_model(path: &str, bytes: &[u8]) -> bool {
+    Format::of(path, bytes).is_some() || Foreign::of(path, bytes).is_some()
+}
+
 /// What to do about the model at `path`, which is the file `file`.
 fn foreign(path: &str, kind: &Foreign, file: &str) -> Error {
     Error::ForeignModel { path: path.to_owned(), what: kind.what, export: kind.export(file) }

@@ -70,6 +70,9 @@ impl Source {
     /// holds for everything here.
     pub(crate) fn program_for(&self, inputs: &[InputFile], context: Context<'_>) -> Result<Program, Error> {
         let Some(target) = artifact_target(&self.path) else {
+            if self.is_by_hand(context)? {
+                return self.by_hand(context);
+            }
             let (origin, compiled) = self.compile(inputs, context)?;
             return Ok(Program { compiled, origin: Some(origin) });
         };
@@ -208,6 +211,24 @@ impl Source {
         let (chosen, report) = rescale::choose(&trial, plain, *mode)?;
         origin.rescaling = Some(report);
         Ok(chosen)
+    }
+
+    /// Whether it is a program that a person wrote, in text or words: a file for a named target that is no artifact, no
+    /// model and no file of another kind that we know.
+    pub(crate) fn is_by_hand(&self, context: Context<'_>) -> Result<bool, Error> {
+        if self.target.is_none() || self.is_artifact() || model::is_known(&self.path) {
+            return Ok(false);
+        }
+        let bytes = context.reader.read(&self.path)?;
+        Ok(!model::is_model(&self.path, &bytes))
+    }
+
+    /// The program that a person wrote, as those of the compiler are.
+    fn by_hand(&self, context: Context<'_>) -> Result<Program, Error> {
+        let instance = self.instance(context.reader)?;
+        let bytes = context.reader.read(&self.path)?;
+        let program = instance.hand_program(&self.path, &bytes, context.reader)?;
+        Ok(Program { compiled: program.compiled()?, origin: None })
     }
 
     /// Whether it is an artifact, and no model.

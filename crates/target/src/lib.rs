@@ -10,6 +10,7 @@ mod breakdown;
 mod diagnosis;
 mod error;
 mod generator;
+mod hand;
 mod lint;
 mod name;
 mod options;
@@ -34,6 +35,10 @@ pub use breakdown::{Breakdown, LayerWork, OUTSIDE, Spent, Whole, share};
 pub use diagnosis::{Diagnose, Diagnosis, ErrorKind, Fault, Place, failure};
 pub use error::TargetError;
 pub use generator::{Generator, GeneratorOptions, Step};
+pub use hand::{
+    Bench, BenchMemory, BenchOptions, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
+    number_of, program_text, real_of, step_through,
+};
 pub use lint::{Finding, Severity};
 pub use name::{artifact_stem, instance_name};
 pub use npukit_lower::Problem;

@@ -15,6 +15,7 @@ use crate::benchmark::Benchmark;
 use crate::diagnosis::ErrorKind;
 use crate::error::TargetError;
 use crate::generator::{Generator, GeneratorOptions};
+use crate::hand::HandProgram;
 use crate::lint::Finding;
 use crate::options::OptionSpec;
 use crate::program::Compiled;
@@ -326,6 +327,22 @@ pub trait Instance: Send + Sync {
     /// Bytes that are no words of the instruction set.
     fn lint(&self, _name: &str, _bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {
         Err(self.unsupported("lint"))
+    }
+
+    /// A program that a person wrote: text or words, whichever `bytes` are. `name` is the file's, for errors and for
+    /// telling languages apart; `files` gives those that a text includes.
+    ///
+    /// # Errors
+    ///
+    /// [`TargetError::Unsupported`] when the target's machine takes no such program; [`TargetError::Text`] with every
+    /// fault of the text; words that are not instructions.
+    fn hand_program(
+        &self,
+        _name: &str,
+        _bytes: &[u8],
+        _files: &dyn Reader,
+    ) -> Result<Box<dyn HandProgram>, TargetError> {
+        Err(self.unsupported("run of a program in text or words"))
     }
 
     /// The machine after a reset, at the first instruction of a program of words.

@@ -1,5 +1,6 @@
 //! [`Skeleton`], the [`Target`] of this crate.
 
+mod hand;
 mod instance;
 mod program;
 

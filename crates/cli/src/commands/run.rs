@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use npukit::Preprocess;
 use npukit::verbs::run::{Report, Request, run as run_verb};
 
+use super::by_hand;
 use super::comparison::{COMPARED, layer_comparison, quantisation, rescaling};
 use super::layers::{choices, comparison, host_steps, latency, saturations, underflow};
 use super::outputs::outputs;
@@ -23,25 +24,45 @@ pub fn run(args: &RunArgs) -> Result<Answer, Failure> {
     // One set of options: for the inputs, and for those to calibrate by where there are any.
     let of_calibration =
         if args.calibration.calibrate.is_empty() { Preprocess::default() } else { preprocess.clone() };
-    let request = Request {
+    let mut request = Request {
         source: source(&args.source, &args.lowering, &args.calibration, of_calibration),
         inputs: input_files(&args.inputs),
         preprocess,
         like: args.like.clone(),
         raw: args.raw,
         compare: args.compare,
-        dump: args.dump.is_some(),
+        dump: !args.dump.is_empty(),
         meaning: meaning(&args.meaning),
         max_error: args.max_error,
         check: args.check,
         accuracy: accuracy_options(&args.accuracy),
+        ..Request::default()
     };
-    check_apart(args.output.iter().chain(&args.dump).map(PathBuf::as_path))?;
+    if request.is_by_hand(context())? {
+        return by_hand::run(args, request);
+    }
+    let dump = dump(args)?;
+    if args.hand.is_used() {
+        request.hand = by_hand::hand(args)?;
+    }
+    check_apart(args.output.iter().chain(&dump).map(PathBuf::as_path))?;
     let (report, files) = run_verb(&request, context())?;
     let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
-    let dump = args.dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
+    let dump = dump.iter().zip(&files.dump).map(|(path, bytes)| (path.clone(), &bytes[..]));
     write_all(&outputs.chain(dump).collect::<Vec<_>>())?;
     Ok(Answer::new(text(&report, &view), &report).with_success(report.failures.is_empty()))
+}
+
+/// The file for every tensor of a model.
+fn dump(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
+    match &args.dump[..] {
+        [] => Ok(None),
+        [range] if range.contains('[') && !range.ends_with(".npz") => {
+            Err(Failure::Dump { text: range.clone() })
+        }
+        [path] => Ok(Some(path.into())),
+        [_, second, ..] => Err(Failure::Dump { text: second.clone() }),
+    }
 }
 
 fn text(report: &Report, view: &View) -> String {

@@ -41,7 +41,7 @@ const VERBS: &[(&str, &[Form])] = &[
     ("isa",         &[page]),
     ("lint",        &[of::<verbs::lint::Report>]),
     ("man",         &[pages]),
-    ("run",         &[timed::<verbs::run::Report>]),
+    ("run",         &[timed::<verbs::run::Report>, timed::<verbs::run::HandReport>]),
     ("targets",     &[instances, target_options]),
     ("time",        &[timed::<verbs::time::Report>]),
     ("version",     &[of::<verbs::version::Report>]),

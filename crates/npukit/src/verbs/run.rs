@@ -1,5 +1,6 @@
 //! `npu run`: a program over samples, bit-exactly; a model is also compared with float.
 
+mod by_hand;
 mod float_reference;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ use crate::underflow;
 use crate::{Context, quantise, rescale};
 use float_reference::FloatReference;
 
+pub use by_hand::{Expectations, FailedExpectation, Hand, HandFiles, HandReport, run_by_hand};
+
 /// What to run, on what.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
@@ -57,11 +60,16 @@ pub struct Request {
     pub check: bool,
     /// Measures accuracy.
     pub accuracy: Option<accuracy::Options>,
+    /// What is for programs that a person wrote.
+    pub hand: Hand,
 }
 
 impl Request {
     /// Refuses what needs a model, or an artifact.
     fn check(&self) -> Result<(), Error> {
+        if self.hand != Hand::default() {
+            return Err(Error::OnlyByHand { path: self.source.path.clone() });
+        }
         if self.like.is_some() && artifact_target(&self.source.path).is_none() {
             return Err(Error::NeedlessLike { path: self.source.path.clone() });
         }

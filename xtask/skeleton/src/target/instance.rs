@@ -5,11 +5,12 @@ use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, Chosen, CompileOptions, Compiled, Disassembled, Instance, Problem, Reader, Stage, TargetError,
-    artifact_stem, bytes_of,
+    Assembled, Chosen, CompileOptions, Compiled, Disassembled, HandProgram, Instance, Problem, ProgramText,
+    Reader, Stage, TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 
 use super::TARGET;
+use super::hand::Written;
 use super::program::SkeletonProgram;
 use crate::codec::encode_program;
 use crate::config::Config;
@@ -85,6 +86,25 @@ impl Instance for SkeletonInstance {
         let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
         let assembly = assembly.map_err(TargetError::text)?;
         Ok(Assembled { bytes: assembly.bytes, instructions: assembly.lines.len(), warnings: Vec::new() })
+    }
+
+    fn hand_program(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        files: &dyn Reader,
+    ) -> Result<Box<dyn HandProgram>, TargetError> {
+        let (words, text) = match program_text(bytes) {
+            Some(text) => {
+                let assembly = npukit_asm::assemble_with(&isa(), name, text, &bytes_of(files));
+                let assembly = assembly.map_err(TargetError::text)?;
+                (assembly.bytes.clone(), ProgramText::from(assembly))
+            }
+            None => (bytes.to_vec(), ProgramText::default()),
+        };
+        let instance = (self.name.as_str(), &self.config);
+        let program = Written::new(instance_name(name).to_owned(), instance, &words, text);
+        Ok(Box::new(program.map_err(|error| TargetError::in_file(name, error))?))
     }
 
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {

@@ -1,0 +1,101 @@
+//! `npu run` of a program in text or words.
+
+use std::path::{Path, PathBuf};
+
+use npukit::verbs::run::{Expectations, Hand, HandReport, Request, run_by_hand};
+use npukit::{DumpRequest, Held, Limits};
+
+use super::layers::latency;
+use super::{context, remarks};
+use crate::answer::Answer;
+use crate::args::RunArgs;
+use crate::disk::{check_apart, write_all};
+use crate::failure::Failure;
+use crate::printable::line;
+use crate::table::{Column, counted, facts, table, thousands};
+
+/// Addresses of a memory that are shown.
+const SHOWN: usize = 64;
+
+/// What is asked of such a program beyond what is asked of others.
+pub fn hand(args: &RunArgs) -> Result<Hand, Failure> {
+    let limits = Limits { instructions: args.hand.max_instructions, cycles: args.hand.max_cycles };
+    let dump = |text: &String| DumpRequest::parse(text).ok_or_else(|| Failure::Dump { text: text.clone() });
+    let dumps = args.dump.iter().map(dump).collect::<Result<_, _>>()?;
+    Ok(Hand { mem: args.hand.mem.clone(), dumps, limits })
+}
+
+pub fn run(args: &RunArgs, mut request: Request) -> Result<Answer, Failure> {
+    request.hand = hand(args)?;
+    request.dump = false;
+    let files = request.hand.dumps.iter().filter_map(|dump| dump.path.as_ref()).map(Path::new);
+    check_apart(args.output.iter().map(PathBuf::as_path).chain(files))?;
+    let (report, files) = run_by_hand(&request, context())?;
+    let outputs = args.output.iter().map(|path| (path.clone(), &files.outputs[..]));
+    let dumps = files.dumps.iter().map(|(path, bytes)| (PathBuf::from(path), &bytes[..]));
+    write_all(&outputs.chain(dumps).collect::<Vec<_>>())?;
+    Ok(Answer::new(text(&report), &report).with_success(report.expectations.failed.is_empty()))
+}
+
+fn text(report: &HandReport) -> String {
+    let mut lines = vec![
+        ("program", report.name.clone()),
+        ("target", report.target.clone()),
+        ("instructions", thousands(report.instructions)),
+    ];
+    lines.extend(report.cycles.map(|cycles| ("cycles", thousands(cycles))));
+    if report.speed.latency_ms.is_some() {
+        lines.push(("latency", latency(&report.speed)));
+    }
+    lines.extend(expectations(&report.expectations));
+    lines.push(("seconds", format!("{:.3}", report.seconds)));
+    let mut text = facts(lines);
+    for held in report.outputs.iter().chain(&report.dumps) {
+        text += &memory(held);
+    }
+    text += &remarks(&report.notes, &report.warnings);
+    let failed = report.expectations.failed.iter();
+    text.extend(failed.map(|failed| format!("failed: {}\n", failed.message)));
+    text
+}
+
+/// How many held; nothing where nothing is expected.
+fn expectations(found: &Expectations) -> Option<(&'static str, String)> {
+    let all = found.passed + found.failed.len();
+    let text = match (all, found.failed.len()) {
+        (0, _) => return None,
+        (_, 0) => format!("all {all} hold"),
+        (_, failed) => format!("{failed} of {all} failed"),
+    };
+    Some(("expectations", text))
+}
+
+/// What a range of a memory holds, an address a line: its numbers, and beside them their real values.
+fn memory(held: &Held) -> String {
+    if let Some(file) = &held.file {
+        return line(&format!("wrote {file}: {}, {}", held.name, counted(held.count as u64, "number")));
+    }
+    let lanes = held.lanes.max(1);
+    let real = |row: usize| {
+        let real = held.real.as_ref()?.get(row * lanes..(row + 1) * lanes)?;
+        Some(real.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    };
+    let row = |(row, raw): (usize, &[i64])| {
+        let mut cells = vec![(held.start + row as u64).to_string()];
+        cells.push(raw.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+        // Default: a memory of integers has no real values, and no column for them.
+        cells.extend(held.real.is_some().then(|| real(row).unwrap_or_default()));
+        cells
+    };
+    let mut columns = vec![Column::right(&held.name), Column::text("raw")];
+    columns.extend(held.real.is_some().then_some(Column::text("real")));
+    let rows = held.raw.chunks(lanes).take(SHOWN).enumerate().map(row);
+    let addresses = (held.end - held.start) as usize;
+    let more = match addresses.saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => {
+            format!("and {} more, which `--dump NAME[A:B]=FILE` writes\n", counted(more as u64, "address"))
+        }
+    };
+    format!("\n{}{more}", table(&columns, rows))
+}

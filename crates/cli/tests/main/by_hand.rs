@@ -1,0 +1,82 @@
+//! Programs in text or words: those of `examples/`, and what `npu run` says of others.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use npukit::targets;
+
+use super::npu::Npu;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+/// Programs that a target has at least.
+const LEAST: usize = 5;
+
+/// Every program of `examples/TARGET`.
+fn examples(target: &str) -> Vec<PathBuf> {
+    let folder = Path::new(EXAMPLES).join(target);
+    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    let is_program =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ending == "s" || ending == "pasm");
+    files.retain(is_program);
+    files.sort();
+    files
+}
+
+/// The options in the first line of a program: `; npu run NAME.s --target T ...`.
+fn options(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let first = text.lines().next().unwrap().trim_start_matches([';', '#', '/', ' ']);
+    let words: Vec<String> = first.split_whitespace().map(str::to_owned).collect();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    assert_eq!(
+        words.get(..3).map(|words| words.join(" ")),
+        Some(format!("npu run {name}")),
+        "{}",
+        path.display()
+    );
+    words[3..].to_vec()
+}
+
+/// Runs each as its first line says; all of its expectations hold, nothing is warned of, and there are some.
+#[test]
+fn every_example_does_what_it_says() {
+    let npu = Npu::new();
+    let mut failures = Vec::new();
+    for target in targets() {
+        let programs = examples(target.name());
+        assert!(programs.len() >= LEAST, "{} has {} examples", target.name(), programs.len());
+        for path in programs {
+            let text = path.to_str().unwrap();
+            let options = options(&path);
+            let mut arguments = vec!["run", text];
+            arguments.extend(options.iter().map(String::as_str));
+            let output = npu.run(&[&arguments[..], &["--json"]].concat());
+            let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+            let expected = &report["expectations"];
+            let is_good = output.status.success()
+                && expected["passed"].as_u64() > Some(0)
+                && expected["failed"].as_array().is_some_and(Vec::is_empty)
+                && report["warnings"].as_array().is_some_and(Vec::is_empty);
+            if !is_good {
+                failures.push(format!("{text}: {report:#}{}", String::from_utf8_lossy(&output.stderr)));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Each is laid out as `npu format` does it, and its words assemble from their listing.
+#[test]
+fn examples_are_laid_out() {
+    let npu = Npu::new();
+    for target in targets() {
+        for path in examples(target.name()) {
+            let text = path.to_str().unwrap();
+            if text.ends_with(".pasm") {
+                continue;
+            }
+            npu.text(0, &["format", text, "--check", "--target", target.name()]);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Programs that a person wrote: their memories, filled and read. [`Memories`] finds them by name, [`values`] reads files of
+//! numbers and [`written`] writes them, [`Held`] is what a range of addresses holds.
+
+mod held;
+mod layout;
+mod memories;
+mod request;
+mod values;
+mod written;
+
+pub use held::Held;
+pub use memories::HandError;
+pub(crate) use memories::{Found, Memories, Placed};
+pub use request::{DumpRequest, MemFile};
+pub(crate) use values::{Numbers, of_values, read};
+pub(crate) use written::{EXTENSIONS, written};

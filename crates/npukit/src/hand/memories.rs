@@ -1,0 +1,239 @@
+//! [`Memories`]: those of a machine on which a program runs that a person wrote, by name.
+
+use npukit_asm::MemoryRange;
+use npukit_base::help_for;
+use npukit_target::{Bench, BenchMemory, TargetError};
+
+use super::held::Held;
+use super::layout::rows;
+use super::values::{Kind, Numbers};
+
+/// Why a memory cannot be filled or read as asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandError {
+    /// No memory has this name.
+    #[error("there is no memory `{name}`: {help}")]
+    Memory {
+        /// The name given.
+        name: String,
+        /// The nearest, or all.
+        help: String,
+    },
+    /// Addresses beyond the end.
+    #[error("`{memory}` has addresses 0 to {}, not {start} to {}", .depth.saturating_sub(1), .end.saturating_sub(1))]
+    Addresses {
+        /// Name of the memory.
+        memory: String,
+        /// Addresses it has.
+        depth: u64,
+        /// First address asked for.
+        start: u64,
+        /// Address behind the last.
+        end: u64,
+    },
+    /// A number that the memory cannot hold.
+    #[error("{number} is not a number of `{memory}`: {} to {}", .range.0, .range.1)]
+    Number {
+        /// Name of the memory.
+        memory: String,
+        /// The number.
+        number: String,
+        /// The smallest and the largest.
+        range: (i128, i128),
+    },
+    /// Real values for integers.
+    #[error("`{memory}` holds integers: real values have no meaning there")]
+    NotReal {
+        /// Name of the memory.
+        memory: String,
+    },
+    /// Another number of values than the range has.
+    #[error("{given} values do not fill `{memory}` from {start} to {}: {expected} do, or one for all", .end - 1)]
+    Count {
+        /// Name of the memory.
+        memory: String,
+        /// Values given.
+        given: usize,
+        /// First address.
+        start: u64,
+        /// Address behind the last.
+        end: u64,
+        /// Values that the range takes.
+        expected: usize,
+    },
+    /// More than a run reads or writes at once.
+    #[error("{count} numbers of `{memory}` are more than {limit}: name fewer addresses, as `{memory}[0:16]`")]
+    TooMany {
+        /// Name of the memory.
+        memory: String,
+        /// Numbers asked for.
+        count: u128,
+        /// The most there may be.
+        limit: usize,
+    },
+    /// What the target says.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// Numbers of a range that are read or written at once.
+const MOST: usize = 1 << 26;
+
+/// The memories of a machine.
+pub(crate) struct Memories {
+    pub bench: Box<dyn Bench>,
+    all: Vec<BenchMemory>,
+}
+
+/// A range of addresses that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub memory: usize,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// A number and where it lies, counted in numbers from the first address of a range on.
+pub(crate) type Placed = (usize, i64);
+
+impl Memories {
+    pub fn new(bench: Box<dyn Bench>) -> Self {
+        let all = bench.memories();
+        Self { bench, all }
+    }
+
+    pub fn memory(&self, index: usize) -> &BenchMemory {
+        &self.all[index]
+    }
+
+    fn place(&self, name: &str) -> Result<usize, HandError> {
+        let found = self.all.iter().position(|memory| memory.name.eq_ignore_ascii_case(name));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.all.iter().map(|memory| memory.name.as_str()).collect();
+            HandError::Memory { name: name.to_owned(), help: help_for(name, &known) }
+        })
+    }
+
+    /// The addresses of a range, of which `needed` are needed where it has no end.
+    pub fn find(&self, range: &MemoryRange, needed: Option<u64>) -> Result<Found, HandError> {
+        let memory = self.place(&range.memory)?;
+        let BenchMemory { depth, lanes, name, .. } = self.memory(memory);
+        let start = range.start;
+        let end = match (range.end, needed, range.is_one) {
+            (Some(end), ..) => end,
+            (None, Some(needed), _) => start.saturating_add(needed),
+            (None, None, true) => start.saturating_add(1),
+            (None, None, false) => *depth,
+        };
+        if end > *depth || start > end {
+            return Err(HandError::Addresses { memory: name.clone(), depth: *depth, start, end });
+        }
+        let count = u128::from(end - start) * *lanes as u128;
+        if count > MOST as u128 {
+            return Err(HandError::TooMany { memory: name.clone(), count, limit: MOST });
+        }
+        Ok(Found { memory, start, end })
+    }
+
+    /// Where numbers lie in a range, which they fill from its first address on: a single one fills all of it.
+    pub fn placed(&self, range: &MemoryRange, numbers: &Numbers) -> Result<(Found, Vec<Placed>), HandError> {
+        let memory = self.place(&range.memory)?;
+        let BenchMemory { lanes, name, .. } = self.memory(memory);
+        let layout = rows(&numbers.shape, *lanes);
+        let needed = layout.all_addresses() as u64;
+        let found = self.find(range, Some(needed))?;
+        let converted = self.converted(memory, &numbers.kind)?;
+        let size = (found.end - found.start) as usize * lanes;
+        if let ([one], Some(_)) = (&converted[..], range.end) {
+            return Ok((found, (0..size).map(|place| (place, *one)).collect()));
+        }
+        if range.end.is_some() && needed != found.end - found.start {
+            let (start, end) = (found.start, found.end);
+            return Err(HandError::Count {
+                memory: name.clone(),
+                given: converted.len(),
+                start,
+                end,
+                expected: size,
+            });
+        }
+        Ok((found, layout.places(*lanes).zip(converted).collect()))
+    }
+
+    /// Numbers as the memory has them.
+    fn converted(&self, memory: usize, kind: &Kind) -> Result<Vec<i64>, HandError> {
+        let of = self.memory(memory);
+        let range = of.range();
+        let wrong = |number: String| HandError::Number { memory: of.name.clone(), number, range };
+        match kind {
+            Kind::Raw(all) => all
+                .iter()
+                .map(|&number| {
+                    let fits = (range.0..=range.1).contains(&number);
+                    // An unsigned number of 64 bits keeps its bits.
+                    if fits { Ok(number as i64) } else { Err(wrong(number.to_string())) }
+                })
+                .collect(),
+            Kind::Patterns(all) => all
+                .iter()
+                .map(|&pattern| of.of_pattern(pattern).ok_or_else(|| wrong(format!("{pattern:#x}"))))
+                .collect(),
+            Kind::Real(all) => all
+                .iter()
+                .map(|&real| {
+                    let number = self.bench.number(memory, real);
+                    number.ok_or_else(|| HandError::NotReal { memory: of.name.clone() })
+                })
+                .collect(),
+        }
+    }
+
+    /// Fills a range; what a row leaves of its last address becomes zero.
+    pub fn fill(&mut self, range: &MemoryRange, numbers: &Numbers) -> Result<(), HandError> {
+        if numbers.starts.is_empty() {
+            return self.fill_one(range, numbers);
+        }
+        let Kind::Patterns(all) = &numbers.kind else { return self.fill_one(range, numbers) };
+        let mut starts = vec![(0, 0)];
+        starts.extend(&numbers.starts);
+        let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([all.len()]).collect::<Vec<_>>();
+        for ((address, from), to) in starts.into_iter().zip(ends) {
+            let Some(part) = all.get(from..to).filter(|part| !part.is_empty()) else { continue };
+            let part =
+                Numbers { shape: vec![part.len()], kind: Kind::Patterns(part.to_vec()), starts: Vec::new() };
+            let start = range.start.saturating_add(address);
+            self.fill_one(&MemoryRange { start, end: None, is_one: false, ..range.clone() }, &part)?;
+        }
+        Ok(())
+    }
+
+    fn fill_one(&mut self, range: &MemoryRange, numbers: &Numbers) -> Result<(), HandError> {
+        let (found, placed) = self.placed(range, numbers)?;
+        let mut all = vec![0; (found.end - found.start) as usize * self.memory(found.memory).lanes];
+        for (place, number) in placed {
+            all[place] = number;
+        }
+        Ok(self.bench.write(found.memory, found.start, &all)?)
+    }
+
+    /// What a range holds.
+    pub fn held(&self, name: &str, range: &MemoryRange) -> Result<Held, HandError> {
+        let Found { memory, start, end } = self.find(range, None)?;
+        let BenchMemory { name: of, lanes, bits, .. } = self.memory(memory);
+        let raw = self.bench.read(memory, start, end - start)?;
+        let real: Option<Vec<f64>> = raw.iter().map(|&number| self.bench.real(memory, number)).collect();
+        Ok(Held {
+            name: name.to_owned(),
+            memory: of.clone(),
+            start,
+            end,
+            lanes: *lanes,
+            bits: *bits,
+            file: None,
+            count: raw.len(),
+            real: real.filter(|real| !real.is_empty()),
+            raw,
+        })
+    }
+}

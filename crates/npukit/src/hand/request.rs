@@ -1,0 +1,78 @@
+//! [`MemFile`] and [`DumpRequest`]: `--mem` and `--dump`, as on the command line.
+
+use npukit_asm::MemoryRange;
+
+/// What fills a memory before a run: `NAME[@ADDRESS]=FILE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemFile {
+    /// Name of the memory.
+    pub memory: String,
+    /// First address that is filled.
+    pub address: u64,
+    /// The file: `.npy`, `.npz`, `.csv` or `.hex`.
+    pub path: String,
+}
+
+impl MemFile {
+    /// What `text` means; none when it is not of the form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (place, path) = text.split_once('=')?;
+        let (memory, address) = match place.rsplit_once('@') {
+            Some((memory, address)) => (memory, number(address)?),
+            None => (place, 0),
+        };
+        let (memory, path) = (memory.trim().to_owned(), path.to_owned());
+        (!memory.is_empty() && !path.is_empty()).then_some(Self { memory, address, path })
+    }
+}
+
+/// What is shown of a memory after a run, or written: `NAME[A:B][=FILE]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DumpRequest {
+    /// As it was written, without the file.
+    pub text: String,
+    /// The addresses.
+    pub range: MemoryRange,
+    /// Where it is written to, if it is: `.npy`, `.npz`, `.csv` or `.hex`.
+    pub path: Option<String>,
+}
+
+impl DumpRequest {
+    /// What `text` means; none when it is not of the form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (range, path) = match text.split_once('=') {
+            Some((range, path)) => (range, Some(path.to_owned())),
+            None => (text, None),
+        };
+        let is_named = path.as_ref().is_none_or(|path| !path.is_empty());
+        Some(Self { text: range.to_owned(), range: MemoryRange::parse(range)?, path }).filter(|_| is_named)
+    }
+}
+
+/// `12`, `0xc` or `0b1100`
+fn number(text: &str) -> Option<u64> {
+    npukit_isa::token::number(text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_is_filled_from_an_address_on() {
+        let parsed = |text| MemFile::parse(text).map(|mem| (mem.memory, mem.address, mem.path));
+        assert_eq!(parsed("dram0=x.npy"), Some(("dram0".into(), 0, "x.npy".into())));
+        assert_eq!(parsed("bank 3@0x10=a=b.hex"), Some(("bank 3".into(), 16, "a=b.hex".into())));
+        for text in ["dram0", "=x.npy", "dram0=", "dram0@=x", "dram0@x=y", "@1=y"] {
+            assert_eq!(MemFile::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_dump_may_have_a_file() {
+        let parsed = |text| DumpRequest::parse(text).map(|dump| (dump.range.end, dump.path));
+        assert_eq!(parsed("acc[0:4]=y.npy"), Some((Some(4), Some("y.npy".into()))));
+        assert_eq!(parsed("acc"), Some((None, None)));
+        assert_eq!((parsed("acc[1"), parsed("acc=")), (None, None));
+    }
+}

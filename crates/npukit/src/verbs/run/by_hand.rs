@@ -1,0 +1,455 @@
+//! `npu run` of a program that a person wrote, in text or words: its memories filled, run, shown, and held against what
+//! the text expects.
+
+use std::time::Instant;
+
+use npukit_asm::{Experiment, MemoryRange, Place, SourceFault, Statement, StatementKind, Values};
+use npukit_numeric::npy::{NpyArray, NpyData, member_names, write_npz};
+use npukit_target::{
+    BenchOptions, Compiled, HandProgram, Limits, ProgramText, TargetError, TimeOptions, Unset,
+};
+use serde::Serialize;
+
+use super::Request;
+use crate::Context;
+use crate::error::Error;
+use crate::hand::{DumpRequest, Held, MemFile, Memories, Numbers, of_values, read, written};
+use crate::speed::{Speed, timed};
+use crate::targets::resolve;
+
+/// What only programs have that a person wrote.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hand {
+    /// What fills memories before the run, after what the text says.
+    pub mem: Vec<MemFile>,
+    /// What is shown or written after it.
+    pub dumps: Vec<DumpRequest>,
+    /// How long the run may be.
+    pub limits: Limits,
+}
+
+/// What a program did that a person wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct HandReport {
+    /// File name of the program, without folder and ending.
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    /// Instructions executed.
+    pub instructions: u64,
+    /// Cycles, where the machine or its clock counts them.
+    pub cycles: Option<u64>,
+    /// Of the run, at the board's clock.
+    #[serde(flatten)]
+    pub speed: Speed,
+    /// What `.output` names of the memories after the run.
+    pub outputs: Vec<Held>,
+    /// What was asked for of the memories after the run.
+    pub dumps: Vec<Held>,
+    /// What came of the text's expectations.
+    pub expectations: Expectations,
+    /// What was taken for granted.
+    pub notes: Vec<String>,
+    /// What its author should know of: reads of memory that nobody has written, and what hardware would do otherwise.
+    pub warnings: Vec<String>,
+    /// Of everything.
+    pub seconds: f64,
+}
+
+/// What came of expectations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct Expectations {
+    /// How many held.
+    pub passed: usize,
+    /// Those that did not.
+    pub failed: Vec<FailedExpectation>,
+}
+
+/// An expectation that did not hold.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct FailedExpectation {
+    /// The file of the text.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Name of the memory.
+    pub memory: String,
+    /// Address of the first number that is not as expected.
+    pub address: u64,
+    /// Its place among those at the address.
+    pub lane: usize,
+    /// What it should be.
+    pub expected: f64,
+    /// What it is: real, where the expectation is.
+    pub found: f64,
+    /// Numbers that are not as expected.
+    pub wrong: usize,
+    /// Numbers in all.
+    pub count: usize,
+    /// All of this in words, with the line.
+    pub message: String,
+}
+
+/// Files of such a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HandFiles {
+    /// `.npz` of what `.output` names.
+    pub outputs: Vec<u8>,
+    /// Those of the dumps, by path.
+    pub dumps: Vec<(String, Vec<u8>)>,
+}
+
+impl Request {
+    /// Whether the file is a program that a person wrote, in text or words, rather than a model or an artifact.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] for a file without an ending that cannot be read.
+    pub fn is_by_hand(&self, context: Context<'_>) -> Result<bool, Error> {
+        self.source.is_by_hand(context)
+    }
+
+    /// Refuses what is for models and artifacts.
+    fn check_by_hand(&self) -> Result<(), Error> {
+        let source = &self.source;
+        let unused = [
+            (self.like.is_some(), "`--like`"),
+            (self.compare, "`--compare`"),
+            (self.max_error.is_some(), "`--max-error`"),
+            (self.accuracy.is_some(), "`--labels`"),
+            (self.dump, "`--dump` without a memory"),
+            (self.preprocess != Default::default(), "`--scale`, `--mean` or `--std`"),
+            (source.calibration != Default::default(), "`--calibrate`, `--rescale` or `--quantise`"),
+            (
+                source.model != Default::default(),
+                "`--batch`, `--dim`, `--input-shape`, `--outputs` or `--resize`",
+            ),
+            (!source.options.is_empty(), "an option of the compiler"),
+        ];
+        match unused.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) => {
+                Err(Error::NotByHand { path: source.path.clone(), option: option.to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs a program that a person wrote; also gives the files.
+///
+/// # Errors
+///
+/// [`Error::NotByHand`] for options that are for models; [`Error::Read`] and [`Error::Target`] for the program;
+/// [`Error::Hand`] for memories, [`Error::Array`] and [`Error::Numbers`] for files that fill them; [`Error::Target`] when
+/// the machine stops before the end.
+pub fn run_by_hand(request: &Request, context: Context<'_>) -> Result<(HandReport, HandFiles), Error> {
+    let start = Instant::now();
+    request.check_by_hand()?;
+    let source = &request.source;
+    let instance = resolve(source.target.as_deref().ok_or(Error::NoTarget)?, context.reader)?;
+    let bytes = context.reader.read(&source.path)?;
+    let program = instance.hand_program(&source.path, &bytes, context.reader)?;
+    let mut experiment = Running::new(request, &*program, context)?;
+    experiment.fill()?;
+    let ran = experiment.run()?;
+    let (outputs, dumps, expectations) = experiment.results()?;
+    let compiled = program.compiled()?;
+    let (cycles, speed) = cycles_of(&*compiled, ran.cycles, request);
+    let files = experiment.files(&outputs, &dumps)?;
+    let text = program.text();
+    let mut warnings = instance.warnings();
+    warnings.extend(text.warnings.iter().cloned());
+    warnings.extend(ran.remarks.iter().map(|remark| text.remark(remark)));
+    let report = HandReport {
+        name: compiled.report().name,
+        target: compiled.report().target,
+        instructions: ran.instructions,
+        cycles,
+        speed,
+        outputs: outputs.into_iter().map(Held::reported).collect(),
+        dumps: dumps.into_iter().map(Held::reported).collect(),
+        expectations,
+        notes: experiment.notes,
+        warnings,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    Ok((report, files))
+}
+
+/// Cycles of the run: those that the machine counted, else those of the target's clock; and what they are in time.
+fn cycles_of(compiled: &dyn Compiled, counted: Option<u64>, request: &Request) -> (Option<u64>, Speed) {
+    let options = TimeOptions { meaning: request.meaning, ..TimeOptions::default() };
+    // A program that the clock cannot run, or a target without one, has no time; `npu time` says why.
+    let Ok(mut time) = timed(compiled, &options) else { return (counted, Speed::default()) };
+    let of_clock = time.cycles.get(&time.model).copied();
+    if let (Some(counted), Some(mhz)) = (counted, time.clock_mhz) {
+        time.milliseconds = Some(counted as f64 / (mhz * 1e3));
+    }
+    (counted.or(of_clock), Speed::of(&time, Some(1)))
+}
+
+/// A program on its machine.
+struct Running<'a> {
+    request: &'a Request,
+    text: &'a ProgramText,
+    memories: Memories,
+    context: Context<'a>,
+    notes: Vec<String>,
+}
+
+/// A range, and the name it is shown by.
+type Named<'a> = (&'a str, &'a MemoryRange);
+
+impl<'a> Running<'a> {
+    fn new(request: &'a Request, program: &'a dyn HandProgram, context: Context<'a>) -> Result<Self, Error> {
+        let unset = if request.check { Unset::Poison } else { Unset::Zero };
+        let bench = program.bench(&BenchOptions { meaning: request.meaning, unset })?;
+        Ok(Self { request, text: program.text(), memories: Memories::new(bench), context, notes: Vec::new() })
+    }
+
+    fn experiment(&self) -> &'a Experiment {
+        &self.text.experiment
+    }
+
+    /// Fills memories: as the text says, with the inputs that are given, and with what the command names.
+    fn fill(&mut self) -> Result<(), Error> {
+        self.check_inputs()?;
+        let mut faults = Vec::new();
+        for Statement { place, kind } in &self.experiment().statements {
+            let filled = match kind {
+                StatementKind::Data { range, values } => self.fill_with(range, Some(values), None),
+                StatementKind::Input { name, range, values } => {
+                    self.fill_with(range, values.as_ref(), Some(name))
+                }
+                StatementKind::Output { range, .. } => {
+                    self.memories.find(range, None).map(|_| ()).map_err(Error::from)
+                }
+                StatementKind::Expect { range, values, .. } => self.expected(range, values).map(|_| ()),
+            };
+            faults.extend(filled.err().map(|error| self.fault(*place, &error)));
+        }
+        if !faults.is_empty() {
+            return Err(TargetError::text(Faults { path: self.request.source.path.clone(), faults }).into());
+        }
+        for MemFile { memory, address, path } in &self.request.hand.mem {
+            let numbers = read(path, memory, self.context.reader)?;
+            let range = MemoryRange { memory: memory.clone(), start: *address, end: None, is_one: false };
+            self.memories.fill(&range, &numbers)?;
+        }
+        for dump in &self.request.hand.dumps {
+            self.memories.find(&dump.range, None)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses files for inputs that the text does not name.
+    fn check_inputs(&self) -> Result<(), Error> {
+        let names = self.inputs();
+        let known = || {
+            if names.is_empty() {
+                "none: `.input NAME, MEMORY[A:B]` makes one".to_owned()
+            } else {
+                names.join(", ")
+            }
+        };
+        for file in &self.request.inputs {
+            let name = file.name.as_deref();
+            let is_known = name.map_or(names.len() == 1, |name| names.contains(&name));
+            if !is_known {
+                // Default: a file without a name is told by its path.
+                let name = name.unwrap_or(&file.path).to_owned();
+                return Err(npukit_target::PortError::Unknown { name, known: known() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn inputs(&self) -> Vec<&'a str> {
+        let name = |statement: &'a Statement| match &statement.kind {
+            StatementKind::Input { name, .. } => Some(name.as_str()),
+            _ => None,
+        };
+        self.experiment().statements.iter().filter_map(name).collect()
+    }
+
+    /// Fills a range with what is given for the input of that name, else with `values`.
+    fn fill_with(
+        &mut self,
+        range: &MemoryRange,
+        values: Option<&Values>,
+        input: Option<&String>,
+    ) -> Result<(), Error> {
+        let reader = self.context.reader;
+        let is_for = |name: &Option<String>| name.as_ref().is_none_or(|name| Some(name) == input);
+        let given = self.request.inputs.iter().filter(|_| input.is_some()).find(|file| is_for(&file.name));
+        let numbers = match (given, values) {
+            (Some(file), _) => read(&file.path, input.map_or("", |name| name), reader)?,
+            (None, Some(values)) => of_values(values, &range.memory, reader)?,
+            (None, None) => {
+                let name = input.cloned().unwrap_or_else(|| range.memory.clone());
+                return Err(Error::HandInput { name });
+            }
+        };
+        Ok(self.memories.fill(range, &numbers)?)
+    }
+
+    fn run(&mut self) -> Result<npukit_target::Ran, Error> {
+        let ran = self.memories.bench.run(self.request.hand.limits);
+        ran.map_err(|stopped| self.text.stopped(stopped).into())
+    }
+
+    fn fault(&self, place: Place, error: &Error) -> SourceFault {
+        let help = miette::Diagnostic::help(error).map(|help| help.to_string());
+        self.text.fault(place, npukit_base::Coded::code(error), error.to_string()).with_help(help)
+    }
+
+    /// What outputs and dumps hold, and what came of the expectations.
+    fn results(&self) -> Result<(Vec<Held>, Vec<Held>, Expectations), Error> {
+        let outputs = self.experiment().statements.iter().filter_map(|statement| match &statement.kind {
+            StatementKind::Output { name, range } => Some((name.as_str(), range)),
+            _ => None,
+        });
+        let held = |(name, range): Named<'_>| self.memories.held(name, range).map_err(Error::from);
+        let outputs = outputs.map(held).collect::<Result<_, _>>()?;
+        let dumps = self.request.hand.dumps.iter().map(|dump| {
+            let held = held((&dump.text, &dump.range))?;
+            Ok::<_, Error>(Held { file: dump.path.clone(), ..held })
+        });
+        let dumps = dumps.collect::<Result<_, _>>()?;
+        let mut expectations = Expectations::default();
+        for Statement { place, kind } in &self.experiment().statements {
+            if let StatementKind::Expect { range, values, tolerance } = kind {
+                match self.judge(*place, range, values, *tolerance)? {
+                    Some(failed) => expectations.failed.push(failed),
+                    None => expectations.passed += 1,
+                }
+            }
+        }
+        Ok((outputs, dumps, expectations))
+    }
+
+    fn expected(
+        &self,
+        range: &MemoryRange,
+        values: &Values,
+    ) -> Result<(crate::hand::Found, Vec<crate::hand::Placed>, Numbers), Error> {
+        let numbers = of_values(values, &range.memory, self.context.reader)?;
+        let (found, placed) = self.memories.placed(range, &numbers)?;
+        Ok((found, placed, numbers))
+    }
+
+    /// Why an expectation does not hold; none when it does.
+    fn judge(
+        &self,
+        place: Place,
+        range: &MemoryRange,
+        values: &Values,
+        tolerance: Option<f64>,
+    ) -> Result<Option<FailedExpectation>, Error> {
+        let (found, placed, numbers) = self.expected(range, values)?;
+        let (memory, bench) = (self.memories.memory(found.memory), &*self.memories.bench);
+        let actual = bench.read(found.memory, found.start, found.end - found.start)?;
+        let reals = numbers.reals(placed.len());
+        let real = |number: i64| bench.real(found.memory, number).filter(|_| reals.is_some());
+        let is_near = |index: usize, number: i64, expected: i64| match (tolerance, real(number)) {
+            (Some(tolerance), Some(real)) => {
+                // Default: without real values the memory's own numbers are compared.
+                let expected = reals.as_ref().and_then(|all| all.get(index)).copied().unwrap_or(real);
+                (real - expected).abs() <= tolerance || real == expected
+            }
+            (Some(tolerance), None) => (number as f64 - expected as f64).abs() <= tolerance,
+            (None, _) => number == expected,
+        };
+        let differs = |(index, (at, expected)): &(usize, &(usize, i64))| {
+            !actual.get(*at).is_some_and(|&number| is_near(*index, number, *expected))
+        };
+        let wrong: Vec<(usize, &(usize, i64))> = placed.iter().enumerate().filter(differs).collect();
+        let Some(&(index, &(at, expected))) = wrong.first() else { return Ok(None) };
+        let (address, lane) = (found.start + (at / memory.lanes) as u64, at % memory.lanes);
+        let (number, of_expected) = (actual[at], reals.as_ref().and_then(|all| all.get(index)).copied());
+        let told = real(number).map_or(number as f64, |real| real);
+        let wanted = of_expected.unwrap_or(expected as f64);
+        let of_lane = if memory.lanes > 1 { format!(", number {lane}") } else { String::new() };
+        let (shown, shown_wanted) = match real(number) {
+            Some(real) => (format!("{real} ({number})"), format!("{wanted} ({expected})")),
+            None => (number.to_string(), expected.to_string()),
+        };
+        let others = match wrong.len() {
+            1 => String::new(),
+            all => format!("; {all} of {} are not as expected", placed.len()),
+        };
+        let message = format!(
+            "{}[{address}]{of_lane} is {shown}, expected {shown_wanted}{}{others}",
+            memory.name,
+            tolerance.map_or_else(String::new, |tolerance| format!(" within {tolerance}"))
+        );
+        let (file, line, _) = self.text.sources.position_of(place);
+        Ok(Some(FailedExpectation {
+            file: file.to_owned(),
+            line,
+            memory: memory.name.clone(),
+            address,
+            lane,
+            expected: wanted,
+            found: told,
+            wrong: wrong.len(),
+            count: placed.len(),
+            message: self.text.sources.excerpt(place, &message),
+        }))
+    }
+
+    fn files(&self, outputs: &[Held], dumps: &[Held]) -> Result<HandFiles, Error> {
+        let raw = self.request.raw;
+        let file = |held: &Held| {
+            let path = held.file.clone()?;
+            let memory = self.memories.find(
+                &MemoryRange { memory: held.memory.clone(), start: 0, end: Some(0), is_one: false },
+                None,
+            );
+            let bytes = memory.map_err(Error::from).and_then(|found| {
+                let memory = self.memories.memory(found.memory);
+                written(held, &path, raw, |number| memory.pattern(number))
+            });
+            Some(bytes.map(|bytes| (path, bytes)))
+        };
+        let dumps = dumps.iter().filter_map(file).collect::<Result<_, _>>()?;
+        Ok(HandFiles { outputs: npz(outputs, raw)?, dumps })
+    }
+}
+
+/// An `.npz` of what `.output` names: real values where the memory has them and `raw` does not ask for its integers.
+fn npz(outputs: &[Held], raw: bool) -> Result<Vec<u8>, Error> {
+    let names = member_names(outputs.iter().map(|held| held.name.as_str()));
+    let shapes: Vec<[usize; 2]> =
+        outputs.iter().map(|held| [(held.end - held.start) as usize, held.lanes]).collect();
+    let floats: Vec<Option<Vec<f32>>> = outputs
+        .iter()
+        .map(|held| Some(held.real.as_ref().filter(|_| !raw)?.iter().map(|&value| value as f32).collect()))
+        .collect();
+    let mut arrays = Vec::new();
+    for (((held, shape), floats), name) in outputs.iter().zip(&shapes).zip(&floats).zip(&names) {
+        let data = floats.as_ref().map_or(NpyData::I64(&held.raw), |floats| NpyData::F32(floats));
+        let misfit =
+            || Error::Output { name: held.name.clone(), reason: format!("it has no shape {shape:?}") };
+        arrays.push((name.as_str(), NpyArray::new(shape, data).ok_or_else(misfit)?));
+    }
+    Ok(write_npz(&arrays)?)
+}
+
+/// Faults of the lines of an experiment; never empty.
+#[derive(Debug, thiserror::Error)]
+#[error("{} in {path}", npukit_base::counted(.faults.len() as u64, "error"))]
+struct Faults {
+    path: String,
+    faults: Vec<SourceFault>,
+}
+
+impl miette::Diagnostic for Faults {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        Some(Box::new(self.faults.iter().map(|fault| fault as &dyn miette::Diagnostic)))
+    }
+}

@@ -1,0 +1,103 @@
+//! [`step_through`]: a run of instructions one after the other, for machines in which none leads elsewhere.
+
+use super::{Limits, Ran, Remark, Stopped};
+use crate::error::TargetError;
+
+/// Why an instruction is not done.
+#[derive(Debug)]
+pub enum Halt {
+    /// It reads memory that nobody has written. Whoever says so has marked the memory as written, so that the instruction
+    /// can be executed again.
+    Unwritten(String),
+    /// It cannot be executed.
+    Fault(TargetError),
+}
+
+/// Reads of memory that nobody has written that are told one by one.
+const TOLD: usize = 100;
+
+/// Executes `instructions` one after the other: `step` executes the one at an index, and changes nothing but what
+/// [`Halt::Unwritten`] says where it fails. An instruction that reads what nobody has written is remarked upon once, and
+/// executed again.
+///
+/// # Errors
+///
+/// The first [`Halt::Fault`]; the limit of instructions.
+pub fn step_through(
+    instructions: usize,
+    limits: Limits,
+    mut step: impl FnMut(usize) -> Result<(), Halt>,
+) -> Result<Ran, Stopped> {
+    let (mut remarks, mut more) = (Vec::new(), 0_usize);
+    for index in 0..instructions {
+        if let Some(limit) = limits.instructions.filter(|&limit| index as u64 >= limit) {
+            return Err(Stopped::limit(index, limit, "instructions"));
+        }
+        let mut is_told = false;
+        while let Err(halt) = step(index) {
+            let message = match halt {
+                Halt::Fault(error) => return Err(Stopped { instruction: Some(index), error }),
+                Halt::Unwritten(message) => message,
+            };
+            if is_told {
+                continue;
+            }
+            is_told = true;
+            if remarks.len() < TOLD {
+                remarks.push(Remark { instruction: Some(index), message });
+            } else {
+                more += 1;
+            }
+        }
+    }
+    let rest = (more > 0).then(|| Remark {
+        instruction: None,
+        message: format!("and {more} other instructions read memory that nobody has written"),
+    });
+    remarks.extend(rest);
+    Ok(Ran { instructions: instructions as u64, cycles: None, remarks })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+    use super::*;
+
+    #[test]
+    fn an_instruction_is_executed_again_when_its_memory_is_marked() {
+        let (mut left, mut done) = (2, Vec::new());
+        let ran = step_through(3, Limits::default(), |index| {
+            if index == 1 && left > 0 {
+                left -= 1;
+                return Err(Halt::Unwritten(format!("{left} left")));
+            }
+            done.push(index);
+            Ok(())
+        });
+        let remark = Remark { instruction: Some(1), message: "1 left".to_owned() };
+        assert_eq!(ran.unwrap(), Ran { instructions: 3, cycles: None, remarks: vec![remark] });
+        assert_eq!(done, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_limit_stops_before_the_instruction() {
+        let limits = Limits { instructions: Some(2), cycles: None };
+        assert_eq!(step_through(2, limits, |_| Ok(())).unwrap().instructions, 2);
+        assert_eq!(step_through(3, limits, |_| Ok(())).unwrap_err().instruction, Some(2));
+    }
+
+    #[test]
+    fn many_remarks_are_counted() {
+        let mut seen = vec![false; 200];
+        let ran = step_through(200, Limits::default(), |index| {
+            if std::mem::replace(&mut seen[index], true) {
+                Ok(())
+            } else {
+                Err(Halt::Unwritten("m".to_owned()))
+            }
+        });
+        let remarks = ran.unwrap().remarks;
+        assert_eq!(remarks.len(), TOLD + 1);
+        assert!(remarks[TOLD].message.contains("100 other"));
+    }
+}
