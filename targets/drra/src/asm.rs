@@ -17,4 +17,4 @@ pub use parse::{Source, assemble, assemble_with, instruction, list};
 pub use print::{Listed, Listing, disassemble};
 
 /// What begins a comment.
-const COMMENTS: Comments = Comments(&["#"]);
+pub(crate) const COMMENTS: Comments = Comments(&["#"]);

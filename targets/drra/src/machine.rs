@@ -4,6 +4,7 @@
 //! buffers; arithmetic and words written; rows written; instructions, whose effects show in the next cycle. Cells
 //! in which nothing can happen are passed over, and so are cycles.
 
+mod bench;
 mod buffer;
 mod observer;
 mod shadow;
@@ -23,9 +24,11 @@ use crate::op::Op;
 use crate::program::{At, Program, ProgramError};
 use crate::state::CellState;
 
+pub(crate) use bench::Memory;
 pub use buffer::Buffer;
 pub use observer::{Access, Observer};
 use shadow::Shadow;
+pub(crate) use shadow::UnwrittenRead;
 use transfer::Transfers;
 
 /// Cycles computed after which a run is given up by default: some seconds.

@@ -74,6 +74,11 @@ pub enum ProgramError {
 }
 
 impl Program {
+    /// The number of an instruction, cell after cell.
+    pub fn index(&self, at: At) -> usize {
+        self.cells.range(..at.place).map(|(_, words)| words.len()).sum::<usize>() + at.pc
+    }
+
     /// How many instructions there are.
     pub fn instructions(&self) -> usize {
         self.cells.values().map(Vec::len).sum()

@@ -1,5 +1,6 @@
 //! [`Drra`], the [`Target`] of this crate.
 
+mod hand;
 mod instance;
 mod model;
 mod options;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use npukit_asm::{AsmError, AsmErrors, Expansion, Files, Place as SourcePlace, Sources, expand, source_span};
+use npukit_asm::{
+    AsmError, AsmErrors, Expansion, Experiment, Files, Place as SourcePlace, Sources, expand, source_span,
+};
 use npukit_base::{Span, closest};
 use npukit_isa::{Field, InstructionSpec};
 
@@ -14,12 +16,14 @@ use crate::program::{At, Program};
 use crate::token::{NoToken, Token, TokenKind, tokens};
 
 /// A program and where its instructions come from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Source {
     /// The words.
     pub program: Program,
     /// The text of each instruction.
     pub places: BTreeMap<At, SourcePlace>,
+    /// What the text says of the memories around a run.
+    pub experiment: Experiment,
     /// The file and those that it includes.
     pub sources: Sources,
     /// Those that are `repx` and leave `step` to its default of 1, which adds 128 to the step.
@@ -81,7 +85,13 @@ impl Parsed {
     fn source(self, expansion: Expansion) -> Source {
         let Self { program, spans, default_steps } = self;
         let places = spans.iter().map(|(at, span)| (*at, expansion.place(*span))).collect();
-        Source { program, places, sources: expansion.sources, default_steps }
+        Source {
+            program,
+            places,
+            experiment: expansion.experiment,
+            sources: expansion.sources,
+            default_steps,
+        }
     }
 }
 

@@ -27,16 +27,11 @@ pub(crate) fn findings(fabric: &Fabric, program: &Program) -> Result<Vec<Finding
     let finding = |(at, code, severity, message): (At, _, _, String)| Finding {
         code,
         severity,
-        instruction: Some(index(program, at)),
+        instruction: Some(program.index(at)),
         layer: None,
         message: format!("{at}: {message}"),
     };
     Ok(all.into_iter().map(finding).collect())
-}
-
-/// The number of an instruction, cell after cell.
-fn index(program: &Program, at: At) -> usize {
-    program.cells.range(..at.place).map(|(_, words)| words.len()).sum::<usize>() + at.pc
 }
 
 /// A warning of the assembler with its code.

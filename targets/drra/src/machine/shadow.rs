@@ -4,12 +4,13 @@
 //! may carry words on that were not, as long as nobody uses them; where such a word began its way is remembered. The
 //! addresses of a cycle say all of it: values do not matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Machine;
 use crate::exec::{iosram, rf};
-use crate::fabric::ROW_WORDS;
+use crate::fabric::{Place, ROW_WORDS};
 use crate::fault::{Fault, FaultKind};
+use crate::program::At;
 use crate::state::{Bulk, CellState, Iosram, NO_SLOT, Rf};
 
 /// Every word of a row.
@@ -28,6 +29,27 @@ pub(super) struct Shadow {
     cells: Vec<CellShadow>,
     output: BTreeMap<usize, Unwritten>,
     origins: Vec<Fault>,
+    /// Reads of what nobody has written, in place of faults, where these are to be told only.
+    told: Option<Told>,
+}
+
+/// Reads of what nobody has written, as they are told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// The instruction that started each port of each cell.
+    started: BTreeMap<(usize, u8), usize>,
+    reads: Vec<UnwrittenRead>,
+    /// Instructions that such a read was told of.
+    known: BTreeSet<Option<At>>,
+}
+
+/// A read of what nobody has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnwrittenRead {
+    /// The instruction that started the port that reads, where it is known.
+    pub at: Option<At>,
+    /// The read.
+    pub fault: Fault,
 }
 
 /// The memories of a cell, row by row.
@@ -35,6 +57,17 @@ pub(super) struct Shadow {
 struct CellShadow {
     rfs: Vec<Vec<Unwritten>>,
     iosrams: Vec<Vec<Unwritten>>,
+}
+
+impl Told {
+    fn read(&mut self, cell: usize, fault: Fault) {
+        let Fault::Access { place, slot, port, .. } = fault else { return };
+        let pc = self.started.get(&(cell, 4 * slot + port));
+        let at = pc.map(|&pc| At { place, pc });
+        if self.known.insert(at) {
+            self.reads.push(UnwrittenRead { at, fault });
+        }
+    }
 }
 
 /// A cell in a cycle.
@@ -63,6 +96,43 @@ impl Shadow {
             iosrams: cell.iosrams.iter().map(|part| none(part.rows.len())).collect(),
         };
         Self { cells: cells.iter().map(cell).collect(), ..Self::default() }
+    }
+
+    /// Tells of reads of what nobody has written, and reads zeros there.
+    pub fn tell(&mut self) {
+        self.told = Some(Told::default());
+    }
+
+    /// That a part's words are written.
+    pub fn written(&mut self, cell: usize, part: Bulk, row: usize, words: u16) {
+        self.row(cell, part, row).words &= !words;
+    }
+
+    /// Notes which instruction starts the ports of a cell.
+    fn start(&mut self, cell: usize, raised: u64, pc: usize) {
+        let Some(told) = &mut self.told else { return };
+        let ports = (0..u64::BITS as u8).filter(|port| raised >> port & 1 == 1);
+        told.started.extend(ports.map(|port| ((cell, port), pc)));
+    }
+
+    /// Faults, or tells of a read once for the instruction that started it.
+    fn read_unwritten(&mut self, cell: usize, fault: Fault) -> Result<(), Fault> {
+        let Some(told) = &mut self.told else { return Err(fault) };
+        told.read(cell, fault);
+        Ok(())
+    }
+
+    /// What was told of the run, rows of the output buffer at last: they hold words that nobody has written.
+    pub fn take_told(&mut self, place_of: impl Fn(Place) -> Option<usize>) -> Vec<UnwrittenRead> {
+        let Some(mut told) = self.told.take() else { return Vec::new() };
+        for found in self.output.values().filter(|found| found.words != 0) {
+            let Some(fault) = found.origin.and_then(|origin| self.origins.get(origin)) else { continue };
+            let Fault::Access { place, .. } = fault else { continue };
+            if let Some(cell) = place_of(*place) {
+                told.read(cell, fault.clone());
+            }
+        }
+        told.reads
     }
 
     /// A row of a part that has rows.
@@ -127,6 +197,7 @@ impl Machine {
         let mut written = Vec::new();
         for &index in due {
             let cell = &self.cells[index];
+            shadow.start(index, cell.sequencer.raised, cell.sequencer.pc);
             for (number, rf) in (0..).zip(&cell.rfs) {
                 self.registers(shadow, Moment { cycle, cell: index }, number, rf, &mut written)?;
             }
@@ -161,7 +232,8 @@ impl Machine {
         if let Some(register) = ports.address(slot, rf::WORD_READ) {
             let row = shadow.row(at.cell, part, register / ROW_WORDS);
             if row.words >> (register % ROW_WORDS) & 1 == 1 {
-                return Err(self.access(at, slot, rf::WORD_READ, FaultKind::Unwritten { register }));
+                let fault = self.access(at, slot, rf::WORD_READ, FaultKind::Unwritten { register });
+                shadow.read_unwritten(at.cell, fault)?;
             }
         }
         let bulk = ports.address(slot, rf::BULK_WRITE);

@@ -1,16 +1,18 @@
 //! [`DrraInstance`]: assembler, disassembler and compiler for one fabric.
 
+use npukit_asm::{Separated, separate};
 use npukit_base::{excerpt, without_bom};
 use npukit_graph::Graph;
 use npukit_graph::quantise::Scheme;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Phase, Problem, Reader, Stage,
-    TargetError, artifact_stem, bytes_of,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Phase, Problem,
+    ProgramText, Reader, Stage, TargetError, artifact_stem, bytes_of, instance_name, program_text,
 };
 use serde_json::{Value, json};
 
 use super::EXTENDED;
+use super::hand::Written;
 use super::options::chosen;
 use crate::agu::Widths;
 use crate::artifact::Model;
@@ -45,6 +47,8 @@ const NAMED: &str = "npukit";
 const UPSTREAM: &str = "upstream";
 /// How names of PASM files end; all others hold assembly.
 const PASM: &str = ".pasm";
+/// What is wrong with a file that is neither text nor words.
+const NO_TEXT: &str = "it is no text: programs are assembly, PASM or words in binary or hexadecimal digits";
 /// Stages of the compiler.
 const PLAN: &str = "plan";
 const KERNELS: &str = "pasm";
@@ -133,24 +137,28 @@ impl Instance for DrraInstance {
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
         let text = without_bom(text);
-        if name.ends_with(PASM) {
-            let kernel = kernel::compile(&self.fabric, name, text, 0).map_err(TargetError::text)?;
-            let instructions = kernel.program.instructions();
-            let bytes = self.words(&kernel.program)?;
-            let warnings = kernel.warnings.iter().map(|(span, warning)| excerpt(text, *span, warning));
-            let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
-            let in_time =
-                lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_after_scheduling());
-            let in_time = in_time.map(|(at, lint)| code(lint.code(), &format!("{at}: {lint}")));
-            let warnings = warnings.chain(in_time).chain(kernel.epochs.iter().filter_map(EpochReport::gap));
-            return Ok(Assembled { bytes, instructions, warnings: warnings.collect() });
-        }
-        let source = asm::assemble_with(&self.fabric, name, text, &bytes_of(files));
-        let source = source.map_err(TargetError::text)?;
-        let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
-        let instructions = source.program.instructions();
-        let bytes = self.words(&source.program)?;
-        Ok(Assembled { bytes, instructions, warnings: warnings(&self.fabric, &source, &ops) })
+        let (program, ProgramText { warnings, .. }) = self.read_text(name, text, files)?;
+        Ok(Assembled { bytes: self.words(&program)?, instructions: program.instructions(), warnings })
+    }
+
+    fn hand_program(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        files: &dyn Reader,
+    ) -> Result<Box<dyn HandProgram>, TargetError> {
+        let text = program_text(bytes).ok_or_else(|| TargetError::in_file(name, NO_TEXT))?;
+        // Words of this machine are text, too.
+        let (program, text) = match read_program(text) {
+            Ok(words) if !name.ends_with(PASM) && words.instructions() > 0 => {
+                let program =
+                    self.fabric.decoded(&words).map_err(|error| TargetError::in_file(name, error))?;
+                (program, ProgramText::default())
+            }
+            _ => self.read_text(name, without_bom(text), files)?,
+        };
+        let fabric = (self.name.as_str(), &self.fabric);
+        Ok(Box::new(Written::new(instance_name(name).to_owned(), fabric, program, text)))
     }
 
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
@@ -194,6 +202,40 @@ impl Instance for DrraInstance {
 }
 
 impl DrraInstance {
+    /// A program in assembly or PASM, with where its instructions stand and what there is to warn of.
+    fn read_text(
+        &self,
+        name: &str,
+        text: &str,
+        files: &dyn Reader,
+    ) -> Result<(Program, ProgramText), TargetError> {
+        if name.ends_with(PASM) {
+            return self.read_pasm(name, text);
+        }
+        let source = asm::assemble_with(&self.fabric, name, text, &bytes_of(files));
+        let source = source.map_err(TargetError::text)?;
+        let ops = source.program.decode(&self.fabric).map_err(TargetError::failed)?;
+        let warnings = warnings(&self.fabric, &source, &ops);
+        let Source { program, places, experiment, sources, .. } = source;
+        // The order of places is that of the program: cell after cell.
+        let places = places.into_values().collect();
+        Ok((program, ProgramText { sources, places, experiment, warnings }))
+    }
+
+    /// A program in PASM. Its instructions come from a schedule and have no lines.
+    fn read_pasm(&self, name: &str, text: &str) -> Result<(Program, ProgramText), TargetError> {
+        let separated = separate(name, text, asm::COMMENTS).map_err(TargetError::text)?;
+        let Separated { text, experiment, sources } = separated;
+        let kernel = kernel::compile(&self.fabric, name, &text, 0).map_err(TargetError::text)?;
+        let warnings = kernel.warnings.iter().map(|(span, warning)| excerpt(&text, *span, warning));
+        let ops = kernel.program.decode(&self.fabric).map_err(TargetError::failed)?;
+        let in_time = lints(&self.fabric, &ops).into_iter().filter(|(_, lint)| lint.is_after_scheduling());
+        let in_time = in_time.map(|(at, lint)| code(lint.code(), &format!("{at}: {lint}")));
+        let warnings = warnings.chain(in_time).chain(kernel.epochs.iter().filter_map(EpochReport::gap));
+        let warnings = warnings.collect();
+        Ok((kernel.program, ProgramText { sources, places: Vec::new(), experiment, warnings }))
+    }
+
     /// The words of a program as a file has them.
     fn words(&self, program: &Program) -> Result<Vec<u8>, TargetError> {
         let program = self.fabric.encoded(program).map_err(TargetError::failed)?;

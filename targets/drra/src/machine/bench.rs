@@ -1,0 +1,176 @@
+//! Memories of a [`Machine`] by name, for who fills them before a call and reads them after it.
+
+use npukit_target::Unset;
+
+use super::{Machine, Shadow, UnwrittenRead};
+use crate::fabric::{Place, ROW_WORDS, Row};
+use crate::fault::FaultKind;
+use crate::state::Bulk;
+
+/// A memory that can be filled and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What it is.
+    pub kind: MemoryKind,
+    /// Addresses it has.
+    pub depth: usize,
+    /// Words at each.
+    pub lanes: usize,
+}
+
+/// What a memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// What the cells of the top read: `input`.
+    Input,
+    /// What the cells of the bottom write: `output`.
+    Output,
+    /// Registers of a file: `rf.ROW.COL.SLOT`.
+    Registers {
+        /// The cell.
+        place: Place,
+        /// Its slot.
+        slot: u8,
+    },
+    /// Rows of a memory with an input or output: `sram.ROW.COL.SLOT`.
+    Sram {
+        /// The cell.
+        place: Place,
+        /// Its first slot.
+        slot: u8,
+    },
+    /// Scalar registers of a sequencer: `reg.ROW.COL`.
+    Scalars {
+        /// The cell.
+        place: Place,
+    },
+}
+
+impl std::fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Input => f.write_str("input"),
+            Self::Output => f.write_str("output"),
+            Self::Registers { place, slot } => write!(f, "rf.{}.{}.{slot}", place.row, place.col),
+            Self::Sram { place, slot } => write!(f, "sram.{}.{}.{slot}", place.row, place.col),
+            Self::Scalars { place } => write!(f, "reg.{}.{}", place.row, place.col),
+        }
+    }
+}
+
+impl Machine {
+    /// The memories, the buffers first.
+    pub fn memories(&self) -> Vec<Memory> {
+        let row = |kind, depth| Memory { kind, depth, lanes: ROW_WORDS };
+        let mut all = vec![
+            row(MemoryKind::Input, self.fabric.input_depth),
+            row(MemoryKind::Output, self.fabric.output_depth),
+        ];
+        for (place, cell) in self.fabric.places().zip(&self.cells) {
+            all.extend(cell.rfs.iter().map(|rf| Memory {
+                kind: MemoryKind::Registers { place, slot: rf.slot },
+                depth: rf.rows.len() * ROW_WORDS,
+                lanes: 1,
+            }));
+            all.extend(
+                cell.iosrams
+                    .iter()
+                    .map(|part| row(MemoryKind::Sram { place, slot: part.slot }, part.rows.len())),
+            );
+            let depth = cell.sequencer.regs.len();
+            all.push(Memory { kind: MemoryKind::Scalars { place }, depth, lanes: 1 });
+        }
+        all
+    }
+
+    /// Tells, from now on, of reads of what nobody has written, and reads zeros there; everything is unwritten.
+    pub fn tell_unwritten(&mut self) {
+        self.unset(Unset::Poison);
+        self.shadow.iter_mut().for_each(|shadow| shadow.tell());
+    }
+
+    /// What was told of a run.
+    pub fn told(&mut self) -> Vec<UnwrittenRead> {
+        let Some(mut shadow) = self.shadow.take() else { return Vec::new() };
+        let reads = shadow.take_told(|place| self.index(place));
+        self.shadow = Some(shadow);
+        reads
+    }
+
+    /// The words at an address of a memory.
+    ///
+    /// # Errors
+    ///
+    /// A row beyond a buffer.
+    pub fn peek(&self, kind: MemoryKind, address: usize) -> Result<Vec<i16>, FaultKind> {
+        Ok(match kind {
+            MemoryKind::Input => self.input.read(address)?.to_vec(),
+            MemoryKind::Output => self.output.read(address)?.to_vec(),
+            MemoryKind::Registers { place, slot } => {
+                let (cell, number) = self.file(place, slot);
+                vec![self.cells[cell].rfs[number].rows[address / ROW_WORDS][address % ROW_WORDS]]
+            }
+            MemoryKind::Sram { place, slot } => {
+                let (cell, number) = self.sram(place, slot);
+                self.cells[cell].iosrams[number].rows[address].to_vec()
+            }
+            MemoryKind::Scalars { place } => vec![self.cells[self.cell(place)].sequencer.regs[address]],
+        })
+    }
+
+    /// Writes the words at an address of a memory, as many as it has there.
+    ///
+    /// # Errors
+    ///
+    /// A row beyond a buffer.
+    pub fn poke(&mut self, kind: MemoryKind, address: usize, words: &[i16]) -> Result<(), FaultKind> {
+        let mut row = Row::default();
+        row.iter_mut().zip(words).for_each(|(place, word)| *place = *word);
+        match kind {
+            MemoryKind::Input => self.input.write(address, row)?,
+            MemoryKind::Output => self.output.write(address, row)?,
+            MemoryKind::Registers { place, slot } => {
+                let ((cell, number), at) = (self.file(place, slot), address % ROW_WORDS);
+                self.cells[cell].rfs[number].rows[address / ROW_WORDS][at] = row[0];
+                self.mark(cell, Bulk::Rf(number as u8), address / ROW_WORDS, 1 << at);
+            }
+            MemoryKind::Sram { place, slot } => {
+                let (cell, number) = self.sram(place, slot);
+                self.cells[cell].iosrams[number].rows[address] = row;
+                self.mark(cell, Bulk::Iosram(number as u8), address, u16::MAX);
+            }
+            MemoryKind::Scalars { place } => {
+                let cell = self.cell(place);
+                self.cells[cell].sequencer.regs[address] = row[0];
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, cell: usize, part: Bulk, row: usize, words: u16) {
+        if let Some(shadow) = &mut self.shadow {
+            Shadow::written(shadow, cell, part, row, words);
+        }
+    }
+
+    fn index(&self, place: Place) -> Option<usize> {
+        self.fabric.places().position(|other| other == place)
+    }
+
+    /// The cell of a memory that [`Self::memories`] has.
+    fn cell(&self, place: Place) -> usize {
+        self.index(place).expect("the memory is of a cell of the fabric")
+    }
+
+    fn file(&self, place: Place, slot: u8) -> (usize, usize) {
+        let cell = self.cell(place);
+        let number = self.cells[cell].rfs.iter().position(|rf| rf.slot == slot);
+        (cell, number.expect("the memory is a file of the cell"))
+    }
+
+    fn sram(&self, place: Place, slot: u8) -> (usize, usize) {
+        let cell = self.cell(place);
+        let number = self.cells[cell].iosrams.iter().position(|part| part.slot == slot);
+        (cell, number.expect("the memory is one of the cell"))
+    }
+}

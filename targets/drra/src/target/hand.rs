@@ -1,0 +1,149 @@
+//! [`Written`]: a program that a person wrote, in assembly, in PASM or in words, and the fabric that it runs on.
+
+use npukit_target::{
+    Bench, BenchMemory, BenchOptions, Compiled, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
+    TargetError, Unset,
+};
+
+use super::meant;
+use super::program::DrraProgram;
+use crate::artifact::Artifact;
+use crate::binary::Image;
+use crate::check::findings;
+use crate::fabric::Fabric;
+use crate::fault::Fault;
+use crate::machine::{DEFAULT_LIMIT, Machine, Memory, Observer, UnwrittenRead};
+use crate::op::Op;
+use crate::program::{At, Program};
+
+/// A program without tensors.
+pub(super) struct Written {
+    artifact: Artifact,
+    text: ProgramText,
+}
+
+impl Written {
+    pub fn new(
+        name: String,
+        (fabric_name, fabric): (&str, &Fabric),
+        program: Program,
+        text: ProgramText,
+    ) -> Self {
+        let (fabric_name, fabric) = (fabric_name.to_owned(), fabric.clone());
+        let (image, inputs, outputs) = (Image::new(), Vec::new(), Vec::new());
+        Self { artifact: Artifact { name, fabric_name, fabric, program, image, inputs, outputs }, text }
+    }
+}
+
+impl HandProgram for Written {
+    fn text(&self) -> &ProgramText {
+        &self.text
+    }
+
+    fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
+        let Artifact { fabric, program, .. } = &self.artifact;
+        let findings = || findings(fabric, program).map_err(TargetError::failed);
+        let mut fabric = fabric.clone();
+        fabric.options.revision = meant(fabric.options.revision, options.meaning, findings)?;
+        let mut machine = Machine::new(&fabric, program).map_err(TargetError::failed)?;
+        match options.unset {
+            Unset::Poison => machine.unset(Unset::Poison),
+            Unset::Zero | Unset::Garbage(_) => machine.tell_unwritten(),
+        }
+        let memories = machine.memories();
+        Ok(Box::new(OnBench { machine, memories, program: program.clone() }))
+    }
+
+    fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
+        Ok(Box::new(DrraProgram::new(self.artifact.clone())))
+    }
+}
+
+struct OnBench {
+    machine: Machine,
+    memories: Vec<Memory>,
+    program: Program,
+}
+
+impl OnBench {
+    /// The number of an instruction, cell after cell.
+    fn index(&self, at: At) -> usize {
+        self.program.index(at)
+    }
+
+    fn remark(&self, UnwrittenRead { at, fault }: UnwrittenRead) -> Remark {
+        Remark { instruction: at.map(|at| self.index(at)), message: format!("{fault}; it reads as 0") }
+    }
+
+    fn stopped(&self, fault: Fault) -> Stopped {
+        let instruction = match &fault {
+            Fault::Instruction { at, .. } => Some(self.index(*at)),
+            _ => None,
+        };
+        Stopped { instruction, error: TargetError::failed(fault) }
+    }
+}
+
+impl Bench for OnBench {
+    fn memories(&self) -> Vec<BenchMemory> {
+        let memory = |memory: &Memory| BenchMemory {
+            name: memory.kind.to_string(),
+            depth: memory.depth as u64,
+            lanes: memory.lanes,
+            bits: i16::BITS,
+            is_signed: true,
+        };
+        self.memories.iter().map(memory).collect()
+    }
+
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        let Memory { kind, lanes, .. } = self.memories[memory];
+        let words: Vec<i16> = numbers.iter().map(|&number| number as i16).collect();
+        for (address, words) in (address as usize..).zip(words.chunks(lanes)) {
+            self.machine.poke(kind, address, words).map_err(TargetError::failed)?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        let kind = self.memories[memory].kind;
+        let mut all = Vec::new();
+        for address in address..address + count {
+            let words = self.machine.peek(kind, address as usize).map_err(TargetError::failed)?;
+            all.extend(words.into_iter().map(i64::from));
+        }
+        Ok(all)
+    }
+
+    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+        let mut executed = Executed { instructions: 0 };
+        let limit = limits.cycles.unwrap_or(DEFAULT_LIMIT);
+        let run = self.machine.run(limit, &mut executed).map_err(|fault| self.stopped(fault))?;
+        if let Some(limit) = limits.instructions.filter(|&limit| executed.instructions > limit) {
+            let error = format!("{} instructions are more than the limit of {limit}", executed.instructions);
+            return Err(Stopped { instruction: None, error: TargetError::failed(error) });
+        }
+        let mut remarks: Vec<Remark> =
+            self.machine.told().into_iter().map(|read| self.remark(read)).collect();
+        remarks.extend(run.warnings.iter().map(|warning| Remark {
+            instruction: Some(self.index(warning.at)),
+            message: format!("cycle {}: {}", warning.cycle, warning.kind),
+        }));
+        let more = format!("and {} other warnings", run.more_warnings);
+        remarks.extend((run.more_warnings > 0).then_some(Remark { instruction: None, message: more }));
+        let sums = format!("{} sums did not fit their accumulator", run.saturated_sums);
+        remarks.extend((run.saturated_sums > 0).then_some(Remark { instruction: None, message: sums }));
+        Ok(Ran { instructions: executed.instructions, cycles: Some(run.cycles), remarks })
+    }
+}
+
+/// Counts instructions.
+struct Executed {
+    instructions: u64,
+}
+
+impl Observer for Executed {
+    fn issue(&mut self, _cycle: u64, _cell: usize, _pc: usize, _op: &Op) {
+        self.instructions += 1;
+    }
+}
