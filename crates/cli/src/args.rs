@@ -75,7 +75,7 @@ pub enum Command {
     /// Compile a model to the files the board's driver loads
     Compile(CompileArgs),
     /// Run a model or an artifact bit-exactly; a model is compared with float
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Compute a model in float alone
     Eval(EvalArgs),
     /// Tell how long a model or an artifact takes, and where the time goes (also `npu profile`)
