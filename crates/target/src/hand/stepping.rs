@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn many_remarks_are_counted() {
-        let mut seen = vec![false; 200];
+        let mut seen = [false; 200];
         let ran = step_through(200, Limits::default(), |index| {
             if std::mem::replace(&mut seen[index], true) {
                 Ok(())
