@@ -231,7 +231,7 @@ pub struct ModelSourceArgs {
 /// A model for a target, or an artifact.
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// `.onnx` file, frozen TensorFlow graph (`.pb`), an artifact's manifest, or a program in text or words
+    /// Model (`.onnx`, `.pb`), an artifact's manifest, or a program in text or words
     #[arg(value_name = "MODEL_OR_ARTIFACT")]
     pub path: String,
     #[command(flatten)]
@@ -388,9 +388,9 @@ pub struct RunArgs {
 pub struct HandArgs {
     /// File that fills a memory of a program in text or words
     ///
-    /// From the address on, 0 when not given. `.npy`, `.npz` and `.csv`: integers are the memory's own, floats are
+    /// From the address A on, 0 when not given. `.npy`, `.npz` and `.csv`: integers are the memory's own, floats are
     /// rounded to its format; each row begins at an address of its own. `.hex`: bits in hexadecimal.
-    #[arg(long, value_name = "NAME[@ADDRESS]=FILE", help_heading = INPUTS, value_parser = mem_file)]
+    #[arg(long, value_name = "NAME[@A]=FILE", help_heading = INPUTS, value_parser = mem_file)]
     pub mem: Vec<MemFile>,
     /// Most instructions that a program in text or words may execute
     #[arg(long, value_name = "N", help_heading = TARGET, hide_short_help = true)]

@@ -17,7 +17,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("run", &[
         ("npu run m.onnx --target tcu:pynqz1 --input x.npy -o y.npz", "Compile, run bit-exactly, compare with float"),
         ("npu run out/m_onnx_pynqz1.tmodel --input x.npy", "Run what was compiled"),
-        ("npu run m.onnx --target tcu --input x.npy --compare", "Show which layer parts from float"),
+        ("npu run p.s --target tcu --mem dram0=x.npy --dump acc[0:4]", "Run a program in assembly and show a memory"),
         ("npu run m.onnx --input x.npy --labels y.npy --min-accuracy 90%", "Fail below an accuracy, on the target of npu.toml"),
     ]),
     ("eval", &[
