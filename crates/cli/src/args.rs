@@ -386,7 +386,7 @@ pub struct RunArgs {
 /// Options for programs in text or words.
 #[derive(Debug, Args)]
 pub struct HandArgs {
-    /// File that fills a memory of a program in text or words
+    /// Fill a memory of a program in text or words
     ///
     /// From the address A on, 0 when not given. `.npy`, `.npz` and `.csv`: integers are the memory's own, floats are
     /// rounded to its format; each row begins at an address of its own. `.hex`: bits in hexadecimal.
