@@ -40,7 +40,7 @@ pub(crate) fn step<F: Number>(state: &mut State<F>, config: &Config, op: &Op) ->
 
 impl Strided {
     /// Address of vector `i`; the whole run is known to be in range.
-    fn at(self, i: u64) -> u64 {
+    pub(crate) fn at(self, i: u64) -> u64 {
         if i == 0 { self.address } else { self.address + (i << self.stride_log2) }
     }
 
@@ -241,11 +241,17 @@ fn lookup<F: Number>(
 fn operand<'a, T>(source: u8, input: &'a [T], registers: &'a [T], lanes: usize) -> &'a [T] {
     match source {
         0 => input,
-        k => &registers[(usize::from(k) - 1) * lanes..][..lanes],
+        k => register(registers, k, lanes),
     }
 }
 
-fn register_mut<T>(registers: &mut [T], register: u8, lanes: usize) -> &mut [T] {
+/// A register, from 1.
+pub(crate) fn register<T>(registers: &[T], register: u8, lanes: usize) -> &[T] {
+    &registers[(usize::from(register) - 1) * lanes..][..lanes]
+}
+
+/// The same to write.
+pub(crate) fn register_mut<T>(registers: &mut [T], register: u8, lanes: usize) -> &mut [T] {
     &mut registers[(usize::from(register) - 1) * lanes..][..lanes]
 }
 
@@ -279,11 +285,20 @@ pub(crate) fn read_raw<F: Number>(
 ) -> Vec<i32> {
     let mut values = vec![F::Raw::default(); scalars];
     state.read(memory, address, &mut values);
-    values.into_iter().map(F::to_raw).collect()
+    raw_of::<F>(&values)
+}
+
+/// Scalars as raw numbers.
+pub(crate) fn raw_of<F: Number>(values: &[F::Raw]) -> Vec<i32> {
+    values.iter().map(|&value| F::to_raw(value)).collect()
+}
+
+/// Raw numbers as scalars.
+pub(crate) fn scalars_of<F: Number>(raw: &[i32]) -> Vec<F::Raw> {
+    raw.iter().map(|&value| F::from_raw(value)).collect()
 }
 
 /// Copies raw scalars into a memory.
 pub(crate) fn write_raw<F: Number>(state: &mut State<F>, memory: Memory, address: u64, raw: &[i32]) {
-    let values: Vec<F::Raw> = raw.iter().map(|&v| F::from_raw(v)).collect();
-    state.write(memory, address, &values);
+    state.write(memory, address, &scalars_of::<F>(raw));
 }

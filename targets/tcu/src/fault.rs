@@ -154,6 +154,11 @@ fn step(stride_log2: &u32) -> String {
 }
 
 impl FaultKind {
+    /// Whether an instruction reads what nobody has written.
+    pub const fn is_unwritten(&self) -> bool {
+        matches!(self, Self::Unset { .. } | Self::WeightsUnset { .. } | Self::RegisterUnset { .. })
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {

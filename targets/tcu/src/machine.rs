@@ -1,9 +1,13 @@
 //! The functional machine: [`Machine`]. Values as in hardware, bit by bit; no notion of time.
 
+mod parts;
+
 use npukit_numeric::{Fixed, Float, Number, Saturations};
 use npukit_sim::Fault;
 use npukit_target::Unset;
 use thiserror::Error;
+
+pub(crate) use parts::Part;
 
 use crate::check::{check, depth};
 use crate::config::{Config, DataType};
@@ -92,6 +96,11 @@ trait Core {
     fn configuration(&self) -> &Configuration;
     fn leave_unset(&mut self, data_type: DataType, unset: Unset);
     fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64>;
+    fn settle(&mut self, op: &Op);
+    fn row(&self, row: usize) -> Vec<i32>;
+    fn set_row(&mut self, row: usize, raw: &[i32]);
+    fn register(&self, register: u8) -> Vec<i32>;
+    fn set_register(&mut self, register: u8, raw: &[i32]);
 }
 
 impl<F: Number> Core for State<F> {
@@ -130,6 +139,24 @@ impl<F: Number> Core for State<F> {
     fn unset(&self, memory: Memory, address: u64, vectors: u64) -> Option<u64> {
         self.unset(memory, address, vectors)
     }
+    fn settle(&mut self, op: &Op) {
+        self.settle(op);
+    }
+    fn row(&self, row: usize) -> Vec<i32> {
+        exec::raw_of::<F>(self.weights.row(row))
+    }
+    fn set_row(&mut self, row: usize, raw: &[i32]) {
+        self.weights.set_row(row, &exec::scalars_of::<F>(raw));
+        self.note_row(row);
+    }
+    fn register(&self, register: u8) -> Vec<i32> {
+        exec::raw_of::<F>(exec::register(&self.registers, register, self.lanes))
+    }
+    fn set_register(&mut self, register: u8, raw: &[i32]) {
+        let scalars = exec::scalars_of::<F>(raw);
+        exec::register_mut(&mut self.registers, register, self.lanes).copy_from_slice(&scalars);
+        self.note_register(register);
+    }
 }
 
 impl Machine {
@@ -162,6 +189,18 @@ impl Machine {
         let mut machine = Self::new(config)?;
         machine.core.leave_unset(config.data_type, unset);
         Ok(machine)
+    }
+
+    /// The same, which knows what was written from now on, whatever lies there: an instruction that reads something else is
+    /// at fault, until [`Machine::settle`] says that it may.
+    pub(crate) fn watching_reads(mut self) -> Self {
+        self.core.leave_unset(self.config.data_type, Unset::Poison);
+        self
+    }
+
+    /// Takes what an instruction reads for written, whatever lies there. It was at fault for reading it.
+    pub(crate) fn settle(&mut self, op: &Op) {
+        self.core.settle(op);
     }
 
     /// The first of `vectors` vectors from `base` on that nothing has been written to; none where memory was not poisoned.

@@ -6,14 +6,14 @@ use npukit_numeric::Number;
 use npukit_sim::garbage;
 
 use crate::fault::{FaultKind, Memory};
-use crate::op::{Op, Path, Place, SimdOp, SimdSub};
+use crate::op::{Flow, Op, Path, Place, SimdOp, SimdSub};
 use crate::state::State;
 
 /// What was set since the poison, of what is not a memory of vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
-    /// Rows shifted into the array.
-    rows: u64,
+    /// By row of the array.
+    rows: Vec<bool>,
     /// By register.
     registers: Vec<bool>,
 }
@@ -42,8 +42,8 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
     state.dram1.poison();
     state.local.poison();
     state.accumulators.poison();
-    let registers = vec![false; state.registers.len() / state.lanes];
-    state.poison = Some(Set { rows: 0, registers });
+    let (rows, registers) = (vec![false; state.lanes + 1], vec![false; state.registers.len() / state.lanes]);
+    state.poison = Some(Set { rows, registers });
 }
 
 /// Checks that what `op` reads was set, and notes what it sets. Its ranges have been checked.
@@ -54,16 +54,29 @@ pub(crate) fn poison<F: Number>(state: &mut State<F>) {
 pub(crate) fn check<F: Number>(state: &mut State<F>, tables: usize, op: &Op) -> Result<(), FaultKind> {
     let flow = op.flow();
     if flow.path == Path::Array {
-        // Rows of zeros give the bias.
-        state.rows_set(if flow.source.is_none() { 1 } else { state.lanes as u64 + 1 })?;
+        state.rows_set(rows_needed(&flow, state.lanes))?;
     }
     flow.reads().try_for_each(|place| state.run_set(place, flow.size))?;
     match (flow.path, &mut state.poison) {
         (Path::Alus(sub), _) => state.registers_set(sub, tables)?,
-        (Path::Weights, Some(set)) => set.rows = set.rows.saturating_add(flow.size),
+        (Path::Weights, Some(set)) => set.shift(flow.size),
         _ => {}
     }
     Ok(())
+}
+
+/// Rows of the array that a product takes, the bias first: those of zeros give the bias.
+fn rows_needed(flow: &Flow, lanes: usize) -> usize {
+    if flow.source.is_none() { 1 } else { lanes + 1 }
+}
+
+impl Set {
+    /// `count` rows are shifted into the array, before those that are there.
+    fn shift(&mut self, count: u64) {
+        let count = self.rows.len().min(usize::try_from(count).unwrap_or(usize::MAX));
+        self.rows.rotate_right(count);
+        self.rows[..count].fill(true);
+    }
 }
 
 impl<F: Number> State<F> {
@@ -87,10 +100,46 @@ impl<F: Number> State<F> {
         }
     }
 
-    fn rows_set(&self, needed: u64) -> Result<(), FaultKind> {
-        match &self.poison {
-            Some(set) if set.rows < needed => Err(FaultKind::WeightsUnset { rows: set.rows, needed }),
-            _ => Ok(()),
+    fn rows_set(&self, needed: usize) -> Result<(), FaultKind> {
+        let Some(set) = &self.poison else { return Ok(()) };
+        let rows = set.rows.iter().take(needed).filter(|&&is_set| is_set).count();
+        if rows < needed {
+            return Err(FaultKind::WeightsUnset { rows: rows as u64, needed: needed as u64 });
+        }
+        Ok(())
+    }
+
+    /// Counts a row of the array as set.
+    pub(crate) fn note_row(&mut self, row: usize) {
+        let flag = self.poison.as_mut().and_then(|set| set.rows.get_mut(row));
+        flag.into_iter().for_each(|is_set| *is_set = true);
+    }
+
+    /// Counts a register as set, from 1.
+    pub(crate) fn note_register(&mut self, register: u8) {
+        let index = usize::from(register).checked_sub(1);
+        let flag = self.poison.as_mut().and_then(|set| set.registers.get_mut(index?));
+        flag.into_iter().for_each(|is_set| *is_set = true);
+    }
+
+    /// Counts everything as set that `op` reads; it keeps what it holds. Its ranges have been checked.
+    pub(crate) fn settle(&mut self, op: &Op) {
+        let flow = op.flow();
+        for Place { memory, run } in flow.reads() {
+            for address in (0..flow.size).map(|i| run.at(i)) {
+                if self.unset(memory, address, 1).is_some() {
+                    let mut held = vec![F::Raw::default(); self.lanes];
+                    self.read(memory, address, &mut held);
+                    self.write(memory, address, &held);
+                }
+            }
+        }
+        match flow.path {
+            Path::Array => (0..rows_needed(&flow, self.lanes)).for_each(|row| self.note_row(row)),
+            Path::Alus(sub) => {
+                [sub.left, sub.right].into_iter().for_each(|source| self.note_register(source))
+            }
+            _ => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! [`Tcu`], the [`Target`] of this crate.
 
+mod hand;
 mod instance;
 mod options;
 mod program;

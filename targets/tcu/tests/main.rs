@@ -16,6 +16,8 @@ mod driven;
 mod estimator;
 #[path = "main/golden.rs"]
 mod golden;
+#[path = "main/hand.rs"]
+mod hand;
 #[path = "main/hazard.rs"]
 mod hazard;
 #[path = "main/isa.rs"]

@@ -3,22 +3,26 @@
 use npukit_asm::{Assembly, Style};
 use npukit_graph::Graph;
 use npukit_isa::IsaSpec;
+use npukit_isa::program::At;
 use npukit_numeric::NumberFormat;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Instance, Problem, Reader, Severity, Stage,
-    Stepper, TargetError, artifact_stem, bytes_of,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, HandProgram, Instance, Problem, ProgramText,
+    Reader, Severity, Stage, Stepper, Stopped, TargetError, artifact_stem, bytes_of, instance_name,
+    program_text,
 };
 
+use super::hand::Written;
 use super::options::chosen;
 use super::program::TcuProgram;
 use super::stepper::stepper;
 use crate::board;
 use crate::clock::ClockParams;
-use crate::codec::{decode_program_lenient, encode_program};
+use crate::codec::{DecodeErrors, decode_program, decode_program_lenient, encode_program};
 use crate::config::{Config, DataType, System};
 use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order};
+use crate::op::Op;
 use crate::validate::{self, LOST_ADDITION, MOVED_WRITES, validate_with};
 
 /// An architecture with its name.
@@ -39,6 +43,8 @@ const EMBEDDED: &str = "embedded";
 const OWN: &str = "npukit";
 /// The listing upstream's compiler writes.
 const UPSTREAM: &str = "upstream";
+/// How names of files of words end; what is no text is words, too.
+const WORDS: &str = ".tprog";
 
 impl Instance for TcuInstance {
     fn name(&self) -> String {
@@ -120,6 +126,24 @@ impl Instance for TcuInstance {
         Ok(Assembled { bytes: assembly.bytes, instructions, warnings })
     }
 
+    fn hand_program(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        files: &dyn Reader,
+    ) -> Result<Box<dyn HandProgram>, TargetError> {
+        let text = program_text(bytes).filter(|_| !name.ends_with(WORDS));
+        let (ops, text) = match text {
+            Some(text) => self.read_text(name, text, files)?,
+            None => {
+                let ops = decode_program(&self.config, bytes);
+                (ops.map_err(|error| TargetError::in_file(name, error))?, ProgramText::default())
+            }
+        };
+        let name = instance_name(name).to_owned();
+        Ok(Box::new(Written::new(name, (&self.name, &self.config, &self.system), ops, text)))
+    }
+
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
         npukit_asm::list(&isa(&self.config), name, text, &bytes_of(files)).map_err(TargetError::text)
     }
@@ -170,6 +194,22 @@ impl TcuInstance {
         let name = format!("{} with data_type {}", self.name, data_type.name());
         let (config, system) = (Config { data_type, ..self.config.clone() }, self.system.clone());
         Self { name, config, system, warnings: Vec::new() }
+    }
+
+    /// A program in assembly, with where its instructions stand and what there is to warn of.
+    fn read_text(
+        &self,
+        name: &str,
+        text: &str,
+        files: &dyn Reader,
+    ) -> Result<(Vec<Op>, ProgramText), TargetError> {
+        let assembly = npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files));
+        let assembly = assembly.map_err(TargetError::text)?;
+        let warnings = self.warnings(&assembly)?;
+        let ops = decode_program(&self.config, &assembly.bytes);
+        let text = ProgramText { warnings, ..assembly.into() };
+        // A text may spell out words that are no instructions.
+        Ok((ops.map_err(|errors| undecoded(errors, &text))?, text))
     }
 
     fn options(&self, options: &CompileOptions) -> Result<lower::Options, TargetError> {
@@ -228,6 +268,16 @@ pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Find
         validate::Severity::Error => Severity::Error,
     };
     Finding { code, severity, instruction: Some(instruction), layer, message: format!("{reason}; {hint}") }
+}
+
+/// The error of words in a text that are no instructions: the first with its line.
+fn undecoded(errors: DecodeErrors, text: &ProgramText) -> TargetError {
+    match errors.errors.into_iter().next() {
+        Some(At { index, error, .. }) => {
+            text.stopped(Stopped { instruction: Some(index), error: TargetError::failed(error) })
+        }
+        None => TargetError::failed("words that are no instructions"),
+    }
 }
 
 fn order(name: &str) -> Option<Order> {

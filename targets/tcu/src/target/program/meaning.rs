@@ -12,7 +12,7 @@ use crate::validate::validate_with;
 
 impl TcuProgram {
     /// The memory of the board the program is for.
-    pub(super) fn board_memory(&self) -> ClockParams {
+    pub(in crate::target) fn board_memory(&self) -> ClockParams {
         board::memory(&self.program.config, self.system(), None)
     }
 
@@ -35,7 +35,7 @@ impl TcuProgram {
     ///
     /// Errors: [`TargetError::Differs`] where hardware can compute something else and the meaning does not say
     /// which counts, or what it computes is not known.
-    pub(super) fn lost(&self, meaning: Meaning) -> Result<Vec<LostWrite>, TargetError> {
+    pub(in crate::target) fn lost(&self, meaning: Meaning) -> Result<Vec<LostWrite>, TargetError> {
         self.agree(meaning)?;
         if meaning != Meaning::Hardware {
             return Ok(Vec::new());

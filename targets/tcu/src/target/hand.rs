@@ -1,0 +1,255 @@
+//! [`Written`]: a program that a person wrote, in assembly or in words, and the machine that it runs on.
+
+use npukit_numeric::NumberFormat;
+use npukit_target::{
+    Bench, BenchMemory, BenchOptions, Compiled, Halt, HandProgram, Limits, ProgramText, Ran, Remark, Stopped,
+    TargetError, Unset, number_of, real_of, step_through,
+};
+
+use super::program::TcuProgram;
+use crate::clock::{Clock, ClockParams, Meter};
+use crate::config::{Config, System};
+use crate::fault::FaultKind;
+use crate::hazard::{Losing, LostWrite};
+use crate::machine::{Machine, Part};
+use crate::op::Op;
+use crate::program::{MemoryUse, Program};
+
+/// A program without tensors.
+pub(super) struct Written {
+    program: Program,
+    board: String,
+    text: ProgramText,
+}
+
+impl Written {
+    pub fn new(
+        name: String,
+        (board, config, system): (&str, &Config, &System),
+        instructions: Vec<Op>,
+        text: ProgramText,
+    ) -> Self {
+        let program = Program {
+            name,
+            config: config.clone(),
+            instructions,
+            constants: Vec::new(),
+            load_consts_to_local: false,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            host_steps: Vec::new(),
+            layers: Vec::new(),
+            memory: MemoryUse::default(),
+            system: Some(system.clone()),
+        };
+        Self { program, board: board.to_owned(), text }
+    }
+
+    fn program(&self) -> TcuProgram {
+        TcuProgram::loaded(self.program.clone(), Some(self.board.clone()))
+    }
+
+    /// The same error, in which what hardware computes otherwise has its line of the text.
+    fn with_lines(&self, error: TargetError) -> TargetError {
+        let TargetError::Differs(mut findings) = error else { return error };
+        for finding in &mut findings {
+            if let Some(&place) = finding.instruction.and_then(|index| self.text.places.get(index)) {
+                let (file, line, _) = self.text.sources.position_of(place);
+                finding.message = format!("{file}, line {line}: {}", finding.message);
+            }
+        }
+        TargetError::Differs(findings)
+    }
+}
+
+impl HandProgram for Written {
+    fn text(&self) -> &ProgramText {
+        &self.text
+    }
+
+    fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
+        let Program { config, instructions, .. } = &self.program;
+        let program = self.program();
+        let lost = program.lost(options.meaning).map_err(|error| self.with_lines(error))?;
+        let machine = Machine::with_unset(config, options.unset).map_err(TargetError::failed)?;
+        Ok(Box::new(OnBench {
+            machine: machine.watching_reads(),
+            parts: Part::all(config),
+            ops: instructions.clone(),
+            lost,
+            memory: program.board_memory(),
+            is_strict: options.unset == Unset::Poison,
+        }))
+    }
+
+    fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
+        Ok(Box::new(self.program()))
+    }
+}
+
+struct OnBench {
+    machine: Machine,
+    parts: Vec<Part>,
+    ops: Vec<Op>,
+    /// Writes that hardware loses, when that is what is meant.
+    lost: Vec<LostWrite>,
+    /// The memory of the board, for its clock.
+    memory: ClockParams,
+    /// Whether it stops at what nobody has written.
+    is_strict: bool,
+}
+
+/// Bits of a configuration register, at most.
+const CONFIGURATION_BITS: u32 = 32;
+
+impl OnBench {
+    fn format(&self) -> NumberFormat {
+        self.machine.config().data_type.format()
+    }
+
+    fn memory(&self, part: Part) -> BenchMemory {
+        let config = self.machine.config();
+        let (lanes, bits, is_signed) = match part {
+            Part::Configuration(_) => (1, CONFIGURATION_BITS, false),
+            _ => (config.array_size, bits(self.format()), true),
+        };
+        BenchMemory { name: part.name(), depth: part.depth(config), lanes, bits, is_signed }
+    }
+
+    /// The clock of the board, when a run may take only so many cycles.
+    fn meter(&self, limits: Limits) -> Result<Option<(Meter, u64)>, Stopped> {
+        let Some(limit) = limits.cycles else { return Ok(None) };
+        match Clock::new(self.machine.config(), self.memory) {
+            Ok(clock) => Ok(Some((clock.meter(), limit))),
+            Err(error) => Err(Stopped {
+                instruction: None,
+                error: TargetError::failed(format!(
+                    "cycles cannot be limited, as nothing counts them: {error}"
+                )),
+            }),
+        }
+    }
+}
+
+impl Bench for OnBench {
+    fn memories(&self) -> Vec<BenchMemory> {
+        self.parts.iter().map(|&part| self.memory(part)).collect()
+    }
+
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        let raw: Vec<i32> = numbers.iter().map(|&number| number as i32).collect();
+        match self.parts[memory] {
+            Part::Memory(memory) => {
+                return self.machine.write(memory, address, &raw).map_err(TargetError::failed);
+            }
+            Part::Weights => self.machine.set_weights(address, &raw),
+            Part::Register(register) => self.machine.set_register(register, &raw),
+            Part::Configuration(register) => {
+                let name = register.name();
+                let reason = format!("`{name}` is written by instructions alone: `configure {name}, VALUE`");
+                return Err(TargetError::failed(reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        let raw = match self.parts[memory] {
+            Part::Memory(memory) => self.machine.read(memory, address, count).map_err(TargetError::failed)?,
+            Part::Weights => self.machine.weights(address, count),
+            Part::Register(register) if count > 0 => self.machine.register(register),
+            Part::Configuration(register) if count > 0 => {
+                return Ok(vec![self.machine.configuration().get(register).into()]);
+            }
+            Part::Register(_) | Part::Configuration(_) => Vec::new(),
+        };
+        Ok(raw.into_iter().map(i64::from).collect())
+    }
+
+    fn number(&self, memory: usize, real: f64) -> Option<i64> {
+        let has_reals = !matches!(self.parts[memory], Part::Configuration(_));
+        has_reals.then(|| number_of(self.format(), real))
+    }
+
+    fn real(&self, memory: usize, number: i64) -> Option<f64> {
+        let has_reals = !matches!(self.parts[memory], Part::Configuration(_));
+        has_reals.then(|| real_of(self.format(), number))
+    }
+
+    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+        let mut meter = self.meter(limits)?;
+        let Self { machine, ops, lost, is_strict, .. } = self;
+        let (mut losing, mut saturated) = (Losing::new(lost), Saturated::default());
+        let mut begun = None;
+        let mut ran = step_through(ops.len(), limits, |index| {
+            let op = &ops[index];
+            // An instruction that is executed again has begun before.
+            if begun.replace(index) != Some(index) {
+                losing.before(machine, index);
+                if let Some((meter, limit)) = &mut meter {
+                    within(meter, *limit, index, op)?;
+                }
+            }
+            match machine.step(op) {
+                Ok(()) => {}
+                Err(fault) if fault.is_unwritten() && !*is_strict => {
+                    machine.settle(op);
+                    return Err(Halt::Unwritten(format!("{fault}; it reads as 0")));
+                }
+                Err(fault) => return Err(Halt::Fault(faulty(&fault))),
+            }
+            saturated.after(index, machine);
+            Ok(())
+        })?;
+        ran.remarks.extend(saturated.remark(machine.config()));
+        Ok(ran)
+    }
+}
+
+/// Counts the cycles of an instruction. Errors: it ends behind the last that are allowed.
+fn within(meter: &mut Meter, limit: u64, index: usize, op: &Op) -> Result<(), Halt> {
+    meter.push(op);
+    if meter.cycles() > limit {
+        Err(Halt::Fault(Stopped::limit(index, limit, "cycles").error))
+    } else {
+        Ok(())
+    }
+}
+
+fn faulty(fault: &FaultKind) -> TargetError {
+    TargetError::failed(format!("{fault}; {}", fault.hint()))
+}
+
+/// Results that did not fit the number format.
+#[derive(Default)]
+struct Saturated {
+    /// Of the first instruction that had some: its index, and how many.
+    first: Option<(usize, u64)>,
+    total: u64,
+}
+
+impl Saturated {
+    fn after(&mut self, index: usize, machine: &Machine) {
+        let total = machine.saturations().count();
+        if total > self.total && self.first.is_none() {
+            self.first = Some((index, total));
+        }
+        self.total = total;
+    }
+
+    fn remark(&self, config: &Config) -> Option<Remark> {
+        let (index, count) = self.first?;
+        let (name, all) = (config.data_type.name(), self.total);
+        let message =
+            format!("{count} of its results did not fit {name} and were clamped; {all} in the whole run");
+        Some(Remark { instruction: Some(index), message })
+    }
+}
+
+/// Bits of a number of a format.
+fn bits(format: NumberFormat) -> u32 {
+    match format {
+        NumberFormat::Fixed(fixed) => fixed.width,
+        NumberFormat::Float32 => u32::BITS,
+    }
+}

@@ -1,0 +1,187 @@
+//! Programs that a person wrote, on their machine.
+
+use npukit_target::{
+    Bench, BenchMemory, BenchOptions, Config as Source, HandProgram, Limits, Meaning, NoFiles, Target,
+    TargetError, Unset,
+};
+use npukit_tcu::Tcu;
+
+const SPARE: BenchOptions = BenchOptions { meaning: Meaning::Agreed, unset: Unset::Zero };
+const NO_LIMITS: Limits = Limits { instructions: None, cycles: None };
+
+fn written(text: &str) -> Box<dyn HandProgram> {
+    words("p.s", text.as_bytes()).unwrap()
+}
+
+fn words(name: &str, bytes: &[u8]) -> Result<Box<dyn HandProgram>, TargetError> {
+    Tcu.instance(Source::Preset("cmoda7")).unwrap().hand_program(name, bytes, &NoFiles)
+}
+
+fn place(bench: &dyn Bench, name: &str) -> usize {
+    bench.memories().iter().position(|memory| memory.name == name).unwrap()
+}
+
+/// What an error says, and the byte of the text that it points to.
+fn pointed(error: &TargetError) -> (String, usize) {
+    let TargetError::Text(fault) = error else { panic!("{error}") };
+    (fault.to_string(), fault.labels().unwrap().next().unwrap().offset())
+}
+
+#[test]
+fn every_memory_is_filled_and_read() {
+    let program = written("noop");
+    let mut bench = program.bench(&SPARE).unwrap();
+    let memories = bench.memories();
+    let shapes: Vec<(&str, u64, usize, u32)> =
+        memories.iter().map(|m| (m.name.as_str(), m.depth, m.lanes, m.bits)).take(7).collect();
+    let expected = [
+        ("dram0", 4096, 4, 16),
+        ("dram1", 32768, 4, 16),
+        ("local", 4096, 4, 16),
+        ("acc", 4096, 4, 16),
+        ("weights", 5, 4, 16),
+        ("r1", 1, 4, 16),
+        ("dram0_offset", 1, 1, 32),
+    ];
+    assert_eq!(shapes, expected);
+    for (index, BenchMemory { name, depth, lanes, .. }) in memories.iter().enumerate() {
+        let numbers: Vec<i64> = (0..*lanes as i64).map(|lane| -5 * lane - 1).collect();
+        if *lanes == 1 {
+            assert!(bench.write(index, 0, &numbers).unwrap_err().to_string().contains("configure"), "{name}");
+            continue;
+        }
+        bench.write(index, depth - 1, &numbers).unwrap();
+        assert_eq!(bench.read(index, depth - 1, 1).unwrap(), numbers, "{name}");
+    }
+    assert_eq!((bench.number(0, 0.5), bench.real(0, -256)), (Some(128), Some(-1.0)));
+    let tracepoint = place(&*bench, "tracepoint");
+    assert_eq!((bench.read(tracepoint, 0, 1).unwrap(), bench.real(tracepoint, 1)), (vec![0xFFFF_FFFF], None));
+}
+
+#[test]
+fn filled_weights_and_registers_count_as_written() {
+    let program = written("matmul.zeroes acc[0], 1\nsimd out = move(r1, r1), write acc[1]\n");
+    let mut bench = program.bench(&SPARE).unwrap();
+    let (weights, register) = (place(&*bench, "weights"), place(&*bench, "r1"));
+    bench.write(weights, 0, &[1, 2, 3, 4]).unwrap();
+    bench.write(register, 0, &[5, 6, 7, 8]).unwrap();
+    let ran = bench.run(NO_LIMITS).unwrap();
+    assert_eq!((ran.instructions, ran.remarks), (2, vec![]));
+    assert_eq!(bench.read(place(&*bench, "acc"), 0, 2).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn reads_of_the_unwritten_are_told_with_their_line() {
+    let text =
+        "\ndatamove acc[0] <- local[3], 2\nmatmul local[3], acc[8], 1\nsimd out = add(in, r1), read acc[0]\n";
+    let program = written(text);
+    let ran = program.bench(&SPARE).unwrap().run(NO_LIMITS).unwrap();
+    let remarks: Vec<String> = ran.remarks.iter().map(|remark| program.text().remark(remark)).collect();
+    let [local, weights, register] = &remarks[..] else { panic!("{remarks:?}") };
+    assert!(local.contains("line 2") && local.contains("vector 3 of the local memory"), "{local}");
+    assert!(weights.contains("line 3") && weights.contains("of which 0 have been loaded"), "{weights}");
+    assert!(register.contains("line 4") && register.contains("register 1"), "{register}");
+    let strict = BenchOptions { unset: Unset::Poison, ..SPARE };
+    let stopped = program.bench(&strict).unwrap().run(NO_LIMITS).unwrap_err();
+    assert_eq!(stopped.instruction, Some(0));
+}
+
+#[test]
+fn rows_of_weights_are_known_one_by_one() {
+    let rows = |load: &str| {
+        let program = written(&format!("{load}\nmatmul local[0], acc[0], 1\n"));
+        let mut bench = program.bench(&SPARE).unwrap();
+        let local = place(&*bench, "local");
+        bench.write(local, 0, &[0; 5 * 4]).unwrap();
+        bench.run(NO_LIMITS).unwrap().remarks.into_iter().map(|remark| remark.message).collect::<String>()
+    };
+    assert_eq!(rows("loadweights local[0], 5"), "");
+    assert_eq!(rows("loadweights local[0], 4\nloadweights.zeroes 1"), "");
+    assert!(rows("loadweights local[0], 4").contains("of which 4 have been loaded"));
+}
+
+#[test]
+fn faults_name_the_instruction_and_its_line() {
+    let program = written("noop\ndatamove local[4095] <- dram0[0], 2 ; beyond\n");
+    let stopped = program.bench(&SPARE).unwrap().run(NO_LIMITS).unwrap_err();
+    assert_eq!(stopped.instruction, Some(1));
+    let (told, at) = pointed(&program.text().stopped(stopped));
+    assert!(told.contains("end beyond the local memory"), "{told}");
+    assert_eq!(at, "noop\n".len());
+}
+
+#[test]
+fn limits_are_of_instructions_and_of_cycles() {
+    let program = written("datamove local[0] <- dram0[0], 64\nnoop\n");
+    let run = |limits| program.bench(&SPARE).unwrap().run(limits).map(|ran| ran.instructions);
+    let stopped = run(Limits { instructions: Some(1), ..NO_LIMITS }).unwrap_err();
+    assert_eq!(stopped.instruction, Some(1));
+    // 64 vectors of a beat, behind a latency of 18 cycles.
+    let stopped = run(Limits { cycles: Some(64), ..NO_LIMITS }).unwrap_err();
+    assert_eq!(
+        (stopped.instruction, stopped.error.to_string().as_str()),
+        (Some(0), "the limit of 64 cycles is reached")
+    );
+    assert_eq!(run(Limits { cycles: Some(100), ..NO_LIMITS }).unwrap(), 2);
+}
+
+#[test]
+fn clamped_results_are_told() {
+    let program = written("simd out = multiply(in, in), read acc[0], write acc[1]\n".repeat(2).as_str());
+    let mut bench = program.bench(&SPARE).unwrap();
+    let acc = place(&*bench, "acc");
+    bench.write(acc, 0, &[100 * 256, 256, 1, -100 * 256]).unwrap();
+    let remarks = bench.run(NO_LIMITS).unwrap().remarks;
+    assert_eq!(bench.read(acc, 1, 1).unwrap(), [32767, 256, 0, 32767]);
+    assert!(
+        remarks[0].message.starts_with("2 of its results")
+            && remarks[0].message.contains("4 in the whole run")
+    );
+    assert_eq!(remarks[0].instruction, Some(0));
+}
+
+#[test]
+fn words_run_as_their_text_does() {
+    let instance = Tcu.instance(Source::Preset("cmoda7")).unwrap();
+    let text = "datamove local[1] <- dram0[2], 3\nnoop\n";
+    let assembled = instance.assemble("p.s", text, &NoFiles).unwrap();
+    for name in ["p.tprog", "p.bin"] {
+        let program = words(name, &assembled.bytes).unwrap();
+        let mut bench = program.bench(&SPARE).unwrap();
+        let (dram0, local) = (place(&*bench, "dram0"), place(&*bench, "local"));
+        bench.write(dram0, 2, &[7; 12]).unwrap();
+        assert_eq!(bench.run(NO_LIMITS).unwrap().instructions, 2);
+        assert_eq!(bench.read(local, 1, 3).unwrap(), [7; 12]);
+        assert_eq!(program.compiled().unwrap().report().instructions, 2);
+    }
+    let Err(error) = words("p.tprog", &assembled.bytes[1..]) else { panic!("a partial instruction") };
+    assert!(error.to_string().contains("p.tprog"), "{error}");
+    let Err(error) = words("p.s", b"noop\n.word 0000000000000060\n") else {
+        panic!("a word without meaning")
+    };
+    let (told, at) = pointed(&error);
+    assert!(told.contains("opcode 0x6 has no meaning"), "{told}");
+    assert_eq!(at, "noop\n".len());
+}
+
+/// The smallest program of `../shared/open/tcu/README.md`: its sum is 7, and 5 on the circuit.
+#[test]
+fn what_the_circuit_loses_is_refused_or_chosen() {
+    let program = written(
+        ".data dram0[0:1], 1.0\n.data dram0[1:2], 2.0\n.data dram0[2:3], 4.0\ndatamove local[0x0] <- dram0[0x0], 3\n\
+         datamove acc[0x0] <- local[0x0], 1\ndatamove.acc acc[0x0] <- local[0x1], 1\n\
+         datamove.acc acc[0x0] <- local[0x2], 1\n",
+    );
+    let sum = |meaning| {
+        let mut bench = program.bench(&BenchOptions { meaning, ..SPARE })?;
+        let (dram0, acc) = (place(&*bench, "dram0"), place(&*bench, "acc"));
+        bench.write(dram0, 0, &[256, 256, 256, 256, 512, 512, 512, 512, 1024, 1024, 1024, 1024]).unwrap();
+        bench.run(NO_LIMITS).unwrap();
+        Ok::<_, TargetError>(bench.read(acc, 0, 1).unwrap()[0] / 256)
+    };
+    assert_eq!((sum(Meaning::Sequential).unwrap(), sum(Meaning::Hardware).unwrap()), (7, 5));
+    let error = sum(Meaning::Agreed).unwrap_err();
+    let TargetError::Differs(findings) = error else { panic!("{error}") };
+    assert!(findings[0].message.starts_with("p.s, line 7: "), "{}", findings[0].message);
+    assert_eq!(program.text().warnings.len(), 1);
+}
