@@ -111,6 +111,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn next(&mut self) -> Option<Line> {
+        self.expander.instructions = self.assembly.lines.len();
         let line = self.expander.next(&self.symbols);
         for error in std::mem::take(&mut self.expander.errors) {
             self.report(error);
@@ -344,7 +345,7 @@ impl<'a> Assembler<'a> {
     }
 }
 
-const DIRECTIVES: &str = "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output` and `.expect`";
+const DIRECTIVES: &str = "there are `.word`, `.context`, `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
 
 /// What a line gives.
 #[derive(Default)]

@@ -22,7 +22,7 @@ use npukit_isa::token::{Token, tokens};
 
 use crate::comment::Comments;
 use crate::error::{AsmError, source_span};
-use crate::experiment::{DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, statement};
+use crate::experiment::{DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, WAIT, Wait, no_more, statement};
 use crate::symbols::Symbols;
 
 use argument::span_of;
@@ -62,6 +62,8 @@ pub(crate) struct Expander<'a> {
     pub errors: Vec<AsmError>,
     /// What the lines so far say of the memories around a run.
     pub experiment: Experiment,
+    /// Instructions of the lines so far, as whoever takes the lines counts them.
+    pub instructions: usize,
     files: &'a Files<'a>,
     comments: Comments,
     frames: Vec<Frame>,
@@ -84,6 +86,7 @@ impl<'a> Expander<'a> {
             sources: Sources::default(),
             errors: Vec::new(),
             experiment: Experiment::default(),
+            instructions: 0,
             files,
             comments,
             frames: Vec::new(),
@@ -298,9 +301,15 @@ impl Expander<'_> {
         symbols: &Symbols,
     ) -> Result<(), AsmError> {
         let names = Names { symbols, file: self.sources.name(line.origin.source) };
-        let kind = statement(name, word.span, (start, rest), names)?;
         let span = Span::new(word.span.start - 1, start + rest.trim_end().len());
-        self.experiment.statements.push(Statement { place: line.origin.place(span), kind });
+        let place = line.origin.place(span);
+        if name == WAIT {
+            no_more(word.span, (start, rest))?;
+            self.experiment.waits.push(Wait { place, position: self.instructions });
+            return Ok(());
+        }
+        let kind = statement(name, word.span, (start, rest), names)?;
+        self.experiment.statements.push(Statement { place, kind });
         Ok(())
     }
 }

@@ -55,7 +55,7 @@ pub fn expand(name: &str, text: &str, comments: Comments, files: &Files<'_>) -> 
     expansion
 }
 
-const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output` and `.expect`";
+const DIRECTIVES: &str = "there are `.equ`, `.set`, `.include`, `.macro`, `.rept`, `.if`, `.data`, `.input`, `.output`, `.expect` and `.wait`";
 
 /// Defines a symbol; gives whether the line is a directive.
 fn own(code: &str, symbols: &mut Symbols) -> Result<bool, AsmError> {

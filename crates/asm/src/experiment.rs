@@ -1,5 +1,5 @@
-//! [`Experiment`]: what a program says of the memories around a run of it, in lines that begin with `.data`, `.input`,
-//! `.output` and `.expect`.
+//! [`Experiment`]: what a program says of a run of it: of the memories around it in lines that begin with `.data`, `.input`,
+//! `.output` and `.expect`, and by `.wait` of where the host waits.
 //!
 //! One file then is a whole experiment. What the memories are is not known here: names and addresses are as written.
 
@@ -8,17 +8,31 @@ mod separate;
 
 use crate::expand::Place;
 
-pub(crate) use line::{Names, statement};
+pub(crate) use line::{Names, no_more, statement};
 pub use separate::{Separated, separate};
 
 /// Directives of experiments, by the name that errors have for them.
-pub(crate) const DIRECTIVES: [&str; 4] = ["data", "input", "output", "expect"];
+pub(crate) const DIRECTIVES: [&str; 5] = ["data", "input", "output", "expect", WAIT];
+/// The one that is not of memories.
+pub(crate) const WAIT: &str = "wait";
 
 /// What is around a run, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experiment {
     /// A line each.
     pub statements: Vec<Statement>,
+    /// Where the host waits until all instructions above are complete, in rising order. Where instructions are complete
+    /// before the next begins, this changes nothing.
+    pub waits: Vec<Wait>,
+}
+
+/// `.wait`: the host goes on when all instructions above are complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Where it stands.
+    pub place: Place,
+    /// Instructions above it.
+    pub position: usize,
 }
 
 /// A line of an experiment.

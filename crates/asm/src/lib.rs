@@ -11,7 +11,7 @@
 //! - `.word 0500070000000010` is an instruction as bytes in file order, for what has no form;
 //!   `.word 0x1000000000070005` is the same as a number, in a little-endian set.
 //! - `.context NAME` says how the following lines are read, where the bits alone do not.
-//! - `.data`, `.input`, `.output` and `.expect` say what is around a run of the program: its [`Experiment`].
+//! - `.data`, `.input`, `.output`, `.expect` and `.wait` say what is around a run of the program: its [`Experiment`].
 //! - `.include`, `.macro`, `.rept` and `.if` make lines. An assembler with a syntax of its own has them by [`expand`].
 //!
 //! [`format()`] lays a text out, [`list`] says what each line became. `docs/assembly.md` describes the whole language.
@@ -39,5 +39,5 @@ pub use expand::{
     Files, MAX_BYTES, MAX_CALLS, MAX_FILES, MAX_INCLUDED_BYTES, MAX_LINE_BYTES, MAX_LINES, Place, Sources,
 };
 pub use expansion::{Expansion, expand};
-pub use experiment::{Experiment, MemoryRange, Separated, Statement, StatementKind, Values, separate};
+pub use experiment::{Experiment, MemoryRange, Separated, Statement, StatementKind, Values, Wait, separate};
 pub use format::{Statements, Style, format};

@@ -320,6 +320,15 @@ pub trait Instance: Send + Sync {
         Err(self.unsupported("disasm"))
     }
 
+    /// What is wrong with a program in text, in the order of its instructions: of its words, unless the text says more.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::assemble`] and [`Self::lint`].
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Vec<Finding>, TargetError> {
+        self.lint(name, &self.assemble(name, text, files)?.bytes)
+    }
+
     /// What is wrong with a program of words, in the order of its instructions. `name` is the file's, for errors.
     ///
     /// # Errors

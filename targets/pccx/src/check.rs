@@ -6,8 +6,9 @@ mod unwritten;
 
 use npukit_target::{Finding, Severity};
 
-pub use unfenced::{Unfenced, unfenced};
-pub use unwritten::{Missing, Unwritten, unwritten, unwritten_in_words};
+pub use unfenced::{Orders, Unfenced, unfenced};
+pub(crate) use unwritten::Written;
+pub use unwritten::{Filled, Missing, Unwritten, unwritten, unwritten_in_words};
 
 use crate::codec::{Codec, DecodeError, INSTRUCTION_BYTES};
 use crate::config::{Config, Profile};
@@ -44,6 +45,20 @@ pub fn findings(config: &Config, program: &Program, host: &Host) -> Vec<Finding>
 ///
 /// [`DecodeError::Truncated`] when the last instruction is cut short. Words without meaning are findings.
 pub fn word_findings(config: &Config, bytes: &[u8]) -> Result<Vec<Finding>, DecodeError> {
+    text_findings(config, bytes, &[], &Filled::default())
+}
+
+/// The same of the words of a text, whose host waits before some instructions and fills memories before the first.
+///
+/// # Errors
+///
+/// Those of [`word_findings`].
+pub fn text_findings(
+    config: &Config,
+    bytes: &[u8],
+    host_syncs: &[u32],
+    filled: &Filled,
+) -> Result<Vec<Finding>, DecodeError> {
     let codec = Codec::new(config);
     let (words, rest) = bytes.as_chunks::<INSTRUCTION_BYTES>();
     if !rest.is_empty() {
@@ -51,21 +66,37 @@ pub fn word_findings(config: &Config, bytes: &[u8]) -> Result<Vec<Finding>, Deco
     }
     let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
     let ops: Vec<Op> = words.iter().map(|&word| op(&codec, word)).collect();
-    let mut found = of_ops(config, &ops, &[]);
-    if config.profile == Profile::Reference {
-        let missing = unwritten_in_words(config.l2_words, &ops);
-        found.extend(missing.iter().map(|missing| of_unwritten(missing, Severity::Warning)));
-    }
+    let mut found = hand_findings(config, &ops, host_syncs, filled);
     let wrong = |(index, &word): (usize, &u64)| of_word(config, index, &codec.decode(word).err()?);
     found.extend(words.iter().enumerate().filter_map(wrong));
     Ok(sorted(found))
 }
 
-/// A sentence for every instruction of assembled words that hardware would do otherwise.
-pub fn warnings(config: &Config, codec: &Codec, bytes: &[u8]) -> Vec<String> {
+/// The same of a program that a person wrote, whose host waits before some instructions and fills memories before the
+/// first.
+pub fn hand_findings(config: &Config, ops: &[Op], host_syncs: &[u32], filled: &Filled) -> Vec<Finding> {
+    let mut found = of_ops(config, ops, host_syncs);
+    if config.profile == Profile::Reference {
+        let missing = unwritten_in_words(config.l2_words, ops, filled);
+        found.extend(missing.iter().map(|missing| of_unwritten(missing, Severity::Warning)));
+    }
+    sorted(found)
+}
+
+/// What hardware would do otherwise than such a program says, with the instruction: the first [`MAX_WARNINGS`].
+pub fn hand_warnings(config: &Config, ops: &[Op], host_syncs: &[u32]) -> Vec<(Option<usize>, String)> {
+    let found = sorted(of_ops(config, ops, host_syncs));
+    let more = found.len().saturating_sub(MAX_WARNINGS);
+    let told = found.into_iter().take(MAX_WARNINGS).map(|found| (found.instruction, found.message));
+    told.chain((more > 0).then(|| (None, format!("and {more} more")))).collect()
+}
+
+/// A sentence for every instruction of assembled words that hardware would do otherwise. The host waits before the
+/// instructions of `host_syncs`.
+pub fn warnings(config: &Config, codec: &Codec, bytes: &[u8], host_syncs: &[u32]) -> Vec<String> {
     let (words, _) = bytes.as_chunks::<INSTRUCTION_BYTES>();
     let ops: Vec<Op> = words.iter().map(|word| op(codec, u64::from_le_bytes(*word))).collect();
-    sentences(&sorted(of_ops(config, &ops, &[])))
+    sentences(&sorted(of_ops(config, &ops, host_syncs)))
 }
 
 /// The same of a program, whose host operations wait for everything before them.

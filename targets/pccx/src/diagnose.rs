@@ -6,6 +6,7 @@ use npukit_target::{Diagnose, ErrorKind, Place, failure};
 
 use crate::artifact::ArtifactError;
 use crate::artifact::TextError;
+use crate::bench::BenchError;
 use crate::codec::{DecodeErrors, EncodeErrors};
 use crate::config::ConfigError;
 use crate::generate::GenerateError;
@@ -17,6 +18,7 @@ use crate::runtime::RunError;
 pub static ERRORS: &[ErrorKind] = &[
     ErrorKind::of_text::<AsmError>(),
     ErrorKind::of::<ArtifactError>(),
+    ErrorKind::of::<BenchError>(),
     ErrorKind::of::<ConfigError>(),
     ErrorKind::of::<DecodeErrors>(),
     ErrorKind::of::<EncodeErrors>(),

@@ -4,6 +4,7 @@
 //! its engines multiply by.
 
 mod artifact;
+mod bench;
 mod benchmarks;
 mod bf16;
 mod check;

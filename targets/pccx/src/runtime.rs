@@ -223,6 +223,8 @@ impl<'a> Session<'a> {
             &HostStep::Receive { slot, window, unit } => self.receive(index, slot, window, unit),
             &HostStep::Send { slot, window, unit } => self.send(index, slot, window, unit),
             &HostStep::Compute { node } => self.compute(index, node),
+            // The machine executes one instruction after the other.
+            HostStep::Wait => Ok(()),
             &HostStep::Weigh { slot, start, scales } => self.weigh(index, slot, start, scales),
             HostStep::Keys { slot, matrix, image, factor, tokens } => {
                 let (keys, features) = self.rows(index, *slot, *matrix, tokens, Axis::Columns)?;

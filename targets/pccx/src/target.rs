@@ -1,5 +1,6 @@
 //! [`Pccx`], the [`Target`] of this crate.
 
+mod hand;
 mod instance;
 mod program;
 mod stepper;

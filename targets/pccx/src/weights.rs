@@ -114,13 +114,11 @@ impl WeightImage {
         }
         let mut image = Self::with_rows(n, k, vec![0; n * row_bytes(k)], scales)?;
         for (row, weights) in weights.chunks_exact(k).enumerate() {
-            for (column, &value) in weights.iter().enumerate() {
-                if !(-8..=7).contains(&value) {
-                    return Err(WeightError::Weight { row, column, value });
-                }
-                let nibble = (value as u8 & 0xF) << (column % 2 * 4);
-                image.rows[row * row_bytes(k) + column / 2] |= nibble;
+            let wrong = weights.iter().position(|value| !(-8..=7).contains(value));
+            if let Some(column) = wrong {
+                return Err(WeightError::Weight { row, column, value: weights[column] });
             }
+            image.set_row(row, weights);
         }
         Ok(image)
     }
@@ -148,6 +146,42 @@ impl WeightImage {
             count("scales", scales.len(), n)?;
         }
         Ok(Self { n, k, rows, scales })
+    }
+
+    /// Bytes of the rows of `n` times `k` weights.
+    pub fn size_of(n: usize, k: usize) -> u64 {
+        (n as u64).saturating_mul(row_bytes(k) as u64)
+    }
+
+    /// The image of weights that are all 0, without scales.
+    ///
+    /// # Errors
+    ///
+    /// [`WeightError::Dimension`] for a dimension out of range.
+    pub fn zeros(n: usize, k: usize) -> Result<Self, WeightError> {
+        dimension("N", n)?;
+        dimension("K", k)?;
+        Self::with_rows(n, k, vec![0; n * row_bytes(k)], None)
+    }
+
+    /// Writes the weights of a row from its first column on, as many as it has; of each the low 4 bits.
+    pub fn set_row(&mut self, row: usize, weights: &[i8]) {
+        let start = row.saturating_mul(row_bytes(self.k));
+        let Some(bytes) = self.rows.get_mut(start..).and_then(|rest| rest.get_mut(..row_bytes(self.k))) else {
+            return;
+        };
+        for (column, &weight) in weights.iter().take(self.k).enumerate() {
+            let shift = column % 2 * 4;
+            let byte = &mut bytes[column / 2];
+            *byte = *byte & !(0xF << shift) | (weight as u8 & 0xF) << shift;
+        }
+    }
+
+    /// The same with a scale for each row; without any when there are none.
+    #[must_use]
+    pub fn with_scales(mut self, scales: Vec<f32>) -> Self {
+        self.scales = (scales.len() == self.n).then_some(scales);
+        self
     }
 
     /// Rows: outputs.

@@ -3,7 +3,7 @@
 use npukit_base::Span;
 use npukit_isa::token::{Token, tokens};
 
-use super::{MemoryRange, StatementKind, Values};
+use super::{MemoryRange, StatementKind, Values, WAIT};
 use crate::error::{AsmError, source_span};
 use crate::expand::{Part, beside, parts, unquoted};
 use crate::expression::{Fault, evaluate};
@@ -56,6 +56,15 @@ pub(crate) fn statement(
         ("input" | "output", _) => Err(line.wrong("a name", None)),
         _ => Err(line.wrong(RANGE, None)),
     }
+}
+
+/// Refuses anything behind `.wait`.
+pub(crate) fn no_more(word: Span, (start, rest): (usize, &str)) -> Result<(), AsmError> {
+    let Some(part) = parts(rest, start).first().copied().filter(|part| !part.text.is_empty()) else {
+        return Ok(());
+    };
+    let names = Names { symbols: &Symbols::default(), file: "" };
+    Err(Line { directive: WAIT, word, names }.wrong("nothing more", Some(part)))
 }
 
 struct Line<'a> {
@@ -190,6 +199,7 @@ fn example(directive: &str) -> &'static str {
         }
         "input" => "as `.input x, dram0[0:16]`, with values or a file behind it where nobody has to give it",
         "output" => "as `.output y, dram0[16:32]`",
+        WAIT => "as `.wait`, where the host waits until all instructions above are complete",
         _ => {
             "as `.expect acc[0], 1, -2`, `.expect acc[0], 0.5, tolerance=0.01` or `.expect acc[0:4], \"expected.npy\"`"
         }

@@ -2,7 +2,7 @@
 
 use npukit_base::{Span, without_bom};
 
-use super::{DIRECTIVES, Experiment, Names, Statement, statement};
+use super::{DIRECTIVES, Experiment, Names, Statement, WAIT, no_more, statement};
 use crate::comment::Comments;
 use crate::error::{AsmErrors, Faults};
 use crate::expand::{Place, Sources};
@@ -38,18 +38,28 @@ pub fn separate(name: &str, text: &str, comments: Comments) -> Result<Separated,
                 let rest = code.get(word.end..).unwrap_or_default();
                 let span = Span::new(start + word.start - 1, start + code.trim_end().len());
                 let word_span = Span::new(start + word.start, start + word.end);
+                // Such a language has no instructions that go on beside others.
+                if directive == WAIT {
+                    errors.extend(no_more(word_span, (start + word.end, rest)).err());
+                    found.text += &blank(line);
+                    start += line.len();
+                    continue;
+                }
                 match statement(directive, word_span, (start + word.end, rest), names) {
                     Ok(kind) => found.experiment.statements.push(Statement { place: Place::new(span), kind }),
                     Err(error) => errors.push(error),
                 }
-                found.text.extend(
-                    line.chars().map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) }),
-                );
+                found.text += &blank(line);
             }
         }
         start += line.len();
     }
     if errors.is_empty() { Ok(found) } else { Err(Faults::new(name, text, errors)) }
+}
+
+/// As many bytes of spaces.
+fn blank(line: &str) -> String {
+    line.chars().map(|c| if c == '\n' { "\n".to_owned() } else { " ".repeat(c.len_utf8()) }).collect()
 }
 
 /// The directive that a line is, and where its name stands in it.

@@ -56,16 +56,16 @@ pub fn lint(path: &str, target: Option<&str>, context: Context<'_>) -> Result<Re
     }
     let instance = resolve(target.ok_or(Error::NoTarget)?, context.reader)?;
     let bytes = context.reader.read(path)?;
-    let words = match std::str::from_utf8(&bytes) {
-        Ok(text) if is_text(text) => match instance.assemble(path, text, context.reader) {
-            Ok(assembled) => assembled.bytes,
+    let findings = match std::str::from_utf8(&bytes) {
+        Ok(text) if is_text(text) => match instance.lint_text(path, text, context.reader) {
+            Ok(findings) => findings,
             // A target's words may be text, too.
-            Err(_) if are_words(&*instance, &bytes) => bytes,
+            Err(_) if are_words(&*instance, &bytes) => instance.lint(path, &bytes)?,
             Err(error) => return Err(error.into()),
         },
-        _ => bytes,
+        _ => instance.lint(path, &bytes)?,
     };
-    let (findings, warnings) = (instance.lint(path, &words)?, instance.warnings());
+    let warnings = instance.warnings();
     Ok(Report::new(path, instance.name(), findings, warnings))
 }
 

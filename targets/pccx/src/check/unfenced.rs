@@ -45,22 +45,56 @@ impl fmt::Display for Unfenced {
 /// `host_syncs` are the instructions before which the host waits for everything, in order.
 pub fn unfenced(ops: &[Op], host_syncs: &[u32]) -> Vec<Unfenced> {
     let mut found = Vec::new();
-    let (mut banks, mut syncs) = (Banks::default(), host_syncs);
-    let mut engines = [InFlight::new(Engine::Memcpy, "MEMCPY"), InFlight::new(Engine::Cvo, "CVO")];
+    let (mut orders, mut syncs) = (Orders::default(), host_syncs);
     for (index, op) in ops.iter().enumerate() {
         let here = syncs.iter().take_while(|&&position| position as usize <= index).count();
         if here > 0 {
-            engines.iter_mut().for_each(InFlight::complete);
+            orders.host_waits();
             syncs = &syncs[here..];
         }
-        let uses = Use::of(&banks, op);
-        banks.step(op);
-        found.extend(engines.iter().find_map(|engine| engine.conflict(index, &uses)));
-        if let Some(engine) = engines.iter_mut().find(|engine| engine.engine == op.engine()) {
-            engine.issue(index, uses, op.is_synchronous());
-        }
+        found.extend(orders.issue(index, op));
     }
     found
+}
+
+/// Which asynchronous instructions nothing has waited for, and what they use: the state of completion that the host
+/// may rely on.
+#[derive(Debug)]
+pub struct Orders {
+    banks: Banks,
+    engines: [InFlight; 2],
+}
+
+impl Default for Orders {
+    fn default() -> Self {
+        let engines = [InFlight::new(Engine::Memcpy, "MEMCPY"), InFlight::new(Engine::Cvo, "CVO")];
+        Self { banks: Banks::default(), engines }
+    }
+}
+
+impl Orders {
+    /// The host waits: everything is complete.
+    pub fn host_waits(&mut self) {
+        self.engines.iter_mut().for_each(InFlight::complete);
+    }
+
+    /// Issues an instruction, which may use what one under way uses.
+    pub fn issue(&mut self, index: usize, op: &Op) -> Option<Unfenced> {
+        let uses = Use::of(&self.banks, op);
+        self.banks.step(op);
+        let found = self.engines.iter().find_map(|engine| engine.conflict(index, &uses));
+        if let Some(engine) = self.engines.iter_mut().find(|engine| engine.engine == op.engine()) {
+            engine.issue(index, uses, op.is_synchronous());
+        }
+        found
+    }
+
+    /// The asynchronous instructions that nothing has waited for, in order.
+    pub fn under_way(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.engines.iter().flat_map(|engine| &engine.under_way).copied().collect();
+        all.sort_unstable();
+        all
+    }
 }
 
 /// What the asynchronous instructions of an engine use.
@@ -70,16 +104,20 @@ struct InFlight {
     mnemonic: &'static str,
     reads: LastUse,
     writes: LastUse,
+    under_way: Vec<usize>,
 }
 
 impl InFlight {
     const fn new(engine: Engine, mnemonic: &'static str) -> Self {
-        Self { engine, mnemonic, reads: LastUse(BTreeMap::new()), writes: LastUse(BTreeMap::new()) }
+        let reads = LastUse(BTreeMap::new());
+        let writes = LastUse(BTreeMap::new());
+        Self { engine, mnemonic, reads, writes, under_way: Vec::new() }
     }
 
     fn complete(&mut self) {
         self.reads.0.clear();
         self.writes.0.clear();
+        self.under_way.clear();
     }
 
     fn issue(&mut self, index: usize, uses: Use, is_synchronous: bool) {
@@ -89,6 +127,7 @@ impl InFlight {
         }
         uses.reads.into_iter().for_each(|words| self.reads.insert(words, index));
         self.writes.insert(uses.writes, index);
+        self.under_way.push(index);
     }
 
     fn conflict(&self, index: usize, uses: &Use) -> Option<Unfenced> {

@@ -96,15 +96,26 @@ pub fn unwritten(l2_words: u32, program: &Program, host: &Host) -> Vec<Unwritten
     host::follow(Written::new(l2_words, Some(program)), program, host)
 }
 
+/// What somebody fills before a program runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filled {
+    /// Values of L2.
+    pub l2: Vec<Values>,
+    /// Whether e_max is.
+    pub maximum: bool,
+}
+
 /// The same of instructions alone: what windows hold and which weights are bound is not known.
-pub fn unwritten_in_words(l2_words: u32, ops: &[Op]) -> Vec<Unwritten> {
+pub fn unwritten_in_words(l2_words: u32, ops: &[Op], filled: &Filled) -> Vec<Unwritten> {
     let mut written = Written::new(l2_words, None);
+    filled.l2.iter().for_each(|&values| written.fill(values));
+    written.maximum = filled.maximum;
     ops.iter().enumerate().for_each(|(index, op)| written.step(index, op));
     written.found
 }
 
 /// What has been written so far: a flag for each BF16 value of L2 and of the windows.
-struct Written {
+pub(crate) struct Written {
     l2: Vec<bool>,
     /// None when windows are not known: then they hold something.
     windows: Option<BTreeMap<(Direction, u32), Vec<bool>>>,
@@ -115,7 +126,8 @@ struct Written {
 }
 
 impl Written {
-    fn new(l2_words: u32, program: Option<&Program>) -> Self {
+    /// Nothing, before anything runs; windows are those of the program, and hold something where there is none.
+    pub fn new(l2_words: u32, program: Option<&Program>) -> Self {
         let window = |window: &crate::program::Window| {
             let lanes = window.size_bytes.min(crate::program::most_bytes()) as usize / 2;
             ((window.direction, window.number), vec![false; lanes])
@@ -130,7 +142,53 @@ impl Written {
         }
     }
 
-    fn step(&mut self, index: usize, op: &Op) {
+    /// What was found missing since this was last asked.
+    pub fn take_found(&mut self) -> Vec<Unwritten> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// Only windows that somebody makes are there, and hold nothing that nobody has written.
+    pub fn know_windows(&mut self) {
+        self.windows = Some(BTreeMap::new());
+    }
+
+    /// Values of L2 are written from outside.
+    pub fn fill(&mut self, values: Values) {
+        self.write(values);
+    }
+
+    /// The maximum is written from outside.
+    pub const fn fill_maximum(&mut self) {
+        self.maximum = true;
+    }
+
+    /// Units of a window are written from outside; the window has at least as many.
+    pub fn fill_window(&mut self, window: (Direction, u32), unit: u32, units: usize) {
+        self.reach(window, unit, units);
+        let flags = self.windows.as_mut().and_then(|windows| windows.get_mut(&window));
+        // Default: where windows are not known, they hold something.
+        part_mut(flags.map(Vec::as_mut_slice).unwrap_or_default(), unit, units * WORD_LANES).fill(true);
+    }
+
+    /// A window has at least these units.
+    pub fn reach(&mut self, window: (Direction, u32), unit: u32, units: usize) {
+        let Some(windows) = &mut self.windows else { return };
+        let flags = windows.entry(window).or_default();
+        let lanes = (unit as usize + units) * WORD_LANES;
+        flags.resize(lanes.max(flags.len()), false);
+    }
+
+    /// Takes an instruction after which the host reads what went to it: it uses these values.
+    pub fn step_to_host(&mut self, index: usize, op: &Op) {
+        if let Op::Memcpy(Memcpy { from_device: Device::Npu, to_device: Device::Host, .. }) = op {
+            let access = op.access(&self.banks);
+            access.reads.into_iter().flatten().for_each(|values| self.read(index, values));
+        }
+        self.step(index, op);
+    }
+
+    /// Takes an instruction.
+    pub fn step(&mut self, index: usize, op: &Op) {
         let access = op.access(&self.banks);
         access.shapes.into_iter().flatten().for_each(|(cache, entry)| self.shape(index, cache, entry));
         match op {

@@ -72,6 +72,8 @@ pub enum HostStep {
         /// Slot of the scales.
         scales: ValueId,
     },
+    /// Waits until everything before is complete, as every other step does too.
+    Wait,
 }
 
 /// Kinds in the container.
@@ -82,7 +84,8 @@ mod kind {
     pub const KEYS: u32 = 3;
     pub const VALUES: u32 = 4;
     pub const WEIGH: u32 = 5;
-    pub const LAST: u32 = WEIGH;
+    pub const WAIT: u32 = 6;
+    pub const LAST: u32 = WAIT;
 }
 
 /// Why a host operation has no meaning.
@@ -141,6 +144,7 @@ impl HostStep {
             Self::Send { slot, window, unit } => (kind::SEND, vec![slot.0, *window, *unit]),
             Self::Compute { node } => (kind::COMPUTE, vec![*node]),
             Self::Weigh { slot, start, scales } => (kind::WEIGH, vec![slot.0, *start, scales.0]),
+            Self::Wait => (kind::WAIT, Vec::new()),
             Self::Keys { slot, matrix, image, factor, tokens } => {
                 let head = vec![slot.0, *matrix, *image, factor.to_bits()];
                 (kind::KEYS, [head, runs(tokens)].concat())
@@ -168,6 +172,8 @@ impl HostStep {
             (kind::WEIGH, &[slot, start, scales]) => {
                 Ok(Self::Weigh { slot: ValueId(slot), start, scales: ValueId(scales) })
             }
+            (kind::WAIT, []) => Ok(Self::Wait),
+            (kind::WAIT, _) => Err(wrong("none")),
             (kind::WEIGH, _) => Err(wrong("a slot, an element and a slot of scales")),
             (kind::RECEIVE | kind::SEND, _) => Err(wrong("a slot, a window and a unit")),
             (kind::COMPUTE, _) => Err(wrong("a node")),
@@ -206,7 +212,7 @@ mod tests {
     proptest! {
         /// Whatever decodes, encodes to the same; nothing panics.
         #[test]
-        fn steps_survive_the_container(kind in 0u32..7, operands in prop::collection::vec(0u32..9, 0..9)) {
+        fn steps_survive_the_container(kind in 0u32..8, operands in prop::collection::vec(0u32..9, 0..9)) {
             let op = HostOp { position: 3, kind, operands };
             if let Ok(step) = HostStep::decode(0, &op) {
                 prop_assert_eq!(step.encode(3), op);

@@ -1,19 +1,21 @@
 //! [`PccxInstance`]: assembler and disassembler of one instance.
 
-use npukit_asm::{Style, Words};
+use npukit_asm::{Assembly, Style, Words};
 use npukit_graph::Graph;
 use npukit_graph::decoder::DecoderModel;
 use npukit_isa::IsaSpec;
 use npukit_target::{
-    Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, Instance,
-    Problem, Reader, Step, Stepper, TargetError, artifact_stem, bytes_of,
+    Assembled, CompileOptions, Compiled, Disassembled, Finding, Generator, GeneratorOptions, HandProgram,
+    Instance, Problem, ProgramText, Reader, Step, Stepper, TargetError, artifact_stem, bytes_of,
+    instance_name, program_text,
 };
 
+use super::hand::{Written, filled, waits};
 use super::program::PccxProgram;
 use super::stepper::stepper;
 use crate::artifact::{assembly, read_memh};
-use crate::check::{warnings, word_findings};
-use crate::codec::{Codec, INSTRUCTION_BYTES};
+use crate::check::{text_findings, warnings, word_findings};
+use crate::codec::{Codec, INSTRUCTION_BYTES, decode_program};
 use crate::config::Config;
 use crate::generate::Decoder;
 use crate::isa::isa;
@@ -51,6 +53,16 @@ impl PccxInstance {
     fn executable(&self, graph: &Graph, options: &CompileOptions) -> Result<Executable, TargetError> {
         let ours = self.lowering(graph, options)?;
         compile(&self.config, graph, &ours, &mut Weights::default()).map_err(TargetError::failed)
+    }
+
+    /// The words of a text: assembly, or those of a `.memh` file, of which nothing says where they stand.
+    fn read_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembly, TargetError> {
+        let read = if name.ends_with(WORDS) {
+            read_memh(name, text).map(|bytes| Assembly { bytes, ..Assembly::default() })
+        } else {
+            npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files))
+        };
+        read.map_err(TargetError::text)
     }
 
     /// How to lower a graph that can be.
@@ -126,15 +138,29 @@ impl Instance for PccxInstance {
     }
 
     fn assemble(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Assembled, TargetError> {
-        let bytes = if name.ends_with(WORDS) {
-            read_memh(name, text)
-        } else {
-            npukit_asm::assemble_with(&isa(&self.config), name, text, &bytes_of(files))
-                .map(|assembly| assembly.bytes)
-        };
-        let bytes = bytes.map_err(TargetError::text)?;
-        let warnings = warnings(&self.config, &Codec::new(&self.config), &bytes);
+        let Assembly { bytes, experiment, .. } = self.read_text(name, text, files)?;
+        let warnings = warnings(&self.config, &Codec::new(&self.config), &bytes, &waits(&experiment));
         Ok(Assembled { instructions: bytes.len() / INSTRUCTION_BYTES, bytes, warnings })
+    }
+
+    fn hand_program(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        files: &dyn Reader,
+    ) -> Result<Box<dyn HandProgram>, TargetError> {
+        let (words, text) = match program_text(bytes) {
+            Some(text) => {
+                let mut assembly = self.read_text(name, text, files)?;
+                (std::mem::take(&mut assembly.bytes), ProgramText::from(assembly))
+            }
+            None => (bytes.to_vec(), ProgramText::default()),
+        };
+        let ops = decode_program(&Codec::new(&self.config), &words);
+        let ops = ops.map_err(|error| TargetError::in_file(name, error))?;
+        let (target, config) = (self.name(), self.config.clone());
+        let program = Written { name: instance_name(name).to_owned(), target, config, ops, text };
+        Ok(Box::new(program.warned()))
     }
 
     fn list(&self, name: &str, text: &str, files: &dyn Reader) -> Result<String, TargetError> {
@@ -149,6 +175,12 @@ impl Instance for PccxInstance {
             return Err(TargetError::failed("a .memh file has words, no assembly to lay out"));
         }
         Ok(npukit_asm::format(text, &Style::COMMON))
+    }
+
+    fn lint_text(&self, name: &str, text: &str, files: &dyn Reader) -> Result<Vec<Finding>, TargetError> {
+        let Assembly { bytes, experiment, .. } = self.read_text(name, text, files)?;
+        let found = text_findings(&self.config, &bytes, &waits(&experiment), &filled(&experiment));
+        found.map_err(|error| TargetError::in_file(name, error))
     }
 
     fn lint(&self, name: &str, bytes: &[u8]) -> Result<Vec<Finding>, TargetError> {

@@ -11,7 +11,7 @@ use npukit_target::{
 };
 use npukit_trace::Recorder;
 
-use crate::check::{findings, program_warnings};
+use crate::check::{Filled, findings, hand_findings, program_warnings};
 use crate::clock::{self, Timeline};
 use crate::config::Config;
 use crate::host::Host;
@@ -31,17 +31,31 @@ pub(super) struct PccxProgram {
     pub target: String,
     pub executable: Executable,
     pub config: Config,
+    /// What fills memories before a program runs that a person wrote; none for those of the compiler.
+    by_hand: Option<Filled>,
     /// What is wrong with it, when somebody has asked.
     findings: OnceLock<Vec<Finding>>,
 }
 
 impl PccxProgram {
     pub const fn new(name: String, target: String, executable: Executable, config: Config) -> Self {
-        Self { name, target, executable, config, findings: OnceLock::new() }
+        Self { name, target, executable, config, by_hand: None, findings: OnceLock::new() }
+    }
+
+    /// The same as a program that a person wrote.
+    pub fn by_hand(self, filled: Filled) -> Self {
+        Self { by_hand: Some(filled), ..self }
     }
 
     fn findings(&self) -> &[Finding] {
-        self.findings.get_or_init(|| findings(&self.config, &self.executable.program, self.host()))
+        let program = &self.executable.program;
+        self.findings.get_or_init(|| match &self.by_hand {
+            None => findings(&self.config, program, self.host()),
+            Some(filled) => {
+                let syncs: Vec<u32> = program.host_ops.iter().map(|op| op.position).collect();
+                hand_findings(&self.config, &program.code, &syncs, filled)
+            }
+        })
     }
 
     /// Whether the program may be taken one instruction after the other. What hardware makes of the errors found
@@ -102,7 +116,7 @@ impl PccxProgram {
     fn forgotten(&self) -> Option<String> {
         let preset = self.executable.program.preset();
         let kept = Config::preset(preset).is_some_and(|kept| kept.timing == self.config.timing);
-        (!kept).then(|| {
+        (!kept && self.by_hand.is_none()).then(|| {
             format!("files of pccx do not keep `[timing]` and `[system]`: `npu time` of them takes those of pccx:{preset}")
         })
     }

@@ -158,7 +158,7 @@ fn what_hardware_does_not_take_is_named_from_its_limit_on() {
             .assemble("test.s", text, &npukit_target::NoFiles)
             .unwrap()
             .bytes;
-        warnings(&config, &Codec::new(&config), &bytes)
+        warnings(&config, &Codec::new(&config), &bytes, &[])
     };
     let function = |length: &str| words(false, &format!("cvo exp, src=0, dst=0, len={length}"));
     assert_eq!(function("2048"), Vec::<String>::new());

@@ -3,7 +3,7 @@
 use npukit_graph::{Graph, ValueInfo};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_pccx::internals::artifact::write;
-use npukit_pccx::internals::check::{Missing, unwritten, unwritten_in_words, word_findings};
+use npukit_pccx::internals::check::{Filled, Missing, unwritten, unwritten_in_words, word_findings};
 use npukit_pccx::internals::codec::encode_program;
 use npukit_pccx::internals::host::{Host, HostStep};
 use npukit_pccx::internals::lower::{Executable, Options, Weights, compile};
@@ -32,7 +32,7 @@ fn words(text: &str) -> Vec<u8> {
 fn missing(text: &str) -> Vec<String> {
     let codec = Codec { extensions: true, strict: true };
     let ops = decode_program(&codec, &words(text)).unwrap();
-    let all = unwritten_in_words(64, &ops);
+    let all = unwritten_in_words(64, &ops, &Filled::default());
     all.iter().map(|found| format!("{}: {found}", found.index.unwrap())).collect()
 }
 
@@ -264,7 +264,7 @@ proptest! {
             _ => None,
         };
         let Some((word, values)) = seen else { return Ok(()) };
-        let found = unwritten_in_words(config.l2_words, &all);
+        let found = unwritten_in_words(config.l2_words, &all, &Filled::default());
         if !found.is_empty() {
             return Ok(());
         }

@@ -85,6 +85,7 @@ impl Follower<'_> {
                 self.use_slot(at, by, slot, start..start + self.values(scales));
                 self.use_slot(at, by, scales, all);
             }
+            HostStep::Wait => {}
             HostStep::Keys { slot, image, .. } => {
                 self.use_slot(at, by, *slot, all);
                 self.to_make.remove(image);

@@ -1,0 +1,247 @@
+//! [`OnBench`]: the machine under a program that a person wrote, with its memories open and with the state of completion
+//! of its asynchronous instructions.
+
+mod error;
+mod memory;
+mod product;
+
+use npukit_target::{
+    Bench, BenchMemory, BenchOptions, Halt, Limits, Meaning, ProgramText, Ran, Stopped, TargetError, Unset,
+    step_through,
+};
+
+use crate::bf16::{bf_of_double, val};
+use crate::check::{Orders, Written};
+use crate::clock;
+use crate::config::{Config, Profile, WORD_BYTES, WORD_LANES};
+use crate::fault::Direction;
+use crate::machine::Machine;
+use crate::op::{Cache, Op, Shape, Values};
+
+pub use error::BenchError;
+use memory::{Kind, memories};
+use product::Products;
+
+/// Bytes that windows and weights of a program may have together at the host.
+const MOST_HOST_BYTES: u64 = 1 << 30;
+
+/// A machine with a program, its weights and its windows.
+pub struct OnBench {
+    machine: Machine,
+    ops: Vec<Op>,
+    text: ProgramText,
+    memories: Vec<(Kind, BenchMemory)>,
+    products: Products,
+    written: Written,
+    orders: Orders,
+    /// Whether instructions are taken one after the other, whatever is asynchronous.
+    is_sequential: bool,
+    unset: Unset,
+    /// Instructions that were looked at before they were executed.
+    seen: usize,
+}
+
+impl OnBench {
+    /// The machine after a reset, before the first instruction.
+    ///
+    /// # Errors
+    ///
+    /// An instance that cannot be simulated; [`BenchError::HostMemory`] for windows beyond what is opened.
+    pub fn new(
+        config: &Config,
+        ops: &[Op],
+        text: &ProgramText,
+        options: &BenchOptions,
+    ) -> Result<Self, TargetError> {
+        let mut machine = Machine::with(config, options.unset).map_err(TargetError::failed)?;
+        let mut written = Written::new(config.l2_words, None);
+        let windows = memory::windows(config, ops);
+        let host_bytes: u64 = windows.values().map(|units| units * WORD_BYTES as u64).sum();
+        BenchError::check(host_bytes).map_err(TargetError::failed)?;
+        written.know_windows();
+        for (&(direction, number), &units) in &windows {
+            let bytes = units as usize * WORD_BYTES;
+            machine.open_window(direction, number, bytes).map_err(TargetError::failed)?;
+            written.reach((direction, number), 0, units as usize);
+        }
+        let products = Products::new(ops, host_bytes);
+        Ok(Self {
+            memories: memories(config, &windows, &products),
+            machine,
+            ops: ops.to_vec(),
+            text: text.clone(),
+            products,
+            written,
+            orders: Orders::default(),
+            is_sequential: options.meaning == Meaning::Sequential,
+            unset: options.unset,
+            seen: 0,
+        })
+    }
+
+    /// What is to be said of an instruction before it is executed for the first time.
+    fn look(&mut self, index: usize, op: &Op) -> Result<(), Halt> {
+        if self.text.experiment.waits.iter().any(|wait| wait.position == index) {
+            self.orders.host_waits();
+        }
+        let broken = self.orders.issue(index, op).filter(|_| !self.is_sequential);
+        if let Some(order) = broken {
+            let place = self.text.places.get(order.earlier).map(|&place| {
+                let (file, line, _) = self.text.sources.position_of(place);
+                format!("{file}:{line}")
+            });
+            return Err(Halt::Fault(TargetError::failed(BenchError::Order { order, place })));
+        }
+        let missing = self.missing(index, op);
+        match (missing.is_empty(), self.unset) {
+            (true, _) => Ok(()),
+            (false, Unset::Poison) => Err(Halt::Fault(TargetError::failed(missing))),
+            (false, Unset::Zero) => Err(Halt::Unwritten(format!("{missing}; it reads as 0"))),
+            (false, Unset::Garbage(_)) => Err(Halt::Unwritten(format!("{missing}; it reads as garbage"))),
+        }
+    }
+
+    /// What an instruction uses that nobody has written. Of the circuits' profile, whose addresses are others, nothing is
+    /// said.
+    fn missing(&mut self, index: usize, op: &Op) -> String {
+        if self.machine.config().profile == Profile::Upstream {
+            return String::new();
+        }
+        self.written.step_to_host(index, op);
+        let found = self.written.take_found();
+        let found = found.iter().map(ToString::to_string);
+        let of_weights = self.products.missing(index);
+        found.chain(of_weights).collect::<Vec<_>>().join("; ")
+    }
+
+    fn step(&mut self, index: usize) -> Result<(), Halt> {
+        let op = self.ops[index];
+        if self.seen <= index {
+            self.seen = index + 1;
+            self.look(index, &op)?;
+        }
+        let fault = |error: BenchError| Halt::Fault(TargetError::failed(error));
+        if let Some(image) = self.products.image(index).map_err(fault)? {
+            self.machine.unbind_weights();
+            self.machine.bind_weights(image);
+        }
+        self.machine.step(&op).map_err(|fault| Halt::Fault(TargetError::failed(fault)))
+    }
+
+    /// The first instruction that is not complete after `limit` cycles, as `npu time` counts them.
+    fn first_beyond(&self, limit: u64) -> Option<usize> {
+        let mut syncs: Vec<usize> = self.text.experiment.waits.iter().map(|wait| wait.position).collect();
+        syncs.dedup();
+        let timeline = clock::run_with_host(self.machine.config(), &self.ops, &syncs);
+        timeline.spans.iter().position(|span| span.end > limit)
+    }
+
+    fn kind(&self, memory: usize) -> Kind {
+        self.memories[memory].0
+    }
+
+    fn window_mut(&mut self, direction: Direction, number: u32) -> &mut [u8] {
+        // Default: a window without units has no bytes.
+        self.machine.window_mut(direction, number).unwrap_or_default()
+    }
+}
+
+impl Bench for OnBench {
+    fn memories(&self) -> Vec<BenchMemory> {
+        self.memories.iter().map(|(_, memory)| memory.clone()).collect()
+    }
+
+    fn write(&mut self, memory: usize, address: u64, numbers: &[i64]) -> Result<(), TargetError> {
+        let patterns = || numbers.iter().map(|&number| number as u16);
+        match self.kind(memory) {
+            Kind::L2 => {
+                let values: Vec<u16> = patterns().collect();
+                self.written.fill(Values::new(address as u32, values.len()));
+                self.machine.write_l2(address as u32, &values).map_err(TargetError::failed)
+            }
+            Kind::Constants(cache) => Err(TargetError::failed(BenchError::Constants { cache })),
+            Kind::Maximum => {
+                self.written.fill_maximum();
+                patterns().for_each(|bits| self.machine.set_e_max(bits));
+                Ok(())
+            }
+            Kind::Window(direction, number) => {
+                let (unit, units) = (address as u32, numbers.len() / WORD_LANES);
+                self.written.fill_window((direction, number), unit, units);
+                let start = address as usize * WORD_BYTES;
+                let bytes: Vec<u8> = patterns().flat_map(u16::to_le_bytes).collect();
+                self.window_mut(direction, number)[start..start + bytes.len()].copy_from_slice(&bytes);
+                Ok(())
+            }
+            Kind::Weights(product) => {
+                self.products.write_weights(product, address as usize, numbers).map_err(TargetError::failed)
+            }
+            Kind::Scales(product) => {
+                self.products.write_scales(product, address as usize, numbers);
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&self, memory: usize, address: u64, count: u64) -> Result<Vec<i64>, TargetError> {
+        let (from, count) = (address as usize, count as usize);
+        Ok(match self.kind(memory) {
+            Kind::L2 => {
+                let values = self.machine.read_l2(address as u32, count * WORD_LANES);
+                values.map_err(TargetError::failed)?.iter().map(|&bits| bits.into()).collect()
+            }
+            Kind::Constants(cache) => {
+                let entry = |entry: usize| {
+                    let Shape { x, y, z } = self.machine.constant(cache, entry as u8);
+                    [x, y, z].map(i64::from)
+                };
+                (from..from + count).flat_map(entry).collect()
+            }
+            Kind::Maximum => vec![self.machine.e_max().into(); count],
+            Kind::Window(direction, number) => {
+                // Default: a window without units has no bytes.
+                let bytes = self.machine.window(direction, number).unwrap_or_default();
+                let bytes = &bytes[from * WORD_BYTES..(from + count) * WORD_BYTES];
+                bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair).into()).collect()
+            }
+            Kind::Weights(product) => self.products.weights(product, from, count),
+            Kind::Scales(product) => self.products.scales(product, from, count),
+        })
+    }
+
+    fn number(&self, memory: usize, real: f64) -> Option<i64> {
+        match self.kind(memory) {
+            Kind::L2 | Kind::Maximum | Kind::Window(..) => Some(bf_of_double(real).into()),
+            Kind::Scales(_) => Some((real as f32).to_bits().into()),
+            Kind::Constants(_) | Kind::Weights(_) => None,
+        }
+    }
+
+    fn real(&self, memory: usize, number: i64) -> Option<f64> {
+        match self.kind(memory) {
+            Kind::L2 | Kind::Maximum | Kind::Window(..) => Some(val(number as u16).into()),
+            Kind::Scales(_) => Some(f32::from_bits(number as u32).into()),
+            Kind::Constants(_) | Kind::Weights(_) => None,
+        }
+    }
+
+    fn run(&mut self, limits: Limits) -> Result<Ran, Stopped> {
+        (self.seen, self.orders) = (0, Orders::default());
+        let beyond = limits.cycles.and_then(|limit| Some((limit, self.first_beyond(limit)?)));
+        // The end of a run is a wait of the host: it reads what everything has left.
+        step_through(self.ops.len(), limits, |index| match beyond {
+            Some((limit, first)) if index == first => {
+                Err(Halt::Fault(Stopped::limit(index, limit, "cycles").error))
+            }
+            _ => self.step(index),
+        })
+    }
+}
+
+/// A constant bank by the name of its memory.
+const fn bank(cache: Cache) -> &'static str {
+    match cache {
+        Cache::FmapShape => "fmap_shape",
+        Cache::WeightShape => "weight_shape",
+    }
+}

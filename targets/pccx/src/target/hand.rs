@@ -1,0 +1,95 @@
+//! [`Written`]: a program that a person wrote, in text or words.
+
+use npukit_asm::{Experiment, MemoryRange, StatementKind, Values};
+use npukit_target::{
+    Bench, BenchOptions, Compiled, HandProgram, ProgramText, Remark, TargetError,
+};
+
+use super::program::PccxProgram;
+use crate::bench::OnBench;
+use crate::check::{Filled, hand_warnings};
+use crate::config::{Config, WORD_LANES};
+use crate::host::{Host, HostStep};
+use crate::lower::Executable;
+use crate::op::{Op, Values as Words};
+use crate::program::Program;
+
+/// A program without a host's part but waits.
+pub(super) struct Written {
+    pub name: String,
+    /// Target and instance.
+    pub target: String,
+    pub config: Config,
+    pub ops: Vec<Op>,
+    pub text: ProgramText,
+}
+
+impl Written {
+    /// The same with what hardware would do otherwise among its warnings, each below its line.
+    pub fn warned(mut self) -> Self {
+        let found = hand_warnings(&self.config, &self.ops, &waits(&self.text.experiment));
+        let remark = |(instruction, message)| self.text.remark(&Remark { instruction, message });
+        self.text.warnings = found.into_iter().map(remark).collect();
+        self
+    }
+}
+
+impl HandProgram for Written {
+    fn text(&self) -> &ProgramText {
+        &self.text
+    }
+
+    fn bench(&self, options: &BenchOptions) -> Result<Box<dyn Bench>, TargetError> {
+        Ok(Box::new(OnBench::new(&self.config, &self.ops, &self.text, options)?))
+    }
+
+    fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
+        let experiment = &self.text.experiment;
+        let host_ops = waits(experiment).into_iter().map(|position| HostStep::Wait.encode(position)).collect();
+        let (extensions, code) = (self.config.extensions, self.ops.clone());
+        let program = Program { extensions, code, host_ops, ..Program::default() };
+        let executable = Executable { program, host: Host::default() };
+        let (name, target) = (self.name.clone(), self.target.clone());
+        let program = PccxProgram::new(name, target, executable, self.config.clone());
+        Ok(Box::new(program.by_hand(filled(experiment))))
+    }
+}
+
+/// The instructions before which the host waits.
+pub(super) fn waits(experiment: &Experiment) -> Vec<u32> {
+    // A program has fewer instructions than 32 bits count, each of 8 bytes.
+    experiment.waits.iter().map(|wait| wait.position as u32).collect()
+}
+
+/// What an experiment fills before the run.
+pub(super) fn filled(experiment: &Experiment) -> Filled {
+    let mut filled = Filled::default();
+    for statement in &experiment.statements {
+        let (range, values) = match &statement.kind {
+            StatementKind::Data { range, values } => (range, Some(values)),
+            StatementKind::Input { range, values, .. } => (range, values.as_ref()),
+            StatementKind::Output { .. } | StatementKind::Expect { .. } => continue,
+        };
+        if range.memory.eq_ignore_ascii_case("l2") {
+            filled.l2.extend(words(range, values));
+        }
+        filled.maximum |= range.memory.eq_ignore_ascii_case("e_max");
+    }
+    filled
+}
+
+/// The words that values fill: all up to the end where nobody knows yet how many there are.
+fn words(range: &MemoryRange, values: Option<&Values>) -> Option<Words> {
+    let known = match values {
+        Some(Values::Raw(all)) => Some(all.len()),
+        Some(Values::Real(all)) => Some(all.len()),
+        Some(Values::File(_)) | None => None,
+    };
+    let count = match (range.end, known) {
+        (Some(end), _) => usize::try_from(end.saturating_sub(range.start)).ok()?.saturating_mul(WORD_LANES),
+        (None, Some(known)) => known.next_multiple_of(WORD_LANES),
+        (None, None) if range.is_one => WORD_LANES,
+        (None, None) => usize::MAX,
+    };
+    Some(Words::new(u32::try_from(range.start).ok()?, count))
+}
