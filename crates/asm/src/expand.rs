@@ -22,7 +22,9 @@ use npukit_isa::token::{Token, tokens};
 
 use crate::comment::Comments;
 use crate::error::{AsmError, source_span};
-use crate::experiment::{DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, WAIT, Wait, no_more, statement};
+use crate::experiment::{
+    DIRECTIVES as OF_EXPERIMENTS, Experiment, Names, Statement, WAIT, Wait, no_more, statement,
+};
 use crate::symbols::Symbols;
 
 use argument::span_of;

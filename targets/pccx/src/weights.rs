@@ -167,7 +167,8 @@ impl WeightImage {
     /// Writes the weights of a row from its first column on, as many as it has; of each the low 4 bits.
     pub fn set_row(&mut self, row: usize, weights: &[i8]) {
         let start = row.saturating_mul(row_bytes(self.k));
-        let Some(bytes) = self.rows.get_mut(start..).and_then(|rest| rest.get_mut(..row_bytes(self.k))) else {
+        let Some(bytes) = self.rows.get_mut(start..).and_then(|rest| rest.get_mut(..row_bytes(self.k)))
+        else {
             return;
         };
         for (column, &weight) in weights.iter().take(self.k).enumerate() {

@@ -18,6 +18,8 @@ mod conform;
 mod exact;
 #[path = "main/gemma3n.rs"]
 mod gemma3n;
+#[path = "main/hand.rs"]
+mod hand;
 #[path = "main/isa.rs"]
 mod isa;
 #[path = "main/machine.rs"]

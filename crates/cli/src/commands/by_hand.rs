@@ -13,6 +13,7 @@ use crate::disk::{check_apart, write_all};
 use crate::failure::Failure;
 use crate::printable::line;
 use crate::table::{Column, counted, facts, table, thousands};
+use crate::verbosity::is_quiet;
 
 /// Addresses of a memory that are shown.
 const SHOWN: usize = 64;
@@ -53,7 +54,12 @@ fn text(report: &HandReport) -> String {
     for held in report.outputs.iter().chain(&report.dumps) {
         text += &memory(held);
     }
-    text += &remarks(&report.notes, &report.warnings);
+    text += &remarks(&report.notes, &[]);
+    // A warning has its line of the program below it.
+    let warnings = report.warnings.iter().filter(|_| !is_quiet());
+    text.extend(
+        warnings.flat_map(|warning| format!("warning: {warning}").lines().map(line).collect::<Vec<_>>()),
+    );
     let failed = report.expectations.failed.iter();
     text.extend(failed.map(|failed| format!("failed: {}\n", failed.message)));
     text

@@ -1,9 +1,7 @@
 //! [`Written`]: a program that a person wrote, in text or words.
 
 use npukit_asm::{Experiment, MemoryRange, StatementKind, Values};
-use npukit_target::{
-    Bench, BenchOptions, Compiled, HandProgram, ProgramText, Remark, TargetError,
-};
+use npukit_target::{Bench, BenchOptions, Compiled, HandProgram, ProgramText, Remark, TargetError};
 
 use super::program::PccxProgram;
 use crate::bench::OnBench;
@@ -45,7 +43,8 @@ impl HandProgram for Written {
 
     fn compiled(&self) -> Result<Box<dyn Compiled>, TargetError> {
         let experiment = &self.text.experiment;
-        let host_ops = waits(experiment).into_iter().map(|position| HostStep::Wait.encode(position)).collect();
+        let host_ops =
+            waits(experiment).into_iter().map(|position| HostStep::Wait.encode(position)).collect();
         let (extensions, code) = (self.config.extensions, self.ops.clone());
         let program = Program { extensions, code, host_ops, ..Program::default() };
         let executable = Executable { program, host: Host::default() };

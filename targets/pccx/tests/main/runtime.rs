@@ -66,7 +66,7 @@ fn operations_that_cannot_be_done_are_named() {
     };
     let one = 1.0_f32.to_bits();
     for (host_op, expected) in [
-        (op(9, &[]), "host operation 0 is of kind 9: legal are 0 to 5"),
+        (op(9, &[]), "host operation 0 is of kind 9: legal are 0 to 6"),
         (op(SEND, &[1]), "host operation 0 of kind 1 has 1 operands; it takes a slot, a window and a unit"),
         (op(COMPUTE, &[]), "host operation 0 of kind 2 has 0 operands; it takes a node"),
         (op(KEYS, &[0, 0, 0]), "host operation 0 of kind 3 has 3 operands; it takes at least four"),

@@ -1,0 +1,230 @@
+//! Programs that a person wrote, on the bench: memories by name, remarks, faults, waits.
+
+use npukit_pccx::{Pccx, Profile};
+use npukit_target::{
+    Bench, BenchOptions, Config as Source, HandProgram, Limits, Meaning, NoFiles, Ran, Target, TimeOptions,
+    Unset,
+};
+
+fn program(instance: &str, text: &str) -> Box<dyn HandProgram> {
+    let instance = Pccx.instance(Source::Preset(instance)).unwrap();
+    instance.hand_program("p.s", text.as_bytes(), &NoFiles).unwrap()
+}
+
+fn bench(program: &dyn HandProgram, meaning: Meaning, unset: Unset) -> Box<dyn Bench> {
+    program.bench(&BenchOptions { meaning, unset }).unwrap()
+}
+
+/// Runs a text and gives what there was to remark, or why it stopped.
+fn run(text: &str, meaning: Meaning, unset: Unset) -> Result<Ran, (Option<usize>, String)> {
+    let program = program("reference", text);
+    let ran = bench(&*program, meaning, unset).run(Limits::default());
+    ran.map_err(|stopped| (stopped.instruction, stopped.error.to_string()))
+}
+
+fn place(bench: &dyn Bench, name: &str) -> usize {
+    bench.memories().iter().position(|memory| memory.name == name).unwrap()
+}
+
+/// fmap[0] is 64 values, 8 words; weight[0] two rows of them.
+const SHAPES: &str = "memset cache=fmap, idx=0, a=1, b=1, c=64\nmemset cache=weight, idx=0, a=0, b=2, c=64\n";
+const LOAD: &str = "memcpy host->l2, dst=0x100, src=3, aux=2, shape=0, async\n";
+const USE: &str = "cvo exp, src=0x107, dst=0x200, len=8\n";
+
+#[test]
+fn memories_have_the_targets_names() {
+    let text = format!(
+        "{SHAPES}{LOAD}memcpy l2->host, dst=1, src=0x100, shape=0\ngemv dst=0, src=0x100, size=0, shape=0\n"
+    );
+    let program = program("reference", &text);
+    let found = bench(&*program, Meaning::Agreed, Unset::Zero).memories();
+    let of = |memory: &npukit_target::BenchMemory| {
+        (memory.name.clone(), memory.depth, memory.lanes, memory.bits, memory.is_signed)
+    };
+    let all: Vec<_> = found.iter().map(of).collect();
+    let expected = [
+        ("l2", 114_688, 8, 16, false),
+        ("fmap_shape", 64, 3, 16, false),
+        ("weight_shape", 64, 3, 16, false),
+        ("e_max", 1, 1, 16, false),
+        // As far as the transfers reach: unit 2 and eight more, and eight.
+        ("host_to_l2.3", 10, 8, 16, false),
+        ("l2_to_host.1", 8, 8, 16, false),
+        ("weights.0", 2, 64, 4, true),
+        ("scales.0", 2, 1, 32, false),
+    ];
+    let expected: Vec<_> =
+        expected.into_iter().map(|(name, d, l, b, s)| (name.to_owned(), d, l, b, s)).collect();
+    assert_eq!(all, expected);
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let text = format!("{SHAPES}{LOAD}gemv dst=0, src=0, size=0, shape=0\n");
+    let program = program("reference", &text);
+    let mut bench = bench(&*program, Meaning::Agreed, Unset::Zero);
+    for (name, address, numbers) in [
+        ("l2", 114_687, (0..8).map(|i| 0x3f80 + i).collect::<Vec<i64>>()),
+        ("e_max", 0, vec![0x4000]),
+        ("host_to_l2.3", 9, (0..8).collect()),
+        ("weights.0", 1, (0..64).map(|i| i % 16 - 8).collect()),
+        ("scales.0", 0, vec![0x3f00_0000, 0xbf80_0000]),
+    ] {
+        let memory = place(&*bench, name);
+        let lanes = bench.memories()[memory].lanes;
+        bench.write(memory, address, &numbers).unwrap();
+        assert_eq!(bench.read(memory, address, (numbers.len() / lanes) as u64).unwrap(), numbers, "{name}");
+    }
+    let constants = place(&*bench, "fmap_shape");
+    assert!(bench.write(constants, 0, &[1, 2, 3]).unwrap_err().to_string().contains("MEMSET"));
+    let real = |name: &str, real| bench.number(place(&*bench, name), real);
+    assert_eq!((real("l2", 1.0), real("l2", 3.1)), (Some(0x3f80), Some(0x4046)));
+    assert_eq!((real("scales.0", 0.5), real("weights.0", 1.0)), (Some(0x3f00_0000), None));
+    assert_eq!(bench.real(place(&*bench, "l2"), 0x4049), Some(3.140_625));
+}
+
+/// A transfer that nobody waited for is no value yet: the later instruction stops, and both are named.
+#[test]
+fn orders_are_kept_by_waiting() {
+    let fill = ".data host_to_l2.3[0:10], 1.0\n";
+    let stopped = run(&format!("{SHAPES}{LOAD}{USE}"), Meaning::Agreed, Unset::Zero).unwrap_err();
+    assert_eq!(
+        stopped,
+        (
+            Some(3),
+            "reads L2 word 0x107, which the async MEMCPY of instruction 2 writes: a synchronous MEMCPY or the host \
+             must wait between them, as `.wait` lets it; instruction 2 is at p.s:3"
+                .to_owned()
+        )
+    );
+    assert!(run(&format!("{SHAPES}{LOAD}{USE}"), Meaning::Hardware, Unset::Zero).is_err());
+    assert!(run(&format!("{fill}{SHAPES}{LOAD}.wait\n{USE}"), Meaning::Agreed, Unset::Zero).is_ok());
+    assert!(run(&format!("{SHAPES}{LOAD}{USE}"), Meaning::Sequential, Unset::Zero).is_ok());
+    let fence = "memcpy l2->l2, dst=0x300, src=0x400, shape=0\n";
+    assert!(run(&format!("{SHAPES}{LOAD}{fence}{USE}"), Meaning::Agreed, Unset::Zero).is_ok());
+}
+
+/// A wait is a step of the host: lint, time and the words' warnings know it.
+#[test]
+fn waits_are_known_before_a_run() {
+    let text = format!("{SHAPES}{LOAD}.wait\ncvo exp, src=0x300, dst=0x400, len=8\n");
+    let instance = Pccx.instance(Source::Default).unwrap();
+    let cycles = |text: &str| {
+        let compiled = program("reference", text).compiled().unwrap();
+        compiled.time(&TimeOptions::default()).unwrap().cycles["model"]
+    };
+    assert!(cycles(&text) > cycles(&text.replace(".wait", "")));
+    let unwaited = format!("{SHAPES}{LOAD}{USE}");
+    let waited = format!("{SHAPES}{LOAD}.wait\n{USE}");
+    let codes = |text: &str| -> Vec<&str> {
+        instance.lint_text("p.s", text, &NoFiles).unwrap().iter().map(|found| found.code).collect()
+    };
+    assert_eq!((codes(&unwaited), codes(&waited)), (vec!["unfenced-access"], vec![]));
+    assert_eq!(instance.assemble("p.s", &waited, &NoFiles).unwrap().warnings, Vec::<String>::new());
+    assert!(program("reference", &unwaited).text().warnings[0].contains("line 4"));
+    // In a repetition each wait has a place of its own.
+    let repeated = format!("{SHAPES}.rept 3\n{LOAD}.wait\n{USE}.endr\n");
+    assert_eq!(codes(&repeated), Vec::<&str>::new());
+}
+
+#[test]
+fn reads_of_what_nobody_wrote_are_remarked_once() {
+    let text = format!(
+        "{SHAPES}cvo exp, src=0x107, dst=0x200, len=9, flags=sub_emax\ncvo sqrt, src=0x107, dst=0x107, len=9\n\
+                        memcpy l2->host, dst=0, src=0x300, shape=0\n"
+    );
+    let ran = run(&text, Meaning::Agreed, Unset::Zero).unwrap();
+    let remarks: Vec<(Option<usize>, &str)> =
+        ran.remarks.iter().map(|remark| (remark.instruction, remark.message.as_str())).collect();
+    assert_eq!(
+        remarks,
+        [
+            (
+                Some(2),
+                "takes off the maximum, e_max, which no product with `findemax` before has written; reads lane 0 of L2 \
+                 word 0x107, which nothing before has written; it reads as 0"
+            ),
+            (Some(4), "reads lane 0 of L2 word 0x300, which nothing before has written; it reads as 0"),
+        ]
+    );
+    assert_eq!(run(&text, Meaning::Agreed, Unset::Poison).unwrap_err().0, Some(2));
+    let filled = ".data l2[0x107:0x109], 1.0\n.data e_max, 1.0\n.data l2[0x300:0x308], 1.0\n";
+    let instance = Pccx.instance(Source::Default).unwrap();
+    assert_eq!(instance.lint_text("p.s", &text, &NoFiles).unwrap().len(), 2);
+    assert_eq!(instance.lint_text("p.s", &format!("{filled}{text}"), &NoFiles).unwrap(), []);
+}
+
+#[test]
+fn weights_are_given_or_named() {
+    let text = format!("{SHAPES}gemv dst=0, src=0x100, size=0, shape=0, flags=w_scale\n");
+    let program = program("reference", &text);
+    let ones = |bench: &mut dyn Bench, name: &str, address, number, count: usize| {
+        bench.write(place(bench, name), address, &vec![number; count]).unwrap();
+    };
+    let mut without = bench(&*program, Meaning::Agreed, Unset::Zero);
+    let stopped = without.run(Limits::default()).unwrap_err();
+    assert!(stopped.error.to_string().contains("`weights.0` has 2 rows of 64 to fill"), "{}", stopped.error);
+    let mut part = bench(&*program, Meaning::Agreed, Unset::Zero);
+    ones(&mut *part, "l2", 0x100, 0x3f80, 64);
+    ones(&mut *part, "weights.0", 0, 7, 64);
+    assert!(part.run(Limits::default()).unwrap_err().error.to_string().contains("have no scales"));
+    ones(&mut *part, "scales.0", 0, 0x3f00_0000, 1);
+    let ran = part.run(Limits::default()).unwrap();
+    assert_eq!(
+        ran.remarks[0].message,
+        "takes row 1 of `weights.0`, which nothing has filled; takes row 1 of `scales.0`, which nothing has filled; it \
+         reads as 0"
+    );
+    // 64 times 1 times 7, times a half.
+    let results = part.read(place(&*part, "l2"), 0, 1).unwrap();
+    assert_eq!((part.real(0, results[0]), results[1]), (Some(224.0), 0));
+}
+
+#[test]
+fn limits_stop_a_run() {
+    let program = program("reference", &format!("{SHAPES}cvo exp, src=0, dst=0, len=2048\nkick\n"));
+    let run = |instructions, cycles| {
+        let mut bench = bench(&*program, Meaning::Agreed, Unset::Zero);
+        bench.run(Limits { instructions, cycles }).map_err(|stopped| stopped.instruction)
+    };
+    let cycles = program.compiled().unwrap().time(&TimeOptions::default()).unwrap().cycles["model"];
+    assert_eq!(run(Some(3), None), Err(Some(3)));
+    assert!(run(Some(4), Some(cycles)).is_ok());
+    assert_eq!(run(None, Some(cycles - 1)), Err(Some(2)));
+}
+
+/// Words of MEMSET, MEMCPY from a window and one of EXP, as bytes and as `memh`.
+#[test]
+fn words_run_without_text() {
+    let instance = Pccx.instance(Source::Default).unwrap();
+    let bytes = instance.assemble("p.s", &format!("{SHAPES}{LOAD}"), &NoFiles).unwrap().bytes;
+    let memh = "3000001000100400\n3400000000200400\n2802000003000101 # the transfer\n";
+    for (name, bytes) in [("p.bin", &bytes[..]), ("p.memh", memh.as_bytes())] {
+        let program = instance.hand_program(name, bytes, &NoFiles).unwrap();
+        let mut bench = program.bench(&BenchOptions::default()).unwrap();
+        bench.write(place(&*bench, "host_to_l2.3"), 2, &[0x4040; 64]).unwrap();
+        assert_eq!(bench.run(Limits::default()).unwrap().instructions, 3, "{name}");
+        assert_eq!(bench.read(0, 0x107, 1).unwrap(), [0x4040; 8], "{name}");
+    }
+    assert!(instance.hand_program("p.bin", &[0, 0xf0, 1], &NoFiles).is_err());
+}
+
+/// The circuits' profile reads by elements: nothing is said of what nobody wrote there.
+#[test]
+fn the_circuits_profile_runs_too() {
+    let program = program("upstream", "cvo scale, src=0, dst=0x100, len=8\n");
+    let mut bench = bench(&*program, Meaning::Agreed, Unset::Zero);
+    assert_eq!(npukit_pccx::Config::preset("upstream").unwrap().profile, Profile::Upstream);
+    assert_eq!(bench.run(Limits::default()).unwrap().remarks, []);
+}
+
+/// 2 MiB a transfer, each of a window of its own: no more is opened than a host is taken to have.
+#[test]
+fn windows_are_bounded() {
+    let mut text = "memset cache=fmap, idx=0, a=16, b=256, c=255\n".to_owned();
+    for window in 0..600 {
+        text += &format!("memcpy l2->host, dst={window}, src=0, shape=0\n");
+    }
+    let error = program("reference", &text).bench(&BenchOptions::default()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("1253376000 bytes"), "{error}");
+}
