@@ -4,7 +4,6 @@
 //! [`mod@crate::validate`] asks for a whole program.
 
 use crate::config::Config;
-use crate::configuration::Register;
 use crate::fault::{FaultKind, Memory};
 use crate::op::{Op, Path, Place, SimdOp, SimdSub, Strided};
 
@@ -27,7 +26,6 @@ pub fn check(config: &Config, op: &Op) -> Result<(), FaultKind> {
 /// What only this instruction may not do.
 fn check_own(config: &Config, op: &Op) -> Result<(), FaultKind> {
     match *op {
-        Op::Configure { register, value } => configure(register, value),
         Op::Simd { read, write, sub, .. } => simd_form(config, read, write, sub),
         Op::LoadLut { table, .. } => load_lut(config, table),
         Op::Unassigned { header, .. } => Err(FaultKind::Unassigned { header }),
@@ -67,16 +65,6 @@ fn last(run: Strided, size: u64) -> Option<u64> {
     }
     let step = 1u64.checked_shl(run.stride_log2)?;
     run.address.checked_add((size - 1).checked_mul(step)?)
-}
-
-/// Registers that do not exist take anything.
-fn configure(register: u8, value: u32) -> Result<(), FaultKind> {
-    match Register::from_code(register) {
-        Some(register) if value > register.largest() => {
-            Err(FaultKind::Register { register, value, largest: register.largest() })
-        }
-        _ => Ok(()),
-    }
 }
 
 fn load_lut(config: &Config, table: u64) -> Result<(), FaultKind> {

@@ -8,7 +8,6 @@ use npukit_isa::{FieldError, NoInstruction};
 use thiserror::Error;
 
 use crate::config::Config;
-use crate::configuration::Register;
 use crate::op::{Format, Op, SimdOp, SimdSub};
 
 pub use program::{DecodeErrors, EncodeErrors, decode_program, decode_program_lenient, encode_program};
@@ -166,9 +165,6 @@ impl Codec {
             Op::Simd { sub: SimdSub { op: SimdOp::Lookup, .. }, .. } if !has_lookup => {
                 Err(EncodeError::NeedsLookup { instruction: "SIMD Lookup" })
             }
-            Op::Configure { register, value } => {
-                fits_register(register, value).map_err(|error| Box::new(error).into())
-            }
             Op::Unassigned { header, operands } => {
                 let word = self.format.unassigned(header, operands);
                 let is_it = self.decode_lenient(word).op == Op::Unassigned { header, operands };
@@ -220,16 +216,6 @@ impl Codec {
         };
         DecodeError::Unassigned { what, code }
     }
-}
-
-/// Whether a configuration register holds a value.
-fn fits_register(register: u8, value: u32) -> Result<(), FieldError> {
-    let max = Register::from_code(register).map_or(Register::LARGEST, Register::largest);
-    if value <= max {
-        return Ok(());
-    }
-    let (instruction, field) = ("Configure".to_owned(), "value".to_owned());
-    Err(FieldError::Range { instruction, field, value: value.into(), min: 0, max: max.into() })
 }
 
 fn list(bits: &[BitRange]) -> String {

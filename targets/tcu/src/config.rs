@@ -71,6 +71,29 @@ impl DataType {
     }
 }
 
+/// Whose word counts where the released hardware does something else than the page of the instruction set says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reading {
+    /// The released hardware's.
+    #[default]
+    Released,
+    /// That of the page.
+    Seed,
+}
+
+impl Reading {
+    /// Every reading.
+    pub const ALL: [Self; 2] = [Self::Released, Self::Seed];
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Released => "released",
+            Self::Seed => "seed",
+        }
+    }
+}
+
 /// An instance of the accelerator: the parameters of a `.tarch` file.
 ///
 /// Depths count vectors of `array_size` scalars.
@@ -100,4 +123,10 @@ pub struct Config {
     pub thread_queue_depth: usize,
     /// Number of lookup tables; 0 turns the LoadLUT and Lookup extension off.
     pub lookup_tables: usize,
+    /// Vectors that LoadLUT loads in the page's reading, in which it does not say how many; 0 stands for 1.
+    pub lookup_depth: u64,
+    /// Words of a block of performance samples; 0 stands for 1.
+    pub sample_block_size: u32,
+    /// Whose word counts.
+    pub reading: Reading,
 }

@@ -4,6 +4,7 @@
 //! tracepoint and the sample interval, which are about time. Source: the TCU specification, 9.6 and
 //! 9.8, and the published hardware description's decoder.
 
+use crate::config::Reading;
 use crate::fault::Memory;
 
 /// A register that exists; the discriminant is its number. All others are ignored.
@@ -60,26 +61,25 @@ impl Register {
         Self::ALL.into_iter().find(|register| *register as u8 == code)
     }
 
-    /// The largest value that a Configure can give it; of more, hardware takes the low bits only.
-    pub const fn largest(self) -> u32 {
-        match self {
-            Self::Dram0Cache | Self::Dram1Cache => 0xF,
-            Self::Dram0Offset | Self::Dram1Offset | Self::Timeout | Self::SampleInterval => 0xFFFF,
-            Self::Tracepoint | Self::ProgramCounter => Self::LARGEST,
+    /// Bits it has. The page gives offsets 32; of these the released hardware adds 16 to its 32-bit addresses.
+    pub const fn bits(self, reading: Reading) -> u32 {
+        match (self, reading) {
+            (Self::Dram0Cache | Self::Dram1Cache, _) => 4,
+            (Self::Dram0Offset | Self::Dram1Offset, Reading::Released) => 16,
+            (Self::Timeout | Self::SampleInterval, _) => 16,
+            (Self::Dram0Offset | Self::Dram1Offset, Reading::Seed) => 32,
+            (Self::Tracepoint | Self::ProgramCounter, _) => 32,
         }
     }
 
-    /// The largest value of a Configure: it has 28 bits.
-    pub const LARGEST: u32 = (1 << 28) - 1;
+    /// The largest value it holds; of more it takes the low bits only.
+    pub const fn largest(self, reading: Reading) -> u32 {
+        u32::MAX >> (u32::BITS - self.bits(reading))
+    }
 
-    /// What the register holds after `value` was written: its low bits, or bits 16 to 31 of an offset.
-    const fn held(self, value: u32) -> u32 {
-        match self {
-            Self::Dram0Offset | Self::Dram1Offset => value << 16,
-            Self::Dram0Cache | Self::Dram1Cache => value & 0xF,
-            Self::Timeout | Self::SampleInterval => value & 0xFFFF,
-            Self::Tracepoint | Self::ProgramCounter => value,
-        }
+    /// What is lost when `value` is written to it.
+    pub fn cut(self, value: u32, reading: Reading) -> Option<Cut> {
+        (value > self.largest(reading)).then_some(Cut { register: self, value, reading })
     }
 
     /// After a reset.
@@ -92,37 +92,76 @@ impl Register {
     }
 }
 
+/// A value that has more bits than the register it is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} has {} bits: of {value:#x} it takes {:#x}",
+    .register.name(), .register.bits(*.reading), .value & .register.largest(*.reading)
+)]
+pub struct Cut {
+    /// The register.
+    pub register: Register,
+    /// The value.
+    pub value: u32,
+    /// Whose registers they are.
+    pub reading: Reading,
+}
+
+impl Cut {
+    /// What to do.
+    pub fn hint(self) -> String {
+        let largest = self.register.largest(self.reading);
+        let wider = self.register.largest(Reading::Seed) > largest;
+        let seed =
+            if wider { ", or name an instance that ends in `+seed`, in which it has 32 bits" } else { "" };
+        format!("give a value up to {largest:#x}{seed}")
+    }
+}
+
 /// What the configuration registers hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Configuration([u32; 16]);
+pub struct Configuration {
+    held: [u32; 16],
+    reading: Reading,
+}
 
 impl Default for Configuration {
-    /// After a reset.
+    /// Those of the released hardware after a reset.
     fn default() -> Self {
-        let mut held = [0; 16];
-        for register in Register::ALL {
-            held[register as usize] = register.reset();
-        }
-        Self(held)
+        Self::new(Reading::Released)
     }
 }
 
 impl Configuration {
-    /// What a register holds; an offset in bytes.
+    /// After a reset.
+    pub fn new(reading: Reading) -> Self {
+        let mut held = [0; 16];
+        for register in Register::ALL {
+            held[register as usize] = register.reset();
+        }
+        Self { held, reading }
+    }
+
+    /// What a register holds; an offset in units of 64 KiB.
     pub const fn get(&self, register: Register) -> u32 {
-        self.0[register as usize]
+        self.held[register as usize]
+    }
+
+    /// What a register would hold after `value` was written to it.
+    pub(crate) const fn taken(&self, register: Register, value: u32) -> u32 {
+        value & register.largest(self.reading)
     }
 
     /// Obeys an instruction `Configure register, value`; registers that do not exist are ignored.
     pub(crate) fn configure(&mut self, register: u8, value: u32) {
         if let Some(register) = Register::from_code(register) {
-            self.0[register as usize] = register.held(value);
+            self.held[register as usize] = self.taken(register, value);
         }
     }
 
     /// Counts an instruction the decoder is done with: all but a Configure of the counter itself.
     pub(crate) fn count(&mut self) {
-        let counter = &mut self.0[Register::ProgramCounter as usize];
+        let counter = &mut self.held[Register::ProgramCounter as usize];
         *counter = counter.wrapping_add(1);
     }
 
@@ -137,28 +176,44 @@ impl Configuration {
     }
 
     /// Where vector 0 of a DRAM bank begins, in bytes; 0 for memories on chip.
-    pub const fn offset_bytes(&self, memory: Memory) -> u32 {
-        match memory {
+    pub const fn offset_bytes(&self, memory: Memory) -> u64 {
+        let units = match memory {
             Memory::Dram0 => self.get(Register::Dram0Offset),
             Memory::Dram1 => self.get(Register::Dram1Offset),
             Memory::Local | Memory::Accumulators => 0,
-        }
+        };
+        (units as u64) << 16
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]
     fn registers_hold_as_many_bits_as_they_have() {
-        let mut configuration = Configuration::default();
-        for register in Register::ALL {
-            configuration.configure(register as u8, 0x0FFF_FFFF);
-        }
-        let held = Register::ALL.map(|register| configuration.get(register));
-        let wide = 0x0FFF_FFFF;
-        assert_eq!(held, [0xFFFF_0000, 0xF, 0xFFFF_0000, 0xF, 0xFFFF, wide, wide, 0xFFFF]);
+        let held = |reading| {
+            let mut configuration = Configuration::new(reading);
+            for register in Register::ALL {
+                configuration.configure(register as u8, 0x89AB_CDEF);
+            }
+            Register::ALL.map(|register| configuration.get(register))
+        };
+        let wide = 0x89AB_CDEF;
+        assert_eq!(held(Reading::Released), [0xCDEF, 0xF, 0xCDEF, 0xF, 0xCDEF, wide, wide, 0xCDEF]);
+        assert_eq!(held(Reading::Seed), [wide, 0xF, wide, 0xF, 0xCDEF, wide, wide, 0xCDEF]);
+    }
+
+    #[test]
+    fn what_a_register_cuts_is_said() {
+        let cut = Register::Dram0Offset.cut(0x1_0002, Reading::Released).unwrap();
+        assert_eq!(cut.to_string(), "dram0_offset has 16 bits: of 0x10002 it takes 0x2");
+        assert!(cut.hint().contains("up to 0xffff") && cut.hint().contains("`+seed`"), "{}", cut.hint());
+        assert_eq!(Register::Dram0Offset.cut(0x1_0002, Reading::Seed), None);
+        assert_eq!(Register::Tracepoint.cut(u32::MAX, Reading::Released), None);
+        let cut = Register::Dram1Cache.cut(16, Reading::Seed).unwrap();
+        assert_eq!(cut.hint(), "give a value up to 0xf");
     }
 
     #[test]

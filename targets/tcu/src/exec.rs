@@ -270,8 +270,7 @@ fn configure<F: Number>(state: &mut State<F>, config: &Config, register: u8, val
     let State { configuration, dram0, dram1, .. } = state;
     configuration.configure(register, value);
     // Units of 64 KiB are whole scalars, if not whole vectors.
-    let scalars =
-        |memory| u64::from(configuration.offset_bytes(memory)) / config.data_type.size_bytes() as u64;
+    let scalars = |memory| configuration.offset_bytes(memory) / config.data_type.size_bytes() as u64;
     dram0.set_origin(scalars(Memory::Dram0));
     dram1.set_origin(scalars(Memory::Dram1));
 }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::configuration::Register;
 use crate::op::SimdOp;
 
 /// A memory of the unit.
@@ -114,16 +113,6 @@ pub enum FaultKind {
         /// Entries loaded.
         entries: usize,
     },
-    /// A value that a configuration register cannot hold.
-    #[error("{register:?} takes 0 to {largest}, not {value}, of which hardware would take the low bits only")]
-    Register {
-        /// The register.
-        register: Register,
-        /// The value.
-        value: u32,
-        /// The largest legal one.
-        largest: u32,
-    },
     /// With poisoned memory: a vector that nobody has written.
     #[error("reads vector {address} of the {memory}, which nobody has written")]
     Unset {
@@ -185,10 +174,6 @@ impl FaultKind {
                 "write it first: what is in it after a reset, or from a program before, is not known"
                     .to_owned()
             }
-            Self::Register { largest, .. } => match largest {
-                &Register::LARGEST => "only a reset restores wider values".to_owned(),
-                _ => format!("give a value up to {largest}"),
-            },
             Self::WeightsUnset { .. } => "load N weight rows and the bias row, or rows of zeros".to_owned(),
         }
     }

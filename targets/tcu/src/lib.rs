@@ -36,7 +36,7 @@ mod timing;
 mod validate;
 
 pub use codec::{Codec, decode_program, encode_program};
-pub use config::{Config, DataType};
+pub use config::{Config, DataType, Reading};
 pub use configuration::{Configuration, Register};
 pub use fault::{FaultKind, Memory};
 pub use isa::isa;

@@ -10,13 +10,12 @@ mod operands;
 
 use npukit_base::Word;
 use npukit_isa::coding::{Choice, Flag, Number};
-use npukit_isa::{Limit, Radix, When, instructions};
+use npukit_isa::{Radix, When, instructions};
 
 pub use flow::{Flow, Path, Place};
 pub use format::Format;
 pub use operands::{DataMoveKind, SimdOp, SimdSub, Strided};
 
-use crate::configuration::Register;
 use crate::fault::Memory;
 use format::{Operations, RegisterNumbers, Registers};
 
@@ -298,8 +297,7 @@ instructions! {
         register: format.register => RegisterNumbers, "register; others are ignored";
         value: format.value => decimal(format.value.max()), "value; of DRAM offsets, in units of 64 KiB";
     }
-    .with_form("configure {register}, {value}", Vec::new())
-    .with_limits(Register::ALL.map(limit));
+    .with_form("configure {register}, {value}", Vec::new());
 
     outside {
         Self::Unassigned { header, operands } => "Unassigned", format.unassigned(header, operands);
@@ -385,10 +383,4 @@ fn of_arity(arity: usize) -> When {
 fn simd(format: &Format, sources: &str) -> String {
     let accesses = "(?, {read} acc[{read_address}]?)(?, {write}{accumulate} acc[{write_address}]?)";
     format.syntax("simd", &format!(" {{destination}} = {{op}}{sources}{accesses}"))
-}
-
-/// The largest value that a Configure may give a register.
-fn limit(register: Register) -> Limit {
-    let here = When::Is("register".to_owned(), register as u64);
-    Limit { fields: vec!["value".to_owned()], max: register.largest().into(), when: vec![here] }
 }

@@ -93,7 +93,7 @@ impl<F: Number> State<F> {
             accumulators: flat::<F>(Memory::Accumulators, config.accumulator_depth, lanes)?,
             weights: ArrayWeights::new(lanes, lanes),
             registers: vec![zero; config.simd_registers_depth * lanes],
-            configuration: Configuration::default(),
+            configuration: Configuration::new(config.reading),
             tables: Tables::default(),
             saturations: Saturations::default(),
             poison: None,

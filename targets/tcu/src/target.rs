@@ -12,7 +12,7 @@ use npukit_target::{
 };
 
 use crate::benchmarks::BENCHMARKS;
-use crate::config::{Board, Config, System};
+use crate::config::{Board, Config, Reading, System};
 use crate::terms::TERMS;
 use crate::{artifact, board, conform, diagnose};
 use instance::TcuInstance;
@@ -28,14 +28,43 @@ const PRESETS: Presets<Board> = Presets {
     target: "tcu",
     default: "pynqz1",
     names: || Config::presets().collect(),
-    named: |name| Ok(Board::preset(name)),
+    named,
     summary: |_, board| summary(board),
     systems,
     with_system: Board::with_system,
     extension: "tarch",
     read,
-    others: "",
+    others: "; to the name of an instance add `+lut` for two lookup tables, `+lut4` for four, or `+seed` for what the page \
+             of the instruction set says where the released hardware does something else",
 };
+
+/// What names of instances end in that have lookup tables, perhaps before their number.
+const LOOKUP: &str = "+lut";
+/// Tables where no number says how many: they give lines.
+const LOOKUP_TABLES: usize = 2;
+/// What they end in that go by the page of the instruction set.
+const SEED: &str = "+seed";
+
+/// A preset, changed as the endings of its name say.
+///
+/// # Errors
+///
+/// A number of tables that cannot be.
+fn named(name: &str) -> Result<Option<Board>, String> {
+    if let Some(plain) = name.strip_suffix(SEED) {
+        let board = named(plain)?;
+        return Ok(board.map(|board| board.changed(|config| Config { reading: Reading::Seed, ..config })));
+    }
+    let Some((plain, tables)) = name.rsplit_once(LOOKUP) else { return Ok(Board::preset(name)) };
+    let tables = match tables {
+        "" => Some(LOOKUP_TABLES),
+        number => number.parse().ok().filter(|tables| (1..=Config::MOST_TABLES).contains(tables)),
+    };
+    let tables = tables.ok_or_else(|| {
+        format!("`{LOOKUP}` is followed by the number of tables, 1 to {}, or by nothing", Config::MOST_TABLES)
+    })?;
+    Ok(named(plain)?.map(|board| board.changed(|config| config.with_lookup(tables))))
+}
 
 impl Target for Tcu {
     fn name(&self) -> &'static str {

@@ -64,6 +64,8 @@ impl Problem {
 pub const LOST_ADDITION: &str = "lost-addition";
 /// The code of writes that hardware moves.
 pub const MOVED_WRITES: &str = "moved-writes";
+/// The code of values that have more bits than their register.
+pub const CUT_VALUE: &str = "cut-value";
 
 /// All problems of a program, in the order of its instructions, on a board with memory like the ZCU104's.
 pub fn validate(config: &Config, ops: &[Op]) -> Vec<Problem> {
@@ -130,7 +132,7 @@ fn warn(config: &Config, i: usize, op: &Op, problems: &mut Vec<Problem>) {
             "SIMD has the accumulate flag without the write flag: nothing is accumulated".to_owned(),
             "set the write flag, or drop accumulate",
         )),
-        Op::Configure { register, .. } => configure(i, register, problems),
+        Op::Configure { register, value } => configure(config, i, (register, value), problems),
         _ => {}
     }
 }
@@ -164,8 +166,8 @@ fn weights(config: &Config, i: usize, size: u64, problems: &mut Vec<Problem>) {
     }
 }
 
-fn configure(i: usize, register: u8, problems: &mut Vec<Problem>) {
-    if Register::from_code(register).is_none() {
+fn configure(config: &Config, i: usize, (register, value): (u8, u32), problems: &mut Vec<Problem>) {
+    let Some(register) = Register::from_code(register) else {
         let reason = format!("configuration register {register:#x} does not exist: the hardware ignores it");
         problems.push(Problem::warning(
             i,
@@ -173,5 +175,8 @@ fn configure(i: usize, register: u8, problems: &mut Vec<Problem>) {
             reason,
             "registers are 0x0, 0x1, 0x4, 0x5 and 0x8 to 0xB",
         ));
-    }
+        return;
+    };
+    let cut = register.cut(value, config.reading);
+    problems.extend(cut.map(|cut| Problem::warning(i, CUT_VALUE, cut.to_string(), &cut.hint())));
 }

@@ -113,7 +113,7 @@ impl Machine {
             host: Host::default(),
             banks: [Bank::new(params, beats_per_vector), Bank::new(params, beats_per_vector)],
             stalls: StallMeter::default(),
-            configuration: Configuration::default(),
+            configuration: Configuration::new(config.reading),
             spans: Spans::NONE,
         }
     }

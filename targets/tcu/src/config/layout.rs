@@ -2,7 +2,7 @@
 
 use npukit_base::clog2;
 
-use super::Config;
+use super::{Config, Reading};
 
 /// Widths in bits of an instance's instructions.
 ///
@@ -61,9 +61,14 @@ impl Layout {
         ((self.operands_bits() + HEADER_BITS) / 8) as usize
     }
 
-    /// Bits of a Configure's value: 28, or what the operands leave beside the register number.
-    pub fn configure_value_bits(&self) -> u32 {
-        self.operands_bits().saturating_sub(4).min(28)
+    /// Bits of a Configure's value: what the operands leave beside the register number, of which the released hardware
+    /// takes 28 and the page's registers 32.
+    pub fn configure_value_bits(&self, reading: Reading) -> u32 {
+        let most = match reading {
+            Reading::Released => 28,
+            Reading::Seed => 32,
+        };
+        self.operands_bits().saturating_sub(4).min(most)
     }
 }
 
@@ -104,6 +109,15 @@ impl Config {
     /// Whether the LoadLUT and Lookup extension is there.
     pub const fn has_lookup(&self) -> bool {
         self.lookup_tables > 0
+    }
+
+    /// Vectors that every LoadLUT loads; none where each says it for itself.
+    pub const fn lookup_vectors(&self) -> Option<u64> {
+        match (self.reading, self.lookup_depth) {
+            (Reading::Released, _) => None,
+            (Reading::Seed, 0) => Some(1),
+            (Reading::Seed, depth) => Some(depth),
+        }
     }
 
     /// Vectors of local memory a thread has: an equal share, rounded down.

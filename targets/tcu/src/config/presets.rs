@@ -20,6 +20,17 @@ impl Config {
         Board::preset(name).map(|board| board.config)
     }
 
+    /// The most lookup tables of which all results, the difference too, have a register.
+    pub const MOST_TABLES: usize = 15;
+
+    /// The same with so many lookup tables, 1 to [`Config::MOST_TABLES`], and at least a register for each result of a
+    /// lookup.
+    #[must_use]
+    pub fn with_lookup(self, tables: usize) -> Self {
+        let simd_registers_depth = self.simd_registers_depth.max(tables + 1);
+        Self { lookup_tables: tables, simd_registers_depth, ..self }
+    }
+
     /// The names [`Config::preset`] knows, in alphabetical order.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         PRESETS.iter().map(|(name, _)| *name)
@@ -31,5 +42,11 @@ impl Board {
     pub fn preset(name: &str) -> Option<Self> {
         let (_, text) = PRESETS.iter().find(|(preset, _)| *preset == name)?;
         Self::from_json(text).ok().map(|(board, _)| board)
+    }
+
+    /// The same with other parameters.
+    #[must_use]
+    pub fn changed(self, change: impl FnOnce(Config) -> Config) -> Self {
+        Self { config: change(self.config), ..self }
     }
 }

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use npukit_base::{closest, suggestion};
 
-use super::{Config, DataType};
+use super::{Config, DataType, Reading};
 use crate::clock::ClockError;
 use crate::keys::shown;
 
@@ -26,13 +26,16 @@ struct Key {
 }
 
 const DATA_TYPE: &str = "data_type";
+const READING: &str = "reading";
+/// The integers that are ours: upstream's reader does not know them.
+const OURS: [&str; 3] = ["lookup_tables", "lookup_depth", "sample_block_size"];
 /// The keys of a file that are of its systems, and not of the architecture.
 const SYSTEMS: [&str; 2] = ["system", "systems"];
 /// The name an old document misprints for FP32BP16.
 const FP32BP16_MISPRINT: &str = "FP32B16";
 
 #[rustfmt::skip] // A table: one key a line, in the order upstream writes.
-const KEYS: [Key; 11] = [
+const KEYS: [Key; 13] = [
     Key { name: "array_size",           min: 1, max: 1024,      default: None,    get: |c| c.array_size as u64,           set: |c, v| c.array_size = v as usize },
     Key { name: "dram0_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram0_depth,                 set: |c, v| c.dram0_depth = v },
     Key { name: "dram1_depth",          min: 1, max: MAX_DEPTH, default: None,    get: |c| c.dram1_depth,                 set: |c, v| c.dram1_depth = v },
@@ -44,6 +47,8 @@ const KEYS: [Key; 11] = [
     Key { name: "number_of_threads",    min: 1, max: 2,         default: Some(1), get: |c| c.number_of_threads as u64,    set: |c, v| c.number_of_threads = v as usize },
     Key { name: "thread_queue_depth",   min: 1, max: 1 << 20,   default: Some(8), get: |c| c.thread_queue_depth as u64,   set: |c, v| c.thread_queue_depth = v as usize },
     Key { name: "lookup_tables",        min: 0, max: 16,        default: Some(0), get: |c| c.lookup_tables as u64,        set: |c, v| c.lookup_tables = v as usize },
+    Key { name: "lookup_depth",         min: 0, max: 1 << 16,   default: Some(0), get: |c| c.lookup_depth,                set: |c, v| c.lookup_depth = v },
+    Key { name: "sample_block_size",    min: 0, max: 1 << 16,   default: Some(0), get: |c| c.sample_block_size.into(),    set: |c, v| c.sample_block_size = v as u32 },
 ];
 
 /// What is wrong with a `.tarch` file or a [`Config`].
@@ -173,7 +178,7 @@ impl std::fmt::Display for ConfigWarning {
 
 impl Config {
     /// Reads a `.tarch` file: UTF-8 JSON; unknown keys are ignored with a warning, `number_of_threads`,
-    /// `thread_queue_depth` and `lookup_tables` default to 1, 8 and 0.
+    /// `thread_queue_depth` and `reading` default to 1, 8 and `released`, all others of ours to 0.
     ///
     /// Source: specification 2 and 1.2 (13, 24).
     ///
@@ -206,7 +211,11 @@ impl Config {
         });
         let unknown = keys.keys().filter(|key| !known_keys().any(|known| known == key.as_str()));
         warnings.extend(unknown.map(|key| ConfigWarning::UnknownKey { key: key.clone() }));
-        let mut config = Self { data_type, ..Self::ZERO };
+        let reading = read_reading(keys).unwrap_or_else(|error| {
+            errors.push(error);
+            Reading::Released
+        });
+        let mut config = Self { data_type, reading, ..Self::ZERO };
         for key in &KEYS {
             match key.read(keys) {
                 Ok(value) => (key.set)(&mut config, value),
@@ -220,7 +229,7 @@ impl Config {
         }
     }
 
-    /// The file's text: all eleven keys in upstream's order, and `lookup_tables` when not 0.
+    /// The file's text: all eleven keys in upstream's order, then those of ours that do not say what is so anyway.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a map of strings and integers always serialises") + "\n"
     }
@@ -255,6 +264,9 @@ impl Config {
         number_of_threads: 0,
         thread_queue_depth: 0,
         lookup_tables: 0,
+        lookup_depth: 0,
+        sample_block_size: 0,
+        reading: Reading::Released,
     };
 }
 
@@ -262,9 +274,12 @@ impl Serialize for Config {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(DATA_TYPE, self.data_type.name())?;
-        // Upstream's reader knows eleven keys; ours is written only by those who use it.
-        for key in KEYS.iter().filter(|key| key.name != "lookup_tables" || self.has_lookup()) {
+        // Upstream's reader knows eleven keys; ours are written only by those who use them.
+        for key in KEYS.iter().filter(|key| !OURS.contains(&key.name) || (key.get)(self) > 0) {
             map.serialize_entry(key.name, &(key.get)(self))?;
+        }
+        if self.reading != Reading::Released {
+            map.serialize_entry(READING, self.reading.name())?;
         }
         map.end()
     }
@@ -292,7 +307,7 @@ impl Key {
 
 /// Every key of a file.
 fn known_keys() -> impl Iterator<Item = &'static str> {
-    std::iter::once(DATA_TYPE).chain(KEYS.iter().map(|key| key.name)).chain(SYSTEMS)
+    [DATA_TYPE, READING].into_iter().chain(KEYS.iter().map(|key| key.name)).chain(SYSTEMS)
 }
 
 /// The error of a key that is not there, unless by another spelling.
@@ -317,6 +332,16 @@ fn read_data_type(
         key: DATA_TYPE,
         value: shown(value),
         legal: legal(),
+    })
+}
+
+fn read_reading(keys: &Map<String, Value>) -> Result<Reading, ConfigError> {
+    let Some(value) = keys.get(READING) else { return Ok(Reading::Released) };
+    let found = Reading::ALL.into_iter().find(|reading| value.as_str() == Some(reading.name()));
+    found.ok_or_else(|| ConfigError::Invalid {
+        key: READING,
+        value: shown(value),
+        legal: format!("one of {}", Reading::ALL.map(Reading::name).join(", ")),
     })
 }
 

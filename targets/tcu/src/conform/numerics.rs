@@ -8,7 +8,7 @@ use npukit_target::{Case, Outcome};
 use super::encoding::simd_op;
 use super::{Golden, execute, from_hex, hex};
 use crate::artifact::{raw_from_bytes, raw_to_bytes};
-use crate::config::{Config, DataType};
+use crate::config::{Config, DataType, Reading};
 use crate::fault::Memory;
 use crate::keys::{KeyError, Keys};
 use crate::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
@@ -87,6 +87,9 @@ fn small(data_type: DataType, array_size: usize) -> Config {
         number_of_threads: 1,
         thread_queue_depth: 8,
         lookup_tables: 0,
+        lookup_depth: 0,
+        sample_block_size: 0,
+        reading: Reading::Released,
     }
 }
 

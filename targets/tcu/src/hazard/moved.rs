@@ -45,12 +45,12 @@ pub(crate) fn offset_changed(configuration: &Configuration, op: &Op) -> Option<M
         register @ Register::Dram1Offset => (register, Memory::Dram1),
         _ => return None,
     };
-    (configuration.get(register) != value << 16).then_some(bank)
+    (configuration.get(register) != configuration.taken(register, value)).then_some(bank)
 }
 
 /// The Configures of a program that move writes, with the board's memory or another.
 pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<MovedWrites> {
-    if !any_after_writes(ops) {
+    if !any_after_writes(config, ops) {
         return Vec::new();
     }
     let mut moved: Vec<MovedWrites> = Vec::new();
@@ -64,8 +64,8 @@ pub fn moved_writes(config: &Config, ops: &[Op], memory: ClockParams) -> Vec<Mov
 }
 
 /// Whether an offset changes with no read of the bank after the last write to it.
-fn any_after_writes(ops: &[Op]) -> bool {
-    let mut configuration = Configuration::default();
+fn any_after_writes(config: &Config, ops: &[Op]) -> bool {
+    let mut configuration = Configuration::new(config.reading);
     let mut queued = [false; 2];
     for op in ops {
         let Flow { source, target, .. } = op.flow();

@@ -71,7 +71,7 @@ impl Format {
             table: BitRange::new(operand1, layout.table_bits),
             wait: BitRange::new(0, layout.tid_bits),
             register: BitRange::new(0, 4),
-            value: BitRange::new(4, layout.configure_value_bits()),
+            value: BitRange::new(4, layout.configure_value_bits(config.reading)),
             operands: Word::ones(header),
             flags: BitRange::new(header, 4),
             opcode: BitRange::new(header + 4, opcode_bits),

@@ -23,7 +23,7 @@ use crate::isa::isa;
 use crate::listing::listing;
 use crate::lower::{self, LowerError, Minimise, Order};
 use crate::op::Op;
-use crate::validate::{self, LOST_ADDITION, MOVED_WRITES, validate_with};
+use crate::validate::{self, CUT_VALUE, LOST_ADDITION, MOVED_WRITES, validate_with};
 
 /// An architecture with its name.
 pub(super) struct TcuInstance {
@@ -244,21 +244,24 @@ impl TcuInstance {
         board::memory(&self.config, &self.system, None)
     }
 
-    /// What the hardware computes otherwise, below the line of the text that says so.
+    /// What the hardware does otherwise, below the line of the text that says so.
     fn warnings(&self, assembly: &Assembly) -> Result<Vec<String>, TargetError> {
         let ops = decode_program_lenient(&self.config, &assembly.bytes).map_err(TargetError::failed)?;
         let problems = validate_with(&self.config, &ops, self.memory());
-        let differences = problems.into_iter().filter(|problem| HARDWARE_DIFFERS.contains(&problem.code));
+        let told = problems.into_iter().filter(|problem| WARNED.contains(&problem.code));
         let warning = |problem: validate::Problem| {
             let place = assembly.lines.get(problem.instruction)?.place;
             Some(assembly.sources.excerpt(place, &format!("{}; {}", problem.reason, problem.hint)))
         };
-        Ok(differences.filter_map(warning).collect())
+        Ok(told.filter_map(warning).collect())
     }
 }
 
 /// Codes of what the hardware computes otherwise than the instructions say.
 pub(super) const HARDWARE_DIFFERS: [&str; 2] = [LOST_ADDITION, MOVED_WRITES];
+
+/// Codes of what it does otherwise, results apart.
+const WARNED: [&str; 3] = [LOST_ADDITION, MOVED_WRITES, CUT_VALUE];
 
 /// A problem as `npu lint` says it.
 pub(super) fn finding(problem: validate::Problem, layer: Option<String>) -> Finding {

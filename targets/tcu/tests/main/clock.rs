@@ -4,7 +4,7 @@
 use npukit_tcu::internals::clock::{Clock, ClockError, ClockParams, Slice, Stall, StuckForm, Timeline, Unit};
 use npukit_tcu::internals::op::{DataMoveKind, Op, SimdOp, SimdSub, Strided};
 use npukit_tcu::internals::samples::{Port, Sample};
-use npukit_tcu::{Config, FaultKind, Machine, encode_program, validate};
+use npukit_tcu::{Config, Machine, Reading, Register, Severity, decode_program, encode_program, validate};
 use proptest::prelude::*;
 
 const AT: Strided = Strided { address: 0, stride_log2: 0 };
@@ -463,33 +463,51 @@ fn an_offset_moves_writes_that_are_queued() {
     }
 }
 
+/// The instruction has 28 bits of a value, the registers have 4, 16 and 32: what does not fit the former is refused, of what
+/// does not fit the latter the low bits count, with a warning.
 #[test]
-fn values_that_a_register_cannot_hold_are_refused() {
+fn values_that_a_register_cuts_are_warned_of() {
     let config = Config::preset("speech_robot").unwrap();
-    for (name, register, largest) in
-        [("dram0_offset", 0x0, 0xFFFF), ("dram1_cache", 0x5, 0xF), ("sample_interval", 0xB, 0xFFFF)]
-    {
-        let text = |value: u32| {
-            npukit_asm::assemble(&npukit_tcu::isa(&config), "p.s", &format!("configure {name}, {value}"))
-        };
-        let op = |value| Op::Configure { register, value };
-        assert!(text(largest).is_ok() && encode_program(&config, &[op(largest)]).is_ok(), "{name}");
-        let error = text(largest + 1).unwrap_err();
-        let expected = format!(
-            "value of Configure is {}: it is at most {largest}, where `register` is {name}",
-            largest + 1
-        );
-        assert!(format!("{error:?}").contains(&expected), "{error:?}");
-        assert!(encode_program(&config, &[op(largest + 1)]).is_err());
+    for (name, register, largest) in [
+        ("dram0_offset", Register::Dram0Offset, 0xFFFF),
+        ("dram1_cache", Register::Dram1Cache, 0xF),
+        ("sample_interval", Register::SampleInterval, 0xFFFF),
+    ] {
+        let op = |value| Op::Configure { register: register as u8, value };
+        assert_eq!(validate(&config, &[op(largest)]), [], "{name}");
+        let [problem] = &validate(&config, &[op(largest + 3)])[..] else { panic!("{name}") };
+        assert_eq!((problem.code, problem.severity), ("cut-value", Severity::Warning));
+        assert!(problem.reason.starts_with(name) && problem.reason.ends_with("it takes 0x2"), "{problem:?}");
         let mut machine = Machine::new(&config).unwrap();
-        assert_eq!(machine.step(&op(largest)), Ok(()));
-        let found = machine.step(&op(largest + 1));
-        assert!(
-            matches!(found, Err(FaultKind::Register { largest: limit, .. }) if limit == largest),
-            "{found:?}"
-        );
-        assert_eq!(validate(&config, &[op(largest + 1)])[0].code, "fault");
+        machine.step(&op(largest + 3)).unwrap();
+        assert_eq!(machine.configuration().get(register), 2);
     }
+}
+
+#[test]
+fn registers_of_the_page_hold_32_bits() {
+    let released = Config::preset("speech_robot").unwrap();
+    let seed = Config { reading: Reading::Seed, ..released.clone() };
+    let op = |register, value| Op::Configure { register: register as u8, value };
+    for register in [Register::Dram0Offset, Register::Tracepoint, Register::ProgramCounter] {
+        assert!(encode_program(&released, &[op(register, 0x0FFF_FFFF)]).is_ok());
+        let error = encode_program(&released, &[op(register, 0x1000_0000)]).unwrap_err().to_string();
+        assert!(error.contains("0 to 268435455"), "{error}");
+        let ops = [op(register, u32::MAX - 1)];
+        assert_eq!(decode_program(&seed, &encode_program(&seed, &ops).unwrap()).unwrap(), ops);
+        assert_eq!(validate(&seed, &ops), []);
+        let mut machine = Machine::new(&seed).unwrap();
+        machine.step(&ops[0]).unwrap();
+        assert_eq!(machine.configuration().get(register), u32::MAX - 1);
+    }
+    // Up to 28 bits the words are the same.
+    let ops = [op(Register::Tracepoint, 0x0ABC_DEF0)];
+    assert_eq!(encode_program(&released, &ops).unwrap(), encode_program(&seed, &ops).unwrap());
+    // 2^32 units of 64 KiB are no address that wraps.
+    let mut machine = Machine::new(&seed).unwrap();
+    machine.write_dram0(0, &[1; 8]).unwrap();
+    machine.step(&op(Register::Dram0Offset, 0x1_0000)).unwrap();
+    assert_eq!(machine.read_dram0(0, 1).unwrap(), [0; 8]);
 }
 
 /// A write's first beat follows four cycles after the decoder offers it, then one a cycle, also behind a burst of

@@ -1,7 +1,8 @@
 //! `.tarch` files.
 
+use npukit_target::{Config as Source, Target};
 use npukit_tcu::internals::config::{Board, ConfigErrors, ConfigWarning, System};
-use npukit_tcu::{Config, DataType};
+use npukit_tcu::{Config, DataType, Reading, Tcu};
 use proptest::prelude::*;
 
 /// As upstream has it: the eleven keys.
@@ -171,4 +172,46 @@ proptest! {
             prop_assert_eq!(Config::from_json(&config.to_json()).unwrap().0, config);
         }
     }
+}
+
+#[test]
+fn endings_of_names_change_an_instance() {
+    let plain = Config::preset("pynqz1").unwrap();
+    let named = |name: &str| {
+        let instance = Tcu.instance(Source::Preset(name)).unwrap();
+        assert_eq!(instance.name(), format!("tcu:{name}"));
+        Config::from_value(&instance.config()).unwrap().0
+    };
+    let lookup = Config { lookup_tables: 2, simd_registers_depth: 3, ..plain.clone() };
+    assert_eq!(named("pynqz1+lut"), lookup);
+    assert_eq!(named("pynqz1+lut5"), Config { lookup_tables: 5, simd_registers_depth: 6, ..plain.clone() });
+    assert_eq!(named("pynqz1+seed"), Config { reading: Reading::Seed, ..plain });
+    let both = Config { reading: Reading::Seed, ..lookup };
+    assert_eq!((named("pynqz1+lut+seed"), named("pynqz1+seed+lut")), (both.clone(), both));
+    for (name, expected) in [
+        ("pynqz1+lut0", "1 to 15"),
+        ("pynqz1+lut16", "1 to 15"),
+        ("pynqz1+lutx", "1 to 15"),
+        ("pynq+lut", "there is no such instance"),
+        ("pynqz1+seeds", "add `+lut`"),
+    ] {
+        let Err(error) = Tcu.instance(Source::Preset(name)) else { panic!("{name}") };
+        assert!(error.to_string().contains(expected), "{name}: {error}");
+    }
+}
+
+#[test]
+fn keys_of_ours_survive_the_file() {
+    let plain = Config::preset("cmoda7").unwrap();
+    let changed =
+        Config { lookup_depth: 4, sample_block_size: 512, reading: Reading::Seed, ..plain.with_lookup(2) };
+    let text = changed.to_json();
+    assert!(text.contains("\"lookup_depth\": 4") && text.contains("\"reading\": \"seed\""), "{text}");
+    assert_eq!(Config::from_json(&text).unwrap(), (changed.clone(), vec![]));
+    let error = Config::from_json(&text.replace("\"seed\"", "\"page\"")).unwrap_err().to_string();
+    assert_eq!(error, "`reading` is \"page\": it must be one of released, seed");
+    assert_eq!(
+        (changed.lookup_vectors(), Config { lookup_depth: 0, ..changed }.lookup_vectors()),
+        (Some(4), Some(1))
+    );
 }

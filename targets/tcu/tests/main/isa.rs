@@ -8,7 +8,7 @@ use npukit_isa::Mode;
 use npukit_isa::program::At;
 use npukit_tcu::internals::codec::{DecodeError, decode_program_lenient};
 use npukit_tcu::internals::op::{DataMoveKind, SimdOp, SimdSub, Strided};
-use npukit_tcu::{Codec, Config, DataType, Op, decode_program, encode_program, isa, listing};
+use npukit_tcu::{Codec, Config, DataType, Op, Reading, decode_program, encode_program, isa, listing};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -402,22 +402,39 @@ fn the_reference_names_every_bit() {
 fn config() -> impl Strategy<Value = Config> {
     let depth = || prop_oneof![1_u64..70, 1_u64..100_000, (0_u32..=62).prop_map(|bits| 1 << bits)];
     let stride = || 1_usize..=32;
-    (depth(), depth(), depth(), depth(), 0_usize..=16, stride(), stride(), 1_usize..=2, 0_usize..=4).prop_map(
-        |(dram0, dram1, local, accumulator, registers, stride0, stride1, threads, tables)| Config {
-            data_type: DataType::Fp16Bp8,
-            array_size: 8,
-            dram0_depth: dram0,
-            dram1_depth: dram1,
-            local_depth: local,
-            accumulator_depth: accumulator,
-            simd_registers_depth: registers,
-            stride0_depth: stride0,
-            stride1_depth: stride1,
-            number_of_threads: threads,
-            thread_queue_depth: 8,
-            lookup_tables: tables.min(registers),
-        },
+    (
+        depth(),
+        depth(),
+        depth(),
+        depth(),
+        0_usize..=16,
+        stride(),
+        stride(),
+        1_usize..=2,
+        0_usize..=4,
+        0..2_usize,
     )
+        .prop_map(
+            |(dram0, dram1, local, accumulator, registers, stride0, stride1, threads, tables, reading)| {
+                Config {
+                    data_type: DataType::Fp16Bp8,
+                    array_size: 8,
+                    dram0_depth: dram0,
+                    dram1_depth: dram1,
+                    local_depth: local,
+                    accumulator_depth: accumulator,
+                    simd_registers_depth: registers,
+                    stride0_depth: stride0,
+                    stride1_depth: stride1,
+                    number_of_threads: threads,
+                    thread_queue_depth: 8,
+                    lookup_tables: tables.min(registers),
+                    lookup_depth: 3,
+                    sample_block_size: 0,
+                    reading: Reading::ALL[reading],
+                }
+            },
+        )
 }
 
 fn preset() -> impl Strategy<Value = Config> {

@@ -29,7 +29,7 @@ use npukit_graph::{Graph, Op, ValueId, ValueInfo, eval};
 use npukit_numeric::{ElementType, Tensor};
 use npukit_tcu::internals::lower::{self, LowerError, Options, Order, Strategy};
 use npukit_tcu::internals::program::Binding;
-use npukit_tcu::{Config, DataType, Program};
+use npukit_tcu::{Config, DataType, Program, Reading};
 use proptest::prelude::*;
 
 use crate::driven;
@@ -49,6 +49,9 @@ fn config(array_size: usize, local_depth: u64, accumulator_depth: u64) -> Config
         number_of_threads: 1,
         thread_queue_depth: 8,
         lookup_tables: 0,
+        lookup_depth: 0,
+        sample_block_size: 0,
+        reading: Reading::Released,
     }
 }
 
