@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use npukit_graph::op::BinaryKind;
 use npukit_graph::{Graph, NodeId, Op, Operator, ValueId};
 
-use super::ops::{Attention, Context, Unfit, Work, find};
+use super::ops::{Attention, Context, Product, Unfit, Work, find};
 use super::options::{Activations, Isa, Kv, Options};
 use super::reason::HostReason;
 
@@ -75,16 +75,16 @@ impl Layers {
             nodes.push(id);
             layers.steps.push(Step { work, nodes, operands, results: node.outputs.clone() });
         }
-        layers.add_to_products();
+        layers.join_products();
         layers.leave_to_host();
         layers
     }
 
-    /// Sums one of whose operands is a product that nobody else wants: the product adds to the other.
+    /// Joins products that nobody else wants with the sum or softmax behind them ([`Self::joined`]).
     ///
-    /// The step takes the place of the sum, since the other operand may be made between the two. A chain of
+    /// The step takes the place of the last node, since what is added may be made between the two. A chain of
     /// [`npukit_lower::Fuse`] takes that of its first node, so this is not one.
-    fn add_to_products(&mut self) {
+    fn join_products(&mut self) {
         let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
         let all = self.steps.iter().flat_map(|step| step.operands.iter());
         all.chain(&self.graph.outputs).for_each(|&id| *uses.entry(id).or_default() += 1);
@@ -93,28 +93,40 @@ impl Layers {
             step.results.iter().for_each(|&id| _ = makers.entry(id).or_insert(index));
         }
         let mut steps: Vec<Option<Step>> = std::mem::take(&mut self.steps).into_iter().map(Some).collect();
-        let product = |steps: &[Option<Step>], id: ValueId| {
-            let maker = *makers.get(&id)?;
-            let Work::Product(product) = &steps[maker].as_ref()?.work else { return None };
-            let alone = uses.get(&id) == Some(&1) && product.bias.is_none() && !product.adds;
-            alone.then_some((maker, id))
-        };
         for index in 0..steps.len() {
-            let is_sum = |step: &&Step| matches!(step.work, Work::Binary(BinaryKind::Add));
-            let Some(sum) = steps[index].as_ref().filter(is_sum) else { continue };
-            let found = sum.operands.iter().rev().find_map(|&id| product(&steps, id));
-            let other = found.and_then(|(_, id)| sum.operands.iter().copied().find(|other| *other != id));
-            let (Some((maker, _)), Some(other)) = (found, other) else { continue };
-            let (nodes, results) = (sum.nodes.clone(), sum.results.clone());
+            let Some(last) = &steps[index] else { continue };
+            let found = last.operands.iter().rev().find_map(|&id| {
+                let maker = *makers.get(&id).filter(|_| uses.get(&id) == Some(&1))?;
+                let Work::Product(product) = &steps[maker].as_ref()?.work else { return None };
+                Some((maker, id, self.joined(product, last)?))
+            });
+            let Some((maker, id, product)) = found else { continue };
+            let Step { nodes, operands, results, .. } = last.clone();
             let Some(mut step) = steps[maker].take() else { continue };
-            if let Work::Product(product) = &mut step.work {
-                product.adds = true;
-            }
-            step.operands.push(other);
+            step.operands.extend(operands.into_iter().filter(|&other| other != id));
             step.nodes.extend(nodes);
-            steps[index] = Some(Step { results, ..step });
+            steps[index] = Some(Step { work: Work::Product(product), results, ..step });
         }
         self.steps = steps.into_iter().flatten().collect();
+    }
+
+    /// A product with what `last` makes of it: one that adds to the other operand of a sum, or the softmax of its rows,
+    /// of each of which it finds the largest.
+    fn joined(&self, product: &Product, last: &Step) -> Option<Product> {
+        if product.softmax {
+            return None;
+        }
+        match (&last.work, &self.graph.node(last.last()).op) {
+            (Work::Binary(BinaryKind::Add), _) if product.bias.is_none() && !product.adds => {
+                Some(Product { adds: true, ..product.clone() })
+            }
+            (Work::Host(HostReason::Softmax), Op::Softmax(softmax)) => {
+                let shape = self.graph.shape(*last.results.first()?);
+                let of_rows = softmax.axis + 1 == shape.len() && shape.last() == Some(&product.size[2]);
+                (of_rows && product.has_rows()).then(|| Product { softmax: true, ..product.clone() })
+            }
+            _ => None,
+        }
     }
 
     /// Elements that the host wants where the host moves them just as well stay there.

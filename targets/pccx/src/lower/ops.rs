@@ -14,7 +14,7 @@ use npukit_numeric::Tensor;
 
 pub use attention::{Attention, Context, Unfit, find};
 pub use movement::MAX_PIECES;
-pub use product::{LARGEST, Weights};
+pub use product::{LARGEST, Product, Weights};
 pub use rotary::MAX_FEATURES;
 
 use super::LowerError;
@@ -26,7 +26,6 @@ use crate::op::CvoFunc;
 use attention::number;
 use movement::{Run, movement};
 use norm::Norm;
-use product::Product;
 use rotary::Rotary;
 
 /// What a step computes. Operands are the step's, constants stand here.

@@ -30,7 +30,7 @@ pub enum HostReason {
     #[error("gelu=exact: the machine has the form by tanh")]
     ExactGelu,
     /// The machine finds a maximum only while it makes a product.
-    #[error("a softmax outside attention: the machine finds a maximum of a product's results only")]
+    #[error("a softmax of no product's rows: the machine finds a maximum of a product's results only")]
     Softmax,
     #[error("sums of rows are placed next to each other")]
     RowSums,

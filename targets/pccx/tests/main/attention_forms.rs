@@ -353,7 +353,7 @@ fn products_behind_products_are_no_attention() {
             let seen = net.unary(UnaryKind::Exp, seen);
             vec![net.op(MatMul, &[seen, others])]
         }),
-        ["a softmax outside attention: the machine finds a maximum of a product's results only", changes]
+        ["a softmax of no product's rows: the machine finds a maximum of a product's results only", changes]
     );
     assert_eq!(
         reasons_of(config, |net| {
@@ -374,7 +374,7 @@ fn a_softmax_is_looked_for_among_so_many_nodes() {
     };
     let something = "something else lies between the attention's softmax and the product with the values";
     let changes = "product of two activations outside attention";
-    let alone = "a softmax outside attention: the machine finds a maximum of a product's results only";
+    let alone = "a softmax of no product's rows: the machine finds a maximum of a product's results only";
     assert_eq!(chain(40, |net, x| net.binary(BinaryKind::Add, x, x)), [something; 3]);
     assert_eq!(chain(63, |net, x| net.unary(UnaryKind::Neg, x)), [something; 3]);
     assert_eq!(chain(64, |net, x| net.unary(UnaryKind::Neg, x)), [changes, alone, changes]);

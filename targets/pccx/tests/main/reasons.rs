@@ -76,7 +76,7 @@ fn functions_without_a_form() {
                 let x = net.input(&[16]);
                 vec![net.op(Softmax { axis: 0, axis_end: 1 }, &[x])]
             },
-            [&["a softmax outside attention: the machine finds a maximum of a product's results only"]; 2],
+            [&["a softmax of no product's rows: the machine finds a maximum of a product's results only"]; 2],
         ),
         ("mean", |net| reduced(net, ReduceKind::Mean), [&["sums of rows are placed next to each other"]; 2]),
         ("sum", |net| reduced(net, ReduceKind::Sum), [&["sums of rows are placed next to each other"]; 2]),

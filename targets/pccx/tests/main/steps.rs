@@ -2,11 +2,11 @@
 
 use npukit_graph::op::{
     BinaryKind, Concat, Gather, GeluForm, Gemm, LayerNormalization, MatMul, Pow, Relu, Reshape,
-    RmsNormalization, RotaryEmbedding, Split, Transpose, UnaryKind,
+    RmsNormalization, RotaryEmbedding, Softmax, Split, Transpose, UnaryKind,
 };
 use npukit_numeric::{Tensor, TensorData};
 
-use crate::net::{BY_ROWS, PRODUCT, ROUNDED, ROUNDED_TWICE, check};
+use crate::net::{BY_ROWS, Net, PRODUCT, ROUNDED, ROUNDED_TWICE, check};
 
 #[test]
 fn products() {
@@ -73,6 +73,48 @@ fn a_product_adds_to_what_is_there() {
         let (x, first, second) = (net.input(&[4, 64]), net.weights(64, 64), net.weights(64, 64));
         let (a, b) = (net.op(BY_ROWS, &[x, first]), net.op(BY_ROWS, &[x, second]));
         vec![net.binary(BinaryKind::Add, a, b)]
+    });
+}
+
+#[test]
+fn a_product_finds_the_largest_of_its_softmax() {
+    let softmax = |net: &mut Net, x, rank: usize| net.op(Softmax { axis: rank - 1, axis_end: rank }, &[x]);
+    for [m, k, n] in [[1, 64, 10], [1, 9, 3], [5, 64, 16], [3, 32, 2056]] {
+        check(&format!("{m} rows of {n} results"), PRODUCT, [0, 0], |net| {
+            let (x, weights) = (net.input(&[m, k]), net.weights(n, k));
+            let scores = net.op(BY_ROWS, &[x, weights]);
+            vec![softmax(net, scores, 2)]
+        });
+        check(&format!("{m} rows of {n} results with a bias"), PRODUCT, [0, 0], |net| {
+            let (x, weights, bias) = (net.input(&[m, k]), net.weights(n, k), net.random(&[n]));
+            let scores = net.op(BY_ROWS, &[x, weights, bias]);
+            vec![softmax(net, scores, 2)]
+        });
+    }
+    check("scores that are added to", PRODUCT, [0, 0], |net| {
+        let (x, weights, old) = (net.input(&[4, 64]), net.weights(64, 64), net.input(&[4, 64]));
+        let product = net.op(BY_ROWS, &[x, weights]);
+        let scores = net.binary(BinaryKind::Add, old, product);
+        vec![softmax(net, scores, 2)]
+    });
+    // A row far below another is not lost: it has a largest of its own. BF16 counts by 4 there.
+    check("rows far apart", PRODUCT, [0, 0], |net| {
+        let (x, weights) = (net.input(&[2, 8]), net.constant(&[8, 8], vec![0.0; 64]));
+        let low = (0..16).map(|i| if i < 8 { 4.0 * i as f32 } else { -1000.0 + 4.0 * (i % 3) as f32 });
+        let low = net.constant(&[2, 8], low.collect());
+        let product = net.op(BY_ROWS, &[x, weights]);
+        let scores = net.binary(BinaryKind::Add, product, low);
+        vec![softmax(net, scores, 2)]
+    });
+    check("scores that are wanted as well", PRODUCT, [1, 1], |net| {
+        let (x, weights) = (net.input(&[1, 64]), net.weights(16, 64));
+        let scores = net.op(BY_ROWS, &[x, weights]);
+        vec![scores, softmax(net, scores, 2)]
+    });
+    check("rows that are no whole words", PRODUCT, [1, 1], |net| {
+        let (x, weights) = (net.input(&[3, 64]), net.weights(9, 64));
+        let scores = net.op(BY_ROWS, &[x, weights]);
+        vec![softmax(net, scores, 2)]
     });
 }
 

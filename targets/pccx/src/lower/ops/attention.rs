@@ -78,7 +78,11 @@ impl Lowering<'_> {
     }
 
     /// The softmax of what the last product left, with its largest taken off.
-    fn softmax(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
+    ///
+    /// # Errors
+    ///
+    /// Too little room in L2.
+    pub(super) fn softmax(&mut self, scores: Region, dst: u32, count: usize) -> Result<(), LowerError> {
         let shifted = CvoFlags { sub_emax: true, ..CvoFlags::PLAIN };
         self.code.cvo(CvoFunc::Exp, scores.base, scores.base, count, shifted);
         self.code.cvo(CvoFunc::ReduceSum, scores.base, scores.head(), count, CvoFlags::PLAIN);

@@ -40,6 +40,16 @@ pub struct Product {
     pub size: [usize; 3],
     /// Whether the second operand is added.
     pub adds: bool,
+    /// Whether the result is the softmax of each row.
+    pub softmax: bool,
+}
+
+impl Product {
+    /// Whether its rows can be computed one by one, each as one product, which finds the row's largest.
+    pub fn has_rows(&self) -> bool {
+        let [m, k, n] = self.size;
+        n <= MAX_ROWS && (m == 1 || n.is_multiple_of(WORD_LANES) && k.is_multiple_of(WORD_LANES))
+    }
 }
 
 impl Layers {
@@ -90,7 +100,7 @@ impl Layers {
             Some(bias) => Some(self.spread(bias, &[m, n])?),
             None => None,
         };
-        let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false };
+        let product = Product { weights, by_rows, alpha, bias, size: [m, k, n], adds: false, softmax: false };
         Ok((Work::Product(product), vec![x]))
     }
 
@@ -139,10 +149,34 @@ impl Lowering<'_> {
             }
         };
         let accm = product.adds || product.bias.is_some();
-        let flags = MacFlags { findemax: false, accm, w_scale: true };
+        let flags = MacFlags { findemax: product.softmax, accm, w_scale: true };
         let images = self.images_of(product)?;
-        self.multiply(&images, [source.base, region.base], product.size, flags)?;
+        match product.softmax {
+            true => self.softmax_of_rows(&images, [source, region], product.size, flags)?,
+            false => self.multiply(&images, [source.base, region.base], product.size, flags)?,
+        }
         self.place(result, region);
+        Ok(())
+    }
+
+    /// The softmax of each row of a product, which begins as `region` is and ends there.
+    fn softmax_of_rows(
+        &mut self,
+        images: &[u32],
+        [source, region]: [Region; 2],
+        [m, k, n]: [usize; 3],
+        flags: MacFlags,
+    ) -> Result<(), LowerError> {
+        let scores = self.allocate(n)?;
+        for row in 0..m {
+            let (from, to) = (source.at(row * k), region.at(row * n));
+            if flags.accm {
+                self.code.copy(to, scores.base, n);
+            }
+            self.multiply(images, [from, scores.base], [1, k, n], flags)?;
+            self.softmax(scores, to, n)?;
+        }
+        self.release(scores);
         Ok(())
     }
 
